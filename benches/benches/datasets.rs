@@ -1,4 +1,4 @@
-//! The drawing of a run's samples, tokenizer included, loading excluded.
+//! Benchmarks drawing a run's samples, with the tokenizer's work and without its loading.
 
 use std::path::PathBuf;
 use std::sync::LazyLock;
@@ -25,7 +25,7 @@ fn random_ids_as_text(bencher: Bencher<'_, '_>) {
     draw(bencher, 1000, Source::Vocabulary, PromptForm::Text);
 }
 
-/// The same, sent as ids.
+/// Random tokens that are sent as ids.
 #[divan::bench]
 fn random_ids_as_ids(bencher: Bencher<'_, '_>) {
     draw(bencher, 1000, Source::Vocabulary, PromptForm::TokenIds);
@@ -38,7 +38,7 @@ fn random_from_a_file(bencher: Bencher<'_, '_>) {
     draw(bencher, 500, Source::Sharegpt { path }, PromptForm::Text);
 }
 
-/// Samples whose prompts have 1,024 tokens.
+/// Benchmarks drawing samples whose prompts have 1,024 tokens.
 fn draw(bencher: Bencher<'_, '_>, samples: usize, source: Source, form: PromptForm) {
     LazyLock::force(&TOKENIZER);
     let mut random = RandomSpec::default();

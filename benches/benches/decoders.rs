@@ -1,5 +1,6 @@
-//! Each route's decoder on its stream, with what it allocates: per token nothing on the two routes
-//! of OpenAI, unless it is escaped, because the recorder reserves what an answer is expected to need.
+//! Benchmarks each route's decoder on its stream, with its allocations. On OpenAI's two routes it
+//! allocates nothing per token unless the text is escaped, because the recorder reserves the
+//! expected size of an answer.
 
 use divan::counter::{BytesCount, ItemsCount};
 use divan::{AllocProfiler, Bencher, black_box};
@@ -20,7 +21,7 @@ fn chat(bencher: Bencher<'_, '_>) {
     bench(bencher, Route::Chat, &streams::PLAIN);
 }
 
-/// What is escaped cannot be borrowed from the frame.
+/// Escaped text cannot be borrowed from the frame.
 #[divan::bench]
 fn chat_escaped(bencher: Bencher<'_, '_>) {
     bench(bencher, Route::Chat, &streams::ESCAPED);
@@ -31,13 +32,14 @@ fn completions(bencher: Bencher<'_, '_>) {
     bench(bencher, Route::Completions, &streams::PLAIN);
 }
 
-/// Its events repeat the whole text, so each is a token longer than the one before it.
+/// Events of `/generate` repeat the whole text, so each is one token longer than the previous one.
 #[divan::bench]
 fn generate(bencher: Bencher<'_, '_>) {
     bench(bencher, Route::Generate, &streams::PLAIN);
 }
 
-/// The tokens of one answer; its decoder and its recorder are made off the clock, as in a run.
+/// Benchmarks decoding the tokens of one answer. As in a run, its decoder and its recorder are
+/// created outside the measured time.
 fn bench(bencher: Bencher<'_, '_>, route: Route, words: &[&str]) {
     let payloads = streams::payloads(route, words, TOKENS);
     let (backend, sample) = (streams::backend(route), Sample::new("hi", 1, TOKENS as u32));

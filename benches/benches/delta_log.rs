@@ -1,4 +1,4 @@
-//! A request's pieces, packed as they arrive and unpacked for a score: 1,000 of them.
+//! Benchmarks a request's delta log: 1,000 pieces, packed as they arrive and unpacked for a score.
 
 use divan::counter::ItemsCount;
 use divan::{Bencher, black_box};
@@ -33,7 +33,7 @@ fn filled(mut log: DeltaLog, arrivals: &[Arrival]) -> DeltaLog {
     log
 }
 
-/// About 20 ms after the one before, and seen 30 to 250 us later.
+/// Returns an arrival about 20 ms after the previous one, seen 30 to 250 us later.
 fn arrival(number: u64) -> Arrival {
     let at = 1_000_000_000 + number * 20_000_000 + number * 7919 % 2_000_000;
     Arrival::new(Stamp::from_nanos(at), Stamp::from_nanos(at + 30_000 + number * 6007 % 220_000))

@@ -1,4 +1,5 @@
-//! The run log's file: 1,000 requests of 256 tokens, written as a run writes them and read back.
+//! Benchmarks the run log's file: 1,000 requests of 256 tokens, written as a run writes them and
+//! read back.
 
 use std::path::Path;
 
@@ -36,7 +37,7 @@ fn bench<T>(bencher: Bencher<'_, '_>, bytes: u64, work: impl Fn() -> T + Sync) {
     bencher.counter(BytesCount::new(bytes)).counter(ItemsCount::new(REQUESTS)).bench(work);
 }
 
-/// Writes the whole file, flushed per request and synced at its end; says how long it is.
+/// Writes the whole file, flushed per request and synced at its end. Returns its length in bytes.
 fn write_to(path: &Path, log: &RunLog) -> u64 {
     let mut writer =
         RunLogWriter::open(path, IfTaken::Replace, log.header()).expect("the folder is ours");

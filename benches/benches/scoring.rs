@@ -1,4 +1,4 @@
-//! A run log into numbers.
+//! Benchmarks scoring a run log.
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
@@ -9,7 +9,7 @@ fn main() {
     divan::main();
 }
 
-/// 1,000 requests of 256 tokens.
+/// Scores 1,000 requests of 256 tokens.
 #[divan::bench]
 fn score_by_our_definitions(bencher: Bencher<'_, '_>) {
     score(bencher, &MetricPolicy::native());
@@ -20,7 +20,7 @@ fn score_by_sglangs_definitions(bencher: Bencher<'_, '_>) {
     score(bencher, &MetricPolicy::sglang());
 }
 
-/// Mean, spread and five percentiles of a million samples, sorting included.
+/// Computes mean, standard deviation and five percentiles of a million samples, with sorting.
 #[divan::bench]
 fn percentiles_of_a_million(bencher: Bencher<'_, '_>) {
     let sample: Vec<f64> = (0..1_000_000_u64).map(scattered).collect();
@@ -38,7 +38,8 @@ fn score(bencher: Bencher<'_, '_>, policy: &MetricPolicy) {
     });
 }
 
-/// Gaps around 20 ms in no order: the golden ratio's multiples fill the unit interval evenly.
+/// Returns a gap around 20 ms in scattered order: multiples of the golden ratio fill the unit
+/// interval evenly.
 fn scattered(number: u64) -> f64 {
     0.02 * (0.9 + 0.2 * (number as f64 * 0.618_033_988_749_895).fract())
 }

@@ -1,4 +1,4 @@
-//! The event-stream parser on a chat stream, beside the line splitter that one would write first.
+//! Benchmarks the event-stream parser on a chat stream, compared with a naive line splitter.
 
 use std::convert::Infallible;
 
@@ -11,19 +11,19 @@ fn main() {
     divan::main();
 }
 
-/// As a live server's events arrive.
+/// One event per read, as a live server's events arrive.
 #[divan::bench]
 fn one_event_per_read(bencher: Bencher<'_, '_>) {
     bench(bencher, &streams::chat_events(EVENTS), parse);
 }
 
-/// As they arrive when the reader is behind.
+/// Many events per read, as they arrive when the reader is behind.
 #[divan::bench]
 fn many_events_per_read(bencher: Bencher<'_, '_>) {
     bench(bencher, &merged(), parse);
 }
 
-/// Every event cut in two, so that all of them are copied.
+/// Every event split into two reads, so that all events are copied.
 #[divan::bench]
 fn two_reads_per_event(bencher: Bencher<'_, '_>) {
     let events = streams::chat_events(EVENTS);
@@ -66,7 +66,7 @@ fn parse(reads: &[Vec<u8>]) -> usize {
     events
 }
 
-/// Appends each read to a text, cuts whole lines off its front and looks at their beginning.
+/// Appends each read to a text, removes whole lines from its front and checks their beginning.
 fn split_naively(reads: &[Vec<u8>]) -> usize {
     let (mut pending, mut events) = (String::new(), 0);
     for read in reads {

@@ -23,7 +23,7 @@ import images
 
 
 async def mooncake_requests(rows, tokenizer, args):
-    """The requests of a trace, which the client makes while it sends them."""
+    """Returns the requests of a trace, which the client makes while it sends them."""
     from sglang.benchmark.datasets.mooncake import get_mooncake_request_over_time
 
     slowdown, rounds = args.mooncake_slowdown_factor, args.mooncake_num_rounds

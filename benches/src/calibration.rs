@@ -1,7 +1,8 @@
-//! Simulated processes with a known truth, and how often intervals of their runs, and searches of them,
-//! miss it.
+//! Calibration: simulates processes with a known truth, and counts how often intervals of their
+//! runs, gates and searches miss it.
 
 mod comparisons;
+mod gates;
 mod processes;
 mod searches;
 mod warm_up;
@@ -12,22 +13,23 @@ use servemark_rng::NumpyRandom;
 use servemark_statistics::{Estimate, Sample};
 
 pub use self::comparisons::{Comparisons, Design};
+pub use self::gates::GateCell;
 pub use self::processes::{Process, cells};
 pub use self::searches::SearchCell;
 pub use self::warm_up::WarmUp;
 
-/// What runs of one process and one length show.
+/// Results of runs of one process and one length.
 #[derive(Clone, Debug)]
 pub struct Cell {
     name: String,
     requests: usize,
-    /// Of the mean, the median and the 99th percentile.
+    /// Results for the mean, the median and the 99th percentile.
     figures: [Tally; 3],
-    /// Widths of the mean's intervals over those of as many independent values, by the textbook.
+    /// Widths of the mean's intervals, divided by the textbook width for independent values.
     widths: Vec<f64>,
 }
 
-/// How often a figure's interval was refused, and how often one was printed that misses the truth.
+/// Number of refused intervals of a figure, and of intervals that miss the truth.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
     runs: u32,
@@ -36,12 +38,12 @@ struct Tally {
 }
 
 impl Cell {
-    /// The head of the table whose rows cells are.
+    /// Head of the table whose rows are cells.
     pub const HEAD: &'static str = "\
 | process | requests | mean: misses | refused | width | p50: misses | refused | p99: misses | refused |
 |---|---|---|---|---|---|---|---|---|";
 
-    /// Simulates runs and holds their intervals against the truth of the process.
+    /// Simulates runs and compares their intervals with the truth of the process.
     pub fn simulate(process: &Process, requests: usize, runs: u32) -> Self {
         let truth = process.truth();
         let mut cell = Self {
@@ -73,11 +75,9 @@ impl Cell {
 impl Tally {
     fn add(&mut self, estimate: Estimate, truth: f64) {
         self.runs += 1;
-        // Simulated times are sums, so equal ones differ in their last bits.
-        let slack = 1e-9 * truth.abs();
         match estimate.bounds.known() {
             None => self.refused += 1,
-            Some((low, high)) if low - slack <= truth && truth <= high + slack => {}
+            Some((low, high)) if low - MICROSECOND <= truth && truth <= high + MICROSECOND => {}
             Some(_) => self.missed += 1,
         }
     }
@@ -87,7 +87,7 @@ impl Tally {
     }
 }
 
-/// The width of the interval that takes values for independent and normal.
+/// Returns the width of the 95 % interval for independent, normal values.
 fn textbook_width(values: &[f64]) -> f64 {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;
@@ -95,7 +95,7 @@ fn textbook_width(values: &[f64]) -> f64 {
     2.0 * 1.96 * (squares / (count - 1.0) / count).sqrt()
 }
 
-/// A row of the table; shares are percents of all runs.
+/// Displays a row of the table; shares are percentages of all runs.
 impl fmt::Display for Cell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "| {} | {} |", self.name, self.requests)?;
@@ -118,7 +118,10 @@ impl fmt::Display for Cell {
 }
 
 const CONFIDENCE: f64 = 0.95;
-/// Runs of every cell have the same seeds, so that a table can be made again.
+/// Difference in seconds below which times are equal to the stamps.
+const MICROSECOND: f64 = 1e-6;
+/// First seed of the runs of every cell. All cells use the same seeds, so that a table can be
+/// reproduced.
 const FIRST_SEED: u32 = 1000;
 
 #[cfg(test)]

@@ -1,10 +1,11 @@
-//! What the benches share, and the study of what the client itself costs and how far it errs.
+//! Inputs that the benches share, and studies of the client's own cost and error.
 //!
 //! The micro benches under `benches/` time one crate each on the inputs that [`streams`] and
-//! [`logs`] make. The `overhead` module runs the client against the ground-truth server, whose own
-//! stamps are the truth, beside a reader that does nothing but read; the `prepare` module draws large
-//! data sets beside SGLang's client; the `memory` module says what streams and tokens take; the `calibration` module holds
-//! confidence intervals and searches against simulated truths. All of it uses the workspace through its facade, as an outside
+//! [`logs`] create. The `overhead` module runs the client against the ground-truth server, whose
+//! own stamps are the truth, and compares it with a reader that only reads. The `prepare` module
+//! draws large data sets and compares the time with SGLang's client. The `memory` module measures
+//! the memory of streams and tokens. The `calibration` module tests confidence intervals and
+//! searches on simulated truths. All modules use the workspace through its facade, as an external
 //! user would.
 
 pub mod calibration;

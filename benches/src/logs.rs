@@ -1,4 +1,4 @@
-//! Run logs of a chosen size, as a run against a steady server would leave them.
+//! Creates run logs of a chosen size, like those of a run against a steady server.
 
 use std::time::Duration;
 
@@ -7,14 +7,14 @@ use servemark::core::{
     RequestRecord, RunFacts, RunLog, Sample, Sink, Stamp,
 };
 
-/// A complete log of so many requests of so many tokens each.
+/// Returns a complete log of `requests` requests with `tokens` tokens each.
 pub fn run_log(requests: usize, tokens: u32) -> RunLog {
     let records: Vec<_> = (0..requests).map(|index| record(index, tokens)).collect();
     let ended = records.iter().map(|record| record.ended).max().unwrap_or_default();
     RunLog::new(header(requests), records, Some(footer(ended)))
 }
 
-/// The header of a chat run.
+/// Returns the header of a chat run.
 pub fn header(requests: usize) -> Header {
     let mut facts = RunFacts::default();
     facts.backend = "vllm-chat".into();
@@ -23,7 +23,7 @@ pub fn header(requests: usize) -> Header {
     Header::new(0, facts, serde_json::Value::Null)
 }
 
-/// The footer of a run that came to its own end.
+/// Returns the footer of a completed run.
 pub fn footer(ended: Stamp) -> Footer {
     let mut footer = Footer::default();
     footer.ended = ended;
@@ -31,8 +31,8 @@ pub fn footer(ended: Stamp) -> Footer {
     footer
 }
 
-/// Requests come 5 ms apart; tokens come 20 ms apart, give or take a tenth that depends on both, and
-/// are seen 30 to 250 us after they came.
+/// Returns the record of a request. Requests are due 5 ms apart. Tokens arrive 20 ms apart, plus up
+/// to 2 ms that depend on both, and are seen 30 to 250 us after their arrival.
 pub fn record(index: usize, tokens: u32) -> RequestRecord {
     let sample = Sample::new("Tell me a story.", 1024, tokens);
     let due = Stamp::ZERO + Duration::from_millis(5) * index as u32;

@@ -1,8 +1,7 @@
-//! How much memory streams take while they wait, and tokens while they are kept and scored.
+//! Measures the memory of streams that wait, and of tokens that are kept and scored.
 //!
-//! Every case runs in a process of its own, because the most memory that a process ever had never
-//! falls. The server of the idle streams is another process still, so that its half of the sockets
-//! is on nobody's bill.
+//! Every case runs in a process of its own, because the peak memory of a process never falls. The
+//! server of the idle streams is a separate process, so that its sockets do not count.
 
 mod cases;
 mod idle;
@@ -19,19 +18,20 @@ use serde::{Deserialize, Serialize};
 pub use self::cases::{Case, measure_case};
 pub use self::options::Options;
 
-/// What one case took.
+/// Result of one case.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Figures {
-    /// The most memory that its process ever had.
+    /// Peak memory of the case's process, in MiB.
     pub peak_mib: f64,
-    /// What each stream or token took of it, without what the process has anyway.
+    /// Memory per stream or token, in bytes.
     pub bytes_each: f64,
-    /// How long it took, where that says something.
+    /// Duration in seconds; absent where it shows nothing.
     pub seconds: Option<f64>,
 }
 
-/// Measures the cases one after the other. `child` is the program that measures one.
+/// Measures the cases one after the other. `child` is the program that measures one, and `tell`
+/// receives the name of each case.
 pub fn measure(
     options: &Options,
     child: &[&OsStr],
@@ -47,7 +47,7 @@ pub fn measure(
     measured
 }
 
-/// Writes a line per case.
+/// Writes a table with a line per case.
 pub fn write_report(rows: &[(Case, Figures)], out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "| case | peak, MiB | bytes each | took, s |\n|---|---|---|---|")?;
     for (case, Figures { peak_mib, bytes_each, seconds }) in rows {

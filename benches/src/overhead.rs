@@ -1,14 +1,13 @@
-//! How far the client's numbers are from the truth, and what taking them costs.
+//! Measures the error of the client's figures and the cost of taking them.
 //!
-//! The ground-truth server runs as a process of its own on another core. A load is put on it by the
-//! client's own building blocks, by a bare reader that is the floor of what any client can do here,
-//! and by whole programs: ours and its peers', where they are installed. A [`Study`] is all runs of
-//! all of them.
+//! The ground-truth server runs as a process of its own on another core. The load comes from the
+//! client's own building blocks, from a bare reader that is the lower bound for any client on this
+//! machine, and from whole programs: Servemark's and, where installed, its peers'. A [`Study`]
+//! contains all runs of all of them.
 //!
 //! This module knows no command line but its own and prints nothing.
 
 mod bare;
-mod bed;
 mod client;
 mod document;
 mod exchanges;
@@ -29,6 +28,7 @@ mod server;
 mod start_up;
 mod study;
 mod table;
+mod test_bed;
 
 pub use document::document;
 pub use exchanges::{Exchange, ExchangeFigures, ExchangeLoad};

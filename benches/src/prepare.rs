@@ -1,8 +1,8 @@
-//! How long data sets take to prepare and how much memory that needs, beside SGLang's client.
+//! Measures the time and memory needed to prepare data sets, compared with SGLang's client.
 //!
-//! A case is a command line of SGLang's client, so that both clients do the same work: each reads
-//! it in a process of its own, seeds, draws every prompt and tells the time of the draw and the
-//! most memory that the process ever had. Ours then also writes every request's body, once, as it
+//! A case is a command line of SGLang's client, so that both clients do the same work: each parses
+//! it in a process of its own, seeds its generators, draws every prompt, and reports the time of
+//! the draw and its peak memory. Servemark's client also encodes every request's body once, as it
 //! would shortly before sending it.
 
 mod cases;
@@ -22,29 +22,29 @@ pub use self::inputs::Inputs;
 pub use self::options::{Options, Peer};
 pub use self::table::write_report;
 
-/// What was measured of each case.
+/// Results of all cases.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Study {
-    /// One row of the table each.
+    /// Rows of the table.
     pub rows: Vec<Row>,
 }
 
-/// One case, by both clients.
+/// Results of one case for both clients.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Row {
-    /// The case.
+    /// Name of the case.
     pub name: &'static str,
-    /// Ours.
+    /// Figures of Servemark's client.
     pub ours: Figures,
-    /// SGLang's client's, where it was asked for.
+    /// Figures of SGLang's client; absent if it was not asked for.
     pub peer: Option<Figures>,
 }
 
 /// Measures the cases that were asked for, one after the other.
 ///
-/// `child` is the program that prepares one data set, to which a case's command line is added.
+/// `child` is the program that prepares one data set; a case's command line is appended to it.
 pub fn measure(
     options: &Options,
     child: &[&OsStr],
@@ -62,7 +62,8 @@ pub fn measure(
     Ok(Study { rows })
 }
 
-/// The figures that a program prints, given a case's command line, as its last line.
+/// Runs a program with a case's command line and returns the figures that it prints as its last
+/// line.
 fn run(program: &[&OsStr], argv: &str) -> anyhow::Result<Figures> {
     let (first, rest) = program.split_first().context("there is no program")?;
     let mut command = Command::new(first);

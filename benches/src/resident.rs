@@ -1,15 +1,15 @@
-//! How much memory this process has, as its kernel tells.
+//! Memory of this process, as the kernel reports it.
 
 use std::fs;
 
 use anyhow::Context;
 
-/// The most that it ever had, in MiB.
+/// Returns the peak memory in MiB.
 pub(crate) fn peak_mib() -> anyhow::Result<f64> {
     status("VmHWM:")
 }
 
-/// What it has now, in MiB.
+/// Returns the current memory in MiB.
 pub(crate) fn now_mib() -> anyhow::Result<f64> {
     status("VmRSS:")
 }

@@ -1,8 +1,8 @@
-//! Streamed answers as servers write them, for parsers and decoders to read.
+//! Streamed answers in the form in which servers write them, as inputs of parsers and decoders.
 
 use servemark::backends::{BackendName, BackendSpec, CommonSpec, Route, WireBackend};
 
-/// The codec of a route, as a run would build it.
+/// Returns the codec of a route, as a run would build it.
 pub fn backend(route: Route) -> WireBackend {
     let name = match route {
         Route::Generate => BackendName::Sglang,
@@ -13,25 +13,25 @@ pub fn backend(route: Route) -> WireBackend {
     BackendSpec::new(name, CommonSpec::new(MODEL)).build()
 }
 
-/// Words as most tokens are.
+/// Words like those of most tokens.
 pub const PLAIN: [&str; 8] = [" time", " year", ".", " of", " life", " hand", " the", " home"];
 
-/// Tokens that JSON cannot hold as they are.
+/// Tokens that JSON has to escape.
 pub const ESCAPED: [&str; 2] = [r"\n", r#" \"a"#];
 
-/// The payloads of so many tokens of output, taken from `words` in a circle, without what opens
-/// and closes the stream.
+/// Returns the payloads of `tokens` tokens of output, which repeat `words`, without the events that
+/// open and close the stream.
 pub fn payloads(route: Route, words: &[&str], tokens: usize) -> Vec<String> {
     (0..tokens).map(|token| payload(route, words, token)).collect()
 }
 
-/// A chat stream on the wire, event by event.
+/// Returns a chat stream on the wire, event by event.
 pub fn chat_events(tokens: usize) -> Vec<Vec<u8>> {
     let event = |payload: String| format!("data: {payload}\n\n").into_bytes();
     payloads(Route::Chat, &PLAIN, tokens).into_iter().map(event).collect()
 }
 
-/// The shapes are those of vLLM 0.32 and SGLang 0.5.23.
+/// Returns one payload in the form of vLLM 0.32 or SGLang 0.5.23.
 fn payload(route: Route, words: &[&str], token: usize) -> String {
     let word = words[token % words.len()];
     match route {

@@ -1,4 +1,4 @@
-//! Everything that a change must pass, in the order in which it fails fastest.
+//! Runs all checks that a change must pass, the fastest first.
 
 use std::process::Command;
 
@@ -6,7 +6,7 @@ use anyhow::{Context, ensure};
 
 use crate::tidy;
 
-/// Runs every check. The first that fails ends it.
+/// Runs all checks and stops at the first failure.
 pub(crate) fn run() -> anyhow::Result<()> {
     tidy::run()?;
     cargo(&["fmt", "--all", "--check"])?;

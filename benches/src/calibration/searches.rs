@@ -1,4 +1,5 @@
-//! Searches of servers whose capacity is known, and how often their answers miss it.
+//! Simulates searches of servers whose capacity is known, and counts how often their answers miss
+//! it.
 
 use std::fmt;
 use std::time::Duration;
@@ -22,20 +23,21 @@ use servemark_rng::NumpyRandom;
 
 use super::processes::Process;
 
-/// Searches of one server for the largest rate that keeps one objective.
+/// Results of searches of one server for the largest rate that meets one objective.
 #[derive(Clone, Debug)]
 pub struct SearchCell {
     process: Process,
     objective: Objective,
-    /// Seconds for which the first round at a load sends at least.
+    /// Least duration of the first round at a load, in seconds.
     seconds: u64,
     capacity: f64,
     searches: u32,
-    /// Searches in which the capacity lies from what holds to what fails.
+    /// Number of searches in which the capacity lies between `holds` and `fails`.
     enclosed: u32,
-    /// Searches in which it lies in the interval of the estimate.
+    /// Number of searches in which the capacity lies in the interval of the estimate.
     covered: u32,
-    /// Relative widths from what holds to what fails, and errors of the estimates.
+    /// Widths of the brackets, relative to the capacity; `errors` are the relative errors of the
+    /// estimates.
     widths: Vec<f64>,
     errors: Vec<f64>,
     loads: usize,
@@ -43,13 +45,14 @@ pub struct SearchCell {
 }
 
 impl SearchCell {
-    /// The head of the table whose rows cells are.
+    /// Head of the table whose rows are cells.
     pub const HEAD: &'static str = "\
 | server | objective | first round | capacity | A <= truth <= C | width | estimate: error | p90 | \
 interval: misses | loads | requests |
 |---|---|---|---|---|---|---|---|---|---|---|";
 
-    /// Every server and objective of the study, with first rounds of this number of seconds.
+    /// Returns every server and objective of the study, with first rounds of this number of
+    /// seconds.
     pub fn all(seconds: u64) -> Vec<Self> {
         let cell = |(process, objective): (Process, &str)| Self::new(process, objective, seconds);
         let queue = |varies| Process::queue(varies);
@@ -82,7 +85,7 @@ interval: misses | loads | requests |
         }
     }
 
-    /// Searches this number of times, each from another start and with other draws.
+    /// Runs this number of searches, each with another start and other draws.
     #[must_use]
     pub fn simulate(mut self, searches: u32) -> Self {
         for seed in 0..searches {
@@ -128,7 +131,7 @@ interval: misses | loads | requests |
     }
 }
 
-/// The largest rate that keeps an objective in the long run.
+/// Returns the largest rate that meets an objective in the long run.
 fn capacity(process: Process, objective: Objective) -> f64 {
     let Goal::Latency { statistic, limit_ms, .. } = objective.goal else {
         unreachable!("all objectives of the study are of a latency")
@@ -158,23 +161,28 @@ impl Probe for Simulated {
         let requests = point.plan.workload.requests;
         let rate = point.plan.load.arrivals.mean_rate().expect("the load is a rate");
         let values = self.process.at_rate(rate).run(requests, &mut self.random);
-        let records: Vec<RequestRecord> = values
-            .into_iter()
-            .enumerate()
-            .map(|(index, ttft)| recorded(index, index as f64 / rate, ttft))
-            .collect();
-        let mut facts = RunFacts::default();
-        facts.requests = requests;
-        facts.request_rate = Some(rate);
-        let mut footer = Footer::default();
-        footer.ended = records.iter().map(|record| record.ended).max().unwrap_or_default();
-        let header = Header::new(0, facts, serde_json::Value::Null);
-        let log = RunLog::new(header, records, Some(footer));
+        let log = log_of(values, Some(rate));
         Ok(PointRun::new(point, Run::of_log(log)))
     }
 }
 
-/// A request with one piece of output. Latencies do not depend on when it is written down as due.
+/// Returns the log of a run with these latencies in seconds. Requests are due at a rate, or all at
+/// once without one.
+pub(super) fn log_of(values: Vec<f64>, rate: Option<f64>) -> RunLog {
+    let mut facts = RunFacts::default();
+    facts.requests = values.len();
+    facts.request_rate = rate;
+    let apart = rate.map_or(0.0, f64::recip);
+    let each = values.into_iter().enumerate();
+    let records: Vec<RequestRecord> =
+        each.map(|(index, ttft)| recorded(index, index as f64 * apart, ttft)).collect();
+    let mut footer = Footer::default();
+    footer.ended = records.iter().map(|record| record.ended).max().unwrap_or_default();
+    RunLog::new(Header::new(0, facts, serde_json::Value::Null), records, Some(footer))
+}
+
+/// Returns a request with one piece of output. Its latency does not depend on its recorded due
+/// time.
 fn recorded(index: usize, due: f64, ttft: f64) -> RequestRecord {
     let at = |seconds: f64| Stamp::ZERO + Duration::from_secs_f64(seconds);
     let (due, end) = (at(due), at(due + ttft));
@@ -197,7 +205,7 @@ fn base() -> BenchPlan {
     )
 }
 
-/// A row of the table; shares and errors are percents.
+/// Displays a row of the table; shares and errors are in percent.
 impl fmt::Display for SearchCell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let searches = f64::from(self.searches.max(1));
@@ -223,9 +231,10 @@ impl fmt::Display for SearchCell {
     }
 }
 
-/// Searches of every cell have the same seeds, so that a table can be made again.
+/// First seed of the searches of every cell. All cells use the same seeds, so that a table can be
+/// reproduced.
 const FIRST_SEED: u32 = 5000;
-/// The capacity is known to a thousandth.
+/// Number of bisection steps, which determine the capacity to a thousandth.
 const HALVINGS: u32 = 10;
 
 #[cfg(test)]
@@ -236,7 +245,7 @@ mod tests {
     fn a_search_encloses_the_capacity_of_a_simulated_queue() {
         // A run of two million requests has this capacity.
         let objective = "ttft:median<200ms".parse().unwrap();
-        let mut cell = SearchCell::knowing(14.82, Process::queue(false), objective, 10);
+        let mut cell = SearchCell::knowing(14.82, Process::queue(false), objective, 30);
         let answer = cell.search(1);
         cell.add(&answer);
         assert_eq!((cell.searches, cell.enclosed), (1, 1), "{answer}");

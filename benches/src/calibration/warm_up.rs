@@ -1,4 +1,4 @@
-//! How often a warm-up is seen where there is none, and where there is one.
+//! Counts how often a warm-up is detected where there is none, and where there is one.
 
 use std::fmt;
 
@@ -7,8 +7,8 @@ use servemark_statistics::{Settling, settling};
 
 use super::{FIRST_SEED, Process};
 
-/// What runs of one process and one length show of a warm-up: as they are, and with the first fifth of
-/// their values doubled.
+/// Warm-ups found in runs of one process and one length: in the runs as they are, and with the
+/// first fifth of their values doubled.
 #[derive(Clone, Debug)]
 pub struct WarmUp {
     name: String,
@@ -17,19 +17,19 @@ pub struct WarmUp {
     doubled: Tally,
 }
 
-/// How runs settle. A warm-up is a change of level in the first half.
+/// Outcomes of the search for a settled part. A warm-up is a change of level in the first half.
 #[derive(Clone, Debug, Default)]
 struct Tally {
     runs: u32,
     warm_ups: u32,
     late_changes: u32,
     unknown: u32,
-    /// Where the settled part begins, as a share of the run.
+    /// Starts of the settled parts, as shares of the run.
     cuts: Vec<f64>,
 }
 
 impl WarmUp {
-    /// The head of the table whose rows these are.
+    /// Head of the table.
     pub const HEAD: &'static str = "\
 | process | requests | steady run: warm-up | late change | unknown | first fifth doubled: warm-up | late change | unknown | cut at |
 |---|---|---|---|---|---|---|---|---|";
@@ -78,7 +78,7 @@ impl Tally {
     }
 }
 
-/// `1.0 | 2.5 | 0.0 |`, in percent of the runs.
+/// Displays the outcomes as `1.0 | 2.5 | 0.0 |`, in percent of the runs.
 impl fmt::Display for Tally {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let percent = |count: u32| 100.0 * f64::from(count) / f64::from(self.runs.max(1));
@@ -87,7 +87,8 @@ impl fmt::Display for Tally {
     }
 }
 
-/// A row of the table; shares are percents of all runs, the cut is the median of those that have one.
+/// Displays a row of the table. Shares are percentages of all runs; the cut is the median of those
+/// that have one.
 impl fmt::Display for WarmUp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { name, requests, plain, doubled } = self;

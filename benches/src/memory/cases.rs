@@ -1,4 +1,4 @@
-//! What is measured.
+//! Cases of the memory study.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -7,23 +7,25 @@ use serde::{Deserialize, Serialize};
 
 use super::{Figures, idle, tokens};
 
-/// One thing that takes memory.
+/// A case of the memory study.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[non_exhaustive]
 pub enum Case {
-    /// Streams that have had three pieces and wait for the fourth.
+    /// Streams that have received three pieces and wait for the fourth; the number is that of
+    /// streams.
     IdleStreams(usize),
-    /// A run's records in memory, as they are kept once they are on the disk.
+    /// A run's records in memory, as they are kept once they are on disk; the number is that of
+    /// tokens.
     KeptTokens(u64),
-    /// The same, and both tables made of them.
+    /// A run's records in memory, and both tables computed from them; the number is that of tokens.
     ScoredTokens(u64),
-    /// The same run written to a file.
+    /// A run written to a file: its number of tokens and the path.
     WrittenTokens(u64, PathBuf),
-    /// The file scored, as `servemark score` does.
+    /// A run's file scored, as `servemark score` does: its number of tokens and the path.
     ReadTokens(u64, PathBuf),
 }
 
-/// Measures a case in this process, which must have done nothing else.
+/// Measures a case in this process, which must have done nothing else before.
 pub fn measure_case(case: &Case) -> anyhow::Result<Figures> {
     match case {
         Case::IdleStreams(streams) => idle::measure(*streams),

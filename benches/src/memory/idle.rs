@@ -1,4 +1,4 @@
-//! Streams that wait.
+//! Measures streams that wait.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,8 +19,8 @@ use crate::streams::backend;
 
 type Client = Arc<HttpTransport<WireBackend>>;
 
-/// What each of so many streams takes once it has had three pieces and waits for the fourth, its
-/// connection and its record included.
+/// Measures the memory of each of `streams` streams that has received three pieces and waits for
+/// the fourth, with its connection and its record.
 pub(super) fn measure(streams: usize) -> anyhow::Result<Figures> {
     raise_nofile()?;
     let program = std::env::current_exe().context("cannot find this program again")?;
@@ -37,7 +37,7 @@ pub(super) fn measure(streams: usize) -> anyhow::Result<Figures> {
 async fn open(client: Client, clock: MonotonicClock, streams: usize) -> anyhow::Result<Figures> {
     let before = now_mib()?;
     client.preconnect(streams).await?;
-    // The server's schedule is exact: by the first of these every stream has its three pieces.
+    // The server's schedule is exact: at `measured` every stream has its three pieces.
     let patience = Duration::from_secs(1) + Duration::from_millis(1) * streams as u32;
     let [measured, over] =
         [1, 2].map(|times| Instant::from(clock.instant(clock.now() + patience * times)));
@@ -56,7 +56,7 @@ async fn open(client: Client, clock: MonotonicClock, streams: usize) -> anyhow::
     Ok(figures)
 }
 
-/// Opens a stream and says how many pieces it had when all was over.
+/// Opens a stream and returns its number of pieces at `over`.
 async fn wait(client: Client, index: usize, over: Instant) -> usize {
     let sample = Sample::new("Tell me a story.", 4, TOKENS);
     let mut recorder = Recorder::new(index, Phase::Measure, &sample, Stamp::ZERO);
@@ -71,5 +71,5 @@ async fn wait(client: Client, index: usize, over: Instant) -> usize {
 
 const PIECES: usize = 3;
 
-/// What the requests ask for, and so what their records reserve.
+/// Tokens that each request asks for, which determine what its record reserves.
 const TOKENS: u32 = 1000;

@@ -1,4 +1,4 @@
-//! The study's command line.
+//! Command line of the memory study.
 
 use std::fs;
 use std::path::PathBuf;
@@ -8,15 +8,15 @@ use anyhow::{Context, bail};
 
 use super::Case;
 
-/// What the study is asked for.
+/// Options of the memory study.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Options {
-    /// How many streams are open at once.
+    /// Number of streams that are open at once.
     pub streams: usize,
-    /// How many tokens a run has.
+    /// Number of tokens of a run.
     pub tokens: u64,
-    /// Where the run's file is made; thirty bytes a token.
+    /// Folder of the run's file, which takes thirty bytes per token.
     pub folder: PathBuf,
 }
 
@@ -27,7 +27,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Reads a command line, without the program's name.
+    /// Parses a command line, without the program's name.
     pub fn parse(args: impl IntoIterator<Item = String>) -> anyhow::Result<Self> {
         let mut options = Self::default();
         let mut args = args.into_iter();
@@ -53,7 +53,7 @@ impl Options {
     }
 
     pub(super) fn tidy_up(&self) {
-        // A study that failed before it has no file.
+        // If the study failed before this case, there is no file.
         let _ = fs::remove_file(self.file());
     }
 
@@ -64,7 +64,7 @@ impl Options {
 
 fn value<T: FromStr>(flag: &str, word: Option<String>) -> anyhow::Result<T> {
     let word = word.with_context(|| format!("{flag} needs a value; {USAGE}"))?;
-    word.parse().ok().with_context(|| format!("{flag}: what is {word:?}? {USAGE}"))
+    word.parse().ok().with_context(|| format!("{flag} cannot be {word:?}; {USAGE}"))
 }
 
 const USAGE: &str = "usage: memory [--streams N] [--tokens N] [--folder FOLDER]";

@@ -1,4 +1,4 @@
-//! Tokens that are kept and scored.
+//! Measures tokens that are kept and scored.
 
 use std::io::sink;
 use std::path::Path;
@@ -14,7 +14,7 @@ use super::Figures;
 use crate::logs;
 use crate::resident::{now_mib, peak_mib};
 
-/// The records of a run, as the run keeps them once they are on the disk.
+/// Measures a run's records in memory, as the run keeps them once they are on disk.
 pub(super) fn keep(tokens: u64) -> anyhow::Result<Figures> {
     let clock = MonotonicClock::start();
     let log = kept(tokens);
@@ -23,7 +23,7 @@ pub(super) fn keep(tokens: u64) -> anyhow::Result<Figures> {
     Ok(Figures { bytes_each: bytes / tokens as f64, ..figures(tokens, &clock)? })
 }
 
-/// The same, and both tables made of them.
+/// Measures a run's records in memory, and both tables computed from them.
 pub(super) fn score(tokens: u64) -> anyhow::Result<Figures> {
     let log = kept(tokens);
     let clock = MonotonicClock::start();
@@ -31,7 +31,7 @@ pub(super) fn score(tokens: u64) -> anyhow::Result<Figures> {
     figures(tokens, &clock)
 }
 
-/// Writes the same run to a file.
+/// Measures writing a run to a file.
 pub(super) fn write(tokens: u64, path: &Path) -> anyhow::Result<Figures> {
     let clock = MonotonicClock::start();
     let mut writer = RunLogWriter::open(path, IfTaken::Replace, &logs::header(requests(tokens)))?;
@@ -44,7 +44,7 @@ pub(super) fn write(tokens: u64, path: &Path) -> anyhow::Result<Figures> {
     figures(tokens, &clock)
 }
 
-/// Scores the file.
+/// Measures scoring the file.
 pub(super) fn read(tokens: u64, path: &Path) -> anyhow::Result<Figures> {
     let clock = MonotonicClock::start();
     tables(&RunLogReader::open(path)?.without_texts().into_log()?)?;
@@ -84,5 +84,5 @@ fn figures(tokens: u64, clock: &MonotonicClock) -> anyhow::Result<Figures> {
     })
 }
 
-/// Tokens of one request.
+/// Number of tokens of one request.
 const TOKENS_EACH: u32 = 1000;

@@ -1,8 +1,10 @@
-//! The floor: a reader that reads, takes the time, counts events, and does nothing else.
+//! The bare reader, a lower bound for any client: it reads, takes the time and counts events, and
+//! does nothing else.
 //!
-//! One thread, one epoll set, one buffer for all streams, one clock read per read. It understands
-//! neither HTTP nor JSON, so it is no client; it is what the kernel and the wake-ups cost. Told to, it
-//! asks for the kernel's stamps as well, so that what those cost is seen apart.
+//! It uses one thread, one epoll set, one buffer for all streams, and one clock read per socket
+//! read. It understands neither HTTP nor JSON, so it is no client; it measures the cost of the
+//! kernel and of wake-ups. Optionally it asks for the kernel's stamps, so that their cost shows
+//! separately.
 
 use std::io::Write;
 use std::net::TcpStream;
@@ -17,7 +19,7 @@ use servemark::core::{
 };
 
 use super::StreamLoad;
-use super::bed::{CostMeter, Seen};
+use super::test_bed::{CostMeter, ObservedRun};
 use crate::streams::backend;
 
 mod exchanges;
@@ -30,7 +32,7 @@ use marks::Marks;
 pub(super) use receive::Arrivals;
 use timer::Timer;
 
-/// The floor's connections, open.
+/// Open connections of the bare reader.
 pub(super) struct Bare {
     clock: MonotonicClock,
     arrivals: Arrivals,
@@ -45,9 +47,9 @@ struct Stream {
     request: Vec<u8>,
     sent: Stamp,
     marks: Marks,
-    /// How many events there will be.
+    /// Number of events that the stream will have.
     expected: u32,
-    /// Each read's stamp, and how many events had begun by its end.
+    /// Stamp of each read, and the number of events that had begun by its end.
     reads: Vec<(Stamp, u32)>,
 }
 
@@ -73,14 +75,14 @@ impl Bare {
         Ok(Self { clock: MonotonicClock::start(), arrivals, epoll, timer, streams, samples })
     }
 
-    pub(super) fn run(mut self) -> anyhow::Result<Seen> {
+    pub(super) fn run(mut self) -> anyhow::Result<ObservedRun> {
         let meter = CostMeter::start(&self.clock);
         self.timer.start()?;
         self.read_all()?;
         let cost = meter.stop(&self.clock);
         let rows = self.streams.iter().zip(&self.samples).enumerate();
         let records = rows.map(|(index, (stream, sample))| stream.record(index, sample));
-        Ok(Seen { records: records.collect(), cost, own: None })
+        Ok(ObservedRun { records: records.collect(), cost, own: None })
     }
 
     fn read_all(&mut self) -> anyhow::Result<()> {
@@ -105,7 +107,7 @@ impl Bare {
         Ok(())
     }
 
-    /// Sends what is due and was not `sent` yet; says how many were by now.
+    /// Sends the requests that are due beyond the first `sent`. Returns how many are due by now.
     fn send_due(&mut self, sent: usize) -> anyhow::Result<usize> {
         let due = self.timer.fired()?;
         for stream in &mut self.streams[sent..due] {
@@ -134,7 +136,7 @@ impl Stream {
         Ok(self.socket.write_all(&self.request)?)
     }
 
-    /// What one read brought. Says whether the last event has begun.
+    /// Records one read. Returns whether the last event has begun.
     fn take(&mut self, at: Stamp, bytes: &[u8]) -> anyhow::Result<bool> {
         ensure!(!bytes.is_empty(), "the server closed a stream");
         let events = self.marks.count(bytes);
@@ -142,12 +144,12 @@ impl Stream {
         Ok(events == self.expected)
     }
 
-    /// What was seen, as the client would have recorded it.
+    /// Returns a record of the stream, as the client would have made it.
     fn record(&self, index: usize, sample: &Sample) -> RequestRecord {
         let mut recorder = Recorder::new(index, Phase::Measure, sample, self.sent);
         recorder.sent(self.sent);
         for token in 0..sample.output_tokens {
-            // The first event is the role's and no token's.
+            // The first event has the role and no token.
             let read = self.reads.partition_point(|(_, events)| *events < token + 2);
             recorder.at(self.reads[read].0).delta(Delta::content(""));
         }
@@ -175,5 +177,5 @@ fn request(route: Route, address: &str, sample: &Sample) -> anyhow::Result<Vec<u
 
 const TIMER: u64 = u64::MAX;
 
-/// Events of a chat stream that are no token: the role, the finish reason, the end mark.
+/// Number of events of a chat stream without a token: the role, the finish reason, the end mark.
 const FRAME: u32 = 3;

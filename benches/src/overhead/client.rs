@@ -1,4 +1,4 @@
-//! The client under study: the building blocks that a run is made of, and nothing else.
+//! The client under study: the building blocks of a run, and nothing else.
 
 use std::io;
 use std::num::NonZeroUsize;
@@ -13,10 +13,10 @@ use servemark::schedule::Schedule;
 use tokio::runtime::{Builder, Runtime};
 
 use super::Reader;
-use super::bed::{CostMeter, Own, Seen};
+use super::test_bed::{ClientFigures, CostMeter, ObservedRun};
 use crate::streams::backend;
 
-/// A client that is about to open its connections.
+/// A client that has not yet opened its connections.
 pub(super) struct Client {
     runtime: Runtime,
     clock: MonotonicClock,
@@ -27,7 +27,7 @@ pub(super) struct Client {
 type Transport = Arc<HttpTransport<WireBackend>>;
 
 impl Client {
-    /// The client as `reader` uses it, with so many connections.
+    /// Creates the client as `reader` uses it, with `connections` connections.
     pub(super) fn new(reader: Reader, url: &str, connections: usize) -> anyhow::Result<Self> {
         let (route, stack) = match reader {
             Reader::ChatByHyper => (Route::Chat, Http1Stack::Hyper),
@@ -44,7 +44,7 @@ impl Client {
         Ok(Self { runtime, clock, transport, connections })
     }
 
-    /// The same, whose requests another thread writes at their instant.
+    /// Lets another thread write the requests at their due times.
     pub(super) fn precise(self) -> anyhow::Result<Self> {
         Ok(Self { transport: self.transport.with_precise_send()?, ..self })
     }
@@ -54,7 +54,7 @@ impl Client {
         load: &LoadSpec,
         samples: Vec<Sample>,
         schedule: &Schedule,
-    ) -> anyhow::Result<Seen> {
+    ) -> anyhow::Result<ObservedRun> {
         let shards = load.shards.unwrap_or(NonZeroUsize::MIN);
         let first = self.connections.div_ceil(shards.get());
         let Self { runtime, clock, transport, connections } = self;
@@ -78,7 +78,7 @@ impl Ready {
         load: &LoadSpec,
         sessions: &Arc<[Session]>,
         schedule: &Schedule,
-    ) -> anyhow::Result<Seen> {
+    ) -> anyhow::Result<ObservedRun> {
         let (records, stop) = (Arc::new(Collector::default()), StopHandle::new());
         let observer = Arc::clone(&records);
         let pacer = SystemPacer::new(self.clock)?;
@@ -88,10 +88,14 @@ impl Ready {
         let measured = fleet.measure(&self.transport, sessions, schedule, self.enlist()).await?;
         let cost = meter.stop(&self.clock);
         let ended = self.clock.now();
-        Ok(Seen { records: records.take(), cost, own: Some(Own { cost: measured.cost, ended }) })
+        Ok(ObservedRun {
+            records: records.take(),
+            cost,
+            own: Some(ClientFigures { cost: measured.cost, ended }),
+        })
     }
 
-    /// What gives every other shard its timer, and its connections.
+    /// Returns the function that gives every other shard its timer and its connections.
     fn enlist(
         &self,
     ) -> impl AsyncFn(Share) -> io::Result<(SystemPacer, Transport)> + Send + Sync + use<> {

@@ -1,5 +1,5 @@
-//! The study in the project's documents: raw figures, tables, pictures, and the section that quotes
-//! them.
+//! Writes the study into the project's documents: raw figures, tables, plots, and the section that
+//! quotes them.
 
 use std::fs;
 use std::path::Path;
@@ -8,8 +8,8 @@ use anyhow::Context;
 
 use super::{Study, Style, draw, write_report};
 
-/// Writes the raw figures and the tables into `benches/results`, the pictures into `docs/plots`, and
-/// the tables with the pictures into the marked section of `docs/methodology.md`; all of them below
+/// Writes the raw figures and the tables to `benches/results`, the plots to `docs/plots`, and the
+/// tables with the plots to the marked section of `docs/methodology.md`. All paths are below
 /// `root`, the folder of the project.
 pub fn document(study: &Study, root: &Path) -> anyhow::Result<()> {
     let name = format!("overhead-{}", study.date());
@@ -35,7 +35,7 @@ pub fn document(study: &Study, root: &Path) -> anyhow::Result<()> {
     write(&path, &text)
 }
 
-/// The text with another section between the two marks; nothing if they are not there.
+/// Replaces the section between the two marks; absent if the text does not have them.
 fn replaced(text: &str, section: &str) -> Option<String> {
     let (before, rest) = text.split_once(BEGIN)?;
     let (_, after) = rest.split_once(END)?;

@@ -1,4 +1,4 @@
-//! Short requests, a fixed number of them always in flight.
+//! Load of short requests, a fixed number of which is always in flight.
 
 use std::time::Duration;
 
@@ -11,26 +11,26 @@ use servemark::runner::LoadSpec;
 use servemark::schedule::{ArrivalSpec, Schedule};
 
 use super::bare::Exchanges;
-use super::bed::{Bed, Observed, Seen, observe};
 use super::client::Client;
 use super::experiment::Experiment;
 use super::load::numbered;
 use super::program::{self, Program, Workload};
+use super::test_bed::{Observed, ObservedRun, TestBed, observe};
 use super::{Reader, Run};
 
-/// So many short requests, a fixed number of them always in flight.
+/// A load of short requests, a fixed number of which is always in flight.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ExchangeLoad {
-    /// What is asked.
+    /// Kind of request.
     pub kind: Exchange,
-    /// How many requests.
+    /// Number of requests.
     pub requests: usize,
-    /// How many are in flight.
+    /// Number of requests in flight.
     pub in_flight: usize,
 }
 
-/// What a short request asks for. Closed: the two that servers are asked most.
+/// Kind of a short request. The enum is closed.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Exchange {
@@ -40,22 +40,22 @@ pub enum Exchange {
     Embedding,
 }
 
-/// What came of one run of short requests.
+/// Figures of one run of short requests.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ExchangeFigures {
-    /// From the first request to the last answer.
+    /// Requests per second, from the first request to the last answer.
     pub requests_per_second: f64,
-    /// CPU microseconds of whoever asked, per request.
+    /// CPU microseconds of the reader per request.
     pub cpu_us_per_request: f64,
     /// CPU microseconds of the server per request.
     pub server_cpu_us_per_request: f64,
-    /// What share of the time the server was busy.
+    /// Share of the time in which the server was busy, from 0 to 1.
     pub server_busy: f64,
 }
 
 impl ExchangeLoad {
-    /// So many requests of this kind, 64 in flight.
+    /// Creates a load of `requests` requests of this kind, 64 in flight.
     pub fn new(kind: Exchange, requests: usize) -> Self {
         Self { kind, requests, in_flight: 64 }
     }
@@ -89,8 +89,8 @@ impl ExchangeLoad {
         }
     }
 
-    fn figures_of(&self, observed: &Observed<Seen>) -> anyhow::Result<ExchangeFigures> {
-        let Seen { records, cost, .. } = &observed.seen;
+    fn figures_of(&self, observed: &Observed<ObservedRun>) -> anyhow::Result<ExchangeFigures> {
+        let ObservedRun { records, cost, .. } = &observed.result;
         let cpu = Duration::from_nanos(cost.cpu_ns);
         Ok(self.figures(busy(records, self.requests)?, cpu, observed.account.cpu_ns))
     }
@@ -128,22 +128,22 @@ impl Experiment for ExchangeLoad {
         program.can(&workload).then_some(workload)
     }
 
-    fn run(&self, reader: Reader, bed: &Bed<'_>) -> anyhow::Result<Run<ExchangeFigures>> {
+    fn run(&self, reader: Reader, bed: &TestBed<'_>) -> anyhow::Result<Run<ExchangeFigures>> {
         let mut server = bed.server(&MockSpec::new(Duration::ZERO, Duration::ZERO))?;
         match reader {
             Reader::Floor => {
                 let bare = Exchanges::connect(self.route(), self.in_flight, server.url())?;
                 let observed = observe(&mut server, || bare.run(self.requests))?;
-                let busy = Duration::from_nanos(observed.seen.wall_ns);
-                let cpu = Duration::from_nanos(observed.seen.cpu_ns);
+                let busy = Duration::from_nanos(observed.result.wall_ns);
+                let cpu = Duration::from_nanos(observed.result.cpu_ns);
                 let figures = self.figures(busy, cpu, observed.account.cpu_ns);
                 Ok(Run { figures, noise: observed.noise })
             }
             Reader::Program(program) => {
                 let workload = self.workload(program).context("it cannot send this")?;
                 let observed = program::observe(program, &workload, bed, &mut server)?;
-                let seen = &observed.seen;
-                let figures = self.figures(seen.busy, seen.cpu, observed.account.cpu_ns);
+                let result = &observed.result;
+                let figures = self.figures(result.busy, result.cpu, observed.account.cpu_ns);
                 Ok(Run { figures, noise: observed.noise })
             }
             _ => {
@@ -158,7 +158,8 @@ impl Experiment for ExchangeLoad {
     }
 }
 
-/// From the first request to the last answer. One that failed makes the run worthless.
+/// Returns the time from the first request to the last answer. A failed request makes the run
+/// invalid.
 pub(super) fn busy(records: &[RequestRecord], requests: usize) -> anyhow::Result<Duration> {
     for record in records {
         if let Err(error) = &record.outcome {
@@ -171,9 +172,9 @@ pub(super) fn busy(records: &[RequestRecord], requests: usize) -> anyhow::Result
     Ok(last.context("there were no requests")?.since(first.unwrap_or_default()))
 }
 
-/// What a request takes of both sides, one after the other; generous.
+/// Time that a request takes on both sides, one after the other; a generous estimate.
 const EACH: Duration = Duration::from_micros(40);
-/// What a request takes of a program, in chunks.
+/// Time that a request takes in a program, in chunks.
 const PROGRAM_REQUEST: u32 = 10;
 const SETTING_UP: Duration = Duration::from_millis(300);
 
@@ -198,9 +199,9 @@ mod tests {
     fn rates_count_from_the_first_request_to_the_last_answer() {
         let load = ExchangeLoad::new(Exchange::Embedding, 2);
         let records = vec![record(1, 30, 60), record(0, 20, 40)];
-        let seen = Seen { records, cost: ClientCost::new(30_000, 1), own: None };
+        let result = ObservedRun { records, cost: ClientCost::new(30_000, 1), own: None };
         let account = Account { cpu_ns: 8_000, waited_ns: 0, truth: Vec::new() };
-        let observed = Observed { seen, account, noise: Noise::default() };
+        let observed = Observed { result, account, noise: Noise::default() };
         let figures = load.figures_of(&observed).unwrap();
         assert!((figures.requests_per_second - 50.0).abs() < 1e-9);
         let costs = (figures.cpu_us_per_request, figures.server_cpu_us_per_request);

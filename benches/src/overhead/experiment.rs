@@ -1,26 +1,26 @@
-//! What can be put on the server.
+//! The trait of all loads of the study.
 
 use std::time::Duration;
 
-use super::bed::Bed;
 use super::program::{Program, Workload};
+use super::test_bed::TestBed;
 use super::{Reader, Run};
 
-/// A load that can be put on the server, and whose figures can be made.
+/// A load that can be put on the server, and whose figures can be computed.
 pub(super) trait Experiment: Copy {
     type Figures;
 
-    /// As it is chosen by.
+    /// Returns the name by which options select the load.
     fn name(&self) -> String;
 
-    /// Who of ours is compared under it, the one that others are compared with first.
+    /// Returns the readers of the study for this load, the reference for comparisons first.
     fn readers(&self) -> &'static [Reader];
 
-    /// What a program is told to send; nothing if it cannot send that.
+    /// Returns the workload for a program; absent if the program cannot send it.
     fn workload(&self, program: Program) -> Option<Workload>;
 
-    /// About how long one run takes.
+    /// Returns the approximate duration of one run.
     fn lasts(&self, reader: Reader) -> Duration;
 
-    fn run(&self, reader: Reader, bed: &Bed<'_>) -> anyhow::Result<Run<Self::Figures>>;
+    fn run(&self, reader: Reader, bed: &TestBed<'_>) -> anyhow::Result<Run<Self::Figures>>;
 }

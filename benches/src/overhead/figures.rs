@@ -1,63 +1,66 @@
-//! From what was seen of streams and what was true to figures.
+//! Computes figures from observed streams and their true times.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use serde::{Deserialize, Serialize};
-use servemark::core::{RequestKey, RequestRecord, Truth};
+use servemark::core::{RequestKey, RequestRecord, SimulatedTimes};
 use servemark::metrics::{Verdict, statistics};
 use servemark::mock::TruthRow;
 
 use super::StreamLoad;
-use super::bed::{Observed, Seen};
-use super::program::{Ran, Reported};
+use super::program::{ProgramRun, Reported};
+use super::test_bed::{Observed, ObservedRun};
 
-/// What came of one run of one load with one reader.
+/// Figures of one run of one load with one reader.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct StreamFigures {
     /// Mean time to first token.
     pub mean_ttft: Comparison,
-    /// Its 99th percentile.
+    /// 99th percentile of the time to first token.
     pub p99_ttft: Comparison,
     /// Mean time between tokens.
     pub mean_itl: Comparison,
-    /// Its 99th percentile.
+    /// 99th percentile of the time between tokens.
     pub p99_itl: Comparison,
-    /// 99th percentile of how far each single gap was off, either way; absent where it is not known
-    /// which gap is which.
+    /// 99th percentile of the absolute error of single gaps, in milliseconds; absent if gaps cannot
+    /// be assigned to each other.
     pub p99_gap_error_ms: Option<f64>,
-    /// Chunks that came in one read of a stream, on average, where the reader tells.
+    /// Mean number of chunks in one read of a stream; absent if the reader does not show it.
     pub chunks_per_read: Option<f64>,
     /// CPU microseconds of the reader per chunk.
     pub cpu_us_per_chunk: f64,
     /// CPU microseconds of the server per chunk.
     pub server_cpu_us_per_chunk: f64,
-    /// 99th percentile of how late the server sent a chunk by its own schedule, where it has one.
+    /// 99th percentile of how late the server sent a chunk by its own schedule, in milliseconds;
+    /// absent without a schedule.
     pub server_late_ms: Option<f64>,
-    /// What share of the time the server was busy, where it may sleep.
+    /// Share of the time in which the server was busy, from 0 to 1; absent if the server never
+    /// sleeps.
     pub server_busy: Option<f64>,
-    /// What the client's own audit makes of the run.
+    /// Verdict of the client's own audit of the run.
     pub verdict: Option<Verdict>,
 }
 
-/// A number as reported and as it was, in milliseconds. Closed: the error is their difference.
+/// A figure as reported and in truth, in milliseconds. The struct is closed: the error is the
+/// difference of the two.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Comparison {
-    /// As reported.
+    /// Reported value.
     pub reported: f64,
-    /// As it was.
+    /// True value.
     pub truth: f64,
 }
 
 impl Comparison {
-    /// Reported minus truth.
+    /// Returns the reported value minus the true value.
     pub fn error(&self) -> f64 {
         self.reported - self.truth
     }
 
-    /// Of two samples the same statistic; absent where one has none.
+    /// Compares a statistic of two samples; absent if one of them has none.
     fn of(
         reported: &[f64],
         truth: &[f64],
@@ -68,11 +71,11 @@ impl Comparison {
 }
 
 impl StreamFigures {
-    /// Figures of records that say which request each of them is.
-    pub(super) fn of(load: &StreamLoad, observed: Observed<Seen>) -> anyhow::Result<Self> {
-        let Observed { seen, account, .. } = observed;
-        let verdict = seen.verdict();
-        let Seen { records, cost, .. } = seen;
+    /// Computes figures of records, each of which can be assigned to its true times.
+    pub(super) fn of(load: &StreamLoad, observed: Observed<ObservedRun>) -> anyhow::Result<Self> {
+        let Observed { result, account, .. } = observed;
+        let verdict = result.verdict();
+        let ObservedRun { records, cost, .. } = result;
         let busy = Duration::from_nanos(cost.wall_ns);
         let server_late_ms = server_late_ms(load, &account.truth);
         let pairs = Pairs::of(&records, account.truth)?;
@@ -91,11 +94,14 @@ impl StreamFigures {
         })
     }
 
-    /// Figures of what a program reports. Which of its times are which request's is not known: its
+    /// Computes figures of a program's report. Its times cannot be assigned to requests, so its
     /// distributions are compared with the server's.
-    pub(super) fn of_program(load: &StreamLoad, observed: Observed<Ran>) -> anyhow::Result<Self> {
-        let Observed { seen, account, .. } = observed;
-        let Reported { ttfts, gaps } = seen.reported;
+    pub(super) fn of_program(
+        load: &StreamLoad,
+        observed: Observed<ProgramRun>,
+    ) -> anyhow::Result<Self> {
+        let Observed { result, account, .. } = observed;
+        let Reported { ttfts, gaps } = result.reported;
         let answered = ttfts.len();
         ensure!(answered == load.streams, "it reports {answered} of {} streams", load.streams);
         let server_late_ms = server_late_ms(load, &account.truth);
@@ -107,33 +113,34 @@ impl StreamFigures {
         let times = Times { ttfts: (ttfts, truth.0), gaps: (gaps, truth.1) };
         let chunks = load.chunks() as f64;
         Ok(Self {
-            cpu_us_per_chunk: seen.cpu.as_secs_f64() * 1e6 / chunks,
+            cpu_us_per_chunk: result.cpu.as_secs_f64() * 1e6 / chunks,
             server_cpu_us_per_chunk: account.cpu_ns as f64 / 1e3 / chunks,
             server_late_ms,
-            server_busy: server_busy(load, account.cpu_ns, seen.busy),
+            server_busy: server_busy(load, account.cpu_ns, result.busy),
             ..times.figures().context(TOO_SHORT)?
         })
     }
 
-    /// Whether the server, not whoever read, was what limited: one chunk of a hundred was later
-    /// than the next one was due, or it had no time to spare.
+    /// Returns whether the server, not the reader, was the limit: one chunk in a hundred was later
+    /// than the next one was due, or the server was busy nearly all the time.
     pub fn is_server_limited(&self, load: &StreamLoad) -> bool {
         let late = |late| late > load.itl.as_secs_f64() * 1e3;
         self.server_late_ms.is_some_and(late) || self.server_busy.is_some_and(is_all)
     }
 }
 
-/// Whether a share of the time leaves none to speak of.
+/// Returns whether a share of the time is nearly all of it.
 pub(super) fn is_all(share: f64) -> bool {
     share > 0.9
 }
 
-/// Only a server under a flood may sleep; the others are always busy.
+/// Returns the share of the time in which the server was busy; only a server under a flood may
+/// sleep, the others are always busy.
 fn server_busy(load: &StreamLoad, cpu_ns: u64, busy: Duration) -> Option<f64> {
     load.is_flood().then(|| cpu_ns as f64 / 1e9 / busy.as_secs_f64())
 }
 
-/// How late the server was for all but one chunk of a hundred; a flood has no schedule.
+/// Returns the 99th percentile of the server's lateness; absent for a flood, which has no schedule.
 fn server_late_ms(load: &StreamLoad, truth: &[TruthRow]) -> Option<f64> {
     if load.is_flood() {
         return None;
@@ -145,7 +152,7 @@ fn server_late_ms(load: &StreamLoad, truth: &[TruthRow]) -> Option<f64> {
     p99(&sorted(truth.iter().flat_map(late).collect()))
 }
 
-/// How many reads a stream's chunks came in: all chunks of one read have one stamp.
+/// Returns the number of reads of a stream: all chunks of one read have one stamp.
 fn reads(record: &RequestRecord) -> usize {
     stamps(record).chunk_by(|one, next| one == next).count()
 }
@@ -154,15 +161,15 @@ fn stamps(record: &RequestRecord) -> Vec<u64> {
     record.deltas.rows().map(|row| row.at.as_nanos()).collect()
 }
 
-/// Every stream as it was seen and as it was.
-struct Pairs<'a>(Vec<(&'a RequestRecord, Truth)>);
+/// Pairs of a stream's record and its true times.
+struct Pairs<'a>(Vec<(&'a RequestRecord, SimulatedTimes)>);
 
 impl<'a> Pairs<'a> {
-    /// Pairs the streams up. One that failed, or that shows other chunks than were sent, makes the
-    /// whole run worthless.
+    /// Pairs records with true times. A stream that failed, or whose number of chunks differs,
+    /// makes the whole run invalid.
     fn of(records: &'a [RequestRecord], truth: Vec<TruthRow>) -> anyhow::Result<Self> {
-        let truth = truth.into_iter().map(Truth::from).map(|truth| (truth.key(), truth));
-        let mut truth: HashMap<RequestKey, Truth> = truth.collect();
+        let truth = truth.into_iter().map(SimulatedTimes::from).map(|truth| (truth.key(), truth));
+        let mut truth: HashMap<RequestKey, SimulatedTimes> = truth.collect();
         let mut pair = |record: &'a RequestRecord| {
             let index = record.index;
             if let Err(error) = &record.outcome {
@@ -178,7 +185,7 @@ impl<'a> Pairs<'a> {
     }
 }
 
-/// Times as reported and as they were, milliseconds, in one order.
+/// Pairs of reported and true times in milliseconds, in the same order.
 struct Times {
     ttfts: (Vec<f64>, Vec<f64>),
     gaps: (Vec<f64>, Vec<f64>),
@@ -199,7 +206,7 @@ impl Times {
         Ok(times)
     }
 
-    /// The figures that are made of times alone.
+    /// Computes the figures that depend on times alone.
     fn figures(self) -> Option<StreamFigures> {
         let Self { ttfts, gaps } = self;
         let mean_ttft = Comparison::of(&ttfts.0, &ttfts.1, statistics::mean)?;
@@ -250,7 +257,7 @@ mod tests {
 
     const MS: u64 = 1_000_000;
 
-    /// A stream sent at zero, with a chunk at each of these milliseconds.
+    /// Returns a stream that is sent at zero and has a chunk at each of these milliseconds.
     fn record(index: usize, arrivals_ms: &[u64]) -> RequestRecord {
         let sample = Sample::new("hi", 1, 4);
         let mut recorder = Recorder::new(index, Phase::Measure, &sample, Stamp::ZERO);
@@ -268,12 +275,12 @@ mod tests {
     }
 
     fn figures(records: Vec<RequestRecord>, truth: Vec<TruthRow>) -> anyhow::Result<StreamFigures> {
-        let seen = Seen { records, cost: ClientCost::new(80_000, 1), own: None };
+        let result = ObservedRun { records, cost: ClientCost::new(80_000, 1), own: None };
         let account = Account { cpu_ns: 16_000, waited_ns: 0, truth };
-        StreamFigures::of(&load(), Observed { seen, account, noise: Noise::default() })
+        StreamFigures::of(&load(), Observed { result, account, noise: Noise::default() })
     }
 
-    /// Two streams of four chunks, due at 10, 20, 30 and 40 ms.
+    /// Returns a load of two streams of four chunks, due at 10, 20, 30 and 40 ms.
     fn load() -> StreamLoad {
         StreamLoad::new(2, 4, Duration::from_millis(10), Duration::from_millis(10))
     }
@@ -307,10 +314,10 @@ mod tests {
         let sent = [10, 20, 30, 40];
         let reported = Reported { ttfts: vec![11.0, 14.0], gaps: vec![10.0; 6] };
         let (busy, cpu) = (Duration::from_millis(40), Duration::from_micros(160));
-        let seen = Ran { reported, started: Stamp::ZERO, busy, cpu };
+        let result = ProgramRun { reported, started: Stamp::ZERO, busy, cpu };
         let truth = vec![truth(0, &sent), truth(1, &sent)];
         let account = Account { cpu_ns: 16_000, waited_ns: 0, truth };
-        let observed = Observed { seen, account, noise: Noise::default() };
+        let observed = Observed { result, account, noise: Noise::default() };
         let figures = StreamFigures::of_program(&load(), observed).unwrap();
         assert_eq!(figures.mean_ttft, Comparison { reported: 12.5, truth: 10.0 });
         assert!((figures.cpu_us_per_chunk - 20.0).abs() < 1e-9, "{figures:?}");

@@ -1,4 +1,4 @@
-//! Somebody else's work on the client's core.
+//! A CPU hog: a process that competes for the client's core.
 
 use std::io::Read;
 use std::path::Path;
@@ -10,14 +10,14 @@ use anyhow::Context;
 
 use super::machine::pin;
 
-/// A process that keeps a core busy until this is dropped.
+/// A process that keeps a core busy until it is dropped.
 #[derive(Debug)]
 pub(super) struct Hog {
     child: Child,
 }
 
 impl Hog {
-    /// Starts `program` as a hog, which must call [`hog`].
+    /// Starts `program`, which must call [`hog`], as a CPU hog.
     pub(super) fn start(program: &Path, core: usize) -> anyhow::Result<Self> {
         let mut command = Command::new(program);
         command.args([HOG, &core.to_string()]).stdin(Stdio::piped());
@@ -28,13 +28,13 @@ impl Hog {
 impl Drop for Hog {
     fn drop(&mut self) {
         drop(self.child.stdin.take());
-        // One that cannot be waited for is gone already.
+        // An error means that the process is gone already.
         let _ = self.child.wait();
     }
 }
 
-/// The body of a process that keeps a core busy until its input ends. Says whether the arguments
-/// ask for one.
+/// Runs a process that keeps a core busy until its standard input ends. Returns whether the
+/// arguments ask for it.
 pub fn hog(args: &[String]) -> anyhow::Result<bool> {
     let [first, core] = args else { return Ok(false) };
     if first != HOG {
@@ -43,7 +43,7 @@ pub fn hog(args: &[String]) -> anyhow::Result<bool> {
     let ended = Arc::new(AtomicBool::new(false));
     let end = Arc::clone(&ended);
     let listener = std::thread::spawn(move || {
-        // However the input ends, it ends.
+        // An error ends the input too.
         let _ = std::io::stdin().read_to_end(&mut Vec::new());
         end.store(true, Ordering::Relaxed);
     });

@@ -1,20 +1,20 @@
-//! Whether gaps are those of a Poisson process: the Kolmogorov-Smirnov test.
+//! Tests whether gaps are those of a Poisson process, with the Kolmogorov-Smirnov test.
 
 use serde::{Deserialize, Serialize};
 
-/// How far a sample is from a distribution.
+/// Result of a Kolmogorov-Smirnov test of a sample against a distribution.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct KolmogorovSmirnov {
-    /// The largest distance of the two cumulative distributions.
+    /// Largest distance of the two cumulative distributions.
     pub distance: f64,
-    /// How likely a sample of the distribution itself is as far from it or farther.
+    /// Probability that a sample of the distribution itself has at least this distance.
     pub p_value: f64,
 }
 
 impl KolmogorovSmirnov {
-    /// Compares gaps, in seconds and in order of their length, with those of a Poisson process of
-    /// this rate; nothing without gaps.
+    /// Compares sorted gaps, in seconds, with those of a Poisson process of this rate; absent
+    /// without gaps.
     pub fn of_gaps(sorted: &[f64], per_second: f64) -> Option<Self> {
         let count = sorted.len() as f64;
         let distances = (0..).zip(sorted).map(|(below, gap)| {
@@ -27,8 +27,8 @@ impl KolmogorovSmirnov {
     }
 }
 
-/// The limiting distribution, with Stephens' correction for a sample of this size. Its series is of
-/// no use near zero, where the value is one to many digits.
+/// Returns the limiting distribution, with Stephens' correction for a sample of this size. Near
+/// zero its series does not converge usefully, and the value is one to many digits.
 fn p_value(distance: f64, count: f64) -> f64 {
     let scaled = (count.sqrt() + 0.12 + 0.11 / count.sqrt()) * distance;
     if scaled < NEARLY_CERTAIN {
@@ -47,7 +47,7 @@ const NEARLY_CERTAIN: f64 = 0.2;
 mod tests {
     use super::*;
 
-    /// The quantiles of the exponential distribution, in the middle of equal shares.
+    /// Returns the quantiles of the exponential distribution, in the middle of equal shares.
     fn exponential(count: u32, per_second: f64) -> Vec<f64> {
         let share = |index: u32| (f64::from(index) + 0.5) / f64::from(count);
         (0..count).map(|index| -(1.0 - share(index)).ln() / per_second).collect()

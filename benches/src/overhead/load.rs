@@ -1,4 +1,4 @@
-//! Streams, all open at the same time.
+//! Load of streams that are all open at the same time.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -11,34 +11,34 @@ use servemark::runner::LoadSpec;
 use servemark::schedule::{ArrivalSpec, Schedule};
 
 use super::bare::{Arrivals, Bare};
-use super::bed::{Bed, observe};
 use super::client::Client;
 use super::experiment::Experiment;
 use super::program::{self, Program, Workload};
 use super::server::Server;
+use super::test_bed::{TestBed, observe};
 use super::{Reader, Run, StreamFigures};
 
-/// So many streams, all open at the same time.
+/// A load of streams that are all open at the same time.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct StreamLoad {
-    /// How many streams.
+    /// Number of streams.
     pub streams: usize,
-    /// How many chunks of one token each stream has.
+    /// Number of chunks of each stream, one token each.
     pub tokens: u32,
-    /// From the arrival of a request to its first token.
+    /// Time from the arrival of a request to its first token.
     pub ttft: Duration,
-    /// From one token to the next.
+    /// Time from one token to the next.
     pub itl: Duration,
     /// When the requests are due.
     pub start: Start,
-    /// How many events the server puts into one write.
+    /// Number of events that the server puts into one write.
     pub merged: u32,
-    /// Whether somebody else works on the client's core all the time.
+    /// Whether a CPU hog runs on the client's core.
     pub hog: bool,
 }
 
-/// When requests are due. Closed: the two ends of what a server does to its client.
+/// When requests are due. The enum is closed: the two extremes of how a server loads its client.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Start {
@@ -49,40 +49,41 @@ pub enum Start {
 }
 
 impl StreamLoad {
-    /// A load of its parts, that starts all at once.
+    /// Creates a load from its parts, which starts all at once.
     pub fn new(streams: usize, tokens: u32, ttft: Duration, itl: Duration) -> Self {
         Self { streams, tokens, ttft, itl, start: Start::Burst, merged: 1, hog: false }
     }
 
-    /// The same load with its requests due otherwise.
+    /// Sets when the requests are due.
     #[must_use]
     pub fn starting(self, start: Start) -> Self {
         Self { start, ..self }
     }
 
-    /// The same load with somebody else's work on the client's core.
+    /// Adds a CPU hog on the client's core.
     #[must_use]
     pub fn with_hog(self) -> Self {
         Self { hog: true, ..self }
     }
 
-    /// As many chunks as the machine can carry in 64 streams, so many in each and in each write.
+    /// Creates a load of 64 streams with as many chunks as the machine can carry: `tokens` in each
+    /// stream and `merged` in each write.
     pub fn flood(tokens: u32, merged: u32) -> Self {
         let load = Self::new(64, tokens, Duration::from_millis(50), Duration::ZERO);
         Self { merged, ..load }
     }
 
-    /// Whether the server sends without a pause.
+    /// Returns whether the server sends without pauses.
     pub fn is_flood(&self) -> bool {
         self.itl.is_zero()
     }
 
-    /// How many chunks there are in all.
+    /// Returns the total number of chunks.
     pub fn chunks(&self) -> u64 {
         self.streams as u64 * u64::from(self.tokens)
     }
 
-    /// As tables call it.
+    /// Returns the name in tables.
     pub(super) fn title(&self) -> String {
         let Self { streams, merged, .. } = self;
         match (self.is_flood(), self.start) {
@@ -94,19 +95,19 @@ impl StreamLoad {
         }
     }
 
-    /// The server that this load wants.
-    fn server(&self, bed: &Bed<'_>) -> anyhow::Result<Server> {
+    /// Starts the server for this load.
+    fn server(&self, bed: &TestBed<'_>) -> anyhow::Result<Server> {
         let mut spec = MockSpec::new(self.ttft, self.itl);
         spec.pieces_per_write = NonZeroU32::new(self.merged).unwrap_or(NonZeroU32::MIN);
         if self.is_flood() { bed.server(&spec) } else { bed.punctual_server(spec) }
     }
 
-    /// One sample per stream. The header is how the server knows which stream it is.
+    /// Returns one sample per stream. Its header tells the server which stream it is.
     pub(super) fn samples(&self) -> Vec<Sample> {
         numbered(&Sample::new("Tell me a story.", 5, self.tokens), self.streams)
     }
 
-    /// From one request's due time to the next one's.
+    /// Returns the time from one request's due time to the next one's.
     pub(super) fn step(&self) -> Duration {
         match self.start {
             Start::Burst => Duration::ZERO,
@@ -118,7 +119,7 @@ impl StreamLoad {
         (0..self.streams).map(|stream| self.step().mul_f64(stream as f64)).collect()
     }
 
-    /// How late the server sent a chunk by its own schedule, at worst; milliseconds.
+    /// Returns how late the server sent a chunk by its own schedule, in milliseconds.
     pub(super) fn lateness_ms(&self, chunk: usize, sent_ns: u64) -> f64 {
         let due = self.ttft + self.itl.mul_f64(chunk as f64);
         sent_ns as f64 / 1e6 - due.as_secs_f64() * 1e3
@@ -138,9 +139,8 @@ impl Experiment for StreamLoad {
         }
     }
 
-    // Who reads it. The other ways of ours are compared where it matters: under the load of the
-    // targets, and where chunks come as fast as they can. A merged text of `/generate` would be
-    // gigabytes.
+    // Variants of the client are compared where it matters: under the load of the targets, and
+    // where chunks come as fast as possible. A merged text of `/generate` would be gigabytes.
     fn readers(&self) -> &'static [Reader] {
         const ALL: [Reader; 5] = [
             Reader::Floor,
@@ -157,7 +157,7 @@ impl Experiment for StreamLoad {
         }
     }
 
-    /// A program starts as soon as it can, so it is compared where all requests are due at once.
+    /// Returns a workload only if all requests are due at once: a program starts as soon as it can.
     fn workload(&self, _program: Program) -> Option<Workload> {
         let at_once = self.start == Start::Burst && !self.hog;
         at_once.then(|| Workload::new(self.streams, 5, self.tokens))
@@ -173,7 +173,7 @@ impl Experiment for StreamLoad {
         starting + self.ttft + (self.itl * self.tokens).max(chunks) + STREAM * self.streams as u32
     }
 
-    fn run(&self, reader: Reader, bed: &Bed<'_>) -> anyhow::Result<Run<StreamFigures>> {
+    fn run(&self, reader: Reader, bed: &TestBed<'_>) -> anyhow::Result<Run<StreamFigures>> {
         let mut server = self.server(bed)?;
         if let Reader::Program(program) = reader {
             let workload = self.workload(program).context("it cannot send this")?;
@@ -196,7 +196,7 @@ impl Experiment for StreamLoad {
     }
 }
 
-/// Copies of one sample, each with the header by which the server knows it.
+/// Returns copies of one sample, each with the header by which the server identifies it.
 pub(super) fn numbered(sample: &Sample, requests: usize) -> Vec<Sample> {
     let number = |index: usize| {
         let mut sample = sample.clone();
@@ -206,13 +206,13 @@ pub(super) fn numbered(sample: &Sample, requests: usize) -> Vec<Sample> {
     (0..requests).map(number).collect()
 }
 
-/// What the server takes for a chunk, and for one of many in a write; generous.
+/// Server time for a chunk, and for one of many in a write; generous estimates.
 const CHUNK: Duration = Duration::from_micros(6);
 const MERGED_CHUNK: Duration = Duration::from_nanos(700);
 
-/// Starting a server, and making figures.
+/// Time to start a server and to compute figures.
 const SETTING_UP: Duration = Duration::from_millis(250);
-/// Connecting one stream, and its share of the figures.
+/// Time to connect one stream, with its share of computing figures.
 const STREAM: Duration = Duration::from_micros(250);
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The machine: what it is, and which core does what.
+//! Describes the machine and assigns cores.
 
 use std::fs;
 
@@ -8,23 +8,23 @@ use serde::{Deserialize, Serialize};
 
 use super::proc;
 
-/// The machine that measured.
+/// The machine of a study.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Machine {
-    /// The model of its processor.
+    /// Model of the processor.
     pub cpu: String,
-    /// Cores that this process may use.
+    /// Number of cores that this process may use.
     pub cores: usize,
-    /// Its kernel.
+    /// Version of the kernel.
     pub kernel: String,
-    /// The mask of the cores to which its loopback device hands what it receives, if any.
+    /// Mask of the cores to which the loopback device passes received packets, if it is set.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loopback_mask: Option<String>,
 }
 
 impl Machine {
-    /// Looks at this machine. Call it before anything is pinned.
+    /// Describes this machine. Call it before anything is pinned.
     pub fn describe() -> Self {
         let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
         let kernel = format!("Linux {}", release.trim());
@@ -35,18 +35,18 @@ impl Machine {
     }
 }
 
-/// A core for the server and another for whoever reads.
+/// One core for the server and another for the reader.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Cores {
-    /// The server's.
+    /// Core of the server.
     pub server: usize,
-    /// The reader's.
+    /// Core of the reader.
     pub reader: usize,
 }
 
 impl Cores {
-    /// The first two cores that this process may use; none if there is only one.
+    /// Returns the first two cores that this process may use; absent if there is only one.
     pub fn pick() -> Option<Self> {
         match allowed()[..] {
             [server, reader, ..] => Some(Self { server, reader }),
@@ -55,12 +55,12 @@ impl Cores {
     }
 }
 
-/// Keeps the calling thread, and those it starts from now on, on one core.
+/// Pins the calling thread, and those it starts from now on, to one core.
 pub(crate) fn pin(core: usize) -> anyhow::Result<()> {
     pin_to(&[core])
 }
 
-/// The same for any of several cores.
+/// Pins the calling thread, and those it starts from now on, to several cores.
 pub(crate) fn pin_to(cores: &[usize]) -> anyhow::Result<()> {
     let mut only = CpuSet::new();
     for core in cores {

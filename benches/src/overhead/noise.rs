@@ -1,4 +1,4 @@
-//! What others on the machine did to a run.
+//! Effects of other processes on a run.
 
 use std::time::Duration;
 
@@ -6,26 +6,27 @@ use serde::{Deserialize, Serialize};
 
 use super::proc;
 
-/// What others on the machine did to a run. It is printed beside every figure; no run is left out
-/// because of it.
+/// Effects of other processes on a run. They are printed beside every figure; no run is left out
+/// because of them.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Noise {
-    /// Milliseconds for which whoever reads was ready to run and waited for a core.
+    /// Milliseconds in which the reader was ready to run and waited for a core.
     pub waited_ms: f64,
-    /// The same of the server.
+    /// Milliseconds in which the server was ready to run and waited for a core.
     pub server_waited_ms: f64,
-    /// How often whoever reads was taken off its core though it had work to do.
+    /// Number of times that the reader was taken off its core although it had work to do.
     pub switches: u64,
     /// Milliseconds that the hypervisor gave to others while a core wanted to run.
     pub stolen_ms: f64,
-    /// How many segments TCP sent again, whoever's. On one machine none is lost unless a queue of
-    /// the kernel overflows, and whoever waits for one waits for a fifth of a second and more.
+    /// Number of segments that TCP retransmitted, on all connections. On one machine a segment is
+    /// lost only if a queue of the kernel overflows, and its reader then waits for a fifth of a
+    /// second or more.
     #[serde(default)]
     pub resent: u64,
 }
 
-/// Measures this process, and the machine.
+/// Measures the noise of this process and of the machine.
 #[derive(Debug)]
 pub(super) struct NoiseMeter {
     waited: Duration,
@@ -44,7 +45,7 @@ impl NoiseMeter {
         }
     }
 
-    /// What came since the start; `server_waited` is the server's part.
+    /// Returns the noise since the start; `server_waited` is the server's part.
     pub(super) fn stop(self, server_waited: Duration) -> Noise {
         Noise {
             waited_ms: millis(proc::waited(SELF).saturating_sub(self.waited)),

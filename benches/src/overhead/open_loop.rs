@@ -1,4 +1,4 @@
-//! Requests that come whether or not the ones before them are answered.
+//! Load of requests that are due independently of earlier answers.
 
 use std::num::NonZeroUsize;
 use std::time::Duration;
@@ -12,53 +12,53 @@ use servemark::rng::RandomState;
 use servemark::runner::LoadSpec;
 use servemark::schedule::ArrivalSpec;
 
-use super::bed::{Bed, observe};
 use super::client::Client;
 use super::exchanges::busy;
 use super::experiment::Experiment;
 use super::figures::{p99, sorted};
 use super::load::numbered;
 use super::program::{self, Program, Workload};
+use super::test_bed::{TestBed, observe};
 use super::{KolmogorovSmirnov, Reader, Run};
 
 /// A Poisson process of requests with short answers.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct OpenLoad {
-    /// Its rate.
+    /// Rate in requests per second.
     pub per_second: f64,
-    /// How many requests.
+    /// Number of requests.
     pub requests: usize,
-    /// How many threads of ours send them.
+    /// Number of shards that send the requests.
     pub shards: NonZeroUsize,
-    /// Whether another thread watches the clock and writes them.
+    /// Whether a thread of its own watches the clock and writes the requests.
     #[serde(default)]
     pub precise: bool,
 }
 
-/// What came of one run of a Poisson process.
+/// Figures of one run of a Poisson process.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct OpenFigures {
-    /// The rate at which requests left, over the one that was asked for.
+    /// Achieved rate divided by the rate that was asked for.
     pub achieved: f64,
-    /// How late the latest request left by its drawn schedule, over that schedule's span; absent
-    /// where the schedule is not known.
+    /// Largest lateness of a request by its drawn schedule, divided by that schedule's span; absent
+    /// if the schedule is not known.
     pub worst_lag: Option<f64>,
-    /// How late a request left by its drawn schedule: the median, in microseconds.
+    /// Median lateness of a request by its drawn schedule, in microseconds.
     pub median_late_us: Option<f64>,
-    /// The 99th percentile of that.
+    /// 99th percentile of the lateness, in microseconds.
     pub p99_late_us: Option<f64>,
-    /// Whether the gaps between requests are exponential.
+    /// Test of whether the gaps between requests are exponential.
     pub gaps: KolmogorovSmirnov,
-    /// The same of the gaps that were drawn.
+    /// Test of whether the drawn gaps are exponential.
     pub drawn_gaps: Option<KolmogorovSmirnov>,
-    /// What the client's own audit makes of the run.
+    /// Verdict of the client's own audit of the run.
     pub verdict: Option<Verdict>,
 }
 
 impl OpenLoad {
-    /// A process of this rate that lasts so long.
+    /// Creates a process of this rate that lasts this long.
     pub fn new(per_second: u32, lasts: Duration) -> Self {
         let requests = lasts.as_millis() as usize * per_second as usize / 1000;
         Self {
@@ -69,14 +69,15 @@ impl OpenLoad {
         }
     }
 
-    /// The same, sent by so many threads.
+    /// Sets the number of shards that send the requests.
     #[must_use]
     pub fn with_shards(self, shards: NonZeroUsize) -> Self {
         Self { shards, ..self }
     }
 
-    /// The same, each written at its instant by a thread that watches the clock. It needs a core of
-    /// its own: the client has the server's, too, which then sleeps while nothing is due.
+    /// Lets a thread that watches the clock write each request at its due time. That thread needs a
+    /// core of its own: the client also gets the server's core, and the server then sleeps while
+    /// nothing is due.
     #[must_use]
     pub fn sent_precisely(self) -> Self {
         Self { precise: true, ..self }
@@ -91,7 +92,7 @@ impl OpenLoad {
         }
     }
 
-    /// Figures of when requests left, on any clock.
+    /// Computes figures from the times at which requests left, on any clock.
     fn figures(&self, left: Vec<Stamp>) -> anyhow::Result<OpenFigures> {
         let (gaps, rate) = gaps_and_rate(left)?;
         let gaps = KolmogorovSmirnov::of_gaps(&gaps, self.per_second).context(TOO_FEW)?;
@@ -106,7 +107,7 @@ impl OpenLoad {
         })
     }
 
-    /// Figures of when requests left, and when they were to leave.
+    /// Computes figures from the times at which requests left and were due.
     fn figures_of(&self, records: &[RequestRecord]) -> anyhow::Result<OpenFigures> {
         busy(records, self.requests)?;
         let left = records.iter().map(RequestRecord::started).collect();
@@ -154,7 +155,7 @@ impl Experiment for OpenLoad {
         usual.then(|| Workload::new(self.requests, 5, 1).at_rate(self.per_second))
     }
 
-    fn run(&self, reader: Reader, bed: &Bed<'_>) -> anyhow::Result<Run<OpenFigures>> {
+    fn run(&self, reader: Reader, bed: &TestBed<'_>) -> anyhow::Result<Run<OpenFigures>> {
         let spec = MockSpec::new(TTFT, Duration::ZERO);
         let mut server = if self.precise { bed.server(&spec)? } else { bed.punctual_server(spec)? };
         if let Reader::Program(program) = reader {
@@ -176,13 +177,13 @@ impl Experiment for OpenLoad {
             observe(&mut server, || client.run(&load, samples, &schedule))
         };
         let observed = if self.precise { bed.on_both_cores(send)? } else { send()? };
-        let verdict = observed.seen.verdict();
-        let figures = OpenFigures { verdict, ..self.figures_of(&observed.seen.records)? };
+        let verdict = observed.result.verdict();
+        let figures = OpenFigures { verdict, ..self.figures_of(&observed.result.records)? };
         Ok(Run { figures, noise: observed.noise })
     }
 }
 
-/// The gaps between so many instants, in seconds and by length, and the instants' mean rate.
+/// Returns the sorted gaps between instants, in seconds, and the instants' mean rate.
 fn gaps_and_rate(mut instants: Vec<Stamp>) -> anyhow::Result<(Vec<f64>, f64)> {
     ensure!(instants.len() > 1, TOO_FEW);
     instants.sort_unstable();
@@ -200,7 +201,7 @@ fn span(instants: &[Stamp]) -> Option<Duration> {
 const TOO_FEW: &str = "too few requests have no gaps";
 const SETTING_UP: Duration = Duration::from_millis(400);
 
-/// From a request to its only token: some fifty are in flight at the highest rate.
+/// Time from a request to its only token: some fifty requests are in flight at the highest rate.
 const TTFT: Duration = Duration::from_millis(5);
 const CONNECTIONS: usize = 256;
 const SEED: u64 = 1;

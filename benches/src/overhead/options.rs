@@ -1,4 +1,4 @@
-//! The study's command line.
+//! Command line of the overhead study.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -10,46 +10,46 @@ use anyhow::{Context, bail, ensure};
 use super::experiment::Experiment;
 use super::{Exchange, ExchangeLoad, OpenLoad, Places, Program, Start, StartUp, StreamLoad, Style};
 
-/// What the study is asked for.
+/// Options of the overhead study.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Options {
-    /// How many streams at once, one study of each.
+    /// Numbers of streams; each is studied by itself.
     pub streams: Vec<usize>,
-    /// From the arrival of a request to its first token.
+    /// Time from the arrival of a request to its first token.
     pub ttft: Duration,
-    /// From one token to the next.
+    /// Time from one token to the next.
     pub itl: Duration,
-    /// How many chunks of one token each stream has.
+    /// Number of chunks of each stream, one token each.
     pub tokens: u32,
-    /// How often each load is run.
+    /// Number of runs of each load.
     pub runs: usize,
-    /// How many short requests are sent in a closed loop.
+    /// Number of short requests in a closed loop.
     pub requests: usize,
-    /// For how long requests come in an open loop.
+    /// Duration of an open loop.
     pub open_loop: Duration,
-    /// The programs to run beside our own building blocks, where they are there.
+    /// Programs that are run beside the client's building blocks, if they are installed.
     pub programs: Vec<Program>,
-    /// Where to look for them.
+    /// Where programs are installed.
     pub places: Places,
-    /// The loads to run, by name or by the first words of one; all without any.
+    /// Loads that are run, by name or by the first words of a name; if empty, all loads are run.
     pub only: Vec<String>,
-    /// Whether to say what would be run, and how long it would take, and to run nothing.
+    /// Whether to print what would be run and how long it would take, and to run nothing.
     pub plan: bool,
-    /// Where the raw figures go.
+    /// File for the raw figures.
     pub out: Option<PathBuf>,
-    /// A study's raw figures, to be shown in place of a new one.
+    /// File with the raw figures of an earlier study, which is shown instead of a new one.
     pub from: Option<PathBuf>,
-    /// The folder of the project, whose documents are to quote the study.
+    /// Folder of the project whose documents are to quote the study.
     pub docs: Option<PathBuf>,
-    /// The folder where the pictures go.
+    /// Folder for the plots.
     pub plots: Option<PathBuf>,
-    /// How the tables are written.
+    /// Style of the tables.
     pub style: Style,
 }
 
 impl Options {
-    /// Reads a command line, without the program's name.
+    /// Parses a command line, without the program's name.
     pub fn parse(args: impl IntoIterator<Item = String>) -> anyhow::Result<Self> {
         let mut options = Self::default();
         let mut args = args.into_iter();
@@ -80,14 +80,14 @@ impl Options {
         options.checked()
     }
 
-    /// Whether a load of this name is to be run.
+    /// Returns whether a load of this name is to be run.
     pub fn chooses(&self, name: &str) -> bool {
         let is = |word: &String| name.strip_prefix(word.as_str()).is_some_and(ends_a_word);
         self.only.is_empty() || self.only.iter().any(is)
     }
 
-    /// Every load of streams, the floods last. Their streams are longer, because they are over
-    /// soon.
+    /// Returns every load of streams, the floods last. The streams of floods are longer, because
+    /// they are over soon.
     pub(super) fn streams(&self) -> Vec<StreamLoad> {
         let paced = |streams: usize| StreamLoad::new(streams, self.tokens, self.ttft, self.itl);
         let starts = |&streams: &usize| {
@@ -100,26 +100,26 @@ impl Options {
         self.streams.iter().flat_map(starts).chain(last).collect()
     }
 
-    /// Every load of short requests in a closed loop.
+    /// Returns every load of short requests in a closed loop.
     pub(super) fn exchanges(&self) -> Vec<ExchangeLoad> {
         let load = |kind| ExchangeLoad::new(kind, self.requests);
         vec![load(Exchange::OneToken), load(Exchange::Embedding)]
     }
 
-    /// Every load of short requests in an open loop.
+    /// Returns every load of short requests in an open loop.
     pub(super) fn open_loops(&self) -> Vec<OpenLoad> {
         let one = [500, 5000].map(|per_second| OpenLoad::new(per_second, self.open_loop));
         let two = one.map(|load| load.with_shards(NonZeroUsize::MIN.saturating_add(1)));
         [one, two, one.map(OpenLoad::sent_precisely)].concat()
     }
 
-    /// The largest number of streams up to a thousand, else the smallest.
+    /// Returns the largest number of streams up to a thousand, or else the smallest.
     fn with_hog(&self) -> usize {
         let most = self.streams.iter().copied().filter(|&streams| streams <= 1000).max();
         most.or(self.streams.iter().copied().min()).unwrap_or(1)
     }
 
-    /// The names of all loads.
+    /// Returns the names of all loads.
     fn names(&self) -> Vec<String> {
         fn names<L: Experiment>(loads: &[L]) -> Vec<String> {
             loads.iter().map(Experiment::name).collect()
@@ -172,7 +172,7 @@ impl Default for Options {
     }
 }
 
-/// Whether what follows a word begins another.
+/// Returns whether the rest of a name begins after a whole word.
 fn ends_a_word(rest: &str) -> bool {
     rest.is_empty() || rest.starts_with('-')
 }
@@ -192,7 +192,7 @@ fn millis(flag: &str, text: Option<String>) -> anyhow::Result<Duration> {
     Duration::try_from_secs_f64(millis / 1e3).with_context(|| format!("{flag} cannot be {millis}"))
 }
 
-/// The programs of these names.
+/// Returns the programs with these names.
 fn programs(flag: &str, text: Option<String>) -> anyhow::Result<Vec<Program>> {
     let names: Vec<String> = list(flag, text)?;
     let named = |name: &String| {
@@ -203,16 +203,16 @@ fn programs(flag: &str, text: Option<String>) -> anyhow::Result<Vec<Program>> {
     names.iter().map(named).collect()
 }
 
-/// What programs start with.
+/// Loads of the start-up test.
 pub(super) const START_UPS: [StartUp; 1] = [StartUp { requests: 1000, prompt_tokens: 1024 }];
 
-/// Ten requests at the lowest rate.
+/// Shortest open loop: ten requests at the lowest rate.
 const SHORTEST: Duration = Duration::from_millis(20);
 
-/// Events in one write of a server that has many to send.
+/// Number of events in one write of a server that has many to send.
 const MERGED: u32 = 64;
 
-/// A merged flood has forty times as many.
+/// Largest number of tokens; a merged flood has forty times as many.
 const MOST_TOKENS: u32 = 100_000;
 
 const USAGE: &str = "overhead [--streams 1,64,256,1000,4000] [--ttft-ms 200] [--itl-ms 20] \

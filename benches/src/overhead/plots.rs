@@ -1,4 +1,4 @@
-//! The study as pictures: how an error or a cost grows with the number of streams.
+//! Plots of the study: how an error or a cost grows with the number of streams.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ use super::{Case, Reader, Start, StreamFigures, StreamLoad, Study};
 
 type StreamCase = Case<StreamLoad, StreamFigures>;
 
-/// A figure that is drawn over the number of streams.
+/// A figure that is plotted over the number of streams.
 struct Plot {
     file: &'static str,
     title: &'static str,
@@ -37,8 +37,8 @@ const PLOTS: [Plot; 3] = [
     },
 ];
 
-/// Draws the streams that start all at once, a line for each reader, into a folder. Says which
-/// files it wrote: none if no such stream was measured.
+/// Plots the streams that start all at once, a line for each reader, into a folder. Returns the
+/// written files; empty if no such stream was measured.
 pub fn draw(study: &Study, folder: &Path) -> anyhow::Result<Vec<&'static str>> {
     let lines = Line::of_each(&study.streams);
     if lines.is_empty() {
@@ -74,7 +74,7 @@ impl<'a> Line<'a> {
         lines
     }
 
-    /// The medians, and behind them from where to where the runs lie.
+    /// Returns the curve of the medians, and for each point a line over the range of the runs.
     fn curves(&self, hue: usize, of: fn(&StreamFigures) -> f64) -> Vec<Curve> {
         let points: Vec<Point> = self.cases.iter().filter_map(|case| point(case, of)).collect();
         let spread = |&(streams, [least, _, most]): &Point| {
@@ -92,7 +92,8 @@ fn is_drawn(case: &StreamCase) -> bool {
     load.start == Start::Burst && !load.is_flood() && !load.hog && !case.runs.is_empty()
 }
 
-/// A logarithmic scale has no zero.
+/// Returns the point of a case. Figures are at least [`LEAST`], because a logarithmic scale has no
+/// zero.
 fn point(case: &StreamCase, of: fn(&StreamFigures) -> f64) -> Option<Point> {
     let figures = case.runs.iter().map(|run| of(&run.figures).max(LEAST));
     let figures = sorted(figures.collect());
@@ -108,5 +109,5 @@ impl Plot {
     }
 }
 
-/// Nobody is right to less than a microsecond.
+/// Smallest figure that is plotted. No measurement is accurate to less than a microsecond.
 const LEAST: f64 = 1e-3;

@@ -1,44 +1,47 @@
-//! What the kernel says of a process: how it was kept waiting, and what it used.
+//! Reads the kernel's figures of a process: its waits and its CPU time.
 
 use std::fs;
 use std::time::Duration;
 
-/// How long the threads of a process were ready to run and had to wait for a core.
+/// Returns how long the threads of a process were ready to run and had to wait for a core.
 pub(super) fn waited(process: &str) -> Duration {
     let delays = threads(process).into_iter().filter_map(|thread| run_delay(&thread));
     Duration::from_nanos(delays.sum())
 }
 
-/// How often the threads of a process were taken off their cores though they had work to do.
+/// Returns how often the threads of a process were taken off their cores although they had work to
+/// do.
 pub(super) fn switches(process: &str) -> u64 {
     let of = |thread: &String| field(&read(&format!("{thread}/status")), SWITCHES);
     threads(process).iter().filter_map(of).sum()
 }
 
-/// What a process used of all cores, threads that ended included; to a tick of the kernel.
+/// Returns the CPU time of a process on all cores, with threads that have ended, to a tick of the
+/// kernel.
 pub(super) fn cpu(process: &str) -> Duration {
     TICK * u32::try_from(used_ticks(&read(&format!("/proc/{process}/stat")))).unwrap_or(u32::MAX)
 }
 
-/// What the hypervisor gave to others while a core of this machine wanted to run.
+/// Returns the time that the hypervisor gave to others while a core of this machine wanted to run.
 pub(super) fn stolen() -> Duration {
     TICK * u32::try_from(stolen_ticks(&read("/proc/stat"))).unwrap_or(u32::MAX)
 }
 
-/// How many segments TCP has sent again, of all connections of this network namespace.
+/// Returns the number of segments that TCP retransmitted, on all connections of this network
+/// namespace.
 pub(super) fn resent() -> u64 {
     named(&read("/proc/net/snmp"), "Tcp:", "RetransSegs")
 }
 
-/// The mask of the cores to which the loopback device hands what it receives; none where it is
-/// handled by the core that sent it, as the kernel has it unless told.
+/// Returns the mask of the cores to which the loopback device passes received packets. Absent if
+/// the core that sent a packet handles it, which is the kernel's default.
 pub(super) fn loopback_mask() -> Option<String> {
     let mask = read("/sys/class/net/lo/queues/rx-0/rps_cpus");
     let is_set = mask.trim().contains(|digit| digit != '0' && digit != ',');
     is_set.then(|| mask.trim().to_owned())
 }
 
-/// A process and all that it started and that still run.
+/// Returns a process and all its descendants that still run.
 pub(super) fn family(process: &str) -> Vec<String> {
     let mut family = vec![process.to_owned()];
     let mut next = 0;
@@ -52,7 +55,7 @@ pub(super) fn family(process: &str) -> Vec<String> {
     family
 }
 
-/// The folders of a process's threads; none if it is gone.
+/// Returns the folders of a process's threads; empty if the process is gone.
 fn threads(process: &str) -> Vec<String> {
     let entries = fs::read_dir(format!("/proc/{process}/task"));
     let path = |entry: fs::DirEntry| entry.path().to_string_lossy().into_owned();
@@ -63,7 +66,7 @@ fn run_delay(thread: &str) -> Option<u64> {
     read(&format!("{thread}/schedstat")).split(' ').nth(1)?.parse().ok()
 }
 
-/// What cannot be read is that of a thread which has ended.
+/// Reads a file; a thread that has ended has none, and its text is empty.
 fn read(path: &str) -> String {
     fs::read_to_string(path).unwrap_or_default()
 }
@@ -73,8 +76,8 @@ fn field(status: &str, name: &str) -> Option<u64> {
     line.trim_start_matches(':').trim().parse().ok()
 }
 
-/// User and system time, of itself and of the children it has waited for. The name before them may
-/// hold anything, but ends with the last bracket.
+/// Returns user and system time of a process and of the children it has waited for. The name before
+/// these fields may contain anything, but ends with the last bracket.
 fn used_ticks(stat: &str) -> u64 {
     let after = stat.rsplit_once(')').map_or("", |(_, after)| after);
     after.split_whitespace().skip(11).take(4).filter_map(|ticks| ticks.parse::<u64>().ok()).sum()
@@ -85,7 +88,7 @@ fn stolen_ticks(stat: &str) -> u64 {
     all.and_then(|all| all.split_whitespace().nth(7)?.parse().ok()).unwrap_or_default()
 }
 
-/// A number from a table whose first line of a kind names what the second counts.
+/// Returns a number from a table in which the first line of a kind names what the second counts.
 fn named(table: &str, kind: &str, name: &str) -> u64 {
     let mut lines = table.lines().filter_map(|line| line.strip_prefix(kind));
     let (names, counts) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
@@ -95,7 +98,7 @@ fn named(table: &str, kind: &str, name: &str) -> u64 {
 
 const SWITCHES: &str = "nonvoluntary_ctxt_switches";
 
-/// The unit in which the kernel tells times to programs, on every machine of ours.
+/// Unit in which the kernel reports times to programs.
 const TICK: Duration = Duration::from_millis(10);
 
 #[cfg(test)]

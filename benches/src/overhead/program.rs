@@ -1,4 +1,4 @@
-//! Whole benchmarking programs as users run them: ours, and its peers'.
+//! Runs whole benchmarking programs as users run them: Servemark's, and its peers'.
 
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -9,9 +9,9 @@ use servemark::core::{Clock, Stamp};
 use servemark::mock::TruthRow;
 use servemark::pacer::MachineClock;
 
-use super::bed::{Bed, Observed};
 use super::noise::NoiseMeter;
 use super::server::Server;
+use super::test_bed::{Observed, TestBed};
 
 mod command;
 mod installed;
@@ -22,28 +22,28 @@ pub use installed::{Installed, Places};
 pub(super) use reported::Reported;
 use usage::Usage;
 
-/// A benchmarking program. Closed: those whose command lines are known here.
+/// A benchmarking program. The enum is closed: its command line must be known here.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Program {
-    /// Our own `bench-serving`.
+    /// Servemark's own `bench-serving`.
     Servemark,
     /// SGLang's `bench_serving`.
     SglangPython,
-    /// SGLang's client in Rust, which its wheel holds compiled.
+    /// SGLang's client in Rust, which its wheel contains compiled.
     SglangRust,
     /// vLLM's `vllm bench serve`.
     VllmPython,
-    /// vLLM's client in Rust, which its wheel holds compiled.
+    /// vLLM's client in Rust, which its wheel contains compiled.
     VllmRust,
 }
 
 impl Program {
-    /// Every program that is known.
+    /// All known programs.
     pub const ALL: [Self; 5] =
         [Self::Servemark, Self::SglangPython, Self::SglangRust, Self::VllmPython, Self::VllmRust];
 
-    /// As it is chosen by, and as tables call it.
+    /// Returns the name that selects the program and that tables use.
     pub fn name(self) -> &'static str {
         match self {
             Self::Servemark => "bench-serving",
@@ -54,7 +54,8 @@ impl Program {
         }
     }
 
-    /// About how long it takes to start and to end, and for a chunk; generous.
+    /// Returns the approximate time to start and to end, and the time for a chunk; generous
+    /// estimates.
     pub(super) fn takes(self) -> (Duration, Duration) {
         let (seconds, micros) = match self {
             Self::Servemark => (1, 4),
@@ -64,14 +65,14 @@ impl Program {
         (Duration::from_secs(seconds), Duration::from_micros(micros))
     }
 
-    /// Whether it can send that. SGLang's client in Rust knows no embeddings, and ours has another
-    /// program for them.
+    /// Returns whether the program can send a workload. SGLang's client in Rust has no embeddings,
+    /// and Servemark has another program for them.
     pub(super) fn can(self, workload: &Workload) -> bool {
         !workload.embeddings || !matches!(self, Self::SglangRust | Self::Servemark)
     }
 }
 
-/// What a program is told to send.
+/// The workload that a program is told to send.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Workload {
     requests: usize,
@@ -83,7 +84,7 @@ pub(super) struct Workload {
 }
 
 impl Workload {
-    /// So many chat requests, all at once.
+    /// Creates a workload of chat requests, all at once.
     pub(super) fn new(requests: usize, prompt_tokens: u32, output_tokens: u32) -> Self {
         Self {
             requests,
@@ -95,42 +96,42 @@ impl Workload {
         }
     }
 
-    /// At most so many of them at once.
+    /// Limits the number of requests in flight.
     pub(super) fn in_flight(self, in_flight: usize) -> Self {
         Self { in_flight: Some(in_flight), ..self }
     }
 
-    /// As a Poisson process of this rate.
+    /// Sends the requests as a Poisson process of this rate.
     pub(super) fn at_rate(self, per_second: f64) -> Self {
         Self { per_second: Some(per_second), ..self }
     }
 
-    /// Embeddings in place of chat replies.
+    /// Sends embeddings instead of chat requests.
     pub(super) fn embeddings(self) -> Self {
         Self { embeddings: true, ..self }
     }
 }
 
-/// What a program did.
+/// Result of a program's run.
 #[derive(Debug)]
-pub(super) struct Ran {
-    /// The times in its result file.
+pub(super) struct ProgramRun {
+    /// Times in the program's result file.
     pub(super) reported: Reported,
-    /// When it was started, by the machine's clock.
+    /// When the program was started, by the machine's clock.
     pub(super) started: Stamp,
-    /// From the first request's arrival to the last chunk's departure, by the server.
+    /// Time from the first request's arrival to the last chunk's sending, by the server.
     pub(super) busy: Duration,
-    /// What it used of all cores meanwhile.
+    /// CPU time of the program on all cores in that time.
     pub(super) cpu: Duration,
 }
 
-/// Runs a program, which must be all that the server does, and says what that brought.
+/// Runs a program, during which the server must do nothing else, and returns the result.
 pub(super) fn observe(
     program: Program,
     workload: &Workload,
-    bed: &Bed<'_>,
+    bed: &TestBed<'_>,
     server: &mut Server,
-) -> anyhow::Result<Observed<Ran>> {
+) -> anyhow::Result<Observed<ProgramRun>> {
     let folder = tempfile::tempdir()?;
     let result = folder.path().join("result.json");
     let mut command = bed.places.command(program)?;
@@ -148,12 +149,12 @@ pub(super) fn observe(
     let text = std::fs::read_to_string(&result).context("it wrote no result")?;
     let reported = Reported::parse(&text)?;
     let (busy, cpu) = (last.since(first), usage.between(first, last));
-    Ok(Observed { seen: Ran { reported, started, busy, cpu }, account, noise })
+    Ok(Observed { result: ProgramRun { reported, started, busy, cpu }, account, noise })
 }
 
-/// Runs a program to its end, and keeps books of what it uses. They are kept on the server's core,
-/// so that they do not stand in the program's way.
-fn run(mut command: Command, bed: &Bed<'_>) -> anyhow::Result<Usage> {
+/// Runs a program to its end, and records its CPU time. The recording runs on the server's core, so
+/// that it does not disturb the program.
+fn run(mut command: Command, bed: &TestBed<'_>) -> anyhow::Result<Usage> {
     let mut errors = tempfile::tempfile()?;
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(errors.try_clone()?);
     let mut child = command.spawn().context("it does not start")?;
@@ -190,7 +191,7 @@ fn last_line(errors: &mut std::fs::File) -> anyhow::Result<String> {
     Ok(said.unwrap_or("it did not say why").to_owned())
 }
 
-/// From the first request's arrival to the last chunk's departure.
+/// Returns the instants of the first request's arrival and of the last chunk's sending.
 fn span(truth: &[TruthRow]) -> Option<(Stamp, Stamp)> {
     let last = |row: &TruthRow| {
         row.received + Duration::from_nanos(row.sent_ns.last().copied().unwrap_or_default())
@@ -198,8 +199,9 @@ fn span(truth: &[TruthRow]) -> Option<(Stamp, Stamp)> {
     Some((truth.iter().map(|row| row.received).min()?, truth.iter().map(last).max()?))
 }
 
-/// How often a program's CPU time is noted: the kernel counts it in ticks of ten milliseconds.
+/// Time between two recordings of a program's CPU time; the kernel counts it in ticks of ten
+/// milliseconds.
 const BETWEEN_NOTES: Duration = Duration::from_millis(40);
 
-/// No program takes so long for what it is told here, unless it hangs.
+/// Longest duration of a program; one that takes longer hangs.
 const MOST: Duration = Duration::from_secs(180);

@@ -1,21 +1,21 @@
-//! Who reads.
+//! Readers that are compared.
 
 use serde::{Deserialize, Serialize};
 
 use super::Program;
 
-/// Who sends and reads.
+/// A reader: it sends the requests and reads the answers.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Reader {
-    /// One that only reads, and looks at its own clock.
+    /// A bare reader, which only reads and takes arrivals from its own clock.
     Floor,
-    /// The same, with the kernel's stamps.
+    /// A bare reader with the kernel's stamps.
     StampedFloor,
     /// The client, on OpenAI's chat route.
     Chat,
-    /// The same, with hyper's HTTP/1.1 in place of our own.
+    /// The client, on OpenAI's chat route, with hyper's HTTP/1.1 instead of its own.
     ChatByHyper,
     /// The client, on SGLang's `/generate`, whose chunks repeat the whole text.
     Generate,
@@ -26,7 +26,7 @@ pub enum Reader {
 }
 
 impl Reader {
-    /// As tables call it.
+    /// Returns the name in tables.
     pub fn name(self) -> &'static str {
         match self {
             Self::Floor => "bare reader",

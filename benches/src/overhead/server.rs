@@ -1,8 +1,8 @@
-//! The ground-truth server as a process of its own, so that its work is on no reader's bill.
+//! The ground-truth server as a process of its own, so that its work does not count as a reader's.
 //!
-//! It is a child of the same program. It says its address on its first line of output; from then
-//! on every line of input is a question that one line of output answers with an [`Account`]. When
-//! its input ends, so does it.
+//! It is a child process of the same program. It writes its address as its first line of output;
+//! then it answers every line of input with one line of output, an [`Account`]. It ends when its
+//! input ends.
 
 use std::io::{BufRead, BufReader, Lines, Write};
 use std::path::Path;
@@ -17,19 +17,19 @@ use servemark::mock::{MockServer, MockSpec, TruthRow};
 use super::machine::pin;
 use super::proc;
 
-/// What the server did.
+/// CPU time and true times of the server.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 pub(super) struct Account {
     /// CPU nanoseconds of its threads since it started.
     pub(super) cpu_ns: u64,
-    /// Nanoseconds for which they were ready to run and waited for a core.
+    /// Nanoseconds in which they were ready to run and waited for a core.
     pub(super) waited_ns: u64,
-    /// When it really received and sent what, since it was last asked.
+    /// Times at which it really received and sent, since the previous account.
     pub(super) truth: Vec<TruthRow>,
 }
 
 impl Account {
-    /// What it did after `earlier`, which had its truth taken.
+    /// Returns the account of the time after `earlier`, whose truth was already taken.
     pub(super) fn since(self, earlier: &Self) -> Self {
         Self {
             cpu_ns: self.cpu_ns.saturating_sub(earlier.cpu_ns),
@@ -39,7 +39,7 @@ impl Account {
     }
 }
 
-/// A server process. It ends when this is dropped.
+/// A server process. It ends when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Server {
     child: Child,
@@ -68,12 +68,12 @@ impl Server {
         Ok(server)
     }
 
-    /// Where it listens.
+    /// Returns the address that it listens on.
     pub(crate) fn url(&self) -> &str {
         &self.url
     }
 
-    /// What it did since it started, and the truth since it was last asked.
+    /// Returns the CPU time since its start, and the truth since the previous account.
     pub(super) fn account(&mut self) -> anyhow::Result<Account> {
         let questions = self.questions.as_mut().context("the server's input is closed")?;
         questions.write_all(b"account\n")?;
@@ -88,13 +88,13 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         drop(self.questions.take());
-        // A server that cannot be waited for is gone already.
+        // An error means that the server is gone already.
         let _ = self.child.wait();
     }
 }
 
-/// The body of the server process: its arguments are what `Server::start` gave it. Says whether
-/// they are a server's at all.
+/// Runs the server process with the arguments that `Server::start` gave it. Returns whether the
+/// arguments are those of a server.
 pub fn serve(args: &[String], out: &mut dyn Write) -> anyhow::Result<bool> {
     let [first, spec, core @ ..] = args else { return Ok(false) };
     if first != SERVE {

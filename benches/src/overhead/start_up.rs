@@ -1,4 +1,4 @@
-//! From a program's start to its first request.
+//! Measures the time from a program's start to its first request.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -10,29 +10,29 @@ use servemark::metrics::statistics;
 use servemark::mock::MockSpec;
 use servemark::pacer::MachineClock;
 
-use super::bed::Bed;
 use super::experiment::Experiment;
 use super::figures::sorted;
 use super::program::{self, Program, Workload};
+use super::test_bed::TestBed;
 use super::{Reader, Run};
 
-/// So many random prompts of so many tokens, made and sent by a whole program.
+/// Random prompts that a whole program makes and sends.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct StartUp {
-    /// How many prompts.
+    /// Number of prompts.
     pub requests: usize,
-    /// How many tokens each has, by a real tokenizer.
+    /// Number of tokens of a prompt, by a real tokenizer.
     pub prompt_tokens: u32,
 }
 
-/// How long a program takes before it measures anything.
+/// Time that a program takes before it measures anything.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct StartUpFigures {
-    /// From its start to its first request's arrival, in milliseconds.
+    /// Time from its start to its first request's arrival, in milliseconds.
     pub first_request_ms: f64,
-    /// How long it takes to print its help, in milliseconds; the median of five.
+    /// Time to print its help, in milliseconds; the median of five.
     pub help_ms: f64,
 }
 
@@ -49,7 +49,7 @@ impl Experiment for StartUp {
         "start-up".to_owned()
     }
 
-    /// Whole programs only.
+    /// Returns no readers: only whole programs have a start.
     fn readers(&self) -> &'static [Reader] {
         &[]
     }
@@ -65,7 +65,7 @@ impl Experiment for StartUp {
         Some(Workload::new(self.requests, self.prompt_tokens, 1))
     }
 
-    fn run(&self, reader: Reader, bed: &Bed<'_>) -> anyhow::Result<Run<StartUpFigures>> {
+    fn run(&self, reader: Reader, bed: &TestBed<'_>) -> anyhow::Result<Run<StartUpFigures>> {
         let Reader::Program(program) = reader else { bail!("it has no start of its own") };
         let workload = self.workload(program).context("it cannot send this")?;
         let mut server = bed.server(&MockSpec::new(Duration::ZERO, Duration::ZERO))?;
@@ -73,14 +73,14 @@ impl Experiment for StartUp {
         let first = observed.account.truth.iter().map(|row| row.received).min();
         let first = first.context("it sent nothing")?;
         let figures = StartUpFigures {
-            first_request_ms: first.since(observed.seen.started).as_secs_f64() * 1e3,
+            first_request_ms: first.since(observed.result.started).as_secs_f64() * 1e3,
             help_ms: help_ms(program, bed)?,
         };
         Ok(Run { figures, noise: observed.noise })
     }
 }
 
-fn help_ms(program: Program, bed: &Bed<'_>) -> anyhow::Result<f64> {
+fn help_ms(program: Program, bed: &TestBed<'_>) -> anyhow::Result<f64> {
     let once = || {
         let mut command = bed.places.command(program)?;
         command.arg("--help").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());

@@ -1,4 +1,4 @@
-//! All runs of all loads with all readers.
+//! The study: all runs of all loads with all readers.
 
 use std::path::Path;
 use std::time::Duration;
@@ -8,40 +8,40 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use servemark::core::unix_now;
 
-use super::bed::Bed;
 use super::experiment::Experiment;
 use super::machine::pin;
 use super::options::START_UPS;
+use super::test_bed::TestBed;
 use super::{
     Cores, ExchangeFigures, ExchangeLoad, Installed, Machine, Noise, OpenFigures, OpenLoad,
     Options, Program, Reader, StartUp, StartUpFigures, StreamFigures, StreamLoad,
 };
 
-/// All runs of all loads with all readers.
+/// The study: all runs of all loads with all readers.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 #[non_exhaustive]
 pub struct Study {
-    /// When it was begun, in seconds since the Unix epoch.
+    /// When the study began, in seconds since the Unix epoch.
     pub began: u64,
-    /// Which version of ours was studied.
+    /// Version of Servemark that was studied.
     pub version: String,
-    /// Where it was.
+    /// The machine.
     pub machine: Machine,
-    /// Which core did what; absent if nothing could be pinned, because there is only one.
+    /// Assignment of cores; absent if nothing could be pinned, because there is only one.
     pub cores: Option<Cores>,
-    /// The programs that were there.
+    /// Programs that are installed.
     pub programs: Vec<Installed>,
-    /// Streams of tokens.
+    /// Cases of streams of tokens.
     pub streams: Vec<Case<StreamLoad, StreamFigures>>,
-    /// Short requests, one after the other.
+    /// Cases of short requests in a closed loop.
     pub exchanges: Vec<Case<ExchangeLoad, ExchangeFigures>>,
-    /// Short requests, whenever they are due.
+    /// Cases of short requests in an open loop.
     pub open_loops: Vec<Case<OpenLoad, OpenFigures>>,
-    /// How whole programs start.
+    /// Cases of the start of whole programs.
     pub start_ups: Vec<Case<StartUp, StartUpFigures>>,
-    /// The programs that were not there, and why not.
+    /// Programs that are not installed, with the reason.
     pub skipped: Vec<String>,
-    /// The runs that failed, and why.
+    /// Runs that failed, with the reason.
     pub failed: Vec<String>,
 }
 
@@ -53,7 +53,7 @@ pub struct Case<L, F> {
     pub load: L,
     /// The reader.
     pub reader: Reader,
-    /// Its runs, in the order in which they were made.
+    /// Runs in the order in which they were made.
     pub runs: Vec<Run<F>>,
 }
 
@@ -61,17 +61,17 @@ pub struct Case<L, F> {
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Run<F> {
-    /// What came of it.
+    /// Figures of the run.
     pub figures: F,
-    /// What others did to it.
+    /// Effects of other processes on the run.
     pub noise: Noise,
 }
 
-/// Makes the whole study. Servers are started as `program`, which must call [`serve`] and
-/// [`hog`]; `tell` hears what is being done.
+/// Makes the whole study. Servers are started as `program`, which must call [`serve`] and [`hog`];
+/// `tell` receives progress messages.
 ///
-/// All readers take turns within a run, so that whatever else the machine is busy with hurts each
-/// of them alike. A run that fails is told of, and stops no other.
+/// All readers take turns within a run, so that other load on the machine affects them alike. A run
+/// that fails is recorded and stops no other.
 ///
 /// [`serve`]: super::serve
 /// [`hog`]: super::hog()
@@ -83,11 +83,13 @@ pub fn measure(
     let mut study = Study::planned(options);
     match study.cores {
         Some(cores) => pin(cores.reader)?,
-        None => tell("there is only one core: nothing is pinned, and the server is in the way"),
+        None => tell(
+            "there is only one core: nothing is pinned, and the server competes with the readers",
+        ),
     }
     let minutes = study.lasts(options.runs).as_secs_f64() / 60.0;
     tell(&format!("about {minutes:.1} minutes"));
-    let bed = Bed { program, cores: study.cores, places: &options.places };
+    let bed = TestBed { program, cores: study.cores, places: &options.places };
     for run in 1..=options.runs {
         let mut tell = |case: &str| tell(&format!("run {run} of {}: {case}", options.runs));
         study.once_more(&bed, &mut tell);
@@ -96,7 +98,7 @@ pub fn measure(
 }
 
 impl Study {
-    /// Everything that is asked for, before anything is run.
+    /// Returns the study that is asked for, without any runs.
     pub fn planned(options: &Options) -> Self {
         let (programs, skipped) = find(options);
         Self {
@@ -114,8 +116,8 @@ impl Study {
         }
     }
 
-    /// Runs each case once more. What fails is told of in the end.
-    fn once_more(&mut self, bed: &Bed<'_>, tell: &mut impl FnMut(&str)) {
+    /// Runs each case once more. Failures are collected in `failed`.
+    fn once_more(&mut self, bed: &TestBed<'_>, tell: &mut impl FnMut(&str)) {
         let Self { streams, exchanges, open_loops, start_ups, failed, .. } = self;
         run_each(streams, bed, failed, tell);
         run_each(exchanges, bed, failed, tell);
@@ -123,20 +125,20 @@ impl Study {
         run_each(start_ups, bed, failed, tell);
     }
 
-    /// The day on which it was begun, as `2026-11-21`, by UTC.
+    /// Returns the UTC day on which the study began, as `2026-11-21`.
     pub fn date(&self) -> String {
         let began = i64::try_from(self.began).ok().and_then(|at| Timestamp::from_second(at).ok());
         began.unwrap_or_default().strftime("%Y-%m-%d").to_string()
     }
 
-    /// Each load's name and its reader's, and about how long one run of it takes.
+    /// Returns each load's name with its reader's, and the approximate duration of one run.
     pub fn steps(&self) -> Vec<(String, Duration)> {
         let (streams, exchanges) = (steps(&self.streams), steps(&self.exchanges));
         let (open_loops, start_ups) = (steps(&self.open_loops), steps(&self.start_ups));
         [streams, exchanges, open_loops, start_ups].concat()
     }
 
-    /// About how long so many runs of everything take.
+    /// Returns the approximate duration of `runs` runs of everything.
     pub fn lasts(&self, runs: usize) -> Duration {
         let once: Duration = self.steps().iter().map(|(_, lasts)| *lasts).sum();
         once * u32::try_from(runs).unwrap_or(u32::MAX)
@@ -144,7 +146,7 @@ impl Study {
 }
 
 impl<L: PartialEq, F> Case<L, F> {
-    /// The one of `cases` with the same load that others are compared with.
+    /// Returns the case of the bare reader with the same load, the reference for comparisons.
     pub fn floor<'a>(&self, cases: &'a [Self]) -> Option<&'a Self> {
         cases.iter().find(|other| other.reader == Reader::Floor && other.load == self.load)
     }
@@ -154,7 +156,7 @@ fn name<L: Experiment>(case: &Case<L, L::Figures>) -> String {
     format!("{}, {}", case.load.name(), case.reader.name())
 }
 
-/// The programs that are asked for and there, and what there is to say of the others.
+/// Returns the requested programs that are installed, and the reasons why the others are not.
 fn find(options: &Options) -> (Vec<Installed>, Vec<String>) {
     let (mut programs, mut skipped) = (Vec::new(), Vec::new());
     for &program in &options.programs {
@@ -166,7 +168,7 @@ fn find(options: &Options) -> (Vec<Installed>, Vec<String>) {
     (programs, skipped)
 }
 
-/// The cases of the loads that are chosen.
+/// Returns the cases of the selected loads.
 fn cases<L: Experiment>(
     options: &Options,
     loads: Vec<L>,
@@ -189,7 +191,7 @@ fn steps<L: Experiment>(cases: &[Case<L, L::Figures>]) -> Vec<(String, Duration)
 
 fn run_each<L: Experiment>(
     cases: &mut [Case<L, L::Figures>],
-    bed: &Bed<'_>,
+    bed: &TestBed<'_>,
     failed: &mut Vec<String>,
     tell: &mut impl FnMut(&str),
 ) {

@@ -1,4 +1,4 @@
-//! The study as tables.
+//! Writes the study as tables.
 
 use std::io::{self, Write};
 
@@ -11,7 +11,7 @@ use super::{
     StartUp, StartUpFigures, StreamFigures, StreamLoad, Study,
 };
 
-/// How a table is written. Closed: for a terminal or for a document.
+/// Style of a table. The enum is closed: for a terminal or for a document.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Style {
     /// Aligned columns.
@@ -21,8 +21,8 @@ pub enum Style {
     Markdown,
 }
 
-/// Writes the machine and a table of each kind of load, with a line per case: of each figure the
-/// median of all runs with the smallest and the largest.
+/// Writes the machine and a table of each kind of load, with a line per case. A figure is the
+/// median of all runs with the smallest and the largest value.
 pub fn write_report(study: &Study, style: Style, out: &mut dyn Write) -> io::Result<()> {
     let machine = &study.machine;
     write!(out, "{}, {} cores, {}", machine.cpu, machine.cores, machine.kernel)?;
@@ -34,7 +34,7 @@ pub fn write_report(study: &Study, style: Style, out: &mut dyn Write) -> io::Res
         writeln!(out, "server on core {}, clients on core {}", cores.server, cores.reader)?;
     }
     if let Some(mask) = &machine.loopback_mask {
-        writeln!(out, "loopback hands what it receives to the cores of mask {mask}: {HANDED_ON}")?;
+        writeln!(out, "loopback passes received packets to the cores of mask {mask}: {HANDED_ON}")?;
     }
     writeln!(out, "\nEach figure: median (smallest..largest) of all runs. Errors are reported")?;
     writeln!(out, "minus truth, in ms; waits and stolen time in ms.")?;
@@ -46,7 +46,7 @@ pub fn write_report(study: &Study, style: Style, out: &mut dyn Write) -> io::Res
     write_list("Failed", &study.failed, out)
 }
 
-/// Writes what would be run, how long a run of each takes, and how long all of it.
+/// Writes what would be run, the duration of a run of each, and the total duration.
 pub fn write_plan(options: &Options, out: &mut dyn Write) -> io::Result<()> {
     let study = Study::planned(options);
     write_list("Skipped", &study.skipped, out)?;
@@ -68,15 +68,16 @@ fn write_list(title: &str, lines: &[String], out: &mut dyn Write) -> io::Result<
 trait Tabular: Experiment<Figures: 'static> {
     const COLUMNS: &'static [Column<Self::Figures>];
 
-    /// As its rows call it.
+    /// Returns the name in the table's rows.
     fn title(&self) -> String;
 
-    /// What a reader costs, for comparison with the floor, where there is one.
+    /// Returns the cost of a reader, for comparison with the bare reader; absent if the load has
+    /// none.
     fn cost(_figures: &Self::Figures) -> Option<f64> {
         None
     }
 
-    /// What must be known of a run: the client's own verdict on it, and who was to blame.
+    /// Returns remarks on a run: the client's own verdict, and whether the server was the limit.
     fn remarks(&self, figures: &Self::Figures) -> Vec<&'static str>;
 }
 
@@ -175,9 +176,9 @@ impl Tabular for StartUp {
     }
 }
 
-/// What that does to the figures.
-const HANDED_ON: &str = "whoever reads on one of them pays for what the server sends, and what comes \
-                         faster than it can be taken is lost; write 0 to lo's rps_cpus";
+/// Effect of the loopback mask on the figures.
+const HANDED_ON: &str = "a reader on one of them also pays for the server's sends, and data that \
+                         arrives faster than it is read is lost; write 0 to lo's rps_cpus";
 
 const SERVER_LIMITED: &str = "server-limited";
 
@@ -235,14 +236,14 @@ fn cells<L: Tabular + PartialEq>(
     cells.chain([remarks(case)]).collect()
 }
 
-/// How much dearer than the floor a reader was, run by run.
+/// Returns the ratio of a reader's cost to the bare reader's, run by run.
 fn ratio<L: Tabular>(case: &Case<L, L::Figures>, floor: &Case<L, L::Figures>) -> String {
     let costs = |run: &Run<L::Figures>| L::cost(&run.figures);
     let pairs = case.runs.iter().zip(&floor.runs);
     spread(pairs.filter_map(|(one, floor)| Some(costs(one)? / costs(floor)?)), 2)
 }
 
-/// What is to be known of the runs, and of how many each.
+/// Returns the remarks on the runs, with the number of runs that each applies to.
 fn remarks<L: Tabular>(case: &Case<L, L::Figures>) -> String {
     let mut counts: Vec<(&str, usize)> = Vec::new();
     for remark in case.runs.iter().flat_map(|run| case.load.remarks(&run.figures)) {
@@ -258,7 +259,7 @@ fn remarks<L: Tabular>(case: &Case<L, L::Figures>) -> String {
     counts.into_iter().map(in_words).collect::<Vec<_>>().join(", ")
 }
 
-/// The median of a few values and, in brackets, the smallest and the largest.
+/// Returns the median of a few values and, in brackets, the smallest and the largest.
 fn spread(values: impl Iterator<Item = f64>, decimals: usize) -> String {
     let mut sorted: Vec<f64> = values.collect();
     sorted.sort_unstable_by(f64::total_cmp);

@@ -1,4 +1,4 @@
-//! What is prepared.
+//! Cases of the preparation study.
 
 use super::Inputs;
 
@@ -6,9 +6,9 @@ use super::Inputs;
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Case {
-    /// What the table calls it.
+    /// Name in the table.
     pub name: &'static str,
-    /// Its command line, for both clients. No value of it has a blank.
+    /// Command line for both clients. None of its values contains a space.
     pub argv: fn(&Inputs) -> anyhow::Result<String>,
 }
 
@@ -35,7 +35,8 @@ pub const CASES: &[Case] = &[
         argv: |inputs| {
             let rows = inputs.scaled(20_000);
             let path = inputs.mooncake(rows)?;
-            // SGLang's client makes its prompts while it sends them; so slowed down it never waits.
+            // SGLang's client makes these prompts while it sends them; with a slowdown of zero it
+            // never waits.
             let trace = "--dataset-name mooncake --mooncake-slowdown-factor 0 --dataset-path";
             Ok(format!("{QWEN} {trace} {} --num-prompts {rows}", path.display()))
         },

@@ -1,4 +1,4 @@
-//! One data set, prepared by this client in this process.
+//! Prepares one data set with this client in this process.
 
 use anyhow::Context;
 use serde::{Deserialize, Serialize};
@@ -9,21 +9,21 @@ use servemark_cli::{Environment, sglang};
 
 use crate::resident::peak_mib;
 
-/// What it cost to prepare a data set.
+/// Cost of preparing a data set.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 #[non_exhaustive]
 pub struct Figures {
-    /// How many requests there are.
+    /// Number of requests.
     pub requests: usize,
-    /// How long they took to draw; loading the tokenizer is not in it.
+    /// Time to draw the requests in seconds, without loading the tokenizer.
     pub draw_s: f64,
-    /// How long their bodies took to write, where they were written.
+    /// Time to encode the bodies in seconds; absent if they were not encoded.
     pub bodies_s: Option<f64>,
-    /// The most memory that the process ever had.
+    /// Peak memory of the process in MiB.
     pub peak_mib: f64,
 }
 
-/// Prepares what a command line of SGLang's client asks for.
+/// Prepares the data set that a command line of SGLang's client asks for.
 pub fn prepare(argv: &[String]) -> anyhow::Result<Figures> {
     let plan = sglang::parse("prepare", argv.iter().map(Into::into), &Environment::default())?.plan;
     let tokenizer = plan.model.tokenizer.context("a case has a --tokenizer")?.load()?;

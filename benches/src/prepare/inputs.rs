@@ -1,4 +1,4 @@
-//! The files that cases read, made when they are needed.
+//! Input files of the cases, created when they are needed.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 use servemark::rng::PythonRandom;
 
-/// Where the cases' files are, and how large the cases are.
+/// Folder of the cases' files, and the scale of the cases.
 #[derive(Debug)]
 pub struct Inputs {
     folder: PathBuf,
@@ -15,34 +15,34 @@ pub struct Inputs {
 }
 
 impl Inputs {
-    /// Files of this folder, which is made if it is not there.
+    /// Creates inputs in this folder, which is created if it does not exist.
     pub fn new(folder: PathBuf, scale: f64) -> anyhow::Result<Self> {
         fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
         Ok(Self { folder, scale })
     }
 
-    /// A case's number at this study's scale, one at least.
+    /// Returns a case's number at this study's scale, at least one.
     #[expect(clippy::cast_sign_loss, reason = "a scale is positive")]
     pub fn scaled(&self, number: usize) -> usize {
         ((number as f64 * self.scale) as usize).max(1)
     }
 
-    /// A file in ShareGPT's layout of about so many bytes: conversations of two to eight turns of
-    /// five to three hundred words.
+    /// Returns a file in ShareGPT's layout of about `bytes` bytes at full scale: conversations of
+    /// two to eight turns with 5 to 300 words each.
     pub fn sharegpt(&self, bytes: usize) -> anyhow::Result<PathBuf> {
         let bytes = self.scaled(bytes);
         self.file(&format!("sharegpt_{bytes}.json"), |file| write_conversations(file, bytes))
     }
 
-    /// A trace of Mooncake of so many rows, of 24 blocks each; four rows have their first half in
-    /// common.
+    /// Returns a Mooncake trace of `rows` rows with 24 blocks each; groups of four rows share their
+    /// first half.
     pub fn mooncake(&self, rows: usize) -> anyhow::Result<PathBuf> {
         self.file(&format!("mooncake_{rows}.jsonl"), |file| {
             (0..rows).try_for_each(|row| write_row(file, row))
         })
     }
 
-    /// A folder as a vision model's is: a tokenizer with a processor of pictures beside it.
+    /// Returns a folder like that of a vision model: a tokenizer with an image processor beside it.
     pub fn vision_model(&self) -> anyhow::Result<PathBuf> {
         let model = self.folder.join("qwen2-vl");
         fs::create_dir_all(&model)?;
@@ -56,7 +56,7 @@ impl Inputs {
         Ok(model)
     }
 
-    /// A file of the folder, written by `write` if it is not there yet.
+    /// Returns a file of the folder, which `write` creates if it does not exist.
     pub fn file(
         &self,
         name: &str,

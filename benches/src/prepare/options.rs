@@ -1,36 +1,36 @@
-//! The study's command line.
+//! Command line of the preparation study.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
 
-/// What the study is asked for.
+/// Options of the preparation study.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Options {
-    /// Only the cases whose names hold one of these words; all where there is none.
+    /// Words one of which a case's name must contain; if empty, all cases are measured.
     pub only: Vec<String>,
-    /// How large the cases are, as a share of their full size.
+    /// Size of the cases, as a share of their full size.
     pub scale: f64,
-    /// Where the cases' files are made.
+    /// Folder of the cases' files.
     pub folder: PathBuf,
-    /// SGLang's client, if it does the same work.
+    /// SGLang's client; if absent, only Servemark is measured.
     pub peer: Option<Peer>,
 }
 
-/// SGLang's client.
+/// An installation of SGLang's client.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Peer {
-    /// A Python that has what the client needs.
+    /// Python interpreter with the packages that the client needs.
     pub python: PathBuf,
-    /// The folder into which the wheel was unpacked.
+    /// Folder of the unpacked wheel.
     pub wheel: PathBuf,
 }
 
 impl Options {
-    /// Reads a command line, without the program's name.
+    /// Parses a command line, without the program's name.
     pub fn parse(args: impl IntoIterator<Item = String>) -> anyhow::Result<Self> {
         let mut options = Self::default();
         let (mut python, mut wheel) = (None, None);
@@ -55,7 +55,7 @@ impl Options {
         Ok(options)
     }
 
-    /// Whether a case is wanted.
+    /// Returns whether a case is to be measured.
     pub fn asks_for(&self, case: &str) -> bool {
         self.only.is_empty() || self.only.iter().any(|word| case.contains(word))
     }
@@ -69,7 +69,7 @@ impl Default for Options {
 }
 
 impl Peer {
-    /// The program to which a case's command line is added.
+    /// Returns the program to which a case's command line is appended.
     pub fn command(&self) -> [&OsStr; 3] {
         let script = concat!(env!("CARGO_MANIFEST_DIR"), "/peer/prepare.py");
         [self.python.as_os_str(), script.as_ref(), self.wheel.as_os_str()]

@@ -1,10 +1,10 @@
-//! The study as a Markdown table.
+//! Writes the study as a Markdown table.
 
 use std::io::{self, Write};
 
 use super::{Figures, Row, Study};
 
-/// Writes a line per case; the peer's columns only where it did the same work.
+/// Writes a line per case, with the peer's columns only if the peer was measured.
 pub fn write_report(study: &Study, out: &mut dyn Write) -> io::Result<()> {
     let has_peer = study.rows.iter().any(|row| row.peer.is_some());
     write!(out, "| case | requests | draw, s | bodies, s | peak, MiB |")?;

@@ -1,4 +1,4 @@
-//! The overhead study on a small load, as a user starts it.
+//! Runs the overhead study on a small load, as a user starts it.
 
 #![cfg(target_os = "linux")]
 
@@ -46,7 +46,7 @@ fn a_small_study_gives_a_table_and_its_raw_figures() {
         let figures = &case["runs"][0]["figures"];
         assert!(figures["cpu_us_per_chunk"].as_f64().unwrap() > 0.0, "{case}");
         assert!(figures["chunks_per_read"].as_f64().unwrap() >= 1.0, "{case}");
-        // Nothing arrives before it was sent.
+        // No chunk arrives before it was sent.
         let [reported, truth] =
             ["reported", "truth"].map(|key| figures["mean_ttft"][key].as_f64().unwrap());
         assert!(reported > truth, "{case}");

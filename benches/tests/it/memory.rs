@@ -1,4 +1,4 @@
-//! The memory study on a few streams and tokens, as a user starts it.
+//! Runs the memory study on a few streams and tokens, as a user starts it.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! The preparation study on small data sets, as a user starts it.
+//! Runs the preparation study on small data sets, as a user starts it.
 
 use std::process::{Command, Output};
 

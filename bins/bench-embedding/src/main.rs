@@ -1,4 +1,5 @@
-//! Benchmark of embedding and rerank servers: alone, or as a grid of batch sizes and concurrencies.
+//! Benchmark of embedding and rerank servers, as single runs or as a grid of batch sizes and
+//! concurrencies.
 
 use std::process::ExitCode;
 

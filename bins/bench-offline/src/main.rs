@@ -1,4 +1,4 @@
-//! Offline throughput benchmark: an engine without a server.
+//! Offline throughput benchmark of an engine without a server.
 
 use std::process::ExitCode;
 

@@ -1,4 +1,4 @@
-//! Online serving benchmark: SGLang's command line and ours.
+//! Online serving benchmark with the command line of SGLang's client and additional flags.
 
 use std::process::ExitCode;
 

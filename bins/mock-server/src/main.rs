@@ -1,7 +1,7 @@
-//! The ground-truth server on a port.
+//! Runs the ground-truth server on a port.
 //!
-//! The URL goes to stdout once connections are accepted. Ctrl-C, SIGTERM or SIGHUP ends it, and the
-//! truth log is then written to the file that was asked for.
+//! The URL is printed to stdout once connections are accepted. Ctrl-C, SIGTERM or SIGHUP ends the
+//! server; the truth log and the requests are then written to the requested files.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -13,82 +13,93 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::Parser;
-use servemark_mock::{Fault, MockServer, MockSpec, TruthRow, parse_duration, write_truth};
+use servemark_mock::{Fault, MockServer, MockSpec, parse_duration, write_requests, write_truth};
 use servemark_signals::Signals;
 
-/// A server whose answers come on an exact schedule, to test benchmarking clients with.
+/// A server that answers on an exact schedule, to test benchmarking clients.
 #[derive(Debug, Parser)]
 #[command(name = "mock-server", version)]
 struct Flags {
-    /// Where to listen.
+    /// Address to listen on
     #[arg(long, default_value = "127.0.0.1")]
     host: String,
-    /// The port; 0 lets the machine choose.
+    /// Port; 0 selects a free one
     #[arg(long, default_value_t = 0)]
     port: u16,
-    /// From a request to its first piece of output, in milliseconds.
+    /// Time from a request to its first chunk, in milliseconds
     #[arg(long, value_name = "MS", default_value = "50", value_parser = parse_duration)]
     ttft_ms: Duration,
-    /// From one piece of output to the next, in milliseconds.
+    /// Time between two chunks, in milliseconds
     #[arg(long, value_name = "MS", default_value = "10", value_parser = parse_duration)]
     itl_ms: Duration,
-    /// Tokens in a piece of output.
+    /// Tokens in a chunk
     #[arg(long, value_name = "TOKENS", default_value = "1")]
     tokens_per_chunk: NonZeroU32,
-    /// Pieces of output in one write, where several are due.
+    /// Maximum number of chunks in one write, if several are due
     #[arg(long, value_name = "PIECES", default_value = "1")]
     pieces_per_write: NonZeroU32,
-    /// How much later a piece may be due, drawn evenly for each, in milliseconds.
+    /// Maximum random delay of each chunk, uniformly distributed, in milliseconds
     #[arg(long, value_name = "MS", default_value = "0", value_parser = parse_duration)]
     jitter_ms: Duration,
-    /// Requests that are served at once; who comes when all places are taken waits in line. Without
-    /// a number nobody waits.
+    /// Maximum number of requests served at the same time; further requests wait in a queue. No
+    /// limit by default
     #[arg(long, value_name = "REQUESTS")]
     places: Option<NonZeroUsize>,
-    /// The seed of the jitter.
+    /// Seed of the jitter
     #[arg(long, default_value_t = 0)]
     seed: u64,
-    /// The model's name.
+    /// Name of the model
     #[arg(long, default_value = "mock")]
     model: String,
-    /// Refuse requests for a model by another name with 404, on OpenAI's routes. Without it the name
-    /// does not matter.
+    /// Refuse requests for a model by another name with 404, on OpenAI's routes. By default every
+    /// name is accepted
     #[arg(long)]
     strict_model: bool,
-    /// Give every answer this many tokens, whatever the request asks for.
+    /// Give every answer this number of tokens, whatever the request asks for
     #[arg(long, value_name = "TOKENS")]
     output_tokens: Option<u32>,
-    /// The accepted length of speculative decoding that the server tells of itself.
+    /// Mean accepted length of speculative decoding that the server reports
     #[arg(long, value_name = "TOKENS")]
     accept_length: Option<f64>,
-    /// Something that goes wrong: status:500/10 (every tenth request), cut@5/3, stall@5:2s. May be
-    /// given several times; a wrong name is answered with the list of them.
+    /// A fault: status:500/10 (every tenth request), cut@5/3, stall@5:2s. May be given several
+    /// times; an unknown name is refused with a list of all faults
     #[arg(long, value_name = "FAULT")]
     fault: Vec<Fault>,
-    /// Threads that serve, each every so-many-th connection.
+    /// Number of server threads; connections are distributed evenly
     #[arg(long, default_value = "1")]
     threads: NonZeroUsize,
-    /// Look for what is due without ever sleeping; each thread takes a whole core.
+    /// Poll without sleeping; each thread uses a whole core
     #[arg(long)]
     spin: bool,
-    /// Write what was sent, and when, to this file at the end, one line of JSON per request.
+    /// Write what was sent, and when, to this file at the end, one JSON line per request
     #[arg(long, value_name = "FILE")]
     truth: Option<PathBuf>,
+    /// Write every received request to this file at the end, one JSON line per request
+    #[arg(long, value_name = "FILE")]
+    requests: Option<PathBuf>,
 }
 
 fn main() -> Result<()> {
     let flags = Flags::parse();
-    // A truth log beyond the limit of a file's size is an error of its write, not the end.
+    // A write beyond the limit of the file size then fails with an error and does not end the
+    // process.
     signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default())?;
-    // Made before the server starts, so that a path that cannot be written is known at once.
+    // Created before the server starts, so that a path that cannot be written is reported at
+    // once.
     let truth = flags.truth.as_deref().map(create).transpose()?;
+    let requests = flags.requests.as_deref().map(create).transpose()?;
     let server = MockServer::start(flags.spec()?)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
     runtime.block_on(announce_until_signal(&server))?;
-    match truth {
-        Some(file) => write(&server.take_truth(), file).context("cannot write the truth log"),
-        None => Ok(()),
+    if let Some(file) = truth {
+        let rows = server.take_truth();
+        write(file, |out| write_truth(&rows, out)).context("cannot write the truth log")?;
     }
+    if let Some(file) = requests {
+        let seen = server.requests();
+        write(file, |out| write_requests(&seen, out)).context("cannot write the requests")?;
+    }
+    Ok(())
 }
 
 impl Flags {
@@ -107,6 +118,9 @@ impl Flags {
         spec.faults = self.fault;
         spec.threads = self.threads;
         spec.spin = self.spin;
+        if self.requests.is_some() {
+            spec.keep_requests = usize::MAX;
+        }
         Ok(spec)
     }
 }
@@ -122,8 +136,8 @@ fn create(path: &Path) -> Result<File> {
     File::create(path).with_context(|| format!("cannot write to {}", path.display()))
 }
 
-/// Prints the URL and waits for a signal that ends the program. Signals are received before the URL is
-/// printed, so that a program which has read it can end this one in order.
+/// Prints the URL and waits for a signal that ends the program. The signal handlers are installed
+/// before the URL is printed, so that a program that has read it can end this one in order.
 async fn announce_until_signal(server: &MockServer) -> Result<()> {
     let mut signals = Signals::listen().context("cannot wait for signals")?;
     writeln!(io::stdout(), "{}", server.base_url()).context("cannot print the server's URL")?;
@@ -131,8 +145,8 @@ async fn announce_until_signal(server: &MockServer) -> Result<()> {
     Ok(())
 }
 
-fn write(rows: &[TruthRow], file: File) -> io::Result<()> {
+fn write(file: File, lines: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
     let mut file = BufWriter::new(file);
-    write_truth(rows, &mut file)?;
+    lines(&mut file)?;
     file.flush()
 }

@@ -1,7 +1,8 @@
-//! Put servemark in front of the command you already run; also score.
+//! Wrapper for existing benchmark commands: prefix the command with `servemark`. Also scores run
+//! logs.
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    servemark_terminal::door()
+    servemark_terminal::dispatch()
 }

@@ -1,7 +1,7 @@
-//! What AISBench's client asks for, class by class.
+//! Requests of AISBench's client, class by class.
 //!
-//! The order and the presence of the keys, and the way in which they are written, are those of
-//! AISBench v3.1 (commit 29c363e). What its generation settings hold goes into a body as it is.
+//! The order, the presence and the JSON style of the keys are those of AISBench v3.1 (commit
+//! 29c363e). The generation settings are copied into a body unchanged.
 
 mod generated;
 mod triton;
@@ -18,25 +18,26 @@ pub use self::triton::TritonDecoder;
 use crate::payload::{Payload, text_of};
 use crate::{Backend, CommonSpec, OpenAiDecoder, WireDecoder, WireRequest, places};
 
-/// One of AISBench's models of a service with its knobs.
+/// A class of AISBench's service models, with its options.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct AisbenchSpec {
-    /// Which class of models.
+    /// The class.
     pub class: AisbenchClass,
-    /// What every dialect is told. The generation settings are its extra body; none of these
-    /// classes sends `ignore_eos` by itself.
+    /// The options that all dialects share. The generation settings are its extra body; these
+    /// classes do not send `ignore_eos` on their own.
     #[serde(flatten)]
     pub common: CommonSpec,
 }
 
 impl AisbenchSpec {
-    /// A class with these knobs.
+    /// Returns a class with these options.
     pub fn new(class: AisbenchClass, common: CommonSpec) -> Self {
         Self { class, common }
     }
 
-    /// Where requests go, from the target's base. Triton's path names the model.
+    /// Returns the path of requests, relative to the target's base URL. Triton's path names the
+    /// model.
     pub fn path(&self) -> Cow<'static, str> {
         let streams = self.common.stream;
         match self.class {
@@ -71,11 +72,11 @@ pub enum AisbenchClass {
 }
 
 impl AisbenchClass {
-    /// All of them.
+    /// All classes.
     pub const ALL: [Self; 5] =
         [Self::VllmChat, Self::Vllm, Self::MindieStream, Self::Tgi, Self::Triton];
 
-    /// The name of the class.
+    /// Returns the name of the class.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::VllmChat => "VLLMCustomAPIChat",
@@ -86,9 +87,15 @@ impl AisbenchClass {
         }
     }
 
-    /// Whether it takes messages, and so conversations of several turns.
-    pub const fn takes_messages(self) -> bool {
+    /// Whether the class sends messages. The others send the texts of messages, joined by line
+    /// breaks.
+    pub const fn sends_messages(self) -> bool {
         matches!(self, Self::VllmChat)
+    }
+
+    /// Whether the class sends the API key of its config.
+    pub const fn sends_key(self) -> bool {
+        matches!(self, Self::Vllm | Self::VllmChat)
     }
 }
 
@@ -98,14 +105,14 @@ impl fmt::Display for AisbenchClass {
     }
 }
 
-/// The codec of one of AISBench's classes.
+/// The codec of a class of AISBench's models.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AisbenchBackend {
     spec: AisbenchSpec,
 }
 
 impl AisbenchBackend {
-    /// A codec with these knobs.
+    /// Returns a codec with these options.
     pub fn new(spec: AisbenchSpec) -> Self {
         Self { spec }
     }
@@ -113,7 +120,7 @@ impl AisbenchBackend {
     fn body(&self, sample: &Sample) -> Result<JsonObject, RequestError> {
         let streams = self.spec.common.stream;
         let path = self.spec.path();
-        let text = || text_of(&sample.prompt, &path);
+        let text = || joined(&sample.prompt, &path);
         let body = Payload::default();
         Ok(match self.spec.class {
             AisbenchClass::VllmChat => {
@@ -146,7 +153,7 @@ impl AisbenchBackend {
         .into_object())
     }
 
-    /// The generation settings, then the length and the model, which win over them.
+    /// Adds the generation settings, then the length and the model, which override them.
     fn limited(&self, body: Payload, sample: &Sample) -> Payload {
         let common = &self.spec.common;
         body.with_all(common.extra_for(sample))
@@ -154,7 +161,8 @@ impl AisbenchBackend {
             .with("model", sample.adapter.as_deref().unwrap_or(&common.model))
     }
 
-    /// The same where they are an object of their own. Triton has no adapters.
+    /// Returns the generation settings, the length and the adapter as an object of their own.
+    /// Triton has no adapters.
     fn parameters(&self, sample: &Sample) -> JsonObject {
         let adapter = sample.adapter.as_deref();
         let adapter = adapter.filter(|_| self.spec.class != AisbenchClass::Triton);
@@ -166,12 +174,29 @@ impl AisbenchBackend {
     }
 }
 
-/// A conversation, or a text as a user says it.
+/// Returns a conversation with the content of each message first, or a text as a message of the user.
 fn messages(sample: &Sample, path: &str) -> Result<Value, RequestError> {
     match &sample.prompt {
-        Prompt::Messages(messages) => places::filled(messages, &sample.media),
+        Prompt::Messages(messages) => {
+            let messages: Vec<JsonObject> = messages.iter().map(content_first).collect();
+            places::filled(&messages, &sample.media)
+        }
         prompt => Ok(json!([{"role": "user", "content": text_of(prompt, path)?}])),
     }
+}
+
+/// Returns the text of a prompt; that of a conversation has a line for each message.
+fn joined(prompt: &Prompt, path: &str) -> Result<Value, RequestError> {
+    let Prompt::Messages(messages) = prompt else { return text_of(prompt, path) };
+    let texts = messages.iter().map(|message| message.get("content")?.as_str());
+    let texts: Option<Vec<&str>> = texts.collect();
+    texts.map_or_else(|| text_of(prompt, path), |texts| Ok(texts.join("\n").into()))
+}
+
+fn content_first(message: &JsonObject) -> JsonObject {
+    let named = ["content", "role"].into_iter().filter_map(|key| message.get_key_value(key));
+    let others = message.iter().filter(|(key, _)| !["content", "role"].contains(&key.as_str()));
+    named.chain(others).map(|(key, value)| (key.clone(), value.clone())).collect()
 }
 
 impl Backend for AisbenchBackend {

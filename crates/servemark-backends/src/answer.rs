@@ -1,5 +1,5 @@
-//! What a decoder remembers of an answer, whatever the dialect: whether there was output, whether
-//! it came to its end, and how far the server has counted.
+//! The state of a decoder that all dialects share: whether there was output, whether the answer
+//! ended, and the server's token counts.
 
 use std::ops::ControlFlow;
 
@@ -9,7 +9,7 @@ use servemark_sse::Event;
 use crate::Flow;
 use crate::wire::{Frame, believable};
 
-/// What is remembered of an answer, with a dialect's own state `S` for each of its `n` choices.
+/// The state of an answer, with a dialect's own state `S` for each of its `n` choices.
 #[derive(Clone, Debug)]
 pub(crate) struct Answer<S> {
     expected_tokens: u32,
@@ -27,7 +27,7 @@ struct Choice<S> {
 }
 
 impl<S: Default> Answer<S> {
-    /// The answer to a sample, of which nothing was read.
+    /// Returns the initial state for the answer to a sample.
     pub(crate) fn to(sample: &Sample) -> Self {
         Self {
             expected_tokens: sample.output_tokens,
@@ -38,18 +38,18 @@ impl<S: Default> Answer<S> {
         }
     }
 
-    /// A choice's state.
+    /// Returns the dialect's state of a choice.
     pub(crate) fn choice(&mut self, index: u32) -> &mut S {
         &mut self.entry(index).state
     }
 
-    /// Hands out a piece of output.
+    /// Passes a piece of output on to `out`.
     pub(crate) fn delta(&mut self, delta: Delta<'_>, out: &mut dyn Sink) {
         self.has_output = true;
         out.delta(delta);
     }
 
-    /// Hands out the server's counts, unless they are placeholders.
+    /// Passes the server's counts on to `out`, unless they are placeholders.
     pub(crate) fn usage(&mut self, usage: Usage, out: &mut dyn Sink) {
         if let Some(usage) = believable(usage) {
             self.has_counted |= usage.completion_tokens > Some(0);
@@ -57,7 +57,8 @@ impl<S: Default> Answer<S> {
         }
     }
 
-    /// Tells why the server ended a choice. One that it gave up is no success.
+    /// Records that the server ended a choice, with its reason. Fails if the server gave the choice
+    /// up.
     pub(crate) fn finish(
         &mut self,
         index: u32,
@@ -74,7 +75,7 @@ impl<S: Default> Answer<S> {
         Ok(())
     }
 
-    /// Looks at an event of the stream: the JSON in it, or what an event without any means.
+    /// Classifies an event of the stream: returns its JSON, or the meaning of an event without any.
     pub(crate) fn event<'e>(
         &mut self,
         event: Event<'e>,
@@ -89,18 +90,19 @@ impl<S: Default> Answer<S> {
         })
     }
 
-    /// The dialect's end mark was read, or the answer is a document and so is read at once.
+    /// Records that the dialect's end mark was read, or that the answer is a document and thus
+    /// complete.
     pub(crate) fn over(&mut self) {
         self.is_over = true;
     }
 
-    /// The states of the choices that had something to remember.
+    /// Returns the states of all choices that have one.
     pub(crate) fn choices(&self) -> impl Iterator<Item = &S> {
         self.choices.iter().map(|choice| &choice.state)
     }
 
-    /// The answer's last byte was read: says whether it is a whole one. One whose tokens the server
-    /// has counted is, also without a text: the model may have put out what shows as none.
+    /// Returns an error unless the answer is complete after its last byte. An answer whose tokens
+    /// the server has counted is complete even without text, because tokens can decode to nothing.
     pub(crate) fn end(&self) -> Result<(), RequestError> {
         let is_counted = self.has_counted && (self.is_over || self.has_finished());
         if !self.has_output && !is_counted && self.expected_tokens > 0 {
@@ -113,7 +115,7 @@ impl<S: Default> Answer<S> {
         Ok(())
     }
 
-    /// Whether the server has told why it ended every choice.
+    /// Whether the server has ended every choice.
     pub(crate) fn has_finished(&self) -> bool {
         !self.choices.is_empty() && self.is_finished()
     }
@@ -132,7 +134,7 @@ impl<S: Default> Answer<S> {
     }
 }
 
-/// Turns a server's running total into what each piece stands for.
+/// Converts a server's running total of tokens to counts per piece.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct TokenCounter {
     total: u32,
@@ -140,11 +142,11 @@ pub(crate) struct TokenCounter {
 }
 
 impl TokenCounter {
-    /// How many tokens are new with this piece.
+    /// Returns the number of tokens in this piece.
     ///
-    /// `None` if no total came with it or with the piece before it: a total after a gap counts the
-    /// pieces in the gap too. A total that falls, because the server took tokens back, counts none
-    /// until it passes its highest, so that the pieces sum up to the total.
+    /// `None` if no total came with it or with the piece before it: a total after a gap also counts
+    /// the pieces in the gap. If the total falls, because the server took tokens back, pieces count
+    /// zero until the total exceeds its maximum, so that their sum equals the total.
     pub(crate) fn advance(&mut self, total: Option<u32>) -> Option<u32> {
         let Some(total) = total else {
             self.missed_a_piece = true;
@@ -156,13 +158,14 @@ impl TokenCounter {
         (!counts_others).then_some(new)
     }
 
-    /// The highest total so far.
+    /// Returns the highest total so far.
     pub(crate) fn total(&self) -> u32 {
         self.total
     }
 }
 
-/// SGLang and vLLM finish a request with `abort`, vLLM also with `error`.
+/// The finish reasons of requests that the server gave up: `abort` in SGLang and vLLM, and `error`
+/// in vLLM.
 const GIVEN_UP: [&str; 2] = ["abort", "error"];
 
 #[cfg(test)]

@@ -8,68 +8,82 @@ use serde::Serialize;
 use servemark_core::{ErrorKind, RequestError, Sample, Sink};
 use servemark_sse::Event;
 
-/// A wire dialect: how a sample is asked for, and who reads the answer.
+/// A wire dialect: encodes samples as requests, and creates decoders for their answers.
 pub trait Backend: Send + Sync + 'static {
-    /// Reads one answer.
+    /// The decoder of an answer.
     type Decoder: Decoder;
 
-    /// The request for a sample. Called before the request is due.
+    /// Returns the request for a sample. Called before the request is due.
     fn encode(&self, sample: &Sample) -> Result<WireRequest, RequestError>;
 
-    /// A reader for the answer to a sample.
+    /// Returns a decoder for the answer to a sample.
     fn decoder(&self, sample: &Sample) -> Self::Decoder;
 
-    /// How an answer of the dialect is framed. The answer's content type decides where it names a
-    /// framing; this decides where it does not.
+    /// Returns the framing of the dialect's answers. It applies only where an answer's content type
+    /// names no framing.
     fn framing(&self) -> Framing {
         Framing::Events
     }
 }
 
-/// How the body of an answer is cut into what a [`Decoder`] reads. Closed: these are the framings
-/// that the answer reader knows.
+/// How the body of an answer is split into the units that a [`Decoder`] reads. Exhaustive: the
+/// answer reader supports no other framing.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Framing {
-    /// Server-sent events. A body that begins as a JSON document is one.
+    /// Server-sent events. A body that begins like a JSON document is read as one document.
     #[default]
     Events,
-    /// Lines, each with a JSON document of its own (NDJSON). Each line is handed to
-    /// [`Decoder::event`] as the data of an event.
+    /// Lines, each a JSON document (NDJSON). Each line is passed to [`Decoder::event`] as the data
+    /// of an event.
     Lines,
-    /// One document.
+    /// One document, such as a JSON object.
     Document,
 }
 
-/// Reads one answer and says what is in it. It is told neither where the bytes come from nor when.
+/// Decodes one answer. It depends neither on the source of the bytes nor on time.
 pub trait Decoder: Send + 'static {
-    /// Reads one event of a stream, or one line of a stream of lines.
+    /// Decodes one event of a stream, or one line of a stream of lines.
     fn event(&mut self, event: Event<'_>, out: &mut dyn Sink) -> Result<Flow, RequestError>;
 
-    /// Reads an answer that came as one document. A dialect that only streams leaves this out.
+    /// Decodes an answer that came as one document. The default refuses it, for dialects that only
+    /// stream.
     fn document(&mut self, body: &[u8], out: &mut dyn Sink) -> Result<(), RequestError> {
         let _ = (body, out);
         Err(RequestError::new(ErrorKind::Decode, "expected an event stream, got one document"))
     }
 
-    /// The answer is over: says whether what was read is a whole one.
+    /// Ends the answer. Returns an error unless it is complete.
     fn end(&mut self) -> Result<(), RequestError>;
 }
 
-/// Whether a stream goes on. Closed: it does or it does not.
+impl Decoder for Box<dyn Decoder> {
+    fn event(&mut self, event: Event<'_>, out: &mut dyn Sink) -> Result<Flow, RequestError> {
+        self.as_mut().event(event, out)
+    }
+
+    fn document(&mut self, body: &[u8], out: &mut dyn Sink) -> Result<(), RequestError> {
+        self.as_mut().document(body, out)
+    }
+
+    fn end(&mut self) -> Result<(), RequestError> {
+        self.as_mut().end()
+    }
+}
+
+/// Whether a stream continues.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Flow {
-    /// More may come.
+    /// More events may come.
     Continue,
-    /// The dialect's end mark was read; what follows is not ours.
+    /// The dialect's end mark was read; later bytes do not belong to the answer.
     Done,
 }
 
-/// A request as it goes on the wire, except for what belongs to the target: its address and its
-/// credentials.
+/// A request as sent, except for the target's address and credentials.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct WireRequest {
-    /// The path, from the target's base.
+    /// The path, relative to the target's base URL.
     pub path: Cow<'static, str>,
     /// Headers of this request alone.
     pub headers: HeaderMap,
@@ -78,7 +92,7 @@ pub struct WireRequest {
 }
 
 impl WireRequest {
-    /// A POST of a JSON document.
+    /// Returns a POST request with a JSON document, without whitespace.
     pub fn json(
         path: impl Into<Cow<'static, str>>,
         document: &impl Serialize,
@@ -87,8 +101,8 @@ impl WireRequest {
         Ok(Self::of_json(path, body))
     }
 
-    /// The same as Python's `json.dumps` writes it: with blanks between, and all that is beyond
-    /// ASCII escaped.
+    /// Returns a POST request with a JSON document as Python's `json.dumps` writes it: with spaces
+    /// after separators, and with everything beyond ASCII escaped.
     pub fn python(
         path: impl Into<Cow<'static, str>>,
         document: &impl Serialize,
@@ -105,7 +119,7 @@ impl WireRequest {
         Self { path: path.into(), headers, body: body.into() }
     }
 
-    /// The same request with a sample's own headers.
+    /// Adds a sample's own headers.
     pub fn with_headers(mut self, headers: &[(String, String)]) -> Result<Self, RequestError> {
         for (name, value) in headers {
             let bad = |what: &str| {

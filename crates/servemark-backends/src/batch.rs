@@ -1,7 +1,7 @@
-//! Several prompts as one request, as SGLang's benchmark of one batch sends them.
+//! Several prompts in one request, as in SGLang's benchmark of one batch.
 //!
-//! The order and the presence of the keys are SGLang 0.5.23's `benchmark/one_batch_server.py`.
-//! Reading the answer is the `decoder` module's business.
+//! The order and the presence of the keys are those of SGLang 0.5.23's
+//! `benchmark/one_batch_server.py`. The `decoder` module reads the answers.
 
 mod decoder;
 
@@ -13,39 +13,40 @@ pub use self::decoder::BatchDecoder;
 use crate::payload::{Payload, cannot_say};
 use crate::{Backend, CommonSpec, Route, WireRequest};
 
-/// The knobs of a batch.
+/// The options of a batch.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct BatchSpec {
-    /// What every dialect is told.
+    /// The options that all dialects share.
     #[serde(flatten)]
     pub common: CommonSpec,
-    /// Whose server is asked.
+    /// The kind of server.
     pub server: BatchServer,
     /// The sampling temperature.
     pub temperature: f64,
-    /// Whether log-probabilities are asked for.
+    /// Whether log probabilities are requested.
     pub return_logprob: bool,
-    /// How many tokens SGLang's server puts into one event.
+    /// The number of tokens that SGLang's server puts into one event.
     pub stream_interval: i64,
-    /// Whether SGLang's server is told to take the prompts apart in parallel.
+    /// Whether SGLang's server is asked to process the batch in parallel (`parallel_batch`).
     pub parallel: bool,
 }
 
-/// Whose server is asked for a batch, and so by which route. Closed: these are the benchmark's.
+/// The kind of server that receives a batch, which determines the route. Exhaustive: SGLang's
+/// benchmark supports no others.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BatchServer {
-    /// SGLang's, by `/generate`.
+    /// SGLang, by `/generate`.
     #[default]
     Sglang,
-    /// vLLM's, by `/v1/completions`, whose stream tells no counts.
+    /// vLLM, by `/v1/completions`, whose stream has no token counts.
     Vllm,
 }
 
 impl BatchSpec {
-    /// Greedy, an event for every token.
+    /// Returns a spec with greedy sampling and an event for every token.
     pub fn new(common: CommonSpec, server: BatchServer) -> Self {
         Self {
             common,
@@ -64,8 +65,8 @@ impl BatchSpec {
         }
     }
 
-    /// The request that puts the first tokens of every prompt into the server's cache: its path and
-    /// its body.
+    /// Returns the path and body of the request that puts the first `tokens` tokens of every prompt
+    /// into the server's prefix cache.
     pub fn prefixes(&self, prompts: &[Vec<u32>], tokens: usize) -> (&'static str, Value) {
         let prefix = |prompt: &Vec<u32>| prompt[..tokens.min(prompt.len())].to_vec();
         let prefixes: Vec<Vec<u32>> = prompts.iter().map(prefix).collect();
@@ -127,7 +128,7 @@ pub struct BatchBackend {
 }
 
 impl BatchBackend {
-    /// A codec with these knobs.
+    /// Returns a codec with these options.
     pub fn new(spec: BatchSpec) -> Self {
         Self { spec }
     }

@@ -1,7 +1,7 @@
-//! OpenAI's `/v1/chat/completions`: how a sample is asked for.
+//! Requests to OpenAI's `/v1/chat/completions`.
 //!
-//! The order and the presence of the keys are SGLang 0.5.23's `benchmark/serving.py`. Reading the
-//! answer is the `openai` module's business.
+//! The order and the presence of the keys are those of SGLang 0.5.23's `benchmark/serving.py`. The
+//! `openai` module reads the answers.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -10,21 +10,21 @@ use servemark_core::{Medium, Prompt, RequestError, Sample};
 use crate::payload::{Payload, text_of};
 use crate::{Backend, CommonSpec, OpenAiDecoder, Route, WireRequest};
 
-/// The knobs of `/v1/chat/completions`.
+/// The options of `/v1/chat/completions`.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct ChatSpec {
-    /// What every dialect is told.
+    /// The options that all dialects share.
     #[serde(flatten)]
     pub common: CommonSpec,
-    /// Whether a stream is asked to tell its token counts. SGLang's client asks only in
+    /// Whether streams are asked to report token counts. SGLang's client asks for them only in
     /// conversations of several turns.
     pub include_usage: bool,
 }
 
 impl ChatSpec {
-    /// Without counts.
+    /// Returns a spec that requests no counts.
     pub fn new(common: CommonSpec) -> Self {
         Self { common, include_usage: false }
     }
@@ -37,7 +37,7 @@ pub struct ChatBackend {
 }
 
 impl ChatBackend {
-    /// A codec with these knobs.
+    /// Returns a codec with these options.
     pub fn new(spec: ChatSpec) -> Self {
         Self { spec }
     }
@@ -75,7 +75,8 @@ impl Backend for ChatBackend {
     }
 }
 
-/// A text, behind the pictures that it is about if there are any.
+/// Returns the content of a message: a text, preceded by the pictures that it is about if there are
+/// any.
 fn content(text: Value, images: &[Medium]) -> Result<Value, RequestError> {
     if images.is_empty() {
         return Ok(text);

@@ -1,33 +1,33 @@
-//! OpenAI's `/v1/completions`: how a sample is asked for.
+//! Requests to OpenAI's `/v1/completions`.
 //!
-//! The order and the presence of the keys are SGLang 0.5.23's `benchmark/serving.py`. Reading the
-//! answer is the `openai` module's business.
+//! The order and the presence of the keys are those of SGLang 0.5.23's `benchmark/serving.py`. The
+//! `openai` module reads the answers.
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use servemark_core::{Prompt, RequestError, Sample};
 
-use crate::payload::{Payload, text_of};
+use crate::payload::{Payload, as_it_stands};
 use crate::{Backend, CommonSpec, OpenAiDecoder, Route, WireRequest};
 
-/// The knobs of `/v1/completions`.
+/// The options of `/v1/completions`.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct CompletionsSpec {
-    /// What every dialect is told.
+    /// The options that all dialects share.
     #[serde(flatten)]
     pub common: CommonSpec,
-    /// For how many of the likeliest tokens log-probabilities are asked for.
+    /// The number of likeliest tokens for which log probabilities are requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub logprobs: Option<u32>,
-    /// Whether a stream is asked to tell its token counts. SGLang's client does not ask: it fails
-    /// on the answer.
+    /// Whether streams are asked to report token counts. SGLang's client does not ask, because it
+    /// would fail on the answer.
     pub include_usage: bool,
 }
 
 impl CompletionsSpec {
-    /// Without log-probabilities and without counts.
+    /// Returns a spec that requests neither log probabilities nor counts.
     pub fn new(common: CommonSpec) -> Self {
         Self { common, logprobs: None, include_usage: false }
     }
@@ -40,7 +40,7 @@ pub struct CompletionsBackend {
 }
 
 impl CompletionsBackend {
-    /// A codec with these knobs.
+    /// Returns a codec with these options.
     pub fn new(spec: CompletionsSpec) -> Self {
         Self { spec }
     }
@@ -54,7 +54,7 @@ impl Backend for CompletionsBackend {
         let path = Route::Completions.path();
         let prompt = match &sample.prompt {
             Prompt::TokenIds(ids) => json!(ids),
-            prompt => text_of(prompt, path)?,
+            prompt => as_it_stands(prompt, path)?,
         };
         let extra = common.extra_for(sample);
         let body = Payload::default()

@@ -1,29 +1,28 @@
-//! Token counts as servers write them.
+//! Token counts in the forms in which servers write them.
 //!
-//! The protocols have JSON integers. Some gateways send `8.0` or `"8"`, and a count that is none at
-//! all must not fail an answer that is whole otherwise.
+//! The protocols specify JSON integers. Some gateways send `8.0` or `"8"`, and an invalid count
+//! must not fail an answer that is otherwise complete.
 
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use servemark_core::{OddCount, Sink};
 
-/// A token count of a server, in whatever form it was written. `null` and a missing field are no
-/// count.
+/// A server's token count in any form. `null` and a missing field are no count.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Count {
     tokens: Option<u32>,
-    /// The value as it was written, where that is no JSON integer that a count can be.
+    /// The value as it was written, if it is not a JSON integer in the range of a count.
     odd: Option<Box<str>>,
 }
 
 impl Count {
-    /// The number of tokens, where the value is a whole number.
+    /// Returns the number of tokens, if the value is a whole number.
     pub(crate) fn tokens(&self) -> Option<u32> {
         self.tokens
     }
 
-    /// Tells `out` of a value that is no JSON integer.
+    /// Reports a value that is not a JSON integer to `out`.
     pub(crate) fn report(&self, field: &'static str, out: &mut dyn Sink) {
         if let Some(value) = &self.odd {
             out.odd_count(OddCount::new(field, value, self.tokens.is_some()));
@@ -93,7 +92,7 @@ impl<'de> Visitor<'de> for CountVisitor {
     }
 }
 
-/// How many characters of a text that stands for a count are kept.
+/// The largest number of characters that are kept of a string in place of a count.
 const LONGEST_SHOWN: usize = 24;
 
 #[cfg(test)]

@@ -1,9 +1,8 @@
-//! OpenAI's `/v1/embeddings`: how texts are asked for, one or several at once, and how the answer
-//! is read.
+//! OpenAI's `/v1/embeddings`: requests for the vectors of one or several texts, and their answers.
 //!
-//! The order of the keys is SGLang 0.5.23's `benchmark/serving.py`; the format and the dimensions
-//! are ours, and nothing is sent of them unless they are asked for. What the vectors hold is nobody's
-//! business here: they are counted, and that they come in the format asked for.
+//! The order of the keys is that of SGLang 0.5.23's `benchmark/serving.py`; the format and the
+//! dimensions are additions, which are sent only if they are set. The numbers in the vectors are
+//! ignored: only their count and their format are checked.
 
 use std::fmt;
 
@@ -14,45 +13,45 @@ use servemark_core::{ErrorKind, Prompt, RequestError, Sample, Sink};
 use servemark_sse::Event;
 
 use crate::items::{expect, items, no_stream};
-use crate::payload::{Payload, text_of};
+use crate::payload::{Payload, as_it_stands};
 use crate::wire::Frame;
 use crate::{Backend, CommonSpec, Decoder, Flow, Framing, Route, WireRequest};
 
-/// The knobs of `/v1/embeddings`.
+/// The options of `/v1/embeddings`.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct EmbeddingsSpec {
-    /// What every dialect is told. An answer is one document, so nothing is streamed.
+    /// The options that all dialects share. Nothing is streamed, as an answer is one document.
     #[serde(flatten)]
     pub common: CommonSpec,
-    /// How vectors are written; the server's own way where none is asked for.
+    /// The format of the vectors; the server's default if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub encoding_format: Option<EncodingFormat>,
-    /// How long they are; the model's own length where none is asked for.
+    /// The number of dimensions of the vectors; the model's own if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dimensions: Option<u32>,
 }
 
 impl EmbeddingsSpec {
-    /// Vectors as the server likes to write them.
+    /// Returns a spec with the server's default format.
     pub fn new(common: CommonSpec) -> Self {
         Self { common, encoding_format: None, dimensions: None }
     }
 }
 
-/// How vectors are written. Closed: these are OpenAI's two.
+/// The format of vectors. Exhaustive: OpenAI's API has two.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EncodingFormat {
-    /// The bytes of the numbers as base64, a third of the length.
+    /// The bytes of the numbers in base64, about a third of the length of decimals.
     Base64,
     /// Numbers in decimal.
     Float,
 }
 
 impl EncodingFormat {
-    /// The word for it on the wire.
+    /// Returns the format's name on the wire.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Base64 => "base64",
@@ -74,7 +73,7 @@ pub struct EmbeddingsBackend {
 }
 
 impl EmbeddingsBackend {
-    /// A codec with these knobs.
+    /// Returns a codec with these options.
     pub fn new(spec: EmbeddingsSpec) -> Self {
         Self { spec }
     }
@@ -89,12 +88,12 @@ impl Backend for EmbeddingsBackend {
         let input = match &sample.prompt {
             Prompt::Texts(texts) => json!(texts),
             Prompt::TokenIds(ids) => json!(ids),
-            prompt => text_of(prompt, path)?,
+            prompt => as_it_stands(prompt, path)?,
         };
         let body = Payload::default()
             .with("input", input)
             .with("model", common.model.as_str())
-            // An adapter stands before what the run adds, here alone.
+            // Only here is the adapter inserted before the run's additional keys.
             .with_adapter(sample)
             .with_some("encoding_format", encoding_format.map(EncodingFormat::as_str))
             .with_some("dimensions", *dimensions)
@@ -115,7 +114,7 @@ impl Backend for EmbeddingsBackend {
     }
 }
 
-/// Reads an answer of `/v1/embeddings`. A vector for each text makes it whole.
+/// Decodes an answer of `/v1/embeddings`. It is complete if it has a vector for each text.
 #[derive(Clone, Debug)]
 pub struct EmbeddingsDecoder {
     expected: usize,
@@ -124,7 +123,7 @@ pub struct EmbeddingsDecoder {
 }
 
 impl EmbeddingsDecoder {
-    /// A reader of so many vectors, however they are written.
+    /// Returns a decoder that expects this number of vectors in any format.
     pub(crate) fn expecting(expected: usize) -> Self {
         Self { expected, format: None, is_read: false }
     }
@@ -166,7 +165,7 @@ struct Item {
     embedding: Option<Vector>,
 }
 
-/// How a vector is written; nothing if it is empty. Its numbers are passed over.
+/// The format of a vector; `None` if it is empty. Its numbers are skipped.
 #[derive(Debug)]
 struct Vector(Option<EncodingFormat>);
 

@@ -1,29 +1,29 @@
-//! Why a backend's name was refused. What fails on the wire is a [`RequestError`] instead.
+//! Errors of a backend's name. Errors of requests are [`RequestError`]s.
 //!
 //! [`RequestError`]: servemark_core::RequestError
 
 use thiserror::Error;
 
-/// Why a text names no backend.
+/// Why a text is not a backend's name.
 #[derive(Clone, Debug, Eq, Error, PartialEq)]
 #[non_exhaustive]
 pub enum BackendError {
-    /// The peer names a backend that it has not implemented either.
+    /// SGLang's client lists the backend but does not implement it either.
     #[error(
-        "the backend {name} is not implemented, by SGLang's client neither; use one of {known}"
+        "the backend {name} is not implemented, nor is it in SGLang's client; use one of {known}"
     )]
     NotImplemented {
         /// The name as given.
         name: String,
-        /// Every name that would do.
+        /// All accepted names.
         known: String,
     },
-    /// Nobody has a backend of that name.
+    /// No backend has this name.
     #[error("there is no backend {name:?}; use one of {known}")]
     Unknown {
         /// The name as given.
         name: String,
-        /// Every name that would do.
+        /// All accepted names.
         known: String,
     },
 }

@@ -1,10 +1,10 @@
-//! What a server says when it fails, in whichever shape it says it.
+//! Error messages of servers, in any of their shapes.
 //!
-//! Off the hot path, so the body is read as any JSON there is.
+//! Errors are rare, so their bodies are parsed as generic JSON.
 
 use serde_json::Value;
 
-/// The message for a person in an error's body; an excerpt of the body where there is none.
+/// Returns the readable message in an error's body, or an excerpt of the body if it has none.
 ///
 /// Servers send an object or a text under `error`, a flat object, or plain text; their web
 /// frameworks send `detail`.
@@ -25,7 +25,7 @@ pub fn error_message(body: &[u8]) -> String {
     }
 }
 
-/// At most `limit` bytes of text from the start of `bytes`, which need not be text.
+/// Returns at most `limit` bytes of text from the start of `bytes`, with invalid UTF-8 replaced.
 pub(crate) fn excerpt(bytes: &[u8], limit: usize) -> String {
     let bytes = bytes.trim_ascii();
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(limit + LONGEST_CHAR)]);
@@ -47,7 +47,7 @@ fn message_in(value: &Value) -> Option<&str> {
     }
 }
 
-/// `msg` is what lies inside such a `detail`.
+/// The keys that lead to a message; `msg` occurs inside `detail`.
 const KEYS: [&str; 4] = ["error", "message", "detail", "msg"];
 const LONGEST_MESSAGE: usize = 1_000;
 const LONGEST_EXCERPT: usize = 300;

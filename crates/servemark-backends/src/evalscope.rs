@@ -1,7 +1,7 @@
-//! What `evalscope perf` asks for, API by API.
+//! Requests of `evalscope perf`, API by API.
 //!
-//! The order and the presence of the keys are those of evalscope 1.14.1's plugins. Where routes
-//! answer as they always do, the readers are those of the other dialects.
+//! The order and the presence of the keys are those of evalscope 1.14.1's plugins. Routes that
+//! answer as usual use the decoders of the other dialects.
 
 mod body;
 mod dashscope;
@@ -22,67 +22,66 @@ use crate::{
     WireDecoder, WireRequest,
 };
 
-/// An API of evalscope's with its knobs.
+/// An API of evalscope, with its options.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct EvalscopeSpec {
-    /// Which API.
+    /// The API.
     pub api: EvalscopeApi,
-    /// What every dialect is told. A model without a name is not sent.
+    /// The options that all dialects share. An empty model name is not sent.
     #[serde(flatten)]
     pub common: CommonSpec,
-    /// How tokens are chosen.
+    /// The sampling parameters.
     #[serde(default)]
     pub sampling: Box<EvalscopeSampling>,
-    /// A body whose messages are each request's own.
+    /// A template of the body, into which each request puts its own prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub query_template: Option<JsonObject>,
-    /// Where requests go, from the target's base; where the API's servers usually have it, without
-    /// one.
+    /// The path of requests, relative to the target's base URL; the API's usual path if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub endpoint: Option<String>,
 }
 
 impl EvalscopeSpec {
-    /// An API with evalscope's defaults: a stream that ends when the model does.
+    /// Returns an API with evalscope's defaults: a stream that ends at the model's end token.
     pub fn new(api: EvalscopeApi, model: impl Into<String>) -> Self {
         let common = CommonSpec { ignore_eos: false, ..CommonSpec::new(model) };
         let sampling = Box::default();
         Self { api, common, sampling, query_template: None, endpoint: None }
     }
 
-    /// Where requests go, from the target's base.
+    /// Returns the path of requests, relative to the target's base URL.
     pub fn path(&self) -> &str {
         self.endpoint.as_deref().unwrap_or(self.api.path())
     }
 }
 
-/// How tokens are chosen, in the order of the flags. What is not given is not sent.
+/// Sampling parameters in the order of the flags. Parameters that are absent are not sent.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct EvalscopeSampling {
-    /// `--min-tokens`.
+    /// The value of `--min-tokens`.
     pub min_tokens: Option<u32>,
-    /// `--frequency-penalty`.
+    /// The value of `--frequency-penalty`.
     pub frequency_penalty: Option<f64>,
-    /// `--repetition-penalty`.
+    /// The value of `--repetition-penalty`.
     pub repetition_penalty: Option<f64>,
-    /// `--logprobs`.
+    /// The value of `--logprobs`.
     pub logprobs: Option<bool>,
-    /// `--n-choices`.
+    /// The value of `--n-choices`.
     pub choices: Option<u32>,
-    /// `--seed`.
+    /// The value of `--seed`.
     pub seed: Option<i64>,
-    /// `--stop`.
+    /// The values of `--stop`.
     pub stop: Option<Vec<String>>,
-    /// `--stop-token-ids`, which are sent as texts.
+    /// The values of `--stop-token-ids`, which are sent as strings.
     pub stop_token_ids: Option<Vec<String>>,
-    /// `--temperature`.
+    /// The value of `--temperature`.
     pub temperature: f64,
-    /// `--top-p`.
+    /// The value of `--top-p`.
     pub top_p: Option<f64>,
-    /// `--top-k`.
+    /// The value of `--top-k`.
     pub top_k: Option<i64>,
 }
 
@@ -104,31 +103,31 @@ impl Default for EvalscopeSampling {
     }
 }
 
-/// What is spoken, as evalscope's `--api` tells it apart.
+/// An API, as selected by evalscope's `--api`.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum EvalscopeApi {
-    /// Chat and text completions, whichever the URL has.
+    /// Chat or text completions, depending on the URL.
     Openai,
-    /// Answers of the responses API.
+    /// The responses API.
     OpenaiResponses,
-    /// Embeddings.
+    /// Embeddings of texts.
     OpenaiEmbedding,
-    /// Rankings.
+    /// Rankings of documents.
     OpenaiRerank,
     /// `DashScope`'s own route for texts.
     Dashscope,
-    /// The body of evalscope's template for APIs of one's own.
+    /// The body of evalscope's template for a user's own API.
     Custom,
     /// Decisions by System One's API: one typed question about a state.
     Systemone,
-    /// Decisions by `AutoTrust`'s.
+    /// Decisions by `AutoTrust`'s API.
     Autotrust,
 }
 
 impl EvalscopeApi {
-    /// All of them.
+    /// All APIs.
     pub const ALL: [Self; 8] = [
         Self::Openai,
         Self::OpenaiResponses,
@@ -140,12 +139,12 @@ impl EvalscopeApi {
         Self::Autotrust,
     ];
 
-    /// The name as it is written; the first of them where there are several.
+    /// Returns the name as given on the command line; the first one if there are several.
     pub const fn as_str(self) -> &'static str {
         self.names()[0]
     }
 
-    /// Every name that stands for it.
+    /// Returns all names of the API.
     pub const fn names(self) -> &'static [&'static str] {
         match self {
             Self::Openai => &["openai"],
@@ -159,12 +158,12 @@ impl EvalscopeApi {
         }
     }
 
-    /// The API of a name that `--api` takes, if it is built.
+    /// Returns the API with a name that `--api` accepts, if it is implemented.
     pub fn of(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|api| api.names().contains(&name))
     }
 
-    /// Where its servers have it, from the target's base.
+    /// Returns the usual path, relative to the target's base URL.
     pub const fn path(self) -> &'static str {
         match self {
             Self::Openai | Self::Custom => "/v1/chat/completions",
@@ -177,7 +176,7 @@ impl EvalscopeApi {
         }
     }
 
-    /// Whether an answer is made of tokens.
+    /// Whether an answer consists of tokens.
     pub const fn generates(self) -> bool {
         !matches!(self, Self::OpenaiEmbedding | Self::OpenaiRerank) && !self.decides()
     }
@@ -194,14 +193,14 @@ impl fmt::Display for EvalscopeApi {
     }
 }
 
-/// The codec of an API of evalscope's.
+/// The codec of an API of evalscope.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EvalscopeBackend {
     spec: EvalscopeSpec,
 }
 
 impl EvalscopeBackend {
-    /// A codec with these knobs.
+    /// Returns a codec with these options.
     pub fn new(spec: EvalscopeSpec) -> Self {
         Self { spec }
     }
@@ -219,7 +218,7 @@ impl EvalscopeBackend {
         }
     }
 
-    /// The path for a request to keep.
+    /// Returns the path, owned by the request.
     fn endpoint(&self) -> Cow<'static, str> {
         match &self.spec.endpoint {
             Some(endpoint) => endpoint.clone().into(),
@@ -266,7 +265,7 @@ impl Backend for EvalscopeBackend {
     }
 }
 
-/// A prompt as the value of a key: a text, a conversation, or several texts.
+/// Returns a prompt as the value of a key: a text, a conversation, several texts or a whole body.
 fn value_of(sample: &Sample, path: &str) -> Result<Value, RequestError> {
     match &sample.prompt {
         Prompt::Messages(messages) => crate::places::filled(messages, &sample.media),

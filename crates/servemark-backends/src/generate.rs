@@ -1,7 +1,7 @@
-//! SGLang's `/generate`: how a sample is asked for.
+//! Requests to SGLang's `/generate`.
 //!
-//! The order and the presence of the keys are SGLang 0.5.23's `benchmark/serving.py`. Reading the
-//! answer is the `decoder` module's business.
+//! The order and the presence of the keys are those of SGLang 0.5.23's `benchmark/serving.py`. The
+//! `decoder` module reads the answers.
 
 mod decoder;
 mod growing;
@@ -15,33 +15,33 @@ pub use self::decoder::GenerateDecoder;
 use crate::payload::{Payload, text_of};
 use crate::{Backend, CommonSpec, Route, WireRequest};
 
-/// The knobs of `/generate`.
+/// The options of `/generate`.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct GenerateSpec {
-    /// What every dialect is told.
+    /// The options that all dialects share.
     #[serde(flatten)]
     pub common: CommonSpec,
     /// The sampling temperature.
     pub temperature: f64,
-    /// The nucleus; sent only when below one.
+    /// The probability mass of nucleus sampling; sent only if below one.
     pub top_p: f64,
-    /// Whether log-probabilities are asked for.
+    /// Whether log probabilities are requested.
     pub return_logprob: bool,
-    /// For how many of the likeliest tokens; sent only when above zero.
+    /// The number of likeliest tokens for which they are requested; sent only if above zero.
     pub top_logprobs_num: u32,
-    /// For which tokens besides; sent only when there are any.
+    /// Further tokens for which they are requested; sent only if there are any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub token_ids_logprob: Vec<u32>,
-    /// From which position of the prompt on; −1 for the output only.
+    pub token_ids_logprob: Vec<i64>,
+    /// The position of the prompt from which on they are requested; −1 for the output only.
     pub logprob_start_len: i64,
-    /// Whether the chosen experts of a mixture are asked for.
+    /// Whether the experts chosen in a mixture-of-experts model are requested.
     pub return_routed_experts: bool,
 }
 
 impl GenerateSpec {
-    /// Greedy, without log-probabilities.
+    /// Returns a spec with greedy sampling and without log probabilities.
     pub fn new(common: CommonSpec) -> Self {
         Self {
             common,
@@ -79,7 +79,7 @@ pub struct GenerateBackend {
 }
 
 impl GenerateBackend {
-    /// A codec with these knobs.
+    /// Returns a codec with these options.
     pub fn new(spec: GenerateSpec) -> Self {
         Self { spec }
     }
@@ -93,6 +93,8 @@ impl Backend for GenerateBackend {
         let path = Route::Generate.path();
         let prompt = match &sample.prompt {
             Prompt::TokenIds(ids) => ("input_ids", json!(ids)),
+            // SGLang takes whatever is no text for ids.
+            Prompt::Messages(messages) => ("input_ids", json!(messages)),
             prompt => ("text", text_of(prompt, path)?),
         };
         let top_logprobs = (spec.top_logprobs_num > 0).then_some(spec.top_logprobs_num);

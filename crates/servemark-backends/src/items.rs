@@ -1,4 +1,4 @@
-//! What the routes have in common whose answer is one document about several items: embeddings and
+//! Shared parts of routes whose answer is one document about several items: embeddings and
 //! rankings.
 
 use serde::Deserialize;
@@ -8,7 +8,8 @@ use servemark_core::{ErrorKind, RequestError, Sink, Usage};
 use crate::count::Count;
 use crate::wire::{Text, believable, in_stream, parse};
 
-/// Reads a document about items of the type `T`: hands out the server's counts and gives the items.
+/// Parses a document of items of type `T`. Passes the server's counts on to `out` and returns the
+/// items.
 pub(crate) fn items<'a, T: Deserialize<'a>>(
     json: &'a [u8],
     out: &mut dyn Sink,
@@ -27,7 +28,7 @@ pub(crate) fn items<'a, T: Deserialize<'a>>(
     Ok(document.items.unwrap_or_default())
 }
 
-/// An answer of `found` items where `expected` were asked for: a whole one, or why not.
+/// Returns an error unless the answer has exactly the expected number of items.
 pub(crate) fn expect(found: usize, expected: usize, items: &str) -> Result<(), RequestError> {
     if found == 0 {
         return Err(RequestError::new(ErrorKind::Empty, format!("the answer holds no {items}")));
@@ -39,12 +40,12 @@ pub(crate) fn expect(found: usize, expected: usize, items: &str) -> Result<(), R
     Ok(())
 }
 
-/// A stream where one document was to come.
+/// Returns the error for a stream in place of a document.
 pub(crate) fn no_stream() -> RequestError {
     RequestError::new(ErrorKind::Decode, "expected one document, got an event stream")
 }
 
-/// Embeddings are under `data`, scores under `results`.
+/// A document of items; embeddings are under `data`, scores under `results`.
 #[derive(Debug, Deserialize)]
 struct Document<'a, T> {
     #[serde(alias = "data", alias = "results")]
@@ -57,13 +58,14 @@ struct Document<'a, T> {
 }
 
 impl<T> Document<'_, T> {
-    /// Whether it is an error object instead, wrapped or flat.
+    /// Whether this is an error object, wrapped or flat.
     fn is_error(&self) -> bool {
         self.error.is_some() || self.object.as_ref().is_some_and(|object| object.0 == "error")
     }
 }
 
-/// The server's counts. Some servers tell the total alone, which is the same: nothing is put out.
+/// The server's counts. Some servers send only the total, which equals the prompt's because there
+/// is no output.
 #[derive(Debug, Deserialize)]
 struct InputUsage {
     #[serde(default)]

@@ -1,14 +1,14 @@
-//! Every wire dialect as a pure codec: a [`Sample`] in, a [`WireRequest`] out; events in, deltas
-//! out.
+//! Wire dialects as pure codecs: from a [`Sample`] to a [`WireRequest`], and from the events of an
+//! answer to deltas.
 //!
-//! A dialect knows no socket, no clock and no runtime, so it is tested with byte strings. Adding
-//! one means implementing [`Backend`] and [`Decoder`] in a module of its own and naming it in
-//! [`BackendSpec`].
+//! A dialect uses no socket, no clock and no runtime, so tests need only byte strings. To add one,
+//! implement [`Backend`] and [`Decoder`] in a module of its own and add it to [`BackendSpec`].
 //!
 //! [`Sample`]: servemark_core::Sample
 
 mod aisbench;
 mod answer;
+mod anthropic;
 mod backend;
 mod batch;
 mod chat;
@@ -19,8 +19,6 @@ mod error;
 mod error_message;
 mod evalscope;
 mod generate;
-#[cfg(test)]
-mod heard;
 mod items;
 mod name;
 mod ollama;
@@ -28,6 +26,9 @@ mod openai;
 mod payload;
 mod places;
 mod prometheus;
+mod provided;
+#[cfg(test)]
+mod recording_sink;
 mod rerank;
 mod running_text;
 mod scan;
@@ -40,6 +41,7 @@ mod wire;
 mod wire_backend;
 
 pub use aisbench::{AisbenchBackend, AisbenchClass, AisbenchSpec, GeneratedDecoder, TritonDecoder};
+pub use anthropic::{AnthropicBackend, AnthropicDecoder, AnthropicSpec};
 pub use backend::{Backend, Decoder, Flow, Framing, WireRequest};
 pub use batch::{BatchBackend, BatchDecoder, BatchServer, BatchSpec};
 pub use chat::{ChatBackend, ChatSpec};
@@ -56,6 +58,7 @@ pub use name::{BackendName, Route};
 pub use ollama::{OllamaApi, OllamaBackend, OllamaDecoder, OllamaSpec};
 pub use openai::OpenAiDecoder;
 pub use prometheus::{PrometheusSample, prometheus_samples};
+pub use provided::{ProvidedBackend, ProvidedSpec};
 pub use rerank::{RerankBackend, RerankDecoder, RerankSpec};
 pub use sglang_counters::sglang_counters;
 pub use spec::{BackendSpec, CommonSpec};

@@ -1,7 +1,8 @@
-//! The names that `--backend` takes, and what each stands for.
+//! The names that `--backend` accepts, and their meanings.
 //!
-//! A name is a server's habits: its route, its default port, how its cache is flushed. How the
-//! route is spoken is its spec's business. The table is SGLang 0.5.23's, surprises included.
+//! A name stands for a server's conventions: its route, its default port, how its cache is flushed.
+//! The dialect of the route is described by its spec. The table is that of SGLang 0.5.23, including
+//! its surprises.
 
 use std::fmt;
 use std::str::FromStr;
@@ -11,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::BackendError;
 
-/// A server and the route it is asked by, as SGLang's `--backend` names them.
+/// A server and its route, as named by SGLang's `--backend`.
 ///
 /// ```
 /// use servemark_backends::{BackendName, Route};
@@ -28,7 +29,7 @@ pub enum BackendName {
     /// SGLang's own route.
     #[default]
     Sglang,
-    /// Another name of the same.
+    /// SGLang's own route, under another name.
     SglangNative,
     /// SGLang, text completions.
     SglangOai,
@@ -36,7 +37,7 @@ pub enum BackendName {
     SglangOaiChat,
     /// SGLang, embeddings.
     SglangEmbedding,
-    /// SGLang, rankings. The name is ours.
+    /// SGLang, rankings. Servemark's addition to SGLang's names.
     SglangRerank,
     /// vLLM, text completions.
     Vllm,
@@ -50,17 +51,19 @@ pub enum BackendName {
     Lmdeploy,
     /// LMDeploy, chat.
     LmdeployChat,
-    /// Ollama, texts. The name is ours.
+    /// Ollama, texts. Servemark's addition to SGLang's names.
     Ollama,
-    /// Ollama, chat. The name is ours.
+    /// Ollama, chat. Servemark's addition to SGLang's names.
     OllamaChat,
+    /// Anthropic's messages, which SGLang and vLLM serve, too. Servemark's addition to SGLang's names.
+    Anthropic,
     /// TensorRT-LLM behind Triton.
     Trt,
     /// Baseten's Truss.
     Truss,
 }
 
-/// What is spoken on a connection.
+/// The API route of a backend.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -73,8 +76,10 @@ pub enum Route {
     Chat,
     /// OpenAI's `/v1/embeddings`.
     Embeddings,
-    /// `/v1/rerank`, which several servers have.
+    /// The route `/v1/rerank`, which several servers have.
     Rerank,
+    /// Anthropic's `/v1/messages`.
+    Anthropic,
     /// Ollama's `/api/chat`.
     OllamaChat,
     /// Ollama's `/api/generate`.
@@ -86,8 +91,8 @@ pub enum Route {
 }
 
 impl BackendName {
-    /// Every name, in the peer's order; ours stand beside those of the same server.
-    pub const ALL: [Self; 16] = [
+    /// All names in SGLang's order; additional names stand beside those of the same server.
+    pub const ALL: [Self; 17] = [
         Self::Sglang,
         Self::SglangNative,
         Self::SglangOai,
@@ -102,11 +107,12 @@ impl BackendName {
         Self::LmdeployChat,
         Self::Ollama,
         Self::OllamaChat,
+        Self::Anthropic,
         Self::Trt,
         Self::Truss,
     ];
 
-    /// The name as it is written.
+    /// Returns the name as given on the command line.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Sglang => "sglang",
@@ -123,12 +129,13 @@ impl BackendName {
             Self::LmdeployChat => "lmdeploy-chat",
             Self::Ollama => "ollama",
             Self::OllamaChat => "ollama-chat",
+            Self::Anthropic => "anthropic",
             Self::Trt => "trt",
             Self::Truss => "truss",
         }
     }
 
-    /// What is spoken.
+    /// Returns the route.
     pub const fn route(self) -> Route {
         match self {
             Self::Sglang | Self::SglangNative => Route::Generate,
@@ -138,18 +145,19 @@ impl BackendName {
             Self::SglangRerank | Self::VllmRerank => Route::Rerank,
             Self::Ollama => Route::OllamaGenerate,
             Self::OllamaChat => Route::OllamaChat,
+            Self::Anthropic => Route::Anthropic,
             Self::Trt => Route::Trt,
             Self::Truss => Route::Truss,
         }
     }
 
-    /// Where requests go, from the target's base.
+    /// Returns the path of requests, relative to the target's base URL.
     pub const fn path(self) -> &'static str {
         self.route().path()
     }
 
-    /// The port where none is given. The peer's table names no chat backend, so each of them falls
-    /// back to SGLang's port.
+    /// Returns the default port. SGLang's table lists no chat backends, so they all have SGLang's
+    /// port.
     pub const fn default_port(self) -> u16 {
         match self {
             Self::Vllm | Self::VllmEmbedding | Self::VllmRerank | Self::Trt => 8000,
@@ -160,8 +168,8 @@ impl BackendName {
         }
     }
 
-    /// Where a POST flushes the prefix cache: path and query. Only SGLang is told how long it may
-    /// wait for running requests.
+    /// Returns the path and query of the POST that flushes the prefix cache. Only SGLang accepts a
+    /// limit on the wait for running requests.
     pub fn flush_path(self, timeout: Duration) -> String {
         match self {
             Self::Vllm | Self::VllmChat | Self::VllmEmbedding | Self::VllmRerank => {
@@ -173,28 +181,29 @@ impl BackendName {
         }
     }
 
-    /// Where a GET is answered with 200 as soon as the server is ready. Triton answers that on the
-    /// route of its protocol only; SGLang's client asks it for `/`, where there is nothing.
+    /// Returns the path of a GET that succeeds once the server is ready. SGLang's client requests `/`
+    /// of Triton, which does not exist there: it answers 404 as soon as it takes requests.
     pub const fn ready_path(self) -> &'static str {
         match self {
-            Self::Trt => "/v2/health/ready",
+            Self::Trt => "/",
             _ => "/v1/models",
         }
     }
 
-    /// Whether its server tells where cached prompt tokens were, which `--cache-report` shows.
+    /// Whether the server reports where cached prompt tokens were stored, which `--cache-report`
+    /// shows.
     pub const fn reports_cache(self) -> bool {
         matches!(self, Self::Sglang | Self::SglangNative | Self::SglangOai | Self::SglangOaiChat)
     }
 
-    /// Whether the server is SGLang, whose `/server_info` tells the accept length.
+    /// Whether the server is SGLang, whose `/server_info` reports the accepted length.
     pub fn is_sglang(self) -> bool {
         self.as_str().contains("sglang")
     }
 }
 
 impl Route {
-    /// Where its requests go, from the target's base.
+    /// Returns the path of requests, relative to the target's base URL.
     pub const fn path(self) -> &'static str {
         match self {
             Self::Generate => "/generate",
@@ -202,6 +211,7 @@ impl Route {
             Self::Chat => "/v1/chat/completions",
             Self::Embeddings => "/v1/embeddings",
             Self::Rerank => "/v1/rerank",
+            Self::Anthropic => "/v1/messages",
             Self::OllamaChat => "/api/chat",
             Self::OllamaGenerate => "/api/generate",
             Self::Trt => "/v2/models/ensemble/generate_stream",
@@ -209,17 +219,26 @@ impl Route {
         }
     }
 
-    /// Whether it takes messages, and so conversations of several turns.
+    /// Whether the route accepts messages, and thus conversations of several turns.
     pub const fn takes_messages(self) -> bool {
-        matches!(self, Self::Chat | Self::OllamaChat)
+        matches!(self, Self::Anthropic | Self::Chat | Self::OllamaChat)
     }
 
-    /// Whether an answer is made of tokens; embeddings and rankings are not.
+    /// Returns whether messages are sent as they stand, as SGLang's client does, although the server
+    /// takes texts.
+    pub const fn passes_messages(self) -> bool {
+        matches!(
+            self,
+            Self::Completions | Self::Embeddings | Self::Generate | Self::Trt | Self::Truss
+        )
+    }
+
+    /// Returns whether an answer consists of tokens, unlike embeddings and rankings.
     pub const fn generates(self) -> bool {
         !matches!(self, Self::Embeddings | Self::Rerank)
     }
 
-    /// Whether it takes token ids instead of text.
+    /// Whether the route accepts token ids in place of text.
     pub const fn takes_ids(self) -> bool {
         matches!(self, Self::Generate | Self::Completions | Self::Embeddings)
     }
@@ -247,7 +266,7 @@ impl FromStr for BackendName {
     }
 }
 
-/// SGLang 0.5.23 names it and raises `NotImplementedError`.
+/// A name that SGLang 0.5.23 lists, but for which it raises `NotImplementedError`.
 const GSERVER: &str = "gserver";
 
 #[cfg(test)]
@@ -280,6 +299,7 @@ mod tests {
         check("truss", "/v1/models/model:predict", 8080, "/flush_cache", false);
         check("ollama", "/api/generate", 11434, "/flush_cache", false);
         check("ollama-chat", "/api/chat", 11434, "/flush_cache", false);
+        check("anthropic", "/v1/messages", 30000, "/flush_cache", false);
         check("lmdeploy", "/v1/completions", 23333, "/flush_cache", false);
         check("lmdeploy-chat", "/v1/chat/completions", 30000, "/flush_cache", false);
     }
@@ -291,7 +311,7 @@ mod tests {
             error.to_string(),
             "there is no backend \"vlm\"; use one of sglang, sglang-native, sglang-oai, \
              sglang-oai-chat, sglang-embedding, sglang-rerank, vllm, vllm-chat, vllm-embedding, \
-             vllm-rerank, lmdeploy, lmdeploy-chat, ollama, ollama-chat, trt, truss"
+             vllm-rerank, lmdeploy, lmdeploy-chat, ollama, ollama-chat, anthropic, trt, truss"
         );
     }
 

@@ -1,6 +1,6 @@
-//! Ollama's own API, `/api/chat` and `/api/generate`: how a sample is asked for.
+//! Requests to Ollama's own API, `/api/chat` and `/api/generate`.
 //!
-//! Both routes answer with lines of JSON. Reading them is the `decoder` module's business.
+//! Both routes answer with lines of JSON, which the `decoder` module reads.
 
 mod decoder;
 
@@ -12,14 +12,14 @@ pub use self::decoder::OllamaDecoder;
 use crate::payload::{Payload, text_of};
 use crate::{Backend, CommonSpec, Framing, Route, WireRequest};
 
-/// Which route of Ollama's API is asked. Closed: these are the two that generate.
+/// A route of Ollama's API. Exhaustive: only these two generate text.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, Hash, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OllamaApi {
-    /// `/api/chat`, which renders messages with the model's template.
+    /// The route `/api/chat`, which renders messages with the model's template.
     #[default]
     Chat,
-    /// `/api/generate`, which is asked not to apply a template (`raw`).
+    /// `/api/generate`, with a request not to apply a template (`raw`).
     Generate,
 }
 
@@ -32,26 +32,26 @@ impl OllamaApi {
     }
 }
 
-/// The knobs of Ollama's API. It cannot be told to ignore the end of a text, so
-/// [`CommonSpec::ignore_eos`] is not sent.
+/// The options of Ollama's API. It cannot ignore end tokens, so [`CommonSpec::ignore_eos`] is not
+/// sent.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct OllamaSpec {
-    /// The route.
+    /// The route of the API.
     pub api: OllamaApi,
-    /// What every dialect is told. Of the extra keys, those of `options` join the options that are
-    /// sent anyway, and replace those of the same name.
+    /// The options that all dialects share. If the extra body has `options`, they are merged with
+    /// those that are always sent, and replace those of equal name.
     #[serde(flatten)]
     pub common: CommonSpec,
     /// The sampling temperature.
     pub temperature: f64,
-    /// The nucleus; sent only when below one.
+    /// The probability mass of nucleus sampling; sent only if below one.
     pub top_p: f64,
 }
 
 impl OllamaSpec {
-    /// Greedy.
+    /// Returns a spec with greedy sampling.
     pub fn new(api: OllamaApi, common: CommonSpec) -> Self {
         Self { api, common, temperature: 0.0, top_p: 1.0 }
     }
@@ -81,7 +81,7 @@ pub struct OllamaBackend {
 }
 
 impl OllamaBackend {
-    /// A codec with these knobs.
+    /// Returns a codec with these options.
     pub fn new(spec: OllamaSpec) -> Self {
         Self { spec }
     }
@@ -131,7 +131,7 @@ impl Backend for OllamaBackend {
     }
 }
 
-/// A message whose content is one text, which is the only form that the API takes.
+/// Returns a message with its content as one text, the only form that the API accepts.
 fn plain(message: &JsonObject, path: &str) -> Result<Value, RequestError> {
     let Some(parts) = message.get("content").and_then(Value::as_array) else {
         return Ok(json!(message));

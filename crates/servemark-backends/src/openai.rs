@@ -1,8 +1,8 @@
-//! The answers of OpenAI's two routes, streamed or whole.
+//! Decodes answers of OpenAI's two routes, streamed or whole.
 //!
-//! Text completions put their output into `choices[].text`, chat into `choices[].delta` or, whole,
-//! into `choices[].message`; one reader takes all three. What is in a frame is the `chunk`
-//! module's business; here is what follows from it.
+//! Text completions have their output in `choices[].text`, chat in `choices[].delta` or, whole, in
+//! `choices[].message`; one decoder handles all three. The `chunk` module parses a frame; this
+//! module acts on its contents.
 
 mod chunk;
 
@@ -17,15 +17,15 @@ use crate::scan::Template;
 use crate::wire::{Cached, Frame, believable, in_stream, parse};
 use crate::{Decoder, Flow};
 
-/// Reads an answer of `/v1/completions` or `/v1/chat/completions`.
+/// Decodes an answer of `/v1/completions` or `/v1/chat/completions`.
 #[derive(Clone, Debug)]
 pub struct OpenAiDecoder {
     answer: Answer<TokenCounter>,
-    /// The last frame that held one piece of text and nothing else that counts.
+    /// The last frame that held one piece of text and no other relevant field.
     template: Template<Place>,
 }
 
-/// Where in an answer a piece belongs.
+/// The choice and the kind of a piece.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     index: u32,
@@ -33,7 +33,7 @@ struct Place {
 }
 
 impl OpenAiDecoder {
-    /// A reader of the answer to a sample.
+    /// Returns a decoder for the answer to a sample.
     pub fn new(sample: &Sample) -> Self {
         Self { answer: Answer::to(sample), template: Template::default() }
     }
@@ -74,7 +74,7 @@ impl OpenAiDecoder {
 
     fn piece(&mut self, place: Place, text: &str, usage: Option<Usage>, out: &mut dyn Sink) {
         let total = usage.and_then(|usage| usage.completion_tokens);
-        // The running total of a stream with several choices is the choice's own.
+        // In a stream with several choices, each choice has its own running total.
         let tokens = self.answer.choice(place.index).advance(total);
         let delta = Delta::content(text).of_kind(place.kind).with_tokens(tokens);
         self.answer.delta(delta, out);

@@ -1,23 +1,23 @@
-//! A request body whose keys come in a fixed order.
+//! A request body whose keys have a fixed order.
 //!
-//! The peers' users compare what is sent, so the order is part of the dialect. Extra keys replace
-//! those of the same name where they stand and otherwise follow at the end.
+//! Users of the peers compare request bodies, so the order is part of a dialect. An extra key
+//! replaces the key of equal name in place; other extra keys follow at the end.
 
 use serde_json::{Value, json};
 use servemark_core::{ErrorKind, JsonObject, Medium, Prompt, RequestError, Sample};
 
-/// A body being written, key by key.
+/// A body under construction.
 #[derive(Debug, Default)]
 pub(crate) struct Payload(JsonObject);
 
 impl Payload {
-    /// The next key.
+    /// Adds a key.
     pub(crate) fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
         self.0.insert(key.to_owned(), value.into());
         self
     }
 
-    /// The next key, if there is a value for it.
+    /// Adds a key if there is a value for it.
     pub(crate) fn with_some(self, key: &str, value: Option<impl Into<Value>>) -> Self {
         match value {
             Some(value) => self.with(key, value),
@@ -25,7 +25,7 @@ impl Payload {
         }
     }
 
-    /// The next key, unless `extra` has it: then it comes with them.
+    /// Adds a key unless `extra` has it, in which case it comes with the extra keys.
     pub(crate) fn with_default(
         self,
         key: &str,
@@ -35,26 +35,26 @@ impl Payload {
         if extra.contains_key(key) { self } else { self.with(key, value) }
     }
 
-    /// The next key: a sample's pictures, if it has any.
+    /// Adds a sample's pictures, if it has any.
     pub(crate) fn with_images(self, key: &str, images: &[Medium]) -> Result<Self, RequestError> {
         let uris = images.iter().map(Medium::uri).collect::<Result<Vec<_>, _>>()?;
         Ok(self.with_some(key, (!uris.is_empty()).then_some(uris)))
     }
 
-    /// The extra keys.
+    /// Adds the extra keys.
     pub(crate) fn with_all(mut self, extra: JsonObject) -> Self {
         self.0.extend(extra);
         self
     }
 
-    /// The same without a key.
+    /// Removes a key.
     pub(crate) fn without(mut self, key: &str) -> Self {
         self.0.shift_remove(key);
         self
     }
 
-    /// Asks a stream for the server's counts, beside whatever else its options say. An answer that
-    /// is no stream has them anyhow, and servers refuse options for it.
+    /// Asks a stream to report the server's counts, in addition to other stream options. Answers
+    /// that are not streams have counts in any case, and servers refuse these options for them.
     pub(crate) fn with_usage_asked(mut self) -> Self {
         if self.0.get("stream") != Some(&Value::Bool(true)) {
             return self;
@@ -66,7 +66,7 @@ impl Payload {
         self
     }
 
-    /// The sample's adapter, if it has one: it stands for the model.
+    /// Sets the sample's adapter, if it has one, in place of the model.
     pub(crate) fn with_adapter(self, sample: &Sample) -> Self {
         match &sample.adapter {
             Some(name) => self.with("model", name.as_str()).with("lora_path", name.as_str()),
@@ -74,18 +74,26 @@ impl Payload {
         }
     }
 
-    /// The finished object.
+    /// Returns the finished object.
     pub(crate) fn into_object(self) -> JsonObject {
         self.0
     }
 }
 
-/// A prompt that is text, as all routes can say it.
+/// Returns a prompt as text, if it has that form, which all routes accept.
 pub(crate) fn text_of(prompt: &Prompt, path: &str) -> Result<Value, RequestError> {
     prompt.text().map(Value::from).ok_or_else(|| cannot_say(prompt, path))
 }
 
-/// A prompt that the route has no way to say.
+/// Returns a prompt as SGLang's client sends it on a route for texts: messages as they stand, too.
+pub(crate) fn as_it_stands(prompt: &Prompt, path: &str) -> Result<Value, RequestError> {
+    match prompt {
+        Prompt::Messages(messages) => Ok(json!(messages)),
+        prompt => text_of(prompt, path),
+    }
+}
+
+/// Returns the error for a prompt that the route cannot express.
 pub(crate) fn cannot_say(prompt: &Prompt, path: &str) -> RequestError {
     let advice = match prompt {
         Prompt::Text(_) | Prompt::Lazy(_) => "text",
@@ -93,7 +101,7 @@ pub(crate) fn cannot_say(prompt: &Prompt, path: &str) -> RequestError {
         Prompt::Messages(_) => "chat messages; use a chat backend",
         Prompt::Texts(_) => "batch of texts; use an embedding backend",
         Prompt::Ranking { .. } => "ranking of documents; use a rerank backend",
-        Prompt::Body(_) => "whole request of another's making",
+        Prompt::Body(_) => "ready-made request body",
         Prompt::Batch(_) => "batch of prompts; use a backend for batches",
         _ => "prompts of this kind",
     };

@@ -1,9 +1,9 @@
-//! The places of pictures and videos in a conversation.
+//! Placeholders of pictures and videos in a conversation.
 
 use serde_json::{Value, json};
 use servemark_core::{JsonObject, Medium, RequestError};
 
-/// A conversation whose places for pictures and videos are filled.
+/// Returns a conversation with its placeholders for pictures and videos filled in.
 pub(crate) fn filled(messages: &[JsonObject], media: &[Medium]) -> Result<Value, RequestError> {
     let mut messages = json!(messages);
     let mut media = media.iter();
@@ -17,7 +17,7 @@ pub(crate) fn filled(messages: &[JsonObject], media: &[Medium]) -> Result<Value,
     Ok(messages)
 }
 
-/// Where a part's picture or video belongs, unless it has its link.
+/// Returns the object of a part's picture or video, unless it already has a URL.
 fn place(part: &mut Value) -> Option<&mut JsonObject> {
     let key = match part.get("type")?.as_str()? {
         "image_url" => "image_url",

@@ -1,9 +1,8 @@
-//! The text in which servers tell Prometheus what they have counted.
+//! Parser of Prometheus's text format, in which servers report their counters.
 //!
-//! A line of it is a name, labels between braces, and a number. Comments are passed over, and so is
-//! a line that is none of ours to understand.
+//! A line has a name, labels in braces, and a number. Comments and unknown lines are skipped.
 
-/// One line: a number with its name and labels.
+/// A line: a number with its name and labels.
 ///
 /// ```
 /// use servemark_backends::prometheus_samples;
@@ -16,21 +15,21 @@
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct PrometheusSample<'a> {
-    /// What is counted.
+    /// The name of the metric.
     pub name: &'a str,
-    /// What is between the braces.
+    /// The text between the braces.
     labels: &'a str,
-    /// How much of it.
+    /// The value.
     pub value: f64,
 }
 
-/// The samples of a text, in its order.
+/// Returns the samples of a text, in order.
 pub fn prometheus_samples(text: &str) -> impl Iterator<Item = PrometheusSample<'_>> {
     text.lines().map(str::trim).filter(|line| !line.starts_with('#')).filter_map(sample)
 }
 
 impl<'a> PrometheusSample<'a> {
-    /// The value of a label as it is written, escapes and all.
+    /// Returns the value of a label as written, with escapes.
     pub fn label(&self, name: &str) -> Option<&'a str> {
         let mut rest = self.labels;
         loop {
@@ -51,12 +50,12 @@ fn sample(line: &str) -> Option<PrometheusSample<'_>> {
         Some(inside) => inside.split_at(end_of_labels(inside)?),
         None => ("", rest),
     };
-    // What may follow the number is the time at which it was true.
+    // A timestamp may follow the value.
     let value = rest.trim_start_matches('}').split_whitespace().next()?;
     Some(PrometheusSample { name, labels, value: value.parse().ok()? })
 }
 
-/// Where the brace closes that is in no value.
+/// Returns the position of the closing brace, skipping quoted values.
 fn end_of_labels(inside: &str) -> Option<usize> {
     let mut at = 0;
     loop {
@@ -69,7 +68,7 @@ fn end_of_labels(inside: &str) -> Option<usize> {
     }
 }
 
-/// The text before the next quote that no backslash escapes, and the text after it.
+/// Splits the text at the next quote that is not escaped.
 fn until_quote(text: &str) -> Option<(&str, &str)> {
     let mut escaped = false;
     let end = text.find(|sign| {

@@ -1,4 +1,4 @@
-//! `/v1/rerank`: how documents are ranked by a query, and how the answer is read.
+//! `/v1/rerank`: requests to rank documents by a query, and their answers.
 //!
 //! SGLang's client has no such backend. The keys are those of vLLM's `bench serve`; vLLM, infinity
 //! and others answer with an object that holds `results`, SGLang with a bare list.
@@ -14,22 +14,22 @@ use crate::payload::{Payload, cannot_say};
 use crate::wire::{Frame, believable, parse};
 use crate::{Backend, CommonSpec, Decoder, Flow, Framing, Route, WireRequest};
 
-/// The knobs of `/v1/rerank`.
+/// The options of `/v1/rerank`.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct RerankSpec {
-    /// What every dialect is told. An answer is one document, so nothing is streamed.
+    /// The options that all dialects share. Nothing is streamed, as an answer is one document.
     #[serde(flatten)]
     pub common: CommonSpec,
-    /// After how many tokens the server cuts a document, −1 for the model's own limit; sent where it
-    /// is given. vLLM's client sends −1, other servers do not know the key.
+    /// The number of tokens to which the server truncates a document, −1 for the model's own limit;
+    /// sent only if set. vLLM's client sends −1, other servers do not know the key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub truncate_prompt_tokens: Option<i64>,
 }
 
 impl RerankSpec {
-    /// Documents as they are.
+    /// Returns a spec without truncation.
     pub fn new(common: CommonSpec) -> Self {
         Self { common, truncate_prompt_tokens: None }
     }
@@ -42,7 +42,7 @@ pub struct RerankBackend {
 }
 
 impl RerankBackend {
-    /// A codec with these knobs.
+    /// Returns a codec with these options.
     pub fn new(spec: RerankSpec) -> Self {
         Self { spec }
     }
@@ -81,7 +81,7 @@ impl Backend for RerankBackend {
     }
 }
 
-/// Reads an answer of `/v1/rerank`. A score for each document makes it whole.
+/// Decodes an answer of `/v1/rerank`. It is complete if it has a score for each expected document.
 #[derive(Clone, Debug)]
 pub struct RerankDecoder {
     expected: usize,
@@ -89,7 +89,7 @@ pub struct RerankDecoder {
 }
 
 impl RerankDecoder {
-    /// A reader of so many scores.
+    /// Returns a decoder that expects this number of scores.
     pub(crate) fn expecting(expected: usize) -> Self {
         Self { expected, is_read: false }
     }
@@ -100,7 +100,7 @@ impl RerankDecoder {
         expect(scored.count(), self.expected, "scores")
     }
 
-    /// SGLang's answer: each document with its score and what the server counted of it.
+    /// Decodes SGLang's answer, in which each document has a score and its own token count.
     fn list(&mut self, json: &[u8], out: &mut dyn Sink) -> Result<(), RequestError> {
         let ranked: Vec<Ranked> = parse(json)?;
         for info in ranked.iter().filter_map(|ranked| ranked.meta_info.as_ref()) {
@@ -133,7 +133,7 @@ impl Decoder for RerankDecoder {
     }
 }
 
-/// A document with its score, by the name that SGLang has for it or the one of everybody else.
+/// A document with its score, which SGLang names `score` and all others `relevance_score`.
 #[derive(Debug, Deserialize)]
 struct Ranked {
     score: Option<f64>,

@@ -1,19 +1,20 @@
-//! The text of an answer of which every frame holds either all so far or a piece.
+//! The text of an answer whose frames hold either all text so far or a piece.
 //!
-//! SGLang's `/generate` sends all of it unless it was started for incremental streaming, Triton
-//! where it accumulates tokens, and no frame says which. It shows when a text does not begin with the one before.
+//! SGLang's `/generate` sends all text so far unless the server was started for incremental
+//! streaming, and so does Triton if it accumulates tokens; no frame says which. A frame whose text
+//! does not begin with the one before shows that frames hold pieces.
 
-/// How far the text has come.
+/// The text received so far, and what frames hold.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RunningText {
     seen: String,
     frames: Frames,
 }
 
-/// What each frame holds.
+/// The contents of each frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum Frames {
-    /// Nothing has shown yet; taken for the whole text.
+    /// Not known yet; treated as the whole text.
     #[default]
     Unknown,
     /// The whole text so far.
@@ -23,12 +24,28 @@ enum Frames {
 }
 
 impl RunningText {
-    /// Something other than the text shows that frames hold pieces.
+    /// Records that frames hold pieces, if something other than the text shows it.
     pub(crate) fn is_in_pieces(&mut self) {
         self.frames = Frames::Pieces;
     }
 
-    /// The part of a frame's text that is new.
+    /// Returns whether frames are known to hold pieces.
+    pub(crate) fn has_pieces(&self) -> bool {
+        self.frames == Frames::Pieces
+    }
+
+    /// Returns whether a frame may hold either the whole text again or an equal piece, because no
+    /// frame has shown yet which of the two frames hold.
+    pub(crate) fn may_repeat(&self, text: &str) -> bool {
+        self.frames == Frames::Unknown && !text.is_empty() && self.seen == text
+    }
+
+    /// Returns the text of the frames before the one that showed that frames hold pieces.
+    pub(crate) fn seen(&self) -> &str {
+        &self.seen
+    }
+
+    /// Returns the new part of a frame's text.
     pub(crate) fn advance<'a>(&mut self, text: &'a str) -> &'a str {
         if self.frames == Frames::Pieces || text.is_empty() {
             return text;
@@ -43,12 +60,12 @@ impl RunningText {
         self.rewrite(text)
     }
 
-    /// Whether frames hold the whole text, and so far this one.
+    /// Whether frames hold the whole text, and it currently equals this one.
     pub(crate) fn is_at(&self, text: &str) -> bool {
         self.frames != Frames::Pieces && self.seen == text
     }
 
-    /// The whole text has become longer by `new`.
+    /// Appends `new` to the whole text and returns it.
     pub(crate) fn grow<'a>(&mut self, new: &'a str) -> &'a str {
         if !self.seen.is_empty() && !new.is_empty() {
             self.frames = Frames::Whole;
@@ -57,8 +74,8 @@ impl RunningText {
         new
     }
 
-    /// The server took text back. What it took back was already handed out; what replaces it is
-    /// new.
+    /// Handles text that the server took back. The removed text was already passed on; only its
+    /// replacement is new.
     fn rewrite<'a>(&mut self, text: &'a str) -> &'a str {
         if self.seen.starts_with(text) {
             return "";

@@ -1,11 +1,11 @@
-//! Reads a frame that differs from an earlier one in nothing but its text.
+//! A fast path for frames that differ from an earlier one only in their text.
 //!
-//! Servers make all frames of a stream alike, to the byte, but for the piece of text in each. Once
-//! one of them was parsed, the next need not be: between the same bytes before and the same bytes
-//! after, a text without escapes is all that can have changed. No shape of any server is built in,
-//! and whatever does not match is parsed.
+//! A server's frames of one stream are equal to the byte, except for the text in each. Once one of
+//! them was parsed, later ones need not be: between equal bytes before and after it, a text without
+//! escapes is all that can have changed. This works for any server's frames, and a frame that does
+//! not match is parsed.
 
-/// A frame that was parsed, cut in two where its text was, with what else was found in it.
+/// A parsed frame, split at its text, with the other values found in it.
 #[derive(Clone, Debug)]
 pub(crate) struct Template<S> {
     before: Vec<u8>,
@@ -13,7 +13,7 @@ pub(crate) struct Template<S> {
     found: Option<S>,
 }
 
-/// Nothing is known yet, and nothing matches.
+/// Returns a template that matches no frame.
 impl<S> Default for Template<S> {
     fn default() -> Self {
         Self { before: Vec::new(), after: Vec::new(), found: None }
@@ -21,8 +21,8 @@ impl<S> Default for Template<S> {
 }
 
 impl<S: Copy> Template<S> {
-    /// Remembers a frame of which `text`, borrowed from it, is the only text that counts, and
-    /// which holds `found` besides. A text that had to be unescaped teaches nothing.
+    /// Stores a frame whose only relevant text is `text`, which must be borrowed from it, and the
+    /// other values `found` in it. Does nothing if the text had to be unescaped.
     pub(crate) fn learn(&mut self, frame: &[u8], text: &str, found: S) {
         let Some((before, after)) = around(frame, text) else { return };
         self.before.clear();
@@ -32,7 +32,7 @@ impl<S: Copy> Template<S> {
         self.found = Some(found);
     }
 
-    /// The text of a frame that is otherwise the remembered one.
+    /// Returns the text of a frame that otherwise equals the stored one.
     pub(crate) fn read<'a>(&self, frame: &'a [u8]) -> Option<(S, &'a str)> {
         let found = self.found?;
         let text = frame.strip_prefix(&*self.before)?.strip_suffix(&*self.after)?;
@@ -41,7 +41,7 @@ impl<S: Copy> Template<S> {
     }
 }
 
-/// What of a frame is around a text that lies in it between its quotes.
+/// Returns the bytes before and after a text in a frame, if it lies there between quotes.
 fn around<'a>(frame: &'a [u8], text: &str) -> Option<(&'a [u8], &'a [u8])> {
     let start = (text.as_ptr() as usize).checked_sub(frame.as_ptr() as usize)?;
     let (before, rest) = frame.split_at_checked(start)?;
@@ -51,7 +51,7 @@ fn around<'a>(frame: &'a [u8], text: &str) -> Option<(&'a [u8], &'a [u8])> {
     lies_in_it.then_some((before, after))
 }
 
-/// Whether a byte within a string of JSON stands for itself.
+/// Whether a byte in a JSON string needs no escape.
 fn stands_for_itself(byte: u8) -> bool {
     byte >= b' ' && byte != b'"' && byte != b'\\'
 }

@@ -1,11 +1,11 @@
-//! What SGLang's servers count of their own work and show under `/metrics`.
+//! The counters that SGLang's servers report under `/metrics`.
 
 use servemark_core::ServerCounters;
 
 use crate::prometheus::prometheus_samples;
 
-/// The counters in the text under an SGLang server's `/metrics`, all of its schedulers together.
-/// What the server does not count stays absent.
+/// Parses the counters of an SGLang server's `/metrics`, summed over its schedulers. Counters that
+/// the server lacks are absent.
 ///
 /// ```
 /// use servemark_backends::sglang_counters;

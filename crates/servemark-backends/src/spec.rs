@@ -1,6 +1,7 @@
-//! A backend as a value: what a plan file holds, and what is built from it.
+//! A backend as a value: the form in which plans store it, and from which the codec is built.
 //!
-//! Each route's own knobs live with the route; here is what they share and the choice among them.
+//! Each route's own options are in the route's module; this one has the common options and the
+//! choice of dialect.
 
 use std::borrow::Cow;
 
@@ -8,14 +9,15 @@ use serde::{Deserialize, Serialize};
 use servemark_core::{JsonObject, Sample};
 
 use crate::{
-    AisbenchBackend, AisbenchSpec, BackendName, BatchBackend, BatchSpec, ChatBackend, ChatSpec,
-    CompletionsBackend, CompletionsSpec, EmbeddingsBackend, EmbeddingsSpec, EvalscopeApi,
-    EvalscopeBackend, EvalscopeSpec, GenerateBackend, GenerateSpec, OllamaApi, OllamaBackend,
-    OllamaSpec, RerankBackend, RerankSpec, Route, TrtBackend, TrtSpec, TrussBackend, TrussSpec,
-    VllmBackend, VllmDialect, VllmSpec, WireBackend,
+    AisbenchBackend, AisbenchSpec, AnthropicBackend, AnthropicSpec, BackendName, BatchBackend,
+    BatchSpec, ChatBackend, ChatSpec, CompletionsBackend, CompletionsSpec, EmbeddingsBackend,
+    EmbeddingsSpec, EvalscopeApi, EvalscopeBackend, EvalscopeSpec, GenerateBackend, GenerateSpec,
+    OllamaApi, OllamaBackend, OllamaSpec, ProvidedBackend, ProvidedSpec, RerankBackend, RerankSpec,
+    Route, TrtBackend, TrtSpec, TrussBackend, TrussSpec, VllmBackend, VllmDialect, VllmSpec,
+    WireBackend,
 };
 
-/// Which dialect is spoken, with its knobs.
+/// A dialect with its options.
 ///
 /// ```
 /// use servemark_backends::{Backend, BackendName, BackendSpec, CommonSpec};
@@ -38,26 +40,30 @@ pub enum BackendSpec {
     Chat(ChatSpec),
     /// OpenAI's `/v1/embeddings`.
     Embeddings(EmbeddingsSpec),
-    /// `/v1/rerank`.
+    /// The route `/v1/rerank`.
     Rerank(RerankSpec),
+    /// Anthropic's `/v1/messages`.
+    Anthropic(AnthropicSpec),
     /// Ollama's own API.
     Ollama(OllamaSpec),
     /// TensorRT-LLM behind Triton.
     Trt(TrtSpec),
     /// Baseten's Truss.
     Truss(TrussSpec),
-    /// One of the dialects of vLLM's client.
+    /// A dialect of vLLM's client.
     Vllm(VllmSpec),
-    /// One of the APIs of evalscope's client.
+    /// An API of evalscope's client.
     Evalscope(EvalscopeSpec),
-    /// One of the classes of AISBench's client.
+    /// A class of AISBench's client.
     Aisbench(AisbenchSpec),
-    /// Several prompts as one request.
+    /// Several prompts in one request.
     Batch(BatchSpec),
+    /// A dialect that the program supplies.
+    Provided(ProvidedSpec),
 }
 
 impl BackendSpec {
-    /// The dialect that a name stands for; its own knobs are at their defaults.
+    /// Returns the dialect of a backend's name, with its own options at their defaults.
     pub fn new(name: BackendName, common: CommonSpec) -> Self {
         match name.route() {
             Route::Generate => Self::Generate(GenerateSpec::new(common)),
@@ -65,6 +71,7 @@ impl BackendSpec {
             Route::Chat => Self::Chat(ChatSpec::new(common)),
             Route::Embeddings => Self::Embeddings(EmbeddingsSpec::new(common)),
             Route::Rerank => Self::Rerank(rerank(name, common)),
+            Route::Anthropic => Self::Anthropic(AnthropicSpec::new(common)),
             Route::OllamaChat => Self::Ollama(OllamaSpec::new(OllamaApi::Chat, common)),
             Route::OllamaGenerate => Self::Ollama(OllamaSpec::new(OllamaApi::Generate, common)),
             Route::Trt => Self::Trt(TrtSpec::new(common)),
@@ -72,14 +79,14 @@ impl BackendSpec {
         }
     }
 
-    /// The same dialect for the model served under another name.
+    /// Sets the name of the model.
     #[must_use]
     pub fn with_model(mut self, model: impl Into<String>) -> Self {
         self.common_mut().model = model.into();
         self
     }
 
-    /// What every dialect is told.
+    /// Returns the options that all dialects share.
     pub fn common(&self) -> &CommonSpec {
         match self {
             Self::Generate(spec) => &spec.common,
@@ -87,6 +94,7 @@ impl BackendSpec {
             Self::Chat(spec) => &spec.common,
             Self::Embeddings(spec) => &spec.common,
             Self::Rerank(spec) => &spec.common,
+            Self::Anthropic(spec) => &spec.common,
             Self::Ollama(spec) => &spec.common,
             Self::Trt(spec) => &spec.common,
             Self::Truss(spec) => &spec.common,
@@ -94,10 +102,11 @@ impl BackendSpec {
             Self::Evalscope(spec) => &spec.common,
             Self::Aisbench(spec) => &spec.common,
             Self::Batch(spec) => &spec.common,
+            Self::Provided(spec) => &spec.common,
         }
     }
 
-    /// What every dialect is told, to be changed.
+    /// Returns the options that all dialects share, for changes.
     pub fn common_mut(&mut self) -> &mut CommonSpec {
         match self {
             Self::Generate(spec) => &mut spec.common,
@@ -105,6 +114,7 @@ impl BackendSpec {
             Self::Chat(spec) => &mut spec.common,
             Self::Embeddings(spec) => &mut spec.common,
             Self::Rerank(spec) => &mut spec.common,
+            Self::Anthropic(spec) => &mut spec.common,
             Self::Ollama(spec) => &mut spec.common,
             Self::Trt(spec) => &mut spec.common,
             Self::Truss(spec) => &mut spec.common,
@@ -112,10 +122,11 @@ impl BackendSpec {
             Self::Evalscope(spec) => &mut spec.common,
             Self::Aisbench(spec) => &mut spec.common,
             Self::Batch(spec) => &mut spec.common,
+            Self::Provided(spec) => &mut spec.common,
         }
     }
 
-    /// Where its requests go, from the target's base.
+    /// Returns the path of requests, relative to the target's base URL.
     pub fn path(&self) -> Cow<'_, str> {
         match self {
             Self::Vllm(spec) => spec.path().into(),
@@ -125,36 +136,38 @@ impl BackendSpec {
         }
     }
 
-    /// Whether an answer is made of tokens; embeddings and rankings are not.
+    /// Whether an answer consists of tokens, unlike embeddings and rankings.
     pub fn generates(&self) -> bool {
         match self {
             Self::Vllm(spec) => spec.dialect.generates(),
             Self::Evalscope(spec) => spec.api.generates(),
             Self::Aisbench(_) => true,
+            Self::Provided(spec) => spec.generates,
             other => other.route().is_some_and(Route::generates),
         }
     }
 
-    /// Whether it takes messages, and so conversations of several turns.
+    /// Whether the dialect accepts messages, and thus conversations of several turns.
     pub fn takes_messages(&self) -> bool {
         match self {
             Self::Vllm(spec) => spec.dialect == VllmDialect::OpenaiChat,
-            Self::Evalscope(_) => true,
-            Self::Aisbench(spec) => spec.class.takes_messages(),
+            Self::Aisbench(_) | Self::Evalscope(_) | Self::Provided(_) => true,
             other => other.route().is_some_and(Route::takes_messages),
         }
     }
 
-    /// Whether it takes token ids instead of text.
+    /// Whether the dialect accepts token ids in place of text.
     pub fn takes_ids(&self) -> bool {
         match self {
             Self::Vllm(spec) => spec.dialect == VllmDialect::Openai,
             Self::Evalscope(spec) => spec.api == EvalscopeApi::Openai,
+            Self::Provided(_) => true,
             other => other.route().is_some_and(Route::takes_ids),
         }
     }
 
-    /// What is spoken; vLLM's, evalscope's and AISBench's clients have dialects instead.
+    /// Returns the route; the clients of vLLM, evalscope and AISBench have their own dialects
+    /// instead.
     fn route(&self) -> Option<Route> {
         Some(match self {
             Self::Generate(_) => Route::Generate,
@@ -162,15 +175,18 @@ impl BackendSpec {
             Self::Chat(_) => Route::Chat,
             Self::Embeddings(_) => Route::Embeddings,
             Self::Rerank(_) => Route::Rerank,
+            Self::Anthropic(_) => Route::Anthropic,
             Self::Ollama(spec) => spec.api.route(),
             Self::Trt(_) => Route::Trt,
             Self::Truss(_) => Route::Truss,
             Self::Batch(spec) => spec.route(),
-            Self::Vllm(_) | Self::Evalscope(_) | Self::Aisbench(_) => return None,
+            Self::Vllm(_) | Self::Evalscope(_) | Self::Aisbench(_) | Self::Provided(_) => {
+                return None;
+            }
         })
     }
 
-    /// The same dialect, asking a stream for the server's counts where its route must be asked.
+    /// Asks streams to report the server's counts, on routes that do so only on request.
     #[must_use]
     pub fn with_usage(mut self) -> Self {
         match &mut self {
@@ -181,7 +197,8 @@ impl BackendSpec {
         self
     }
 
-    /// The codec.
+    /// Builds the codec. A dialect that the program supplies is missing here: its codec refuses
+    /// every request.
     pub fn build(&self) -> WireBackend {
         match self {
             Self::Generate(spec) => WireBackend::Generate(GenerateBackend::new(spec.clone())),
@@ -191,6 +208,7 @@ impl BackendSpec {
             Self::Chat(spec) => WireBackend::Chat(ChatBackend::new(spec.clone())),
             Self::Embeddings(spec) => WireBackend::Embeddings(EmbeddingsBackend::new(spec.clone())),
             Self::Rerank(spec) => WireBackend::Rerank(RerankBackend::new(spec.clone())),
+            Self::Anthropic(spec) => WireBackend::Anthropic(AnthropicBackend::new(spec.clone())),
             Self::Ollama(spec) => WireBackend::Ollama(OllamaBackend::new(spec.clone())),
             Self::Trt(spec) => WireBackend::Trt(TrtBackend::new(spec.clone())),
             Self::Truss(spec) => WireBackend::Truss(TrussBackend::new(spec.clone())),
@@ -198,44 +216,45 @@ impl BackendSpec {
             Self::Evalscope(spec) => WireBackend::Evalscope(EvalscopeBackend::new(spec.clone())),
             Self::Aisbench(spec) => WireBackend::Aisbench(AisbenchBackend::new(spec.clone())),
             Self::Batch(spec) => WireBackend::Batch(BatchBackend::new(spec.clone())),
+            Self::Provided(spec) => WireBackend::Provided(ProvidedBackend::missing(&spec.name)),
         }
     }
 }
 
-/// vLLM's own client lets the server cut what is too long.
+/// Returns a spec of rankings; vLLM's own client asks the server to truncate texts that are too
+/// long.
 fn rerank(name: BackendName, common: CommonSpec) -> RerankSpec {
     let cut = (name == BackendName::VllmRerank).then_some(-1);
     RerankSpec { truncate_prompt_tokens: cut, ..RerankSpec::new(common) }
 }
 
-/// What every dialect is told.
+/// The options that all dialects share.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct CommonSpec {
-    /// The name under which the server knows the model. `/generate` does not send it.
+    /// The server's name for the model. `/generate` does not send it.
     pub model: String,
-    /// Whether the answer is asked for as a stream.
+    /// Whether answers are requested as streams.
     pub stream: bool,
-    /// Whether the model is made to go on to the length asked for.
+    /// Whether end tokens are ignored, so that outputs have the requested length.
     pub ignore_eos: bool,
-    /// Keys that the run adds to every body; they replace ours of the same name, and a sample's
-    /// own replace them.
+    /// Keys that the run adds to every body. They replace keys of equal name, and a sample's own
+    /// keys replace them.
     ///
-    /// SGLang's flags that are nothing but keys belong here: `--cache-report` adds
-    /// `return_cached_tokens_details`, `--fake-prefill` adds `bootstrap_host` and
-    /// `bootstrap_room`.
+    /// SGLang's flags that only add keys are expressed here: `--cache-report` adds
+    /// `return_cached_tokens_details`, `--fake-prefill` adds `bootstrap_host` and `bootstrap_room`.
     #[serde(skip_serializing_if = "JsonObject::is_empty")]
     pub extra_body: JsonObject,
 }
 
 impl CommonSpec {
-    /// A stream of exactly the length asked for, from the model served under that name.
+    /// Returns options for a stream of exactly the requested length from this model.
     pub fn new(model: impl Into<String>) -> Self {
         Self { model: model.into(), ..Self::default() }
     }
 
-    /// What is added to a sample's body: the run's keys, then the sample's own, which win.
+    /// Returns the additional keys of a sample's body: the run's, overridden by the sample's own.
     pub(crate) fn extra_for(&self, sample: &Sample) -> JsonObject {
         let mut extra = self.extra_body.clone();
         extra.extend(sample.extra_body.clone());

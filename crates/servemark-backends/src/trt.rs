@@ -1,9 +1,10 @@
-//! TensorRT-LLM behind Triton, on `/v2/models/ensemble/generate_stream`: how a sample is asked for
-//! and how the stream is read.
+//! TensorRT-LLM behind Triton, on `/v2/models/ensemble/generate_stream`: requests and answers.
 //!
-//! The order and the presence of the keys are SGLang 0.5.23's `benchmark/serving.py`. An answer has
-//! neither counts nor an end mark; it is over when its body is.
+//! The order and the presence of the keys are those of SGLang 0.5.23's `benchmark/serving.py`. An
+//! answer has neither counts nor an end mark; it ends with its body.
 
+use std::borrow::Cow;
+use std::mem;
 use std::ops::ControlFlow;
 
 use serde::{Deserialize, Serialize};
@@ -12,23 +13,23 @@ use servemark_core::{Delta, RequestError, Sample, Sink};
 use servemark_sse::Event;
 
 use crate::answer::Answer;
-use crate::payload::{Payload, text_of};
+use crate::payload::{Payload, as_it_stands};
 use crate::running_text::RunningText;
 use crate::wire::{Frame, Text, in_stream, parse};
 use crate::{Backend, CommonSpec, Decoder, Flow, Route, WireRequest};
 
-/// The knobs of Triton's route.
+/// The options of Triton's route.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct TrtSpec {
-    /// What every dialect is told. The route always streams, and its path names the model.
+    /// The options that all dialects share. The route always streams, and its path names the model.
     #[serde(flatten)]
     pub common: CommonSpec,
 }
 
 impl TrtSpec {
-    /// A stream, as ever.
+    /// Returns a spec with these options.
     pub fn new(common: CommonSpec) -> Self {
         Self { common }
     }
@@ -41,7 +42,7 @@ pub struct TrtBackend {
 }
 
 impl TrtBackend {
-    /// A codec with these knobs.
+    /// Returns a codec with these options.
     pub fn new(spec: TrtSpec) -> Self {
         Self { spec }
     }
@@ -55,7 +56,7 @@ impl Backend for TrtBackend {
         let path = Route::Trt.path();
         let mut body = Payload::default()
             .with("accumulate_tokens", true)
-            .with("text_input", text_of(&sample.prompt, path)?)
+            .with("text_input", as_it_stands(&sample.prompt, path)?)
             .with("temperature", 1e-6)
             .with("top_p", 1.0)
             .with("max_tokens", sample.output_tokens)
@@ -64,7 +65,7 @@ impl Backend for TrtBackend {
             .with("end_id", NO_TOKEN)
             .with_all(common.extra_for(sample));
         if !common.ignore_eos {
-            // The user's own too, as with SGLang.
+            // This also removes keys of these names that the user added, as SGLang's client does.
             body = body.without("min_length").without("end_id");
         }
         WireRequest::json(path, &body.into_object())?.with_headers(&sample.headers)
@@ -75,13 +76,40 @@ impl Backend for TrtBackend {
     }
 }
 
-/// Reads an answer of Triton's route.
+/// Decodes an answer of Triton's route.
 ///
-/// With `accumulate_tokens` every event holds all text so far, of which only what is new is output;
-/// SGLang's client adds the whole of each to the text.
+/// With `accumulate_tokens`, every event holds all text so far, and only its new part is output;
+/// SGLang's client appends the whole text of each event instead. A server that ignores the setting
+/// sends pieces.
 #[derive(Clone, Debug)]
 pub struct TrtDecoder {
-    answer: Answer<RunningText>,
+    answer: Answer<Output>,
+}
+
+/// The text so far, and the number of events since then that repeat it or are an equal piece.
+#[derive(Clone, Debug, Default)]
+struct Output {
+    text: RunningText,
+    repeats: usize,
+}
+
+impl Output {
+    /// Returns the new text of an event, if the event is a piece of output.
+    ///
+    /// An event that repeats the text while it is unknown what events hold is a piece without text.
+    /// If events turn out to hold pieces, its text comes with the next event.
+    fn advance<'a>(&mut self, text: &'a str) -> Option<Cow<'a, str>> {
+        if self.text.may_repeat(text) {
+            self.repeats += 1;
+            return Some("".into());
+        }
+        let new = self.text.advance(text);
+        let repeats = mem::take(&mut self.repeats);
+        if self.text.has_pieces() && repeats > 0 {
+            return Some((self.text.seen().repeat(repeats) + new).into());
+        }
+        (!new.is_empty()).then_some(new.into())
+    }
 }
 
 impl TrtDecoder {
@@ -91,9 +119,8 @@ impl TrtDecoder {
             return Err(in_stream(json));
         }
         let text = part.text_output.as_ref().map_or("", |text| &text.0);
-        let new = self.answer.choice(0).advance(text);
-        if !new.is_empty() {
-            self.answer.delta(Delta::content(new), out);
+        if let Some(new) = self.answer.choice(0).advance(text) {
+            self.answer.delta(Delta::content(&new), out);
         }
         Ok(())
     }
@@ -128,5 +155,5 @@ struct Part<'a> {
     error: Option<&'a RawValue>,
 }
 
-/// An end-of-text token that no vocabulary has.
+/// An end token's id that no vocabulary contains.
 const NO_TOKEN: u32 = 1 << 20;

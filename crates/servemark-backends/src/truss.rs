@@ -1,26 +1,26 @@
-//! Baseten's Truss, on `/v1/models/model:predict`: how a sample is asked for.
+//! Requests to Baseten's Truss, on `/v1/models/model:predict`.
 //!
-//! The order and the presence of the keys are SGLang 0.5.23's `benchmark/serving.py`. The answer is
-//! that of text completions.
+//! The order and the presence of the keys are those of SGLang 0.5.23's `benchmark/serving.py`.
+//! Answers are those of text completions.
 
 use serde::{Deserialize, Serialize};
 use servemark_core::{RequestError, Sample};
 
-use crate::payload::{Payload, text_of};
+use crate::payload::{Payload, as_it_stands};
 use crate::{Backend, CommonSpec, OpenAiDecoder, Route, WireRequest};
 
-/// The knobs of Truss's route.
+/// The options of Truss's route.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct TrussSpec {
-    /// What every dialect is told.
+    /// The options that all dialects share.
     #[serde(flatten)]
     pub common: CommonSpec,
 }
 
 impl TrussSpec {
-    /// A greedy stream of the length asked for.
+    /// Returns a spec with these options.
     pub fn new(common: CommonSpec) -> Self {
         Self { common }
     }
@@ -33,7 +33,7 @@ pub struct TrussBackend {
 }
 
 impl TrussBackend {
-    /// A codec with these knobs.
+    /// Returns a codec with these options.
     pub fn new(spec: TrussSpec) -> Self {
         Self { spec }
     }
@@ -47,7 +47,7 @@ impl Backend for TrussBackend {
         let path = Route::Truss.path();
         let body = Payload::default()
             .with("model", common.model.as_str())
-            .with("prompt", text_of(&sample.prompt, path)?)
+            .with("prompt", as_it_stands(&sample.prompt, path)?)
             .with("temperature", 0.0)
             .with("best_of", 1)
             .with("max_tokens", sample.output_tokens)

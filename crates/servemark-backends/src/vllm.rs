@@ -1,7 +1,7 @@
-//! What vLLM's own client asks for, route by route.
+//! Requests of vLLM's own client, route by route.
 //!
-//! The order and the presence of the keys are those of vLLM 0.33.0's `bench serve`. Where OpenAI's
-//! routes answer as they always do, the readers are those of the other dialects.
+//! The order and the presence of the keys are those of vLLM 0.33.0's `bench serve`. OpenAI's routes
+//! that answer as usual use the decoders of the other dialects.
 
 mod audio;
 mod counters;
@@ -24,69 +24,69 @@ use crate::{
     Backend, CommonSpec, EmbeddingsDecoder, OpenAiDecoder, RerankDecoder, WireDecoder, WireRequest,
 };
 
-/// A dialect of vLLM's client with its knobs.
+/// A dialect of vLLM's client, with its options.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct VllmSpec {
-    /// Which dialect.
+    /// The dialect.
     pub dialect: VllmDialect,
-    /// What every dialect is told.
+    /// The options that all dialects share.
     #[serde(flatten)]
     pub common: CommonSpec,
-    /// For how many of the likeliest tokens log-probabilities are asked for; completions alone ask.
+    /// The number of likeliest tokens for which log probabilities are requested; only completions
+    /// send it.
     #[serde(default)]
-    pub logprobs: Option<u32>,
-    /// Where requests go, from the target's base; where the dialect's servers usually have it,
-    /// without one.
+    pub logprobs: Option<i64>,
+    /// The path of requests, relative to the target's base URL; the dialect's usual path if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub endpoint: Option<String>,
 }
 
 impl VllmSpec {
-    /// A dialect without log-probabilities.
+    /// Returns a dialect without log probabilities.
     pub fn new(dialect: VllmDialect, common: CommonSpec) -> Self {
         Self { dialect, common, logprobs: None, endpoint: None }
     }
 
-    /// Where requests go, from the target's base.
+    /// Returns the path of requests, relative to the target's base URL.
     pub fn path(&self) -> &str {
         self.endpoint.as_deref().unwrap_or(self.dialect.path())
     }
 }
 
-/// What is spoken, as vLLM's `--backend` tells it apart. `vllm` is another name of `openai`.
+/// A dialect, as selected by vLLM's `--backend`. `vllm` is another name for `openai`.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum VllmDialect {
     /// Text completions.
     Openai,
-    /// Transcriptions.
+    /// Transcriptions of audio.
     OpenaiAudio,
-    /// Chat.
+    /// Chat completions.
     OpenaiChat,
     /// Embeddings of texts.
     OpenaiEmbeddings,
-    /// Embeddings of what a user says.
+    /// Embeddings of chat messages.
     OpenaiEmbeddingsChat,
-    /// The same; of a picture, without its text.
+    /// Embeddings of chat messages; a picture is sent without its text.
     OpenaiEmbeddingsClip,
-    /// The same; of a picture with every other request's text.
+    /// Embeddings of chat messages; a picture is sent with the text of every other request.
     OpenaiEmbeddingsVlm2vec,
-    /// Answers of the responses API.
+    /// The responses API.
     OpenaiResponses,
     /// Infinity's embeddings.
     InfinityEmbeddings,
-    /// The same; of a picture, without its text.
+    /// Infinity's embeddings; a picture is sent without its text.
     InfinityEmbeddingsClip,
-    /// vLLM's pooling.
+    /// vLLM's pooling API.
     VllmPooling,
-    /// Rankings.
+    /// Rankings of documents.
     VllmRerank,
 }
 
 impl VllmDialect {
-    /// All of them, in vLLM's order.
+    /// All dialects, in vLLM's order.
     pub const ALL: [Self; 12] = [
         Self::Openai,
         Self::OpenaiChat,
@@ -102,7 +102,7 @@ impl VllmDialect {
         Self::VllmRerank,
     ];
 
-    /// The name as it is written.
+    /// Returns the name as given on the command line.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Openai => "openai",
@@ -120,13 +120,13 @@ impl VllmDialect {
         }
     }
 
-    /// The dialect of a name that vLLM's `--backend` takes, if it is built.
+    /// Returns the dialect with a name that vLLM's `--backend` accepts, if it is implemented.
     pub fn of(name: &str) -> Option<Self> {
         let name = if name == "vllm" { "openai" } else { name };
         Self::ALL.into_iter().find(|dialect| dialect.as_str() == name)
     }
 
-    /// Where its servers have it, from the target's base.
+    /// Returns the usual path, relative to the target's base URL.
     pub const fn path(self) -> &'static str {
         match self {
             Self::Openai => "/v1/completions",
@@ -143,7 +143,7 @@ impl VllmDialect {
         }
     }
 
-    /// With which of these the URL of its requests must end.
+    /// Returns the suffixes, one of which the URL of requests must have.
     pub const fn suffixes(self) -> &'static [&'static str] {
         match self {
             Self::Openai => &["completions"],
@@ -161,7 +161,7 @@ impl VllmDialect {
         }
     }
 
-    /// What vLLM's messages call its route.
+    /// Returns the name of the route in vLLM's messages.
     pub const fn api(self) -> &'static str {
         match self {
             Self::Openai => "OpenAI Completions API",
@@ -178,7 +178,7 @@ impl VllmDialect {
         }
     }
 
-    /// Whether an answer is made of tokens.
+    /// Whether an answer consists of tokens.
     pub const fn generates(self) -> bool {
         matches!(self, Self::Openai | Self::OpenaiAudio | Self::OpenaiChat | Self::OpenaiResponses)
     }
@@ -197,7 +197,7 @@ pub struct VllmBackend {
 }
 
 impl VllmBackend {
-    /// A codec with these knobs.
+    /// Returns a codec with these options.
     pub fn new(spec: VllmSpec) -> Self {
         Self { spec }
     }
@@ -249,7 +249,7 @@ impl VllmBackend {
             .with_some("stream_options", self.usage_wanted()))
     }
 
-    /// What stands in the form behind the recording. The prompt is not sent.
+    /// Returns the fields of the form after the audio file. The prompt is not sent.
     fn transcription(&self, sample: &Sample) -> Payload {
         self.named(sample)
             .with("max_completion_tokens", sample.output_tokens)
@@ -259,7 +259,8 @@ impl VllmBackend {
             .with("stream_continuous_usage_stats", true)
     }
 
-    /// vLLM is told to forget the answer: a server that stores them would grow with each.
+    /// Returns a body for the responses API. With `store`, a server that keeps answers would grow
+    /// with each request.
     fn responses(&self, sample: &Sample) -> Result<Payload, RequestError> {
         Ok(self
             .named(sample)
@@ -269,7 +270,8 @@ impl VllmBackend {
             .with("store", false))
     }
 
-    /// A picture is asked for where there is no text, or none that counts.
+    /// Returns a body for Infinity. A picture is sent if there is no text or the text does not
+    /// matter.
     fn infinity(&self, sample: &Sample) -> Result<Payload, RequestError> {
         let is_clip = self.spec.dialect == VllmDialect::InfinityEmbeddingsClip;
         let has_text = sample.prompt.text().is_none_or(|text| !text.is_empty());
@@ -290,18 +292,19 @@ impl VllmBackend {
         Ok(body.with(CUT, WHERE_IT_MUST))
     }
 
-    /// An answer that is no stream has its counts anyhow, and servers refuse options for it.
+    /// Returns the stream options that request counts. Answers that are not streams have counts in
+    /// any case, and servers refuse these options for them.
     fn usage_wanted(&self) -> Option<Value> {
         self.spec.common.stream.then(|| json!({"include_usage": true}))
     }
 
-    /// The model, or the adapter that stands for it.
+    /// Returns a body with the model, or the adapter in its place.
     fn named(&self, sample: &Sample) -> Payload {
         let model = sample.adapter.as_deref().unwrap_or(&self.spec.common.model);
         Payload::default().with("model", model)
     }
 
-    /// What the run adds; vLLM adds nothing to rankings.
+    /// Adds the run's additional keys; vLLM's client adds none to rankings.
     fn with_extra(&self, body: Payload, sample: &Sample) -> Payload {
         let common = &self.spec.common;
         match self.spec.dialect {
@@ -317,7 +320,7 @@ impl VllmBackend {
         self.spec.path()
     }
 
-    /// The same for a request to keep.
+    /// Returns the path, owned by the request.
     fn endpoint(&self) -> Cow<'static, str> {
         match &self.spec.endpoint {
             Some(endpoint) => endpoint.clone().into(),
@@ -356,6 +359,7 @@ impl Backend for VllmBackend {
     }
 }
 
-/// After how many tokens a server cuts a text, and the word for the model's own limit.
+/// The key for the number of tokens to which a server truncates a text, and the value for the
+/// model's own limit.
 const CUT: &str = "truncate_prompt_tokens";
 const WHERE_IT_MUST: i64 = -1;

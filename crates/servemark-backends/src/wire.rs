@@ -1,6 +1,7 @@
-//! What all dialects have in common on the wire: frames, borrowed text, errors inside a 200.
+//! Parts of the wire format that all dialects share: frames, borrowed text, errors in successful
+//! responses.
 //!
-//! Which fields a frame has is each dialect's own business.
+//! Each dialect defines the fields of its own frames.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,19 +14,19 @@ use servemark_sse::Event;
 use crate::count::Count;
 use crate::error_message::{error_message, excerpt};
 
-/// An event's, or a document's, data.
+/// The data of an event or document.
 #[derive(Debug, Eq, PartialEq)]
 pub(crate) enum Frame<'a> {
-    /// Nothing: an empty event, or the `null` with which llama-server opens a batch.
+    /// No data: an empty event, or the `null` with which llama-server starts a batch.
     Blank,
-    /// The dialects' common end mark.
+    /// The end mark `[DONE]`.
     Done,
-    /// What should be an object.
+    /// Data that should be JSON.
     Json(&'a [u8]),
 }
 
 impl<'a> Frame<'a> {
-    /// Looks at an event; one that is named `error` is one.
+    /// Classifies an event. Fails if the event is named `error`.
     pub(crate) fn of_event(event: Event<'a>) -> Result<Self, RequestError> {
         if event.event() == b"error" {
             return Err(in_stream(event.data()));
@@ -33,7 +34,7 @@ impl<'a> Frame<'a> {
         Ok(Self::of(event.data()))
     }
 
-    /// Looks at data.
+    /// Classifies data.
     pub(crate) fn of(data: &'a [u8]) -> Self {
         match data.trim_ascii() {
             b"" | b"null" => Self::Blank,
@@ -43,12 +44,12 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// Reads a frame into a dialect's own type.
+/// Parses a frame into a dialect's own type.
 pub(crate) fn parse<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, RequestError> {
     serde_json::from_slice(json).map_err(|error| undecodable(json, &error))
 }
 
-/// An error that came with a status of 200.
+/// Returns the error for an error object in a response with status 200.
 pub(crate) fn in_stream(body: &[u8]) -> RequestError {
     RequestError::new(ErrorKind::InStream, error_message(body))
 }
@@ -61,20 +62,20 @@ fn undecodable(data: &[u8], error: &serde_json::Error) -> RequestError {
     RequestError::new(ErrorKind::Decode, format!("{error} in {excerpt}"))
 }
 
-/// A frame that does not begin as JSON does is what the server, or a proxy, had to say.
+/// Whether a frame is UTF-8 that does not begin like JSON: a message of the server or of a proxy.
 fn is_plain_text(data: &[u8]) -> bool {
     let is_text = std::str::from_utf8(data).is_ok();
     is_text && !data.starts_with(b"{") && !data.starts_with(b"[")
 }
 
-/// A text that borrows from its frame unless it holds escapes.
+/// A text that is borrowed from its frame unless it contains escapes.
 ///
-/// serde borrows a bare `Cow` but copies one inside an `Option`; this wrapper is what makes
-/// `Option<Text>` free.
+/// serde borrows a bare `Cow` but copies one inside an `Option`; with this wrapper `Option<Text>`
+/// is borrowed as well.
 #[derive(Clone, Debug, Default, serde::Deserialize, PartialEq)]
 pub(crate) struct Text<'a>(#[serde(borrow)] pub(crate) Cow<'a, str>);
 
-/// A list that allocates only from its second item on.
+/// A list that allocates memory only from its second item on.
 #[derive(Debug)]
 pub(crate) struct Few<T> {
     first: Option<T>,
@@ -82,7 +83,7 @@ pub(crate) struct Few<T> {
 }
 
 impl<T> Few<T> {
-    /// The items in order.
+    /// Returns the items in order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         self.first.iter().chain(&self.rest)
     }
@@ -112,7 +113,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for FewVisitor<T> {
     }
 }
 
-/// Where SGLang had cached prompt tokens, as each of its routes tells it.
+/// Where SGLang stored cached prompt tokens, in the form common to its routes.
 #[derive(Debug, serde::Deserialize)]
 pub(crate) struct Cached<'a> {
     #[serde(default)]
@@ -130,21 +131,22 @@ impl Cached<'_> {
         CachedDetails::new(self.device.tokens(), self.host.tokens(), self.storage.tokens())
     }
 
-    /// Tells `out` of counts that are no JSON integers.
+    /// Reports counts that are not JSON integers to `out`.
     pub(crate) fn report(&self, out: &mut dyn Sink) {
         self.device.report("device", out);
         self.host.report("host", out);
         self.storage.report("storage", out);
     }
 
-    /// The storage's name.
+    /// Returns the name of the storage.
     pub(crate) fn storage_name(&self) -> Option<&str> {
         self.storage_backend.as_ref().map(|name| &*name.0)
     }
 }
 
-/// The server's counts, unless they are placeholders: litellm sends zeros with every frame of a
-/// stream that it has not counted, and no prompt that leads to nothing has zero tokens.
+/// Returns the server's counts unless they are placeholders. litellm sends zeros with every frame
+/// of a stream that it has not counted; a prompt of zero tokens is believed only beside output
+/// tokens.
 pub(crate) fn believable(usage: Usage) -> Option<Usage> {
     let answered = usage.completion_tokens.is_some_and(|tokens| tokens > 0);
     (answered || usage.prompt_tokens != Some(0)).then_some(usage)

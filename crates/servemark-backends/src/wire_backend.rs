@@ -1,18 +1,20 @@
-//! Any of the dialects behind one type, so that a run need not know which it speaks.
+//! All dialects behind one type, so that a run need not know its dialect.
+
+use std::fmt;
 
 use servemark_core::{RequestError, Sample, Sink};
 use servemark_sse::Event;
 
 use crate::{
-    AisbenchBackend, Backend, BatchBackend, BatchDecoder, ChatBackend, CompletionsBackend,
-    DashscopeDecoder, DecisionDecoder, Decoder, EmbeddingsBackend, EmbeddingsDecoder,
-    EvalscopeBackend, Flow, Framing, GenerateBackend, GenerateDecoder, GeneratedDecoder,
-    OllamaBackend, OllamaDecoder, OpenAiDecoder, PoolingDecoder, RerankBackend, RerankDecoder,
-    ResponsesDecoder, TritonDecoder, TrtBackend, TrtDecoder, TrussBackend, VllmBackend,
-    WireRequest,
+    AisbenchBackend, AnthropicBackend, AnthropicDecoder, Backend, BatchBackend, BatchDecoder,
+    ChatBackend, CompletionsBackend, DashscopeDecoder, DecisionDecoder, Decoder, EmbeddingsBackend,
+    EmbeddingsDecoder, EvalscopeBackend, Flow, Framing, GenerateBackend, GenerateDecoder,
+    GeneratedDecoder, OllamaBackend, OllamaDecoder, OpenAiDecoder, PoolingDecoder, ProvidedBackend,
+    RerankBackend, RerankDecoder, ResponsesDecoder, TritonDecoder, TrtBackend, TrtDecoder,
+    TrussBackend, VllmBackend, WireRequest,
 };
 
-/// Any of the dialects behind one type.
+/// A codec of any dialect.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum WireBackend {
@@ -24,22 +26,26 @@ pub enum WireBackend {
     Chat(ChatBackend),
     /// OpenAI's `/v1/embeddings`.
     Embeddings(EmbeddingsBackend),
-    /// `/v1/rerank`.
+    /// The route `/v1/rerank`.
     Rerank(RerankBackend),
+    /// Anthropic's `/v1/messages`.
+    Anthropic(AnthropicBackend),
     /// Ollama's own API.
     Ollama(OllamaBackend),
     /// TensorRT-LLM behind Triton.
     Trt(TrtBackend),
     /// Baseten's Truss.
     Truss(TrussBackend),
-    /// One of the dialects of vLLM's client.
+    /// A dialect of vLLM's client.
     Vllm(VllmBackend),
-    /// One of the APIs of evalscope's client.
+    /// An API of evalscope's client.
     Evalscope(EvalscopeBackend),
-    /// One of the classes of AISBench's client.
+    /// A class of AISBench's client.
     Aisbench(AisbenchBackend),
-    /// Several prompts as one request.
+    /// Several prompts in one request.
     Batch(BatchBackend),
+    /// A dialect that the program supplies.
+    Provided(ProvidedBackend),
 }
 
 impl Backend for WireBackend {
@@ -52,6 +58,7 @@ impl Backend for WireBackend {
             Self::Chat(backend) => backend.encode(sample),
             Self::Embeddings(backend) => backend.encode(sample),
             Self::Rerank(backend) => backend.encode(sample),
+            Self::Anthropic(backend) => backend.encode(sample),
             Self::Ollama(backend) => backend.encode(sample),
             Self::Trt(backend) => backend.encode(sample),
             Self::Truss(backend) => backend.encode(sample),
@@ -59,6 +66,7 @@ impl Backend for WireBackend {
             Self::Evalscope(backend) => backend.encode(sample),
             Self::Aisbench(backend) => backend.encode(sample),
             Self::Batch(backend) => backend.encode(sample),
+            Self::Provided(backend) => backend.encode(sample),
         }
     }
 
@@ -69,6 +77,7 @@ impl Backend for WireBackend {
             Self::Chat(backend) => WireDecoder::OpenAi(backend.decoder(sample)),
             Self::Embeddings(backend) => WireDecoder::Embeddings(backend.decoder(sample)),
             Self::Rerank(backend) => WireDecoder::Rerank(backend.decoder(sample)),
+            Self::Anthropic(backend) => WireDecoder::Anthropic(backend.decoder(sample)),
             Self::Ollama(backend) => WireDecoder::Ollama(backend.decoder(sample)),
             Self::Trt(backend) => WireDecoder::Trt(backend.decoder(sample)),
             Self::Truss(backend) => WireDecoder::OpenAi(backend.decoder(sample)),
@@ -76,6 +85,7 @@ impl Backend for WireBackend {
             Self::Evalscope(backend) => backend.decoder(sample),
             Self::Aisbench(backend) => backend.decoder(sample),
             Self::Batch(backend) => WireDecoder::Batch(backend.decoder(sample)),
+            Self::Provided(backend) => WireDecoder::Provided(backend.decoder(sample)),
         }
     }
 
@@ -86,6 +96,7 @@ impl Backend for WireBackend {
             Self::Chat(backend) => backend.framing(),
             Self::Embeddings(backend) => backend.framing(),
             Self::Rerank(backend) => backend.framing(),
+            Self::Anthropic(backend) => backend.framing(),
             Self::Ollama(backend) => backend.framing(),
             Self::Trt(backend) => backend.framing(),
             Self::Truss(backend) => backend.framing(),
@@ -93,45 +104,56 @@ impl Backend for WireBackend {
             Self::Evalscope(backend) => backend.framing(),
             Self::Aisbench(backend) => backend.framing(),
             Self::Batch(backend) => backend.framing(),
+            Self::Provided(backend) => backend.framing(),
         }
     }
 }
 
-/// Any of the dialects' readers behind one type.
-#[derive(Clone, Debug)]
+/// A decoder of any dialect.
 #[non_exhaustive]
 pub enum WireDecoder {
-    /// Of several prompts as one request.
+    /// Anthropic's `/v1/messages`.
+    Anthropic(AnthropicDecoder),
+    /// Several prompts in one request.
     Batch(BatchDecoder),
-    /// Of `DashScope`'s own route.
+    /// `DashScope`'s own route.
     Dashscope(DashscopeDecoder),
-    /// Of System One and `AutoTrust`.
+    /// System One and `AutoTrust`.
     Decision(DecisionDecoder),
-    /// Of `/v1/embeddings`.
+    /// OpenAI's `/v1/embeddings`.
     Embeddings(EmbeddingsDecoder),
-    /// Of SGLang's `/generate`.
+    /// SGLang's `/generate`.
     Generate(GenerateDecoder),
-    /// Of text-generation-inference and `MindIE`.
+    /// text-generation-inference and `MindIE`.
     Generated(GeneratedDecoder),
-    /// Of Ollama's own API.
+    /// Ollama's own API.
     Ollama(OllamaDecoder),
-    /// Of OpenAI's two routes, and of Truss.
+    /// OpenAI's two routes that generate text, and Truss.
     OpenAi(OpenAiDecoder),
-    /// Of vLLM's `/pooling`.
+    /// vLLM's `/pooling`.
     Pooling(PoolingDecoder),
-    /// Of `/v1/rerank`.
+    /// A dialect that the program supplies.
+    Provided(Box<dyn Decoder>),
+    /// The route `/v1/rerank`.
     Rerank(RerankDecoder),
-    /// Of OpenAI's `/v1/responses`.
+    /// OpenAI's `/v1/responses`.
     Responses(ResponsesDecoder),
-    /// Of Triton's generate extension.
+    /// Triton's generate extension.
     Triton(TritonDecoder),
-    /// Of TensorRT-LLM behind Triton.
+    /// TensorRT-LLM behind Triton.
     Trt(TrtDecoder),
+}
+
+impl fmt::Debug for WireDecoder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("WireDecoder")
+    }
 }
 
 impl WireDecoder {
     fn inner(&mut self) -> &mut dyn Decoder {
         match self {
+            Self::Anthropic(decoder) => decoder,
             Self::Batch(decoder) => decoder,
             Self::Dashscope(decoder) => decoder,
             Self::Decision(decoder) => decoder,
@@ -141,6 +163,7 @@ impl WireDecoder {
             Self::Ollama(decoder) => decoder,
             Self::OpenAi(decoder) => decoder,
             Self::Pooling(decoder) => decoder,
+            Self::Provided(decoder) => decoder,
             Self::Rerank(decoder) => decoder,
             Self::Responses(decoder) => decoder,
             Self::Triton(decoder) => decoder,

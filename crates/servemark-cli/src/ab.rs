@@ -4,16 +4,16 @@
 use std::ffi::OsString;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::{Args, CommandFactory, FromArgMatches, Parser};
 use servemark_client::BaseUrl;
 use servemark_metrics::Precision;
 use servemark_plan::{AbSpec, Isolation, OutputSpec};
 
-use crate::door::{self, Invocation};
+use crate::dispatch::{self, Invocation};
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
+use crate::number::some_time;
 use crate::sweep::identity;
 use crate::{Parsed, python};
 
@@ -128,7 +128,7 @@ pub(crate) fn parse_ab(
     let spec = AbSpec::of_two(first.plan.clone(), urls, args.max_runs);
     let targets: Vec<Precision> = args.until.into_iter().flat_map(|list| list.0).collect();
     let spec = if targets.is_empty() { spec } else { spec.until(targets) };
-    let isolation = cooled(spec.isolation.clone(), &args.common);
+    let isolation = cooled(spec.isolation.clone(), &args.common).map_err(refuse)?;
     Ok(AbRuns {
         spec: spec.isolated(isolation).known_as(identity),
         first,
@@ -150,7 +150,7 @@ pub(crate) fn parse_noise(
     let first = run_of(program, &args.common, environment)?;
     let runs = NonZeroU32::new(args.runs).unwrap_or(NonZeroU32::MIN);
     let spec = AbSpec::of_one(first.plan.clone(), url, runs);
-    let isolation = cooled(spec.isolation.clone(), &args.common);
+    let isolation = cooled(spec.isolation.clone(), &args.common).map_err(refuse)?;
     Ok(AbRuns {
         spec: spec.isolated(isolation).known_as(identity),
         first,
@@ -183,9 +183,9 @@ fn run_of(
     let flags = &common.flags;
     let is_flag = |word: &OsString| word.to_str().is_some_and(|word| word.starts_with('-'));
     let invocation = if flags.first().is_none_or(is_flag) {
-        door::bench_serving(program, flags.iter().cloned(), environment)?
+        dispatch::bench_serving(program, flags.iter().cloned(), environment)?
     } else {
-        door::parse(flags.iter().cloned(), environment)?
+        dispatch::parse(flags.iter().cloned(), environment)?
     };
     let Invocation::Bench(mut parsed) = invocation else {
         return Err(refuse("after -- a single run of a serving benchmark is expected"));
@@ -219,9 +219,9 @@ fn url(flag: &'static str, text: &str) -> Result<BaseUrl, CliError> {
     text.parse().map_err(|error| CliError::setting(flag, error))
 }
 
-fn cooled(isolation: Isolation, common: &CommonArgs) -> Isolation {
-    let rest = common.cool_down.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    isolation.with_cool_down(rest.unwrap_or_default())
+fn cooled(isolation: Isolation, common: &CommonArgs) -> Result<Isolation, CliError> {
+    let rest = common.cool_down.map(|seconds| some_time("--cool-down", seconds)).transpose()?;
+    Ok(isolation.with_cool_down(rest.unwrap_or_default()))
 }
 
 fn folder(given: Option<PathBuf>, what: &str, environment: &Environment) -> PathBuf {
@@ -231,6 +231,8 @@ fn folder(given: Option<PathBuf>, what: &str, environment: &Environment) -> Path
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     fn ab(line: &str) -> Result<AbRuns, String> {

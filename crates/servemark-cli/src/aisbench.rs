@@ -1,10 +1,11 @@
 //! The dialect of AISBench's performance mode (`ais_bench … -m perf`).
 //!
-//! What is run is said by config files of Python, which are read as data, by TOML, or by names of
-//! what is built in, and by flags that change what they say. Each model with each data set is a task,
-//! and each task a [`BenchPlan`](servemark_plan::BenchPlan).
+//! The models and data sets of a run come from a Python config file, which is read as data, from a
+//! TOML file, or by name from config files and built-in configs; flags change their settings. Each
+//! model with each data set is a task, and each task becomes a
+//! [`BenchPlan`](servemark_plan::BenchPlan). Several data sets of one class count as one.
 //!
-//! What differs from the peer on purpose is told in `docs/compat/aisbench.md`.
+//! Deliberate differences from AISBench are listed in `docs/compat/aisbench.md`.
 
 #[expect(clippy::doc_markdown, reason = "doc comments are help texts there, backticks would show")]
 mod args;
@@ -32,44 +33,47 @@ use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 use crate::{Invocation, Parsed};
 
-/// The tasks of a command line.
+/// Tasks of an `ais_bench` command line, one for each model with each data set.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Tasks {
-    /// What is run, in its order. Each has a name for a person.
+    /// Tasks in the order in which they run: those of the first model, then those of the next.
     pub tasks: Vec<Task>,
-    /// The folder of the run.
+    /// Folder of the run's results and run logs.
     pub folder: PathBuf,
-    /// What becomes of a run log that is there already.
+    /// What happens with the run log of a task if it already exists.
     pub reuse: Reuse,
 }
 
-/// A model and a data set.
+/// One model with one data set, or with several data sets of one class that are sent as one.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Task {
-    /// `MODEL/DATASET`, by their short names.
+    /// Name for messages: `MODEL/DATASET`, from the short names (`abbr`) in the config. If the task
+    /// has several data sets, `DATASET` is the name of their class in lower case.
     pub name: String,
-    /// Where its data set stands, as `FILE:LINE`.
+    /// Position of the data set in the config, as `FILE:LINE`. The positions of several data sets
+    /// are separated by commas.
     pub data: String,
-    /// Where the path of its tokenizer stands.
+    /// Position in the config of the path of the tokenizer, as `FILE:LINE`; that of the model if
+    /// the path is not set.
     pub tokenizer: String,
-    /// What is run.
+    /// The run: its plan, its credentials and its warnings.
     pub parsed: Parsed,
 }
 
-/// What becomes of run logs that are there already. Closed: these are all the ways.
+/// What happens with run logs that already exist. Closed enum: these are all the ways.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Reuse {
-    /// There are none: the folder is new.
+    /// All tasks are run: the folder is new and holds no run logs.
     Nothing,
-    /// A task that has one is scored from it, any other is run.
+    /// A task whose run log holds a measurement is scored from it; any other task is run.
     Scored,
-    /// The same, and a task that has none is an error.
+    /// A task whose run log holds a measurement is scored from it; any other task is an error.
     Only,
 }
 
-/// Reads what follows `ais_bench`.
+/// Parses the arguments that follow `ais_bench`.
 pub(crate) fn command(
     args: impl IntoIterator<Item = OsString>,
     environment: &Environment,
@@ -78,7 +82,8 @@ pub(crate) fn command(
     Ok(Invocation::Aisbench(Box::new(tasks)))
 }
 
-/// Reads a command line, without the program's name.
+/// Parses the arguments of `ais_bench`, without the program's name. Help and messages call the
+/// program `program`.
 ///
 /// ```
 /// use servemark_cli::{Environment, aisbench};
@@ -107,7 +112,7 @@ pub fn parse(
     plan::tasks(&args, &given, &config, environment).map_err(refuse)
 }
 
-/// The config file, which is the only argument without a flag.
+/// Returns the config file, which is the only argument without a flag.
 fn positional(given: &Given) -> Result<Option<&str>, CliError> {
     match given.reading.leftovers.as_slice() {
         [] => Ok(None),
@@ -117,7 +122,8 @@ fn positional(given: &Given) -> Result<Option<&str>, CliError> {
     }
 }
 
-/// The same arguments with the long names of the peer's short flags: `-m perf`, `-mperf`.
+/// Replaces the peer's short flags by their long names: `-m perf`, `-mperf` and `-m=perf` become
+/// `--mode perf` or `--mode=perf`.
 fn long_names(args: Vec<String>) -> Vec<String> {
     let end = args.iter().position(|arg| arg == "--").unwrap_or(args.len());
     let long = |(place, arg): (usize, String)| match SHORT

@@ -1,12 +1,13 @@
-//! Python argparse's rules, as a pass over the arguments before clap sees them.
+//! Applies the rules of Python's argparse to the arguments, before clap sees them.
 //!
-//! A [`Grammar`] is what the pass must know of the flags: names and how many values each takes. It
-//! resolves abbreviations, tells values from flags, and leaves a canonical command line in which
-//! every argument is `--flag` or `--flag=value`. The peer's flags may be abbreviated; ours are
-//! matched exactly, so that none of them ever makes a peer's abbreviation ambiguous.
+//! A [`Grammar`] is what these rules must know of the flags: their names, and the number of values
+//! of each. It resolves abbreviations, distinguishes values from flags, and returns a canonical
+//! command line in which every argument is `--flag` or `--flag=value`. A peer's flags may be
+//! abbreviated; Servemark's are matched exactly, so that none of them ever makes an abbreviation of
+//! a peer's flag ambiguous.
 //!
 //! The rules are those of Python 3.11's `argparse.py` for long options without positionals. Types
-//! and choices are not its business.
+//! and choices are left to clap.
 
 mod config;
 mod flexible;
@@ -35,36 +36,36 @@ use crate::error::CliError;
 use crate::nearest::nearest;
 use crate::python::repr;
 
-/// What the arguments say.
+/// A command line, split into flags with their values and the rest.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Reading {
-    /// Every flag with its values, in order.
+    /// Flags with their values, in the order of the command line.
     pub(crate) given: Vec<Occurrence>,
-    /// What no flag takes. The peers refuse it last, when everything else is well.
+    /// Arguments that no flag takes. The peers refuse them last, if nothing else is wrong.
     pub(crate) leftovers: Vec<String>,
-    /// For unknown flags among the leftovers, the known flags that were most likely meant.
-    pub(crate) meant: Vec<String>,
+    /// For unknown flags among the leftovers, the known flags that were most likely suggested.
+    pub(crate) suggested: Vec<String>,
 }
 
-/// A flag with its values.
+/// A flag as it occurs on the command line, with its values.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Occurrence {
-    /// The flag's full name.
+    /// Full name of the flag, with its dashes.
     pub(crate) flag: String,
-    /// Its values.
+    /// Values of this occurrence, as they were written.
     pub(crate) values: Vec<String>,
 }
 
 impl Grammar {
-    /// Reads a command line; nothing after a request for help counts.
+    /// Reads a command line. Arguments after a request for help are ignored.
     pub(crate) fn read(&self, args: &[String]) -> Result<Reading, CliError> {
         let mut tokens = self.tokens(args)?.into_iter().peekable();
         let mut reading = Reading::default();
         while let Some(token) = tokens.next() {
             if let Token::Unknown(text) = token {
                 reading
-                    .meant
-                    .extend(self.nearest(text).filter(|name| !reading.meant.contains(name)));
+                    .suggested
+                    .extend(self.nearest(text).filter(|name| !reading.suggested.contains(name)));
             }
             let Token::Flag { flag, attached } = token else {
                 reading.leftovers.push(token.text().to_owned());
@@ -83,7 +84,7 @@ impl Grammar {
         Ok(reading)
     }
 
-    /// The flag that was most likely meant by an unknown one.
+    /// Returns the known flag that was most likely suggested by an unknown one.
     fn nearest(&self, unknown: &str) -> Option<String> {
         let names = self.peer.iter().chain(&self.own).map(|flag| flag.name.as_str());
         nearest(split_value(unknown).0, names).map(str::to_owned)
@@ -106,19 +107,19 @@ impl Grammar {
 }
 
 impl Reading {
-    /// Whether a flag was given.
+    /// Returns whether a flag was given.
     pub(crate) fn is_given(&self, flag: &str) -> bool {
         self.values(flag).is_some()
     }
 
-    /// The values of a flag's last occurrence, which is the one that counts.
+    /// Returns the values of a flag's last occurrence, which is the one that counts.
     pub(crate) fn values(&self, flag: &str) -> Option<&[String]> {
         let last = self.given.iter().rev().find(|occurrence| occurrence.flag == flag);
         last.map(|occurrence| occurrence.values.as_slice())
     }
 
-    /// The same command line in a form that needs no rules: lists are one argument each, parted by
-    /// [`LIST`].
+    /// Returns the command line in a form that can be parsed without argparse's rules: every flag
+    /// is one argument, in which the values of a list are separated by [`LIST`].
     pub(crate) fn canonical(&self) -> impl Iterator<Item = String> {
         self.given.iter().map(|Occurrence { flag, values }| {
             if values.is_empty() {
@@ -128,7 +129,7 @@ impl Reading {
         })
     }
 
-    /// Refuses what no flag takes.
+    /// Refuses the command line if it has arguments that no flag takes.
     pub(crate) fn refuse_leftovers(&self) -> Result<(), CliError> {
         if self.leftovers.is_empty() {
             return Ok(());
@@ -136,11 +137,11 @@ impl Reading {
         Err(self.unrecognized(&self.leftovers))
     }
 
-    /// The refusal of some of the leftovers.
+    /// Returns the error for some of the leftovers, with the flags that were most likely suggested.
     pub(crate) fn unrecognized(&self, leftovers: &[String]) -> CliError {
-        let hint = match self.meant.as_slice() {
+        let hint = match self.suggested.as_slice() {
             [] => String::new(),
-            meant => format!("; did you mean {}?", meant.join(" and ")),
+            suggested => format!("; did you mean {}?", suggested.join(" and ")),
         };
         CliError::Unrecognized { given: leftovers.join(" "), hint }
     }
@@ -174,17 +175,17 @@ impl Flag {
         }
     }
 
-    /// As messages name it.
+    /// Returns the flag's name in the form that messages show.
     fn shown(&self) -> String {
         if self.name == HELP { "-h/--help".to_owned() } else { self.name.clone() }
     }
 }
 
-/// The flag that ends a command line.
+/// Flag that ends a command line: what follows it is ignored.
 const HELP: &str = "--help";
 
-/// What parts the values of a list in a canonical argument: ASCII's unit separator, which nobody
-/// types.
+/// Separates the values of a list in a canonical argument: ASCII's unit separator, which does not
+/// occur in typed arguments.
 pub(crate) const LIST: char = '\u{1f}';
 
 #[cfg(test)]

@@ -12,13 +12,13 @@ use crate::error::CliError;
 /// A peer whose command line is spoken. Closed: each has a list of words.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Dialect {
-    /// AISBench's.
+    /// AISBench's command line.
     Aisbench,
-    /// evalscope's.
+    /// evalscope's command line.
     Evalscope,
-    /// SGLang's, which servemark's own commands extend.
+    /// SGLang's command line, which Servemark's own commands extend.
     Sglang,
-    /// vLLM's.
+    /// vLLM's command line.
     Vllm,
 }
 

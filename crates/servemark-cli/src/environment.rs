@@ -81,26 +81,26 @@ impl Environment {
         }
     }
 
-    /// The same at another time.
+    /// Returns the environment with `now` as its time.
     #[must_use]
     pub fn at(self, now: LocalTime) -> Self {
         Self { now, ..self }
     }
 
-    /// The same in another folder.
+    /// Returns the environment with `directory` as the current folder.
     #[must_use]
     pub fn in_directory(self, directory: impl Into<PathBuf>) -> Self {
         Self { directory: directory.into(), ..self }
     }
 
-    /// The same with a variable set.
+    /// Returns the environment with a variable set.
     #[must_use]
     pub fn with_variable(mut self, name: &str, value: &str) -> Self {
         self.variables.insert(name.to_owned(), value.to_owned());
         self
     }
 
-    /// The same with a file, and with none of this machine's.
+    /// Returns the environment with a file; files of this machine cannot be read.
     #[must_use]
     pub fn with_file(self, path: impl Into<PathBuf>, text: &str) -> Self {
         let mut files = match self.files {
@@ -224,7 +224,7 @@ impl LocalTime {
         Self { date, time, unix_seconds, utc_offset_s: 0 }
     }
 
-    /// The same of a calendar that is so many seconds ahead of UTC.
+    /// Returns the time with an offset of its calendar from UTC, in seconds.
     #[must_use]
     pub fn ahead_of_utc(self, utc_offset_s: i32) -> Self {
         Self { utc_offset_s, ..self }

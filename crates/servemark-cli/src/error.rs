@@ -127,7 +127,7 @@ pub enum CliError {
         given: String,
     },
     /// A command that neither servemark nor a peer has.
-    #[error("{given} is no command{}", Known(.nearest.as_deref()))]
+    #[error("{given} is no command{}", DidYouMean(.nearest.as_deref()))]
     UnknownCommand {
         /// The command.
         given: String,
@@ -199,9 +199,9 @@ impl CliError {
 }
 
 /// What follows an unknown command: the one that was meant, or where all are listed.
-struct Known<'a>(Option<&'a str>);
+struct DidYouMean<'a>(Option<&'a str>);
 
-impl fmt::Display for Known<'_> {
+impl fmt::Display for DidYouMean<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Some(nearest) => write!(formatter, "; did you mean {nearest}?"),

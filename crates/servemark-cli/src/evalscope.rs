@@ -1,10 +1,10 @@
 //! The dialect of evalscope 1.14.1's serving benchmark (`evalscope perf …`).
 //!
-//! A command line is read in four steps: argparse's rules make it canonical, clap gives the values
-//! their types, evalscope's rules between flags settle what they mean, and each run of the sweep
-//! becomes a [`BenchPlan`].
+//! A command line is read in four steps: argparse's rules make it canonical, clap converts the
+//! values to their types, evalscope's rules between flags settle their meaning, and each run of the
+//! sweep becomes a [`BenchPlan`].
 //!
-//! What differs from the peer on purpose is told in `docs/compat/evalscope.md`.
+//! Deliberate differences from evalscope are listed in `docs/compat/evalscope.md`.
 
 #[expect(clippy::doc_markdown, reason = "doc comments are help texts there, backticks would show")]
 mod args;
@@ -15,10 +15,10 @@ mod namespace;
 mod output;
 mod planner;
 mod refusal;
+mod resolved;
 mod scope;
 mod server;
 mod settings;
-mod settled;
 mod simulate;
 mod sla;
 mod url;
@@ -33,52 +33,53 @@ use servemark_plan::{BenchPlan, EarlierSpec, SweepSpec};
 use self::args::EvalscopeArgs;
 use self::names::PEER;
 use self::planner::{Place, Planner};
-use self::settled::{Settled, Step};
+use self::resolved::{ResolvedArgs, Step};
 pub use self::sla::{SlaCriterion, SlaGoal, SlaMetric, SlaSearch, SlaVariable};
 use crate::argparse::{Given, texts};
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 use crate::{Invocation, Parsed};
 
-/// What `evalscope perf` is asked to do: runs one after the other, or a search.
+/// The runs of an `evalscope perf` command line: a sequence of runs, or a search.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct EvalscopeRuns {
-    /// The first run, with what all of them share.
+    /// The first run, with the settings that all runs share.
     pub first: Parsed,
-    /// The folder of all results.
+    /// Folder of all results.
     pub folder: PathBuf,
-    /// What is done.
+    /// Sequence of runs, or search.
     pub task: EvalscopeTask,
-    /// How many requests, or conversations, `progress.json` counts up to, if it is wanted.
+    /// Total number of requests, or of conversations, up to which `progress.json` counts; `None` if
+    /// the file is not wanted.
     pub tracked: Option<u64>,
-    /// Whether `benchmark.log` tells of every piece that was sent and received.
+    /// Whether `benchmark.log` records every piece that was sent and received.
     pub debug: bool,
     planner: Planner,
 }
 
-/// What is done. Closed: a search decides for itself what it runs.
+/// A sequence of runs, or a search. Closed enum: a search decides for itself what it runs.
 #[derive(Clone, Debug)]
 pub enum EvalscopeTask {
-    /// Runs that are known before.
+    /// Runs that are known before the first one starts.
     Runs(SweepSpec),
-    /// Runs of which each depends on those before it.
+    /// Runs that each depend on the results of the earlier ones.
     Search(SlaSearch),
 }
 
-/// What runs have used up.
+/// What earlier runs have used up, so that later runs continue from there.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
-pub struct Used {
-    /// How many runs there were.
+pub struct Consumed {
+    /// Number of runs.
     pub runs: u32,
-    /// How many requests they measured.
+    /// Number of requests that the runs measured.
     pub requests: u64,
-    /// What they drew, where that matters to those after them.
+    /// Draws of the runs that advanced the random generators, in their order.
     drawn: Vec<EarlierSpec>,
 }
 
-/// Reads what follows `evalscope`.
+/// Parses the arguments that follow `evalscope`.
 pub(crate) fn command(
     mut args: impl Iterator<Item = OsString>,
     environment: &Environment,
@@ -99,10 +100,10 @@ pub(crate) fn command(
     }
 }
 
-/// evalscope's commands that servemark has.
+/// Commands of evalscope that Servemark has.
 const COMMANDS: [&str; 1] = ["evalscope perf"];
 
-/// evalscope's other commands.
+/// Commands of evalscope that Servemark does not have.
 const OTHERS: [&str; 4] = ["app", "benchmark-info", "eval", "service"];
 
 const HELP: &str = "\
@@ -113,7 +114,8 @@ usage: servemark evalscope perf [OPTIONS]
 Run eval, app, service and benchmark-info with evalscope itself.
 ";
 
-/// Reads the command line of `evalscope perf`, without the program's name.
+/// Parses the arguments of `evalscope perf`, without the program's name. Help and messages call the
+/// program `program`.
 ///
 /// ```
 /// use servemark_cli::{Environment, EvalscopeTask, evalscope};
@@ -146,17 +148,17 @@ fn understand(
 ) -> Result<EvalscopeRuns, CliError> {
     let credentials = server::credentials(&args.target)?;
     refusal::check_built(given)?;
-    let settled = Settled::of(&args)?;
-    refusal::check_dataset(&args, &settled)?;
-    let mut warnings = settled.warnings.clone();
+    let resolved = ResolvedArgs::of(&args)?;
+    refusal::check_dataset(&args, &resolved)?;
+    let mut warnings = resolved.warnings.clone();
     scope::check(&args, given, &mut warnings)?;
-    warnings.extend(uncovered(&args, &settled));
-    let search = SlaSearch::of(&args, &settled)?;
+    warnings.extend(uncovered(&args, &resolved));
+    let search = SlaSearch::of(&args, &resolved)?;
     let (progress, plan_only) = (!args.extras.no_progress, args.asking.plan_only);
-    let all = settled.number.iter().map(|number| number.unsigned_abs()).sum();
+    let all = resolved.number.iter().map(|number| number.unsigned_abs()).sum();
     let (debug, grace) = (args.client.debug, args.stopping.grace);
     let tracked = args.client.enable_progress_tracker.then_some(all);
-    let planner = Planner::new(args, settled, given, environment)?;
+    let planner = Planner::new(args, resolved, given, environment)?;
     let plans = planner.sweep(search.as_ref())?;
     let plan = plans[0].plan.clone();
     let first = Parsed::new(plan, credentials, environment, grace);
@@ -168,9 +170,10 @@ fn understand(
     Ok(EvalscopeRuns { first, folder: planner.folder.clone(), task, tracked, debug, planner })
 }
 
-/// evalscope's warning of a start whose burst is measured.
-fn uncovered(args: &EvalscopeArgs, settled: &Settled) -> Option<String> {
-    let steps = settled.steps();
+/// Returns evalscope's warning about a warm-up that is shorter than the concurrency, so that the
+/// burst at the start is measured; for the last run that has one.
+fn uncovered(args: &EvalscopeArgs, resolved: &ResolvedArgs) -> Option<String> {
+    let steps = resolved.steps();
     let closed = steps.iter().filter(|step| !step.is_open && step.parallel > 1);
     let mut short = closed.filter_map(|&step| {
         let covered = i64::try_from(load::lead_in(&args.load, step).ok()?).ok()?;
@@ -187,20 +190,21 @@ fn uncovered(args: &EvalscopeArgs, settled: &Settled) -> Option<String> {
 }
 
 impl EvalscopeRuns {
-    /// The runs of a search at a load, after what was used up before. Says what is used up then.
+    /// Returns the runs of a search at a load, and what is used up after them. `used` is what was
+    /// used up before them.
     pub fn probe(
         &self,
         search: &SlaSearch,
         load: u32,
-        used: &Used,
-    ) -> Result<(SweepSpec, Used), CliError> {
+        used: &Consumed,
+    ) -> Result<(SweepSpec, Consumed), CliError> {
         let (plans, after) = self.planner.probe(search, load, used)?;
         Ok((self.planner.spec(plans)?, after))
     }
 }
 
-impl Used {
-    /// One more run was made.
+impl Consumed {
+    /// Adds a run of a plan.
     fn add(&mut self, step: Step, plan: &BenchPlan) {
         self.runs += 1;
         self.requests += step.number.unsigned_abs();

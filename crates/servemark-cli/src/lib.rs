@@ -2,7 +2,7 @@
 //!
 //! Each dialect is a module: a mirror of the peer's flags, one to one, and a conversion that gives
 //! a [`BenchPlan`](servemark_plan::BenchPlan) or names the flag that is in its way. No flag is
-//! accepted and then ignored in silence. [`door`] finds out which dialect a command line is in.
+//! accepted and then ignored in silence. [`dispatch`] finds out which dialect a command line is in.
 //!
 //! This crate opens no connection and prints nothing. The only reader of the process's environment,
 //! of the calendar and of the files that a command line stands in is an [`Environment`] of
@@ -15,7 +15,7 @@ pub mod aisbench;
 mod argparse;
 mod compare;
 mod dialect;
-pub mod door;
+pub mod dispatch;
 mod environment;
 mod error;
 pub mod evalscope;
@@ -43,15 +43,16 @@ pub use ab::AbRuns;
 pub use argparse::Namespace;
 pub use compare::CompareArgs;
 pub use dialect::Dialect;
-pub use door::Invocation;
+pub use dispatch::Invocation;
 pub use environment::{Environment, LocalTime};
 pub use error::{CliError, UsageError};
 pub use evalscope::{
-    EvalscopeRuns, EvalscopeTask, SlaCriterion, SlaGoal, SlaMetric, SlaSearch, SlaVariable, Used,
+    Consumed, EvalscopeRuns, EvalscopeTask, SlaCriterion, SlaGoal, SlaMetric, SlaSearch,
+    SlaVariable,
 };
 pub use parsed::{Parsed, PeerArguments};
 pub use rerun::Rerun;
-pub use score::{Objectives, Percentiles, ScoreArgs, ScoringArgs, Tables};
+pub use score::{Objectives, Percentiles, ScoreArgs, ScoringArgs, TableStyle, Tables};
 pub use selftest::SelftestArgs;
 pub use sglang::embedding::{self, Sweep};
 pub use sglang::one_batch;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use servemark_metrics::Slo;
 
 use crate::argparse::{Arity, Given, Grammar};
-use crate::door::{Invocation, bench_serving};
+use crate::dispatch::{Invocation, bench_serving};
 use crate::environment::Environment;
 
 /// A dialect's flags and the recording of the peer's.

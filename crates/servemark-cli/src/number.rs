@@ -17,7 +17,7 @@ pub(crate) fn at_least<T: TryFrom<i64>>(
     T::try_from(value).map_err(|_| CliError::setting(flag, format!("is too large: {value}")))
 }
 
-/// The same for a flag that may be absent.
+/// Returns the number of an optional flag, which must be at least `least`.
 pub(crate) fn some_at_least<T: TryFrom<i64>>(
     flag: &'static str,
     least: i64,
@@ -41,9 +41,16 @@ pub(crate) fn seconds(flag: &'static str, value: f64) -> Result<Duration, CliErr
 
 /// A time that is not none.
 pub(crate) fn some_time(flag: &'static str, seconds: f64) -> Result<Duration, CliError> {
-    let time = Duration::try_from_secs_f64(seconds).ok().filter(|time| !time.is_zero());
-    let why = || format!("must be more than 0 seconds, not {seconds}");
-    time.ok_or_else(|| CliError::setting(flag, why()))
+    time_of(seconds).map_err(|why| CliError::setting(flag, why))
+}
+
+/// Returns a time of more than zero seconds. The error says what it must be.
+pub(crate) fn time_of(seconds: f64) -> Result<Duration, String> {
+    match Duration::try_from_secs_f64(seconds) {
+        Ok(time) if !time.is_zero() => Ok(time),
+        Err(_) if seconds > 0.0 => Err(format!("must be fewer than 1.8e19 seconds, not {seconds}")),
+        _ => Err(format!("must be more than 0 seconds, not {seconds}")),
+    }
 }
 
 /// Puts a flag's name before another crate's refusal.

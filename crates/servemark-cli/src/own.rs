@@ -1,4 +1,5 @@
-//! Our own flags, which every dialect has besides its peer's. They are never abbreviated.
+//! Servemark's own flags, which every dialect has besides those of its peer. They cannot be
+//! abbreviated.
 
 mod connection;
 mod run;
@@ -18,6 +19,5 @@ pub(crate) use self::shards::{ShardArgs, ThreadArgs};
 pub(crate) use self::simulator::{ModelNames, SimulatorArgs};
 pub(crate) use self::stopping::StoppingArgs;
 pub(crate) use self::worker::WorkerArgs;
-#[cfg(feature = "engine")]
 #[cfg(feature = "engine")]
 pub(crate) use self::worker::keep_usual_log;

@@ -1,4 +1,4 @@
-//! What a benchmark's command line becomes, whatever its dialect.
+//! The result of parsing the command line of a benchmark, in any dialect.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -10,34 +10,35 @@ use servemark_plan::BenchPlan;
 use crate::argparse::Namespace;
 use crate::environment::Environment;
 
-/// A command line, understood.
+/// A run as its command line describes it: its plan, and what is not part of the plan.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Parsed {
-    /// What to do.
+    /// Plan of the run.
     pub plan: BenchPlan,
-    /// What the server wants to see first; no part of the plan, which is written into files.
+    /// Credentials for the server. They are not part of the plan, which is written into files.
     pub credentials: Credentials,
-    /// Where tokenizers and data sets come from that are given by name; no part of the plan, for
-    /// it holds a token.
+    /// Sources of the tokenizers and data sets that are given by name. They are not part of the
+    /// plan, because they contain a token.
     pub hub: HubSettings,
-    /// The folder in which self-tests keep what they found of a machine; no part of the plan, which
-    /// may be run on another.
+    /// Folder in which self-tests keep what they measured of a machine. It is not part of the plan,
+    /// which may be run on another machine.
     pub cache: Option<PathBuf>,
     /// How long requests in flight may take to finish after SIGTERM or SIGHUP.
     pub grace: Duration,
     /// Whether a progress bar is wanted.
     pub progress: bool,
-    /// Whether the plan is only to be printed.
+    /// Whether the plan is only printed and not run.
     pub plan_only: bool,
-    /// What the user should know before the run.
+    /// Warnings for the user, shown before the run.
     pub warnings: Vec<String>,
-    /// The arguments as the peer's client prints them on standard output, if it does.
+    /// Arguments as the peer's client prints them on standard output; `None` if it does not print
+    /// them.
     pub peer_arguments: Option<PeerArguments>,
 }
 
 impl Parsed {
-    /// A run with a progress bar and without warnings.
+    /// Creates a run with a progress bar and without warnings.
     pub(crate) fn new(
         plan: BenchPlan,
         credentials: Credentials,
@@ -58,17 +59,18 @@ impl Parsed {
     }
 }
 
-/// A peer's arguments as its client prints them when it starts.
+/// Arguments of a peer, as its client prints them when it starts.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum PeerArguments {
-    /// SGLang's, before and after its client has settled the port and the data set's needs.
+    /// SGLang's arguments, before and after its client settles the port and the needs of the data
+    /// set.
     Sglang {
-        /// As they were given.
+        /// Arguments as they were given.
         given: Namespace,
-        /// As they are used; where no model is named, the server's is put into them.
+        /// Arguments as they are used. If they name no model, the server's model is put into them.
         settled: Namespace,
     },
-    /// vLLM's.
+    /// Arguments of vLLM.
     Vllm(Namespace),
 }

@@ -1,7 +1,7 @@
 //! Our flag for a run by published rules: `--profile mlperf`.
 //!
-//! The peers have a switch `--profile` of their own, which takes no value, so ours is the one that is
-//! followed by a name.
+//! The peers have a switch `--profile` without a value. An argument `--profile` is therefore ours
+//! only if the name of a profile follows it.
 
 use std::ffi::{OsStr, OsString};
 
@@ -11,7 +11,8 @@ use servemark_schedule::{ArrivalSpec, Burstiness};
 
 use crate::error::CliError;
 
-/// The profile that an argument and the one after it name, and how many arguments that takes.
+/// Returns the profile that an argument names, alone or with the one after it, and the number of
+/// arguments that it takes; `None` if it names none.
 pub(crate) fn named(arg: &OsStr, next: Option<&OsString>) -> Option<(RunProfile, usize)> {
     match (arg.to_str()?, next.and_then(|next| next.to_str())) {
         ("--profile=mlperf", _) => Some((RunProfile::Mlperf, 1)),
@@ -20,8 +21,8 @@ pub(crate) fn named(arg: &OsStr, next: Option<&OsString>) -> Option<(RunProfile,
     }
 }
 
-/// The number of requests that a run by the rules needs, if the plan has fewer; what contradicts the
-/// rules is refused.
+/// Returns the number of requests that a run by the rules needs; `None` if the plan has enough.
+/// Refuses a plan that contradicts the rules.
 pub(crate) fn requests(plan: &BenchPlan) -> Result<Option<usize>, CliError> {
     let refuse = |why: &str| Err(CliError::setting(FLAG, why));
     let objectives = plan.scoring.slo.iter().flat_map(|slo| &slo.objectives);
@@ -50,14 +51,15 @@ pub(crate) fn requests(plan: &BenchPlan) -> Result<Option<usize>, CliError> {
     if plan.load.lasts.is_some_and(|lasts| lasts.as_secs_f64() < least_s) {
         return refuse("takes 600 s or more, and the command line ends the run before");
     }
-    // The last of so many queries of a Poisson process is due four standard deviations after that.
+    // The number of queries of a Poisson process in that time has a standard deviation of
+    // `mean.sqrt()`. With four of them more, the last query is almost certainly due after it.
     let mean = rate * least_s;
     let needed = count(mean + 4.0 * mean.sqrt()).max(MlperfResult::MIN_QUERIES);
     let given = plan.workload.requests;
     Ok((given > 0 && given < needed).then_some(needed))
 }
 
-/// What is said where a run has more requests than its command line asks for.
+/// Returns the warning for a run that has more requests than its command line asks for.
 pub(crate) fn warning(given: usize, needed: usize) -> String {
     format!("{FLAG} takes 600 s, so {needed} requests are sent and not {given}")
 }
@@ -83,7 +85,7 @@ mod tests {
     fn the_rules_of_mlperf_set_the_number_of_requests() {
         let line = format!("--profile mlperf {LIMITS} --request-rate 10 --num-prompts 500");
         let Ok(Invocation::Bench(parsed)) = sglang(&line) else { panic!("no run") };
-        // 6,000 and four standard deviations.
+        // 6,000 requests and four standard deviations.
         assert_eq!(parsed.plan.workload.requests, 6310);
         assert_eq!(parsed.plan.scoring.profile, Some(RunProfile::Mlperf));
         let told = "--profile mlperf takes 600 s, so 6310 requests are sent and not 500";

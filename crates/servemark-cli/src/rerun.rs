@@ -1,7 +1,8 @@
-//! `servemark rerun`: a run that is over, once more, from the plan that its log holds.
+//! `servemark rerun`: repeats a finished run, from the plan in its run log.
 //!
-//! What is sent and when is the plan's. What is made of the run, where that goes and who is asked may
-//! be said anew; keys have to be, because no run log holds one.
+//! The plan decides what is sent and when. The command line may give anew how the run is scored,
+//! where its results go and which server is measured. It has to give credentials anew, because no
+//! run log contains any.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -23,16 +24,16 @@ use crate::{Parsed, sglang};
 /// Run again what a run log holds: the same requests, at the same times
 ///
 /// The plan of a run is in its log, so any server or engine can be given the very same load: an old
-/// result against a new build, with --base-url, and servemark compare tells what changed. Files that
-/// the run left behind are not touched. A run log holds no key: OPENAI_API_KEY or API_KEY is read, as
-/// by bench-serving, and --header gives others.
+/// result against a new build, with --base-url, and servemark compare shows what changed. Files
+/// that the run left behind are not touched. A run log holds no key: OPENAI_API_KEY or API_KEY is
+/// read, as by bench-serving, and --header gives others.
 #[derive(Parser)]
 #[command(name = "rerun", max_term_width = 100)]
 struct RerunArgs {
     /// The run log of the run
     #[arg(value_name = "RUNLOG")]
     recorded: PathBuf,
-    /// Ask the server at this address, and not the one that was asked
+    /// Send to the server at this address, and not to that of the old run
     #[arg(long, value_name = "URL")]
     base_url: Option<String>,
     /// A header that every request carries, such as a key: KEY=VALUE
@@ -61,11 +62,11 @@ struct RerunArgs {
     how: ScoringArgs,
 }
 
-/// A run that is over, to be run once more.
+/// A finished run that is to be repeated.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Rerun {
-    /// Its run log, which stays as it is.
+    /// Run log of the finished run, which is not changed.
     pub recorded: PathBuf,
     base_url: Option<BaseUrl>,
     how: ScoringArgs,
@@ -78,7 +79,8 @@ pub struct Rerun {
     environment: Environment,
 }
 
-/// Where the new run is kept. Closed: in a file of that name, nowhere, or where runs usually are.
+/// Where the log of the new run is written. Closed enum: to a file of this path, nowhere, or to the
+/// usual path.
 #[derive(Clone, Debug)]
 enum NewLog {
     At(PathBuf),
@@ -87,7 +89,7 @@ enum NewLog {
 }
 
 impl Rerun {
-    /// What to do, by the header of the run's log.
+    /// Returns the new run, from the header of the finished run's log.
     pub fn parsed(&self, header: &Header) -> Result<Parsed, CliError> {
         let mut plan = self.plan(header)?;
         if let Some(url) = &self.base_url {
@@ -104,7 +106,7 @@ impl Rerun {
         Ok(Parsed { plan_only: self.plan_only, warnings, ..parsed })
     }
 
-    /// What is about to happen, in words.
+    /// Returns the message that announces the new run.
     pub fn announcement(&self, header: &Header) -> String {
         let facts = &header.facts;
         let of_url = self.base_url.as_ref().map(ToString::to_string);
@@ -121,7 +123,8 @@ impl Rerun {
         )
     }
 
-    /// Names the headers that carried credentials in the old run and are not given for this one.
+    /// Returns a warning with the names of the headers that carried credentials in the finished run
+    /// and are not given for the new one; `None` if all are given.
     fn missing_credentials(&self, header: &Header) -> Option<String> {
         let given = self.credentials.names();
         let missing: Vec<&str> = header
@@ -140,7 +143,8 @@ impl Rerun {
         })
     }
 
-    /// The plan of the run, if it says all that the run was.
+    /// Returns the plan of the finished run. Refuses a plan that this version does not understand,
+    /// and a plan of one batch, which does not describe the batches before it.
     fn plan(&self, header: &Header) -> Result<BenchPlan, CliError> {
         let plan: BenchPlan = serde_json::from_value(header.plan.clone()).map_err(|error| {
             let by = &header.servemark;
@@ -155,7 +159,8 @@ impl Rerun {
         Ok(plan)
     }
 
-    /// The largest share of failed requests that is tolerated, where the old run tolerated `recorded`.
+    /// Returns the largest tolerated share of failed requests, if the finished run tolerated
+    /// `recorded`.
     fn tolerance(&self, recorded: f64) -> f64 {
         let of_dialect = ScoringSpec::default().tolerated_failures;
         let named = (recorded < of_dialect).then_some(recorded);
@@ -185,19 +190,20 @@ fn by_other(version: &str) -> String {
     )
 }
 
-/// Lets another server be asked, with all else as it was.
+/// Makes another server the target of a plan, and leaves the rest of the plan as it is.
 fn move_to(plan: &mut BenchPlan, url: &BaseUrl) -> Result<(), CliError> {
     if plan.move_to(url) {
         return Ok(());
     }
     let when = match &plan.server {
         ServerSpec::Simulated(_) => "where the run asked the bundled simulator",
+        ServerSpec::Provided { .. } => "where the run used a transport of another program",
         _ => "where the run was of an engine without a server",
     };
     Err(CliError::NoEffect { flag: "--base-url", when })
 }
 
-/// What a worker prints is kept beside the new run log.
+/// Keeps the output of an engine's worker process beside the new run log.
 #[cfg(feature = "engine")]
 fn keep_engine_log(plan: &mut BenchPlan) {
     if let ServerSpec::Engine(spec) = &mut plan.server
@@ -248,7 +254,8 @@ fn rerun(args: RerunArgs, environment: &Environment) -> Result<Rerun, CliError> 
     })
 }
 
-/// The API key of the environment, then the headers of the command line, which win.
+/// Returns the API key of the environment and the headers of the command line. The headers override
+/// the key.
 fn credentials(headers: &[String], environment: &Environment) -> Result<Credentials, CliError> {
     let with = |credentials: Credentials, item: &String| {
         let malformed = || CliError::setting("--header", "must be KEY=VALUE");

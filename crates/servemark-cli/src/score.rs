@@ -1,4 +1,4 @@
-//! `servemark score`: the numbers of a run that is over.
+//! `servemark score`: scores a finished run from its log.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, CommandFactory, FromArgMatches, Parser};
 use servemark_metrics::{ConcurrencyRatio, FailOn, Objective, Slo, Verdict};
 use servemark_plan::{Layout, OutputSpec, RunProfile, ScoringSpec, SloSpec};
-use servemark_report::EvalscopeStyle;
+use servemark_report::{EvalscopeStyle, SglangStyle, VllmStyle};
 
 use crate::error::{CliError, UsageError};
 use crate::own::{parse_layout, parse_verdict};
@@ -24,11 +24,11 @@ pub struct ScoreArgs {
     /// verdicts on the run and on the client, and objectives
     #[arg(long, conflicts_with = "tables")]
     pub json: bool,
-    /// How it is scored.
+    /// How the run is scored.
     #[command(flatten)]
     pub how: ScoringArgs,
-    /// Write the files of vLLM's, AISBench's or evalscope's that the run was to leave behind, where
-    /// it was to
+    /// Write the files of vLLM, AISBench or evalscope that the run was to leave behind, to the
+    /// paths of the run
     #[arg(long)]
     pub files: bool,
     /// Leave damaged lines out; they are an error otherwise
@@ -36,53 +36,54 @@ pub struct ScoreArgs {
     pub skip_damaged: bool,
 }
 
-/// How a run is scored that has a log already.
+/// How a run that has a log is scored.
 #[derive(Args, Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ScoringArgs {
     /// The tables to print, in this order: sglang, native, embedding, offline, vllm, aisbench,
-    /// evalscope; those of the run if left out. evalscope-1.7 and evalscope-1.0 are evalscope with
-    /// that --style
+    /// evalscope; those of the run if left out. A name with a release, such as evalscope-1.7,
+    /// sglang-0.5.6 or vllm-0.11.0, is that table with that --style
     #[arg(long = "layout", visible_alias = "as", value_name = "NAMES", value_delimiter = ',',
           value_parser = parse_tables)]
     pub tables: Vec<Tables>,
-    /// Whose version evalscope's tables are of: evalscope, evalscope-1.7 or evalscope-1.0; that of
+    /// The release of which a peer's table and files are: evalscope-1.14, 1.7 or 1.0,
+    /// sglang-0.5.23, 0.5.9, 0.5.6 or 0.5.1, vllm-0.33.0, 0.11.1, 0.11.0, 0.10.2 or 0.10.0; that of
     /// the layout, or else of the run, if left out
-    #[arg(long = "style", value_name = "VERSION", value_parser = parse_style)]
-    pub evalscope_style: Option<EvalscopeStyle>,
-    /// The file to which SGLang's line of results is appended, or vLLM's where its table is the
+    #[arg(long, value_name = "VERSION", value_parser = parse_style)]
+    pub style: Option<TableStyle>,
+    /// The file to which SGLang's line of results is appended; vLLM's results if its table is the
     /// first
     #[arg(long, value_name = "PATH")]
     pub result_file: Option<PathBuf>,
-    /// Put every request into that line
+    /// Put every request into the results of --result-file
     #[arg(long = "output-details", requires = "result_file")]
     pub details: bool,
     /// Limits in milliseconds that a request must keep to be good: ttft:500 tpot:50 e2el:10000;
     /// those of the run if left out
     #[arg(long = "goodput", value_name = "KEY:VALUE", num_args = 1..)]
     pub slos: Vec<Slo>,
-    /// What vLLM's table and result have percentiles of, with commas: ttft, tpot, itl, e2el,
-    /// client_queue_time, e2el_including_client_queue; those of the run if left out
+    /// The metrics of which vLLM's table and result have percentiles, with commas: ttft, tpot, itl,
+    /// e2el, client_queue_time, e2el_including_client_queue; those of the run if left out
     #[arg(long, value_name = "NAMES")]
     pub percentile_metrics: Option<String>,
-    /// Which percentiles vLLM's table and result have, with commas; those of the run if left out
+    /// The percentiles that vLLM's table and result have, with commas; those of the run if left out
     #[arg(long, value_name = "PERCENTS", value_parser = parse_percentiles)]
     pub metric_percentiles: Option<Percentiles>,
     /// What the run must keep to, such as ttft:p99<2000ms,success>=99% or mlperf:llama2-70b; exit
-    /// with 3 if a confidence bound says that it does not, with 6 if the run cannot tell; that of the
-    /// run if left out
+    /// with 3 if a confidence bound says that it does not, with 6 if the run cannot tell; that of
+    /// the run if left out
     #[arg(long = "slo", value_name = "OBJECTIVES", num_args = 1.., value_parser = objectives)]
     pub slo: Vec<Objectives>,
     /// Say by published rules whether the run is VALID, and exit with 3 if it is INVALID: mlperf,
     /// which has a Server scenario, with the limits of --slo; those of the run if left out
     #[arg(long, value_name = "RULES", value_parser = parse_profile)]
     pub profile: Option<RunProfile>,
-    /// Tell the longest part of the run apart in which this share of its peak concurrency was in
-    /// flight, above 0 and at most 1; that of the run if left out
+    /// Report separately the longest part of the run in which this share of its peak concurrency
+    /// was in flight, above 0 and at most 1; that of the run if left out
     #[arg(long = "steady-state-concurrency-ratio", value_name = "SHARE",
           value_parser = parse_ratio)]
     pub steady_state: Option<ConcurrencyRatio>,
-    /// The file to which a line about that part is appended
+    /// The file to which a line about the part of --steady-state-concurrency-ratio is appended
     #[arg(long = "steady-state-output-file", value_name = "PATH")]
     pub steady_state_file: Option<PathBuf>,
     /// Exit with 3 if the client audit's verdict is this or a worse one: corrected, suspect or
@@ -96,21 +97,22 @@ pub struct ScoringArgs {
     /// Plot output tokens and requests in flight, second by second
     #[arg(long = "plot-throughput")]
     pub plots: bool,
-    /// Tell in SGLang's table how many prompt tokens came from a prefix cache
+    /// Show in SGLang's table how many prompt tokens came from a prefix cache
     #[arg(long)]
     pub cache_report: bool,
 }
 
 impl ScoringArgs {
-    /// How to score, where a run is to be scored as `of_run` says by itself.
+    /// Returns how the run is scored: as `of_run`, the scoring of the run itself, with the changes
+    /// of the flags.
     pub fn scoring(&self, of_run: ScoringSpec) -> ScoringSpec {
         let mut scoring = of_run;
         if !self.tables.is_empty() {
             scoring.layouts = self.tables.iter().map(|tables| tables.layout).collect();
         }
-        let named = self.tables.iter().find_map(|tables| tables.evalscope_style);
-        let style = self.evalscope_style.or(named);
-        scoring.evalscope.style = style.unwrap_or(scoring.evalscope.style);
+        for style in self.tables.iter().filter_map(|tables| tables.style).chain(self.style) {
+            style.apply(&mut scoring);
+        }
         if !self.slos.is_empty() {
             scoring.slos.clone_from(&self.slos);
         }
@@ -135,7 +137,8 @@ impl ScoringArgs {
         scoring
     }
 
-    /// Refuses flags of a table that is not among those of the scoring.
+    /// Refuses flags of vLLM's table if it is not among those of the scoring, and a `--style`
+    /// without effect.
     pub fn check(&self, scoring: &ScoringSpec) -> Result<(), CliError> {
         let given = [
             ("--percentile-metrics", self.percentile_metrics.is_some()),
@@ -145,11 +148,23 @@ impl ScoringArgs {
             Some((flag, _)) if !scoring.layouts.contains(&Layout::Vllm) => {
                 Err(CliError::NoEffect { flag, when: "without vLLM's table (--as vllm)" })
             }
-            _ => Ok(()),
+            _ => self.check_style(scoring),
         }
     }
 
-    /// The files to write.
+    /// Refuses a `--style` of a table that is neither shown nor written. The line of a result file
+    /// is SGLang's, unless vLLM's table is the first.
+    fn check_style(&self, scoring: &ScoringSpec) -> Result<(), CliError> {
+        let Some(style) = self.style else { return Ok(()) };
+        let is_shown = scoring.layouts.contains(&style.layout());
+        let is_written = self.result_file.is_some() && style.layout() == Layout::Sglang;
+        if is_shown || is_written {
+            return Ok(());
+        }
+        Err(CliError::NoEffect { flag: "--style", when: style.unused() })
+    }
+
+    /// Returns the files to write.
     pub fn output(&self) -> OutputSpec {
         let mut output = OutputSpec::default();
         output.result_file.clone_from(&self.result_file);
@@ -159,24 +174,71 @@ impl ScoringArgs {
     }
 }
 
-/// Tables to print, of evalscope's those of a version where one is named.
+/// A table to print, in the style of a peer's release if one is named.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Tables {
-    /// Whose tables.
+    /// Layout of the table.
     pub layout: Layout,
-    /// Of which version of evalscope.
-    pub evalscope_style: Option<EvalscopeStyle>,
+    /// Release of the peer; `None` if the name contains none.
+    pub style: Option<TableStyle>,
 }
 
 fn parse_tables(name: &str) -> Result<Tables, String> {
-    let versioned = name.starts_with("evalscope-");
-    match EvalscopeStyle::from_name(name).filter(|_| versioned) {
-        Some(style) => Ok(Tables { layout: Layout::Evalscope, evalscope_style: Some(style) }),
-        None => Ok(Tables { layout: parse_layout(name)?, evalscope_style: None }),
+    match TableStyle::from_name(name).filter(|_| name.contains('-')) {
+        Some(style) => Ok(Tables { layout: style.layout(), style: Some(style) }),
+        None => Ok(Tables { layout: parse_layout(name)?, style: None }),
     }
 }
 
-/// Objectives that are parted by commas.
+/// The release of a peer whose tables and files are written.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum TableStyle {
+    /// A release of evalscope.
+    Evalscope(EvalscopeStyle),
+    /// A release of SGLang.
+    Sglang(SglangStyle),
+    /// A release of vLLM.
+    Vllm(VllmStyle),
+}
+
+impl TableStyle {
+    /// Returns the style of a name such as `sglang-0.5.6` or `0.5.6`; `None` for unknown names. No
+    /// two peers have a release of the same number.
+    fn from_name(name: &str) -> Option<Self> {
+        let evalscope = EvalscopeStyle::from_name(name).map(Self::Evalscope);
+        let sglang = || SglangStyle::from_name(name).map(Self::Sglang);
+        let vllm = || VllmStyle::from_name(name).map(Self::Vllm);
+        evalscope.or_else(sglang).or_else(vllm)
+    }
+
+    /// Returns the layout of the table that this is a style of.
+    const fn layout(self) -> Layout {
+        match self {
+            Self::Evalscope(_) => Layout::Evalscope,
+            Self::Sglang(_) => Layout::Sglang,
+            Self::Vllm(_) => Layout::Vllm,
+        }
+    }
+
+    fn apply(self, scoring: &mut ScoringSpec) {
+        match self {
+            Self::Evalscope(style) => scoring.evalscope.style = style,
+            Self::Sglang(style) => scoring.sglang_style = style,
+            Self::Vllm(style) => scoring.vllm.style = style,
+        }
+    }
+
+    const fn unused(self) -> &'static str {
+        match self {
+            Self::Evalscope(_) => "without evalscope's table (--as evalscope)",
+            Self::Sglang(_) => "without SGLang's table (--as sglang) and without --result-file",
+            Self::Vllm(_) => "without vLLM's table (--as vllm)",
+        }
+    }
+}
+
+/// A list of objectives, separated by commas on the command line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Objectives(pub Vec<Objective>);
 
@@ -184,7 +246,7 @@ fn objectives(list: &str) -> Result<Objectives, String> {
     Objective::list(list).map(Objectives).map_err(|error| error.to_string())
 }
 
-/// Percentiles that are parted by commas.
+/// A list of percentiles, separated by commas on the command line.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Percentiles(pub Vec<f64>);
 
@@ -199,9 +261,12 @@ fn parse_profile(name: &str) -> Result<RunProfile, String> {
     }
 }
 
-fn parse_style(name: &str) -> Result<EvalscopeStyle, String> {
-    let expected = || "expected evalscope, evalscope-1.7 or evalscope-1.0".to_owned();
-    EvalscopeStyle::from_name(name).ok_or_else(expected)
+fn parse_style(name: &str) -> Result<TableStyle, String> {
+    TableStyle::from_name(name).ok_or_else(|| {
+        let sglang = SglangStyle::NAMES.join(", ");
+        let vllm = VllmStyle::NAMES.join(", ");
+        format!("expected a release: evalscope-1.14, 1.7, 1.0, sglang-{sglang}, vllm-{vllm}")
+    })
 }
 
 fn parse_ratio(share: &str) -> Result<ConcurrencyRatio, String> {

@@ -1,4 +1,4 @@
-//! `servemark selftest`: what this machine is worth as a client.
+//! `servemark selftest`: measures how well this machine works as a client.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -23,7 +23,7 @@ pub struct SelftestArgs {
     #[arg(long, value_name = "N", default_value_t = 256,
           value_parser = clap::value_parser!(u32).range(1..))]
     pub streams: u32,
-    /// How long each of the four loads lasts, about, in seconds
+    /// About how many seconds each of the four loads lasts
     #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = parse_duration)]
     pub duration: Duration,
     /// Print one document of JSON and no table
@@ -35,7 +35,7 @@ pub struct SelftestArgs {
     /// Fail with exit code 3 if p99 ITL is reported further off than this
     #[arg(long, value_name = "MS", value_parser = parse_milliseconds)]
     pub require_itl_error_ms: Option<f64>,
-    /// Where the figures are kept; nowhere if nobody says where the user's cache is
+    /// Folder in which the figures are kept; `None` if the user's cache folder is not known.
     #[arg(skip)]
     pub cache: Option<PathBuf>,
 }

@@ -1,10 +1,10 @@
-//! The dialect of SGLang 0.5.23's serving benchmark (`python -m sglang.bench_serving`).
+//! Parses command lines of SGLang 0.5.23's serving benchmark (`python -m sglang.bench_serving`).
 //!
-//! A command line is read in four steps: argparse's rules make it canonical, clap gives the values
-//! their types, what is not built or has no effect is named, and the rest becomes a
-//! [`BenchPlan`], theme by theme.
+//! A command line is read in four steps: argparse's rules bring it into a canonical form, clap
+//! converts the values to their types, flags that are not built or have no effect are refused or
+//! warned of, and the rest becomes a [`BenchPlan`], with one module for each of its parts.
 //!
-//! What differs from the peer on purpose is told in `docs/compat/sglang.md`.
+//! `docs/compat/sglang.md` describes the intended differences from SGLang's client.
 
 #[expect(clippy::doc_markdown, reason = "doc comments are help texts there, backticks would show")]
 mod args;
@@ -34,7 +34,7 @@ use servemark_plan::BenchPlan;
 
 use self::args::SglangArgs;
 use self::names::{EXCLUSIVE, PEER};
-use self::scope::Scene;
+use self::scope::ScopeInputs;
 pub(crate) use self::server::keyed;
 use crate::Parsed;
 use crate::argparse::{Given, texts};
@@ -42,7 +42,7 @@ use crate::dialect::Dialect;
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 
-/// Reads a command line, without the program's name.
+/// Parses a command line, which is given without the program's name.
 ///
 /// ```
 /// use servemark_cli::{Environment, sglang};
@@ -62,12 +62,12 @@ pub fn parse(
     let (mut args, matches): (SglangArgs, _) = given.typed(program)?;
     given.reading.refuse_leftovers().map_err(refuse)?;
     simulate::choose_the_rest(&mut args, &given);
-    let peer_arguments = Some(namespace::arguments(&given, &matches));
+    let peer_arguments = Some(namespace::arguments(&args, &given, &matches));
     let parsed = understand(&args, &given, environment).map_err(refuse)?;
     Ok(Parsed { peer_arguments, ..parsed })
 }
 
-/// The first step: argparse's rules.
+/// Reads a command line by argparse's rules, the first of the four steps.
 fn read(
     program: &str,
     command: Command,
@@ -86,8 +86,8 @@ fn understand(
     refusal::check(args, given)?;
     let backend = backend(args)?;
     let mut warnings = Vec::new();
-    Scene { given, dataset: dataset::name(&args.dataset)?, backend }.check(&mut warnings)?;
-    let credentials = server::credentials(&args.target, environment, &mut warnings)?;
+    ScopeInputs { given, dataset: dataset::name(&args.dataset)?, backend }.check(&mut warnings)?;
+    let credentials = server::credentials(&args.target, backend, environment, &mut warnings)?;
     let plan = plan(args, backend, environment)?;
     let (progress, plan_only) = (!args.output.disable_tqdm, args.run.asking.plan_only);
     let parsed = Parsed::new(plan, credentials, environment, args.run.stopping.grace);

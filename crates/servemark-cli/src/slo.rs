@@ -1,5 +1,5 @@
-//! Our flags for objectives, in every dialect of a serving benchmark: a gate on a run, or a search
-//! for the largest load that passes it.
+//! Our flags for objectives, in every dialect of a serving benchmark: requirements on a run, or a
+//! search for the largest load that meets them.
 
 use std::ffi::OsString;
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -14,38 +14,39 @@ use servemark_plan::{
 use servemark_report::GridFormat;
 
 use crate::error::CliError;
+use crate::number::time_of;
 use crate::sweep::Values;
 use crate::{Parsed, python};
 
-/// A search for the largest load that keeps its objectives.
+/// A search for the largest load that meets its objectives.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SloRuns {
-    /// The search.
+    /// Specification of the search.
     pub spec: SloSearchSpec,
-    /// The command line without it, for all that its runs share.
+    /// The command line without the search, with the settings that all runs share.
     pub first: Parsed,
-    /// Where run logs are kept; nowhere if none are written.
+    /// Folder of the run logs; `None` if no logs are written.
     pub folder: Option<PathBuf>,
-    /// Where the table of all loads is written, and as what.
+    /// Files into which the table of all loads is written, with their formats.
     pub files: Vec<(PathBuf, GridFormat)>,
 }
 
-/// What the flags ask for.
+/// Values of our flags for objectives and searches.
 #[derive(Debug, Default)]
 pub(crate) struct SloArgs {
     objectives: Vec<Objective>,
-    /// Objectives with a name, which only a search has.
+    /// Objectives with a name, which only a search may have.
     tiers: Vec<SloTier>,
     confidence: Option<f64>,
-    knob: Option<String>,
+    setting: Option<String>,
     start: Option<f64>,
     bounds: Option<(f64, f64)>,
     precision: Option<f64>,
     requests: Option<NonZeroUsize>,
     duration: Option<Duration>,
     rounds: Option<NonZeroU32>,
-    /// The last flag that says how to search.
+    /// The last flag of the command line that configures a search.
     last: Option<&'static str>,
 }
 
@@ -73,13 +74,13 @@ impl SloArgs {
                 return Ok(());
             }
             SEARCH => {
-                self.knob = Some(values.one()?);
+                self.setting = Some(values.one()?);
                 return Ok(());
             }
             "--slo-bounds" => self.bounds = Some(bounds(&values.one()?).map_err(refuse)?),
             "--slo-duration" => {
                 let seconds = positive(&values.one()?).map_err(refuse)?;
-                self.duration = Duration::try_from_secs_f64(seconds).ok();
+                self.duration = Some(time_of(seconds).map_err(refuse)?);
             }
             "--slo-precision" => self.precision = Some(share(&values.one()?).map_err(refuse)?),
             "--slo-requests" => self.requests = Some(counted(&values.one()?).map_err(refuse)?),
@@ -91,16 +92,16 @@ impl SloArgs {
     }
 
     pub(crate) fn is_search(&self) -> bool {
-        self.knob.is_some()
+        self.setting.is_some()
     }
 
-    /// What each run must keep to, if there is anything. What says how to search has no effect
-    /// without a search, and nothing has without an objective.
+    /// Returns the objectives of each run; `None` if there are none. Refuses flags of a search
+    /// without `--slo-search`, and other flags for objectives without an objective.
     pub(crate) fn gate(&self) -> Result<Option<SloSpec>, CliError> {
-        if let (Some(flag), None) = (self.last, &self.knob) {
+        if let (Some(flag), None) = (self.last, &self.setting) {
             return Err(CliError::NoEffect { flag, when: "without --slo-search" });
         }
-        if !self.tiers.is_empty() && self.knob.is_none() {
+        if !self.tiers.is_empty() && self.setting.is_none() {
             let why = "names of objectives (NAME=OBJECTIVES) are for --slo-search; leave them out";
             return Err(CliError::setting(SLO, why));
         }
@@ -110,7 +111,7 @@ impl SloArgs {
         if !self.tiers.is_empty() {
             return Ok(None);
         }
-        match (&self.knob, self.confidence) {
+        match (&self.setting, self.confidence) {
             (Some(_), _) => Err(CliError::Together("--slo-search needs objectives (--slo)")),
             (None, Some(_)) => Err(CliError::NoEffect { flag: CONFIDENCE, when: "without --slo" }),
             (None, None) => Ok(None),
@@ -125,14 +126,14 @@ impl SloArgs {
         }
     }
 
-    /// The search that is asked for.
+    /// Returns the search of the command line, whose runs follow `plan`.
     pub(crate) fn search(&self, plan: &BenchPlan) -> Result<SloSearchSpec, CliError> {
         let wrong = |error: SearchError| CliError::setting(SEARCH, error);
         let mut base = plan.clone();
         base.scoring.slo = None;
-        let knob = self.knob.as_deref().unwrap_or_default();
+        let setting = self.setting.as_deref().unwrap_or_default();
         let tiers = self.tiers.clone();
-        let spec = SloSearchSpec::with_tiers(base, knob, self.slo(), tiers).map_err(wrong)?;
+        let spec = SloSearchSpec::with_tiers(base, setting, self.slo(), tiers).map_err(wrong)?;
         let (range, effort) = (self.range(spec.range).map_err(wrong)?, self.effort(&spec.effort));
         let spec = spec.within(range).with_effort(effort);
         check_tokens(plan, &spec.objectives())?;
@@ -140,7 +141,8 @@ impl SloArgs {
         first.map(|_| spec).map_err(|error| CliError::setting(SEARCH, error))
     }
 
-    /// Around the start, unless there are bounds.
+    /// Returns the loads of the search: those within the bounds, or around the start if there are
+    /// no bounds.
     fn range(&self, usual: SearchRange) -> Result<SearchRange, SearchError> {
         let start = self.start.unwrap_or(usual.start);
         let grain = match (usual.grain, self.precision) {
@@ -162,7 +164,7 @@ impl SloArgs {
     }
 }
 
-/// Refuses objectives that no run of the plan could show anything of.
+/// Refuses objectives that a run of the plan cannot show anything about.
 pub(crate) fn check(plan: &BenchPlan) -> Result<(), CliError> {
     let Some(slo) = &plan.scoring.slo else { return Ok(()) };
     let is_goodput = |objective: &Objective| matches!(objective.goal, Goal::Goodput { .. });
@@ -177,7 +179,7 @@ pub(crate) fn check(plan: &BenchPlan) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Refuses objectives of tokens where answers have none.
+/// Refuses objectives about tokens if the server's answers have no tokens.
 fn check_tokens(plan: &BenchPlan, objectives: &[Objective]) -> Result<(), CliError> {
     let of_tokens = objectives.iter().find(|objective| objective.is_of_tokens());
     match of_tokens.filter(|_| !plan.backend.route().generates()) {
@@ -194,7 +196,8 @@ fn no_tokens(objective: Objective) -> CliError {
     CliError::setting(SLO, why)
 }
 
-/// A search writes no result file of a peer for each of its runs; their run logs are all there.
+/// Refuses flags for result files of a peer, because a search does not write one for each run. The
+/// run logs of all runs are kept.
 pub(crate) fn refuse_result_files(args: &[OsString]) -> Result<(), CliError> {
     let named = |arg: &OsString| {
         let arg = arg.to_str()?.replace('_', "-");
@@ -209,8 +212,8 @@ pub(crate) fn refuse_result_files(args: &[OsString]) -> Result<(), CliError> {
     }
 }
 
-/// The name in front of objectives, `NAME=OBJECTIVES`, and the objectives. Before the equals sign of a
-/// relation is no word: `ttft:p99<=2s`.
+/// Splits `NAME=OBJECTIVES` into the name and the objectives. The text before the equals sign of a
+/// relation is not a name: `ttft:p99<=2s`.
 fn named(value: &str) -> (Option<&str>, &str) {
     let is_plain = |sign: char| sign.is_ascii_alphanumeric() || "-_.".contains(sign);
     match value.split_once('=') {
@@ -227,7 +230,7 @@ fn positive(text: &str) -> Result<f64, String> {
     python::finite_positive_float(text)
 }
 
-/// `2%` or `0.02`
+/// Parses a share between 0 and 1, such as `2%` or `0.02`.
 fn share(text: &str) -> Result<f64, String> {
     let number = |text: &str| text.trim().parse::<f64>().ok();
     let share = match text.strip_suffix('%') {

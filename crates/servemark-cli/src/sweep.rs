@@ -1,11 +1,12 @@
 //! Our flags for several runs, in every dialect of a serving benchmark: any flag of the command
-//! line, in all the values that it is to take.
+//! line, with a list of values.
 //!
-//! Each point is the command line with one more value of each flag at its end, where it wins, read
-//! like any other. So whatever a dialect makes of a flag, a sweep makes of it too.
+//! Each point is the command line with one more value of each flag at its end, where it takes
+//! precedence. It is parsed like any other command line, so a swept flag has the same effects as a
+//! given one.
 
-mod asked;
 mod embeddings;
+mod requested;
 mod side;
 mod values;
 
@@ -19,9 +20,9 @@ use servemark_core::IfTaken;
 use servemark_plan::{BenchPlan, NamedPlan, OutputSpec, SloSpec, SweepSpec};
 use servemark_report::GridFormat;
 
-use self::asked::{Asked, REPEATS};
 pub(crate) use self::embeddings::SEARCH_NOTES;
 pub use self::embeddings::embedding_bench;
+use self::requested::{REPEATS, RequestedSweep};
 use self::side::Settings;
 pub(crate) use self::values::Values;
 use crate::environment::Environment;
@@ -33,18 +34,18 @@ use crate::{Invocation, Parsed, profile, until};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SweepRuns {
-    /// The runs.
+    /// Specification of the sweep.
     pub spec: SweepSpec,
-    /// The first of them, for all that they share.
+    /// The first run, with the settings that all runs share.
     pub first: Parsed,
-    /// Where their run logs are kept; nowhere if none are written.
+    /// Folder of the run logs; `None` if no logs are written.
     pub folder: Option<PathBuf>,
-    /// Where the table of them all is written, and as what.
+    /// Files into which the table of all runs is written, with their formats.
     pub files: Vec<(PathBuf, GridFormat)>,
 }
 
-/// A serving benchmark in a dialect that `parse` reads: one run, or several if our flags ask for
-/// them.
+/// Parses the command line of a serving benchmark, in the dialect that `parse` reads: one run, or
+/// several if our flags ask for them.
 pub fn bench(
     program: &str,
     args: impl IntoIterator<Item = OsString>,
@@ -53,7 +54,7 @@ pub fn bench(
 ) -> Result<Invocation, UsageError> {
     let refuse = |error| UsageError::refused(program, error);
     let args: Vec<OsString> = args.into_iter().collect();
-    let (args, asked) = Asked::of(args).map_err(refuse)?;
+    let (args, asked) = RequestedSweep::of(args).map_err(refuse)?;
     let identity = identity(program, &asked.identifying);
     let gate = asked.slo.gate().map_err(refuse)?;
     let parse = |program: &str, args, environment: &Environment| {
@@ -84,17 +85,19 @@ pub fn bench(
     asked.runs(points, identity).map(|runs| Invocation::SweepRuns(Box::new(runs))).map_err(refuse)
 }
 
-/// By what a command line is known again: a hash, because headers in it may be secret. A hasher
-/// that is made so has the same keys in every run. `args` are without those that say where runs and
-/// their table are kept, so that the table can be written again to another file.
+/// Returns the identity by which a command line is recognised when it is resumed. It is a hash,
+/// because headers in it may be secret. A hasher that is created in this way has the same keys in
+/// every process. `args` does not contain the flags that say where runs and their table are kept,
+/// so that the table can be written again to another file.
 pub(crate) fn identity(program: &str, args: &[OsString]) -> String {
     let mut hasher = DefaultHasher::new();
     (program, args).hash(&mut hasher);
     format!("{:016x}", hasher.finish())
 }
 
-impl Asked {
-    /// Puts into a plan what our flags ask of its run.
+impl RequestedSweep {
+    /// Puts the objectives, the precision and the profile of our flags into a plan. Refuses a plan
+    /// for which they are meaningless.
     fn complete(&self, plan: &mut BenchPlan, gate: Option<&SloSpec>) -> Result<(), CliError> {
         plan.scoring.slo = gate.cloned();
         plan.scoring.until = self.until.spec();
@@ -103,7 +106,7 @@ impl Asked {
         until::check(plan)
     }
 
-    /// Reads a command line, with as many requests as its profile takes.
+    /// Parses a command line, with the number of requests that its profile requires.
     fn by_profile(
         &self,
         args: Vec<OsString>,
@@ -124,7 +127,7 @@ impl Asked {
         Ok(parsed)
     }
 
-    /// Refuses what says how long a run is where a search says it.
+    /// Refuses flags that set the length of a run, because a search sets it.
     fn refuse_in_a_search(&self) -> Result<(), CliError> {
         match self.profile {
             None => self.until.refuse_in_a_search(),
@@ -153,7 +156,8 @@ impl Asked {
         Ok(SweepRuns { spec, first, folder, files: self.files })
     }
 
-    /// A search, which has the flags of a sweep for what is kept and what keeps its runs apart.
+    /// Returns the search of the command line. Flags of a sweep say what it keeps and how its runs
+    /// are isolated.
     fn search(self, mut parsed: Parsed, identity: String) -> Result<SloRuns, CliError> {
         if !self.sides.is_empty() {
             return Err(CliError::Together(NOT_BOTH));
@@ -170,7 +174,7 @@ impl Asked {
     }
 }
 
-/// Runs that would write the same result file over and over are refused.
+/// Refuses runs of which each would replace the result file of the one before.
 fn refuse_one_file(points: &[(Settings, Parsed)]) -> Result<(), CliError> {
     let replaced = |parsed: &Parsed| {
         let files = parsed.plan.output.vllm.as_ref()?;
@@ -185,7 +189,7 @@ fn refuse_one_file(points: &[(Settings, Parsed)]) -> Result<(), CliError> {
     }
 }
 
-/// Refuses to replace what several runs keep, which goes on where it was stopped.
+/// Refuses `--overwrite` on several runs, because they are resumed where they were stopped.
 fn refuse_overwrite(parsed: &Parsed) -> Result<(), CliError> {
     match parsed.plan.output.run_log_if_taken {
         IfTaken::Replace => {
@@ -195,13 +199,14 @@ fn refuse_overwrite(parsed: &Parsed) -> Result<(), CliError> {
     }
 }
 
-/// A value as the number that it is, else as text.
+/// Returns a value as a number if it is one, otherwise as a string.
 fn typed(text: &str) -> Value {
     let number = serde_json::from_str::<Value>(text).ok().filter(Value::is_number);
     number.unwrap_or_else(|| text.into())
 }
 
-/// A folder in the place of a single run's log, if that is kept.
+/// Returns the folder that several runs have in place of a single run's log; `None` if no log is
+/// written.
 fn folder_of(parsed: &Parsed) -> Option<PathBuf> {
     let run_log = parsed.plan.output.run_log.as_deref()?;
     let name = run_log.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -211,7 +216,7 @@ fn folder_of(parsed: &Parsed) -> Option<PathBuf> {
 
 const NOT_BOTH: &str = "--sweep and --slo-search do not go together";
 
-/// What help says of them.
+/// Help text about the flags for several runs, objectives, known figures and profiles.
 pub(crate) const NOTES: &str = "\
 Several runs: --sweep FLAG=V,V ... runs once for every combination of the values of any flags, such \
 as --sweep max-concurrency=1,8,64 request-rate=2,4; FLAG=V,V+FLAG=V,V moves flags together. Each \

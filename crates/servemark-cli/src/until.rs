@@ -1,4 +1,5 @@
-//! Our flag for figures that end a run when they are known, in every dialect of a serving benchmark.
+//! Our flag `--until`, which ends a run when figures are known precisely enough, in every dialect
+//! of a serving benchmark.
 
 use servemark_metrics::{Estimand, Latency, Precision};
 use servemark_plan::{BenchPlan, UntilSpec};
@@ -6,7 +7,7 @@ use servemark_plan::{BenchPlan, UntilSpec};
 use crate::error::CliError;
 use crate::sweep::Values;
 
-/// What the flag asks for.
+/// Values of `--until`.
 #[derive(Debug, Default)]
 pub(crate) struct UntilArgs {
     targets: Vec<Precision>,
@@ -22,13 +23,13 @@ impl UntilArgs {
         Ok(())
     }
 
-    /// What ends a run, if anything is asked for.
+    /// Returns the precision at which the run ends; `None` without `--until`.
     pub(crate) fn spec(&self) -> Option<UntilSpec> {
         let targets = self.targets.iter().copied();
         (!self.targets.is_empty()).then(|| UntilSpec::new(targets))
     }
 
-    /// Refuses the flag where rounds have a length that a search finds.
+    /// Refuses the flag in a search, which sets the length of its rounds.
     pub(crate) fn refuse_in_a_search(&self) -> Result<(), CliError> {
         if self.targets.is_empty() {
             return Ok(());
@@ -38,7 +39,7 @@ impl UntilArgs {
     }
 }
 
-/// Refuses figures that no run of the plan could show.
+/// Refuses figures that a run of the plan cannot have.
 pub(crate) fn check(plan: &BenchPlan) -> Result<(), CliError> {
     let Some(until) = &plan.scoring.until else { return Ok(()) };
     let has_tokens = plan.backend.route().generates();

@@ -38,7 +38,7 @@ use servemark_plan::BenchPlan;
 
 use self::args::VllmArgs;
 use self::names::PEER;
-pub use self::offline::{Offline, Told};
+pub use self::offline::{Offline, OfflineMessages};
 pub(crate) use self::output::percentiles;
 pub use self::series::{Purpose, Series};
 pub use self::slices::{TextSlices, text_slices};
@@ -146,7 +146,7 @@ pub fn parse(
     Err(UsageError::refused(program, CliError::Together(ONE_RUN)))
 }
 
-/// The same, for several runs or a comparison, too.
+/// Parses a command line that may ask for several runs or a comparison.
 fn several(
     program: &str,
     args: impl IntoIterator<Item = OsString>,

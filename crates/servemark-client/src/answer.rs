@@ -1,8 +1,8 @@
-//! Reads the body of a 200: as a stream of events, as a stream of lines or as one document,
-//! whichever it is.
+//! Reads the body of an answer with status 200: a stream of events, a stream of lines or one
+//! document.
 //!
-//! It is handed bytes with their stamp and does no I/O. What the data means is the decoder's
-//! business; here it is only cut into what a decoder reads.
+//! It is given bytes with their arrival times and does no I/O. It only splits the body into units
+//! for the decoder, which interprets the data.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ pub(crate) struct Answer<D> {
     decoder: D,
     framing: Framing,
     shape: Shape,
-    /// Where the body is compressed. Apart, so that answers stay small.
+    /// Present if the body is compressed. Boxed, so that answers stay small.
     inflater: Option<Box<Inflater>>,
     holding: Holding,
     last: Arrival,
@@ -33,35 +33,35 @@ enum Shape {
     Stream(Parser),
     Lines(LineParser),
     Document(Vec<u8>),
-    /// Lines, as the head says; the first byte may say otherwise.
+    /// The head announces lines; the first byte may show that they are events.
     Announced,
-    /// The head does not say; the first byte will.
+    /// The head does not say; the first byte decides.
     Unknown,
 }
 
 /// Why reading stopped.
 enum Stopped {
     Failed(RequestError),
-    /// A line or an event is longer than an answer may be.
+    /// A line or an event exceeds the limit of one answer.
     TooLong,
 }
 
-/// Why a parser was stopped within a read.
+/// Why the event handler stopped the parser within a read.
 enum Handled {
     Done,
     Failed(RequestError),
 }
 
 impl<D: Decoder> Answer<D> {
-    /// An answer of which nothing is known yet, to be read by `decoder`, whose dialect is framed so.
-    /// What it holds counts in `budget`.
+    /// Creates an unread answer for a decoder whose dialect uses `framing`. Its memory counts in
+    /// `budget`.
     pub(crate) fn new(decoder: D, framing: Framing, budget: Arc<AnswerBudget>) -> Self {
         let (holding, last) = (Holding::new(budget), Arrival::default());
         let shape = Shape::Unknown;
         Self { decoder, framing, shape, inflater: None, holding, last, is_empty: true }
     }
 
-    /// Its head is `headers`; those of the request were `asked`.
+    /// Starts the answer with its head's `headers`; `asked` are the headers of the request.
     pub(crate) fn begin(
         &mut self,
         headers: &HeaderMap,
@@ -76,7 +76,7 @@ impl<D: Decoder> Answer<D> {
         }
     }
 
-    /// Reads what arrived at `at`. All events completed by it share that stamp.
+    /// Reads bytes that arrived at `at`. All events that they complete get that arrival time.
     pub(crate) fn read(
         &mut self,
         bytes: &[u8],
@@ -97,7 +97,7 @@ impl<D: Decoder> Answer<D> {
         inflated.map(|()| flow)
     }
 
-    /// Reads a part of a body that is not compressed, or was decompressed before.
+    /// Reads a part of a body that is not compressed, or is already decompressed.
     fn read_plain(
         &mut self,
         bytes: &[u8],
@@ -126,7 +126,7 @@ impl<D: Decoder> Answer<D> {
         Ok(flow)
     }
 
-    /// A document that says that it is too long is not read.
+    /// Refuses a document whose content length exceeds the limit.
     fn check_length(&self, headers: &HeaderMap) -> Result<(), RequestError> {
         let length =
             headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
@@ -137,7 +137,7 @@ impl<D: Decoder> Answer<D> {
         Ok(())
     }
 
-    /// The body is over, or its end mark was read.
+    /// Ends the answer: the body is over, or its end mark was read.
     pub(crate) fn end(&mut self, flow: Flow, recorder: &mut Recorder) -> Result<(), RequestError> {
         if self.is_empty {
             let message = "the server answered 200 with an empty body";
@@ -167,8 +167,8 @@ impl<D: Decoder> Answer<D> {
 }
 
 impl Shape {
-    /// What the content type says. A dialect of lines is one under the type of a document too: its
-    /// document is a stream of one line.
+    /// Returns the shape that the content type announces. In a dialect of lines a JSON document is
+    /// read as a stream of one line.
     fn of(headers: &HeaderMap, framing: Framing, limit: usize) -> Self {
         let content_type = headers.get(CONTENT_TYPE).map_or(&b""[..], |value| value.as_bytes());
         let essence = content_type.split(|&byte| byte == b';').next().unwrap_or_default();
@@ -184,15 +184,15 @@ impl Shape {
         }
     }
 
-    /// Some servers stream without saying so, or say lines and send events. No event begins like a
-    /// JSON document.
+    /// Decides the shape by the first byte: some servers stream without announcing it, or announce
+    /// lines and send events. No event begins like a JSON document.
     fn settle(&mut self, first: u8, framing: Framing, limit: usize) {
         if !matches!(self, Self::Announced | Self::Unknown) {
             return;
         }
         let is_of_lines = matches!(self, Self::Announced) || framing == Framing::Lines;
         *self = match (framing, first) {
-            // A comment, or one of the fields that an event has.
+            // The first byte of a comment, or of a field of an event.
             (_, b':' | b'd' | b'e' | b'i' | b'r') if is_of_lines => {
                 Self::Stream(Parser::with_limit(limit))
             }
@@ -202,7 +202,7 @@ impl Shape {
         };
     }
 
-    /// How many bytes are held of what is not complete.
+    /// Returns the number of bytes held of data that is not complete.
     fn held_bytes(&self) -> usize {
         match self {
             Self::Stream(parser) => parser.held_bytes(),
@@ -224,7 +224,7 @@ fn feed<D: Decoder>(
     outcome(parser.feed(bytes, |event| handle(event, decoder, &mut out)))
 }
 
-/// A line is to the decoder what the data of an event is.
+/// Feeds lines; the decoder gets each line as the data of an event.
 fn feed_lines<D: Decoder>(
     lines: &mut LineParser,
     bytes: &[u8],
@@ -257,8 +257,8 @@ fn outcome(fed: Result<(), FeedError<Handled>>) -> Result<Flow, Stopped> {
     }
 }
 
-/// Servers end streams without the last blank line. If what is left is no event of the dialect,
-/// the stream was cut.
+/// Passes the last event to the decoder, because servers end streams without the last blank line.
+/// If it is not a valid event of the dialect, the stream was truncated.
 fn last_event<D: Decoder>(
     unfinished: Unfinished<'_>,
     decoder: &mut D,
@@ -273,7 +273,7 @@ fn last_event<D: Decoder>(
     })
 }
 
-/// What cannot be decoded at the end of a stream was cut there.
+/// Turns a decoding error at the end of a stream into a truncation error.
 fn cut(error: RequestError, message: &str) -> RequestError {
     match error.kind {
         ErrorKind::Decode => RequestError::new(ErrorKind::Truncated, message),
@@ -281,7 +281,7 @@ fn cut(error: RequestError, message: &str) -> RequestError {
     }
 }
 
-/// The content types under which servers send lines of JSON.
+/// Content types under which servers send lines of JSON.
 const LINES: [&str; 6] = [
     "application/x-ndjson",
     "application/ndjson",

@@ -1,6 +1,6 @@
-//! Where a server is: scheme, host, port and the prefix of its paths.
+//! Base URLs of servers: scheme, host, port and the prefix of all paths.
 //!
-//! A base URL never holds a credential: it is written into plans, records and error messages.
+//! A base URL never contains a credential: it is written into plans, records and error messages.
 
 use std::fmt;
 use std::str::FromStr;
@@ -27,41 +27,41 @@ pub struct BaseUrl {
 }
 
 impl BaseUrl {
-    /// The server at a host and a port. An IPv6 address may have brackets or not.
+    /// Creates the base URL of a host and a port. An IPv6 address may have brackets or not.
     pub fn at_host(host: &str, port: u16) -> Result<Self, ClientError> {
         let is_bare_ipv6 = host.contains(':') && !host.starts_with('[');
         let host = if is_bare_ipv6 { format!("[{host}]") } else { host.to_owned() };
         format!("http://{host}:{port}").parse()
     }
 
-    /// Whether the connection is encrypted.
+    /// Returns whether the connection is encrypted.
     pub fn is_https(&self) -> bool {
         self.scheme == Scheme::HTTPS
     }
 
-    /// The host as a resolver wants it: an IPv6 address without its brackets.
+    /// Returns the host as a resolver expects it: an IPv6 address without its brackets.
     pub fn host(&self) -> &str {
         self.authority.host().trim_start_matches('[').trim_end_matches(']')
     }
 
-    /// The port, the scheme's own if none is given.
+    /// Returns the port; the scheme's default if none is given.
     pub fn port(&self) -> u16 {
         let default = if self.is_https() { 443 } else { 80 };
         self.authority.port_u16().unwrap_or(default)
     }
 
-    /// Host and port as the `Host` header says them.
+    /// Returns host and port as in the `Host` header.
     pub(crate) fn authority(&self) -> &str {
         self.authority.as_str()
     }
 
-    /// The path of a route, prefix included; the server's root if both are empty.
+    /// Returns the path of a route with the prefix; `/` if both are empty.
     pub(crate) fn path(&self, route: &str) -> String {
         let path = format!("{}{route}", self.prefix);
         if path.starts_with('/') { path } else { format!("/{path}") }
     }
 
-    /// The whole URL of a route.
+    /// Returns the whole URL of a route.
     pub(crate) fn url(&self, route: &str) -> String {
         format!("{self}{route}")
     }
@@ -107,7 +107,7 @@ impl fmt::Display for BaseUrl {
     }
 }
 
-/// The text itself is not repeated: it may hold a password.
+/// Returns an error without the URL itself, which may contain a password.
 fn refuse(why: &str) -> ClientError {
     ClientError::new(ClientErrorKind::Configuration, format!("the base URL {why}"))
 }

@@ -1,4 +1,4 @@
-//! Compressed answers: which are read, and how they become bytes again while they arrive.
+//! Decompression of answers while they arrive.
 
 use std::io::{self, Write};
 
@@ -15,8 +15,8 @@ pub(crate) enum Inflater {
 }
 
 impl Inflater {
-    /// What the body of an answer with such a head needs; nothing if it is not compressed. A coding
-    /// that the request's own headers did not accept is refused.
+    /// Returns the inflater for an answer with this head; `None` if the body is not compressed. A
+    /// coding that the request's headers did not accept is an error.
     pub(crate) fn of(answer: &HeaderMap, asked: &HeaderMap) -> Result<Option<Self>, RequestError> {
         let coding =
             answer.get(CONTENT_ENCODING).map(|coding| name(coding.to_str().unwrap_or("?")));
@@ -43,16 +43,15 @@ impl Inflater {
         )))
     }
 
-    /// Decompresses what a read brought and shows it to `visit`, a little at a time, until that
-    /// returns an error: few compressed bytes may become very many.
+    /// Decompresses the bytes of a read and passes the output to `visit` in small parts, until
+    /// `visit` returns an error: few compressed bytes may expand to very many.
     pub(crate) fn feed<E: From<RequestError>>(
         &mut self,
         bytes: &[u8],
         mut visit: impl FnMut(&[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
         for piece in bytes.chunks(PIECE) {
-            let damaged =
-                |error| refused(&format!("the answer is not what it is coded as: {error}"));
+            let damaged = |error| refused(&format!("the answer cannot be decompressed: {error}"));
             self.inflate(piece).map_err(damaged)?;
             let inflated = self.inflated();
             if !inflated.is_empty() {
@@ -80,12 +79,12 @@ impl Inflater {
     }
 }
 
-/// The header by which a call that reads no compressed answer says so.
+/// Returns the `Accept-Encoding` value of calls that do not read compressed answers.
 pub(crate) fn identity() -> HeaderValue {
     HeaderValue::from_static("identity")
 }
 
-/// A coding without its weight.
+/// Returns the name of a coding without its weight, in lower case.
 fn name(coding: &str) -> String {
     coding.split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
 }
@@ -94,5 +93,5 @@ fn refused(message: &str) -> RequestError {
     RequestError::new(ErrorKind::Decode, message)
 }
 
-/// A thousand bytes become a million at most.
+/// Number of compressed bytes inflated at a time; they expand to about a million bytes at most.
 const PIECE: usize = 1 << 10;

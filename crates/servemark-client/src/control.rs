@@ -1,6 +1,6 @@
-//! The calls around a run: is the server ready, what does it serve, and its switches.
+//! The calls around a run: readiness, served models, and switches of the server.
 //!
-//! None of them is measured. Which of them a run makes, and when, is the caller's business.
+//! None of them is measured. The caller decides which of them a run makes, and when.
 
 use std::time::Duration;
 
@@ -24,10 +24,10 @@ use crate::target::Target;
 use crate::timeouts::Timeouts;
 use crate::watch::Watch;
 
-/// Speaks to the routes of a server that are not the benchmark's.
+/// Client of a server's routes outside the benchmark.
 ///
-/// Every call carries the target's credentials and has a time-out of its own. Dropping a call's
-/// future closes its connection; the server may have acted on it already.
+/// Every call carries the target's credentials and has its own time-out. Dropping a call's future
+/// closes its connection; the server may already have acted on it.
 ///
 /// ```
 /// use servemark_client::{Credentials, ServerControl, Target, TargetSpec};
@@ -50,14 +50,15 @@ pub struct ServerControl {
 }
 
 impl ServerControl {
-    /// Control over a target.
+    /// Creates a client for a target.
     pub fn new(target: Target, clock: MonotonicClock) -> Self {
         Self { pool: Pool::new(target, clock) }
     }
 
-    /// Asks `route` until the answer is exactly 200, a second between two tries, and says how long
-    /// that took. At least one try is made. A [permanent](ClientError::is_permanent) failure, which
-    /// no waiting mends, ends the wait at once.
+    /// Requests `route` until the answer is exactly 200, one second between two tries, and returns
+    /// how long that took. At least one try is made. A 404 of the route `/` counts as ready, because
+    /// some servers serve nothing there. A [permanent](ClientError::is_permanent) failure, which
+    /// waiting cannot fix, ends the wait at once.
     pub async fn wait_ready(
         &self,
         route: &str,
@@ -71,6 +72,9 @@ impl ServerControl {
             let now = clock.now();
             match outcome {
                 Ok(_) => return Ok(now.since(started)),
+                Err(error) if route == "/" && error.status() == Some(404) => {
+                    return Ok(now.since(started));
+                }
                 Err(error) if error.is_permanent() => return Err(error),
                 Err(error) if now >= deadline => return Err(self.not_ready(patience, error)),
                 Err(_) => {
@@ -81,53 +85,53 @@ impl ServerControl {
         }
     }
 
-    /// The models that the server says it serves, from `/v1/models`.
+    /// Returns the names of the models that the server lists at `/v1/models`.
     pub async fn models(&self) -> Result<Vec<String>, ClientError> {
         Ok(self.served_models().await?.into_iter().map(|model| model.id).collect())
     }
 
-    /// The same with what each is made of.
+    /// Returns the models that the server lists at `/v1/models`, with the source of each.
     pub async fn served_models(&self) -> Result<Vec<ServedModel>, ClientError> {
         let list: ModelList = self.get("/v1/models").await?;
         Ok(list.data)
     }
 
-    /// The tokens that a vLLM server sees in a prompt, none of its own among them.
+    /// Returns the tokens that a vLLM server finds in a prompt, without special tokens added.
     pub async fn tokenize(&self, model: &str, prompt: &str) -> Result<Vec<u32>, ClientError> {
         let question = json!({"model": model, "prompt": prompt, "add_special_tokens": false});
         let answer: Tokens = self.ask("/tokenize", &question).await?;
         Ok(answer.tokens)
     }
 
-    /// The text that a vLLM server sees in tokens.
+    /// Returns the text that a vLLM server decodes from tokens.
     pub async fn detokenize(&self, model: &str, tokens: &[u32]) -> Result<String, ClientError> {
         let question = json!({"model": model, "tokens": tokens});
         let answer: Detokenized = self.ask("/detokenize", &question).await?;
         Ok(answer.prompt)
     }
 
-    /// What an SGLang server says of its model, from `/model_info`.
+    /// Returns an SGLang server's description of its model, from `/model_info`.
     pub async fn model_info(&self) -> Result<ModelInfo, ClientError> {
         self.get("/model_info").await
     }
 
-    /// What an SGLang server says of itself, from `/server_info`.
+    /// Returns an SGLang server's description of itself, from `/server_info`.
     pub async fn server_info(&self) -> Result<ServerInfo, ClientError> {
         Ok(ServerInfo { value: self.get("/server_info").await? })
     }
 
-    /// What the server tells Prometheus, from `/metrics`.
+    /// Returns the server's Prometheus metrics as text, from `/metrics`.
     pub async fn metrics(&self) -> Result<String, ClientError> {
         let body = self.call(Method::GET, "/metrics", None, QUESTION).await?;
         Ok(String::from_utf8_lossy(&body).into_owned())
     }
 
-    /// Empties the prefix cache by a POST to `route`, whose name is the dialect's.
+    /// Empties the prefix cache with a POST to `route`, which depends on the dialect.
     pub async fn flush_cache(&self, route: &str) -> Result<(), ClientError> {
         self.call(Method::POST, route, None, FLUSH).await.map(drop)
     }
 
-    /// Asks for something by a POST to `route`, whose answer is of no interest.
+    /// Sends `document` in a POST to `route` and ignores the content of the answer.
     pub async fn post(&self, route: &str, document: &Value) -> Result<(), ClientError> {
         self.call(Method::POST, route, Some(document), ANSWER).await.map(drop)
     }
@@ -164,7 +168,7 @@ impl ServerControl {
         })
     }
 
-    /// One call, whose answer must be a 200.
+    /// Makes one call, whose answer must have status 200.
     async fn call(
         &self,
         method: Method,
@@ -212,13 +216,13 @@ struct ModelList {
     data: Vec<ServedModel>,
 }
 
-/// A model that a server says it serves.
+/// A model that a server lists.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct ServedModel {
-    /// What requests call it.
+    /// Name of the model in requests.
     pub id: String,
-    /// Where the server has it from, if it says so: vLLM's servers do.
+    /// Where the server loaded the model from, if it says so: vLLM servers do.
     pub root: Option<String>,
 }
 
@@ -232,55 +236,56 @@ struct Detokenized {
     prompt: String,
 }
 
-/// What an SGLang server says of its model.
+/// An SGLang server's description of its model.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct ModelInfo {
-    /// Where it loaded the tokenizer from.
+    /// Where the server loaded the tokenizer from.
     pub tokenizer_path: Option<String>,
-    /// Where it loaded the model from.
+    /// Where the server loaded the model from.
     pub model_path: Option<String>,
 }
 
 impl ModelInfo {
-    /// The best name for the model's tokenizer.
+    /// Returns the path of the tokenizer, or of the model if there is none.
     pub fn tokenizer(&self) -> Option<&str> {
         self.tokenizer_path.as_deref().or(self.model_path.as_deref())
     }
 }
 
-/// What an SGLang server says of itself.
+/// An SGLang server's description of itself.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ServerInfo {
     value: Value,
 }
 
 impl ServerInfo {
-    /// All of it.
+    /// Returns the whole description.
     pub fn value(&self) -> &Value {
         &self.value
     }
 
-    /// How many tokens a step of speculative decoding yields on average: the first scheduler's,
-    /// since the server's start. With disaggregated prefill the decode server knows.
+    /// Returns the mean number of tokens that a step of speculative decoding yields, as the first
+    /// scheduler counts them since the server's start. With disaggregated prefill it is read from
+    /// the decode server.
     pub fn accept_length(&self) -> Option<f64> {
         let server = self.value.get("decode").map_or(Some(&self.value), |decode| decode.get(0))?;
         server.get("internal_states")?.get(0)?.get("avg_spec_accept_length")?.as_f64()
     }
 }
 
-/// SGLang's client gives each readiness probe five seconds and waits one between two.
+/// SGLang's client gives each readiness probe five seconds and waits one second between two.
 const READY_TRY: Duration = Duration::from_secs(5);
 const READY_PAUSE: Duration = Duration::from_secs(1);
 const QUESTION: Duration = Duration::from_secs(30);
 /// SGLang is asked to wait up to a minute for running requests before it flushes.
 const FLUSH: Duration = Duration::from_secs(90);
-/// SGLang's client waits ten minutes for an answer that is none of a benchmark's.
+/// SGLang's client waits ten minutes for answers outside the benchmark.
 const ANSWER: Duration = Duration::from_secs(600);
-/// A trace of a long run takes minutes to write.
+/// The trace of a long run takes minutes to write.
 const PROFILE: Duration = Duration::from_secs(15 * 60);
-/// The longest answer of any of these routes is well below it.
+/// Maximum size of an answer in bytes; the answers of all these routes are well below it.
 const MOST: usize = 16 << 20;
 
 #[cfg(test)]

@@ -1,13 +1,14 @@
-//! What a target wants to see before it answers, and nobody else may see.
+//! Headers that carry secrets.
 
 use http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 
 use crate::error::{ClientError, ClientErrorKind};
 
-/// Headers that every request to a target carries: the key, and whatever else a gateway asks for.
+/// Secret headers that every request to a target carries: the key, and others that a gateway asks
+/// for.
 ///
-/// All values are sensitive: they are shown by no `Debug`, no error and no record, and they are no
-/// part of a plan.
+/// All values are sensitive: no `Debug` output, error or record shows them, and they are not part
+/// of a plan.
 ///
 /// ```
 /// use servemark_client::Credentials;
@@ -22,34 +23,34 @@ pub struct Credentials {
 }
 
 impl Credentials {
-    /// None at all.
+    /// Creates credentials without any header.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Sends `Authorization: Bearer {key}`.
+    /// Adds `Authorization: Bearer {key}`.
     pub fn bearer(self, key: &str) -> Result<Self, ClientError> {
         self.authorization(&format!("Bearer {key}"))
     }
 
-    /// Sends `Authorization: {value}`, as it is.
+    /// Adds `Authorization: {value}`, with the value unchanged.
     pub fn authorization(self, value: &str) -> Result<Self, ClientError> {
         self.with(AUTHORIZATION, value)
     }
 
-    /// Sends a header, in place of any of the same name.
+    /// Adds a header, replacing any of the same name.
     pub fn header(self, name: &str, value: &str) -> Result<Self, ClientError> {
         let name = HeaderName::try_from(name)
             .map_err(|_| refuse(&format!("{name:?} is not the name of a header")))?;
         self.with(name, value)
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no headers.
     pub fn is_empty(&self) -> bool {
         self.headers.is_empty()
     }
 
-    /// The names of the headers, in lower case and without their values.
+    /// Returns the sorted names of the headers, in lower case and without their values.
     pub fn names(&self) -> Vec<String> {
         let mut names: Vec<String> =
             self.headers.keys().map(|name| name.as_str().to_owned()).collect();
@@ -61,8 +62,8 @@ impl Credentials {
         &self.headers
     }
 
-    /// The same text without the values, or the keys within them: some servers repeat what they
-    /// were sent.
+    /// Replaces the values, and the keys within them, in `text`: some servers repeat what they were
+    /// sent.
     pub(crate) fn redact(&self, text: &str) -> String {
         let values = self.headers.values().filter_map(|value| value.to_str().ok());
         let secrets =
@@ -74,15 +75,17 @@ impl Credentials {
     }
 
     fn with(mut self, name: HeaderName, value: &str) -> Result<Self, ClientError> {
-        let mut value = HeaderValue::try_from(value)
-            .map_err(|_| refuse(&format!("the value of the header {name} has a control sign")))?;
+        let mut value = HeaderValue::try_from(value).map_err(|_| {
+            refuse(&format!("the value of the header {name} contains a control character"))
+        })?;
         value.set_sensitive(true);
         self.headers.insert(name, value);
         Ok(self)
     }
 }
 
-/// Shorter values are words such as `on`, which would be struck out of every sentence.
+/// Minimum length of a secret that is replaced. Shorter values are words such as `on`, which would
+/// be removed from every sentence.
 const SHORTEST_SECRET: usize = 6;
 
 fn refuse(why: &str) -> ClientError {
@@ -102,7 +105,7 @@ mod tests {
     #[test]
     fn what_cannot_be_sent_is_refused_without_being_shown() {
         let error = Credentials::new().header("X-Key", "sec\nret").unwrap_err();
-        assert_eq!(error.to_string(), "the value of the header x-key has a control sign");
+        assert_eq!(error.to_string(), "the value of the header x-key contains a control character");
         let error = Credentials::new().header("X Key", "secret").unwrap_err();
         assert_eq!(error.to_string(), "\"X Key\" is not the name of a header");
     }

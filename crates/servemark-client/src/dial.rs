@@ -1,4 +1,4 @@
-//! Opens a connection: look-up, TCP, TLS, and what each of them took.
+//! Opens connections: look-up, TCP and TLS, with the time of each.
 
 use std::io;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::error::{ClientError, ClientErrorKind};
 use crate::stamp_io::{StampIo, Wire};
 use crate::stream::Stream;
 use crate::target::{HttpVersion, Target};
-use crate::tls::{self, Objection};
+use crate::tls::{self, TlsAdvice};
 
 /// An open stream to a target.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub(crate) struct Dialed {
     pub(crate) cost: Connection,
 }
 
-/// Opens a stream to the target. Without a time-out of its own: the caller watches.
+/// Opens a stream to the target. It has no time-out of its own: the caller sets one.
 pub(crate) async fn dial(target: &Target, clock: MonotonicClock) -> Result<Dialed, ClientError> {
     let start = clock.now();
     let tcp = connect(target).await?;
@@ -41,7 +41,8 @@ pub(crate) async fn dial(target: &Target, clock: MonotonicClock) -> Result<Diale
     Ok(Dialed { stream: Stream::Tls(Box::new(stream)), wire, cost })
 }
 
-/// Looks the name up anew each time, as a load balancer by DNS wants it, and tries every address.
+/// Opens a TCP connection. Looks the name up each time, as load balancing by DNS requires, and
+/// tries all addresses.
 async fn connect(target: &Target) -> Result<TcpStream, ClientError> {
     let base = target.base_url();
     let addresses = lookup_host((base.host(), base.port())).await;
@@ -57,10 +58,10 @@ async fn connect(target: &Target) -> Result<TcpStream, ClientError> {
     Err(last.unwrap_or_else(|| unknown(target, nowhere())))
 }
 
-/// The host's name was not found. One whose look-up failed for now may be found later.
+/// Returns the error of a failed look-up. It is permanent unless the resolver failed temporarily.
 fn unknown(target: &Target, error: io::Error) -> ClientError {
     let base = target.base_url();
-    // The standard library keeps the resolver's code to itself; the C library's words are left.
+    // The standard library hides the resolver's error code, so the C library's text is searched.
     let words = error.to_string();
     let is_for_now = ["Temporary failure", "Try again"].iter().any(|said| words.contains(said));
     let message = format!("cannot find the address of {}; is the name right?", base.host());
@@ -74,7 +75,8 @@ fn server_name(target: &Target) -> Result<ServerName<'static>, ClientError> {
     })
 }
 
-/// A server without ALPN speaks HTTP/1.1; HTTP/2 has to be agreed upon.
+/// Checks the negotiated protocol. Without ALPN a server speaks HTTP/1.1; HTTP/2 must be
+/// negotiated.
 fn check_protocol(target: &Target, stream: &TlsStream<StampIo>) -> Result<(), ClientError> {
     let agreed = stream.get_ref().1.alpn_protocol();
     if target.http_version() == HttpVersion::Http1
@@ -100,19 +102,19 @@ fn unreachable(target: &Target, error: io::Error) -> ClientError {
     ClientError::new(ClientErrorKind::Connect, message).caused_by(error)
 }
 
-/// The handshake speaks through `io::Error`: what rustls objects to is TLS, a lost connection is
-/// not.
+/// Returns the error of a failed handshake, which TLS reports as an `io::Error`: an error of rustls
+/// is a TLS error, any other is a lost connection.
 fn handshake_failed(target: &Target, error: io::Error) -> ClientError {
     let base = target.base_url();
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
-    let Some(objection) = inner.map(|error| Objection::of(error, base.host())) else {
+    let Some(advice) = inner.map(|error| TlsAdvice::of(error, base.host())) else {
         let message = format!("the connection was lost in the TLS handshake with {base}");
         return ClientError::new(ClientErrorKind::Connect, message).caused_by(error);
     };
-    let message = format!("no TLS handshake with {base}{}", objection.cure);
+    let message = format!("no TLS handshake with {base}{}", advice.cure);
     ClientError::new(ClientErrorKind::Tls, message)
         .caused_by(error)
-        .permanent_if(objection.is_permanent)
+        .permanent_if(advice.is_permanent)
 }
 
 fn nanos(duration: std::time::Duration) -> u64 {

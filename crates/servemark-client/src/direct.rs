@@ -1,9 +1,8 @@
-//! Our own HTTP/1.1: one connection, driven by whoever waits for its answer.
+//! Our own HTTP/1.1: one connection, driven by the task that waits for its answer.
 //!
 //! There is no task and no channel between the socket and the decoder. One read goes into a buffer
-//! that all connections of a thread share, is stamped, and is taken apart where it lies, so a chunk
-//! costs no allocation and an idle connection no buffer. What the bytes mean is `servemark-http1`'s
-//! business.
+//! that all connections of a thread share, is stamped, and is parsed in place, so a chunk needs no
+//! allocation and an idle connection no buffer. `servemark-http1` interprets the bytes.
 
 use std::cell::RefCell;
 use std::io::{self, IoSlice};
@@ -21,7 +20,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use crate::failure::Lost;
 use crate::stream::Stream;
 
-/// A request as it goes over the wire. Copies share its bytes.
+/// An encoded request. Clones share its bytes.
 #[derive(Clone)]
 pub(crate) struct Encoded {
     head: Bytes,
@@ -29,7 +28,7 @@ pub(crate) struct Encoded {
     asks_for: AsksFor,
 }
 
-/// What of an answer is asked for.
+/// The part of an answer that a request asks for.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum AsksFor {
     Body,
@@ -40,14 +39,14 @@ enum AsksFor {
 #[derive(Debug)]
 pub(crate) struct Direct {
     stream: Stream,
-    /// What was read and not taken apart: the part of a head, or what came with one.
+    /// Bytes that were read and not parsed yet: an incomplete head, or what followed a head.
     kept: Vec<u8>,
     body: Body,
-    /// Whether another request may follow once the body is over.
+    /// Whether another request may follow after the body.
     keeps_alive: bool,
 }
 
-/// Whether there is more of a body to read.
+/// Whether a body has more to read.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Progress {
     More,
@@ -55,7 +54,7 @@ pub(crate) enum Progress {
 }
 
 impl Encoded {
-    /// A request with the length of its body.
+    /// Encodes a request with the length of its body.
     pub(crate) fn new(request: Request<Bytes>) -> Self {
         let (parts, body) = request.into_parts();
         let mut head = Vec::with_capacity(USUAL_HEAD);
@@ -73,14 +72,14 @@ impl Encoded {
         Self { head: head.into(), body, asks_for }
     }
 
-    /// What is left of it behind the bytes that were `written`.
+    /// Returns what is left of the request after the first `written` bytes.
     pub(crate) fn rest(&self, written: usize) -> [IoSlice<'_>; 2] {
         let of_head = self.head.len().min(written);
         let of_body = written - of_head;
         [IoSlice::new(&self.head[of_head..]), IoSlice::new(&self.body[of_body..])]
     }
 
-    /// Writes what is left of it behind the bytes that were `written`.
+    /// Writes what is left of the request after the first `written` bytes.
     fn poll_write(
         &self,
         written: &mut usize,
@@ -99,20 +98,20 @@ impl Encoded {
 }
 
 impl Direct {
-    /// A connection that has carried nothing.
+    /// Creates a connection that has carried no request.
     pub(crate) fn new(mut stream: Stream) -> Self {
-        // What a handshake took is no request's.
+        // The counts of the handshake belong to no request.
         stream.facts();
         let body = Body::new(Framing::Length(0));
         Self { stream, kept: Vec::new(), body, keeps_alive: true }
     }
 
-    /// The socket once more, for a write on another thread.
+    /// Returns a second handle of the socket, for a write on another thread.
     pub(crate) fn socket(&self) -> io::Result<std::net::TcpStream> {
         self.stream.socket()
     }
 
-    /// Sends a request, of which so much is `written` already, and waits for the head of its
+    /// Sends a request of which `written` bytes are already written, and waits for the head of its
     /// answer.
     pub(crate) async fn ask(
         &mut self,
@@ -126,7 +125,8 @@ impl Direct {
                 match request.poll_write(&mut written, &mut self.stream, cx) {
                     Poll::Pending => {}
                     Poll::Ready(Ok(())) => writing = false,
-                    // A server may refuse a request before it has read it; its answer says why.
+                    // A server may refuse a request before it has read it; its answer gives the
+                    // reason.
                     Poll::Ready(Err(error)) => {
                         return self.poll_head(asks_for, cx).map_err(|_| error.into());
                     }
@@ -139,7 +139,7 @@ impl Direct {
         Ok(head)
     }
 
-    /// Reads on and shows `visit` what of it is the body's.
+    /// Reads from the connection and passes the bytes that belong to the body to `visit`.
     pub(crate) fn poll_body(
         &mut self,
         cx: &mut Context<'_>,
@@ -162,22 +162,22 @@ impl Direct {
         })
     }
 
-    /// Whether the answer is over and another request may follow.
+    /// Returns whether the answer is over and another request may follow.
     pub(crate) fn is_free(&self) -> bool {
         self.keeps_alive && self.body.is_over() && self.kept.is_empty()
     }
 
-    /// When the last byte of the request left, where the kernel says.
+    /// Returns when the last byte of the request left, if the kernel reports it.
     pub(crate) fn left(&self) -> Option<Stamp> {
         self.stream.left()
     }
 
-    /// What the kernel has counted since it was last asked, where it says.
+    /// Returns the kernel's counts since the last call, if it reports them.
     pub(crate) fn facts(&mut self) -> Option<SocketFacts> {
         self.stream.facts()
     }
 
-    /// Whether the server has closed it, or said what nobody asked.
+    /// Returns whether the server has closed the connection or sent bytes without a request.
     pub(crate) fn is_closed(&mut self) -> bool {
         if self.stream.is_spent() {
             return true;
@@ -204,7 +204,7 @@ impl Direct {
         }
     }
 
-    /// The head, if all of it was read. Interim ones are passed over.
+    /// Returns the head, once all of it was read. Interim heads are skipped.
     fn head(&mut self, asks_for: AsksFor) -> Result<Option<Head>, Lost> {
         while !self.kept.is_empty() {
             let Some((head, length)) = Head::parse(&self.kept)? else { break };
@@ -233,7 +233,7 @@ impl Direct {
                 Piece::End => break,
             }
         }
-        // Nobody asked for what comes after an answer.
+        // Bytes after an answer belong to no request.
         self.keeps_alive &= input.is_empty();
         Ok(Progress::End)
     }
@@ -244,7 +244,7 @@ impl Direct {
     }
 }
 
-/// Credentials are not shown.
+/// Shows no headers, because they carry credentials.
 impl std::fmt::Debug for Encoded {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Encoded").field("body", &self.body.len()).finish_non_exhaustive()
@@ -257,7 +257,7 @@ fn put<P: AsRef<[u8]>>(head: &mut Vec<u8>, parts: impl IntoIterator<Item = P>) {
     }
 }
 
-/// One read into the buffer.
+/// Reads once into the buffer.
 fn poll_read<'b>(
     stream: &mut Stream,
     cx: &mut Context<'_>,
@@ -273,8 +273,8 @@ thread_local! {
     static BUFFER: RefCell<Vec<u8>> = RefCell::new(vec![0; READ]);
 }
 
-/// What the head of a request takes, credentials and a few headers included.
+/// Typical length of a request's head, with credentials and a few headers.
 const USUAL_HEAD: usize = 512;
 
-/// Several hundred events of a server that was quicker than we.
+/// Size of the read buffer: several hundred events that a server sent faster than they were read.
 const READ: usize = 64 << 10;

@@ -1,4 +1,5 @@
-//! The crate's error: opaque, because what it is made of will change; told apart by its kind.
+//! The crate's error. It is opaque, because its sources may change; callers distinguish errors by
+//! kind.
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -6,9 +7,9 @@ use std::fmt::Write as _;
 use servemark_core::{ErrorKind, RequestError};
 use thiserror::Error;
 
-/// Why a call to a server failed, or why a target cannot be had.
+/// Why a call to a server failed, or why a target is not usable.
 ///
-/// It names the address it was about, never a credential.
+/// It names the address, never a credential.
 #[derive(Debug, Error)]
 #[error("{message}")]
 pub struct ClientError {
@@ -19,23 +20,23 @@ pub struct ClientError {
     source: Option<Box<dyn Error + Send + Sync>>,
 }
 
-/// The sorts of [`ClientError`].
+/// The kinds of [`ClientError`].
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
 pub enum ClientErrorKind {
-    /// The machine cannot hold as many connections as are asked for.
+    /// The machine does not have enough resources for the requested connections.
     Capacity,
     /// The target, its credentials or its certificates are not usable.
     Configuration,
-    /// No connection, or it was lost before the answer began.
+    /// There was no connection, or it was lost before the answer began.
     Connect,
-    /// The server answered what is not HTTP, or not what was asked.
+    /// The server's answer is not HTTP, or not what was asked for.
     Decode,
     /// The server did not process the request.
     NotProcessed,
     /// The server answered with this status.
     Status(u16),
-    /// A time-out passed.
+    /// A time-out expired.
     Timeout,
     /// The TLS handshake failed.
     Tls,
@@ -52,13 +53,14 @@ impl ClientError {
         Self { source: Some(source.into()), ..self }
     }
 
-    /// The same failure, which another try will meet again.
+    /// Marks the failure as permanent, so that another try would fail too, if `is_permanent` is
+    /// true.
     pub(crate) fn permanent_if(self, is_permanent: bool) -> Self {
         Self { is_permanent, ..self }
     }
 
-    /// Whether waiting cannot mend it: the name has no address, the certificate or the key is refused,
-    /// the scheme is wrong, or the target is not usable.
+    /// Returns whether waiting cannot help: the name has no address, the certificate or the key is
+    /// refused, the scheme is wrong, or the target is not usable.
     pub fn is_permanent(&self) -> bool {
         let by_kind = matches!(
             self.kind,
@@ -67,12 +69,12 @@ impl ClientError {
         self.is_permanent || by_kind
     }
 
-    /// What sort of failure it is.
+    /// Returns the kind of failure.
     pub fn kind(&self) -> ClientErrorKind {
         self.kind
     }
 
-    /// The status the server answered with, where that is the failure.
+    /// Returns the status that the server answered with, if that is the failure.
     pub fn status(&self) -> Option<u16> {
         match self.kind {
             ClientErrorKind::Status(status) => Some(status),
@@ -80,33 +82,33 @@ impl ClientError {
         }
     }
 
-    /// Whether the machine lacks descriptors or ports.
+    /// Returns whether the machine lacks descriptors or ports.
     pub fn is_capacity(&self) -> bool {
         self.kind == ClientErrorKind::Capacity
     }
 
-    /// Whether there was no connection.
+    /// Returns whether there was no connection.
     pub fn is_connect(&self) -> bool {
         self.kind == ClientErrorKind::Connect
     }
 
-    /// Whether the server answered with another status than was hoped for.
+    /// Returns whether the server answered with an unexpected status.
     pub fn is_status(&self) -> bool {
         self.status().is_some()
     }
 
-    /// Whether a time-out passed.
+    /// Returns whether a time-out expired.
     pub fn is_timeout(&self) -> bool {
         self.kind == ClientErrorKind::Timeout
     }
 
-    /// Whether the TLS handshake failed.
+    /// Returns whether the TLS handshake failed.
     pub fn is_tls(&self) -> bool {
         self.kind == ClientErrorKind::Tls
     }
 }
 
-/// A record keeps one line, so the chain of causes is written out.
+/// Writes the chain of causes into the message, because a record keeps one line.
 impl From<ClientError> for RequestError {
     fn from(error: ClientError) -> Self {
         let is_permanent = error.is_permanent();

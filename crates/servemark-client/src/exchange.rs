@@ -1,5 +1,4 @@
-//! One request and its answer, as HTTP sees them: a head, then pieces of a body, each with its
-//! arrival.
+//! One HTTP request and its answer: a head, then pieces of a body, each with its arrival time.
 
 use std::future::poll_fn;
 use std::pin::{Pin, pin};
@@ -14,12 +13,12 @@ use servemark_core::{
 use crate::direct::Progress;
 use crate::error::{ClientError, ClientErrorKind};
 use crate::failure::Lost;
-use crate::link::{Answered, Departure, Link, Sending, WholeRequest};
+use crate::link::{Answered, Link, SendObserver, Sending, WholeRequest};
 use crate::pool::Pool;
 use crate::timeouts::Timeouts;
 use crate::watch::{Stage, Watch};
 
-/// Where an answer's body comes from: out of the connection itself, or by way of hyper.
+/// Source of an answer's body: the connection itself, or hyper.
 #[derive(Debug)]
 struct Source {
     link: Link,
@@ -28,7 +27,7 @@ struct Source {
 
 /// An answer that is being read.
 ///
-/// Dropping it gives the connection up; only [`release`](Self::release) puts one back into the
+/// Dropping it closes the connection; only [`release`](Self::release) returns the connection to the
 /// pool.
 #[derive(Debug)]
 pub(crate) struct Exchange {
@@ -38,7 +37,7 @@ pub(crate) struct Exchange {
     head_at: Stamp,
     arrival_clock: ArrivalClock,
     stage: Stage,
-    /// From when the stage's limit counts.
+    /// When the current stage began, from which its time-out counts.
     since: Stamp,
     /// Whether the body was read to its end.
     is_over: bool,
@@ -47,18 +46,18 @@ pub(crate) struct Exchange {
 impl Exchange {
     /// Sends a request and waits for the head of its answer.
     ///
-    /// A connection from the pool may have been closed by the server without our knowing yet. If
-    /// nothing of the request had been written to it, the request is sent over a new one and its
-    /// clock starts there; that is no second attempt, because there was no first.
+    /// The server may have closed a pooled connection without the client knowing yet. If none of
+    /// the request had been written to it, the request is sent over a new connection and its time
+    /// starts there; this does not count as a second sending.
     ///
-    /// A request that was written and that the server did not process ([`Unprocessed`]) is sent once
-    /// more on a new connection, unless the target says otherwise. It never is after a byte of its
-    /// answer, after a time-out, or for the second time.
+    /// A request that was written and that the server did not process ([`Unprocessed`]) is sent
+    /// once more on a new connection, unless the target forbids it. This never happens after a byte
+    /// of its answer, after a time-out, or for a second time.
     pub(crate) async fn begin(
         pool: &Pool,
         request: WholeRequest,
         watch: &mut Watch,
-        observer: &mut impl Departure,
+        observer: &mut impl SendObserver,
     ) -> Result<Self, ClientError> {
         let (mut waiting, mut replaced) = (pool.waiting(), None);
         let (mut is_first, mut has_left_in_vain) = (true, false);
@@ -120,18 +119,18 @@ impl Exchange {
         &self.headers
     }
 
-    /// When the head was complete.
+    /// Returns when the head was complete.
     pub(crate) fn head_at(&self) -> Stamp {
         self.head_at
     }
 
-    /// By whose clock the arrivals so far are known: the weakest of them all.
+    /// Returns which clock stamped the arrivals so far: the least precise one of them.
     pub(crate) fn arrival_clock(&self) -> ArrivalClock {
         self.arrival_clock
     }
 
-    /// Reads on and shows `visit` what came of the body, piece by piece, with its arrival. Nothing
-    /// may have come of it, even if there is more.
+    /// Reads on and passes each piece of the body with its arrival time to `visit`. There may be no
+    /// piece even if the body has more.
     pub(crate) fn poll_read(
         &mut self,
         cx: &mut Context<'_>,
@@ -154,7 +153,7 @@ impl Exchange {
         Poll::Ready(progress.map_err(Lost::in_body))
     }
 
-    /// The same, waiting for it.
+    /// Waits for the next read and passes each piece of the body with its arrival time to `visit`.
     pub(crate) async fn read(
         &mut self,
         watch: &mut Watch,
@@ -163,7 +162,7 @@ impl Exchange {
         poll_fn(|cx| self.poll_read(cx, watch, &mut visit)).await
     }
 
-    /// The rest of the body, or as much of it as `limit` allows.
+    /// Reads the rest of the body, up to `limit` bytes.
     pub(crate) async fn collect(
         &mut self,
         watch: &mut Watch,
@@ -182,8 +181,8 @@ impl Exchange {
         Ok(whole)
     }
 
-    /// Reads what is left of the answer, if it is little and comes soon. Mostly all of it was read
-    /// with its end mark.
+    /// Reads the rest of the answer if it is small and arrives soon. Usually all of it was read
+    /// together with its end mark.
     pub(crate) async fn drain(&mut self, clock: MonotonicClock) {
         if !self.is_over() {
             Box::pin(self.read_on(clock)).await;
@@ -200,17 +199,17 @@ impl Exchange {
         }
     }
 
-    /// When the last byte of the request left, where the kernel says.
+    /// Returns when the last byte of the request left, if the kernel reports it.
     pub(crate) fn left(&self) -> Option<Stamp> {
         self.source.link.left()
     }
 
-    /// What the kernel has counted for this request, where it says.
+    /// Returns the kernel's counts for this request, if it reports them.
     pub(crate) fn facts(&mut self) -> Option<SocketFacts> {
         self.source.link.facts()
     }
 
-    /// Puts the connection back if the answer was read to its end.
+    /// Returns the connection to the pool if the answer was read to its end.
     pub(crate) async fn release(mut self, pool: &Pool) {
         if !self.is_over() {
             return;
@@ -247,21 +246,21 @@ impl Source {
         }
     }
 
-    /// Whether all of the body was read, as far as can be told without reading on.
+    /// Returns whether all of the body was read, as far as is known without reading on.
     fn is_over(&self) -> bool {
         self.body.as_ref().is_some_and(Body::is_end_stream)
     }
 }
 
-/// What came of sending a request over one connection.
+/// The result of sending a request over one connection.
 enum Outcome {
-    /// The head of its answer is here.
+    /// The head of its answer was read.
     Answered(Answered),
-    /// Nothing of it was written.
+    /// None of the request was written.
     NeverLeft(Lost),
-    /// It was written, wholly or in part, and the server may have processed it.
+    /// The request was written, at least in part, and the server may have processed it.
     Lost(Lost),
-    /// It was written, wholly or in part, and the server cannot have processed it.
+    /// The request was written, at least in part, and the server cannot have processed it.
     Unprocessed(Unprocessed, Option<Lost>),
 }
 
@@ -288,13 +287,13 @@ impl Outcome {
     }
 }
 
-/// Whether a connection was there before its request.
+/// Returns whether the connection was open before its request.
 fn is_older(cost: Connection) -> bool {
     !matches!(cost, Connection::New { .. })
 }
 
-/// A new connection. Few requests need one, so what it takes to open it is not kept in the future
-/// of every request. Over HTTP/2 it is not the one that is `replaced`.
+/// Opens a new connection. The future is boxed, because few requests need one and its size would be
+/// part of every request's future. Over HTTP/2 the connection is not the `replaced` one.
 async fn connect(
     pool: &Pool,
     watch: &mut Watch,
@@ -308,11 +307,11 @@ async fn connect(
     })?
 }
 
-/// A 408 that a server sent before it had the request arrives within a round trip. One that comes
-/// later is the answer to the request, of a gateway whose own server was too slow.
+/// A 408 that a server sent before it had the request arrives within one round trip. A later one
+/// answers the request, and comes from a gateway whose upstream server was too slow.
 const LONGEST_ROUND_TRIP: std::time::Duration = std::time::Duration::from_secs(1);
 
-/// After the dialect's end mark only the framing's own end is missing; a server that sends much
-/// more, or takes its time, costs us the connection and not the run its pace.
+/// After the dialect's end mark only the end of the framing is missing. If a server sends much
+/// more, or is slow, the connection is closed so that the run is not delayed.
 const DRAIN_BYTES: usize = 64 << 10;
 const DRAIN_TIME: std::time::Duration = std::time::Duration::from_millis(250);

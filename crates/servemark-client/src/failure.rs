@@ -1,4 +1,4 @@
-//! What it means that an answer is not there, or not all of it; never told by an error's text.
+//! Classifies missing and truncated answers; never by an error's text.
 
 use std::error::Error;
 use std::io;
@@ -12,26 +12,26 @@ use crate::error::{ClientError, ClientErrorKind};
 /// Why there is no answer, or no more of it.
 #[derive(Debug)]
 pub(crate) enum Lost {
-    /// What came is not HTTP.
+    /// The received bytes are not HTTP.
     Malformed(Cause),
-    /// The connection was closed by the other side, in order.
+    /// The other side closed the connection in order.
     Closed(Cause),
     /// The connection broke.
     Broken(Cause),
-    /// The server says that it did not process the request.
+    /// The server reports that it did not process the request.
     Refused(Unprocessed, Cause),
 }
 
 type Cause = Box<dyn Error + Send + Sync>;
 
 impl Lost {
-    /// The connection was closed by the other side, in order.
+    /// Creates the failure of a connection that the other side closed in order.
     pub(crate) fn closed() -> Self {
         Self::Closed("the stream ended".into())
     }
 
-    /// Why the server cannot have processed a request of which this is all that came: it says so, or
-    /// it closed or reset a `reused` connection, on which there was no other request.
+    /// Returns why the server cannot have processed the request that ended with this failure: it
+    /// says so, or it closed or reset a `reused` connection that carried no other request.
     pub(crate) fn unprocessed(&self, reused: bool) -> Option<Unprocessed> {
         match self {
             Self::Refused(reason, _) => Some(*reason),
@@ -41,7 +41,7 @@ impl Lost {
         }
     }
 
-    /// The request got no answer, and could have been processed only after `reason`.
+    /// Returns the error of a request that was not processed for `reason` and is not sent again.
     pub(crate) fn unprocessed_error(
         cause: Option<Self>,
         reason: Unprocessed,
@@ -76,7 +76,7 @@ impl Lost {
         }
     }
 
-    /// The answer to a request without TLS began as TLS does.
+    /// Returns the error of a request without TLS whose answer began as TLS does.
     pub(crate) fn in_tls(self, base: &BaseUrl) -> ClientError {
         let (Self::Malformed(cause)
         | Self::Closed(cause)
@@ -86,11 +86,11 @@ impl Lost {
         ClientError::new(ClientErrorKind::Tls, message).caused_by(cause).permanent_if(true)
     }
 
-    /// The request got no answer.
+    /// Returns the error of a request without an answer.
     pub(crate) fn before_head(self, base: &BaseUrl) -> ClientError {
         let (kind, message, cause) = match self {
             Self::Malformed(cause) => {
-                (ClientErrorKind::Decode, format!("{base} answered what is not HTTP"), cause)
+                (ClientErrorKind::Decode, format!("the answer of {base} is not HTTP"), cause)
             }
             Self::Closed(cause) => {
                 let message = format!("{base} closed the connection without an answer");
@@ -111,7 +111,7 @@ impl Lost {
         ClientError::new(kind, message).caused_by(cause)
     }
 
-    /// The answer broke off, or its framing is wrong.
+    /// Returns the error of an answer that broke off, or whose framing is invalid.
     pub(crate) fn in_body(self) -> ClientError {
         let (kind, message, cause) = match self {
             Self::Malformed(cause) => {
@@ -138,7 +138,7 @@ impl From<io::Error> for Lost {
     }
 }
 
-/// By hyper's predicates and by the kind of the I/O error within.
+/// Classifies by hyper's predicates and by the kind of the I/O error within.
 impl From<hyper::Error> for Lost {
     fn from(error: hyper::Error) -> Self {
         let malformed = matches!(
@@ -157,9 +157,9 @@ impl From<hyper::Error> for Lost {
     }
 }
 
-/// What HTTP/2 guarantees of a stream that the server ended: one that it refused, or that is above
-/// the last one of its GOAWAY, was not processed (RFC 9113, 8.7). Streams up to the last one end with
-/// an I/O error instead.
+/// Returns what HTTP/2 guarantees about a stream that the server ended: a stream that was refused,
+/// or whose id is above the last one of a GOAWAY, was not processed (RFC 9113, 8.7). Streams up to
+/// the last id end with an I/O error instead.
 fn refusal(error: &hyper::Error) -> Option<Unprocessed> {
     let error = causes(error).find_map(|cause| cause.downcast_ref::<h2::Error>())?;
     match error {
@@ -172,7 +172,7 @@ fn refusal(error: &hyper::Error) -> Option<Unprocessed> {
     }
 }
 
-/// Whether a connection broke because the server closed or reset it.
+/// Returns whether a connection broke because the server closed or reset it.
 fn is_by_server(cause: &(dyn Error + Send + Sync + 'static)) -> bool {
     matches!(
         io_kind_of(cause),
@@ -186,7 +186,7 @@ fn is_by_server(cause: &(dyn Error + Send + Sync + 'static)) -> bool {
     )
 }
 
-/// The kind of the first I/O error in a chain of causes.
+/// Returns the kind of the first I/O error in a chain of causes.
 fn io_kind_of(cause: &(dyn Error + Send + Sync + 'static)) -> Option<io::ErrorKind> {
     let first: &(dyn Error + 'static) = cause;
     let mut all = std::iter::successors(Some(first), |&error| error.source());

@@ -1,4 +1,4 @@
-//! A file from a server: a plain GET or HEAD whose answer is read in pieces. Nothing of it is
+//! Fetches a file from a server: a plain GET or HEAD whose answer is read in pieces. It is not
 //! measured.
 
 use bytes::Bytes;
@@ -14,8 +14,8 @@ use crate::request;
 use crate::target::Target;
 use crate::watch::Watch;
 
-/// The answer to a GET or a HEAD, whatever its status says. Redirects are for the caller to follow,
-/// who knows whom the credentials are for.
+/// The answer to a GET or a HEAD, with any status. The caller follows redirects, because it knows
+/// which hosts may see the credentials.
 ///
 /// Dropping it closes its connection.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub struct Fetch {
 }
 
 impl Fetch {
-    /// Asks for a route with these headers and waits for the head of the answer.
+    /// Sends a GET for `route` with `headers` and waits for the head of the answer.
     pub async fn get(
         target: &Target,
         route: &str,
@@ -35,7 +35,7 @@ impl Fetch {
         Self::ask(Method::GET, target, route, headers, clock).await
     }
 
-    /// The same for the head alone.
+    /// Sends a HEAD for `route` with `headers` and waits for the answer.
     pub async fn head(
         target: &Target,
         route: &str,
@@ -59,17 +59,17 @@ impl Fetch {
         Ok(Self { exchange, watch })
     }
 
-    /// The status of the answer.
+    /// Returns the status of the answer.
     pub fn status(&self) -> u16 {
         self.exchange.status().as_u16()
     }
 
-    /// A header of the answer, if it is there and is text.
+    /// Returns a header of the answer, if it is present and is text.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.exchange.headers().get(name)?.to_str().ok()
     }
 
-    /// The next bytes of the body; `None` at its end.
+    /// Returns the next bytes of the body; `None` at its end.
     pub async fn next(&mut self) -> Result<Option<Bytes>, ClientError> {
         let (mut bytes, mut progress) = (Vec::new(), Progress::More);
         while bytes.is_empty() && progress == Progress::More {
@@ -79,7 +79,7 @@ impl Fetch {
         Ok((!bytes.is_empty()).then(|| bytes.into()))
     }
 
-    /// The rest of the body, cut at `limit` bytes.
+    /// Reads the rest of the body, truncated at `limit` bytes.
     pub async fn collect(&mut self, limit: usize) -> Result<Vec<u8>, ClientError> {
         self.exchange.collect(&mut self.watch, limit).await
     }

@@ -1,8 +1,8 @@
-//! How much memory the answers in flight may hold: each of them, and all together.
+//! Limits on the memory of answers in flight: of each, and of all together.
 //!
-//! What counts is what grows while an answer is read: a line or an event that is not complete, a
-//! document, and the output that the record keeps. The counter is shared by all shards and is
-//! touched when an answer outgrows what it has reserved, not when a token arrives.
+//! What counts is what grows while an answer is read: an incomplete line or event, a document, and
+//! the output in the record. All shards share the counter, which is updated when an answer outgrows
+//! what it has reserved, not for every token.
 
 use std::fs;
 use std::sync::Arc;
@@ -11,14 +11,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde::{Deserialize, Serialize};
 use servemark_core::{ErrorKind, RequestError};
 
-/// How many bytes of memory answers may hold while they are read.
+/// Limits in bytes on the memory of answers while they are read.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct AnswerLimits {
-    /// One answer, in which a piece of output counts at least 32 bytes; 64 MiB.
+    /// Limit of one answer, in which a piece of output counts at least 32 bytes; by default 64 MiB.
     pub each: usize,
-    /// All answers in flight together; by default a quarter of the memory, and at least 512 MiB.
+    /// Limit of all answers in flight together; by default a quarter of the memory, and at least
+    /// 512 MiB.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub together: Option<usize>,
 }
@@ -35,14 +36,14 @@ impl AnswerLimits {
     }
 }
 
-/// The limits, and what is held now. All shards of a run share one.
+/// The limits and the memory in use. All shards of a run share one.
 #[derive(Debug)]
 pub(crate) struct AnswerBudget {
     each: usize,
     together: usize,
-    /// How many bytes are reserved by the answers in flight.
+    /// Number of bytes reserved by the answers in flight.
     reserved: AtomicUsize,
-    /// How many answers are in flight.
+    /// Number of answers in flight.
     answers: AtomicUsize,
 }
 
@@ -53,12 +54,12 @@ impl AnswerBudget {
         Arc::new(Self { each: limits.each, together, reserved, answers })
     }
 
-    /// How many bytes one answer may hold.
+    /// Returns the limit of one answer in bytes.
     pub(crate) fn each(&self) -> usize {
         self.each
     }
 
-    /// The failure of an answer that is larger than one may be.
+    /// Returns the failure of an answer above the limit of one answer.
     pub(crate) fn too_large(&self) -> RequestError {
         let limit = self.each;
         too_large(&format!(
@@ -67,7 +68,7 @@ impl AnswerBudget {
     }
 }
 
-/// What one answer has reserved of the budget; dropping it gives all of it back.
+/// The bytes that one answer has reserved of the budget; dropping it releases them.
 #[derive(Debug)]
 pub(crate) struct Holding {
     budget: Arc<AnswerBudget>,
@@ -76,12 +77,12 @@ pub(crate) struct Holding {
 }
 
 impl Holding {
-    /// Nothing, of an answer that is not being read yet.
+    /// Creates the holding of an answer that is not being read yet, with nothing reserved.
     pub(crate) fn new(budget: Arc<AnswerBudget>) -> Self {
         Self { budget, reserved: 0, is_open: false }
     }
 
-    /// The answer is being read from now on.
+    /// Counts the answer as one that is being read.
     pub(crate) fn open(&mut self) {
         self.is_open = true;
         self.budget.answers.fetch_add(1, Ordering::Relaxed);
@@ -91,23 +92,23 @@ impl Holding {
         &self.budget
     }
 
-    /// The answer has so many pieces of output. It is refused where they come to more than it may
-    /// hold, each with what it takes in all while the run is logged and scored: a flood of tiny
-    /// pieces is over before it has cost seconds.
+    /// Returns an error if `pieces` pieces of output exceed the answer's limit. A piece counts with
+    /// all the memory that it takes while the run is logged and scored, so a flood of tiny pieces
+    /// is stopped before it has cost seconds.
     #[inline]
     pub(crate) fn check_pieces(&self, pieces: usize) -> Result<(), RequestError> {
         if pieces <= self.budget.each / PIECE { Ok(()) } else { Err(self.budget.too_large()) }
     }
 
-    /// The answer holds so many bytes. It is refused where that is more than it may.
+    /// Reserves memory so that the answer holds `bytes` bytes; an error if that exceeds a limit.
     #[inline]
     pub(crate) fn hold(&mut self, bytes: usize) -> Result<(), RequestError> {
         if bytes <= self.reserved { Ok(()) } else { self.grow(bytes) }
     }
 
-    /// Where the budget is spent, only an answer that holds more than an equal share of it is
-    /// refused, so that a large answer does not fail the small ones beside it. All answers together
-    /// therefore hold at most twice the budget.
+    /// Reserves more memory. If the budget is used up, only an answer that holds more than an equal
+    /// share of it is refused, so that a large answer does not fail the small ones beside it. All
+    /// answers together therefore hold at most twice the budget.
     #[cold]
     fn grow(&mut self, bytes: usize) -> Result<(), RequestError> {
         let budget = &*self.budget;
@@ -123,7 +124,7 @@ impl Holding {
             let limit = budget.together;
             return Err(too_large(&format!(
                 "the answers in flight hold more than {limit} bytes together, the limit of \
-                 --max-answers-bytes, and this one more than its share"
+                 --max-answers-bytes, and this one holds more than its share"
             )));
         }
         self.reserved = wanted;
@@ -143,7 +144,7 @@ fn too_large(message: &str) -> RequestError {
     RequestError::new(ErrorKind::AnswerTooLarge, message)
 }
 
-/// A quarter of the memory that this process may use, and at least 512 MiB.
+/// Returns a quarter of the memory that this process may use, and at least 512 MiB.
 fn usual_budget() -> usize {
     let machine = fs::read_to_string("/proc/meminfo").ok().and_then(|text| memory_of(&text));
     let group = fs::read_to_string("/sys/fs/cgroup/memory.max").ok();
@@ -152,7 +153,7 @@ fn usual_budget() -> usize {
     (memory / 4).max(LEAST)
 }
 
-/// The bytes of memory that Linux's list of them says there are.
+/// Returns the total memory in bytes from the text of `/proc/meminfo`.
 fn memory_of(meminfo: &str) -> Option<usize> {
     let line = meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
     let kibibytes: usize = line.trim().strip_suffix(" kB")?.trim().parse().ok()?;
@@ -161,10 +162,10 @@ fn memory_of(meminfo: &str) -> Option<usize> {
 
 const LEAST: usize = 512 << 20;
 
-/// What a piece of output counts: packed it takes seven bytes, as columns of a run log some thirty.
+/// Bytes that a piece of output counts: seven when packed, about thirty as columns of a run log.
 const PIECE: usize = 32;
 
-/// What is reserved at once at least: an answer of some hundred tokens reserves once.
+/// Minimum number of bytes reserved at once: an answer of some hundred tokens reserves once.
 const STEP: usize = 4 << 10;
 
 #[cfg(test)]

@@ -1,19 +1,18 @@
-//! The HTTP transport: connections, TLS, time-outs, stamps, and the server's control
-//! routes.
+//! The HTTP transport: connections, TLS, time-outs, stamps, and the server's control routes.
 //!
-//! [`HttpTransport`] carries any [`Backend`](servemark_backends::Backend)'s requests to a
-//! [`Target`] and hands its decoder the answer with the arrival of every read. [`ServerControl`]
-//! makes the calls around a run, [`Fetch`] reads a file, [`Capacity`] says beforehand whether the machine can hold it.
+//! [`HttpTransport`] sends the requests of any [`Backend`](servemark_backends::Backend) to a
+//! [`Target`] and gives the answer to its decoder with the arrival time of every read.
+//! [`ServerControl`] makes the calls around a run, [`Fetch`] reads a file, and [`Capacity`] checks
+//! beforehand whether the machine has enough descriptors and ports.
 //!
-//! This crate knows no dialect, no schedule and no metric. It never sends a request a
-//! second time that the server may have processed, and it never shows a credential.
+//! The crate knows no dialect, no schedule and no metric. It never sends a request a second time
+//! that the server may have processed, and it never shows a credential.
 
 mod answer;
 mod base_url;
 mod coding;
 mod control;
 mod credentials;
-mod departure;
 mod dial;
 mod direct;
 mod error;
@@ -35,6 +34,7 @@ mod stream;
 mod target;
 mod timeouts;
 mod tls;
+mod transmit_stamp;
 mod transport;
 mod watch;
 

@@ -1,5 +1,5 @@
-//! What this machine can hold: file descriptors and local ports, asked before a run starts
-//! rather than met in its middle.
+//! Limits of this machine: file descriptors and local ports, checked before a run starts instead of
+//! being hit during it.
 
 use std::fs;
 
@@ -7,13 +7,13 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::error::{ClientError, ClientErrorKind};
 
-/// The soft and the hard limit of open files; absent where there is none.
+/// Returns the soft and the hard limit of open files; `None` where there is no limit.
 pub fn open_files() -> (Option<u64>, Option<u64>) {
     let limits = getrlimit(Resource::Nofile);
     (limits.current, limits.maximum)
 }
 
-/// Raises the soft limit of open files to the hard one, and says what it is then.
+/// Raises the soft limit of open files to the hard limit and returns the new soft limit.
 pub fn raise_nofile() -> Result<u64, ClientError> {
     let limits = getrlimit(Resource::Nofile);
     let most = limits.maximum.unwrap_or(MOST_DESCRIPTORS).min(MOST_DESCRIPTORS);
@@ -29,7 +29,7 @@ pub fn raise_nofile() -> Result<u64, ClientError> {
     Ok(most)
 }
 
-/// How many connections fit. What the machine does not tell is taken for boundless.
+/// The number of connections that the machine can hold. Unknown limits count as unlimited.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Capacity {
     descriptors: u64,
@@ -37,12 +37,13 @@ pub struct Capacity {
 }
 
 impl Capacity {
-    /// A machine with so many free descriptors, and so many local ports per destination.
+    /// Creates a capacity of `descriptors` free descriptors and `ports` local ports per
+    /// destination.
     pub const fn new(descriptors: u64, ports: u64) -> Self {
         Self { descriptors, ports }
     }
 
-    /// This machine, as it is now. Call [`raise_nofile`] before.
+    /// Measures this machine as it is now. Call [`raise_nofile`] first.
     pub fn measure() -> Self {
         let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
         let used = fs::read_dir("/proc/self/fd").map_or(0, |entries| entries.count() as u64);
@@ -50,17 +51,17 @@ impl Capacity {
         Self { descriptors: free, ports: local_ports().unwrap_or(u64::MAX) }
     }
 
-    /// How many descriptors are free; `u64::MAX` where there is no limit.
+    /// Returns the number of free descriptors; `u64::MAX` without a limit.
     pub const fn descriptors(&self) -> u64 {
         self.descriptors
     }
 
-    /// How many local ports there are to one address; `u64::MAX` where the machine does not say.
+    /// Returns the number of local ports to one address; `u64::MAX` if it is unknown.
     pub const fn ports(&self) -> u64 {
         self.ports
     }
 
-    /// Refuses more connections to one destination than fit.
+    /// Returns an error if `connections` to one destination exceed the capacity.
     ///
     /// ```
     /// let error = servemark_client::Capacity::new(1000, 28_232).check(4000).unwrap_err();
@@ -89,7 +90,7 @@ fn local_ports() -> Option<u64> {
     port_count(&fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").ok()?)
 }
 
-/// Both ends of the range are usable.
+/// Returns the number of ports in a range; both ends are usable.
 fn port_count(range: &str) -> Option<u64> {
     let mut ends = range.split_whitespace().map(str::parse::<u64>);
     let (first, last) = (ends.next()?.ok()?, ends.next()?.ok()?);
@@ -100,10 +101,11 @@ fn refuse(message: &str) -> ClientError {
     ClientError::new(ClientErrorKind::Capacity, message)
 }
 
-/// Containers set hard limits of a thousand million, which no kernel table is made for.
+/// Limit for raising; containers set hard limits of a thousand million, which no kernel table can
+/// hold.
 const MOST_DESCRIPTORS: u64 = 1 << 20;
 
-/// For the run log, the runtimes' own descriptors and look-ups of names.
+/// Descriptors for the run log, the runtimes and name look-ups.
 const RESERVED_DESCRIPTORS: u64 = 64;
 
 #[cfg(test)]

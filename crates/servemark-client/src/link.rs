@@ -1,4 +1,4 @@
-//! One open connection, and the sending of a request over it.
+//! One open connection, and sending a request over it.
 
 use std::io;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use crate::stamp_io::Wire;
 use crate::stream::{Probe, Stream};
 use crate::target::{Http1Stack, HttpVersion, Target};
 
-/// A request whose body is in memory: what is sent was encoded before it was due.
+/// An encoded request, body included: encoding is done before the request is due.
 #[derive(Debug)]
 pub(crate) enum WholeRequest {
     Direct(Encoded),
@@ -35,37 +35,37 @@ pub(crate) enum WholeRequest {
 
 pub(crate) type HyperRequest = Request<Full<Bytes>>;
 
-/// An open connection. One of hyper's is driven by a task of the runtime until it is closed or
-/// dropped.
+/// An open connection. A connection of hyper's is driven by a task of the runtime until it is
+/// closed or dropped.
 #[derive(Debug)]
 pub(crate) struct Link {
     sender: Sender,
     wire: Arc<Wire>,
     opened: Stamp,
-    /// When its last answer was over, if it carried any.
+    /// When the connection's last answer was over, if it carried any.
     freed: Option<Stamp>,
 }
 
 #[derive(Debug)]
 enum Sender {
     Direct(Box<Direct>),
-    /// hyper owns the stream and looks at it when its task runs; the probe looks at once.
+    /// hyper owns the stream and notices its end when its task runs; the probe checks at once.
     Http1(http1::SendRequest<Full<Bytes>>, Probe),
     Http2(http2::SendRequest<Full<Bytes>>),
 }
 
-/// What became of a request.
+/// The result of sending a request.
 #[derive(Debug)]
 pub(crate) enum Sending {
-    /// The head of an answer is here.
+    /// The head of an answer was read.
     Answered(Answered),
     /// The connection turned out to be closed and nothing was written.
     NeverLeft(Lost),
-    /// The connection was lost after the request, or a part of it, had left.
+    /// The connection was lost after at least a part of the request was sent.
     Lost(Lost),
 }
 
-/// The head of an answer, and its body if that is not the connection's own to read.
+/// The head of an answer, and its body if hyper reads it.
 #[derive(Debug)]
 pub(crate) struct Answered {
     pub(crate) status: StatusCode,
@@ -74,7 +74,7 @@ pub(crate) struct Answered {
 }
 
 impl Link {
-    /// Opens a connection and says what it cost.
+    /// Opens a connection; also returns what it cost.
     pub(crate) async fn open(
         target: &Target,
         clock: MonotonicClock,
@@ -85,23 +85,23 @@ impl Link {
         Ok((Self { sender, wire: dialed.wire, opened: clock.now(), freed: None }, dialed.cost))
     }
 
-    /// Sends a request, which is handed over at `now`, and waits for the head of its answer. One
-    /// that is not due yet is written by who is `precise`.
+    /// Sends a request at `now` and waits for the head of its answer. If `precise` is set and the
+    /// request is not due yet, the precise sender writes it at its due time.
     ///
-    /// The departure is told when this future is over, however it is over. If it is dropped, an
-    /// HTTP/1.1 connection is closed and an HTTP/2 stream is reset.
+    /// The send time is reported to `observer` when this future ends, in any way. If it is dropped,
+    /// an HTTP/1.1 connection is closed and an HTTP/2 stream is reset.
     pub(crate) async fn send(
         &mut self,
         request: &WholeRequest,
         now: Stamp,
         precise: Option<&PreciseSender>,
-        observer: &mut impl Departure,
+        observer: &mut impl SendObserver,
     ) -> Sending {
         match (&mut self.sender, request) {
             (Sender::Direct(direct), WholeRequest::Direct(request)) => {
                 self.wire.arm();
                 let ahead = precise.zip(observer.due().filter(|due| *due > now));
-                let _leaving = Leaving { wire: &self.wire, observer };
+                let _report = ReportSendOnDrop { wire: &self.wire, observer };
                 match ahead {
                     None => ask(direct, request, Ok(0), &self.wire).await,
                     Some((sender, due)) => {
@@ -112,11 +112,12 @@ impl Link {
             }
             (Sender::Http1(sender, _), WholeRequest::Hyper(request)) => {
                 self.wire.arm();
-                let _leaving = Leaving { wire: &self.wire, observer };
+                let _report = ReportSendOnDrop { wire: &self.wire, observer };
                 let sent = Box::pin(sender.try_send_request((**request).clone())).await;
                 sent.map_or_else(|error| unsent(error, Some(&self.wire)), answered)
             }
-            // Streams share the connection, so its writes are nobody's own; the hand-over is.
+            // Streams share the connection, so a write belongs to no single one; the hand-over time
+            // counts.
             (Sender::Http2(sender), WholeRequest::Hyper(request)) => {
                 observer.sent(now);
                 let sent = Box::pin(sender.try_send_request((**request).clone())).await;
@@ -129,7 +130,7 @@ impl Link {
         }
     }
 
-    /// Reads on in the body of the answer, where nobody else does.
+    /// Reads on in the body of the answer, unless hyper reads it.
     pub(crate) fn poll_body(
         &mut self,
         cx: &mut Context<'_>,
@@ -144,12 +145,12 @@ impl Link {
         }
     }
 
-    /// When the last bytes arrived.
+    /// Returns when the last bytes arrived.
     pub(crate) fn last_read(&self) -> Arrival {
         self.wire.last_read()
     }
 
-    /// By whose clock that is known.
+    /// Returns which clock produced the last arrival stamp.
     pub(crate) fn arrival_clock(&self) -> ArrivalClock {
         match &self.sender {
             _ if !self.wire.is_stamped() => ArrivalClock::User,
@@ -158,7 +159,7 @@ impl Link {
         }
     }
 
-    /// When the last byte of the request left, where the kernel says.
+    /// Returns when the last byte of the request left, if the kernel reports it.
     pub(crate) fn left(&self) -> Option<Stamp> {
         match &self.sender {
             Sender::Direct(direct) => direct.left(),
@@ -166,8 +167,8 @@ impl Link {
         }
     }
 
-    /// What the kernel has counted since it was last asked. Sockets that hyper reads are its own,
-    /// and what streams share is none's.
+    /// Returns the kernel's counts since the last call. They are unknown for sockets that hyper
+    /// reads and for those that streams share.
     pub(crate) fn facts(&mut self) -> Option<SocketFacts> {
         match &mut self.sender {
             Sender::Direct(direct) => direct.facts(),
@@ -175,38 +176,38 @@ impl Link {
         }
     }
 
-    /// Whether any byte of the answer to the last request was read, where that has a connection of
-    /// its own.
+    /// Returns whether any byte of the answer to the last request was read, on a connection that is
+    /// not shared.
     pub(crate) fn is_answered(&self) -> bool {
         self.wire.is_answered()
     }
 
-    /// Whether the server answered in TLS what was asked without.
+    /// Returns whether the server answered a request without TLS with TLS.
     pub(crate) fn is_answered_in_tls(&self) -> bool {
         self.wire.is_tls()
     }
 
-    /// Whether other requests are sent over it at the same time.
+    /// Returns whether other requests are sent over it at the same time.
     pub(crate) fn is_shared(&self) -> bool {
         matches!(self.sender, Sender::Http2(_))
     }
 
-    /// Whether both are streams of one connection.
+    /// Returns whether both are streams of one connection.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.wire, &other.wire)
     }
 
-    /// Its last answer is over, and it waits for another request.
+    /// Records that its last answer is over and it waits for another request.
     pub(crate) fn free_at(&mut self, now: Stamp) {
         self.freed = Some(now);
     }
 
-    /// When it was opened and when its last answer was over, if it carried any.
+    /// Returns when it was opened and when its last answer was over, if it carried any.
     pub(crate) fn kept_life(&self) -> Option<KeptLife> {
         self.freed.map(|freed| KeptLife { opened: self.opened, freed })
     }
 
-    /// Whether it is known to be closed, or holds bytes that nobody asked for.
+    /// Returns whether it is known to be closed, or holds bytes that belong to no request.
     pub(crate) fn is_closed(&mut self) -> bool {
         match &mut self.sender {
             Sender::Direct(direct) => direct.is_closed(),
@@ -215,7 +216,7 @@ impl Link {
         }
     }
 
-    /// Waits until another request can be sent; `false` if there can be none.
+    /// Waits until another request can be sent; returns false if none can.
     pub(crate) async fn is_free(&mut self) -> bool {
         match &mut self.sender {
             Sender::Direct(direct) => direct.is_free(),
@@ -224,7 +225,7 @@ impl Link {
         }
     }
 
-    /// The same connection for another stream; HTTP/1.1 has none to share.
+    /// Returns a handle of the same connection for another stream; `None` for HTTP/1.1.
     pub(crate) fn share(&self) -> Option<Self> {
         match &self.sender {
             Sender::Direct(_) | Sender::Http1(..) => None,
@@ -238,12 +239,12 @@ impl Link {
 }
 
 impl Sender {
-    /// Agrees with the server on the protocol and leaves a connection of hyper's to a task.
+    /// Performs the protocol handshake; a connection of hyper's is given to a task.
     async fn greet(mut stream: Stream, target: &Target) -> Result<Self, Lost> {
         match (target.http_version(), target.http1_stack()) {
             (HttpVersion::Http1, Http1Stack::Direct) => {
                 if target.send_stamps() {
-                    stream.stamp_departures();
+                    stream.enable_transmit_stamps();
                 }
                 Ok(Self::Direct(Box::new(Direct::new(stream))))
             }
@@ -268,14 +269,14 @@ impl Sender {
     }
 }
 
-/// A connection's error reaches its requests too, so here it is only worth a line in a trace.
+/// Drives a connection of hyper's. Its error reaches its requests too, so it is only traced here.
 async fn drive(connection: impl Future<Output = hyper::Result<()>>) {
     if let Err(error) = connection.await {
         tracing::debug!(%error, "a connection ended");
     }
 }
 
-/// One request over our own connection, of which so much is written already.
+/// Sends a request over our own connection, on which `begun` bytes of it are already written.
 async fn ask(
     direct: &mut Direct,
     request: &Encoded,
@@ -301,8 +302,8 @@ fn answered(response: Response<Incoming>) -> Sending {
     Sending::Answered(Answered { status: head.status, headers: head.headers, body: Some(body) })
 }
 
-/// A request that was handed to hyper and got no answer. `wire` is that of a connection that only
-/// this request used.
+/// Returns the result of a request that hyper did not answer. `wire` is that of a connection that
+/// carries only this request.
 fn unsent(mut error: TrySendError<HyperRequest>, wire: Option<&Wire>) -> Sending {
     let is_back = error.take_message().is_some();
     let lost = error.into_error().into();
@@ -312,19 +313,19 @@ fn unsent(mut error: TrySendError<HyperRequest>, wire: Option<&Wire>) -> Sending
     Sending::Lost(lost)
 }
 
-/// Who is told how a request gets on its way.
-pub(crate) trait Departure {
-    /// When the request is due, if it is due at any time.
+/// Receives the events of sending a request.
+pub(crate) trait SendObserver {
+    /// Returns when the request is due; `None` for a call without a due time.
     fn due(&self) -> Option<Stamp>;
-    /// A connection was had.
+    /// Reports the connection that the request uses.
     fn connected(&mut self, cost: Connection);
-    /// The request's first byte went out.
+    /// Reports when the request's first byte was sent.
     fn sent(&mut self, at: Stamp);
-    /// The server did not process the request, which is sent once more.
+    /// Reports that the server did not process the request, which is sent once more.
     fn resent(&mut self, reason: Unprocessed);
 }
 
-impl Departure for Recorder {
+impl SendObserver for Recorder {
     fn due(&self) -> Option<Stamp> {
         Some(Self::due(self))
     }
@@ -342,11 +343,11 @@ impl Departure for Recorder {
     }
 }
 
-/// Nobody is told: the call is not measured.
+/// Ignores the events of a call that is not measured.
 #[derive(Debug)]
 pub(crate) struct Unobserved;
 
-impl Departure for Unobserved {
+impl SendObserver for Unobserved {
     fn due(&self) -> Option<Stamp> {
         None
     }
@@ -356,14 +357,14 @@ impl Departure for Unobserved {
     fn resent(&mut self, _reason: Unprocessed) {}
 }
 
-/// Tells the departure when it is dropped, so that a request that timed out, failed or was
+/// Reports the send time when it is dropped, so that a request that timed out, failed or was
 /// abandoned has one too.
-struct Leaving<'a, D: Departure> {
+struct ReportSendOnDrop<'a, D: SendObserver> {
     wire: &'a Wire,
     observer: &'a mut D,
 }
 
-impl<D: Departure> Drop for Leaving<'_, D> {
+impl<D: SendObserver> Drop for ReportSendOnDrop<'_, D> {
     fn drop(&mut self) {
         if let Some(at) = self.wire.first_write() {
             self.observer.sent(at);
@@ -371,7 +372,7 @@ impl<D: Departure> Drop for Leaving<'_, D> {
     }
 }
 
-/// Windows so wide that flow control never throttles the server under test: the protocol's default
-/// of 64 KiB for all streams together would.
+/// Flow-control windows so large that they never throttle the server under test; the protocol's
+/// default of 64 KiB for all streams together would.
 const STREAM_WINDOW: u32 = 16 << 20;
 const CONNECTION_WINDOW: u32 = 1 << 30;

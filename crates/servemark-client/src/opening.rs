@@ -9,15 +9,15 @@ use servemark_core::Stamp;
 
 /// How fast connections are opened ahead of a run.
 ///
-/// A server's queue of connections that it has not accepted is short (4,096 is usual), and a SYN
-/// that it drops comes back only after a second.
+/// A server's queue of connections that it has not accepted is short (4,096 is usual), and a
+/// dropped SYN is retransmitted only after a second.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct OpeningSpec {
-    /// How many are being opened at a time, by each thread that sends; 64.
+    /// Maximum number of connections that each sending thread opens at the same time; 64.
     pub at_once: NonZeroUsize,
-    /// How many are begun in a second at most, by all of them together; 10,000.
+    /// Maximum number of connections begun per second by all threads together; 10,000.
     pub per_second: NonZeroU32,
 }
 
@@ -35,7 +35,7 @@ impl OpeningSpec {
     }
 }
 
-/// Gives each connection its turn, on whichever thread it is opened.
+/// Assigns each connection the time at which it may be opened, across all threads.
 #[derive(Debug)]
 pub(crate) struct Turns {
     gap: Duration,
@@ -48,7 +48,7 @@ impl Turns {
         Self { gap, next: AtomicU64::default() }
     }
 
-    /// When the next connection may be opened. Whoever asks has its turn.
+    /// Returns when the next connection may be opened, and reserves that time for the caller.
     pub(crate) fn take(&self, now: Stamp) -> Stamp {
         let free = |next| Stamp::from_nanos(next).max(now);
         let after = |next| Some((free(next) + self.gap).as_nanos());

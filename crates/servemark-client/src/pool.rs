@@ -2,8 +2,8 @@
 //!
 //! HTTP/1.1 connections wait in a stack: the last one used is the warmest and the least likely to
 //! have been closed. HTTP/2 connections are few and shared. A pool belongs to one runtime, whose
-//! tasks drive its connections; nothing is locked while something is awaited, except that the
-//! first streams of an HTTP/2 connection wait for it together.
+//! tasks drive its connections. No lock is held across an await, except that the first streams of
+//! an HTTP/2 connection wait for it together.
 
 use std::io;
 use std::pin::pin;
@@ -32,15 +32,15 @@ pub(crate) struct Pool {
     idle: Arc<Waiting>,
     shared: Vec<tokio::sync::Mutex<Option<Link>>>,
     turn: AtomicUsize,
-    /// Whose turn it is to open a connection ahead of the first request.
+    /// Spaces the openings of connections ahead of the first request, across all shards.
     openings: Arc<Turns>,
     /// Whether connections are still reused. All shards share it.
     reuse: Arc<Reuse>,
-    /// Who writes what is handed over before it is due.
+    /// Writes requests that are handed over before they are due.
     precise: Option<PreciseSender>,
 }
 
-/// The HTTP/1.1 connections that wait for a request.
+/// HTTP/1.1 connections that wait for a request.
 #[derive(Debug, Default)]
 struct Waiting {
     links: Mutex<Vec<Idle>>,
@@ -48,12 +48,13 @@ struct Waiting {
     is_opening: AtomicBool,
 }
 
-/// An HTTP/1.1 connection nobody uses.
+/// An unused HTTP/1.1 connection.
 #[derive(Debug)]
 struct Idle {
     link: Link,
-    /// From when it ages: when its last answer ended, from which servers count their keep-alive
-    /// time. A spare connection ages from its opening; one that was opened ahead of a run does not.
+    /// When the connection began to age: the end of its last answer, from which servers count their
+    /// keep-alive time. A spare connection ages from its opening; a connection opened ahead of a
+    /// run does not age.
     since: Option<Stamp>,
 }
 
@@ -64,19 +65,19 @@ impl Pool {
         Self::sharing(openings, reuse, target, clock)
     }
 
-    /// A pool of its own for another thread. Together they open connections no faster than one.
+    /// Creates a pool for another thread, which shares the rate at which connections are opened.
     pub(crate) fn for_shard(&self) -> Self {
         let (openings, reuse) = (Arc::clone(&self.openings), Arc::clone(&self.reuse));
         let precise = self.precise.clone();
         Self { precise, ..Self::sharing(openings, reuse, self.target.clone(), self.clock) }
     }
 
-    /// The same pool, whose requests are written at their very instant.
+    /// Sets the sender that writes requests exactly at their due times.
     pub(crate) fn with_precise(self, precise: PreciseSender) -> Self {
         Self { precise: Some(precise), ..self }
     }
 
-    /// Who writes what is handed over before it is due.
+    /// Returns the sender that writes requests exactly at their due times.
     pub(crate) fn precise(&self) -> Option<&PreciseSender> {
         self.precise.as_ref()
     }
@@ -101,13 +102,13 @@ impl Pool {
         self.clock
     }
 
-    /// Whether connections are still reused, and what shows that they cannot be.
+    /// Returns the state that decides whether connections are still reused.
     pub(crate) fn reuse(&self) -> &Reuse {
         &self.reuse
     }
 
-    /// A connection that was opened before and that nobody uses. Over HTTP/2 none waits: they are
-    /// shared. Each is looked at right before it is handed out.
+    /// Takes an unused open connection. HTTP/2 connections are shared and never wait here. Each
+    /// connection is checked right before it is returned.
     pub(crate) fn waiting(&self) -> Option<(Link, Connection)> {
         let now = self.clock.now();
         let is_reused = self.reuse.is_on();
@@ -127,15 +128,15 @@ impl Pool {
         None
     }
 
-    /// A connection turned out to be closed at `now`.
+    /// Records that a connection turned out to be closed at `now`.
     pub(crate) fn lost(&self, link: &Link, now: Stamp) {
         if let Some(life) = link.kept_life() {
             self.reuse.closed(life, now);
         }
     }
 
-    /// A connection that nobody has used before; over HTTP/2 one that is not known to be closed, and
-    /// not the one that is `replaced`.
+    /// Opens an unused connection; over HTTP/2 returns one that is not known to be closed and is
+    /// not the `replaced` one.
     pub(crate) async fn open(
         &self,
         replaced: Option<&Link>,
@@ -146,7 +147,7 @@ impl Pool {
         }
     }
 
-    /// Takes back a connection whose last answer was read to its end and which is free.
+    /// Takes back a free connection whose last answer was read to its end.
     pub(crate) fn checkin(&self, mut link: Link) {
         if self.target.http_version() == HttpVersion::Http1 && self.reuse.is_on() {
             let now = self.clock.now();
@@ -155,11 +156,12 @@ impl Pool {
         }
     }
 
-    /// Where connections are not reused, has one opened for the next request while this one is
-    /// answered.
+    /// Opens a spare connection for the next request while this one is answered, if connections are
+    /// not reused.
     ///
-    /// It is one for each shard: a server with a thread for each connection, such as llama.cpp's,
-    /// gives one to a connection that waits, and more of those would keep requests from its threads.
+    /// There is one spare per shard: a server with a thread per connection, such as llama.cpp's,
+    /// uses a thread for each waiting connection, and more of them would keep its threads from
+    /// requests.
     pub(crate) fn open_spare(&self) {
         if self.reuse.is_on() || self.target.http_version() != HttpVersion::Http1 {
             return;
@@ -171,20 +173,20 @@ impl Pool {
         tokio::spawn(async move {
             match open(target, clock).await {
                 Ok(link) => idle.push(link, Some(clock.now())),
-                // The next request opens its own and fails by itself if it must.
+                // The next request opens its own connection and reports its own failure.
                 Err(error) => tracing::debug!(%error, "no spare connection"),
             }
             idle.is_opening.store(false, Ordering::Relaxed);
         });
     }
 
-    /// Opens connections ahead of the first request, until so many wait.
+    /// Opens connections ahead of the first request, until `connections` of them wait.
     pub(crate) async fn preconnect(&self, connections: usize) -> Result<(), ClientError> {
         if self.target.http_version() == HttpVersion::Http2 {
             return self.preconnect_shared(connections).await;
         }
         let start = self.clock.now();
-        // Tokio's own timer is up to two milliseconds late, and turns are a tenth of one apart.
+        // Tokio's own timer is up to two milliseconds late; the openings are a tenth of one apart.
         let pacer = SystemPacer::new(self.clock).map_err(no_timer)?;
         let (mut opening, most) = (JoinSet::new(), self.target.opening().at_once.get());
         let missing = connections.saturating_sub(self.idle.links().len());
@@ -214,15 +216,15 @@ impl Pool {
     }
 
     fn keep(&self, opened: Option<Opened>) -> Result<(), ClientError> {
-        // A task that panicked has said so on its own; there is merely one connection less.
+        // A panic of the task was reported already; there is one connection less.
         if let Some(Ok(link)) = opened {
             self.idle.push(link?, None);
         }
         Ok(())
     }
 
-    /// The next shared connection's turn; opens it if it is not there or no longer, or if it is the
-    /// one that is `replaced`.
+    /// Returns a stream of the next shared connection in turn. Opens the connection if it is
+    /// missing, closed, or the `replaced` one.
     async fn stream(&self, replaced: Option<&Link>) -> Result<(Link, Connection), ClientError> {
         let turn = self.turn.fetch_add(1, Ordering::Relaxed) % self.shared.len();
         let mut slot = self.shared[turn].lock().await;
@@ -253,10 +255,13 @@ fn is_young(since: Option<Stamp>, now: Stamp) -> bool {
     since.is_none_or(|since| now.since(since) < MOST_IDLE)
 }
 
-/// Only a machine that has no descriptor left has no timer left.
+/// Returns the error of a missing timer, which means that the machine has no descriptor left.
 fn no_timer(error: io::Error) -> ClientError {
-    ClientError::new(ClientErrorKind::Capacity, "cannot have a timer to open connections by")
-        .caused_by(error)
+    ClientError::new(
+        ClientErrorKind::Capacity,
+        "cannot create the timer that paces new connections",
+    )
+    .caused_by(error)
 }
 
 type Opened = Result<Result<Link, ClientError>, tokio::task::JoinError>;
@@ -269,12 +274,12 @@ async fn open(target: Target, clock: MonotonicClock) -> Result<Link, ClientError
     Ok(link.0)
 }
 
-/// Connections whose turns are no farther ahead than this are opened at once: a timer for each costs
-/// more than the connection.
+/// Connections whose times are at most this far ahead are opened at once: a timer for each would
+/// cost more than the connection.
 const TOGETHER: Duration = Duration::from_millis(1);
 
-/// uvicorn, under SGLang and vLLM alike, closes a connection that was idle for five seconds. One
-/// that is nearly as old might be closed while a request is on its way to it.
+/// uvicorn, used by SGLang and vLLM, closes a connection that was idle for five seconds. A
+/// connection that is nearly as old might be closed while a request is on its way.
 const MOST_IDLE: Duration = Duration::from_secs(4);
 
 #[cfg(test)]

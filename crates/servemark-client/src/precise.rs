@@ -1,10 +1,10 @@
-//! Writes requests at the very instant at which they are due.
+//! Writes requests exactly at their due times.
 //!
-//! A task that a timer wakes writes some tens of microseconds late, and later where it has to wait
-//! for another task. Here a request is handed over ahead of its time, encoded and with its
-//! connection, to a thread that all shards share. That sleeps until shortly before the due time,
-//! watches the clock for the rest, and makes the system call itself. What one call does not take,
-//! the request's own task writes, as it reads the answer.
+//! A task that a timer wakes writes some tens of microseconds late, and later if it has to wait for
+//! another task. With this module a request is handed over ahead of its due time, encoded and with
+//! its connection, to a thread that all shards share. The thread sleeps until shortly before the
+//! due time, polls the clock for the rest, and makes the system call itself. If one call does not
+//! write all of the request, the request's own task writes the rest while it reads the answer.
 
 use std::collections::BTreeMap;
 use std::hint;
@@ -23,30 +23,31 @@ use crate::error::{ClientError, ClientErrorKind};
 use crate::stamp_io::Wire;
 use crate::target::Target;
 
-/// Hands requests to the thread that writes them. Copies share it; it ends with the last.
+/// Hands requests to the thread that writes them. Clones share the thread; it ends with the last.
 #[derive(Clone, Debug)]
 pub(crate) struct PreciseSender {
     orders: Sender<Order>,
 }
 
-/// A request that is to be written when it is due.
+/// A request that is to be written at its due time.
 #[derive(Debug)]
 struct Order {
     due: Stamp,
     socket: TcpStream,
     request: Encoded,
     wire: Arc<Wire>,
-    /// Told how many bytes were written.
+    /// Receives the number of bytes that were written.
     done: oneshot::Sender<usize>,
 }
 
 impl PreciseSender {
-    /// How long before it is due a request should be handed over. A thread that has answers to read
-    /// wakes up later than this for one request in a hundred, at half load. A connection and a place
-    /// at the gate are taken for as much longer.
+    /// How long before its due time a request is handed over. At half load, a thread that reads
+    /// answers wakes up later than this for one request in a hundred. The request's connection and
+    /// its slot at the gate are in use for this much longer.
     pub(crate) const HEAD_START: Duration = Duration::from_millis(1);
 
-    /// Starts the thread, if it can do for a target what it is for.
+    /// Starts the thread; an error if precise sending is impossible for the target or on this
+    /// machine.
     pub(crate) fn start(target: &Target, clock: MonotonicClock) -> Result<Self, ClientError> {
         let refused = |message: String| ClientError::new(ClientErrorKind::Configuration, message);
         target.check_precise().map_err(|reason| refused(reason.to_string()))?;
@@ -60,10 +61,11 @@ impl PreciseSender {
         Ok(Self { orders })
     }
 
-    /// Waits until a request is due and was written. Says how much of it was, in one call: nothing
-    /// too, if the call failed, which the request's own task will then learn from its own.
+    /// Waits until the request was due and was written. Returns the number of bytes that one call
+    /// wrote; 0 if the call failed, in which case the request's own task gets the error from its
+    /// own write.
     ///
-    /// A request that nobody waits for any more is not written.
+    /// If the caller drops the future, the request is not written.
     pub(crate) async fn write(
         &self,
         due: Stamp,
@@ -73,9 +75,9 @@ impl PreciseSender {
     ) -> io::Result<usize> {
         let (done, written) = oneshot::channel();
         let (socket, request, wire) = (direct.socket()?, request.clone(), Arc::clone(wire));
-        // A thread that is gone drops the order, and so tells of it.
+        // If the thread is gone, the order is dropped and the receiver gets an error.
         let _ = self.orders.send(Order { due, socket, request, wire, done });
-        written.await.map_err(|_| io::Error::other("the thread that sends precisely is gone"))
+        written.await.map_err(|_| io::Error::other("the thread of --precise-send has ended"))
     }
 }
 
@@ -89,17 +91,17 @@ impl Order {
         if written > 0 {
             self.wire.written_at(at);
         }
-        // Whoever stopped waiting meanwhile has the departure on the wire.
+        // The receiver is gone if the request was dropped meanwhile; the wire has the send time.
         let _ = self.done.send(written);
     }
 }
 
-/// What the thread does.
+/// The state of the writing thread.
 #[derive(Debug)]
 struct ClockWatch {
     clock: MonotonicClock,
     orders: Receiver<Order>,
-    /// By due time, then in the order in which they came.
+    /// Requests by due time, then in the order in which they came.
     waiting: BTreeMap<(Stamp, u64), Order>,
     taken: u64,
 }
@@ -109,7 +111,7 @@ impl ClockWatch {
         Self { clock, orders, waiting: BTreeMap::new(), taken: 0 }
     }
 
-    /// Writes what is due, for as long as there is anybody who hands over.
+    /// Writes requests at their due times until all senders are dropped.
     fn keep(mut self) {
         sleep_exactly();
         loop {
@@ -122,7 +124,7 @@ impl ClockWatch {
         }
     }
 
-    /// The next order. Sleeps while nothing is due soon, and otherwise only looks.
+    /// Returns the next order. Sleeps while nothing is due soon, and polls otherwise.
     fn take(&self) -> Result<Order, TryRecvError> {
         let Some(left) = self.left() else { return Ok(self.orders.recv()?) };
         let asleep = left.saturating_sub(WATCHED);
@@ -136,7 +138,7 @@ impl ClockWatch {
         })
     }
 
-    /// How long it is until the next order is due.
+    /// Returns the time until the next order is due.
     fn left(&self) -> Option<Duration> {
         let (&(due, _), _) = self.waiting.first_key_value()?;
         Some(due.since(self.clock.now()))
@@ -156,8 +158,8 @@ impl ClockWatch {
     }
 }
 
-/// Without it the kernel wakes a thread up to 50 us after the time it asked for, to wake several
-/// at once.
+/// Minimises the thread's timer slack. With the default slack the kernel wakes a thread up to 50 us
+/// late, to wake several threads at once.
 #[cfg(target_os = "linux")]
 fn sleep_exactly() {
     let slack = std::num::NonZeroU64::MIN;
@@ -169,7 +171,8 @@ fn sleep_exactly() {
 #[cfg(not(target_os = "linux"))]
 fn sleep_exactly() {}
 
-/// A sleep ends 30 to 50 us late, seldom more than this.
+/// The time before a due time for which the clock is polled. A sleep ends 30 to 50 us late, seldom
+/// more than this.
 const WATCHED: Duration = Duration::from_micros(80);
 
 const ONE_CORE: &str = "--precise-send needs a core for the thread that watches the clock, and this \

@@ -1,4 +1,4 @@
-//! Waits for what a socket receives, with the kernel's stamp of it.
+//! Waits for received bytes, and returns them with the kernel's stamp.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -10,7 +10,7 @@ use servemark_receive::{Received, receive};
 use tokio::io::Interest;
 use tokio::net::TcpStream;
 
-/// Reads what has arrived, or waits for it.
+/// Reads received bytes, or waits for them.
 pub(crate) fn poll_receive(
     stream: &TcpStream,
     cx: &mut Context<'_>,
@@ -25,11 +25,10 @@ pub(crate) fn poll_receive(
     }
 }
 
-/// Reads what has arrived.
+/// Reads received bytes.
 ///
-/// A short read emptied the socket. Saying then that it would block makes the runtime wait for
-/// the next arrival, where another call would only be refused; it does the same for its own
-/// reads.
+/// A short read has emptied the socket. Reporting `WouldBlock` for it makes Tokio wait for the next
+/// arrival, where another call would only be refused; Tokio does the same for its own reads.
 fn try_receive(stream: &TcpStream, buffer: &mut [u8]) -> io::Result<Received> {
     let mut received = None;
     let tried = stream.try_io(Interest::READABLE, || {
@@ -40,19 +39,19 @@ fn try_receive(stream: &TcpStream, buffer: &mut [u8]) -> io::Result<Received> {
     received.map_or_else(|| Err(tried.err().unwrap_or(io::ErrorKind::WouldBlock.into())), Ok)
 }
 
-/// Asks for stamps. Where they are refused, reads come without.
+/// Asks for receive stamps. If the kernel refuses, reads have none.
 pub(crate) fn ask_for_stamps(stream: &TcpStream) {
     if let Err(error) = servemark_receive::ask_for_stamps(stream) {
         tracing::debug!(%error, "the kernel does not stamp what it receives");
     }
 }
 
-/// What waits to be read on a socket. The kernel knows before the runtime does.
+/// Whether bytes wait on a socket. The kernel knows this before Tokio does.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Unread {
     Nothing,
     Bytes,
-    /// The other side has closed it, or it broke.
+    /// The other side has closed the socket, or the connection broke.
     End,
 }
 
@@ -69,7 +68,7 @@ impl Unread {
         }
     }
 
-    /// Not known here: the runtime finds out when it reads.
+    /// Always returns [`Nothing`](Self::Nothing): on this system Tokio finds out when it reads.
     #[cfg(not(target_os = "linux"))]
     pub(crate) fn on(_stream: impl AsFd) -> Self {
         Self::Nothing

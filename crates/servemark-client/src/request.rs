@@ -1,4 +1,4 @@
-//! Builds the HTTP request: everything that can be done before it is due.
+//! Builds HTTP requests before they are due.
 
 use bytes::Bytes;
 use http::header::{
@@ -13,10 +13,10 @@ use crate::error::{ClientError, ClientErrorKind};
 use crate::link::WholeRequest;
 use crate::target::{Http1Stack, HttpVersion, Target};
 
-/// A request to a route of the target.
+/// Builds a request to a route of the target.
 ///
-/// Headers go out in this order: ours, the body's type, the target's credentials and custom
-/// headers, the request's own. Whoever comes later wins.
+/// Headers are set in this order: ours, the body's type, the target's credentials and custom
+/// headers, the request's own. A later header replaces an earlier one of the same name.
 pub(crate) fn build(
     target: &Target,
     method: Method,
@@ -46,7 +46,7 @@ fn assemble(
         *request.version_mut() = Version::HTTP_2;
     }
     fill(request.headers_mut(), target, own)?;
-    // A body's length is said when it is sent, not that there is none, and some gateways insist.
+    // The length of an empty body is not sent otherwise, and some gateways require it.
     if is_empty_post {
         request.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from_static("0"));
     }
@@ -78,7 +78,7 @@ fn put<'a>(
     }
 }
 
-/// HTTP/1.1 asks for a path, HTTP/2 for the whole address.
+/// Returns the path for HTTP/1.1 and the whole URL for HTTP/2.
 fn uri(target: &Target, route: &str) -> Result<Uri, ClientError> {
     let base = target.base_url();
     let text = match target.http_version() {
@@ -89,7 +89,7 @@ fn uri(target: &Target, route: &str) -> Result<Uri, ClientError> {
 }
 
 fn unusable(target: &Target) -> ClientError {
-    let message = format!("{} gives no address that HTTP can carry", target.base_url());
+    let message = format!("{} cannot be used as the address of an HTTP request", target.base_url());
     ClientError::new(ClientErrorKind::Configuration, message)
 }
 

@@ -1,5 +1,5 @@
-//! Whether connections are used for more than one request, and when a server shows that they cannot
-//! be.
+//! Decides whether connections carry more than one request, and detects servers that do not keep
+//! them.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -12,8 +12,8 @@ use servemark_core::Stamp;
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct ReuseSpec {
-    /// Whether an HTTP/1.1 connection carries more than one request. Without it each request says
-    /// `connection: close`.
+    /// Whether an HTTP/1.1 connection carries more than one request. If not, each request has the
+    /// header `connection: close`.
     pub keep_alive: bool,
     /// Whether a request that the server did not process is sent once more, on a new connection.
     pub resend: bool,
@@ -39,12 +39,12 @@ pub(crate) struct Reuse {
     observed: Mutex<Observed>,
 }
 
-/// What was seen of a server that announces keep-alive.
+/// What was observed of a server that announces keep-alive.
 #[derive(Debug, Default)]
 struct Observed {
-    /// Connections in a row that the server closed soon after a whole answer.
+    /// Number of connections in a row that the server closed soon after a whole answer.
     closed_in_a_row: u32,
-    /// When the last of them was noticed.
+    /// When the last of those closed connections was noticed.
     noticed: Stamp,
     /// When reuse ended, if it did.
     ended: Option<Stamp>,
@@ -53,9 +53,9 @@ struct Observed {
 /// The life of a connection that was to be reused.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KeptLife {
-    /// When it was opened.
+    /// When the connection was opened.
     pub(crate) opened: Stamp,
-    /// When its last answer was over.
+    /// When the connection's last answer was over.
     pub(crate) freed: Stamp,
 }
 
@@ -64,25 +64,25 @@ impl Reuse {
         Self { keep_alive: spec.keep_alive, observed: Mutex::default() }
     }
 
-    /// Whether a connection whose answer is over may carry another request.
+    /// Returns whether a connection whose answer is over may carry another request.
     pub(crate) fn is_on(&self) -> bool {
         self.keep_alive && self.ended().is_none()
     }
 
-    /// When reuse ended because the server closes connections after whole answers.
+    /// Returns when reuse ended because the server closes connections after whole answers.
     pub(crate) fn ended(&self) -> Option<Stamp> {
         self.observed().ended
     }
 
-    /// A reused connection carried an answer: the server does keep connections.
+    /// Records that a reused connection carried an answer: the server does keep connections.
     pub(crate) fn carried(&self) {
         self.observed().closed_in_a_row = 0;
     }
 
-    /// At `now` a connection that was to be reused turned out to be closed.
+    /// Records that a connection that was to be reused turned out to be closed at `now`.
     ///
-    /// A server that is restarted closes all its connections at once. So a connection only counts
-    /// if it was opened after the one before it was noticed.
+    /// A server that is restarted closes all its connections at once, so a connection only counts
+    /// if it was opened after the previous closed one was noticed.
     pub(crate) fn closed(&self, life: KeptLife, now: Stamp) {
         let mut observed = self.observed();
         if now.since(life.freed) >= SOON || life.opened < observed.noticed {
@@ -104,11 +104,11 @@ impl Reuse {
     }
 }
 
-/// Servers give keep-alive times in whole seconds (gunicorn 2, uvicorn, Node.js and llama.cpp 5).
-/// One that closes sooner does not keep connections.
+/// Servers give keep-alive times in whole seconds (gunicorn 2, uvicorn, Node.js and llama.cpp 5). A
+/// server that closes sooner does not keep connections.
 const SOON: Duration = Duration::from_secs(1);
 
-/// One closed connection may be a worker that was replaced, two in a row may be chance.
+/// Number of closed connections that ends reuse. One may be a replaced worker, two may be chance.
 const ENOUGH: u32 = 3;
 
 #[cfg(test)]

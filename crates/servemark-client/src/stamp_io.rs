@@ -1,13 +1,13 @@
-//! The stamping IO: the one place where arrivals and departures get their time.
+//! The stamping I/O: the only place where arrival and send times are taken.
 //!
-//! [`StampIo`] sits on the TCP stream, under TLS if there is any. Every socket read brings the
-//! kernel's stamp of its last byte, where there is one, and is followed by one reading of the
-//! clocks before anybody looks at the bytes. What was seen lies in a [`Wire`], which the reader of
-//! the body asks when it takes a piece.
+//! [`StampIo`] wraps the TCP stream, below TLS if there is any. Every socket read returns the
+//! kernel's stamp of its last byte, if there is one, and is followed by one reading of the clocks
+//! before the bytes are parsed. The times are kept in a [`Wire`], from which the reader of the body
+//! gets them when it takes a piece.
 //!
-//! On a current-thread runtime the answer is exact for HTTP/1.1: the socket is read again only
-//! after what was read is taken. On HTTP/2, where streams share a connection, and on a runtime with
-//! several threads, it is an upper bound.
+//! On a current-thread runtime the arrival is exact for HTTP/1.1: the socket is read again only
+//! after all bytes of the last read were taken. On HTTP/2, where streams share a connection, and on
+//! a runtime with several threads, it is an upper bound.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -22,11 +22,11 @@ use servemark_receive::{Received, ask_for_send_stamps, facts};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-use crate::departure;
 use crate::receive::{Unread, ask_for_stamps, poll_receive};
+use crate::transmit_stamp;
 
-/// What was seen on one connection. Relaxed atomics suffice: on the runtime it is made for, writer
-/// and reader are one thread.
+/// The times observed on one connection. Relaxed atomics suffice: on a current-thread runtime the
+/// writer and the reader are one thread.
 #[derive(Debug)]
 pub(crate) struct Wire {
     arrived: AtomicU64,
@@ -48,13 +48,14 @@ impl Wire {
         }
     }
 
-    /// Forgets the last request's departure: the next write is a new one's.
+    /// Forgets the last request's send time: the next write belongs to a new request.
     pub(crate) fn arm(&self) {
         self.first_write.store(UNWRITTEN, Ordering::Relaxed);
         self.first_byte.store(UNANSWERED, Ordering::Relaxed);
     }
 
-    /// Bytes of an answer were read; under TLS, decrypted ones. Only the first are looked at.
+    /// Records that bytes of an answer were read; under TLS, decrypted ones. Only the first one is
+    /// kept.
     pub(crate) fn answer_read(&self, bytes: &[u8]) {
         if !self.is_answered()
             && let Some(first) = bytes.first()
@@ -63,34 +64,36 @@ impl Wire {
         }
     }
 
-    /// Whether any byte of an answer was read since the last [`arm`](Self::arm).
+    /// Returns whether any byte of an answer was read since the last [`arm`](Self::arm).
     pub(crate) fn is_answered(&self) -> bool {
         self.first_byte.load(Ordering::Relaxed) != UNANSWERED
     }
 
-    /// Whether the answer begins as a TLS alert or handshake does, which no HTTP does.
+    /// Returns whether the answer begins as a TLS alert or handshake does, which no HTTP answer
+    /// does.
     pub(crate) fn is_tls(&self) -> bool {
         matches!(self.first_byte.load(Ordering::Relaxed), 0x15 | 0x16)
     }
 
-    /// When the first write since [`arm`](Self::arm) was handed to the kernel.
+    /// Returns when the first write since [`arm`](Self::arm) was passed to the kernel.
     pub(crate) fn first_write(&self) -> Option<Stamp> {
         let nanos = self.first_write.load(Ordering::Relaxed);
         (nanos != UNWRITTEN).then(|| Stamp::from_nanos(nanos))
     }
 
-    /// When what was read last arrived, and when it was read.
+    /// Returns when the bytes of the last read arrived, and when they were read.
     pub(crate) fn last_read(&self) -> Arrival {
         let stamp = |nanos: &AtomicU64| Stamp::from_nanos(nanos.load(Ordering::Relaxed));
         Arrival::new(stamp(&self.arrived), stamp(&self.seen))
     }
 
-    /// Whether the kernel stamped what was read last.
+    /// Returns whether the kernel stamped the last read.
     pub(crate) fn is_stamped(&self) -> bool {
         self.stamped.load(Ordering::Relaxed)
     }
 
-    /// A read returned at `seen`; by the kernel its bytes had arrived `lag` before.
+    /// Records a read that returned at `seen` and whose bytes had arrived `lag` earlier by the
+    /// kernel's stamp.
     fn read_at(&self, seen: Stamp, lag: Option<Duration>) {
         let previous = Stamp::from_nanos(self.arrived.load(Ordering::Relaxed));
         let arrived = arrived(seen, lag.unwrap_or_default(), previous);
@@ -103,31 +106,31 @@ impl Wire {
         self.first_write.load(Ordering::Relaxed) == UNWRITTEN
     }
 
-    /// The first write since [`arm`](Self::arm) was handed to the kernel at `at`.
+    /// Records that the first write since [`arm`](Self::arm) was passed to the kernel at `at`.
     pub(crate) fn written_at(&self, at: Stamp) {
         self.first_write.store(at.as_nanos(), Ordering::Relaxed);
     }
 }
 
-/// The arrival of what was seen at `seen`. A stream keeps its order, so it is not before the
-/// arrival of what was read before; that also bounds what a jump of the wall clock can do.
+/// Returns the arrival of bytes read at `seen`. A stream keeps its order, so it is not before the
+/// `previous` arrival; that also bounds the effect of a jump of the wall clock.
 fn arrived(seen: Stamp, lag: Duration, previous: Stamp) -> Stamp {
     let lag = u64::try_from(lag.as_nanos()).unwrap_or(u64::MAX);
     Stamp::from_nanos(seen.as_nanos().saturating_sub(lag)).max(previous).min(seen)
 }
 
-/// A stream that stamps what passes.
+/// A stream that stamps its reads and writes.
 #[derive(Debug)]
 pub(crate) struct StampIo {
     stream: TcpStream,
     wire: Arc<Wire>,
     clock: MonotonicClock,
-    /// What the kernel had counted when it was last asked.
+    /// The kernel's counts at the last look-up.
     counted: SocketFacts,
-    /// How many bytes were written.
+    /// Number of bytes written, modulo 2^32.
     written: u32,
-    /// Whether the kernel stamps what leaves.
-    stamps_departures: bool,
+    /// Whether the kernel creates transmit stamps.
+    has_transmit_stamps: bool,
 }
 
 impl StampIo {
@@ -135,22 +138,23 @@ impl StampIo {
         ask_for_stamps(&stream);
         let wire = Arc::new(Wire::new(clock.now()));
         let counted = SocketFacts::default();
-        Self { stream, wire, clock, counted, written: 0, stamps_departures: false }
+        Self { stream, wire, clock, counted, written: 0, has_transmit_stamps: false }
     }
 
-    /// Has the kernel stamp what leaves, if it will. Nothing was written yet.
-    pub(crate) fn stamp_departures(&mut self) {
+    /// Asks the kernel for transmit stamps. Must be called before the first write.
+    pub(crate) fn enable_transmit_stamps(&mut self) {
         let asked = ask_for_send_stamps(&self.stream);
-        self.stamps_departures = asked.is_ok();
+        self.has_transmit_stamps = asked.is_ok();
         if let Err(error) = asked {
             tracing::debug!(%error, "the kernel does not stamp what it sends");
         }
     }
 
-    /// When the last byte that was written left, if the kernel has said so since it was last asked.
+    /// Returns when the last written byte left, if the kernel has reported it since the last
+    /// look-up.
     pub(crate) fn left(&self) -> Option<Stamp> {
-        let sent = self.wire.first_write().filter(|_| self.stamps_departures)?;
-        let ago = departure::departure_of(self.written.wrapping_sub(1), &self.stream)?.ago();
+        let sent = self.wire.first_write().filter(|_| self.has_transmit_stamps)?;
+        let ago = transmit_stamp::stamp_of(self.written.wrapping_sub(1), &self.stream)?.ago();
         Some(arrived(self.clock.now(), ago, sent))
     }
 
@@ -158,30 +162,31 @@ impl StampIo {
         Arc::clone(&self.wire)
     }
 
-    /// Bytes of an answer were read from what lies above this stream.
+    /// Records that bytes of an answer were read from the layer above this stream.
     pub(crate) fn answer_read(&self, bytes: &[u8]) {
         self.wire.answer_read(bytes);
     }
 
-    /// What waits to be read, as far as the kernel knows.
+    /// Returns whether bytes wait to be read, as far as the kernel knows.
     pub(crate) fn unread(&self) -> Unread {
         Unread::on(&self.stream)
     }
 
-    /// The socket once more, for a write on another thread.
+    /// Returns a second handle of the socket, for a write on another thread.
     pub(crate) fn socket(&self) -> io::Result<std::net::TcpStream> {
         Ok(self.stream.as_fd().try_clone_to_owned()?.into())
     }
 
-    /// What the kernel has counted since it was last asked, where it says.
+    /// Returns the kernel's counts since the last call, if it reports them.
     pub(crate) fn facts(&mut self) -> Option<SocketFacts> {
         let now = facts(&self.stream)?;
         Some(now.since(std::mem::replace(&mut self.counted, now)))
     }
 
-    /// A small request leaves while `write` is still running, so its departure is the instant
-    /// before the call; a write that had to wait did not depart.
-    fn departing(
+    /// Calls `write` and records its send time. A small request leaves while `write` is still
+    /// running, so its send time is the instant before the call; a write that had to wait has sent
+    /// nothing.
+    fn observe_send(
         &mut self,
         write: impl FnOnce(Pin<&mut TcpStream>) -> Poll<io::Result<usize>>,
     ) -> Poll<io::Result<usize>> {
@@ -194,7 +199,7 @@ impl StampIo {
         Poll::Ready(Ok(written))
     }
 
-    /// So many bytes were written, here or on another thread. The kernel counts modulo 2^32, too.
+    /// Counts bytes written here or on another thread. The kernel counts modulo 2^32 as well.
     pub(crate) fn was_written(&mut self, bytes: usize) {
         self.written = self.written.wrapping_add(bytes as u32);
     }
@@ -214,7 +219,7 @@ impl AsyncRead for StampIo {
         let length = usable(buffer);
         let room = buffer.initialize_unfilled_to(length);
         let received = ready!(poll_receive(&self.stream, cx, room))?;
-        // The end of the stream brings no byte, so it must not move the last byte's stamp.
+        // The end of the stream has no bytes, so it must not change the last byte's stamp.
         if received.length > 0 {
             self.stamp(received);
             buffer.advance(received.length);
@@ -223,8 +228,8 @@ impl AsyncRead for StampIo {
     }
 }
 
-/// How much of a buffer is read into. Memory that nobody has written to must be zeroed before, so
-/// no more of that is taken than answers usually need.
+/// Returns how many bytes of a buffer are read into. Uninitialised memory must be zeroed first, so
+/// no more of it is used than answers usually need.
 fn usable(buffer: &ReadBuf<'_>) -> usize {
     let clean = buffer.initialized().len() - buffer.filled().len();
     clean.max(buffer.remaining().min(MOST_ZEROED))
@@ -244,10 +249,10 @@ impl AsyncWrite for StampIo {
         cx: &mut Context<'_>,
         pieces: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        let stamps_departures = self.stamps_departures;
-        self.departing(|stream| {
-            if stamps_departures {
-                departure::poll_write(stream.get_mut(), cx, pieces)
+        let has_transmit_stamps = self.has_transmit_stamps;
+        self.observe_send(|stream| {
+            if has_transmit_stamps {
+                transmit_stamp::poll_write(stream.get_mut(), cx, pieces)
             } else {
                 stream.poll_write_vectored(cx, pieces)
             }
@@ -267,10 +272,10 @@ impl AsyncWrite for StampIo {
     }
 }
 
-/// No run lasts for 584 years.
+/// Marks that nothing was written; no run lasts for 584 years.
 const UNWRITTEN: u64 = u64::MAX;
 
-/// No byte is as large.
+/// Marks that no byte was read; it is larger than any byte.
 const UNANSWERED: u16 = u16::MAX;
 
 const MOST_ZEROED: usize = 8 << 10;
@@ -311,7 +316,7 @@ mod tests {
     async fn the_kernel_tells_when_bytes_came_that_nobody_read() {
         let clock = MonotonicClock::start();
         let (mut server, mut io) = pair(clock).await;
-        // The first socket that asks switches stamping on for the machine, which takes a moment.
+        // The first socket that asks enables stamping on the machine, which takes a moment.
         while !io.wire().is_stamped() {
             server.write_all(b"x").await.unwrap();
             io.read_exact(&mut [0]).await.unwrap();
@@ -322,7 +327,7 @@ mod tests {
         tokio::time::sleep_until(clock.instant(later).into()).await;
         io.read_exact(&mut [0; 3]).await.unwrap();
         let read = io.wire().last_read();
-        // What comes between the two readings of the clocks makes an arrival late by as much.
+        // A delay between the two readings of the clocks makes an arrival late by the same amount.
         let soon = written + Duration::from_millis(10);
         assert!(read.at() < soon && read.seen() >= later, "{read:?} {written:?}");
     }

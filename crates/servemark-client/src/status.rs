@@ -1,5 +1,4 @@
-//! What a status other than 200 is turned into: the number, the server's own words, and what to
-//! try.
+//! Errors for a status other than 200: the status, the server's own message, and what to try.
 
 use http::StatusCode;
 use http::header::AUTHORIZATION;
@@ -7,7 +6,7 @@ use http::header::AUTHORIZATION;
 use crate::error::{ClientError, ClientErrorKind};
 use crate::target::Target;
 
-/// The error for a route that answered with `status` and `body`.
+/// Returns the error of a request to `route` that was answered with `status` and `body`.
 pub(crate) fn status_error(
     target: &Target,
     status: StatusCode,
@@ -15,7 +14,7 @@ pub(crate) fn status_error(
     body: &[u8],
 ) -> ClientError {
     let code = status.as_u16();
-    // A message is cut when it is long, and half a key is still half a key.
+    // Redacted before the message is truncated, which could leave a part of a key.
     let body = target.redact(&String::from_utf8_lossy(body));
     let words = servemark_backends::error_message(body.as_bytes());
     let said = if words.is_empty() { String::new() } else { format!(": {words}") };
@@ -28,7 +27,7 @@ pub(crate) fn status_error(
     ClientError::new(ClientErrorKind::Status(code), message).permanent_if(is_for_https)
 }
 
-/// What nginx and Go's servers say to a request without TLS on a port that wants it.
+/// Returns whether the body is what nginx or Go servers send to a plain request on a TLS port.
 fn is_for_https(body: &str) -> bool {
     ["plain HTTP request was sent to HTTPS port", "HTTP request to an HTTPS server"]
         .iter()
@@ -66,7 +65,7 @@ fn cure(status: StatusCode, route: &str, key: Key) -> &'static str {
             "; is the key right (--api-key, OPENAI_API_KEY or API_KEY)?"
         }
         (StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN, _) => NO_KEY,
-        // Gateways such as litellm answer so what has no key.
+        // Gateways such as litellm send this status for a missing key.
         (StatusCode::INTERNAL_SERVER_ERROR, "/v1/models") if key == Key::Missing => NO_KEY,
         _ => "",
     }

@@ -12,7 +12,7 @@ use tokio_rustls::client::TlsStream;
 use crate::receive::Unread;
 use crate::stamp_io::StampIo;
 
-/// An open stream. The stamps are taken under TLS, where the socket is read.
+/// An open stream. Stamps are taken below TLS, where the socket is read.
 #[derive(Debug)]
 pub(crate) enum Stream {
     Plain(StampIo),
@@ -20,9 +20,9 @@ pub(crate) enum Stream {
 }
 
 impl Stream {
-    /// Whether the other side has closed it or sent bytes nobody asked for, as far as the kernel
-    /// knows. Encrypted bytes may be the protocol's own, such as session tickets, so under TLS only
-    /// the end counts.
+    /// Returns whether the kernel knows that the other side has closed the stream or sent bytes
+    /// without a request. Encrypted bytes may belong to TLS itself, such as session tickets, so
+    /// under TLS only the end counts.
     pub(crate) fn is_spent(&self) -> bool {
         match self {
             Self::Plain(io) => io.unread() != Unread::Nothing,
@@ -30,8 +30,8 @@ impl Stream {
         }
     }
 
-    /// A second handle of the socket with which the same is looked up while another component owns
-    /// the stream.
+    /// Returns a second handle of the socket that performs the check of
+    /// [`is_spent`](Self::is_spent) while another component owns the stream.
     pub(crate) fn probe(&self) -> io::Result<Probe> {
         Ok(match self {
             Self::Plain(io) => Probe { socket: io.socket()?, is_encrypted: false },
@@ -39,7 +39,7 @@ impl Stream {
         })
     }
 
-    /// The socket once more, for a write on another thread, which cannot encrypt.
+    /// Returns a second handle of the socket, for an unencrypted write on another thread.
     pub(crate) fn socket(&self) -> io::Result<TcpStream> {
         match self {
             Self::Plain(io) => io.socket(),
@@ -47,10 +47,11 @@ impl Stream {
         }
     }
 
-    /// Has the kernel stamp what leaves. Under TLS nobody knows which bytes are a request's.
-    pub(crate) fn stamp_departures(&mut self) {
+    /// Asks for transmit stamps. Under TLS it is unknown which bytes belong to a request, so there
+    /// are none.
+    pub(crate) fn enable_transmit_stamps(&mut self) {
         match self {
-            Self::Plain(io) => io.stamp_departures(),
+            Self::Plain(io) => io.enable_transmit_stamps(),
             Self::Tls(_) => {}
         }
     }
@@ -62,7 +63,7 @@ impl Stream {
         }
     }
 
-    /// So many bytes were written on another thread, which cannot encrypt.
+    /// Records that `bytes` bytes were written on another thread, which cannot encrypt.
     pub(crate) fn was_written(&mut self, bytes: usize) {
         match self {
             Self::Plain(io) => io.was_written(bytes),
@@ -70,7 +71,7 @@ impl Stream {
         }
     }
 
-    /// When the last byte that was written left, where the kernel says.
+    /// Returns when the last written byte left, if the kernel reports it.
     pub(crate) fn left(&self) -> Option<Stamp> {
         match self {
             Self::Plain(io) => io.left(),
@@ -78,7 +79,7 @@ impl Stream {
         }
     }
 
-    /// What the kernel has counted since it was last asked, where it says.
+    /// Returns the kernel's counts since the last call, if it reports them.
     pub(crate) fn facts(&mut self) -> Option<SocketFacts> {
         match self {
             Self::Plain(io) => io.facts(),
@@ -87,7 +88,7 @@ impl Stream {
     }
 }
 
-/// A second handle of a stream's socket, to look at it without reading.
+/// A second handle of a stream's socket, to check it without reading.
 #[derive(Debug)]
 pub(crate) struct Probe {
     socket: TcpStream,
@@ -95,7 +96,7 @@ pub(crate) struct Probe {
 }
 
 impl Probe {
-    /// As [`Stream::is_spent`].
+    /// Returns what [`Stream::is_spent`] returns for the stream.
     pub(crate) fn is_spent(&self) -> bool {
         match Unread::on(&self.socket) {
             Unread::Nothing => false,

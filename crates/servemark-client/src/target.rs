@@ -1,4 +1,4 @@
-//! Who is asked, and how: the address, the protocol, the time-outs, and the credentials.
+//! Targets: the address, the protocol, the time-outs, and the credentials.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,20 +17,20 @@ use crate::reuse::ReuseSpec;
 use crate::timeouts::Timeouts;
 use crate::tls;
 
-/// What a plan says about a target: everything but its credentials.
+/// The description of a target in a plan: everything but its credentials.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct TargetSpec {
-    /// Where it is.
+    /// Base URL of the server.
     pub base_url: BaseUrl,
-    /// Which HTTP it speaks.
+    /// HTTP version of the connections.
     #[serde(default)]
     pub http_version: HttpVersion,
-    /// Whose HTTP/1.1 it is.
+    /// Implementation of HTTP/1.1.
     #[serde(default, skip_serializing_if = "Http1Stack::is_direct")]
     pub http1_stack: Http1Stack,
-    /// How many connections HTTP/2 streams share; HTTP/1.1 opens one per request in flight.
+    /// Number of connections that HTTP/2 streams share; HTTP/1.1 opens one per request in flight.
     #[serde(default = "one")]
     pub http2_connections: usize,
     /// How fast connections are opened ahead of a run.
@@ -39,26 +39,26 @@ pub struct TargetSpec {
     /// How connections are reused.
     #[serde(default, skip_serializing_if = "ReuseSpec::is_default")]
     pub reuse: ReuseSpec,
-    /// Whether the kernel is asked when each request left: on Linux, over our own HTTP/1.1 in
-    /// plain. It costs some microseconds of CPU for each.
+    /// Whether the kernel is asked when each request left: on Linux, over our own HTTP/1.1 without
+    /// TLS. It costs some microseconds of CPU per request.
     #[serde(default, skip_serializing_if = "is_off")]
     pub send_stamps: bool,
-    /// How long each stage of a request may take.
+    /// Time-outs of the stages of a request.
     #[serde(default)]
     pub timeouts: Timeouts,
-    /// How much memory answers may hold while they are read.
+    /// Limits on the memory of answers while they are read.
     #[serde(default, skip_serializing_if = "AnswerLimits::is_default")]
     pub answers: AnswerLimits,
-    /// A PEM file of authorities that are trusted beside the machine's own.
+    /// A PEM file of authorities that are trusted in addition to the machine's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ca_file: Option<PathBuf>,
-    /// Whether its certificate is taken for good, whoever signed it.
+    /// Whether the server's certificate is accepted without a check of its signer.
     #[serde(default, skip_serializing_if = "is_off")]
     pub trusts_anybody: bool,
 }
 
 impl TargetSpec {
-    /// A target with the usual settings.
+    /// Creates a target with default settings.
     pub fn new(base_url: BaseUrl) -> Self {
         Self {
             base_url,
@@ -75,7 +75,7 @@ impl TargetSpec {
         }
     }
 
-    /// Whether requests can be [sent precisely](crate::HttpTransport::with_precise_send).
+    /// Checks whether requests can be [sent precisely](crate::HttpTransport::with_precise_send).
     pub fn check_precise(&self) -> Result<(), NotPrecise> {
         match (self.http_version, self.http1_stack) {
             _ if self.base_url.is_https() => Err(NotPrecise::Encrypted),
@@ -86,23 +86,23 @@ impl TargetSpec {
     }
 }
 
-/// Why nothing can be written to a target's connections at an instant of our choice.
+/// Why requests to a target cannot be sent precisely.
 #[derive(Clone, Copy, Debug, Eq, Error, PartialEq)]
 #[non_exhaustive]
 pub enum NotPrecise {
-    /// What is written is encrypted when it is written.
+    /// TLS encrypts a request only when it is written.
     #[error(
         "--precise-send writes requests as they were encoded, and https encrypts them; ask a server \
          over http:// or leave it out"
     )]
     Encrypted,
-    /// Several requests share a connection, whose writes are nobody's own.
+    /// Several requests share a connection, so a write belongs to no single one.
     #[error(
         "--precise-send writes each request on a connection of its own, and HTTP/2 shares them; \
          leave one of the two out"
     )]
     Http2,
-    /// hyper writes when it pleases.
+    /// hyper decides when it writes.
     #[error(
         "--precise-send writes on connections of our own HTTP/1.1; with hyper's, which the plan asks \
          for (http1_stack), it is not built"
@@ -110,26 +110,26 @@ pub enum NotPrecise {
     Hyper,
 }
 
-/// Which HTTP is spoken. Closed: HTTP/3 would be another transport.
+/// The HTTP version. Closed: HTTP/3 would be another transport.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, Hash, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HttpVersion {
-    /// HTTP/1.1, a connection per request in flight.
+    /// HTTP/1.1, with one connection per request in flight.
     #[default]
     Http1,
-    /// HTTP/2: over TLS by ALPN, in plain by prior knowledge.
+    /// HTTP/2: negotiated by ALPN over TLS, by prior knowledge without TLS.
     Http2,
 }
 
-/// Whose HTTP/1.1 is spoken. Both give the same records; closed, because there are two.
+/// The implementation of HTTP/1.1. Both give the same records; closed, because there are two.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, Hash, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Http1Stack {
-    /// Our own, which reads a socket where its bytes are wanted.
+    /// Our own implementation, in which the task that waits for the answer reads the socket.
     #[default]
     Direct,
-    /// hyper's, which costs more per chunk: for a server that ours should misread, and to prove
-    /// the one against the other.
+    /// hyper's implementation, which costs more per chunk: for servers that ours should misread,
+    /// and for the test that compares the two.
     Hyper,
 }
 
@@ -140,7 +140,7 @@ impl Http1Stack {
     }
 }
 
-/// A target that can be asked. Copies share everything.
+/// A target that can be requested. Clones share everything.
 #[derive(Clone, Debug)]
 pub struct Target {
     shared: Arc<Shared>,
@@ -155,13 +155,13 @@ struct Shared {
 }
 
 impl Target {
-    /// Makes a target of its description and its credentials. Reads the trusted authorities if
+    /// Creates a target from its description and its credentials. Reads the trusted authorities if
     /// the address is an `https` one.
     pub fn new(spec: &TargetSpec, credentials: Credentials) -> Result<Self, ClientError> {
         Self::within(spec, credentials, AnswerBudget::new(spec.answers))
     }
 
-    /// The same, whose answers share a budget with those of others.
+    /// Creates a target whose answers count in a shared budget.
     fn within(
         spec: &TargetSpec,
         credentials: Credentials,
@@ -171,28 +171,28 @@ impl Target {
         Ok(Self { shared: Arc::new(Shared { spec: spec.clone(), credentials, tls, budget }) })
     }
 
-    /// Another server that is asked in the same way, with the same credentials.
+    /// Creates a target for another server, with the same settings, credentials and memory budget.
     pub fn at(&self, base_url: BaseUrl) -> Result<Self, ClientError> {
         let spec = TargetSpec { base_url, ..self.shared.spec.clone() };
         Self::within(&spec, self.shared.credentials.clone(), self.budget())
     }
 
-    /// Where it is.
+    /// Returns the base URL.
     pub fn base_url(&self) -> &BaseUrl {
         &self.shared.spec.base_url
     }
 
-    /// Whether it is asked over TLS and its certificate is taken for good, whoever signed it.
+    /// Returns whether TLS is used and the certificate is accepted without a check of its signer.
     pub fn is_unverified(&self) -> bool {
         self.shared.spec.trusts_anybody && self.shared.spec.base_url.is_https()
     }
 
-    /// How long each stage of a request may take.
+    /// Returns the time-outs of the stages of a request.
     pub fn timeouts(&self) -> Timeouts {
         self.shared.spec.timeouts
     }
 
-    /// What answers may hold, and what they hold now.
+    /// Returns the memory budget of the answers.
     pub(crate) fn budget(&self) -> Arc<AnswerBudget> {
         Arc::clone(&self.shared.budget)
     }
@@ -229,7 +229,7 @@ impl Target {
         self.shared.credentials.headers()
     }
 
-    /// What a server said, without what it must not repeat.
+    /// Removes the credentials from a server's message.
     pub(crate) fn redact(&self, text: &str) -> String {
         self.shared.credentials.redact(text)
     }
@@ -239,7 +239,7 @@ impl Target {
     }
 }
 
-/// A connector has no `Debug` of its own.
+/// Wraps the connector, which has no `Debug`.
 struct Tls(TlsConnector);
 
 impl std::fmt::Debug for Tls {

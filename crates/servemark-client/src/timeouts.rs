@@ -1,28 +1,28 @@
-//! How long each stage of a request may take.
+//! Time-outs of the stages of a request.
 
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// How long each stage of a request may take. Nothing waits for ever.
+/// Time-outs of the stages of a request. Every wait has one.
 ///
-/// The defaults are generous on purpose: under an overload that somebody wants to measure, a
-/// request may queue for long, and a time-out would turn the measured wait into a failure. A plan
-/// file says them in seconds.
+/// The defaults are long on purpose: under an overload that is to be measured, a request may queue
+/// for long, and a time-out would turn the measured wait into a failure. A plan file gives them in
+/// seconds.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Timeouts {
-    /// Look-up, TCP and TLS together; 30 s, which leaves room for four lost SYNs.
+    /// Name look-up, TCP and TLS together; 30 s, which leaves time for four lost SYNs.
     #[serde(with = "servemark_core::seconds")]
     pub connect: Duration,
-    /// From the request's departure to the first byte of the answer's body; 1 h.
+    /// From the sending of the request to the first byte of the answer's body; 1 h.
     #[serde(with = "servemark_core::seconds")]
     pub first_byte: Duration,
     /// Between two reads of the body; 10 min.
     #[serde(with = "servemark_core::seconds")]
     pub idle: Duration,
-    /// The whole request; 6 h, which is what SGLang's and vLLM's clients allow.
+    /// The whole request; 6 h, as SGLang's and vLLM's clients allow.
     #[serde(with = "servemark_core::seconds")]
     pub total: Duration,
 }
@@ -39,7 +39,7 @@ impl Default for Timeouts {
 }
 
 impl Timeouts {
-    /// The same limit for every stage, for calls that are not measured.
+    /// Creates time-outs with one limit for all stages, for calls that are not measured.
     pub(crate) fn all(limit: Duration) -> Self {
         Self { connect: limit, first_byte: limit, idle: limit, total: limit }
     }

@@ -1,8 +1,8 @@
-//! TLS: whom to trust and which HTTP to offer. Certificates are verified unless the spec says that
-//! anybody is to be trusted.
+//! TLS: trusted authorities and the offered HTTP version. Certificates are verified unless the spec
+//! turns that off.
 
-mod anybody;
-mod objection;
+mod accept_any;
+mod advice;
 mod own;
 
 use std::path::Path;
@@ -16,20 +16,20 @@ use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, RootCertStore, crypto};
 use tokio_rustls::TlsConnector;
 
-use self::anybody::Anybody;
-pub(crate) use self::objection::Objection;
+use self::accept_any::AcceptAnyCert;
+pub(crate) use self::advice::TlsAdvice;
 use self::own::OwnOrSigned;
 use crate::error::{ClientError, ClientErrorKind};
 use crate::target::{HttpVersion, TargetSpec};
 
-/// A connector that trusts the machine's authorities and the spec's own.
+/// Creates a connector that trusts the machine's authorities and those of the spec's CA file.
 pub(crate) fn connector(spec: &TargetSpec) -> Result<TlsConnector, ClientError> {
     let provider = Arc::new(crypto::ring::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
         .map_err(|error| refuse("TLS cannot be set up").caused_by(error))?;
     let verifier: Arc<dyn ServerCertVerifier> = if spec.trusts_anybody {
-        Arc::new(Anybody::new(provider))
+        Arc::new(AcceptAnyCert::new(provider))
     } else {
         Arc::new(own_or_signed(spec.ca_file.as_deref(), provider)?)
     };
@@ -39,7 +39,7 @@ pub(crate) fn connector(spec: &TargetSpec) -> Result<TlsConnector, ClientError> 
     Ok(TlsConnector::from(Arc::new(config)))
 }
 
-/// The name of a protocol in the handshake.
+/// Returns the name of a protocol in the ALPN handshake.
 pub(crate) fn protocol(version: HttpVersion) -> &'static [u8] {
     match version {
         HttpVersion::Http1 => b"http/1.1",
@@ -58,10 +58,10 @@ fn own_or_signed(
     Ok(OwnOrSigned::new(signed, given))
 }
 
-/// The machine's authorities and those of a file.
+/// Returns the machine's authorities and those of a file.
 fn roots(given: Option<(&Path, &[CertificateDer<'static>])>) -> Result<RootCertStore, ClientError> {
     let mut roots = RootCertStore::empty();
-    // Some machines carry authorities that no longer parse; the others still count.
+    // Some machines have authorities that no longer parse; the others still count.
     roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
     if let Some((path, certificates)) = given {
         for certificate in certificates {
@@ -77,7 +77,7 @@ fn roots(given: Option<(&Path, &[CertificateDer<'static>])>) -> Result<RootCertS
     Ok(roots)
 }
 
-/// All certificates of a PEM file, which has at least one.
+/// Returns all certificates of a PEM file; an error if there are none.
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, ClientError> {
     let certificates = CertificateDer::pem_file_iter(path)
         .map_err(|error| bad_file(path, "cannot be read").caused_by(error))?;

@@ -1,4 +1,4 @@
-//! The transport: a backend's requests over HTTP, and its answers back as stamped deltas.
+//! The HTTP transport: sends a backend's requests and records its answers as stamped deltas.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -25,16 +25,16 @@ use crate::status::status_error;
 use crate::target::Target;
 use crate::watch::Watch;
 
-/// Carries a backend's requests to a target over HTTP.
+/// Sends a backend's requests to a target over HTTP.
 ///
 /// A transport keeps its connections in a pool that belongs to the runtime it is first used on, so
-/// a run over several runtimes gives each of them one of its own with
-/// [`for_shard`](Self::for_shard). Arrival stamps are exact on a current-thread runtime.
+/// a run over several runtimes gives each of them a transport made by
+/// [`for_shard`](Self::for_shard). Arrival times are exact on a current-thread runtime.
 ///
 /// A request is sent a second time only if the server did not process the first sending, and its
-/// record says so ([`Resent`](servemark_core::Resent)). Dropping the future of [`execute`](Transport::execute) at any point
-/// closes its connection (on HTTP/2, resets its stream); the recorder keeps what was seen until
-/// then, the departure included.
+/// record says so ([`Resent`](servemark_core::Resent)). Dropping the future of
+/// [`execute`](Transport::execute) at any point closes its connection (on HTTP/2, resets its
+/// stream); the recorder keeps what was observed until then, the send time included.
 ///
 /// ```
 /// use servemark_backends::{BackendName, BackendSpec, CommonSpec};
@@ -55,37 +55,37 @@ pub struct HttpTransport<B> {
 }
 
 impl<B: Backend> HttpTransport<B> {
-    /// A transport without connections. All stamps come from `clock`.
+    /// Creates a transport without connections. All stamps come from `clock`.
     pub fn new(target: Target, backend: B, clock: MonotonicClock) -> Self {
         Self { pool: Pool::new(target, clock), backend: Arc::new(backend) }
     }
 
-    /// The same transport with connections of its own, for another runtime.
+    /// Creates a transport with the same settings and connections of its own, for another runtime.
     #[must_use]
     pub fn for_shard(&self) -> Self {
         Self { pool: self.pool.for_shard(), backend: Arc::clone(&self.backend) }
     }
 
-    /// The same transport, whose requests are written at the very instant at which they are due, by
-    /// a thread that watches the clock and takes a core for it. The transports
-    /// [for shards](Self::for_shard) that are made of it share the thread; it ends with the last.
+    /// Makes a separate thread write each request exactly at its due time; the thread polls the
+    /// clock and occupies a core. Transports [for shards](Self::for_shard) made from this one share
+    /// the thread; it ends with the last of them.
     ///
-    /// It fails where requests cannot be written so ([`NotPrecise`](crate::NotPrecise)), and if
-    /// there is no second core.
+    /// Returns an error if requests cannot be sent this way ([`NotPrecise`](crate::NotPrecise)), or
+    /// if there is no second core.
     pub fn with_precise_send(self) -> Result<Self, ClientError> {
         let precise = PreciseSender::start(self.pool.target(), self.pool.clock())?;
         Ok(Self { pool: self.pool.with_precise(precise), ..self })
     }
 
-    /// When connections ceased to be reused because the server closes them after whole answers that
-    /// announce keep-alive, if it does. All [shards](Self::for_shard) share it.
+    /// Returns when connections ceased to be reused because the server closes them after whole
+    /// answers that announce keep-alive, if it does. All [shards](Self::for_shard) share it.
     pub fn reuse_ended(&self) -> Option<Stamp> {
         self.pool.reuse().ended()
     }
 
     /// Opens connections ahead of the first request, as fast as the target's
-    /// [`OpeningSpec`](crate::OpeningSpec) allows, until so many wait. Over HTTP/2 at most as many
-    /// as the target shares.
+    /// [`OpeningSpec`](crate::OpeningSpec) allows, until `connections` of them wait. Over HTTP/2
+    /// there are at most as many as the target shares.
     ///
     /// If the future is dropped, the connections opened so far stay.
     pub async fn preconnect(&self, connections: usize) -> Result<(), ClientError> {
@@ -133,7 +133,7 @@ impl<B: Backend> Transport for HttpTransport<B> {
 }
 
 impl<B: Backend> HttpTransport<B> {
-    /// Reads an answer whose head is here, and keeps the connection if it can be used again.
+    /// Reads an answer whose head was read, and keeps the connection if it can be used again.
     async fn read(
         &self,
         mut exchange: Exchange,
@@ -157,7 +157,7 @@ impl<B: Backend> HttpTransport<B> {
             }
         };
         if outcome.is_ok() {
-            // What comes after the dialect's end mark is the framing's end.
+            // After the dialect's end mark comes the end of the framing.
             exchange.drain(self.pool.clock()).await;
         }
         if let Some(facts) = exchange.facts() {
@@ -169,7 +169,8 @@ impl<B: Backend> HttpTransport<B> {
         outcome
     }
 
-    /// The status is the failure, whatever becomes of the body that explains it.
+    /// Returns the error of a status other than 200, even if the body that explains it cannot be
+    /// read.
     async fn refused(
         &self,
         status: StatusCode,
@@ -182,8 +183,8 @@ impl<B: Backend> HttpTransport<B> {
     }
 }
 
-/// Reads an answer to its end, or to the dialect's end mark: what comes after that is not the
-/// answer's any more.
+/// Reads an answer to its end, or to the dialect's end mark: what follows the mark is not part of
+/// the answer.
 async fn receive<D: Decoder>(
     exchange: &mut Exchange,
     asked: &HeaderMap,
@@ -200,7 +201,8 @@ async fn receive<D: Decoder>(
     })
 }
 
-/// One function and no future of its own: it runs once per read.
+/// Reads until the answer is over. It is a plain function without a future, because it runs once
+/// per read.
 fn poll_receive<D: Decoder>(
     exchange: &mut Exchange,
     answer: &mut Answer<D>,
@@ -236,8 +238,8 @@ pub struct PreparedRequest<D> {
     request: WholeRequest,
     bytes: usize,
     route: Cow<'static, str>,
-    /// What will be read, in memory of its own: a request is handed on from one to the next, and
-    /// to copy this would cost more than to have made it.
+    /// The reader of the answer, boxed: a request is moved from function to function, and copying
+    /// the reader would cost more than creating it.
     answer: Box<Answer<D>>,
 }
 
@@ -247,5 +249,5 @@ impl<D> fmt::Debug for PreparedRequest<D> {
     }
 }
 
-/// How much of an error's body is read.
+/// Maximum number of bytes of an error's body that are read.
 const EXPLANATION: usize = 64 << 10;

@@ -1,9 +1,9 @@
 //! The time-outs of one request, on one timer.
 //!
-//! A stream's idle limit moves on with every read. Moving a timer each time would cost more than
-//! reading the frame, so it is left where it is, and only when it fires is it asked what is due
-//! now. Even to look at it costs the fetching of memory that nobody else uses, so that is left out
-//! where it cannot have fired.
+//! A stream's idle deadline moves on with every read. Resetting a timer each time would cost more
+//! than reading the frame, so the timer stays where it is, and only when it fires is the current
+//! deadline computed. Even polling the timer fetches memory that nothing else uses, so it is not
+//! polled while it cannot have fired.
 
 use std::fmt;
 use std::future::{self, Future};
@@ -23,11 +23,11 @@ pub(crate) struct Watch {
     clock: MonotonicClock,
     timeouts: Timeouts,
     started: Stamp,
-    /// Made when something is waited for.
+    /// Created on the first wait.
     timer: Option<Timer>,
 }
 
-/// The stages that have a limit of their own.
+/// The stages that have a time-out of their own.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Stage {
     Connect,
@@ -40,8 +40,8 @@ impl Watch {
         Self { clock, timeouts, started: clock.now(), timer: None }
     }
 
-    /// Waits for `work`, but no longer than the stage may last from `since` on. It is pinned where
-    /// the caller has it, because to move it in here would be to copy it.
+    /// Waits for `work`, but at most until the time-out of the stage that began at `since`. The
+    /// caller pins `work`, because moving it in here would copy it.
     pub(crate) async fn guard<W: Future + Unpin>(
         &mut self,
         stage: Stage,
@@ -67,8 +67,8 @@ impl Watch {
         if total.due < own.due { total } else { own }
     }
 
-    /// Waits until the stage that began at `since` has lasted too long. A look at it ends every poll
-    /// in which something is still to come.
+    /// Waits for the time-out of the stage that began at `since`. Every poll that returns pending
+    /// ends with a call of this.
     pub(crate) fn poll_late(
         &mut self,
         stage: Stage,
@@ -95,15 +95,15 @@ impl Watch {
     }
 }
 
-/// A timer, and what is known of it without asking.
+/// A timer, and what is known of it without polling it.
 #[derive(Debug)]
 struct Timer {
     sleep: Pin<Box<Sleep>>,
-    /// When it fires.
+    /// When the timer fires.
     at: Stamp,
-    /// Whom it wakes.
+    /// The waker that the timer wakes.
     wakes: Option<Waker>,
-    /// The stage, and from when it counted, at the last look.
+    /// The stage and its begin at the last look.
     looked: Option<(Stage, Stamp)>,
 }
 
@@ -118,9 +118,9 @@ impl Timer {
         self.at = at;
     }
 
-    /// Whether it has not fired and will wake the right one, and not too late. If a stage counts
-    /// from later than at the last look, then its limit has moved on, and `since` is an instant
-    /// within the poll that asks.
+    /// Returns whether the timer has not fired, will wake the right task, and not too late. If the
+    /// stage's begin is later than at the last look, its deadline has moved on, and `since` lies
+    /// within the current poll.
     fn is_known_to_run(&mut self, stage: Stage, since: Stamp, waker: &Waker) -> bool {
         let last = self.looked.replace((stage, since));
         let moved_on = last.is_some_and(|last| last.0 == stage && last.1 < since);
@@ -199,7 +199,7 @@ mod tests {
         assert!(watch.guard(Stage::FirstByte, Stamp::ZERO, work).await.is_ok());
     }
 
-    /// Each read puts the limit off without a look at the timer.
+    /// Each read moves the deadline without a look at the timer.
     #[tokio::test]
     async fn a_stream_that_falls_silent_is_late() {
         let (clock, mut timeouts) = (MonotonicClock::start(), Timeouts::default());

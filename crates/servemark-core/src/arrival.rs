@@ -1,12 +1,13 @@
-//! When bytes arrived, when this program came to see them, and by whose clock that is known.
+//! Arrival times: when bytes arrived, when this program read them, and which clock stamped them.
 
 use serde::{Deserialize, Serialize};
 
 use crate::Stamp;
 
-/// When bytes arrived, and when this program came to see them.
+/// When bytes arrived, and when this program read them.
 ///
-/// Without a kernel that says when bytes arrived, the two are one: a [`Stamp`] is an arrival too.
+/// Without a receive stamp of the kernel both times are the same, so a [`Stamp`] converts into an
+/// arrival.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Arrival {
     at: Stamp,
@@ -14,22 +15,23 @@ pub struct Arrival {
 }
 
 impl Arrival {
-    /// Bytes that arrived at `at` and were seen at `seen`, which is never before.
+    /// Creates an arrival at `at` that was read at `seen`; `seen` is raised to `at` if it is
+    /// earlier.
     pub fn new(at: Stamp, seen: Stamp) -> Self {
         Self { at, seen: seen.max(at) }
     }
 
-    /// When the bytes arrived, as well as is known. Latencies count to here.
+    /// Returns the best known arrival time of the bytes. Latencies are measured to this time.
     pub const fn at(self) -> Stamp {
         self.at
     }
 
-    /// When the read that brought them returned.
+    /// Returns when the read that delivered the bytes returned.
     pub const fn seen(self) -> Stamp {
         self.seen
     }
 
-    /// How long they lay there, in whole microseconds: the client's own lag.
+    /// Returns the time between arrival and read in whole microseconds: the client's own lag.
     pub fn lag_us(self) -> u32 {
         u32::try_from(self.seen.since(self.at).as_micros()).unwrap_or(u32::MAX)
     }
@@ -41,29 +43,29 @@ impl From<Stamp> for Arrival {
     }
 }
 
-/// By whose clock arrivals are known, from the weakest to the best. Closed: bytes are stamped by
-/// the program or by the kernel, whose stamp is theirs or a later one's, and what comes without
-/// bytes by the engine that made it.
+/// Which clock stamped the arrivals, from the least to the most precise. Closed: bytes are stamped
+/// by the program or by the kernel, and output without bytes is stamped by the engine that made it.
 #[derive(
     Clone, Copy, Debug, Default, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum ArrivalClock {
-    /// The program's, read when a read returned: the client's own lag is in every latency.
+    /// The program's clock, read after a socket read returned: every latency includes the client's
+    /// own lag.
     #[default]
     User,
-    /// The kernel's, of a connection that streams share: the arrival of these bytes or of later
-    /// ones.
+    /// The kernel's stamp on a connection that several streams share: it belongs to these bytes or
+    /// to later ones.
     KernelBound,
-    /// The kernel's, of the read in which the bytes came.
+    /// The kernel's stamp of the read that delivered the bytes.
     Kernel,
-    /// That of the thread or the process that drives an engine without a server, read beside the
-    /// engine's calls: no socket and no client is between.
+    /// The clock of the thread or process that drives an engine without a server, read beside the
+    /// engine's calls, with no socket or client in between.
     Engine,
 }
 
 impl ArrivalClock {
-    /// How it is written in logs and reports.
+    /// Returns the name used in logs and reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::User => "user",

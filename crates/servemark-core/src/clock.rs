@@ -1,7 +1,7 @@
 //! Time as a value: a [`Stamp`] is nanoseconds since the clock's start.
 //!
-//! Clocks are read only here and in the client's stamping IO. Everything else is handed stamps,
-//! which is what lets a test run an hour's schedule in a millisecond.
+//! Clocks are read only here and in the client's stamping I/O. All other code is given stamps, so a
+//! test can run an hour's schedule in a millisecond.
 
 use std::ops::{Add, Sub};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -19,22 +19,22 @@ impl Stamp {
     /// The clock's start.
     pub const ZERO: Self = Self(0);
 
-    /// A stamp from nanoseconds since the clock's start.
+    /// Creates a stamp from nanoseconds since the clock's start.
     pub const fn from_nanos(nanos: u64) -> Self {
         Self(nanos)
     }
 
-    /// Nanoseconds since the clock's start.
+    /// Returns the nanoseconds since the clock's start.
     pub const fn as_nanos(self) -> u64 {
         self.0
     }
 
-    /// Seconds since the clock's start.
+    /// Returns the seconds since the clock's start.
     pub fn as_secs_f64(self) -> f64 {
         Duration::from_nanos(self.0).as_secs_f64()
     }
 
-    /// The time from `earlier` to here; zero if `earlier` is the later one.
+    /// Returns the time from `earlier` to this stamp; zero if `earlier` is the later one.
     pub const fn since(self, earlier: Self) -> Duration {
         Duration::from_nanos(self.0.saturating_sub(earlier.0))
     }
@@ -49,7 +49,7 @@ impl Add<Duration> for Stamp {
     }
 }
 
-/// Not before the clock's start.
+/// Saturates at the clock's start.
 impl Sub<Duration> for Stamp {
     type Output = Self;
 
@@ -59,13 +59,13 @@ impl Sub<Duration> for Stamp {
     }
 }
 
-/// A monotonic clock. Every stamp of one run comes from one clock.
+/// A monotonic clock. All stamps of a run come from one clock.
 pub trait Clock: Send + Sync {
-    /// The time since the clock's start.
+    /// Returns the time since the clock's start.
     fn now(&self) -> Stamp;
 }
 
-/// The machine's monotonic clock, started when the value is made. Copies share the start.
+/// The machine's monotonic clock; it starts when the value is created, and copies share the start.
 #[derive(Clone, Copy, Debug)]
 pub struct MonotonicClock {
     start: Instant,
@@ -78,7 +78,7 @@ impl MonotonicClock {
         Self { start: Instant::now() }
     }
 
-    /// The `std` instant of a stamp, for timers that want one.
+    /// Converts a stamp into a `std` instant, for timers that need one.
     pub fn instant(&self, stamp: Stamp) -> Instant {
         self.start + Duration::from_nanos(stamp.as_nanos())
     }
@@ -91,7 +91,7 @@ impl Clock for MonotonicClock {
     }
 }
 
-/// The wall clock, as time since the Unix epoch. It dates files and headers; it never enters a
+/// Returns the wall-clock time since the Unix epoch. It dates files and headers and never enters a
 /// latency.
 #[expect(clippy::disallowed_methods, reason = "the one reader of the wall clock")]
 pub fn unix_now() -> Duration {

@@ -1,4 +1,4 @@
-//! What a server has counted of its own work since it was started.
+//! Counters that a server keeps of its own work.
 
 use std::collections::BTreeMap;
 
@@ -6,82 +6,82 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::is_default;
 
-/// What a server has counted of its own work since it was started, whoever asked it. What it does
-/// not count is absent.
+/// A server's counters of its own work since its start, for all clients together. Counters that the
+/// server does not keep are absent.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct ServerCounters {
-    /// Guesses of speculative decoding.
+    /// Counters of speculative decoding.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub speculation: Option<SpeculationCounters>,
-    /// Steps of a diffusion model.
+    /// Counters of a diffusion model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diffusion: Option<DiffusionCounters>,
-    /// Questions to the prefix cache.
+    /// Counters of the prefix cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prefix_cache: Option<PrefixCacheCounters>,
 }
 
 impl ServerCounters {
-    /// Whether the server counts none of it.
+    /// Returns whether the server reports none of these counters.
     pub fn is_empty(&self) -> bool {
         is_default(self)
     }
 }
 
-/// What was guessed and what of it was right.
+/// Counters of speculative decoding: drafted and accepted tokens.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct SpeculationCounters {
-    /// How often tokens were guessed.
+    /// Number of drafts.
     pub drafts: i64,
-    /// Tokens that were guessed.
+    /// Number of drafted tokens.
     pub draft_tokens: i64,
-    /// Those of them that were accepted.
+    /// Number of drafted tokens that were accepted.
     pub accepted_tokens: i64,
-    /// The same by their place in the guess, from zero.
+    /// Number of accepted tokens by their zero-based position in the draft.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub accepted_by_position: BTreeMap<i64, i64>,
 }
 
-/// How a diffusion model worked.
+/// Counters of a diffusion model.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct DiffusionCounters {
-    /// Steps, with those that committed a canvas.
+    /// Number of denoising steps, including those that committed a canvas.
     pub denoising_steps: i64,
-    /// Positions of canvases that steps evaluated.
+    /// Number of canvas positions that the steps evaluated.
     pub canvas_positions: i64,
-    /// Tokens that were committed.
+    /// Number of committed tokens.
     pub committed_tokens: i64,
 }
 
-/// How much of its prompts a server had in its prefix cache.
+/// Counters of the prefix cache, in prompt tokens.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct PrefixCacheCounters {
-    /// Tokens that were looked for.
+    /// Number of tokens that were looked up.
     pub queries: i64,
-    /// Those of them that were there.
+    /// Number of tokens that were found.
     pub hits: i64,
 }
 
-/// A server's counters on both sides of a measurement.
+/// A server's counters before and after a measurement.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct CountedWork {
-    /// Right before its first request.
+    /// Counters right before the first request of the measurement.
     pub before: ServerCounters,
-    /// Right after its last answer.
+    /// Counters right after the last answer of the measurement.
     pub after: ServerCounters,
 }
 
 impl CountedWork {
-    /// Counters of a measurement.
+    /// Creates the pair from the counters `before` and `after` a measurement.
     pub fn new(before: ServerCounters, after: ServerCounters) -> Self {
         Self { before, after }
     }

@@ -1,4 +1,4 @@
-//! Where samples come from.
+//! The trait of data sets, and their errors.
 
 use std::io;
 use std::path::PathBuf;
@@ -8,12 +8,12 @@ use thiserror::Error;
 
 use crate::{Progress, Session, Tokenizer, TokenizerError};
 
-/// Draws the sessions of a run.
+/// A source of sessions: it draws those of a run.
 pub trait Dataset: Send {
-    /// Draws up to `count` sessions, in the order in which they will begin.
+    /// Draws up to `count` sessions, in the order in which they start.
     ///
-    /// The random state is the run's own and is left where the draws leave it, because the
-    /// arrivals are drawn from it next, as SGLang's one global state does.
+    /// `context.random` is the run's own random state and stays where the draws leave it: arrival
+    /// times are drawn from it next, because SGLang draws both from one global state.
     fn draw(
         &mut self,
         count: usize,
@@ -21,19 +21,30 @@ pub trait Dataset: Send {
     ) -> Result<Vec<Session>, DatasetError>;
 }
 
+/// A fixed list of sessions: every draw returns its first `count` sessions.
+impl Dataset for Vec<Session> {
+    fn draw(
+        &mut self,
+        count: usize,
+        _context: &mut DrawContext<'_>,
+    ) -> Result<Vec<Session>, DatasetError> {
+        Ok(self.iter().take(count).cloned().collect())
+    }
+}
+
 /// What a data set may use while it draws.
 #[non_exhaustive]
 pub struct DrawContext<'a> {
-    /// Measures and makes text.
+    /// Tokenizer that measures and creates text.
     pub tokenizer: &'a dyn Tokenizer,
     /// The run's random state.
     pub random: &'a mut RandomState,
-    /// Told how far long work is.
+    /// Receives the progress of long work.
     pub progress: &'a dyn Progress,
 }
 
 impl<'a> DrawContext<'a> {
-    /// A context of its parts.
+    /// Creates a context from its parts.
     pub fn new(
         tokenizer: &'a dyn Tokenizer,
         random: &'a mut RandomState,
@@ -49,65 +60,65 @@ impl std::fmt::Debug for DrawContext<'_> {
     }
 }
 
-/// What can go wrong while samples are drawn.
+/// Errors that can occur while samples are drawn.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum DatasetError {
     /// The data set needs a file and none was given.
     #[error("the data set {dataset} needs a file: {hint}")]
     NoFile {
-        /// Its name.
+        /// Name of the data set.
         dataset: &'static str,
-        /// What to do.
+        /// What to do about it.
         hint: &'static str,
     },
     /// The file cannot be read.
     #[error("cannot read {path}", path = path.display())]
     Read {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// The I/O error.
         #[source]
         source: io::Error,
     },
-    /// The file is not what the data set expects.
+    /// A line of the file is not what the data set expects.
     #[error("{path}:{line}: {reason}", path = path.display())]
     Malformed {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The line, from one.
+        /// One-based line number.
         line: usize,
-        /// What is wrong with it.
+        /// What is wrong with the line.
         reason: String,
     },
-    /// The file is no table, or not the one that the data set expects.
+    /// The file is not a parquet table, or not the table that the data set expects.
     #[error("{path} cannot be used as a parquet table: {reason}", path = path.display())]
     Table {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// What is wrong with the file.
         reason: String,
     },
     /// A row of a table is not what the data set expects.
     #[error("{path}, row {row}: {reason}", path = path.display())]
     Row {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The row, from one.
+        /// One-based row number.
         row: usize,
-        /// What is wrong with it.
+        /// What is wrong with the row.
         reason: String,
     },
-    /// Nothing was left to send.
+    /// No request is left to send.
     #[error("the data set gave no request at all: {reason}")]
     Nothing {
-        /// Why, and what to do.
+        /// The reason, and what to do about it.
         reason: String,
     },
     /// The settings contradict each other or the data.
     #[error("{0}")]
     Settings(String),
-    /// The tokenizer failed.
+    /// The tokenizer returned an error.
     #[error(transparent)]
     Tokenizer(#[from] TokenizerError),
 }

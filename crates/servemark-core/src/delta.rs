@@ -1,41 +1,42 @@
-//! What a decoder finds in an answer, and where it puts it.
+//! What a decoder extracts from an answer, and the sink that receives it.
 
 use serde::{Deserialize, Serialize};
 
 use crate::OddCount;
 
-/// One piece of output as a decoder finds it. When it arrived is the recorder's business.
+/// One piece of output as a decoder finds it. The recorder adds its arrival time.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Delta<'a> {
-    /// What the piece is part of.
+    /// What the piece is a part of.
     pub kind: DeltaKind,
-    /// Its text; may be empty where the server counts a token whose text it still holds back.
+    /// Text of the piece; may be empty where the server counts a token but still holds back its
+    /// text.
     pub text: &'a str,
-    /// How many tokens it stands for, if the wire says so.
+    /// Number of tokens in the piece, if the wire gives it.
     pub tokens: Option<u32>,
 }
 
 impl<'a> Delta<'a> {
-    /// A piece of the answer whose token count the wire does not give.
+    /// Creates a piece of the answer without a token count.
     pub const fn content(text: &'a str) -> Self {
         Self { kind: DeltaKind::Content, text, tokens: None }
     }
 
-    /// The same piece as another kind of output.
+    /// Sets the kind of output.
     #[must_use]
     pub const fn of_kind(self, kind: DeltaKind) -> Self {
         Self { kind, ..self }
     }
 
-    /// The same piece with the token count that the wire gives.
+    /// Sets the token count given by the wire.
     #[must_use]
     pub const fn with_tokens(self, tokens: Option<u32>) -> Self {
         Self { tokens, ..self }
     }
 }
 
-/// What a piece of output is part of. All three are output tokens.
+/// What a piece of output is a part of. All kinds are output tokens.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, Hash, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -43,58 +44,58 @@ pub enum DeltaKind {
     /// The answer.
     #[default]
     Content,
-    /// The reasoning before it.
+    /// The reasoning that precedes the answer.
     Reasoning,
     /// The name or the arguments of a tool call.
     ToolCall,
 }
 
-/// What the server says it counted.
+/// Token counts as reported by the server.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct Usage {
-    /// Tokens of the prompt.
+    /// Number of prompt tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prompt_tokens: Option<u32>,
-    /// Tokens of the output.
+    /// Number of output tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub completion_tokens: Option<u32>,
-    /// Tokens of the prompt that came from a prefix cache.
+    /// Number of prompt tokens taken from a prefix cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cached_tokens: Option<u32>,
-    /// Where in the server they were, if it says.
+    /// Number of cached prompt tokens by storage tier, if the server reports it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cached_details: Option<CachedDetails>,
-    /// Steps of speculative decoding in which its guesses were checked, each of which yields a
-    /// token or more.
+    /// Number of verification steps of speculative decoding, each of which yields one or more
+    /// tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verify_steps: Option<u32>,
 }
 
-/// Where in the server cached prompt tokens were.
+/// Number of cached prompt tokens by storage tier.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct CachedDetails {
-    /// In the accelerator's memory.
+    /// Tokens in the accelerator's memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device: Option<u32>,
-    /// In the machine's memory.
+    /// Tokens in the machine's memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub host: Option<u32>,
-    /// In a storage beyond it.
+    /// Tokens in storage beyond the machine's memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub storage: Option<u32>,
 }
 
 impl CachedDetails {
-    /// Details of the three places.
+    /// Creates the counts of the three tiers.
     pub const fn new(device: Option<u32>, host: Option<u32>, storage: Option<u32>) -> Self {
         Self { device, host, storage }
     }
 
-    /// The tokens of all places.
+    /// Returns the sum over all tiers.
     pub fn total(&self) -> u32 {
         let places = [self.device, self.host, self.storage].into_iter().flatten();
         places.fold(0, u32::saturating_add)
@@ -102,7 +103,7 @@ impl CachedDetails {
 }
 
 impl Usage {
-    /// The two counts that every dialect has.
+    /// Creates a usage from the two counts that every dialect has.
     pub const fn new(prompt_tokens: Option<u32>, completion_tokens: Option<u32>) -> Self {
         Self {
             prompt_tokens,
@@ -113,72 +114,71 @@ impl Usage {
         }
     }
 
-    /// The same with the count of cached prompt tokens.
+    /// Sets the count of cached prompt tokens.
     #[must_use]
     pub const fn with_cached(self, cached_tokens: Option<u32>) -> Self {
         Self { cached_tokens, ..self }
     }
 
-    /// The same with where the cached tokens were.
+    /// Sets the cached prompt tokens by storage tier.
     #[must_use]
     pub const fn with_cached_details(self, cached_details: Option<CachedDetails>) -> Self {
         Self { cached_details, ..self }
     }
 
-    /// The same with the steps of speculative decoding.
+    /// Sets the number of verification steps of speculative decoding.
     #[must_use]
     pub const fn with_verify_steps(self, verify_steps: Option<u32>) -> Self {
         Self { verify_steps, ..self }
     }
 }
 
-/// What the server says of its own times of a request, in milliseconds.
+/// A request's times as measured by the server, in milliseconds.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct ServerTimes {
-    /// For how long it waited until it was worked on.
+    /// Time in the server's queue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue_ms: Option<f64>,
-    /// From there to its first token.
+    /// Time from the end of the queue to the first token.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ttft_ms: Option<f64>,
 }
 
 impl ServerTimes {
-    /// Times of a request.
+    /// Creates the times of a request.
     pub const fn new(queue_ms: Option<f64>, ttft_ms: Option<f64>) -> Self {
         Self { queue_ms, ttft_ms }
     }
 }
 
-/// Where a decoder puts what it finds. [`Recorder::at`](crate::Recorder::at) makes one that knows
-/// the time; a test can use a plain list.
+/// Receives what a decoder finds. [`Recorder::at`](crate::Recorder::at) returns a sink that stamps
+/// it; a test can use a plain list.
 pub trait Sink {
-    /// What follows is of the answer to this prompt of a batch. Whoever reads the answer to one
-    /// prompt alone leaves this out.
+    /// Says that what follows belongs to the answer to the prompt at position `place` of a batch.
+    /// The default ignores it, for answers to a single prompt.
     fn prompt(&mut self, place: usize) {
         let _ = place;
     }
-    /// A piece of output.
+    /// Receives a piece of output.
     fn delta(&mut self, delta: Delta<'_>);
-    /// The server's own counts; the last word wins, field by field.
+    /// Receives the server's own counts; later values replace earlier ones, field by field.
     fn usage(&mut self, usage: Usage);
-    /// Why the server stopped.
+    /// Receives the reason why the server stopped.
     fn finish_reason(&mut self, reason: &str);
-    /// An event of the answer that brings no output. Whoever has no use for it leaves this out.
+    /// Receives an event of the answer that carries no output. The default ignores it.
     fn silent_event(&mut self) {}
-    /// The name of the storage in which cached prompt tokens were. Whoever has no use for it leaves
-    /// this out.
+    /// Receives the name of the storage that held cached prompt tokens. The default ignores it.
     fn cache_storage(&mut self, name: &str) {
         let _ = name;
     }
-    /// The server's own times of this request; the last word wins. Whoever has no use for them
-    /// leaves this out.
+    /// Receives the server's own times of this request; later values replace earlier ones. The
+    /// default ignores them.
     fn server_times(&mut self, times: ServerTimes) {
         let _ = times;
     }
-    /// A token count that is no JSON integer. The default leaves it out.
+    /// Receives a token count that is not a JSON integer. The default ignores it.
     fn odd_count(&mut self, count: OddCount) {
         let _ = count;
     }

@@ -4,15 +4,15 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use crate::{Arrival, Delta, DeltaKind, Stamp, varint};
 
-/// Every piece of output of one request in order of arrival.
+/// All pieces of output of one request, in order of arrival.
 ///
-/// A row takes seven bytes: the length of its text, the time since the row before it and its lag.
-/// One that does not fit, or has another token count or kind than the row before it, takes as many
-/// more as it needs. Nothing is rounded. Pushing allocates nothing once the expected length is
+/// A row takes seven bytes: the length of its text, the time since the previous row and its lag. A
+/// row that does not fit, or whose token count or kind differs from the previous row's, is stored
+/// in a longer form. Nothing is rounded. Pushing does not allocate once the expected length is
 /// reserved.
 ///
 /// In a run log it is an object of columns: `at` and `bytes`, and `tokens`, `kinds` and `lag_us`
-/// where any row has something to say.
+/// where any row has a value other than the default.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(from = "Columns")]
 pub struct DeltaLog {
@@ -27,19 +27,19 @@ pub struct DeltaLog {
 pub struct DeltaRow {
     /// When the piece arrived.
     pub at: Stamp,
-    /// The length of its text in bytes.
+    /// Length of the text in bytes.
     pub bytes: u32,
-    /// How many tokens it stands for, if the wire said so.
+    /// Number of tokens in the piece, if the wire gave it.
     pub tokens: Option<u32>,
-    /// What it is part of.
+    /// What the piece is a part of.
     pub kind: DeltaKind,
-    /// For how many microseconds it had arrived when the client saw it; zero where only the
-    /// client's own clock says when it arrived.
+    /// Microseconds between the arrival of the piece and its read by the client; zero if only the
+    /// client's own clock stamped the arrival.
     pub lag_us: u32,
 }
 
 impl DeltaLog {
-    /// A log with room for `expected` pieces.
+    /// Creates an empty log with capacity reserved for `expected` pieces.
     pub fn with_capacity(expected: usize) -> Self {
         let room = if expected == 0 { 0 } else { FEW_UNUSUAL + expected * USUAL };
         Self { packed: Vec::with_capacity(room), ..Self::default() }
@@ -57,46 +57,46 @@ impl DeltaLog {
         });
     }
 
-    /// Gives back the room that was reserved and is not used.
+    /// Frees the capacity that is reserved and not used.
     pub fn compact(&mut self) {
-        // A copy of the right size leaves the room to the next log; shrinking it in place would
-        // leave holes that are too small for one.
+        // A right-sized copy returns the whole allocation to the next log; shrinking in place would
+        // leave gaps that are too small for one.
         if self.packed.capacity() > self.packed.len() {
             self.packed = self.packed.as_slice().into();
         }
     }
 
-    /// How many pieces there are.
+    /// Returns the number of pieces.
     pub fn len(&self) -> usize {
         self.rows
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no pieces.
     pub fn is_empty(&self) -> bool {
         self.rows == 0
     }
 
-    /// When the first piece arrived.
+    /// Returns when the first piece arrived.
     pub fn first_at(&self) -> Option<Stamp> {
         self.rows().next().map(|row| row.at)
     }
 
-    /// When the last piece arrived.
+    /// Returns when the last piece arrived.
     pub fn last_at(&self) -> Option<Stamp> {
         (!self.is_empty()).then_some(self.last.at)
     }
 
-    /// How many bytes the rows take of the memory that is reserved for them.
+    /// Returns the number of bytes that the rows use of the memory reserved for them.
     pub fn used_bytes(&self) -> usize {
         self.packed.len()
     }
 
-    /// How many bytes of memory are reserved for the rows.
+    /// Returns the number of bytes of memory reserved for the rows.
     pub fn packed_bytes(&self) -> usize {
         self.packed.capacity()
     }
 
-    /// The pieces in order of arrival.
+    /// Returns the pieces in order of arrival.
     pub fn rows(&self) -> DeltaRows<'_> {
         DeltaRows { packed: &self.packed, left: self.rows, before: Before::default() }
     }
@@ -121,7 +121,7 @@ impl DeltaLog {
     }
 }
 
-/// Two logs are equal if their rows are, whatever room they have.
+/// Two logs are equal if their rows are, whatever their capacity.
 impl PartialEq for DeltaLog {
     fn eq(&self, other: &Self) -> bool {
         self.rows == other.rows && self.packed == other.packed
@@ -162,7 +162,7 @@ impl Iterator for DeltaRows<'_> {
 impl ExactSizeIterator for DeltaRows<'_> {}
 
 impl DeltaRows<'_> {
-    /// A row's gap, length and lag; its words are left where the next row finds them.
+    /// Returns the row's gap, length and lag; stores its words for the rows that follow.
     #[cold]
     fn take_unusual(&mut self) -> Option<(u64, u32, u32)> {
         self.packed = self.packed.get(1..)?;
@@ -173,14 +173,14 @@ impl DeltaRows<'_> {
     }
 }
 
-/// What a row is told against: the arrival and the words of the one before it.
+/// The arrival and the words of the previous row, against which a row is encoded.
 #[derive(Clone, Copy, Debug, Default)]
 struct Before {
     at: Stamp,
     words: u64,
 }
 
-/// A token count and a kind as one number; zero is a piece of the answer that nobody counted.
+/// Packs a token count and a kind into one number; zero is content without a token count.
 fn words(tokens: Option<u32>, kind: DeltaKind) -> u64 {
     let kind = match kind {
         DeltaKind::Content => 0,
@@ -205,7 +205,7 @@ fn kind(words: u64) -> DeltaKind {
 const KIND_BITS: u32 = 2;
 const KIND_MASK: u64 = (1 << KIND_BITS) - 1;
 
-/// A row as nearly all are: a text below 255 bytes, a gap below four seconds, a lag below 65 ms.
+/// Encodes a usual row: a text below 255 bytes, a gap below 2^32 ns (4.3 s), a lag below 65.536 ms.
 fn usual(gap: u64, row: DeltaRow) -> Option<[u8; USUAL]> {
     let bytes = u8::try_from(row.bytes).ok().filter(|&bytes| bytes != UNUSUAL)?;
     let [g0, g1, g2, g3] = u32::try_from(gap).ok()?.to_le_bytes();
@@ -213,16 +213,17 @@ fn usual(gap: u64, row: DeltaRow) -> Option<[u8; USUAL]> {
     Some([bytes, g0, g1, g2, g3, l0, l1])
 }
 
-/// The bytes of a usual row.
+/// Number of bytes of a usual row.
 const USUAL: usize = 7;
 
-/// What stands in the place of the length of a text in any other row.
+/// Marks an unusual row, in the place of the text length.
 const UNUSUAL: u8 = u8::MAX;
 
-/// The first row is unusual: its gap is the time since the run began, and its words are its own.
+/// Bytes reserved for unusual rows. The first row always is one: its gap is the time since the
+/// clock's start, and there is no previous row to take words from.
 const FEW_UNUSUAL: usize = 64;
 
-/// How a log is written in a file.
+/// A log as it is written in a file.
 #[derive(Default, Deserialize, Serialize)]
 #[serde(default)]
 struct Columns {
@@ -269,7 +270,7 @@ impl From<&DeltaLog> for Columns {
 }
 
 impl From<Columns> for DeltaLog {
-    /// A column that was left out of a file stands for its default in every row.
+    /// Uses the default value in every row of a column that the file does not have.
     fn from(columns: Columns) -> Self {
         let mut log = Self::with_capacity(columns.at.len());
         for (row, (&at, &bytes)) in columns.at.iter().zip(&columns.bytes).enumerate() {

@@ -1,31 +1,31 @@
-//! How a request fails. A failed request is data: it is recorded, counted and shown.
+//! Errors of requests. A failed request is data: it is recorded, counted and shown.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-/// Why one request failed. Errors are told apart by [`ErrorKind`], never by their text.
+/// Why one request failed. Code distinguishes errors by [`ErrorKind`], never by their text.
 #[derive(Clone, Debug, Deserialize, Eq, Error, Hash, PartialEq, Serialize)]
 #[error("{kind}: {message}")]
 #[non_exhaustive]
 pub struct RequestError {
-    /// What sort of failure it is.
+    /// The kind of failure.
     pub kind: ErrorKind,
-    /// What happened, with an excerpt of the server's own words where there are any.
+    /// What happened, with an excerpt of the server's own message where there is one.
     pub message: String,
-    /// Whether waiting cannot mend it: the server's name has no address, its certificate or our key is
+    /// Whether waiting cannot help: the server's name has no address, its certificate or our key is
     /// refused, or the scheme is wrong.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_permanent: bool,
 }
 
 impl RequestError {
-    /// A failure of `kind` with its story.
+    /// Creates a failure of `kind`.
     pub fn new(kind: ErrorKind, message: impl Into<String>) -> Self {
         Self { kind, message: message.into(), is_permanent: false }
     }
 }
 
-/// The sorts of failure, in the order in which a request meets them.
+/// The kinds of failure, in the order in which they can occur during a request.
 #[derive(
     Clone, Copy, Debug, Deserialize, Eq, Error, Hash, Ord, PartialEq, PartialOrd, Serialize,
 )]
@@ -35,38 +35,39 @@ pub enum ErrorKind {
     /// The request could not be built from the sample.
     #[error("encode")]
     Encode,
-    /// No connection: refused, reset, unreachable, or lost while the request was being sent.
+    /// There was no connection: refused, reset, unreachable, or lost while the request was being
+    /// sent.
     #[error("connect")]
     Connect,
-    /// The server did not process the request, and it was not sent once more: it was lost on a
-    /// reused connection, or refused on a shared one.
+    /// The server did not process the request, and it was not sent again: it was lost on a reused
+    /// connection, or refused on a shared one.
     #[error("not processed")]
     NotProcessed,
     /// The TLS handshake failed.
     #[error("tls")]
     Tls,
-    /// A time-out passed: connect, first byte, idle or total.
+    /// A time-out expired: connect, first byte, idle or total.
     #[error("timeout")]
     Timeout,
     /// The server answered with a status other than 200.
     #[error("status")]
     Status,
-    /// The stream was a 200 and then carried an error object.
+    /// The status was 200 and the stream then carried an error object.
     #[error("in-stream error")]
     InStream,
-    /// The server sent something that is not the dialect.
+    /// The server sent something that is not valid in the dialect.
     #[error("decode")]
     Decode,
-    /// The answer holds more memory than it may.
+    /// The answer needs more memory than the limit allows.
     #[error("answer too large")]
     AnswerTooLarge,
-    /// A 200 without a single output token.
+    /// The status was 200 and the answer had no output token.
     #[error("empty")]
     Empty,
-    /// The stream ended before the dialect says it may.
+    /// The stream ended before the dialect allows it.
     #[error("truncated")]
     Truncated,
-    /// We stopped it.
+    /// This program stopped the request.
     #[error("cancelled")]
     Cancelled,
 }

@@ -1,19 +1,19 @@
-//! How large a picture is.
+//! The size of a picture.
 
 use serde::{Deserialize, Serialize};
 
-/// A picture's sides in pixels.
+/// Width and height of a picture in pixels.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[expect(clippy::exhaustive_structs, reason = "a picture has two sides and no third")]
 pub struct ImageSize {
-    /// From left to right.
+    /// Width in pixels.
     pub width: u32,
-    /// From top to bottom.
+    /// Height in pixels.
     pub height: u32,
 }
 
 impl ImageSize {
-    /// Its pixels.
+    /// Returns the number of pixels.
     pub fn pixels(self) -> u64 {
         u64::from(self.width) * u64::from(self.height)
     }

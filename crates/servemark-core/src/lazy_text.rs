@@ -1,36 +1,37 @@
-//! Text that is written only when it is sent.
+//! Prompt text that is generated when its request is prepared.
 
 use std::fmt;
 use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 
-/// Writes a text, the same one each time.
+/// Generates a text, which is identical on every call.
 ///
-/// A trace of twenty thousand long prompts is a gigabyte of text, and a few megabytes of what makes
-/// it. The text is written when its request is prepared and forgotten when it is sent.
-pub trait Prose: fmt::Debug + Send + Sync {
-    /// The whole text.
+/// A trace of twenty thousand long prompts is a gigabyte of text, while the data that generates it
+/// takes a few megabytes. The text is generated when its request is prepared and dropped when the
+/// request is sent.
+pub trait TextSource: fmt::Debug + Send + Sync {
+    /// Returns the whole text.
     fn text(&self) -> String;
 }
 
-/// A text described by what makes it; clones share that.
+/// A text described by what generates it; clones share the generator.
 #[derive(Clone, Debug)]
-pub struct LazyText(Arc<dyn Prose>);
+pub struct LazyText(Arc<dyn TextSource>);
 
 impl LazyText {
-    /// The text that `prose` writes.
-    pub fn new(prose: impl Prose + 'static) -> Self {
+    /// Creates a text that `prose` generates.
+    pub fn new(prose: impl TextSource + 'static) -> Self {
         Self(Arc::new(prose))
     }
 
-    /// The whole text.
+    /// Generates the whole text.
     pub fn text(&self) -> String {
         self.0.text()
     }
 }
 
-/// Two texts are equal if they read the same.
+/// Two texts are equal if their characters are.
 impl PartialEq for LazyText {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0) || self.text() == other.text()

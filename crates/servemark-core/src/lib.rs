@@ -1,11 +1,11 @@
 //! The vocabulary of a benchmark run.
 //!
-//! Everything the other crates say to each other is named here: a [`Session`] of one or more
-//! [`Sample`]s goes in, a [`Transport`] carries each, a [`Recorder`] keeps what was seen with its [`Stamp`]s, and what
-//! remains is a [`RequestRecord`] in a [`RunLog`]. The three traits that an extension implements
-//! or calls, [`Dataset`], [`Transport`] and [`Tokenizer`], live here too.
+//! This crate defines the types that the other crates exchange: a [`Transport`] sends each
+//! [`Sample`] of a [`Session`], a [`Recorder`] keeps what was observed with its [`Stamp`]s, and the
+//! result is a [`RequestRecord`] in a [`RunLog`]. The three traits that an extension implements or
+//! calls, [`Dataset`], [`Transport`] and [`Tokenizer`], are defined here too.
 //!
-//! This crate knows no HTTP, no runtime, no metric and no command line.
+//! The crate knows no HTTP, no async runtime, no metric and no command line.
 
 mod arrival;
 mod clock;
@@ -41,8 +41,8 @@ pub use delta::{CachedDetails, Delta, DeltaKind, ServerTimes, Sink, Usage};
 pub use delta_log::{DeltaLog, DeltaRow, DeltaRows};
 pub use error::{ErrorKind, RequestError};
 pub use image_size::ImageSize;
-pub use lazy_text::{LazyText, Prose};
-pub use media::{Audio, Media, Medium, MediumKind, Sound, SoundFile};
+pub use lazy_text::{LazyText, TextSource};
+pub use media::{Audio, AudioSource, Media, Medium, MediumKind, SoundFile};
 pub use odd_count::OddCount;
 pub use printable::{printable, printable_lines};
 pub use progress::{NoProgress, Progress, Task};
@@ -53,8 +53,8 @@ pub use recorder::{Recorder, Stamped};
 pub use run_log::{
     CertificateCheck, ClientCost, DataPart, EarlyStop, EngineFacts, Footer, Header, HostFacts,
     IfDamaged, IfTaken, LeftOut, PieceCounts, PieceCountsIter, Retokenized, RunFacts, RunLog,
-    RunLogError, RunLogReader, RunLogWriter, ShardCost, Truth, Weights, check_run_log, first_free,
-    is_stream, remove_run_log,
+    RunLogError, RunLogReader, RunLogWriter, ShardCost, SimulatedTimes, Weights, check_run_log,
+    first_free, is_stream, remove_run_log,
 };
 pub use sample::{JsonObject, Prompt, Sample};
 pub use session::{FollowUp, Session};

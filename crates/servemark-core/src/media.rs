@@ -1,4 +1,4 @@
-//! What a prompt shows and lets hear.
+//! Pictures, videos and audio attached to a prompt.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,30 +6,30 @@ use std::time::Duration;
 
 use crate::RequestError;
 
-/// Something large that a request carries besides its text, described by what makes it.
+/// Media that a request carries besides its text, described by what renders it.
 ///
-/// It is rendered when the request is prepared and forgotten when it is sent, so that a run of ten
-/// thousand pictures never holds them all.
+/// It is rendered when the request is prepared and dropped when the request is sent, so a run of
+/// ten thousand pictures never holds all of them in memory.
 pub trait Media: fmt::Debug + Send + Sync {
-    /// The whole of it as a `data:` URI, or as a link that the server follows.
+    /// Returns the whole medium as a `data:` URI, or a link for the server to fetch.
     fn uri(&self) -> Result<String, RequestError>;
 }
 
-/// A link, or a `data:` URI that is there already.
+/// A link, or a finished `data:` URI.
 impl Media for String {
     fn uri(&self) -> Result<String, RequestError> {
         Ok(self.clone())
     }
 }
 
-/// A picture or a video; clones share what makes it.
+/// A picture or a video; clones share what renders it.
 #[derive(Clone, Debug)]
 pub struct Medium {
     kind: MediumKind,
     media: Arc<dyn Media>,
 }
 
-/// What is shown. Closed: it moves or it does not.
+/// The kind of a medium. Closed: it moves or it does not.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum MediumKind {
     /// A picture.
@@ -39,28 +39,28 @@ pub enum MediumKind {
 }
 
 impl Medium {
-    /// A picture that `media` makes.
+    /// Creates a picture that `media` renders.
     pub fn image(media: impl Media + 'static) -> Self {
         Self { kind: MediumKind::Image, media: Arc::new(media) }
     }
 
-    /// A video that `media` makes.
+    /// Creates a video that `media` renders.
     pub fn video(media: impl Media + 'static) -> Self {
         Self { kind: MediumKind::Video, media: Arc::new(media) }
     }
 
-    /// What it is.
+    /// Returns whether it is a picture or a video.
     pub fn kind(&self) -> MediumKind {
         self.kind
     }
 
-    /// The whole of it as a `data:` URI, or as a link that the server follows.
+    /// Returns the whole medium as a `data:` URI, or a link for the server to fetch.
     pub fn uri(&self) -> Result<String, RequestError> {
         self.media.uri()
     }
 }
 
-/// Two media are equal if they are made by the same thing.
+/// Two media are equal if they share what renders them.
 impl PartialEq for Medium {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.media, &other.media)
@@ -68,7 +68,7 @@ impl PartialEq for Medium {
 }
 
 impl MediumKind {
-    /// The name as it is written: `image` or `video`.
+    /// Returns the name as it is written: `image` or `video`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Image => "image",
@@ -77,56 +77,56 @@ impl MediumKind {
     }
 }
 
-/// A recording that a request lets hear, described by what makes it.
-pub trait Sound: fmt::Debug + Send + Sync {
-    /// The recording as a file. Rendered when its request is prepared, as [`Media`] are.
+/// Audio attached to a prompt, described by what renders it.
+pub trait AudioSource: fmt::Debug + Send + Sync {
+    /// Returns the audio as a file. It is rendered when its request is prepared, as [`Media`] are.
     fn file(&self) -> Result<SoundFile, RequestError>;
 
-    /// How long it plays.
+    /// Returns the playing time.
     fn duration(&self) -> Duration;
 }
 
-/// A recording as a file.
+/// Audio as a file.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct SoundFile {
-    /// Its name, without folders.
+    /// File name without folders.
     pub name: String,
-    /// Its media type, such as `audio/wav`.
+    /// Media type, such as `audio/wav`.
     pub media_type: &'static str,
-    /// What is in it.
+    /// Content of the file.
     pub bytes: Vec<u8>,
 }
 
 impl SoundFile {
-    /// A file of its parts.
+    /// Creates a file from its parts.
     pub fn new(name: impl Into<String>, media_type: &'static str, bytes: Vec<u8>) -> Self {
         Self { name: name.into(), media_type, bytes }
     }
 }
 
-/// A recording; clones share what makes it.
+/// Audio attached to a prompt; clones share what renders it.
 #[derive(Clone, Debug)]
-pub struct Audio(Arc<dyn Sound>);
+pub struct Audio(Arc<dyn AudioSource>);
 
 impl Audio {
-    /// A recording that `sound` makes.
-    pub fn new(sound: impl Sound + 'static) -> Self {
+    /// Creates audio that `sound` renders.
+    pub fn new(sound: impl AudioSource + 'static) -> Self {
         Self(Arc::new(sound))
     }
 
-    /// The recording as a file.
+    /// Returns the audio as a file.
     pub fn file(&self) -> Result<SoundFile, RequestError> {
         self.0.file()
     }
 
-    /// How long it plays.
+    /// Returns the playing time.
     pub fn duration(&self) -> Duration {
         self.0.duration()
     }
 }
 
-/// Two recordings are equal if they are made by the same thing.
+/// Two audio values are equal if they share what renders them.
 impl PartialEq for Audio {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)

@@ -1,13 +1,13 @@
-//! Work on all cores that gives its results in the order of its input.
+//! Parallel work on all cores whose results keep the order of the input.
 //!
-//! Whoever draws random numbers does it before or after; nothing in here may.
+//! The work itself must not draw random numbers: the caller draws them before or after.
 
 use std::num::NonZero;
 use std::{panic, thread};
 
 use crate::{Progress, Task};
 
-/// `work` on every item, on all cores; results in the order of the items.
+/// Calls `work` on every item, on all cores; returns the results in the order of the items.
 pub fn map<T, R>(
     name: &str,
     items: &[T],
@@ -22,10 +22,10 @@ where
     spread(items, work, |results| task.advance(results.len() as u64))
 }
 
-/// The first `count` things that `work` makes of the items, in order.
+/// Returns the first `count` results that `work` produces from the items, in order.
 ///
-/// Items behind the last one that is needed may be worked on, because a block is done at a time,
-/// but neither their results nor their errors are seen.
+/// Items are processed in blocks, so `work` may run on items after the last one needed; their
+/// results and errors are discarded.
 pub fn first<T, R, E>(
     name: &str,
     items: &[T],
@@ -55,12 +55,12 @@ where
     Ok(found)
 }
 
-/// How many items to work on at once when `missing` things are wanted: some will give nothing.
+/// Number of items to process at once when `missing` results are wanted: some items give none.
 fn block_size(missing: usize) -> usize {
     missing.saturating_add(missing / 8 + 16)
 }
 
-/// A share of the items for each core, its results told in about fifty steps.
+/// Splits the items among the cores and reports the results of each share in about fifty steps.
 fn spread<T, R>(items: &[T], work: impl Fn(&T) -> R + Sync, tell: impl Fn(&[R]) + Sync) -> Vec<R>
 where
     T: Sync,
@@ -92,11 +92,11 @@ mod tests {
     use super::*;
     use crate::NoProgress;
 
-    /// What was begun, how far it went, and whether it ended.
+    /// The total that was announced, the steps that were reported, and whether the work ended.
     #[derive(Default)]
-    struct Told(Mutex<(u64, u64, bool)>);
+    struct RecordedProgress(Mutex<(u64, u64, bool)>);
 
-    impl Progress for Told {
+    impl Progress for RecordedProgress {
         fn begin(&self, _work: &str, total: u64) {
             self.0.lock().unwrap().0 = total;
         }
@@ -112,13 +112,13 @@ mod tests {
     fn results_keep_the_order_and_every_step_is_told() {
         for length in [0_u64, 1, 2, 7, 1000] {
             let items: Vec<u64> = (0..length).collect();
-            let told = Told::default();
+            let told = RecordedProgress::default();
             assert_eq!(map("counting", &items, &told, |item| *item), items);
             assert_eq!(told.0.into_inner().unwrap(), (length, length, true));
         }
     }
 
-    /// Odd numbers below 200, and an error from there on.
+    /// Returns odd numbers below 200, and an error from 200 on.
     fn odd(item: u32) -> Result<Option<u32>, u32> {
         if item >= 200 { Err(item) } else { Ok((item % 2 == 1).then_some(item)) }
     }
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn work_that_fails_is_over_too() {
-        let told = Told::default();
+        let told = RecordedProgress::default();
         assert_eq!(first("searching", &[500], 1, &told, |item| odd(*item)), Err(500));
         assert_eq!(told.0.into_inner().unwrap(), (1, 0, true));
     }

@@ -1,20 +1,21 @@
-//! Text from outside, made harmless for a terminal.
+//! Makes text from outside harmless for a terminal.
 //!
-//! A server, a data set, a run log or a file name may hold escape codes, line ends and marks that
-//! turn the direction of text. Every table and every line for a person passes these functions. The
-//! escapes are those of JSON, so a JSON document stays the same document.
+//! A server, a data set, a run log or a file name may hold escape codes, line ends and characters
+//! that change the direction of text. Every table cell and every line that is printed passes these
+//! functions. The escapes are those of JSON, so an escaped JSON document is still the same
+//! document.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Replaces every character that could move the cursor, end the line or reorder the text by an
-/// escape that is visible: `\u001b`, `\n`. The result is one line.
+/// Replaces every character that could move the cursor, end the line or reorder the text with a
+/// visible escape such as `\u001b` or `\n`. The result is one line.
 pub fn printable(text: &str) -> Cow<'_, str> {
     escaped(text, is_unprintable)
 }
 
-/// Does the same as [`printable`] but keeps line feeds: for text of several lines whose values
-/// passed [`printable`] already.
+/// Escapes as [`printable`] does, but keeps line feeds: for text of several lines whose values have
+/// already passed [`printable`].
 pub fn printable_lines(text: &str) -> Cow<'_, str> {
     escaped(text, |character| character != '\n' && is_unprintable(character))
 }
@@ -39,8 +40,8 @@ fn escaped(text: &str, must_go: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Control characters, separators of lines, and the marks of bidirectional text. All of them have
-/// at most four hexadecimal digits.
+/// Returns whether it is a control character, a line or paragraph separator, or a mark of
+/// bidirectional text. All of them have at most four hexadecimal digits.
 fn is_unprintable(character: char) -> bool {
     character.is_control()
         || matches!(

@@ -1,21 +1,21 @@
-//! How long work before a run tells how far it is.
+//! Progress reports of long work before a run.
 
-/// Told how far a long piece of preparation is. Called a few times a second at most per worker, so
-/// an implementation may draw.
+/// Receives the progress of long preparation work. Each worker calls it a few times a second at
+/// most, so an implementation may draw.
 pub trait Progress: Send + Sync {
-    /// A piece of work of `total` steps begins.
+    /// Reports that a piece of work of `total` steps begins.
     fn begin(&self, work: &str, total: u64);
-    /// The same for a download, whose steps are bytes; 0 where nobody says how many.
+    /// Reports that a download of `total` bytes begins; 0 if the size is unknown.
     fn begin_bytes(&self, work: &str, total: u64) {
         self.begin(work, total);
     }
-    /// `steps` more are done.
+    /// Reports that `steps` more are done.
     fn advance(&self, steps: u64);
-    /// It is over.
+    /// Reports that the work is over.
     fn end(&self);
 }
 
-/// Nobody is told.
+/// Discards all progress reports.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoProgress;
 
@@ -25,18 +25,17 @@ impl Progress for NoProgress {
     fn end(&self) {}
 }
 
-/// A piece of work of which somebody is told, and that is over when this is dropped, however it
-/// ends.
+/// A piece of work whose progress is reported; dropping it reports the end, however the work ends.
 pub struct Task<'a>(&'a dyn Progress);
 
 impl<'a> Task<'a> {
-    /// Work of `total` steps begins.
+    /// Reports that work of `total` steps begins.
     pub fn begin(progress: &'a dyn Progress, work: &str, total: u64) -> Self {
         progress.begin(work, total);
         Self(progress)
     }
 
-    /// `steps` more are done.
+    /// Reports that `steps` more are done.
     pub fn advance(&self, steps: u64) {
         self.0.advance(steps);
     }

@@ -1,46 +1,47 @@
-//! Everything that was observed of one request.
+//! The record of one request.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{ArrivalClock, DeltaLog, OddCount, RequestError, Sample, ServerTimes, Stamp, Usage};
 
-/// Which request of a run: its session's position in the plan, and its turn.
+/// Identifies a request of a run: its session's position in the plan, and its turn.
 pub type RequestKey = (usize, u32);
 
-/// Everything that was observed of one request. Scores are made from it later, as often as one
-/// likes and under whichever definitions; nothing in here is one.
+/// Everything that was observed of one request. It holds no scores: those are computed from it
+/// later, any number of times and under any definitions.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct RequestRecord {
-    /// Its session's position in the plan, from zero; the warm-up counts for itself.
+    /// Zero-based position of the session in the plan; the warm-up has positions of its own.
     pub index: usize,
-    /// Which turn of its session, from zero.
+    /// Zero-based turn of the session.
     #[serde(default, skip_serializing_if = "is_default")]
     pub turn: u32,
-    /// Which part of the run it belongs to.
+    /// The part of the run that the request belongs to.
     pub phase: Phase,
-    /// How many tries of it failed before this one. Each has a record of its own, which is
+    /// Number of failed tries before this one. Each has a record of its own, whose phase is
     /// [retried](Phase::Retried).
     #[serde(default, skip_serializing_if = "is_default")]
     pub earlier_tries: u32,
-    /// The name that a recorded request had where it was recorded.
+    /// Id of the request in the trace that it was recorded in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_id: Option<Box<str>>,
-    /// What the data set planned.
+    /// What the data set planned for the request.
     pub planned: Planned,
-    /// By whose clock its arrivals are known.
+    /// Which clock stamped the arrivals.
     #[serde(default, skip_serializing_if = "is_default")]
     pub arrival_clock: ArrivalClock,
-    /// When it was due.
+    /// When the request was due.
     pub scheduled: Stamp,
-    /// When the concurrency gate let it pass; a little before it was due where the transport has a
-    /// [head start](crate::Transport::head_start).
+    /// When the concurrency gate let the request pass; slightly before it was due if the transport
+    /// has a [head start](crate::Transport::head_start).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub granted: Option<Stamp>,
-    /// When its first byte was handed to the kernel, on an open connection.
+    /// When the first byte was passed to the kernel, on an open connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sent: Option<Stamp>,
-    /// When the kernel handed its last byte to the device, where it was asked and says so.
+    /// When the kernel passed the last byte to the network device, if transmit stamps were asked
+    /// for and the kernel gave one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left: Option<Stamp>,
     /// When the response's head was complete.
@@ -49,87 +50,88 @@ pub struct RequestRecord {
     /// When the first byte of the response's body arrived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_byte: Option<Stamp>,
-    /// How many reads of the socket brought its answer, head included. Reads with one stamp are
-    /// one: they took a packet in parts.
+    /// Number of socket reads that delivered the answer, head included. Consecutive reads with the
+    /// same stamp count as one: they took parts of one packet.
     #[serde(default, skip_serializing_if = "is_default")]
     pub reads: u32,
-    /// How many bytes of its body arrived, without HTTP's framing.
+    /// Number of bytes of the body that arrived, without HTTP's framing.
     #[serde(default, skip_serializing_if = "is_default")]
     pub received_bytes: u64,
-    /// Whether its answer was one document and no stream of events.
+    /// Whether the answer was one document instead of a stream of events.
     #[serde(default, skip_serializing_if = "is_default")]
     pub is_document: bool,
-    /// Every piece of output with its arrival.
+    /// All pieces of output with their arrival times.
     #[serde(default)]
     pub deltas: DeltaLog,
-    /// How many events after the first piece brought no output: a step whose text the server holds
-    /// back, or the last one with its reason to stop. Counts alone are no event of the answer.
+    /// Number of events after the first piece that carried no output: a step whose text the server
+    /// holds back, or the last one with its finish reason. An event that only carries counts is not
+    /// included.
     #[serde(default, skip_serializing_if = "is_default")]
     pub silent_events: u32,
-    /// When the last byte of the response's body arrived, or when it failed.
+    /// When the last byte of the response's body arrived, or when the request failed.
     pub ended: Stamp,
-    /// For how many microseconds the last bytes of its body had arrived when the client saw them;
-    /// zero where only the client's own clock says when they arrived.
+    /// Microseconds between the arrival of the body's last bytes and their read by the client; zero
+    /// if only the client's own clock stamped the arrival.
     #[serde(default, skip_serializing_if = "is_default")]
     pub end_lag_us: u32,
-    /// What it cost to get a connection.
+    /// How the request got its connection, and what that cost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connection: Option<Connection>,
-    /// Present if it was sent a second time, on a new connection, because the server had not
-    /// processed the first sending. All stamps and connection facts are those of the second one;
-    /// `scheduled` and `granted` are unchanged.
+    /// Present if the request was sent a second time, on a new connection, because the server had
+    /// not processed it the first time. All stamps and connection facts are those of the second
+    /// time; `scheduled` and `granted` are unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resent: Option<Resent>,
-    /// What the kernel knew of its connection at its end.
+    /// The kernel's facts about the connection at the end of the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub socket: Option<SocketFacts>,
-    /// The HTTP status, where there is one.
+    /// The HTTP status, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
-    /// The server's own counts.
+    /// The server's own token counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
-    /// A token count of the server that is no JSON integer, where there was one.
+    /// A token count of the server that is not a JSON integer, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub odd_count: Option<Box<OddCount>>,
-    /// The name of the storage in which cached prompt tokens were, where the server says.
+    /// Name of the storage that held cached prompt tokens, if the server reports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cache_storage: Option<String>,
-    /// The server's own times, where it tells them.
+    /// The server's own times, if it reports them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_times: Option<ServerTimes>,
-    /// The output's text, pieces of every kind in order of arrival.
+    /// The output's text: pieces of every kind in order of arrival.
     #[serde(default)]
     pub text: String,
-    /// How it ended.
+    /// How the request ended.
     pub outcome: Result<Finish, RequestError>,
 }
 
 impl RequestRecord {
-    /// Which request of the run it is.
+    /// Returns the key that identifies the request within the run.
     pub fn key(&self) -> RequestKey {
         (self.index, self.turn)
     }
 
-    /// Whether it is one of several turns. What such a request's prompt comes to depends on the
-    /// answers before it.
+    /// Returns whether the session has several turns. The prompt of such a request depends on the
+    /// earlier answers.
     pub fn is_of_conversation(&self) -> bool {
         self.turn > 0 || self.planned.follow_ups > 0
     }
 
-    /// Whether it ended well.
+    /// Returns whether the request succeeded.
     pub fn is_success(&self) -> bool {
         self.outcome.is_ok()
     }
 
-    /// The instant from which service times count: when it was sent, or, for a request that never
-    /// was, when it was let go or due.
+    /// Returns the time from which service times are measured: when the request was sent, or, if it
+    /// never was, when the gate let it pass or when it was due.
     pub fn started(&self) -> Stamp {
         self.sent.or(self.granted).unwrap_or(self.scheduled)
     }
 
-    /// Gives back the memory that was reserved for it and is not used. Worth a copy where many
-    /// records are kept; the thread that measures has no time for it.
+    /// Frees the memory that is reserved and not used. The copy pays off where many records are
+    /// kept; it must not run on the measuring thread.
     pub fn compact(&mut self) {
         self.deltas.compact();
         if self.text.capacity() > self.text.len() {
@@ -137,8 +139,8 @@ impl RequestRecord {
         }
     }
 
-    /// The text of every piece, in order. Pieces are cut where the wire cut them, so each is
-    /// whole UTF-8.
+    /// Returns the text of every piece, in order. Pieces are cut where the wire cut them, so each
+    /// is whole UTF-8.
     pub fn pieces(&self) -> impl Iterator<Item = (crate::DeltaRow, &str)> {
         let mut rest = self.text.as_str();
         self.deltas.rows().map(move |row| {
@@ -149,7 +151,7 @@ impl RequestRecord {
     }
 }
 
-/// The part of a run to which a request belongs.
+/// The part of a run that a request belongs to.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, Hash, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -159,10 +161,9 @@ pub enum Phase {
     /// The measurement.
     #[default]
     Measure,
-    /// A try that failed, of whichever part, after which the same request was sent once more; never
-    /// scored.
+    /// A failed try, of any phase, after which the same request was sent again; never scored.
     Retried,
-    /// Sent beside the measurement, to see how a small request fares under its load.
+    /// Sent beside the measurement, to see the latency of a small request under its load.
     Probe,
 }
 
@@ -170,23 +171,23 @@ pub enum Phase {
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Planned {
-    /// How many answers are asked for at once: the texts of an embedding request, the documents of
-    /// a ranking; one of anything else.
+    /// Number of answers that the request asks for: texts of an embedding request, documents of a
+    /// ranking; one for any other request.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub items: u32,
-    /// Tokens of the prompt.
+    /// Number of prompt tokens.
     pub prompt_tokens: u32,
-    /// The part of them that is text.
+    /// The part of `prompt_tokens` that is text.
     pub text_tokens: u32,
-    /// The part of them that is images.
+    /// The part of `prompt_tokens` that is images.
     #[serde(default, skip_serializing_if = "is_default")]
     pub vision_tokens: u32,
-    /// Output tokens asked for.
+    /// Number of output tokens asked for.
     pub output_tokens: u32,
-    /// How long the speech of the prompt is, in nanoseconds.
+    /// Playing time of the prompt's audio in nanoseconds.
     #[serde(default, skip_serializing_if = "is_default")]
     pub audio_ns: u64,
-    /// How many turns of its session were to follow it.
+    /// Number of turns planned after this one in its session.
     #[serde(default, skip_serializing_if = "is_default")]
     pub follow_ups: u32,
 }
@@ -205,20 +206,20 @@ impl From<&Sample> for Planned {
     }
 }
 
-/// What it cost to get a connection.
+/// How a request got its connection, and what that cost.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Connection {
-    /// It was opened before the measurement, for this request or any other.
+    /// The connection was opened before the measurement, for this or any other request.
     Ahead,
-    /// It had carried a request before.
+    /// The connection had carried a request before.
     Reused,
-    /// It was opened for this request.
+    /// The connection was opened for this request.
     New {
-        /// Nanoseconds for TCP, name look-up included.
+        /// Nanoseconds for the name look-up and the TCP handshake.
         connect_ns: u64,
-        /// Nanoseconds for TLS.
+        /// Nanoseconds for the TLS handshake.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         tls_ns: Option<u64>,
     },
@@ -228,15 +229,15 @@ pub enum Connection {
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Resent {
-    /// Why the server cannot have processed it.
+    /// Why the server cannot have processed the first sending.
     pub reason: Unprocessed,
-    /// When its first byte was handed to the kernel.
+    /// When its first byte was passed to the kernel.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_sent: Option<Stamp>,
 }
 
 impl Resent {
-    /// A first sending that left at `first_sent`.
+    /// Creates the facts of a first sending that left at `first_sent`.
     pub fn new(reason: Unprocessed, first_sent: Option<Stamp>) -> Self {
         Self { reason, first_sent }
     }
@@ -258,11 +259,11 @@ pub enum Unprocessed {
 }
 
 impl Unprocessed {
-    /// Every reason, in the order of reports.
+    /// All reasons, in the order of reports.
     pub const ALL: [Self; 4] =
         [Self::Closed, Self::RequestTimeout, Self::RefusedStream, Self::GoAway];
 
-    /// What the server did, in words.
+    /// Returns what the server did, in words.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Closed => "closed by the server before an answer",
@@ -273,31 +274,32 @@ impl Unprocessed {
     }
 }
 
-/// What the kernel knew of a request's connection when its answer was over. Counts are of this
+/// The kernel's facts about a request's connection when its answer was over. Counts cover this
 /// request alone, also on a connection that carried others before it.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct SocketFacts {
-    /// The smoothed round-trip time, in microseconds.
+    /// Smoothed round-trip time in microseconds.
     pub rtt_us: u32,
-    /// The shortest round trip of the connection, in microseconds.
+    /// Shortest round-trip time of the connection in microseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_rtt_us: Option<u32>,
-    /// Segments that had to be sent again.
+    /// Number of segments that were retransmitted.
     #[serde(skip_serializing_if = "is_default")]
     pub retransmits: u32,
-    /// Segments with data that arrived. Fewer than there were reads cannot be; fewer than there
-    /// were pieces means that the server or the network put pieces together, and not this client.
+    /// Number of received segments with data. It is at least the number of reads; if it is smaller
+    /// than the number of pieces, the server or the network put pieces together, not this client.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data_segments_in: Option<u32>,
-    /// Packets that arrived out of their order.
+    /// Number of packets that arrived out of order.
     #[serde(skip_serializing_if = "is_default")]
     pub out_of_order: u32,
 }
 
 impl SocketFacts {
-    /// The facts of what came after `earlier` on the same connection: its counts are differences.
+    /// Returns the facts since `earlier` on the same connection: counts are differences, times are
+    /// kept.
     #[must_use]
     pub fn since(self, earlier: Self) -> Self {
         let before = earlier.data_segments_in.unwrap_or_default();
@@ -310,23 +312,23 @@ impl SocketFacts {
     }
 }
 
-/// How a request ended well.
+/// How a successful request ended.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Finish {
-    /// The server's word for why it stopped: `stop`, `length`, …
+    /// The server's finish reason, such as `stop` or `length`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
 impl Finish {
-    /// An end with the server's word for it.
+    /// Creates an end with the server's finish reason.
     pub fn new(reason: Option<String>) -> Self {
         Self { reason }
     }
 }
 
-/// One request for nothing.
+/// One answer, no tokens.
 impl Default for Planned {
     fn default() -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! The one place where observation becomes data.
+//! Turns what is observed of a request into its record.
 
 mod batch;
 mod stamped;
@@ -6,26 +6,27 @@ mod stamped;
 use self::batch::Batch;
 pub use self::stamped::Stamped;
 use crate::{
-    Arrival, ArrivalClock, Connection, DeltaLog, Finish, Phase, Planned, RequestError,
-    RequestRecord, Resent, Sample, SocketFacts, Stamp, Unprocessed,
+    Arrival, ArrivalClock, Connection, Delta, DeltaLog, Finish, Phase, Planned, RequestError,
+    RequestRecord, Resent, Sample, Sink, SocketFacts, Stamp, Unprocessed,
 };
 
-/// Keeps what is observed of one request while it is in flight.
+/// Collects what is observed of one request while it is in flight.
 ///
-/// The runner makes it, lends it to the transport, and keeps it: a request whose future is dropped
-/// still has its record.
+/// The runner creates it, lends it to the transport and keeps it, so a request whose future is
+/// dropped still has its record.
 #[derive(Debug)]
 pub struct Recorder {
     reading: Reading,
-    /// The rest, apart: a recorder is handed on from one to the next.
+    /// Boxed, because a recorder is moved from function to function.
     record: Box<RequestRecord>,
     finish_reason: Option<String>,
-    /// What is read of each prompt's answer, where there are several.
+    /// What is read of each prompt's answer in a batch of prompts.
     batch: Option<Box<Batch>>,
 }
 
-/// What every read of the answer changes, side by side. Between two reads of one stream the others
-/// have theirs, so each piece of memory that a read touches has to be fetched.
+/// Fields that every read of the answer changes, kept together in memory. Between two reads of one
+/// stream the other streams are read, so each cache line that a read touches has to be fetched
+/// again.
 #[derive(Debug)]
 struct Reading {
     first_byte: Option<Stamp>,
@@ -39,7 +40,7 @@ struct Reading {
 }
 
 impl Recorder {
-    /// A recorder for the sample at `index`, due at `scheduled`.
+    /// Creates a recorder for the sample at `index`, due at `scheduled`.
     pub fn new(index: usize, phase: Phase, sample: &Sample, scheduled: Stamp) -> Self {
         let mut alone = Self::of_one(index, phase, sample.into(), scheduled);
         alone.record.request_id.clone_from(&sample.request_id);
@@ -87,7 +88,8 @@ impl Recorder {
         }
     }
 
-    /// The same for a later turn of its session, or for one that `follow_ups` more are to follow.
+    /// Marks the request as turn `turn` of its session, which `follow_ups` more are planned to
+    /// follow.
     #[must_use]
     pub fn of_turn(mut self, turn: u32, follow_ups: u32) -> Self {
         self.record.turn = turn;
@@ -95,7 +97,7 @@ impl Recorder {
         self
     }
 
-    /// The same for the try after one that failed, of which it has all that was so before that was
+    /// Marks the request as the try after `failed`; takes from it all that was fixed before it was
     /// sent.
     #[must_use]
     pub fn after(mut self, failed: &RequestRecord) -> Self {
@@ -106,34 +108,34 @@ impl Recorder {
         self
     }
 
-    /// How many records will come of it: one for each prompt.
+    /// Returns the number of records that will come of the request: one for each prompt.
     pub fn records(&self) -> usize {
         self.batch.as_ref().map_or(1, |batch| batch.len())
     }
 
-    /// When the request is due.
+    /// Returns when the request is due.
     pub fn due(&self) -> Stamp {
         self.record.scheduled
     }
 
-    /// The concurrency gate let it pass.
+    /// Records that the concurrency gate let the request pass.
     pub fn granted(&mut self, at: Stamp) {
         self.record.granted = Some(at);
     }
 
-    /// A connection was had.
+    /// Records the connection that the request uses.
     pub fn connected(&mut self, connection: Connection) {
         self.record.connection = Some(connection);
     }
 
-    /// Its first byte went out.
+    /// Records that the first byte was sent.
     pub fn sent(&mut self, at: Stamp) {
         self.record.sent = Some(at);
         self.reading.ended = at;
     }
 
-    /// The server did not process the request, which is sent once more on a new connection. Forgets
-    /// the first sending but for when it left.
+    /// Records that the server did not process the request, which is sent again on a new
+    /// connection. Forgets the first sending except for its time and `reason`.
     pub fn resent(&mut self, reason: Unprocessed) {
         self.record.resent = Some(Resent::new(reason, self.record.sent.take()));
         self.record.connection = None;
@@ -141,19 +143,19 @@ impl Recorder {
         self.reading.ended = self.record.scheduled;
     }
 
-    /// The kernel handed its last byte to the device.
+    /// Records that the kernel passed the last byte to the network device.
     pub fn left(&mut self, at: Stamp) {
         self.record.left = Some(at);
     }
 
-    /// The response's head is complete.
+    /// Records that the response's head is complete.
     pub fn headers(&mut self, at: Stamp, status: u16) {
         self.record.headers = Some(at);
         self.record.status = Some(status);
         self.reading.read(at);
     }
 
-    /// Bytes of the response's body arrived.
+    /// Records that bytes of the response's body arrived.
     pub fn body(&mut self, arrival: impl Into<Arrival>, bytes: usize) {
         let arrival = arrival.into();
         self.reading.first_byte.get_or_insert(arrival.at());
@@ -162,38 +164,47 @@ impl Recorder {
         self.reading.read(arrival.at());
     }
 
-    /// Its answer is one document.
+    /// Records that the answer is one document.
     pub fn document(&mut self) {
         self.record.is_document = true;
     }
 
-    /// What the kernel knows of its connection.
+    /// Records the kernel's facts about the connection.
     pub fn socket(&mut self, facts: SocketFacts) {
         self.record.socket = Some(facts);
     }
 
-    /// By whose clock its arrivals are known; the program's unless told.
+    /// Sets which clock stamps the arrivals; [`ArrivalClock::User`] unless set.
     pub fn arrival_clock(&mut self, clock: ArrivalClock) {
         self.reading.arrival_clock = clock;
     }
 
-    /// A sink for what a decoder finds in the bytes that arrived at `arrival`.
+    /// Returns a sink for what a decoder finds in the bytes that arrived at `arrival`.
     pub fn at(&mut self, arrival: impl Into<Arrival>) -> Stamped<'_> {
         Stamped { recorder: self, arrival: arrival.into() }
     }
 
-    /// How many pieces of output there are so far.
+    /// Records a piece of output that arrived by itself. For transports without frames around their
+    /// output: it is [`body`](Self::body) and a [`Delta`] at once.
+    pub fn output(&mut self, arrival: impl Into<Arrival>, delta: Delta<'_>) {
+        let arrival = arrival.into();
+        self.body(arrival, delta.text.len());
+        self.at(arrival).delta(delta);
+    }
+
+    /// Returns the number of pieces of output so far.
     pub fn pieces(&self) -> usize {
         self.reading.deltas.len()
     }
 
-    /// How many bytes of memory the output so far takes: its text, and the log of its pieces.
+    /// Returns the number of bytes of memory that the output so far uses: its text and the log of
+    /// its pieces.
     pub fn output_bytes(&self) -> usize {
         let parts = self.batch.as_ref().map_or(0, |batch| batch.output_bytes());
         self.reading.output_bytes() + parts
     }
 
-    /// Drops the output so far, of an answer that is too large to be kept.
+    /// Drops the output so far, for an answer that is too large to keep.
     pub fn drop_output(&mut self) {
         self.reading.drop_output();
         if let Some(batch) = &mut self.batch {
@@ -201,10 +212,10 @@ impl Recorder {
         }
     }
 
-    /// Closes the records of all its prompts, the first apart from the others.
+    /// Closes the records of all prompts; the first is returned apart from the others.
     ///
-    /// A prompt whose answer was over before the request failed has succeeded. One that the answer
-    /// has nothing for, or not all, has failed.
+    /// A prompt whose answer had ended before the request failed has succeeded. A prompt without an
+    /// answer, or with an incomplete one, has failed.
     pub fn finish_each(
         mut self,
         outcome: Result<Finish, RequestError>,
@@ -215,7 +226,7 @@ impl Recorder {
         batch.finish(&whole, now)
     }
 
-    /// Closes the record. A failure ends when it is noticed, a success with its last byte.
+    /// Closes the record. A failed request ends at `now`, a successful one with its last byte.
     pub fn finish(mut self, outcome: Result<Finish, RequestError>, now: Stamp) -> RequestRecord {
         if outcome.is_err() {
             self.reading.ended = now;
@@ -228,7 +239,7 @@ impl Recorder {
 }
 
 impl Reading {
-    /// Nothing was read; so many pieces are expected.
+    /// Creates an empty state with capacity reserved for `expected` pieces.
     fn of_nothing(expected: usize, scheduled: Stamp) -> Self {
         Self {
             first_byte: None,
@@ -242,7 +253,7 @@ impl Reading {
         }
     }
 
-    /// Something was read that arrived at `at`; several parts of it may say so.
+    /// Counts a read whose bytes arrived at `at`; several calls for one read count once.
     fn read(&mut self, at: Stamp) {
         let is_another = self.reads == 0 || self.ended != at;
         self.reads += u32::from(is_another);
@@ -269,10 +280,10 @@ impl Reading {
     }
 }
 
-/// A request may ask for any number of tokens; memory is reserved for at most so many.
+/// Limit of the number of tokens for which memory is reserved; a request may ask for any number.
 const MOST_RESERVED: usize = 16_384;
 
-/// English text in common vocabularies has four to five bytes per token.
+/// English text has four to five bytes per token in common vocabularies.
 const BYTES_PER_TOKEN: usize = 5;
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! A run as a file: a header, one line per finished request, a footer.
 //!
 //! The lines are JSON. A request's line is appended when it finishes, so a killed run leaves a log
-//! that scores like any other and is marked incomplete: its footer is missing, and its last line
-//! may be torn. Each line has a checksum, by which a reader tells a damaged one.
+//! that can be scored like any other and is marked incomplete: it has no footer, and its last line
+//! may be torn. Each line has a checksum that shows whether it is damaged.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -21,14 +21,14 @@ mod writer;
 
 pub use facts::{
     CertificateCheck, ClientCost, DataPart, EarlyStop, EngineFacts, Footer, Header, HostFacts,
-    Retokenized, RunFacts, ShardCost, Truth, Weights,
+    Retokenized, RunFacts, ShardCost, SimulatedTimes, Weights,
 };
 pub use file::{IfTaken, check_run_log, first_free, is_stream, remove_run_log};
 pub use piece_counts::{PieceCounts, PieceCountsIter};
 pub use reader::{IfDamaged, LeftOut, RunLogReader};
 pub use writer::RunLogWriter;
 
-/// Which phases come first.
+/// Returns the position of a phase in the order of the records.
 fn place(phase: Phase) -> u8 {
     match phase {
         Phase::Warmup => 0,
@@ -38,7 +38,7 @@ fn place(phase: Phase) -> u8 {
     }
 }
 
-/// One run: what was planned, what was seen, and what was learned after it.
+/// One run: the plan, the records, and what was learned after the requests.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunLog {
     header: Header,
@@ -47,8 +47,8 @@ pub struct RunLog {
 }
 
 impl RunLog {
-    /// A log of its parts. Records may come in any order; they are kept in the order of the plan,
-    /// so that a score does not depend on who finished first.
+    /// Creates a log from its parts. Records may come in any order; they are sorted into the order
+    /// of the plan, so that a score does not depend on which request finished first.
     pub fn new(header: Header, mut records: Vec<RequestRecord>, footer: Option<Footer>) -> Self {
         records.sort_by_key(|record| (place(record.phase), record.key()));
         Self { header, records, footer }
@@ -59,28 +59,33 @@ impl RunLog {
         RunLogReader::open(path)?.into_log()
     }
 
-    /// What was planned, by whom, and where.
+    /// Returns what was planned, by which program, and on which machine.
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// Every record: the warm-up's, the measurement's, the tries that were not the last of their
-    /// requests, and the probes.
+    /// Returns all records: warm-up, measurement, failed tries that were followed by another, and
+    /// probes.
     pub fn records(&self) -> &[RequestRecord] {
         &self.records
     }
 
-    /// The records of the measurement, in the order of the plan.
+    /// Returns the records of the measurement, in the order of the plan.
     pub fn measured(&self) -> impl Iterator<Item = &RequestRecord> + Clone {
         self.of(Phase::Measure)
     }
 
-    /// The tries that failed and were not the last of their requests.
+    /// Returns whether the sessions are conversations: by their facts, or because one has several turns.
+    pub fn converses(&self) -> bool {
+        self.header.facts.converse || self.measured().any(RequestRecord::is_of_conversation)
+    }
+
+    /// Returns the failed tries that were followed by another try.
     pub fn retried(&self) -> impl Iterator<Item = &RequestRecord> + Clone {
         self.of(Phase::Retried)
     }
 
-    /// The records of what was sent beside the measurement.
+    /// Returns the records of the requests sent beside the measurement.
     pub fn probes(&self) -> impl Iterator<Item = &RequestRecord> + Clone {
         self.of(Phase::Probe)
     }
@@ -89,12 +94,12 @@ impl RunLog {
         self.records.iter().filter(move |record| record.phase == phase)
     }
 
-    /// What was learned after the run; absent if the run was killed.
+    /// Returns what was learned after the run; `None` if the run was killed.
     pub fn footer(&self) -> Option<&Footer> {
         self.footer.as_ref()
     }
 
-    /// The same with an audit in its footer; without a footer there is no place for it.
+    /// Sets the audit in the footer; without a footer the audit is dropped.
     #[must_use]
     pub fn with_audit(mut self, audit: serde_json::Value) -> Self {
         if let Some(footer) = &mut self.footer {
@@ -103,74 +108,74 @@ impl RunLog {
         self
     }
 
-    /// Whether the run came to its own end.
+    /// Returns whether the run ended without being interrupted or killed.
     pub fn is_complete(&self) -> bool {
         self.footer.as_ref().is_some_and(|footer| !footer.interrupted)
     }
 }
 
-/// What can go wrong with a log's file.
+/// Errors of a run log's file.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum RunLogError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("cannot read the run log {path}", path = path.display())]
     Read {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// The I/O error.
         #[source]
         source: io::Error,
     },
-    /// It cannot be written.
+    /// The file cannot be written.
     #[error("cannot write the run log {path}", path = path.display())]
     Write {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why.
+        /// The I/O error.
         #[source]
         source: io::Error,
     },
-    /// A new run log would take the place of a file that exists.
+    /// A new run log would replace an existing file.
     #[error(
-        "{path} exists, and a run log never takes the place of a file unasked: choose another name \
+        "{path} exists, and a run log replaces no file unless asked: choose another name \
          or give --overwrite",
         path = path.display()
     )]
     Taken {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// Another process is writing it.
+    /// Another process is writing to the file.
     #[error(
         "another process is writing the run log {path}: choose another name",
         path = path.display()
     )]
     Busy {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// Its path does not lead to it any more.
+    /// The path no longer leads to the file that was written.
     #[error(
-        "the run log {path} was removed or replaced during the run, so this run is not there",
+        "the run log {path} was removed or replaced during the run, so it does not hold this run",
         path = path.display()
     )]
     Moved {
-        /// Where it was.
+        /// Path at which the file was created.
         path: PathBuf,
     },
-    /// A line is damaged, or none of a run log's.
+    /// A line is damaged, or is not a line of a run log.
     #[error(
         "{path}:{line}: a damaged line: {reason}; servemark score and servemark compare leave such \
          lines out with --skip-damaged",
         path = path.display()
     )]
     Damaged {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The line, from one.
+        /// One-based line number.
         line: usize,
-        /// What is wrong with it.
+        /// What is wrong with the line.
         reason: String,
     },
     /// The header is damaged.
@@ -179,29 +184,29 @@ pub enum RunLogError {
         path = path.display()
     )]
     DamagedHeader {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// What is wrong with the header.
         reason: String,
     },
-    /// Two runs are in one file.
+    /// The file holds two runs.
     #[error("{path}:{line}: a second header: the file holds two runs", path = path.display())]
     SecondHeader {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// The line, from one.
+        /// One-based line number of the second header.
         line: usize,
     },
     /// The first line is not a header.
     #[error("{path} does not begin with a run log's header", path = path.display())]
     NoHeader {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
 }
 
 impl RunLogError {
-    /// Whether it is a run log of which something is damaged.
+    /// Returns whether the file is a run log with damaged content.
     pub fn is_damage(&self) -> bool {
         matches!(
             self,

@@ -1,4 +1,4 @@
-//! One request's input, as a data set draws it.
+//! The input of one request, as a data set draws it.
 
 use std::borrow::Cow;
 
@@ -6,46 +6,48 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Audio, LazyText, Medium};
 
-/// A JSON object whose keys keep their order, because the peers' users diff what is sent.
+/// A JSON object whose keys keep their order, because users compare sent bodies with the peers'.
 pub type JsonObject = serde_json::Map<String, serde_json::Value>;
 
-/// One request's input: what to send, how long the data set says it is, and how much to ask for.
+/// The input of one request: what is sent, its length in tokens, and the number of output tokens to
+/// ask for.
 ///
 /// vLLM calls this a `SampleRequest`, SGLang a `DatasetRow`.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Sample {
-    /// What the model is given.
+    /// The input of the model.
     pub prompt: Prompt,
-    /// The prompt's length in tokens, by the data set's tokenizer.
+    /// Length of the prompt in tokens, by the data set's tokenizer.
     pub prompt_tokens: u32,
     /// The part of `prompt_tokens` that is text.
     pub text_tokens: u32,
     /// The part of `prompt_tokens` that is images.
     pub vision_tokens: u32,
-    /// The pictures and videos that the prompt shows, in order. They follow its text, but for a
-    /// prompt of messages: there each part `{"type": "image_url", "image_url": {}}` without a
-    /// `url` is the place of the next of them.
+    /// Pictures and videos of the prompt, in order. They follow its text, except in a prompt of
+    /// messages: there each part `{"type": "image_url", "image_url": {}}` without a `url` is the
+    /// place of the next medium.
     pub media: Vec<Medium>,
-    /// The recording that the prompt lets hear.
+    /// Audio attached to the prompt.
     pub audio: Option<Audio>,
-    /// How many output tokens to ask for.
+    /// Number of output tokens to ask for.
     pub output_tokens: u32,
-    /// How long the speech of the prompt is, in nanoseconds; zero where there is none.
+    /// Playing time of the prompt's audio in nanoseconds; zero without audio.
     pub audio_ns: u64,
-    /// The adapter that answers it, by the name that the server knows it by; the model itself
-    /// where there is none.
+    /// Name by which the server knows the adapter that answers the request; the base model if
+    /// absent.
     pub adapter: Option<String>,
-    /// Keys that this request alone adds to its body; they win over the run's own.
+    /// Keys added to the body of this request only; they override the run's own keys.
     pub extra_body: JsonObject,
-    /// Headers that this request alone carries.
+    /// Headers added to this request only.
     pub headers: Vec<(String, String)>,
-    /// The name that it had where it was recorded, which its record keeps and nobody is sent.
+    /// Id of the request in the trace that it was recorded in. It is kept in the record and not
+    /// sent.
     pub request_id: Option<Box<str>>,
 }
 
 impl Sample {
-    /// A sample of text only.
+    /// Creates a sample with text only.
     pub fn new(prompt: impl Into<Prompt>, prompt_tokens: u32, output_tokens: u32) -> Self {
         Self {
             prompt: prompt.into(),
@@ -63,53 +65,53 @@ impl Sample {
         }
     }
 
-    /// The same sample with a recording to be heard.
+    /// Attaches audio and sets its playing time.
     #[must_use]
     pub fn with_audio(self, audio: Audio) -> Self {
         let audio_ns = u64::try_from(audio.duration().as_nanos()).unwrap_or(u64::MAX);
         Self { audio_ns, audio: Some(audio), ..self }
     }
 
-    /// The same sample with its own additions to the request body.
+    /// Sets the keys added to the body of this request only.
     #[must_use]
     pub fn with_extra_body(self, extra_body: JsonObject) -> Self {
         Self { extra_body, ..self }
     }
 }
 
-/// What the model is given.
+/// The input of the model.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(untagged)]
 #[non_exhaustive]
 pub enum Prompt {
     /// Text, which the server tokenizes.
     Text(String),
-    /// Text, written when its request is prepared. From a file it is read back as text.
+    /// Text that is generated when its request is prepared. It is read from a file as
+    /// [`Text`](Self::Text).
     #[serde(skip_deserializing)]
     Lazy(LazyText),
-    /// Token ids, which it does not.
+    /// Token ids, which the server uses as they are.
     TokenIds(Vec<u32>),
     /// Chat messages, each an object with at least `role` and `content`.
     Messages(Vec<JsonObject>),
-    /// Several texts at once, each of which is answered for itself: the inputs of an embedding
-    /// request.
+    /// Several texts in one request, each answered separately: the inputs of an embedding request.
     Texts(Vec<String>),
-    /// A query and the documents that are ranked by it.
+    /// A query and the documents to rank by it.
     Ranking {
-        /// What the documents are held against.
+        /// The query that the documents are compared with.
         query: String,
-        /// What is ranked.
+        /// The documents to rank.
         documents: Vec<String>,
     },
-    /// The whole body of a request as somebody else wrote it, of which a dialect fills the gaps.
+    /// A complete request body from elsewhere, in which the dialect fills in what is missing.
     Body(JsonObject),
-    /// Token ids of several prompts that travel as one request. Each has an answer and a
+    /// Token ids of several prompts in one request. Each prompt has an answer and a
     /// [record](crate::RequestRecord) of its own.
     Batch(Vec<Vec<u32>>),
 }
 
 impl Prompt {
-    /// The text, if it is one.
+    /// Returns the text of a [`Text`](Self::Text) or [`Lazy`](Self::Lazy) prompt.
     pub fn text(&self) -> Option<Cow<'_, str>> {
         match self {
             Self::Text(text) => Some(text.into()),
@@ -118,8 +120,8 @@ impl Prompt {
         }
     }
 
-    /// How many answers it asks for: one for each of several texts, one for each document that is
-    /// ranked, one of anything else.
+    /// Returns the number of answers that the prompt asks for: one per text, one per document to
+    /// rank, and one for any other prompt.
     pub fn items(&self) -> u32 {
         let items = match self {
             Self::Texts(texts) => texts.len(),
@@ -129,7 +131,7 @@ impl Prompt {
         u32::try_from(items).unwrap_or(u32::MAX)
     }
 
-    /// How many records are kept of it: one for each prompt of a batch.
+    /// Returns the number of records that the prompt yields: one per prompt of a batch, else one.
     pub fn records(&self) -> usize {
         match self {
             Self::Batch(prompts) => prompts.len(),
@@ -171,12 +173,12 @@ impl From<Vec<JsonObject>> for Prompt {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Prose;
+    use crate::TextSource;
 
     #[derive(Debug)]
     struct Twice(&'static str);
 
-    impl Prose for Twice {
+    impl TextSource for Twice {
         fn text(&self) -> String {
             self.0.repeat(2)
         }

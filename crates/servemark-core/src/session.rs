@@ -1,22 +1,22 @@
-//! One user's conversation, or a single request.
+//! Sessions: a user's conversation, or a single request.
 
 use std::time::Duration;
 
 use crate::Sample;
 
-/// One or more requests of one user, each sent when the answer to the one before it is in.
+/// One or more requests of one user, each sent after the previous answer has ended.
 ///
-/// Most data sets give sessions of one request; [`From<Sample>`](Self::from) makes those.
+/// Most data sets give sessions of one request; [`From<Sample>`](Self::from) creates those.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Session {
-    /// The request that opens it.
+    /// The first request.
     pub first: Sample,
-    /// What follows, in order.
+    /// The later requests, in order.
     pub follow_ups: Vec<FollowUp>,
-    /// When a trace says it begins, from the trace's beginning.
+    /// Start of the session as a trace gives it, counted from the start of the trace.
     pub begins: Option<Duration>,
-    /// How long its user waits before the first request, once it may begin and has its place.
+    /// Time between the session's admission by the gate and its first request.
     pub pause: Duration,
 }
 
@@ -24,20 +24,20 @@ pub struct Session {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct FollowUp {
-    /// What this turn adds to the conversation. Its prompt holds the new messages only: the runner
-    /// puts them behind the history. Its token counts are of them only.
+    /// Input that this turn adds to the conversation. Its prompt holds only the new messages, which
+    /// the runner appends to the history; its token counts cover only them.
     pub sample: Sample,
-    /// The time between the answer and this turn: a user who thinks, a tool that runs.
+    /// Time between the previous answer and this turn: a user who reads, a tool that runs.
     pub pause: Duration,
 }
 
 impl FollowUp {
-    /// A turn that follows its predecessor's answer at once.
+    /// Creates a turn that is sent as soon as the previous answer has ended.
     pub fn new(sample: Sample) -> Self {
         Self { sample, pause: Duration::ZERO }
     }
 
-    /// The same turn after a pause.
+    /// Sets the pause before the turn.
     #[must_use]
     pub fn after(self, pause: Duration) -> Self {
         Self { pause, ..self }
@@ -45,34 +45,34 @@ impl FollowUp {
 }
 
 impl Session {
-    /// The same session with what follows its first request.
+    /// Sets the later turns.
     #[must_use]
     pub fn followed_by(self, follow_ups: Vec<FollowUp>) -> Self {
         Self { follow_ups, ..self }
     }
 
-    /// The same session, begun when a trace says.
+    /// Sets the start of the session as a trace gives it.
     #[must_use]
     pub fn beginning(self, begins: Duration) -> Self {
         Self { begins: Some(begins), ..self }
     }
 
-    /// How many requests it is.
+    /// Returns the number of requests.
     pub fn turns(&self) -> usize {
         1 + self.follow_ups.len()
     }
 
-    /// How many records are kept of it.
+    /// Returns the number of records that the session yields.
     pub fn records(&self) -> usize {
         self.samples().map(|sample| sample.prompt.records()).sum()
     }
 
-    /// The sample of every turn.
+    /// Returns the sample of every turn.
     pub fn samples(&self) -> impl Iterator<Item = &Sample> {
         std::iter::once(&self.first).chain(self.follow_ups.iter().map(|turn| &turn.sample))
     }
 
-    /// The sample of every turn, to be changed.
+    /// Returns the sample of every turn for changes.
     pub fn samples_mut(&mut self) -> impl Iterator<Item = &mut Sample> {
         let later = self.follow_ups.iter_mut().map(|turn| &mut turn.sample);
         std::iter::once(&mut self.first).chain(later)

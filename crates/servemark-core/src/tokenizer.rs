@@ -1,4 +1,4 @@
-//! What a data set and the token counts need of a tokenizer.
+//! The trait of tokenizers, and their errors.
 
 use std::path::PathBuf;
 
@@ -6,43 +6,44 @@ use thiserror::Error;
 
 use crate::{ImageSize, JsonObject};
 
-/// Text to token ids and back. One tokenizer serves all cores at once.
+/// Converts text to token ids and back. One tokenizer is used by all cores at once.
 pub trait Tokenizer: Send + Sync {
-    /// The token ids of `text`.
+    /// Returns the token ids of `text`.
     fn encode(&self, text: &str, special: SpecialTokens) -> Result<Vec<u32>, TokenizerError>;
 
-    /// The text of `ids`, special tokens included.
+    /// Returns the text of `ids`, special tokens included.
     fn decode(&self, ids: &[u32]) -> Result<String, TokenizerError>;
 
-    /// The size of the base vocabulary, without added tokens.
+    /// Returns the size of the base vocabulary, without added tokens.
     fn vocab_size(&self) -> u32;
 
-    /// Every id of the whole vocabulary, added and special tokens included, in rising order.
+    /// Returns all ids of the vocabulary, added and special tokens included, in rising order.
     fn token_ids(&self) -> &[u32];
 
-    /// The ids of the special tokens, in rising order.
+    /// Returns the ids of the special tokens, in rising order.
     fn special_ids(&self) -> &[u32] {
         &[]
     }
 
-    /// The ids of the tokens that stand for a byte of what no other token says, in rising order.
+    /// Returns the ids of the byte fallback tokens, each of which encodes a single byte, in rising
+    /// order.
     fn byte_ids(&self) -> &[u32] {
         &[]
     }
 
-    /// The ids of the special tokens among those that were added to the vocabulary, whatever their
+    /// Returns the ids of all special tokens that were added to the vocabulary, whatever their
     /// role, in rising order.
     fn added_special_ids(&self) -> Result<Vec<u32>, TokenizerError> {
         Ok(self.special_ids().to_vec())
     }
 
-    /// The id that stands for a picture, if the model takes pictures and it is known how.
+    /// Returns the id of the picture placeholder, if the model takes pictures and the id is known.
     fn image_token_id(&self) -> Option<u32> {
         None
     }
 
-    /// How many tokens a rendered prompt with pictures of these sizes is, as the model's own
-    /// processor counts them; `None` if it is not known how the model sees pictures.
+    /// Returns the number of tokens of a rendered prompt with pictures of these sizes, as the
+    /// model's own processor counts them; `None` if it is not known how the model encodes pictures.
     fn count_with_images(
         &self,
         prompt: &str,
@@ -52,33 +53,33 @@ pub trait Tokenizer: Send + Sync {
         Ok(None)
     }
 
-    /// How many special tokens `encode` adds to a single text.
+    /// Returns the number of special tokens that `encode` adds to a single text.
     fn special_tokens_added(&self) -> u32;
 
-    /// The text that begins a sequence, if the model has one.
+    /// Returns the text of the token that begins a sequence, if the model has one.
     fn bos_token(&self) -> Option<&str>;
 
-    /// Renders a conversation with the model's own template, generation prompt included.
+    /// Renders a conversation with the model's own chat template, generation prompt included.
     fn apply_chat_template(&self, messages: &[JsonObject]) -> Result<String, TokenizerError> {
         self.render_chat(messages, &JsonObject::new())
     }
 
-    /// The same with what the template is told besides: `tools`, or switches of its own such as
-    /// `enable_thinking`.
+    /// Renders a conversation as [`apply_chat_template`](Self::apply_chat_template) does, with
+    /// further template arguments: `tools`, or switches of the template such as `enable_thinking`.
     fn render_chat(
         &self,
         messages: &[JsonObject],
         arguments: &JsonObject,
     ) -> Result<String, TokenizerError>;
 
-    /// How many tokens `text` has.
+    /// Returns the number of tokens of `text`.
     fn count(&self, text: &str, special: SpecialTokens) -> Result<u32, TokenizerError> {
         self.encode(text, special).map(|ids| ids.len() as u32)
     }
 }
 
-/// What stands in for a tokenizer where a run does without one: it reads and writes no text, and
-/// any text counts for one token, as to vLLM's client.
+/// The tokenizer of a run without one: it cannot encode or decode text, and counts every text as
+/// one token, as vLLM's client does.
 #[derive(Clone, Copy, Debug)]
 pub struct NoTokenizer;
 
@@ -122,65 +123,65 @@ impl Tokenizer for NoTokenizer {
 
 const NONE: &str = "the run does without a tokenizer";
 
-/// Whether the model's special tokens are put around a text. Closed: a text is wrapped or it is not.
+/// Whether `encode` adds the model's special tokens to a text. Closed: it adds them or it does not.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum SpecialTokens {
-    /// As the model expects a prompt.
+    /// Adds the special tokens that the model expects around a prompt.
     Add,
-    /// The text alone.
+    /// Encodes the text alone.
     Omit,
 }
 
-/// What can go wrong with a tokenizer.
+/// Errors of a tokenizer.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum TokenizerError {
-    /// The folder or the file is not there.
+    /// The folder or the file does not exist.
     #[error(
         "{path} is not there; give a folder that holds a tokenizer.json as the tokenizer",
         path = path.display()
     )]
     Missing {
-        /// Where it was looked for.
+        /// The path that was tried.
         path: PathBuf,
     },
-    /// The file is there and cannot be used.
+    /// The file exists and cannot be used.
     #[error("{path} is not a usable tokenizer: {reason}", path = path.display())]
     Load {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// What is wrong with the file.
         reason: String,
     },
     /// A text could not be encoded.
     #[error("cannot tokenize a text of {bytes} bytes: {reason}")]
     Encode {
-        /// The length of the text.
+        /// Length of the text in bytes.
         bytes: usize,
-        /// What the tokenizer says.
+        /// The tokenizer's own error.
         reason: String,
     },
-    /// Ids could not be decoded.
+    /// Token ids could not be decoded.
     #[error("cannot turn {count} token ids into text: {reason}")]
     Decode {
-        /// How many ids.
+        /// Number of ids.
         count: usize,
-        /// What the tokenizer says.
+        /// The tokenizer's own error.
         reason: String,
     },
-    /// The model takes no such picture.
+    /// The model does not take a picture like this.
     #[error("{reason}")]
     Picture {
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// The model ships no chat template.
+    /// The model has no chat template.
     #[error("this tokenizer has no chat template; give one that has, or apply none to the prompts")]
     NoChatTemplate,
-    /// The chat template does not render.
+    /// The chat template cannot be rendered.
     #[error("the chat template does not render: {reason}")]
     ChatTemplate {
-        /// What the template engine says.
+        /// The template engine's own error.
         reason: String,
     },
 }

@@ -1,7 +1,7 @@
-//! Whole numbers in as few bytes as they need: seven bits in each, the lowest first, and the eighth
-//! says that another follows.
+//! Variable-length encoding of whole numbers: seven bits per byte, lowest first; the eighth bit
+//! says that another byte follows.
 
-/// Appends a number.
+/// Appends `number` to `bytes`.
 pub(crate) fn push(bytes: &mut Vec<u8>, mut number: u64) {
     while number > LAST {
         bytes.push(number as u8 | MORE);
@@ -10,7 +10,8 @@ pub(crate) fn push(bytes: &mut Vec<u8>, mut number: u64) {
     bytes.push(number as u8);
 }
 
-/// Takes the number at the front; nothing if there is none.
+/// Removes the number at the front of `bytes` and returns it; `None` if there is no complete
+/// number.
 pub(crate) fn take(bytes: &mut &[u8]) -> Option<u64> {
     let mut number = 0;
     for (place, &byte) in bytes.iter().enumerate() {

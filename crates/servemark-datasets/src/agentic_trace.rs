@@ -1,4 +1,4 @@
-//! Recorded conversations of agents, sent again turn by turn.
+//! Recorded agent conversations, sent again turn by turn.
 
 use std::path::{Path, PathBuf};
 
@@ -13,18 +13,20 @@ use servemark_core::{
 use crate::shaping::user_message;
 use crate::{DatasetName, Draw, Summary, python_json, text_file};
 
-/// Conversations of agents: of each turn only what is new, without the model's answers.
+/// A trace of agent conversations. Each turn in the file holds only its new messages, without the
+/// model's answers.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct AgenticTraceSpec {
-    /// The file.
+    /// Path of the trace file.
     pub path: Option<PathBuf>,
-    /// With which conversation to begin; those before it come last.
+    /// Index of the conversation to start with. The list is rotated, so earlier conversations come
+    /// last; a negative index counts from the end.
     pub offset: i64,
-    /// The most turns of a conversation that are sent.
+    /// Maximum number of turns sent per conversation.
     pub max_turns: Option<usize>,
-    /// The output length of every turn.
+    /// Output length of every turn, in tokens.
     pub output_tokens: u32,
 }
 
@@ -34,7 +36,7 @@ impl Default for AgenticTraceSpec {
     }
 }
 
-/// The file, each conversation as it stands in the text.
+/// The trace file. Each conversation is kept as raw JSON text.
 #[derive(Deserialize)]
 struct Trace<'a> {
     #[serde(borrow, default)]
@@ -42,7 +44,7 @@ struct Trace<'a> {
 }
 
 impl AgenticTraceSpec {
-    /// The first `count` conversations that have a turn, or all if it is 0.
+    /// Draws the first `count` conversations that have a turn, or all of them if `count` is 0.
     pub(crate) fn draw(
         &self,
         count: usize,
@@ -67,7 +69,7 @@ impl AgenticTraceSpec {
         Ok(Draw::of_sessions(sessions, summary))
     }
 
-    /// A conversation's turns; nothing if there is none.
+    /// Builds the session of one conversation, or `None` if no turn has messages.
     fn session(
         &self,
         raw: &RawValue,
@@ -112,13 +114,13 @@ impl AgenticTraceSpec {
 struct Turn {
     #[serde(default)]
     messages: Value,
-    /// How long the whole prompt was when it was recorded.
+    /// Token count of the whole prompt at recording time.
     #[serde(default)]
     prompt_tokens: u32,
 }
 
 impl Turn {
-    /// Whether Python takes its messages for some.
+    /// Returns whether `messages` is neither null nor empty (Python's truth test).
     fn says_something(&self) -> bool {
         match &self.messages {
             Value::Null => false,
@@ -128,12 +130,12 @@ impl Turn {
         }
     }
 
-    /// Its messages with their roles and contents only, as SGLang sends them.
+    /// Returns the messages reduced to `role` and `content`, as SGLang sends them.
     fn messages(self) -> Result<Vec<JsonObject>, String> {
         match self.messages {
             Value::String(text) => Ok(vec![user_message(&text)]),
             Value::Array(messages) => messages.into_iter().map(message).collect(),
-            _ => Err("\"messages\" is no array".to_owned()),
+            _ => Err("\"messages\" is not an array".to_owned()),
         }
     }
 }
@@ -145,15 +147,15 @@ fn message(message: Value) -> Result<JsonObject, String> {
     ["role", "content"].map(part).into_iter().collect::<Option<_>>().ok_or_else(wrong)
 }
 
-/// The tokens of what messages say. What a trace tells is the length of the whole conversation,
-/// answers included that this run will not see.
+/// Counts the tokens of the message texts. The trace's own count covers the whole conversation,
+/// including recorded answers that this run does not receive.
 fn new_tokens(messages: &[JsonObject], tokenizer: &dyn Tokenizer) -> Result<u32, DatasetError> {
     let texts = messages.iter().flat_map(|message| texts(&message["content"]));
     let counts = texts.map(|text| tokenizer.count(text, SpecialTokens::Omit));
     Ok(counts.sum::<Result<u32, _>>()?)
 }
 
-/// A content's text, or those of its parts.
+/// Returns a content's text, or the texts of its parts.
 fn texts(content: &Value) -> Vec<&str> {
     match content {
         Value::String(text) => vec![text],
@@ -162,7 +164,7 @@ fn texts(content: &Value) -> Vec<&str> {
     }
 }
 
-/// Where a conversation stands.
+/// The trace's path and text, used to report the line of a malformed conversation.
 struct Place<'a> {
     path: &'a Path,
     text: &'a str,

@@ -1,8 +1,8 @@
-//! AISBench's data sets: rows of a file or drawn ones, put into a template of prompts.
+//! AISBench's data sets: rows that are read from a file or drawn, and put into a prompt template.
 //!
-//! Rows, prompts and lengths are those of AISBench v3.1 (commit 29c363e). The peer draws from
-//! generators that nobody has seeded; here they are the run's own, and from the same seed come the
-//! same draws.
+//! Rows, prompts and lengths are those of AISBench v3.1 (commit 29c363e). AISBench draws from
+//! unseeded generators; here the draws come from the run's generators, so equal seeds give equal
+//! draws.
 
 mod conversations;
 mod custom;
@@ -25,80 +25,82 @@ pub use self::conversations::{AisbenchConversations, AisbenchTurns};
 pub use self::custom::AisbenchCustomSpec;
 pub use self::mooncake::AisbenchTraceSpec;
 use self::row::Row;
-pub use self::shown::{AisbenchShownSpec, MediaForm, ShownLayout};
+pub use self::shown::{AisbenchMediaSpec, MediaForm, ShownLayout};
 pub use self::synthetic::{AisbenchIdsSpec, AisbenchLengths, AisbenchTextSpec};
-pub use self::template::{AisbenchTemplate, Saying, Speaker};
+pub use self::template::{AisbenchMessage, AisbenchTemplate, ChatRole};
 use crate::{DatasetName, Draw, Summary, text_file};
 
-/// A data set of AISBench's, and what is made of its rows.
+/// An AISBench data set and how its rows become requests.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a question of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "each is an independent setting")]
 #[non_exhaustive]
 pub struct AisbenchSpec {
-    /// Where rows come from.
+    /// Source of the rows.
     #[serde(flatten)]
     pub data: AisbenchData,
-    /// What is said around a row.
+    /// Prompt template that each row is put into.
     pub template: AisbenchTemplate,
-    /// The column of a row that is the answer, which a prompt leaves empty.
+    /// Column that holds the answer; the prompt leaves it empty.
     #[serde(default)]
     pub answer: Option<String>,
-    /// Whether the route takes messages; else prompts are one text.
+    /// Whether the route takes chat messages. If not, each prompt is a single text.
     pub messages: bool,
-    /// Whether a row's own length of the answer counts.
+    /// Whether a row's own output length overrides `output_tokens`.
     #[serde(default)]
     pub own_lengths: bool,
-    /// Whether a row's own time counts.
+    /// Whether a row's own time sets when its request is sent.
     #[serde(default)]
     pub timed: bool,
-    /// How many output tokens are asked for where no row says.
+    /// Requested output length in tokens, for rows without a length of their own.
     pub output_tokens: u32,
-    /// The first row that is sent, from zero.
+    /// Zero-based index of the first row that is sent.
     #[serde(default)]
     pub from: usize,
-    /// The row before which sending ends, if it is not the last.
+    /// Zero-based index of the first row that is no longer sent; `None` sends all rows from `from`
+    /// on.
     #[serde(default)]
     pub until: Option<usize>,
-    /// How often each row is sent, one right after the other.
+    /// Number of times each row is sent; the copies are consecutive.
     pub repeats: NonZero<u32>,
-    /// A JSON file that says which adapter answers which row.
+    /// Path of a JSON file that maps row numbers to adapter names. Row numbers are zero-based and
+    /// count from the first row sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adapters: Option<PathBuf>,
-    /// Whether each request has an id of its own in its body, as Triton wants it.
+    /// Whether each request body has a random id of its own, as Triton requires.
     #[serde(default)]
     pub ids: bool,
-    /// Whether prompts are counted, which takes a tokenizer.
+    /// Whether prompt tokens are counted, which requires a tokenizer.
     #[serde(default)]
     pub counted: bool,
-    /// The data sets whose rows follow in the same run, with their names.
+    /// Names and specs of the data sets that follow in the same run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub followed_by: Vec<(String, Self)>,
-    /// Its own name, where there are any.
+    /// Name of this data set, if the run has several.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub name: String,
 }
 
-/// Where rows come from.
+/// Source of an AISBench data set's rows.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum AisbenchData {
     /// Conversations of ShareGPT or MT-Bench.
     Conversations(AisbenchConversations),
-    /// Questions of one's own.
+    /// Questions from a file in AISBench's custom format.
     Custom(AisbenchCustomSpec),
-    /// Pictures, videos and recordings with questions about them.
-    Shown(AisbenchShownSpec),
-    /// Prompts of drawn token ids.
+    /// Images, videos and audio files with questions about them.
+    Shown(AisbenchMediaSpec),
+    /// Prompts of randomly drawn token ids.
     SyntheticIds(AisbenchIdsSpec),
-    /// Prompts of drawn lengths.
+    /// Text prompts of randomly drawn lengths.
     SyntheticText(AisbenchTextSpec),
-    /// Mooncake's traces.
+    /// A Mooncake trace.
     Trace(AisbenchTraceSpec),
 }
 
 impl AisbenchSpec {
-    /// All rows of a data set, each once, said as they are.
+    /// Creates a spec that sends every row of a data set once, with the default template.
     pub fn new(data: AisbenchData, output_tokens: u32) -> Self {
         Self {
             data,
@@ -119,7 +121,7 @@ impl AisbenchSpec {
         }
     }
 
-    /// Up to `count` rows of each data set, or all of them where it is zero.
+    /// Draws up to `count` rows of each data set, or all rows if `count` is zero.
     pub(crate) fn draw(
         &self,
         count: usize,
@@ -132,14 +134,14 @@ impl AisbenchSpec {
             parts.push(DataPart::new(name, more.len()));
             sessions.extend(more);
         }
-        // AISBench prints nothing of them.
+        // AISBench prints no summary of its data sets.
         let summary =
             Summary::of_sessions(DatasetName::Aisbench, &sessions).in_lines(String::new());
         let draw = Draw::of_sessions(sessions, summary);
         Ok(if self.followed_by.is_empty() { draw } else { draw.of_parts(parts) })
     }
 
-    /// What is sent of this data set alone.
+    /// Draws the sessions of this data set alone, without those of `followed_by`.
     fn sessions(
         &self,
         count: usize,
@@ -168,7 +170,7 @@ impl AisbenchSpec {
         Ok(sessions)
     }
 
-    /// Whether a session may have more than one turn.
+    /// Returns whether a session may have more than one turn.
     pub(crate) fn is_multi_turn(&self) -> bool {
         matches!(&self.data, AisbenchData::Conversations(spec) if spec.turns != AisbenchTurns::Last)
     }
@@ -199,7 +201,8 @@ impl AisbenchSpec {
         Ok(session)
     }
 
-    /// How many tokens a prompt has: as many as were drawn, or as the tokenizer finds.
+    /// Sets the prompt's token counts: the drawn count if there is one, else the tokenizer's count
+    /// if `counted` is set, else 0.
     fn count(
         &self,
         sample: &mut Sample,
@@ -221,13 +224,17 @@ impl AisbenchSpec {
         let Some(path) = &self.adapters else { return Ok(JsonObject::new()) };
         let text = text_file::read(path)?;
         let wrong = |error: serde_json::Error| {
-            text_file::malformed(path, error.line(), format!("no map of rows to adapters: {error}"))
+            text_file::malformed(
+                path,
+                error.line(),
+                format!("not a map of row numbers to adapters: {error}"),
+            )
         };
         serde_json::from_str(&text).map_err(wrong)
     }
 }
 
-/// A random id as Python's `uuid4` writes it.
+/// Draws a random UUID in the format of Python's `uuid4`.
 fn uuid(python: &mut PythonRandom) -> String {
     let high = python.getrandbits(64) & !0xf000 | 0x4000;
     let low = python.getrandbits(64) & !(0b11 << 62) | 0b10 << 62;

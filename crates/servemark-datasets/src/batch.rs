@@ -1,4 +1,4 @@
-//! Prompts that travel as one request: the inputs of SGLang's benchmark of one batch.
+//! Batches of prompts sent as one request: the inputs of SGLang's one-batch benchmark.
 
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -12,57 +12,58 @@ use servemark_core::{
 
 use crate::{DatasetName, DatasetSpec, Draw, PromptFormat, Summary, text_file};
 
-/// Batches of prompts, as token ids. A sample is a whole batch.
+/// Batches of prompts as token ids. One sample is a whole batch.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct BatchSpec {
-    /// How many prompts a batch has.
+    /// Number of prompts per batch.
     pub size: NonZero<u32>,
-    /// Where they come from.
+    /// Source of the prompts.
     pub source: BatchSource,
-    /// How long they are made.
+    /// How prompt lengths are adjusted.
     pub lengths: BatchLengths,
-    /// The output length of every prompt.
+    /// Output length of every prompt, in tokens.
     pub output_tokens: u32,
 }
 
-/// Where the prompts of a batch come from.
+/// Source of the prompts of a batch.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum BatchSource {
-    /// Another data set.
+    /// Prompts of another data set.
     Dataset(Box<DatasetSpec>),
-    /// A file, which is the text of every prompt.
+    /// A file whose text is used for every prompt.
     File {
-        /// The file.
+        /// Path of the text file.
         path: PathBuf,
-        /// How its text is sent.
+        /// Whether the text is sent raw or rendered with the chat template.
         prompt_format: PromptFormat,
     },
 }
 
-/// How long the prompts of a batch are made. Closed: these are the benchmark's.
+/// How the prompts of a batch are adjusted in length. Exhaustive: these are the modes of SGLang's
+/// benchmark.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BatchLengths {
-    /// As they were drawn.
+    /// Prompts keep the length that they were drawn with.
     #[default]
     Drawn,
-    /// Cut to so many tokens; a prompt with fewer is left out.
+    /// Prompts are cut to this number of tokens; shorter prompts are left out.
     Cut(u32),
-    /// Repeated or cut to these lengths in turn.
+    /// Prompts are repeated or cut to these lengths in turn, starting anew with each batch.
     Each(Vec<u32>),
 }
 
 impl BatchSpec {
-    /// A batch of another data set's prompts.
+    /// Creates a spec for batches of another data set's prompts, with lengths as drawn.
     pub fn new(size: NonZero<u32>, dataset: DatasetSpec, output_tokens: u32) -> Self {
         let source = BatchSource::Dataset(Box::new(dataset));
         Self { size, source, lengths: BatchLengths::Drawn, output_tokens }
     }
 
-    /// Draws so many batches.
+    /// Draws `count` batches.
     pub(crate) fn draw(
         &self,
         count: usize,
@@ -103,7 +104,7 @@ impl BatchSpec {
             }
             BatchSource::File { path, prompt_format } => {
                 let ids = of_file(path, *prompt_format, context.tokenizer)?;
-                // SGLang prints nothing of it.
+                // SGLang prints no summary for a text file.
                 let tokens = ids.len() as u64 * count as u64;
                 let output = u64::from(self.output_tokens) * count as u64;
                 let summary = Summary::counted(DatasetName::Custom, count, tokens, output);
@@ -143,7 +144,7 @@ impl BatchSpec {
         ))
     }
 
-    /// The name of the data set that the prompts are of.
+    /// Returns the name of the data set that the prompts come from.
     pub(crate) fn name(&self) -> DatasetName {
         match &self.source {
             BatchSource::Dataset(dataset) => dataset.name(),
@@ -158,7 +159,7 @@ impl BatchSpec {
         }
     }
 
-    /// Whether its prompts are made of token ids, so that drawing them encodes nothing.
+    /// Returns whether the prompts are made of token ids, so that drawing them encodes no text.
     pub(crate) fn only_decodes(&self) -> bool {
         match &self.source {
             BatchSource::Dataset(dataset) => dataset.only_decodes() && dataset.sends_token_ids(),

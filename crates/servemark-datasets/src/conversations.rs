@@ -1,5 +1,5 @@
-//! Conversations, of which a benchmark uses the first two turns: the first is the prompt, and the
-//! second tells how long an answer is. Who speaks in them does not matter.
+//! Conversations from which a benchmark uses the first two turns: the first is the prompt, and the
+//! second gives the output length. The speakers' roles are ignored.
 
 use std::path::Path;
 
@@ -16,13 +16,14 @@ pub(crate) struct Exchange {
 }
 
 impl Exchange {
-    /// The exchange of a record, if it has two turns. `text_of` finds a turn's text.
+    /// Returns the exchange of a record, or `None` if it has fewer than two turns. `text_of`
+    /// extracts a turn's text.
     pub(crate) fn of(
         record: &JsonObject,
         text_of: impl Fn(&Value) -> Result<String, String>,
     ) -> Result<Option<Self>, String> {
         let turns = match record.get("conversations").or_else(|| record.get("conversation")) {
-            Some(turns) => turns.as_array().ok_or("the conversation is no array")?,
+            Some(turns) => turns.as_array().ok_or("the conversation is not an array")?,
             None => return Ok(None),
         };
         let [first, second, ..] = turns.as_slice() else {
@@ -32,7 +33,7 @@ impl Exchange {
     }
 }
 
-/// What `keep` keeps of each exchange of a file in ShareGPT's layout: one array of records.
+/// Reads a file in ShareGPT's layout, one array of records, and applies `keep` to each exchange.
 pub(crate) fn read_array<T: Send>(
     path: &Path,
     progress: &dyn Progress,

@@ -1,4 +1,4 @@
-//! Tables in CSV whose columns are found by name, and where in them something is wrong.
+//! CSV tables with columns found by name; errors name the line.
 
 use std::fs::File;
 use std::ops::ControlFlow;
@@ -10,14 +10,14 @@ use servemark_core::DatasetError;
 
 use crate::text_file::malformed;
 
-/// The rows of a table, one at a time.
+/// Reader of a CSV table, one row at a time.
 pub(crate) struct Table<'a> {
     path: &'a Path,
     header: StringRecord,
     reader: Reader<File>,
 }
 
-/// A row: its cells by the names of their columns.
+/// One row, with cells accessible by column name.
 pub(crate) struct Row<'a> {
     header: &'a StringRecord,
     cells: &'a StringRecord,
@@ -25,7 +25,7 @@ pub(crate) struct Row<'a> {
 }
 
 impl<'a> Table<'a> {
-    /// A table whose first line names its columns, these among them.
+    /// Opens a table whose first line names its columns, which must include `columns`.
     pub(crate) fn open(path: &'a Path, columns: &[&str]) -> Result<Self, DatasetError> {
         let mut reader = reader(path, true)?;
         let header = reader.headers().map_err(|error| wrong(path, &error))?.clone();
@@ -36,14 +36,14 @@ impl<'a> Table<'a> {
         Err(malformed(path, 1, format!("expected the columns {columns}, found {found}")))
     }
 
-    /// A table without such a line.
+    /// Opens a table without a header line; `columns` names its columns in order.
     pub(crate) fn without_header(path: &'a Path, columns: &[&str]) -> Result<Self, DatasetError> {
         let reader = reader(path, false)?;
         Ok(Self { path, header: StringRecord::from(columns), reader })
     }
 
-    /// A table whose first line names its columns, whatever they are, and whose cells keep their
-    /// blanks.
+    /// Opens a table whose first line names its columns, with any names. Whitespace in cells is
+    /// kept.
     pub(crate) fn untouched(path: &'a Path, delimiter: u8) -> Result<Self, DatasetError> {
         let mut builder = ReaderBuilder::new();
         let reader = builder.flexible(true).delimiter(delimiter).from_path(path);
@@ -52,7 +52,8 @@ impl<'a> Table<'a> {
         Ok(Self { path, header, reader })
     }
 
-    /// Hands each row to `take` until it breaks off. An error of its names the line.
+    /// Passes each row to `take` until it returns `Break`. An error from `take` is reported with
+    /// the line.
     pub(crate) fn read(
         mut self,
         mut take: impl FnMut(&Row<'_>) -> Result<ControlFlow<()>, String>,
@@ -78,47 +79,47 @@ impl<'a> Table<'a> {
 }
 
 impl Row<'_> {
-    /// A cell's text; none if there is no such column.
+    /// Returns the text of a column's cell, or `None` if there is no such column.
     pub(crate) fn text(&self, column: &str) -> Option<&str> {
         self.cells.get(self.header.iter().position(|name| name == column)?)
     }
 
-    /// Every cell's text with its column's name.
+    /// Returns each column name with its cell's text.
     pub(crate) fn named(&self) -> impl Iterator<Item = (&str, &str)> {
         self.header.iter().zip(self.cells)
     }
 
-    /// The line in which it is, from one.
+    /// Returns the one-based line number of the row.
     pub(crate) fn line(&self) -> usize {
         self.line
     }
 
-    /// The text of the cell at a place, from zero.
+    /// Returns the cell at a zero-based index.
     pub(crate) fn cell(&self, place: usize) -> Option<&str> {
         self.cells.get(place)
     }
 
-    /// A number of tokens.
+    /// Parses a column's cell as a token count.
     pub(crate) fn tokens(&self, column: &str) -> Result<u32, String> {
         let text = self.text(column).unwrap_or_default();
-        text.parse().map_err(|_| format!("{column} is no number of tokens: {text:?}"))
+        text.parse().map_err(|_| format!("{column} is not a token count: {text:?}"))
     }
 
-    /// A number, 0 or more.
+    /// Parses a column's cell as a finite number of 0 or more.
     pub(crate) fn number(&self, column: &str) -> Result<f64, String> {
         let text = self.text(column).unwrap_or_default();
         let number = text.parse().ok().filter(|number: &f64| number.is_finite() && *number >= 0.0);
-        number.ok_or_else(|| format!("{column} is no number of 0 or more: {text:?}"))
+        number.ok_or_else(|| format!("{column} is not a number of 0 or more: {text:?}"))
     }
 
-    /// A time in seconds.
+    /// Parses a column's cell as a time in seconds.
     pub(crate) fn seconds(&self, column: &str) -> Result<Duration, String> {
         Duration::try_from_secs_f64(self.number(column)?).map_err(|why| format!("{column}: {why}"))
     }
 }
 
-/// Lines end with `\n`, and a `\r` before it is trimmed: the parser's own way with `\r\n` miscounts
-/// lines.
+/// Creates a CSV reader that ends lines at `\n` and trims a preceding `\r`. The parser's own
+/// handling of `\r\n` miscounts lines.
 fn reader(path: &Path, has_headers: bool) -> Result<Reader<File>, DatasetError> {
     let mut builder = ReaderBuilder::new();
     builder

@@ -1,4 +1,4 @@
-//! Conversations of one's own: one JSON object a line.
+//! Conversations from a user's file, one JSON object per line.
 
 use std::path::PathBuf;
 
@@ -10,16 +10,16 @@ use crate::conversations::Exchange;
 use crate::jsonl::{BadLine, Reader};
 use crate::{DatasetName, Draw, Shaping, Summary};
 
-/// Conversations, one JSON object a line.
+/// Conversations from a file with one JSON object per line.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct CustomSpec {
-    /// The file.
+    /// Path of the file.
     pub path: Option<PathBuf>,
-    /// What to do about a line that is not JSON.
+    /// How a line that is not JSON is handled.
     pub on_bad_line: BadLine,
-    /// How exchanges become requests.
+    /// How conversations become requests.
     pub shaping: Shaping,
 }
 
@@ -31,7 +31,7 @@ impl CustomSpec {
     ) -> Result<Draw, DatasetError> {
         let hint = "pass one with --dataset-path, a conversation as a JSON object on each line";
         let path = self.path.as_deref().ok_or(DatasetError::NoFile { dataset: "custom", hint })?;
-        let reader = Reader { path, on_bad_line: self.on_bad_line, limit: None };
+        let reader = Reader { path, on_bad_line: Some(self.on_bad_line), limit: None };
         let read = reader.read(|_, record| Exchange::of(&record, text))?;
         let samples = self.shaping.draw(read.rows, count, context)?;
         let summary = Summary::of(DatasetName::Custom, &samples);
@@ -39,12 +39,12 @@ impl CustomSpec {
     }
 }
 
-/// A turn's text: under `content`, else under `value`, else none.
+/// Returns a turn's text: its `content`, else its `value`, else the empty string.
 fn text(turn: &Value) -> Result<String, String> {
-    let turn = turn.as_object().ok_or("a turn is no JSON object")?;
+    let turn = turn.as_object().ok_or("a turn is not a JSON object")?;
     match turn.get("content").or_else(|| turn.get("value")) {
         Some(Value::String(text)) => Ok(text.clone()),
-        Some(_) => Err("the text of a turn is no string".to_owned()),
+        Some(_) => Err("the text of a turn is not a string".to_owned()),
         None => Ok(String::new()),
     }
 }

@@ -1,4 +1,4 @@
-//! What a draw gives besides the samples.
+//! The result of drawing from a data set.
 
 use std::fmt;
 
@@ -6,88 +6,96 @@ use servemark_core::{DataPart, Sample, Session};
 
 use crate::{DatasetName, SkippedLines};
 
-/// The samples of a run and what a person should be told about them.
+/// The sessions of a run with the information to report about them.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Draw {
-    /// The sessions, in the order in which they will begin.
+    /// Sessions in the order in which they begin.
     pub sessions: Vec<Session>,
-    /// What SGLang prints about them.
+    /// The summary that SGLang prints.
     pub summary: Summary,
-    /// Lines of the file that were left out, if any were.
+    /// Lines of the file that were left out, if any.
     pub skipped: Option<SkippedLines>,
-    /// What else a person should know of them.
+    /// Further notices for the user.
     pub notices: Vec<String>,
-    /// The data sets that they are of, in order, where those are several.
+    /// The data sets that the sessions come from, in order, if there are several.
     pub parts: Vec<DataPart>,
-    /// What a warm-up sends in place of the first request, where the peer has a prompt for that.
+    /// Sample that the warm-up sends instead of the first request, if the peer has a prompt for it.
     pub warm_up: Option<Sample>,
+    /// Request that tests the connection, if the peer has one.
+    pub greeting: Option<Sample>,
 }
 
 impl Draw {
-    /// Sessions of one request each.
+    /// Creates a draw of single-turn sessions.
     pub(crate) fn of(samples: impl IntoIterator<Item = Sample>, summary: Summary) -> Self {
         Self::of_sessions(samples.into_iter().map(Session::from).collect(), summary)
     }
 
-    /// The same draw with what else a person should know of it.
+    /// Sets the notices.
     pub(crate) fn noting(self, notices: Vec<String>) -> Self {
         Self { notices, ..self }
     }
 
-    /// The same draw with what a warm-up sends.
+    /// Sets the warm-up sample.
     pub(crate) fn warming_up_with(self, warm_up: Option<Sample>) -> Self {
         Self { warm_up, ..self }
     }
 
-    /// The same draw of several data sets.
+    /// Sets the request that tests the connection.
+    pub(crate) fn greeting_with(self, greeting: Option<Sample>) -> Self {
+        Self { greeting, ..self }
+    }
+
+    /// Sets the parts, for a draw from several data sets.
     pub(crate) fn of_parts(self, parts: Vec<DataPart>) -> Self {
         Self { parts, ..self }
     }
 
-    /// Sessions of one or more requests.
+    /// Creates a draw of sessions with one or more turns.
     pub(crate) fn of_sessions(sessions: Vec<Session>, summary: Summary) -> Self {
         let (notices, parts) = (Vec::new(), Vec::new());
-        Self { sessions, summary, skipped: None, notices, parts, warm_up: None }
+        Self { sessions, summary, skipped: None, notices, parts, warm_up: None, greeting: None }
     }
 
-    /// The same draw with a word on what was left out.
+    /// Sets the lines that were left out.
     pub(crate) fn skipping(self, skipped: Option<SkippedLines>) -> Self {
         Self { skipped, ..self }
     }
 
-    /// The first sample of every session.
+    /// Returns the first sample of every session.
     pub fn into_samples(self) -> Vec<Sample> {
         self.sessions.into_iter().map(|session| session.first).collect()
     }
 }
 
-/// What a person is told of a draw; [`Display`](fmt::Display) gives the lines that SGLang 0.5.23
-/// prints when the data set is ready.
+/// Totals of a draw. [`Display`](fmt::Display) writes the lines that SGLang 0.5.23 prints once the
+/// data set is ready.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Summary {
-    /// The data set.
+    /// Name of the data set.
     pub dataset: DatasetName,
-    /// How many sessions there are.
+    /// Number of sessions.
     pub requests: usize,
-    /// Prompt tokens of all samples. For `random` they are those of all that were asked for, even
-    /// if the file had fewer prompts: SGLang sums what it drew, not what it found.
+    /// Number of prompt tokens of all samples. For `random`, the total covers all requested samples
+    /// even if the file has fewer prompts: SGLang sums the drawn lengths.
     pub input_tokens: u64,
-    /// Output tokens, counted likewise.
+    /// Number of output tokens, summed like `input_tokens`.
     pub output_tokens: u64,
     lines: String,
 }
 
 impl Summary {
-    /// The sums over `samples`, in the two lines that most data sets print.
+    /// Sums the token counts of `samples`, with the two lines that most data sets print.
     pub(crate) fn of(dataset: DatasetName, samples: &[Sample]) -> Self {
         let input = samples.iter().map(|sample| u64::from(sample.prompt_tokens)).sum();
         let output = samples.iter().map(|sample| u64::from(sample.output_tokens)).sum();
         Self::counted(dataset, samples.len(), input, output)
     }
 
-    /// The sums over every turn of `sessions`, in the same two lines.
+    /// Sums the token counts of all turns of `sessions`, with the two lines that most data sets
+    /// print.
     pub(crate) fn of_sessions(dataset: DatasetName, sessions: &[Session]) -> Self {
         let samples = || sessions.iter().flat_map(Session::samples);
         let input = samples().map(|sample| u64::from(sample.prompt_tokens)).sum();
@@ -95,7 +103,7 @@ impl Summary {
         Self::counted(dataset, sessions.len(), input, output)
     }
 
-    /// Sums that were made elsewhere, in the same two lines.
+    /// Creates a summary of precomputed totals, with the two lines that most data sets print.
     pub(crate) fn counted(
         dataset: DatasetName,
         requests: usize,
@@ -106,7 +114,7 @@ impl Summary {
         Self { dataset, requests, input_tokens, output_tokens, lines }
     }
 
-    /// The same sums in other lines.
+    /// Replaces the printed lines.
     pub(crate) fn in_lines(self, lines: String) -> Self {
         Self { lines, ..self }
     }

@@ -1,53 +1,53 @@
-//! What can be wrong with a data set's settings before anything is drawn.
+//! Errors in a data set's settings, found before anything is drawn.
 
 use thiserror::Error;
 
-/// Why settings describe no data set.
+/// Error in the settings of a data set.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum SpecError {
-    /// Nobody knows this name.
-    #[error("there is no data set {name:?}; known are {known}")]
+    /// The data set name is unknown.
+    #[error("there is no data set {name:?}; known data sets: {known}")]
     UnknownName {
-        /// What was asked for.
+        /// The unknown name.
         name: String,
-        /// Every name of the peer.
+        /// All names that the peer accepts, comma-separated.
         known: String,
     },
-    /// Lengths would not lie between nothing and the whole.
+    /// The range ratio is outside 0 to 1.
     #[error("a range ratio must lie in 0 to 1, not {0}; 1 makes every length the same")]
     RangeRatio(f64),
-    /// Lengths would be negative, or nothing would lie below them.
+    /// The range ratio of a symmetric spread is negative, or 1 or more.
     #[error("a range ratio must be 0 or more and below 1, not {0}; 0 makes every length the same")]
     Spread(f64),
-    /// A part would be less than nothing or more than the whole.
+    /// A share is outside 0 to 1.
     #[error("a share must lie in 0 to 1, not {0}")]
     Share(f64),
-    /// No distribution has this exponent.
+    /// The Zipf exponent is not a finite number above 0.
     #[error("a Zipf exponent must be a finite number above 0, not {0}")]
     ZipfAlpha(f64),
-    /// Pictures have no such size; in SGLang's words.
+    /// The image resolution is unknown; the message is SGLang's.
     #[error(
         "Unsupported image resolution: {0}. Choose from 4k, 1080p, 720p, 360p, or provide custom \
          'heightxwidth' (e.g., 1080x1920)."
     )]
     Resolution(String),
-    /// Sizes to draw from need two bounds.
+    /// The random image resolution lacks its two bounds.
     #[error(
         "Random image resolution must be 'random:<min_h>x<min_w>-<max_h>x<max_w>', for example \
          'random:256x256-1024x1024'."
     )]
     ResolutionBounds,
-    /// The bounds are in the wrong order.
+    /// The minimum of the random image resolution exceeds its maximum.
     #[error("Random image resolution minimum cannot exceed maximum.")]
     ResolutionOrder,
-    /// Nothing draws such pictures.
-    #[error("there are no {0:?} pictures; known are random and blank")]
+    /// The image content is unknown.
+    #[error("unknown image content {0:?}; known are random and blank")]
     ImageContent(String),
-    /// Nothing encodes pictures like that.
-    #[error("pictures are not encoded as {0:?}; known are jpeg and png")]
+    /// The image format is unknown.
+    #[error("unknown image format {0:?}; known are jpeg and png")]
     ImageFormat(String),
-    /// SGLang refuses so short an output.
+    /// The fixed output length is below SGLang's minimum of 4 tokens.
     #[error("a fixed output of {0} tokens is too small; ask for 4 or more")]
     OutputTooSmall(u32),
 }

@@ -1,10 +1,9 @@
 //! evalscope's data sets.
 //!
-//! For the same seed and tokenizer the requests are those of evalscope 1.14.1, body for body and in
-//! the same order. Draws are made from the run's two global generators, as evalscope's are; what
-//! evalscope draws while a run goes on, here is drawn before it.
+//! For the same seed and tokenizer, requests have the same bodies and order as in evalscope 1.14.1.
+//! Draws come from the run's two global generators, as in evalscope. What evalscope draws during a
+//! run is drawn here before the run.
 
-mod asked;
 mod conversations;
 mod decisions;
 mod inputs;
@@ -13,6 +12,7 @@ mod name;
 mod pictured;
 mod prompt;
 mod random;
+mod request_draft;
 mod share_gpt;
 mod speed;
 mod swe_smith;
@@ -24,10 +24,9 @@ mod workload;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use servemark_core::{DatasetError, DrawContext, Sample, Session, Tokenizer};
+use servemark_core::{DatasetError, DrawContext, Prompt, Sample, Session, Tokenizer};
+use servemark_rng::PythonRandom;
 
-pub use self::asked::MaxTokens;
-use self::asked::{Asked, Conversation};
 pub use self::conversations::{EvalscopeTurns, EvalscopeTurnsSpec};
 pub use self::decisions::EvalscopeDecisionsSpec;
 pub use self::inputs::{
@@ -40,6 +39,8 @@ pub use self::prompt::EvalscopePromptSpec;
 pub use self::random::{
     EvalscopePictureMode, EvalscopeRandomSpec, EvalscopeRandomTurnsSpec, EvalscopeRandomVlSpec,
 };
+pub use self::request_draft::MaxTokens;
+use self::request_draft::{Conversation, RequestDraft};
 pub use self::speed::EvalscopeSpeedSpec;
 pub use self::swe_smith::{EvalscopeSweSmithSpec, LengthRange};
 pub use self::target::{PrefixRole, ShortTexts, TargetLength};
@@ -48,50 +49,51 @@ pub use self::trie::{EvalscopeTrieSpec, TrieWorkload};
 pub use self::workload::EvalscopeWorkloadSpec;
 use crate::{DatasetName, Draw, Summary};
 
-/// A data set of evalscope's, with what all of them are told.
+/// An evalscope data set with the settings common to all of them.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct EvalscopeSpec {
-    /// Whether texts become messages, as `--apply-chat-template` has it.
+    /// Whether texts are sent as chat messages (`--apply-chat-template`).
     pub chat: bool,
     /// Whether prompts are sent as token ids (`--tokenize-prompt`).
     #[serde(default)]
     pub tokenize: bool,
-    /// Whether there is a tokenizer; without one, lengths are counted in characters.
+    /// Whether a tokenizer is given. Without one, lengths are counted in characters.
     pub tokenizer: bool,
-    /// The shortest prompt (`--min-prompt-length`).
+    /// Minimum prompt length, in tokens or characters (`--min-prompt-length`).
     #[serde(default)]
     pub shortest: u32,
-    /// The longest (`--max-prompt-length`).
+    /// Maximum prompt length, in tokens or characters (`--max-prompt-length`).
     #[serde(default = "longest")]
     pub longest: u32,
-    /// How many tokens are asked for.
+    /// Requested output length.
     #[serde(default)]
     pub max_tokens: MaxTokens,
-    /// How many places of the vocabulary, or conversations, were used before (`--dataset-offset`).
+    /// Number of vocabulary positions, or of conversations, to skip at the start
+    /// (`--dataset-offset`).
     #[serde(default)]
     pub offset: u64,
-    /// Where it is downloaded from if it is given no file (`--data-source`).
+    /// Hub from which the data set is downloaded if no file is given (`--data-source`).
     #[serde(default, skip_serializing_if = "EvalscopeHub::is_usual")]
     pub hub: EvalscopeHub,
-    /// Which data set.
+    /// The data set and its own settings.
     #[serde(flatten)]
     pub data: EvalscopeData,
 }
 
-/// Where a data set is downloaded from. Closed: evalscope knows two hubs.
+/// Hub from which a data set is downloaded. Exhaustive: evalscope supports two hubs.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EvalscopeHub {
     /// The Hugging Face hub.
     #[default]
     HuggingFace,
-    /// ModelScope.
+    /// ModelScope's hub.
     ModelScope,
 }
 
 impl EvalscopeHub {
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands fields by reference")]
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields by reference")]
     fn is_usual(&self) -> bool {
         *self == Self::HuggingFace
     }
@@ -101,47 +103,50 @@ const fn longest() -> u32 {
     131_072
 }
 
-/// Which data set of evalscope's.
+/// Prompt of the request that tests the connection.
+const HELLO: &str = "hello";
+
+/// An evalscope data set.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum EvalscopeData {
-    /// One prompt again and again (`--prompt`).
+    /// One prompt, repeated (`--prompt`).
     Prompt(EvalscopePromptSpec),
-    /// Prompts of a file.
+    /// Prompts from a file.
     Texts(EvalscopeTextSpec),
-    /// Pictures of a file with what is asked about them.
+    /// Images from a file, with questions about them.
     Pictured(EvalscopePicturedSpec),
-    /// Questions that have one answer of several.
+    /// Multiple-choice questions.
     Decisions(EvalscopeDecisionsSpec),
-    /// Prompts of drawn lengths, counted up from a drawn token.
+    /// Prompts of drawn lengths, with consecutive token ids from a drawn one on.
     Random(EvalscopeRandomSpec),
-    /// The same with drawn pictures.
+    /// Prompts of drawn lengths with randomly drawn images.
     RandomVl(EvalscopeRandomVlSpec),
-    /// Conversations of such prompts.
+    /// Conversations of prompts of drawn lengths.
     RandomTurns(EvalscopeRandomTurnsSpec),
-    /// Texts of drawn tokens to be embedded.
+    /// Embedding inputs made of randomly drawn tokens.
     RandomEmbedding(EvalscopeRandomEmbeddingSpec),
-    /// Queries and documents of drawn tokens.
+    /// Queries and documents made of randomly drawn tokens, for reranking.
     RandomRerank(EvalscopeRandomRerankSpec),
-    /// Texts of a file to be embedded.
+    /// Embedding inputs from a file.
     Embedding(EvalscopeEmbeddingSpec),
-    /// Queries and documents of a file.
+    /// Queries and documents from a file, for reranking.
     Rerank(EvalscopeRerankSpec),
-    /// Conversations of a file.
+    /// Conversations from a file.
     Turns(EvalscopeTurnsSpec),
-    /// What agents were told while they mended programs.
+    /// Trajectories of software engineering agents (SWE-smith).
     SweSmith(EvalscopeSweSmithSpec),
-    /// Lengths of what agents said.
+    /// Agent conversations of recorded lengths.
     Trie(EvalscopeTrieSpec),
-    /// Recorded requests, sent when they were.
+    /// Recorded requests, sent at their recorded times.
     Workload(EvalscopeWorkloadSpec),
-    /// One character again and again.
+    /// One character, repeated (evalscope's speed benchmark).
     Speed(EvalscopeSpeedSpec),
 }
 
 impl EvalscopeSpec {
-    /// A data set with evalscope's defaults for a chat, without a tokenizer.
+    /// Creates a spec with evalscope's defaults for a chat, without a tokenizer.
     pub fn new(data: EvalscopeData) -> Self {
         Self {
             chat: true,
@@ -160,13 +165,14 @@ impl EvalscopeSpec {
         DatasetName::Evalscope(self.data.name())
     }
 
-    /// The tokenizer, without which this data set cannot be made.
+    /// Returns the tokenizer, or an error if none is given and this data set requires one.
     fn tokenizer<'a>(&self, context: &DrawContext<'a>) -> Result<&'a dyn Tokenizer, DatasetError> {
         let missing = || measure::no_tokenizer(self.data.name().as_str());
         self.tokenizer.then_some(context.tokenizer).ok_or_else(missing)
     }
 
-    /// The name under which its file, or its folder, is published, and where the path goes.
+    /// Returns the name under which the data set's file or folder is published, and the field that
+    /// takes its local path.
     pub(crate) fn unfiled(&mut self) -> Option<(&'static str, &mut Option<PathBuf>)> {
         let published = self.data.name().published(self.hub)?;
         let path = match &mut self.data {
@@ -180,64 +186,92 @@ impl EvalscopeSpec {
         Some((published, path))
     }
 
-    /// Whether a session may have more than one turn.
+    /// Returns whether a session may have more than one turn.
     pub(crate) fn is_multi_turn(&self) -> bool {
         self.data.name().is_multi_turn()
     }
 
-    /// What is there is sent again and again until there is as much as was asked for.
+    /// Draws `count` sessions. If the data set has fewer, they are repeated.
     pub(crate) fn draw(
         &self,
         count: usize,
         context: &mut DrawContext<'_>,
     ) -> Result<Draw, DatasetError> {
-        // Conversations are read before the connection is tested, requests after it.
+        // evalscope reads conversations before it tests the connection, and single requests after
+        // it.
         let is_multi_turn = self.is_multi_turn();
+        let mut tested = 0;
         if !is_multi_turn {
-            self.max_tokens.begin(&mut context.random.python);
+            tested = self.max_tokens.begin(&mut context.random.python);
         }
         let mut found = self.read(count, context)?;
         if is_multi_turn {
-            self.max_tokens.begin(&mut context.random.python);
+            tested = self.max_tokens.begin(&mut context.random.python);
         }
+        let hello = self.hello(tested, context);
         if self.tokenize {
-            asked::tokenize(&mut found, context)?;
+            request_draft::tokenize(&mut found, context)?;
         }
-        let count = if self.data.takes_all(count) { found.len() } else { count };
+        let count = if self.data.is_sent_once() { found.len() } else { count };
         let again = found.iter().cycle().take(if found.is_empty() { 0 } else { count });
-        let python = &mut context.random.python;
-        let sessions: Vec<_> =
-            again.map(|one| one.session(|| self.max_tokens.draw(python))).collect();
+        let mut tokens = self.tokens(&mut context.random.python);
+        let sessions: Vec<_> = again.map(|one| one.session(&mut tokens)).collect();
         let summary = Summary::of_sessions(self.name(), &sessions).in_lines(String::new());
-        Ok(Draw::of_sessions(sessions, summary))
+        let draw = Draw::of_sessions(sessions, summary).greeting_with(hello);
+        Ok(draw.noting(self.notices()))
     }
 
-    /// Whether a seed makes a difference to what is asked.
+    /// Returns the source of each request's `max_tokens`; all requests of one prompt share a draw.
+    fn tokens<'a>(&self, python: &'a mut PythonRandom) -> impl FnMut() -> u32 + use<'a> {
+        let max_tokens = self.max_tokens;
+        let of_all = matches!(self.data, EvalscopeData::Prompt(_)).then(|| max_tokens.draw(python));
+        move || of_all.unwrap_or_else(|| max_tokens.draw(python))
+    }
+
+    /// Returns the request that tests the connection; `None` if it cannot be tokenized.
+    fn hello(&self, tokens: u32, context: &DrawContext<'_>) -> Option<Sample> {
+        let prompt: Prompt =
+            if self.chat { vec![measure::user(HELLO)].into() } else { HELLO.into() };
+        let mut hello = [RequestDraft::new(prompt, 1).into()];
+        if self.tokenize {
+            request_draft::tokenize(&mut hello, context).ok()?;
+        }
+        Some(hello[0].session(|| tokens).first)
+    }
+
+    fn notices(&self) -> Vec<String> {
+        let cuts = matches!(self.data, EvalscopeData::RandomVl(_)) && !self.chat;
+        let notice = "the prompts of random_vl are cut to their first character, as evalscope cuts them \
+                      where the route is no chat's; --apply-chat-template sends them whole";
+        if cuts { vec![notice.to_owned()] } else { Vec::new() }
+    }
+
+    /// Returns whether the requests depend on the seed.
     pub fn draws(&self) -> bool {
         self.data.is_drawn() || matches!(self.max_tokens, MaxTokens::Between { .. })
     }
 
-    /// The same draws. Prompts of `random`, and those of files, are left out of the sessions.
-    pub(crate) fn pass_over(
+    /// Advances the generators as a draw of `count` sessions does. Prompts of `random` and of files
+    /// are left empty in the returned sessions.
+    pub(crate) fn advance(
         &self,
         count: usize,
         context: &mut DrawContext<'_>,
     ) -> Result<Vec<Session>, DatasetError> {
         let random = match &self.data {
             EvalscopeData::Random(spec) => Some(spec),
-            data if data.is_drawn() || self.is_multi_turn() || data.takes_all(count) => {
+            data if data.is_drawn() || self.is_multi_turn() || data.is_sent_once() => {
                 return Ok(self.draw(count, context)?.sessions);
             }
             _ => None,
         };
         self.max_tokens.begin(&mut context.random.python);
-        random.map(|spec| spec.pass_over(self, count, context)).transpose()?;
-        let python = &mut context.random.python;
-        let blank = |_| Session::from(Sample::new("", 0, self.max_tokens.draw(python)));
-        Ok((0..count).map(blank).collect())
+        random.map(|spec| spec.advance(self, count, context)).transpose()?;
+        let mut tokens = self.tokens(&mut context.random.python);
+        Ok((0..count).map(|_| Session::from(Sample::new("", 0, tokens()))).collect())
     }
 
-    /// Up to `count` requests or conversations.
+    /// Reads or draws up to `count` requests or conversations.
     fn read(
         &self,
         count: usize,
@@ -266,7 +300,8 @@ impl EvalscopeSpec {
 }
 
 impl EvalscopeData {
-    /// The data set of a name with evalscope's defaults; its file, where it has one, is to be given.
+    /// Returns the named data set with evalscope's defaults. A file, where one is needed, is not
+    /// set.
     pub fn named(name: EvalscopeName) -> Self {
         use EvalscopeName as Name;
         match name {
@@ -302,7 +337,7 @@ impl EvalscopeData {
         }
     }
 
-    /// Its name; a prompt of one's own is `custom`.
+    /// Returns the data set's name; a single prompt is named `custom`.
     pub fn name(&self) -> EvalscopeName {
         match self {
             Self::Prompt(_) => EvalscopeName::Custom,
@@ -324,7 +359,7 @@ impl EvalscopeData {
         }
     }
 
-    /// Whether its requests are drawn, and not read.
+    /// Returns whether requests are drawn at random rather than read.
     fn is_drawn(&self) -> bool {
         matches!(
             self,
@@ -338,8 +373,8 @@ impl EvalscopeData {
         )
     }
 
-    /// Whether to ask for no request is to ask for all there are.
-    pub(crate) fn takes_all(&self, count: usize) -> bool {
-        count == 0 && matches!(self, Self::Workload(_))
+    /// Returns whether no row is sent twice: recorded requests are sent once each.
+    pub(crate) fn is_sent_once(&self) -> bool {
+        matches!(self, Self::Workload(_))
     }
 }

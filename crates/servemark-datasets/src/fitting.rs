@@ -1,14 +1,14 @@
-//! Texts of so many tokens.
+//! Texts of an exact token count.
 //!
-//! Ids that are put one behind the other and written as text are rarely read back as the same ids,
-//! or as many. So a text is written and read again until it has as many as it should: what is too
-//! long is cut, what is too short gets further ids, which are drawn. Where nothing is drawn, all
-//! cores work; the draws are made in the order of the texts.
+//! Encoding the decoded text of arbitrary ids rarely gives back the same ids, or the same number of
+//! them. A text is therefore decoded and encoded repeatedly until its token count is right: a
+//! longer text is cut, and a shorter one is extended with newly drawn ids. Steps without draws run
+//! on all cores; draws are made in the order of the texts.
 
 use servemark_core::{DatasetError, Progress, SpecialTokens, Tokenizer, TokenizerError, parallel};
 use servemark_rng::Pcg64;
 
-/// A text and the ids that it is read back as.
+/// A text and the ids that it encodes to.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(crate) struct Fitted {
     pub(crate) text: String,
@@ -16,27 +16,27 @@ pub(crate) struct Fitted {
 }
 
 impl Fitted {
-    /// How many tokens it has.
+    /// Returns the number of tokens.
     pub(crate) fn tokens(&self) -> u32 {
         self.ids.len() as u32
     }
 }
 
-/// Makes texts that fit, with a tokenizer and a source of further ids.
+/// Makes texts of a target token count from a tokenizer and a source of additional ids.
 pub(crate) struct Fitter<'a, D> {
     pub(crate) tokenizer: &'a dyn Tokenizer,
-    /// Draws so many ids.
+    /// Draws the given number of ids.
     pub(crate) draw: D,
 }
 
 impl<D: FnMut(usize) -> Vec<u32>> Fitter<'_, D> {
-    /// A text of `target` tokens that begins with these ids.
+    /// Returns a text of `target` tokens that begins with `ids`.
     pub(crate) fn fit(&mut self, ids: Vec<u32>, target: usize) -> Result<Fitted, TokenizerError> {
         let begun = Fitting::new(ids, target).until_short(self.tokenizer)?;
         self.finish(begun)
     }
 
-    /// A text for each item, whose ids and length `begin` gives.
+    /// Returns a text for each item; `begin` gives its first ids and its target token count.
     pub(crate) fn fit_all<T: Sync>(
         &mut self,
         items: &[T],
@@ -48,7 +48,7 @@ impl<D: FnMut(usize) -> Vec<u32>> Fitter<'_, D> {
         Ok(done.collect::<Result<_, TokenizerError>>()?)
     }
 
-    /// A text that was begun.
+    /// Completes a text that [`begin_all`] started, drawing ids as needed.
     pub(crate) fn finish(&mut self, begun: Progressed) -> Result<Fitted, TokenizerError> {
         let mut now = begun;
         loop {
@@ -63,7 +63,8 @@ impl<D: FnMut(usize) -> Vec<u32>> Fitter<'_, D> {
     }
 }
 
-/// A text for each item as far as it comes without draws. Each is to be finished in its turn.
+/// Starts a text for each item and proceeds as far as possible without draws. The caller finishes
+/// the texts in order.
 pub(crate) fn begin_all<T: Sync>(
     tokenizer: &dyn Tokenizer,
     items: &[T],
@@ -76,18 +77,18 @@ pub(crate) fn begin_all<T: Sync>(
     })
 }
 
-/// A text that is being made.
+/// A text that is being fitted.
 pub(crate) struct Fitting {
     made: Fitted,
     target: usize,
     tries: u32,
 }
 
-/// How far a text has come.
+/// State of a text.
 pub(crate) enum Progressed {
-    /// It fits, or it was tried often enough.
+    /// The text fits, or all attempts are used up.
     Done(Fitted),
-    /// It is too short.
+    /// The text is too short and needs additional ids.
     Short(Fitting),
 }
 
@@ -96,7 +97,7 @@ impl Fitting {
         Self { made: Fitted { text: String::new(), ids }, target, tries: TRIES }
     }
 
-    /// Goes on until further ids are needed, or none are.
+    /// Repeats decoding and encoding until the text fits, more ids are needed or attempts run out.
     fn until_short(mut self, tokenizer: &dyn Tokenizer) -> Result<Progressed, TokenizerError> {
         loop {
             self.made.text = tokenizer.decode(&self.made.ids)?;
@@ -119,15 +120,15 @@ impl Fitting {
     }
 }
 
-/// Draws so many ids of a vocabulary.
+/// Draws `count` ids below `vocabulary`.
 pub(crate) fn ids_of(random: &mut Pcg64, vocabulary: u32, count: usize) -> Vec<u32> {
     as_ids(random.integers_vec(0, vocabulary.into(), count))
 }
 
-/// Drawn numbers as ids; none of an empty vocabulary.
+/// Converts drawn numbers to ids; `None` (an empty vocabulary) gives no ids.
 pub(crate) fn as_ids(drawn: Option<Vec<i64>>) -> Vec<u32> {
     drawn.unwrap_or_default().into_iter().map(|id| id.unsigned_abs() as u32).collect()
 }
 
-/// How often a text is corrected.
+/// Maximum number of corrections per text.
 const TRIES: u32 = 10;

@@ -1,29 +1,29 @@
-//! How drawn texts are put together into requests that ask for several answers at once.
+//! Grouping of drawn texts into requests that ask for several answers at once.
 
 use std::num::NonZeroUsize;
 
 use serde::{Deserialize, Serialize};
 use servemark_core::{DatasetError, Prompt, Sample, Session};
 
-/// How drawn texts are put together into requests.
+/// How drawn texts are grouped into requests.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Grouping {
-    /// Not at all.
+    /// Each text is a request of its own.
     #[default]
     Single,
-    /// So many texts are one request, each of which is answered for itself.
+    /// A request has this number of texts, and each is answered separately.
     Texts(NonZeroUsize),
-    /// A text is the query by which so many others are ranked.
+    /// A request has one text as the query and the given number of texts as documents to rank.
     Ranking {
-        /// How many.
+        /// Number of documents per query.
         documents: NonZeroUsize,
     },
 }
 
 impl Grouping {
-    /// Of how many drawn texts a request is made.
+    /// Returns the number of drawn texts per request.
     pub fn texts(self) -> usize {
         match self {
             Self::Single => 1,
@@ -32,18 +32,18 @@ impl Grouping {
         }
     }
 
-    /// How many answers a request asks for.
+    /// Returns the number of answers that a request asks for.
     pub fn items(self) -> usize {
         self.texts() - self.queries()
     }
 
-    /// Whether nothing is put together.
+    /// Returns whether each text is a request of its own.
     pub fn is_single(&self) -> bool {
         *self == Self::Single
     }
 
-    /// Puts sessions together, in their order. The last request may be smaller; a query without a
-    /// document is left out.
+    /// Groups sessions into requests, in their order. The last request may be smaller; a query
+    /// without a document is left out.
     pub fn group(self, sessions: Vec<Session>) -> Result<Vec<Session>, DatasetError> {
         if self.is_single() {
             return Ok(sessions);
@@ -57,8 +57,8 @@ impl Grouping {
         usize::from(matches!(self, Self::Ranking { .. }))
     }
 
-    /// One request of several. A server that ranks reads the query with each of the documents, so
-    /// it counts as often.
+    /// Joins several sessions into one request. A ranking server reads the query with each
+    /// document, so the query's tokens count once per document.
     fn join(self, group: &[Session]) -> Result<Session, DatasetError> {
         let mut texts = group.iter().map(text).collect::<Result<Vec<_>, _>>()?;
         let first = &group[0].first;

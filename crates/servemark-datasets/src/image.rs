@@ -1,7 +1,7 @@
-//! Pictures to be described: SGLang's `image`, and what it shares with `mmmu`.
+//! Random text with generated images: SGLang's `image`, and code shared with `mmmu`.
 //!
-//! A picture is kept as what makes it and rendered when its request is prepared, so that a run never
-//! holds the pictures of all its requests.
+//! An image is kept as its recipe and rendered when its request is prepared, so a run never holds
+//! the images of all requests in memory.
 
 #[cfg_attr(not(feature = "image"), path = "image/absent.rs")]
 mod codec;
@@ -28,42 +28,42 @@ pub(crate) use self::noise::Noise;
 use self::picture::Picture;
 pub use self::picture::{ImageContent, ImageFormat};
 pub use self::resolution::Resolution;
-pub(crate) use self::showing::{Showing, Shown, notices};
+pub(crate) use self::showing::{ImageSample, TextWithImages, notices};
 use self::statistics::Statistics;
 pub(crate) use self::stored::{Redrawn, Stored};
 use crate::{DatasetName, Draw, PromptFormat, RangeRatio, Summary};
 
-/// Random text and drawn pictures.
+/// Random text with generated images.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct ImageSpec {
-    /// How many pictures a request has.
+    /// Number of images per request.
     pub images: ImageCount,
-    /// How large they are.
+    /// Size of the images.
     pub resolution: Resolution,
-    /// What they show.
+    /// Content of the images.
     pub content: ImageContent,
-    /// How they are encoded.
+    /// File format of the images.
     pub format: ImageFormat,
-    /// The longest text, in tokens, without what the chat template adds.
+    /// Maximum text length in tokens, without the tokens that the chat template adds.
     pub input_tokens: u32,
-    /// The longest output, in tokens; 0 asks for none.
+    /// Maximum output length in tokens; 0 requests none.
     pub output_tokens: u32,
-    /// The shortest of either as a share of the longest.
+    /// Minimum length as a share of the maximum, for text and output.
     pub range_ratio: RangeRatio,
-    /// Whether the text is sent as it is, to a server that renders it, or rendered.
+    /// Whether the text is sent raw, for the server to render, or rendered with the chat template.
     pub prompt_format: PromptFormat,
 }
 
-/// How many pictures a request has.
+/// Number of images per request.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ImageCount {
-    /// So many.
+    /// Exactly this number.
     Fixed(NonZero<u32>),
-    /// One to so many, each as likely as the others.
+    /// A uniformly drawn number from one to this maximum.
     UpTo(NonZero<u32>),
 }
 
@@ -83,8 +83,8 @@ impl Default for ImageSpec {
 }
 
 impl ImageSpec {
-    /// SGLang seeds its generators again before these draws, because loading a processor may use
-    /// them. Here nothing has drawn yet, which comes to the same.
+    /// Draws `count` samples. SGLang reseeds its generators here, because loading a processor may
+    /// use them. No draw comes before this one, so the result is equal.
     pub(crate) fn draw(
         &self,
         count: usize,
@@ -102,7 +102,7 @@ impl ImageSpec {
         Ok(Draw::of(samples, summary).noting(notices))
     }
 
-    /// All draws, in SGLang's order.
+    /// Makes all random draws, in SGLang's order.
     fn draft(
         &self,
         count: usize,
@@ -136,8 +136,8 @@ impl ImageSpec {
         (Medium::image(Picture::draw(size, self.format, self.content, numpy, leap)), size)
     }
 
-    /// A leap over the noise of each picture, where all are alike and large enough for it to be
-    /// shorter than the way.
+    /// Returns a precomputed leap over the noise of one image, if all images have equal size and
+    /// are large enough for a leap to be faster than stepping.
     fn leap(&self) -> Option<Leap> {
         match (self.resolution, self.content) {
             (Resolution::Fixed(size), ImageContent::Random) if size.pixels() > WORTH_A_LEAP => {
@@ -154,7 +154,7 @@ impl ImageCount {
             Self::Fixed(count) => vec![count.get(); requests],
             Self::UpTo(most) => {
                 let drawn = numpy.randint_vec(1, i64::from(most.get()) + 1, requests);
-                // At least one is allowed, so the range is never empty.
+                // `most` is at least one, so the range is never empty.
                 drawn
                     .unwrap_or_default()
                     .into_iter()
@@ -165,7 +165,7 @@ impl ImageCount {
     }
 }
 
-/// What is drawn of a request before anything is counted.
+/// The random draws of one request, before tokens are counted.
 struct Draft {
     ids: Vec<u32>,
     pictures: Vec<(Medium, ImageSize)>,
@@ -173,8 +173,8 @@ struct Draft {
 }
 
 impl Draft {
-    fn showing(&self, tokenizer: &dyn Tokenizer) -> Result<Showing, DatasetError> {
-        Ok(Showing {
+    fn showing(&self, tokenizer: &dyn Tokenizer) -> Result<TextWithImages, DatasetError> {
+        Ok(TextWithImages {
             text: tokenizer.decode(&self.ids)?,
             pictures: self.pictures.clone(),
             output_tokens: self.output_tokens,
@@ -182,45 +182,46 @@ impl Draft {
     }
 }
 
-/// Every id that is text: neither special nor the picture's own.
+/// Returns all ids of plain text: neither special tokens nor the image placeholder.
 fn text_vocabulary(tokenizer: &dyn Tokenizer) -> Vec<u32> {
     let (special, image) = (tokenizer.special_ids(), tokenizer.image_token_id());
     let is_text = |id: &u32| special.binary_search(id).is_err() && image != Some(*id);
     tokenizer.token_ids().iter().copied().filter(is_text).collect()
 }
 
-/// A leap takes as long as skipping about 360,000 pixels, and some time to be made.
+/// Image size in pixels above which a leap pays off. A leap takes as long as skipping about 360,000
+/// pixels, plus the time to compute it.
 const WORTH_A_LEAP: u64 = 500_000;
 
-/// A file as it stands in a request.
+/// Returns a file as a base64 data URI.
 fn data_uri(media_type: &str, file: &[u8]) -> String {
     let mut uri = format!("data:{media_type};base64,");
     STANDARD.encode_string(file, &mut uri);
     uri
 }
 
-/// A picture line by line, by what each of its pixels has.
-#[cfg_attr(not(feature = "image"), expect(dead_code, reason = "nothing is drawn without it"))]
+/// Pixel data of an image, row by row.
+#[cfg_attr(not(feature = "image"), expect(dead_code, reason = "no image is rendered without it"))]
 pub(crate) enum Pixels {
-    /// Red, green and blue.
+    /// Red, green and blue bytes.
     Rgb(Vec<u8>),
-    /// The same and how opaque it is.
+    /// Red, green, blue and alpha bytes.
     Rgba(Vec<u8>),
-    /// Where its colour stands in a palette.
+    /// Indices into a colour palette.
     Places {
-        /// One for each pixel.
+        /// Palette index of each pixel.
         places: Vec<u8>,
-        /// The colours.
+        /// Palette colours.
         palette: Vec<[u8; 3]>,
     },
 }
 
-/// A picture without losses, as it stands in a request.
+/// Encodes an image as a PNG data URI.
 pub(crate) fn png_uri(pixels: &Pixels, size: ImageSize) -> Result<String, RequestError> {
     let file = codec::png_of(pixels, size).map_err(|why| unrendered(&why))?;
     Ok(data_uri("image/png", &file))
 }
 
 fn unrendered(reason: &str) -> RequestError {
-    RequestError::new(ErrorKind::Encode, format!("a picture cannot be rendered: {reason}"))
+    RequestError::new(ErrorKind::Encode, format!("an image cannot be rendered: {reason}"))
 }

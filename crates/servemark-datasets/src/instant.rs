@@ -1,4 +1,4 @@
-//! Points in time as traces write them.
+//! Timestamps as traces write them.
 
 use std::time::Duration;
 
@@ -6,18 +6,18 @@ use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
-/// Reads a date and a time, as `2023-11-16 18:17:03.9799600` or `2026-02-25T10:00:00+00:00`; one
-/// without a zone is in UTC.
+/// Parses a date and time such as `2023-11-16 18:17:03.9799600` or `2026-02-25T10:00:00+00:00`.
+/// Without a time zone, UTC is assumed.
 pub(crate) fn parse(text: &str) -> Result<Timestamp, String> {
     let civil = || {
         let moment: DateTime = text.parse()?;
         moment.to_zoned(TimeZone::UTC).map(|zoned| zoned.timestamp())
     };
     let parsed: Result<Timestamp, jiff::Error> = text.parse().or_else(|_: jiff::Error| civil());
-    parsed.map_err(|_| format!("{text:?} is no date and time, such as 2023-11-16 18:17:03.97"))
+    parsed.map_err(|_| format!("{text:?} is not a date and time, such as 2023-11-16 18:17:03.97"))
 }
 
-/// How long after `start` a moment is; nothing if it is before.
+/// Returns the time from `start` to `moment`, or zero if `moment` is earlier.
 pub(crate) fn since(start: Timestamp, moment: Timestamp) -> Duration {
     Duration::try_from(moment.duration_since(start)).unwrap_or_default()
 }
@@ -42,7 +42,10 @@ mod tests {
     #[test]
     fn everything_else_is_named() {
         for bad in ["", "NaN", "1700000000", "2023-13-01 00:00:00"] {
-            assert!(parse(bad).unwrap_err().starts_with(&format!("{bad:?} is no date")), "{bad}");
+            assert!(
+                parse(bad).unwrap_err().starts_with(&format!("{bad:?} is not a date")),
+                "{bad}"
+            );
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The elements of a file that is one JSON array, read a block at a time: a file of any size is
-//! never held as a whole. It knows nothing of what the elements mean.
+//! Reads the elements of a file that is one JSON array. The file is read in blocks, so that memory
+//! use does not grow with its size. The meaning of the elements is left to the caller.
 
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -11,8 +11,8 @@ use servemark_core::{DatasetError, NoProgress, Progress, Task, parallel};
 use crate::text_file::MOST_ROW_BYTES;
 use crate::{python_json, text_file};
 
-/// What `take` makes of each element, on all cores. It may make nothing of one, and an error of
-/// its names the line in which the element begins.
+/// Passes each element to `take`, on all cores, and collects the results. `take` may return `None`
+/// to skip an element; its error is reported with the line in which the element begins.
 pub(crate) fn read<T: Send>(
     path: &Path,
     progress: &dyn Progress,
@@ -36,7 +36,7 @@ pub(crate) fn read<T: Send>(
     Ok(taken)
 }
 
-/// Whether a file begins as an array does.
+/// Returns whether the first non-blank byte of a file is `[`.
 pub(crate) fn begins(path: &Path) -> Result<bool, DatasetError> {
     let unreadable = |source| DatasetError::Read { path: path.to_owned(), source };
     let file = BufReader::new(File::open(path).map_err(unreadable)?);
@@ -44,15 +44,15 @@ pub(crate) fn begins(path: &Path) -> Result<bool, DatasetError> {
     Ok(first.transpose().map_err(unreadable)? == Some(b'['))
 }
 
-/// An element of the array.
+/// One element of the array, not yet parsed.
 #[derive(Debug, Eq, PartialEq)]
 struct Element {
-    /// The line in which it begins, from one.
+    /// One-based line in which the element begins.
     line: usize,
     text: Vec<u8>,
 }
 
-/// What is wrong, and in which line.
+/// A fault and the one-based line in which it lies.
 #[derive(Clone, Debug, Eq, PartialEq)]
 struct Fault {
     line: usize,
@@ -82,39 +82,39 @@ impl Element {
     }
 }
 
-/// Splits an array into its elements without understanding them.
+/// Splits an array into its elements without parsing them.
 #[derive(Debug, Default)]
 struct Splitter {
     stage: Stage,
-    /// Lines that are over.
+    /// Number of complete lines.
     lines: usize,
-    /// The element that is being read, if one has begun.
+    /// The element being read, if one has begun.
     element: Option<Element>,
-    /// How many brackets of that element are open.
+    /// Number of open brackets in that element.
     depth: usize,
     quoted: Quoted,
-    /// How many elements are over.
+    /// Number of complete elements.
     elements: usize,
 }
 
 #[derive(Debug, Default)]
 enum Stage {
-    /// Before the array.
+    /// Before the opening bracket.
     #[default]
     Before,
     Inside,
-    /// Behind the array.
+    /// After the closing bracket.
     Behind,
     Broken(Fault),
 }
 
-/// Where in a string a byte stands.
+/// Position of a byte relative to a JSON string.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 enum Quoted {
     #[default]
     No,
     Yes,
-    /// Behind a backslash.
+    /// After a backslash in a string.
     Escaped,
 }
 
@@ -129,7 +129,7 @@ impl Quoted {
     }
 }
 
-/// What a byte is to the elements.
+/// Role of a byte in the array.
 enum Place {
     Within,
     Between,
@@ -137,7 +137,7 @@ enum Place {
 }
 
 impl Splitter {
-    /// The elements that end in the next block.
+    /// Returns the elements that end in `block`.
     fn feed(&mut self, block: &[u8]) -> Vec<Element> {
         let mut ended = Vec::new();
         let mut start = 0;
@@ -163,7 +163,7 @@ impl Splitter {
         ended
     }
 
-    /// What is wrong with the whole, when there is nothing more to read.
+    /// Returns the fault of the whole input, if any, after the last block.
     fn end(self) -> Result<(), Fault> {
         let line = self.lines + 1;
         let reason = match (self.stage, self.element) {
@@ -215,7 +215,8 @@ impl Splitter {
         Place::Within
     }
 
-    /// The element whose last bytes these are. Only an empty array may lack one.
+    /// Completes the current element with its `last` bytes. Returns `None` if there is no element,
+    /// which is an error except in an empty array.
     fn finish(&mut self, last: &[u8]) -> Option<Element> {
         let Some(mut element) = self.element.take() else {
             if self.elements > 0 || matches!(self.stage, Stage::Inside) {
@@ -233,11 +234,11 @@ impl Splitter {
     }
 }
 
-/// How much of a file is held at a time.
+/// Number of bytes of the file held at a time.
 const BLOCK: u64 = 16 << 20;
 
 const NO_ARRAY: &str = "expected a JSON array";
-/// Why an element is refused that is too long.
+/// Returns the error message for an element above the size limit.
 fn too_long() -> String {
     format!("a row of more than {MOST_ROW_BYTES} bytes, which is the limit")
 }
@@ -248,7 +249,7 @@ const UNCLOSED: &str = "the JSON array is not closed";
 mod tests {
     use super::*;
 
-    /// Every way to cut the text in two gives the same.
+    /// Checks that every way to cut `text` in two gives the same elements.
     #[track_caller]
     fn splits(text: &str, expected: &[(usize, &str)], end: Result<(), (usize, &str)>) {
         for cut in 0..=text.len() {

@@ -1,4 +1,4 @@
-//! Files with one JSON object a line.
+//! Files with one JSON object per line.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -9,15 +9,16 @@ use servemark_core::{DatasetError, JsonObject};
 
 use crate::{python_json, text_file};
 
-/// What to do about a line that is not JSON. Closed: it stops the draw or it does not.
+/// Handling of a line that is not JSON. Exhaustive: such a line either stops the draw or is
+/// skipped.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BadLine {
-    /// Fail, naming the file and the line.
+    /// The draw fails with an error that names the file and the line.
     #[default]
     Fail,
-    /// Leave it out and count it in a warning of the [`Draw`](crate::Draw). SGLang leaves lines of
-    /// its data sets `custom` and `openai` out without a word.
+    /// The line is left out and counted in a warning of the [`Draw`](crate::Draw). SGLang silently
+    /// leaves such lines out of its data sets `custom` and `openai`.
     Skip,
 }
 
@@ -25,13 +26,13 @@ pub enum BadLine {
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct SkippedLines {
-    /// How many.
+    /// Number of lines left out.
     pub count: usize,
-    /// The file.
+    /// Path of the file.
     pub path: PathBuf,
-    /// The first of them, counted from one.
+    /// One-based number of the first line left out.
     pub first_line: usize,
-    /// What is wrong with the first.
+    /// Parse error of the first line left out.
     pub first_reason: String,
 }
 
@@ -47,27 +48,29 @@ impl fmt::Display for SkippedLines {
     }
 }
 
-/// What is read from a file of JSON lines.
+/// Result of reading a JSON lines file.
 pub(crate) struct Rows<T> {
-    /// What the lines gave.
+    /// Rows made from the lines.
     pub(crate) rows: Vec<T>,
-    /// What was left out.
+    /// Lines that were left out, if any.
     pub(crate) skipped: Option<SkippedLines>,
 }
 
-/// Reads a file of JSON lines.
+/// Reader of a JSON lines file.
 pub(crate) struct Reader<'a> {
-    /// The file.
+    /// Path of the file.
     pub(crate) path: &'a Path,
-    /// What to do about a line that is not JSON.
-    pub(crate) on_bad_line: BadLine,
-    /// How many objects to read; what they give does not matter.
+    /// Handling of a line that is not JSON, if the user can choose it (`--bad-lines`); otherwise such a
+    /// line fails the draw.
+    pub(crate) on_bad_line: Option<BadLine>,
+    /// Maximum number of JSON values to read, counting those that give no row; `None` reads the
+    /// whole file.
     pub(crate) limit: Option<usize>,
 }
 
 impl Reader<'_> {
-    /// What `take` makes of each object, given its line. It may make nothing of one, and an error
-    /// of its names the line.
+    /// Passes each object with its line number to `take` and collects the results. `take` may
+    /// return `None` to skip an object; its error is reported with the line.
     pub(crate) fn read<T>(
         &self,
         take: impl Fn(usize, JsonObject) -> Result<Option<T>, String>,
@@ -100,8 +103,11 @@ impl Reader<'_> {
         skipped: &mut Option<SkippedLines>,
     ) -> Result<(), DatasetError> {
         let reason = python_json::without_line(error);
-        if self.on_bad_line == BadLine::Fail {
-            return Err(text_file::malformed(self.path, line, reason));
+        let fail = |reason| Err(text_file::malformed(self.path, line, reason));
+        match self.on_bad_line {
+            None => return fail(reason),
+            Some(BadLine::Fail) => return fail(format!("{reason}; {LEAVE_OUT}")),
+            Some(BadLine::Skip) => {}
         }
         let nothing_yet = || SkippedLines {
             count: 0,
@@ -113,6 +119,8 @@ impl Reader<'_> {
         Ok(())
     }
 }
+
+const LEAVE_OUT: &str = "--bad-lines skip leaves such lines out";
 
 fn object(value: Value) -> Result<JsonObject, String> {
     match value {

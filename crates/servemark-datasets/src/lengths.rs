@@ -1,37 +1,39 @@
-//! How long each prompt and each output is to be.
+//! Drawn lengths of prompts and outputs.
 
 use serde::{Deserialize, Serialize};
 use servemark_rng::NumpyRandom;
 
 use crate::SpecError;
 
-/// The shortest length as a share of the longest: 0 draws from one token up, 1 fixes the length.
+/// Minimum length as a share of the maximum, from 0 to 1. At 0, lengths are drawn from one token
+/// up; at 1, all lengths equal the maximum.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, PartialOrd, Serialize)]
 #[serde(into = "f64", try_from = "f64")]
 pub struct RangeRatio(f64);
 
 impl RangeRatio {
-    /// The ratio that makes every length the same.
+    /// The ratio 1, with which all lengths equal the maximum.
     pub const FIXED: Self = Self(1.0);
 
-    /// A ratio from 0 to 1.
+    /// Creates a ratio, which must be in 0 to 1.
     pub fn new(ratio: f64) -> Result<Self, SpecError> {
         (0.0..=1.0).contains(&ratio).then_some(Self(ratio)).ok_or(SpecError::RangeRatio(ratio))
     }
 
-    /// The ratio.
+    /// Returns the ratio.
     pub const fn value(self) -> f64 {
         self.0
     }
 
-    /// Draws `count` lengths up to `longest`. No length draws nothing, as with SGLang.
+    /// Draws `count` lengths of at most `longest`. If `longest` is 0, all lengths are 0 and nothing
+    /// is drawn, as in SGLang.
     pub(crate) fn draw(self, longest: u32, count: usize, numpy: &mut NumpyRandom) -> Vec<u32> {
         if longest == 0 {
             return vec![0; count];
         }
         let shortest = ((f64::from(longest) * self.0).trunc() as i64).max(1);
         let drawn = numpy.randint_vec(shortest, i64::from(longest) + 1, count);
-        // A ratio of at most 1 keeps the shortest at or below the longest: never an empty range.
+        // The ratio is at most 1, so the range is never empty.
         drawn.unwrap_or_default().into_iter().map(|length| length.unsigned_abs() as u32).collect()
     }
 }

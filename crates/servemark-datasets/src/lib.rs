@@ -1,13 +1,13 @@
-//! Every data set a benchmark draws its samples from.
+//! The data sets from which a benchmark draws its requests.
 //!
-//! A [`DatasetSpec`] is one data set with its knobs, as a plan stores it; [`DatasetSpec::draw`]
-//! turns it into samples. For the same seed and tokenizer the samples are those of SGLang 0.5.23,
-//! of vLLM 0.33.0 or of evalscope 1.14.1 for their own flavours ([`VllmSpec`],
-//! [`EvalscopeSpec`]), text for text and in the same order: random draws are made one after the
-//! other from the run's own state, and only what draws nothing, reading, encoding and decoding, uses all cores.
+//! A [`DatasetSpec`] is one data set with its settings, as a plan stores it; [`DatasetSpec::draw`]
+//! turns it into samples. For the same seed and tokenizer, samples have the same texts and order as
+//! in SGLang 0.5.23, vLLM 0.33.0 ([`VllmSpec`]) or evalscope 1.14.1 ([`EvalscopeSpec`]). Random
+//! draws are made sequentially from the run's random state; reading, encoding and decoding draw
+//! nothing and use all cores.
 //!
-//! This crate knows tokenizers only through core's trait, opens no connection, and prints
-//! nothing: what a person should be told comes back in the [`Draw`].
+//! This crate accesses tokenizers through core's trait only, opens no connection and prints
+//! nothing: messages for the user are returned in the [`Draw`].
 //!
 //! ```no_run
 //! use servemark_core::{DrawContext, NoProgress};
@@ -29,7 +29,6 @@ mod agentic_trace;
 mod aisbench;
 mod alphabet;
 mod batch;
-mod book;
 mod conversations;
 mod csv_file;
 mod custom;
@@ -49,6 +48,7 @@ mod mooncake;
 mod name;
 mod openai;
 mod popularity;
+mod provided;
 mod python_json;
 mod random;
 mod shaping;
@@ -60,6 +60,7 @@ mod speed_bench;
 mod split_files;
 mod table;
 mod text_file;
+mod text_generator;
 mod trace;
 mod vllm;
 mod words;
@@ -67,8 +68,8 @@ mod words;
 pub use agentic_trace::AgenticTraceSpec;
 pub use aisbench::{
     AisbenchConversations, AisbenchCustomSpec, AisbenchData, AisbenchIdsSpec, AisbenchLengths,
-    AisbenchShownSpec, AisbenchSpec, AisbenchTemplate, AisbenchTextSpec, AisbenchTraceSpec,
-    AisbenchTurns, MediaForm, Saying, ShownLayout, Speaker,
+    AisbenchMediaSpec, AisbenchMessage, AisbenchSpec, AisbenchTemplate, AisbenchTextSpec,
+    AisbenchTraceSpec, AisbenchTurns, ChatRole, MediaForm, ShownLayout,
 };
 pub use batch::{BatchLengths, BatchSource, BatchSpec};
 pub use custom::CustomSpec;
@@ -93,6 +94,7 @@ pub use mooncake::{MooncakePrompts, MooncakeSpec, MooncakeWorkload};
 pub use name::DatasetName;
 pub use openai::OpenaiSpec;
 pub use popularity::{Popularity, ZipfAlpha};
+pub use provided::ProvidedDatasetSpec;
 pub use random::{PromptForm, RandomSpec, Source};
 pub use shaping::{FixedOutput, PromptFormat, Shaping};
 pub use shared_prefix::{Counting, GroupOrder, SharedPrefixSpec};

@@ -1,4 +1,4 @@
-//! SGLang's `longbench_v2`: questions of multiple choice about long texts.
+//! Multiple-choice questions about long texts: SGLang's `longbench_v2`.
 
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -13,30 +13,30 @@ use servemark_core::{
 use crate::jsonl::{BadLine, Reader, Rows};
 use crate::{DatasetName, Draw, SkippedLines, Summary, json_array, table};
 
-/// Questions about long texts, as JSON lines, as one JSON array or as a parquet table.
+/// Questions about long texts, from JSON lines, one JSON array or a parquet table.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct LongBenchSpec {
-    /// The file.
+    /// Path of the file.
     pub path: Option<PathBuf>,
-    /// What to do about a line that is not JSON.
+    /// Handling of a line that is not JSON.
     pub on_bad_line: BadLine,
-    /// The output length of every request.
+    /// Output length of every request, in tokens.
     pub output_tokens: u32,
-    /// The most tokens that prompt and output may have together; longer questions are left out.
+    /// Maximum number of prompt and output tokens together; longer questions are left out.
     pub context_tokens: Option<NonZero<u32>>,
 }
 
 impl Default for LongBenchSpec {
-    /// Ten tokens hold the letter of an answer and a few words.
+    /// Returns the default spec. Ten output tokens hold the letter of an answer and a few words.
     fn default() -> Self {
         Self { path: None, on_bad_line: BadLine::Fail, output_tokens: 10, context_tokens: None }
     }
 }
 
 impl LongBenchSpec {
-    /// The first `count` of the shuffled questions that fit.
+    /// Draws the first `count` shuffled questions that fit the context.
     pub(crate) fn draw(
         &self,
         count: usize,
@@ -54,7 +54,7 @@ impl LongBenchSpec {
         };
         let name = "tokenizing prompts";
         let samples = parallel::first(name, &prompts, count, context.progress, sample)?;
-        // SGLang prints nothing of them.
+        // SGLang prints no summary of this data set.
         let summary = Summary::of(DatasetName::LongBenchV2, &samples).in_lines(String::new());
         Ok(Draw::of(samples, summary).skipping(skipped))
     }
@@ -63,7 +63,7 @@ impl LongBenchSpec {
         self.context_tokens.map_or(u32::MAX, NonZero::get)
     }
 
-    /// All prompts of the file, shuffled.
+    /// Reads all prompts of the file and shuffles them.
     fn shuffled(
         &self,
         path: &Path,
@@ -85,8 +85,8 @@ impl LongBenchSpec {
         Ok((read.rows, read.skipped))
     }
 
-    /// The prompts in the file's order. What is published is an array, what SGLang reads has a
-    /// question on each line.
+    /// Reads the prompts in the file's order. The published file is one JSON array; SGLang reads a
+    /// file with one question per line.
     fn read(&self, path: &Path, progress: &dyn Progress) -> Result<Rows<String>, DatasetError> {
         if json_array::begins(path)? {
             let take = |record: Value| {
@@ -96,12 +96,12 @@ impl LongBenchSpec {
             let rows = json_array::read(path, progress, take)?;
             return Ok(Rows { rows, skipped: None });
         }
-        let reader = Reader { path, on_bad_line: self.on_bad_line, limit: None };
+        let reader = Reader { path, on_bad_line: Some(self.on_bad_line), limit: None };
         reader.read(|_, record| prompt(|column| text(&record, column)).map(Some))
     }
 }
 
-/// The text, the question and the choices, as SGLang puts them.
+/// Builds the prompt from text, question and choices, in SGLang's layout.
 fn prompt<'a, E>(cell: impl Fn(&'static str) -> Result<&'a str, E>) -> Result<String, E> {
     let [context, question, a, b, c, d] = COLUMNS;
     let (context, question) = (cell(context)?, cell(question)?);

@@ -1,4 +1,4 @@
-//! MMMU's questions about pictures: SGLang's `mmmu`.
+//! MMMU's questions about images: SGLang's `mmmu`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,20 +7,20 @@ use serde::{Deserialize, Serialize};
 use servemark_core::{DatasetError, DrawContext, Medium, Tokenizer, parallel};
 use servemark_rng::PythonRandom;
 
-use crate::image::{Showing, Shown, Stored, notices};
+use crate::image::{ImageSample, Stored, TextWithImages, notices};
 use crate::table::{self, Row};
 use crate::{DatasetName, Draw, PromptFormat, Summary};
 
-/// Questions of MMMU, each with its first picture.
+/// MMMU questions, each with its first image.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct MmmuSpec {
-    /// The parquet file, or a folder of them.
+    /// Path of the parquet file, or of a folder with parquet files.
     pub path: Option<PathBuf>,
-    /// The output length of every request.
+    /// Output length of every request, in tokens.
     pub output_tokens: u32,
-    /// Whether the text is sent as it is, to a server that renders it, or rendered.
+    /// Whether the text is sent raw, for the server to render, or rendered with the chat template.
     pub prompt_format: PromptFormat,
 }
 
@@ -58,13 +58,17 @@ impl MmmuSpec {
         Ok(Draw::of(samples, summary).noting(notices))
     }
 
-    /// A row's request; a row without a picture has none.
-    fn ask(&self, row: &Row, tokenizer: &dyn Tokenizer) -> Result<Option<Shown>, DatasetError> {
+    /// Builds a row's request, or `None` if the row has no image.
+    fn ask(
+        &self,
+        row: &Row,
+        tokenizer: &dyn Tokenizer,
+    ) -> Result<Option<ImageSample>, DatasetError> {
         let Some(file) = row.bytes(PICTURE) else { return Ok(None) };
-        let unreadable = |why| row.malformed(format!("its picture cannot be read: {why}"));
+        let unreadable = |why| row.malformed(format!("its image cannot be read: {why}"));
         let picture = Stored::new(file.to_vec()).map_err(unreadable)?;
         let size = picture.size();
-        let showing = Showing {
+        let showing = TextWithImages {
             text: format!("Question: {}\n\nAnswer: ", row.text(QUESTION)?),
             pictures: vec![(Medium::image(picture), size)],
             output_tokens: self.output_tokens,
@@ -73,15 +77,15 @@ impl MmmuSpec {
     }
 }
 
-/// The requests that rows gave, and a word on the rows that gave none because they are broken.
+/// Requests made from the rows, and a notice about malformed rows that were left out.
 struct Usable {
-    shown: Vec<Shown>,
+    shown: Vec<ImageSample>,
     left_out: Option<String>,
 }
 
-/// A broken row is left out, as with SGLang, and never silently; anything else that fails is no
-/// row's fault.
-fn usable(asked: Vec<Result<Option<Shown>, DatasetError>>) -> Result<Usable, DatasetError> {
+/// Separates the requests from the errors. A malformed row is left out, as in SGLang, and counted
+/// in a notice; any other error is returned.
+fn usable(asked: Vec<Result<Option<ImageSample>, DatasetError>>) -> Result<Usable, DatasetError> {
     let (mut shown, mut broken) = (Vec::new(), Vec::new());
     for asked in asked {
         match asked {
@@ -97,14 +101,16 @@ fn usable(asked: Vec<Result<Option<Shown>, DatasetError>>) -> Result<Usable, Dat
     Ok(Usable { shown, left_out })
 }
 
-/// Which rows are asked: a sample of them in drawn order, or all if there are no more than that.
+/// Returns the indices of the rows to send: `count` randomly sampled ones in drawn order, or all
+/// rows if there are no more than `count`.
 fn choose(rows: usize, count: usize, random: &mut PythonRandom) -> Vec<usize> {
     let sampled = if rows > count { random.sample_indices(rows, count) } else { None };
     sampled.unwrap_or_else(|| (0..rows).collect())
 }
 
-/// The parquet files of a table: the one at `path`, or those of the test split in the folder there
-/// or in its part for mathematics, which is what SGLang asks the hub for.
+/// Returns the parquet files of a table: `path` itself if it is a file, else those of the test
+/// split in the folder's `Math` subfolder or in the folder. SGLang requests the `Math` subset from
+/// the hub.
 fn files(path: &Path) -> Result<Vec<PathBuf>, DatasetError> {
     if !path.is_dir() {
         return Ok(vec![path.to_owned()]);
@@ -135,7 +141,7 @@ fn test_files(folder: &Path) -> Result<Vec<PathBuf>, DatasetError> {
     Ok(paths)
 }
 
-/// What SGLang prints once it has the table.
+/// Returns the lines that SGLang prints after reading the table.
 fn lines(count: usize, total: usize, selected: usize, created: usize) -> String {
     let few = format!("Dataset has less than {count} examples, using all examples\n");
     let few = if total > count { String::new() } else { few };

@@ -1,5 +1,5 @@
-//! Mooncake's traces: each row says when a request came, how long it was, and by the hashes of its
-//! blocks of 512 tokens which others it begins like.
+//! Mooncake's traces. Each row has the request's time, its length, and hashes of its blocks of 512
+//! tokens, which identify shared beginnings.
 
 mod peer;
 mod row;
@@ -13,51 +13,52 @@ use serde::{Deserialize, Serialize};
 use servemark_core::{DatasetError, DrawContext, Sample, Session};
 
 use self::row::Row;
-use crate::book::Book;
-use crate::jsonl::{BadLine, Reader};
+use crate::jsonl::Reader;
+use crate::text_generator::TextGenerator;
 use crate::{DatasetName, Draw, Summary};
 
-/// A trace of Mooncake.
+/// A Mooncake trace.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct MooncakeSpec {
-    /// The file; without one, that of the workload in the system's temporary folder.
+    /// Path of the trace. Without one, the workload's file in the system's temporary folder is
+    /// read.
     pub path: Option<PathBuf>,
-    /// Which of the published traces.
+    /// The published trace to use if `path` is not set.
     pub workload: MooncakeWorkload,
-    /// How many requests each row stands for, all sent when the row says. Each one's prompt is that
-    /// of the one before it with an answer and the row's own text behind it.
+    /// Number of requests per row, all sent at the row's time. Each request's prompt is the
+    /// previous one's prompt followed by an answer and the row's own text.
     pub rounds: NonZeroU32,
-    /// What prompts are made of.
+    /// How prompts are made.
     pub prompts: MooncakePrompts,
 }
 
-/// Which of the published traces.
+/// A published Mooncake trace.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum MooncakeWorkload {
-    /// Conversations.
+    /// The conversation trace.
     #[default]
     Conversation,
     /// The trace of the first publication.
     Mooncake,
-    /// A synthetic one.
+    /// The synthetic trace.
     Synthetic,
-    /// Tools and agents.
+    /// The trace of tools and agents.
     Toolagent,
 }
 
-/// What prompts are made of.
+/// How prompts are made from a row.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum MooncakePrompts {
-    /// Texts of `input_length` tokens; blocks with the same hash read the same.
+    /// Prompts have `input_length` tokens; blocks with equal hashes have equal texts.
     #[default]
     Lengths,
-    /// SGLang's own: some 130 tokens for each hash, whatever `input_length` says.
+    /// Prompts have about 130 tokens per hash regardless of `input_length`, as in SGLang.
     Sglang,
 }
 
@@ -73,7 +74,7 @@ impl Default for MooncakeSpec {
 }
 
 impl MooncakeSpec {
-    /// The requests of the first `count` rows, in the order of their times.
+    /// Draws the requests of the first `count` rows, sorted by time.
     pub(crate) fn draw(
         &self,
         count: usize,
@@ -100,7 +101,7 @@ impl MooncakeSpec {
 
     fn rows(&self, count: usize) -> Result<Vec<Row>, DatasetError> {
         let path = self.file()?;
-        let reader = Reader { path: &path, on_bad_line: BadLine::Fail, limit: Some(count) };
+        let reader = Reader { path: &path, on_bad_line: None, limit: Some(count) };
         let needs_length = self.prompts == MooncakePrompts::Lengths;
         Ok(reader.read(|line, object| Row::of(line, &object, needs_length).map(Some))?.rows)
     }
@@ -115,7 +116,7 @@ impl MooncakeSpec {
 }
 
 impl MooncakeWorkload {
-    /// The name under which the trace is published.
+    /// Returns the name under which the trace is published.
     pub(crate) const fn published(self) -> &'static str {
         match self {
             Self::Conversation => "mooncake/conversation",
@@ -125,12 +126,12 @@ impl MooncakeWorkload {
         }
     }
 
-    /// Whether the trace is where SGLang puts it.
+    /// Returns whether the trace exists where SGLang stores it.
     pub(crate) fn is_here(self) -> bool {
         self.file().exists()
     }
 
-    /// Where SGLang puts the trace.
+    /// Returns the path at which SGLang stores the trace.
     fn file(self) -> PathBuf {
         let name = self.published().trim_start_matches("mooncake/");
         std::env::temp_dir().join(format!("{name}_trace.jsonl"))
@@ -142,16 +143,16 @@ fn by_lengths(
     rounds: u32,
     context: &DrawContext<'_>,
 ) -> Result<Vec<Sample>, DatasetError> {
-    let book = Book::open(context)?;
-    Ok(rows.iter().flat_map(|row| row.rounds(rounds, &book)).collect())
+    let generator = TextGenerator::open(context)?;
+    Ok(rows.iter().flat_map(|row| row.rounds(rounds, &generator)).collect())
 }
 
-/// How long after the first row each one came.
+/// Returns the time of each row relative to the first row.
 fn begins(rows: &[Row]) -> impl Iterator<Item = Duration> {
     let start = rows.first().map(|row| row.millis).unwrap_or_default();
     let since = move |row: &Row| (row.millis - start) / 1000.0;
     rows.iter().map(move |row| Duration::try_from_secs_f64(since(row)).unwrap_or(Duration::MAX))
 }
 
-const NO_FILE: &str = "pass a trace of Mooncake with --dataset-path, or put the workload's, such as \
-    conversation_trace.jsonl, into the system's temporary folder";
+const NO_FILE: &str = "pass a trace of Mooncake with --dataset-path, or put the workload's, such \
+    as conversation_trace.jsonl, into the system's temporary folder";

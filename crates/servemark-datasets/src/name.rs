@@ -1,71 +1,72 @@
-//! The names under which data sets are asked for.
+//! Names of data sets on the command line.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::{EvalscopeName, SpecError};
 
-/// A data set, by the name that SGLang's `--dataset-name` gives it, by vLLM's, or by one of
-/// ours.
+/// Name of a data set. Names are those of SGLang's or vLLM's `--dataset-name`, or Servemark's own.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
 pub enum DatasetName {
-    /// Recorded conversations of agents.
+    /// Recorded agent conversations.
     AgenticTrace,
-    /// Data sets of AISBench's.
+    /// AISBench's data sets.
     Aisbench,
-    /// Azure's traces of requests to language models. Ours.
+    /// Azure's LLM inference traces (Servemark's own).
     AzureTrace,
-    /// `BurstGPT`'s traces. Ours.
+    /// `BurstGPT`'s traces (Servemark's own).
     Burstgpt,
-    /// Conversations, one JSON object a line.
+    /// Conversations from a file with one JSON object per line.
     Custom,
-    /// Prompts with recordings, one JSON object a line. vLLM's.
+    /// Prompts with audio, one JSON object per line (vLLM).
     CustomAudio,
-    /// Prompts with pictures, one JSON object a line. vLLM's.
+    /// Prompts with images, one JSON object per line (vLLM).
     CustomImage,
-    /// One of evalscope's.
+    /// A data set of evalscope.
     Evalscope(EvalscopeName),
-    /// Groups of prompts that begin alike.
+    /// Groups of prompts with a common prefix.
     GeneratedSharedPrefix,
-    /// Data sets of the hub. vLLM's.
+    /// Data sets of the Hugging Face hub (vLLM).
     Hub,
-    /// Random text and drawn pictures.
+    /// Random text with generated images.
     Image,
-    /// Questions about long texts.
+    /// Multiple-choice questions about long texts.
     LongBenchV2,
-    /// Questions of MMMU, each with its picture.
+    /// MMMU questions, each with its image.
     Mmmu,
     /// Mooncake's traces.
     Mooncake,
-    /// Whole chat requests, one JSON object a line.
+    /// Complete chat requests, one JSON object per line.
     Openai,
-    /// Spans of agents. Ours.
+    /// OpenTelemetry spans of agents (Servemark's own).
     OtelTrace,
-    /// Prompts of which several begin alike. vLLM's.
+    /// Groups of prompts with a common prefix (vLLM).
     PrefixRepetition,
-    /// Prompts of drawn lengths, cut from ShareGPT's.
+    /// A data set that the program supplies.
+    Provided,
+    /// Prompts of drawn lengths, cut from ShareGPT's prompts.
     Random,
-    /// Prompts of drawn lengths, counted up from a drawn token id.
+    /// Prompts of drawn lengths, with consecutive token ids from a drawn one on.
     RandomIds,
-    /// Prompts of drawn lengths with pictures and videos of noise. vLLM's.
+    /// Prompts of drawn lengths with random-noise images and videos (vLLM).
     RandomMm,
-    /// A query and documents of drawn lengths. vLLM's.
+    /// Queries and documents of drawn lengths (vLLM).
     RandomRerank,
-    /// `ServeGen`'s clients. Ours.
+    /// `ServeGen`'s client workloads (Servemark's own).
     Servegen,
     /// ShareGPT's conversations, one JSON array.
     Sharegpt,
-    /// Prompts of Spec-Bench. vLLM's.
+    /// Prompts of Spec-Bench (vLLM).
     SpecBench,
-    /// Prompts by how predictable their answers are.
+    /// SPEED-Bench's prompts, grouped by how predictable their answers are.
     SpeedBench,
-    /// A trace that says when prompts are sent and which begin alike. vLLM's.
+    /// A trace with request times and shared prompt beginnings (vLLM).
     TimedTrace,
 }
 
 impl DatasetName {
-    /// SGLang's and ours, by the alphabet.
+    /// SGLang's data sets and Servemark's own, sorted alphabetically.
     pub const ALL: [Self; 16] = [
         Self::AgenticTrace,
         Self::AzureTrace,
@@ -85,15 +86,23 @@ impl DatasetName {
         Self::SpeedBench,
     ];
 
-    /// Those of them that are ours.
+    /// The data sets that Servemark adds to SGLang's.
     pub const OURS: [Self; 4] = [Self::AzureTrace, Self::Burstgpt, Self::OtelTrace, Self::Servegen];
 
-    /// Whether to ask for no request is to ask for all there are, as with SGLang.
+    /// Returns whether a request count of zero means all requests of the data set, as in SGLang.
     pub const fn zero_means_all(self) -> bool {
         matches!(self, Self::AgenticTrace | Self::Openai)
     }
 
-    /// The name as it is written.
+    /// Returns whether the data set's rows have request times.
+    pub const fn tells_times(self) -> bool {
+        matches!(
+            self,
+            Self::AzureTrace | Self::Burstgpt | Self::Mooncake | Self::OtelTrace | Self::Servegen
+        )
+    }
+
+    /// Returns the name as written on the command line.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::AgenticTrace => "agentic-trace",
@@ -113,6 +122,7 @@ impl DatasetName {
             Self::Openai => "openai",
             Self::OtelTrace => "otel-trace",
             Self::PrefixRepetition => "prefix_repetition",
+            Self::Provided => "provided",
             Self::Random => "random",
             Self::RandomIds => "random-ids",
             Self::RandomMm => "random-mm",
@@ -166,8 +176,8 @@ mod tests {
     fn another_name_is_told_which_there_are() {
         refuses(
             "Random",
-            "there is no data set \"Random\"; known are agentic-trace, azure-trace, burstgpt, \
-             custom, generated-shared-prefix, image, longbench_v2, mmmu, mooncake, openai, \
+            "there is no data set \"Random\"; known data sets: agentic-trace, azure-trace, \
+             burstgpt, custom, generated-shared-prefix, image, longbench_v2, mmmu, mooncake, openai, \
              otel-trace, random, random-ids, servegen, sharegpt, speed-bench",
         );
     }

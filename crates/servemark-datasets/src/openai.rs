@@ -1,4 +1,4 @@
-//! Whole chat requests: one JSON object a line, sent in the file's order.
+//! Complete chat requests, one JSON object per line, sent in the file's order.
 
 use std::path::{Path, PathBuf};
 
@@ -12,23 +12,24 @@ use servemark_core::{
 use crate::jsonl::{BadLine, Reader};
 use crate::{DatasetName, Draw, Summary, python_json, text_file};
 
-/// Chat requests as OpenAI's API takes them, one JSON object a line.
+/// Chat requests in the format of OpenAI's API, one JSON object per line.
 ///
-/// Whatever a request says besides its messages, its limits and its model is sent along with it.
+/// Request fields other than messages, token limits and model are sent unchanged.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct OpenaiSpec {
-    /// The file.
+    /// Path of the file.
     pub path: Option<PathBuf>,
-    /// What to do about a line that is not JSON.
+    /// Handling of a line that is not JSON.
     pub on_bad_line: BadLine,
-    /// The output length of every request; without it, or if it is 0, the request's own.
+    /// Output length of every request, in tokens; `None` or 0 uses each request's own length.
     pub output_tokens: Option<u32>,
 }
 
 impl OpenaiSpec {
-    /// The first `count` requests of the file, or all if it is 0. Lines without messages count.
+    /// Draws the first `count` requests of the file, or all if `count` is 0. Lines without messages
+    /// count too.
     pub(crate) fn draw(
         &self,
         count: usize,
@@ -37,7 +38,7 @@ impl OpenaiSpec {
         let hint = "pass one with --dataset-path, a chat request as a JSON object on each line";
         let path = self.path.as_deref().ok_or(DatasetError::NoFile { dataset: "openai", hint })?;
         let limit = (count > 0).then_some(count);
-        let reader = Reader { path, on_bad_line: self.on_bad_line, limit };
+        let reader = Reader { path, on_bad_line: Some(self.on_bad_line), limit };
         let read = reader.read(|line, object| Request::of(line, object, self.output_tokens))?;
         let sample = |request: &Request| request.sample(path, context.tokenizer);
         let samples = parallel::map("tokenizing requests", &read.rows, context.progress, sample);
@@ -49,7 +50,7 @@ impl OpenaiSpec {
     }
 }
 
-/// A line that has messages.
+/// A line with messages.
 struct Request {
     line: usize,
     messages: Vec<JsonObject>,
@@ -85,7 +86,8 @@ impl Request {
         Ok(sample.with_extra_body(self.extra_body.clone()))
     }
 
-    /// The rendered messages and, as SGLang estimates them, the tools' definitions.
+    /// Counts the tokens of the rendered messages plus those of the tools' definitions, which are
+    /// estimated as in SGLang.
     fn prompt_tokens(&self, tokenizer: &dyn Tokenizer) -> Result<u32, TokenizerError> {
         let rendered = tokenizer.apply_chat_template(&self.messages)?;
         let messages = tokenizer.count(&rendered, SpecialTokens::Omit)?;
@@ -97,7 +99,7 @@ impl Request {
     }
 }
 
-/// What Python takes for no messages.
+/// Returns whether Python considers `messages` falsy.
 fn is_falsy(value: &Value) -> bool {
     match value {
         Value::Null => true,
@@ -107,7 +109,7 @@ fn is_falsy(value: &Value) -> bool {
 }
 
 fn messages(value: Value) -> Result<Vec<JsonObject>, String> {
-    serde_json::from_value(value).map_err(|_| "\"messages\" is no array of objects".to_owned())
+    serde_json::from_value(value).map_err(|_| "\"messages\" is not an array of objects".to_owned())
 }
 
 fn output_tokens(max_tokens: Option<&Value>) -> Result<u32, String> {
@@ -115,10 +117,10 @@ fn output_tokens(max_tokens: Option<&Value>) -> Result<u32, String> {
         return Ok(DEFAULT_OUTPUT);
     };
     let tokens = max_tokens.as_u64().and_then(|tokens| u32::try_from(tokens).ok());
-    tokens.ok_or_else(|| format!("\"max_tokens\" is no token count: {max_tokens}"))
+    tokens.ok_or_else(|| format!("\"max_tokens\" is not a token count: {max_tokens}"))
 }
 
-/// The output length of a request that gives none.
+/// Output length of a request without `max_tokens`, in tokens.
 const DEFAULT_OUTPUT: u32 = 256;
 
 const NO_TEMPLATE: &str = "the data set openai counts the tokens of rendered messages, and this \

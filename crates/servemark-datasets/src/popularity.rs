@@ -1,41 +1,41 @@
-//! How often each group of prompts is met.
+//! How often each group of prompts is used.
 
 use serde::{Deserialize, Serialize};
 use servemark_rng::Pcg64;
 
 use crate::SpecError;
 
-/// How often each group of prompts is met.
+/// How often each group of prompts is used.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Popularity {
-    /// All equally often.
+    /// All groups are used equally often.
     #[default]
     Uniform,
-    /// The group of rank k, from one, in proportion to 1 / k^alpha.
+    /// The group of one-based rank k is used in proportion to 1 / k^alpha.
     Zipf {
-        /// How steep it is.
+        /// Exponent of the distribution.
         alpha: ZipfAlpha,
-        /// The seed of the generator that draws the groups. It is one of its own, so that lengths
-        /// and texts are those of [`Uniform`](Self::Uniform).
+        /// Seed of a separate generator that draws the groups, so that lengths and texts are those
+        /// of [`Uniform`](Self::Uniform).
         seed: u32,
     },
 }
 
-/// The exponent of a Zipf distribution: finite and above zero.
+/// Exponent of a Zipf distribution: finite and above zero.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, PartialOrd, Serialize)]
 #[serde(into = "f64", try_from = "f64")]
 pub struct ZipfAlpha(f64);
 
 impl ZipfAlpha {
-    /// An exponent above zero.
+    /// Creates an exponent, which must be finite and above zero.
     pub fn new(alpha: f64) -> Result<Self, SpecError> {
         let is_one = alpha.is_finite() && alpha > 0.0;
         is_one.then_some(Self(alpha)).ok_or(SpecError::ZipfAlpha(alpha))
     }
 
-    /// The exponent.
+    /// Returns the exponent.
     pub const fn value(self) -> f64 {
         self.0
     }
@@ -56,7 +56,7 @@ impl From<ZipfAlpha> for f64 {
 }
 
 impl Popularity {
-    /// The group of each of `groups` times `per_group` prompts.
+    /// Returns the group index of each of the `groups * per_group` prompts.
     pub(crate) fn assign(self, groups: usize, per_group: usize) -> Vec<usize> {
         let prompts = groups * per_group;
         match self {
@@ -70,7 +70,8 @@ impl Popularity {
     }
 }
 
-/// The share of each rank. SGLang hands shares to NumPy, not weights; it decides the last bits.
+/// Returns the share of each rank. Shares rather than weights are drawn from, because SGLang passes
+/// shares to NumPy and the difference affects the last bits.
 fn shares(ranks: usize, alpha: ZipfAlpha) -> Vec<f64> {
     let weight = |rank: usize| 1.0 / (rank as f64).powf(alpha.0);
     let weights: Vec<f64> = (1..=ranks).map(weight).collect();

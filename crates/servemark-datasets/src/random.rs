@@ -15,40 +15,40 @@ use crate::{DatasetName, Draw, RangeRatio, Summary, sharegpt};
 #[serde(default)]
 #[non_exhaustive]
 pub struct RandomSpec {
-    /// Where the tokens come from.
+    /// Source of the tokens.
     pub source: Source,
-    /// The longest prompt, in tokens.
+    /// Maximum prompt length, in tokens.
     pub input_tokens: u32,
-    /// The longest output, in tokens; 0 asks for none.
+    /// Maximum output length in tokens; 0 requests none.
     pub output_tokens: u32,
-    /// The shortest of either as a share of the longest.
+    /// Minimum length as a share of the maximum, for prompts and outputs.
     pub range_ratio: RangeRatio,
-    /// Whether text or ids are sent.
+    /// Whether prompts are sent as text or as token ids.
     pub form: PromptForm,
 }
 
-/// Where the tokens of a random prompt come from.
+/// Source of a random prompt's tokens.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Source {
-    /// ShareGPT's prompts, each repeated or cut until it is as long as was drawn.
+    /// ShareGPT's prompts, each repeated or cut to the drawn length.
     Sharegpt {
-        /// The file; where none is given, a run downloads the published one.
+        /// Path of the file. Without one, a run downloads the published file.
         path: Option<PathBuf>,
     },
-    /// The vocabulary, counted up from a drawn id.
+    /// Consecutive ids of the vocabulary, from a drawn id on.
     Vocabulary,
 }
 
-/// The form in which a prompt is sent. Closed: the server tokenizes it or it does not.
+/// Form in which a prompt is sent. Exhaustive: either the server tokenizes it or it does not.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PromptForm {
-    /// As text, to which the server adds its special tokens.
+    /// Text, to which the server adds its special tokens.
     #[default]
     Text,
-    /// As token ids.
+    /// Token ids.
     TokenIds,
 }
 
@@ -84,8 +84,8 @@ impl RandomSpec {
         Ok(Draw::of(lengths.samples(prompts), summary))
     }
 
-    /// The lengths of every request. A text is drawn shorter by the special tokens that the
-    /// server will add to it.
+    /// Draws the lengths of every request. Texts are shortened by the special tokens that the
+    /// server adds.
     fn draw_lengths(&self, count: usize, context: &mut DrawContext<'_>) -> Lengths {
         let numpy = &mut context.random.numpy;
         let mut input = self.range_ratio.draw(self.input_tokens, count, numpy);
@@ -101,7 +101,7 @@ impl RandomSpec {
 }
 
 impl PromptForm {
-    /// ShareGPT's prompts in shuffled order, each repeated or cut to its length.
+    /// Makes prompts from ShareGPT's prompts in shuffled order, each repeated or cut to its length.
     fn sharegpt(
         self,
         path: Option<&Path>,
@@ -118,8 +118,8 @@ impl PromptForm {
         self.render(&rows, context, |(ids, length)| repeat(ids, *length))
     }
 
-    /// Consecutive ids from a drawn one on, round and round the vocabulary. Each row starts one id
-    /// later than it drew, as with SGLang.
+    /// Makes prompts of consecutive ids from a drawn one on, wrapping around at the end of the
+    /// vocabulary. Row `i` starts `i` ids after the one that it drew, as in SGLang.
     fn vocabulary(
         self,
         lengths: &[u32],
@@ -134,7 +134,7 @@ impl PromptForm {
         self.render(&rows, context, |(start, length)| count_up(*start, *length, size))
     }
 
-    /// The prompts whose ids `ids` makes of the rows. The ids of a text are forgotten at once.
+    /// Makes a prompt from each row's ids. For text prompts, the ids are dropped at once.
     fn render<T: Sync>(
         self,
         rows: &[T],
@@ -150,14 +150,14 @@ impl PromptForm {
     }
 }
 
-/// How long each prompt and each output is.
+/// Lengths of the prompts and outputs, in tokens.
 struct Lengths {
     input: Vec<u32>,
     output: Vec<u32>,
 }
 
 impl Lengths {
-    /// One sample per prompt; there may be fewer prompts than lengths.
+    /// Combines prompts and lengths into samples. There may be fewer prompts than lengths.
     fn samples(&self, prompts: Vec<Prompt>) -> impl Iterator<Item = Sample> {
         let lengths = self.input.iter().zip(&self.output);
         let rows = prompts.into_iter().zip(lengths);

@@ -1,4 +1,4 @@
-//! How an exchange becomes a request: what `sharegpt` and `custom` share.
+//! Conversion of exchanges to requests, shared by `sharegpt` and `custom`.
 
 use std::num::NonZero;
 
@@ -12,45 +12,45 @@ use servemark_core::{
 use crate::SpecError;
 use crate::conversations::Exchange;
 
-/// How an exchange becomes a request, and which exchanges do.
+/// Settings for selecting exchanges and converting them to requests.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct Shaping {
-    /// The output length of every request; without it, that of the recorded answer.
+    /// Output length of every request; without it, the length of the recorded answer.
     pub output_tokens: Option<FixedOutput>,
-    /// The most tokens that prompt and output may have together; longer exchanges are left out.
+    /// Maximum number of prompt and output tokens together; longer exchanges are left out.
     pub context_tokens: Option<NonZero<u32>>,
-    /// Put at the end of every prompt, before `Assistant:`.
+    /// Suffix appended to every prompt, before `Assistant:`.
     pub prompt_suffix: String,
-    /// Whether the prompt is a bare text or a rendered conversation.
+    /// Whether the prompt is raw text or a rendered conversation.
     pub prompt_format: PromptFormat,
 }
 
-/// Whether a prompt is rendered. Closed: it is or it is not.
+/// Whether a prompt is rendered with the chat template. Exhaustive: it either is or is not.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PromptFormat {
-    /// The text as it is.
+    /// The raw text.
     #[default]
     Raw,
-    /// The text as a user's only message in the model's chat template, without the text that
-    /// begins a sequence: the server adds it.
+    /// The text as the only user message, rendered with the model's chat template. The BOS token is
+    /// removed, because the server adds it.
     ChatTemplate,
 }
 
-/// An output length for every request: 4 or more, as SGLang has it.
+/// Output length of every request; at least 4 tokens, as in SGLang.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(into = "u32", try_from = "u32")]
 pub struct FixedOutput(u32);
 
 impl FixedOutput {
-    /// An output of so many tokens.
+    /// Creates an output length, which must be at least 4 tokens.
     pub fn new(tokens: u32) -> Result<Self, SpecError> {
         if tokens < 4 { Err(SpecError::OutputTooSmall(tokens)) } else { Ok(Self(tokens)) }
     }
 
-    /// How many tokens.
+    /// Returns the number of tokens.
     pub const fn tokens(self) -> u32 {
         self.0
     }
@@ -71,7 +71,7 @@ impl From<FixedOutput> for u32 {
 }
 
 impl Shaping {
-    /// What is needed of an exchange: the answer only where its length is.
+    /// Drops the answer of an exchange if its length is not needed.
     pub(crate) fn keep(&self, exchange: Exchange) -> Exchange {
         match self.output_tokens {
             Some(_) => Exchange { completion: String::new(), ..exchange },
@@ -79,7 +79,7 @@ impl Shaping {
         }
     }
 
-    /// The first `count` samples that the shuffled exchanges give.
+    /// Shuffles the exchanges and returns the first `count` samples that fit.
     pub(crate) fn draw(
         &self,
         mut exchanges: Vec<Exchange>,
@@ -130,7 +130,7 @@ impl Shaping {
     }
 }
 
-/// The prompt as a user's only message.
+/// Renders the prompt as the only user message, without the BOS token.
 fn render(prompt: &str, tokenizer: &dyn Tokenizer) -> Result<String, TokenizerError> {
     let rendered = tokenizer.apply_chat_template(&[user_message(prompt)])?;
     Ok(match tokenizer.bos_token() {
@@ -139,12 +139,12 @@ fn render(prompt: &str, tokenizer: &dyn Tokenizer) -> Result<String, TokenizerEr
     })
 }
 
-/// What a user says, as a message of a chat.
+/// Returns a chat message of the user.
 pub(crate) fn user_message(text: &str) -> JsonObject {
     JsonObject::from_iter([("role".into(), json!("user")), ("content".into(), json!(text))])
 }
 
-/// What a prompt of the completion style ends with; a suffix goes before it.
+/// Ending of completion-style prompts; a suffix is inserted before it.
 const ASSISTANT: &str = "Assistant:";
 
 #[cfg(test)]

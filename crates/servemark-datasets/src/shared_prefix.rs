@@ -1,4 +1,4 @@
-//! Groups of prompts that begin alike: SGLang's `generated-shared-prefix`.
+//! Groups of prompts with a common prefix: SGLang's `generated-shared-prefix`.
 
 use std::num::NonZero;
 
@@ -14,60 +14,60 @@ use crate::{Draw, Popularity, PromptForm, RangeRatio};
 mod pool;
 mod statistics;
 
-/// Groups of prompts that share a system prompt; behind it, each has a question of its own.
+/// Groups of prompts that share a system prompt, each followed by a question of its own.
 ///
-/// All of it is made of tokens drawn from the whole vocabulary. There are as many sessions as
-/// groups times prompts, however many were asked for, as with SGLang.
+/// All texts are made of tokens drawn from the whole vocabulary. The number of sessions is groups
+/// times prompts per group, regardless of the requested count, as in SGLang.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct SharedPrefixSpec {
-    /// How many system prompts there are.
+    /// Number of system prompts.
     pub groups: NonZero<u32>,
-    /// How many prompts there are for each.
+    /// Number of prompts per system prompt.
     pub prompts_per_group: NonZero<u32>,
-    /// How many questions a session asks, one after the other.
+    /// Number of questions that a session asks, one per turn.
     pub turns: NonZero<u32>,
-    /// The longest system prompt, in tokens.
+    /// Maximum length of a system prompt, in tokens.
     pub system_tokens: u32,
-    /// The longest question, in tokens.
+    /// Maximum length of a question, in tokens.
     pub question_tokens: u32,
-    /// The longest output, in tokens; all turns of a session have the same.
+    /// Maximum output length in tokens; all turns of a session have the same length.
     pub output_tokens: u32,
-    /// The shortest of each as a share of the longest.
+    /// Minimum length as a share of the maximum, for system prompts, questions and outputs.
     pub range_ratio: RangeRatio,
-    /// How often each system prompt is met.
+    /// How often each system prompt is used.
     pub popularity: Popularity,
-    /// In which order sessions begin.
+    /// Order in which sessions begin.
     pub order: GroupOrder,
-    /// Whether text or ids are sent.
+    /// Whether prompts are sent as text or as token ids.
     pub form: PromptForm,
-    /// Whether texts are tokenized to know their lengths.
+    /// Whether texts are tokenized to count their tokens.
     pub counting: Counting,
-    /// What names the run in the header that routes a group's prompts to one server; without it
-    /// there is no such header.
+    /// Run name in the header that routes a group's prompts to one server; without it the header is
+    /// not sent.
     pub routing_run: Option<String>,
 }
 
-/// In which order the sessions of all groups begin. Closed: it is random or it is not.
+/// Order in which the sessions of all groups begin. Exhaustive: it is random or it is not.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GroupOrder {
-    /// Shuffled.
+    /// Random order.
     #[default]
     Shuffled,
-    /// As they were drawn: with groups of equal size, one group after the other.
+    /// Drawn order. With groups of equal size, one group follows the other.
     Drawn,
 }
 
-/// Whether texts are tokenized to know their lengths. Closed: they are or they are not.
+/// Whether texts are tokenized to count their tokens. Exhaustive: they are or they are not.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Counting {
-    /// They are.
+    /// Texts are tokenized.
     #[default]
     Exact,
-    /// They are not, and every text counts as one token, as with SGLang.
+    /// Texts are not tokenized; every text counts as one token, as in SGLang.
     Skipped,
 }
 
@@ -92,7 +92,7 @@ impl Default for SharedPrefixSpec {
 }
 
 impl SharedPrefixSpec {
-    /// How many sessions there are.
+    /// Returns the number of sessions.
     pub fn sessions(&self) -> usize {
         self.groups.get() as usize * self.prompts_per_group.get() as usize
     }
@@ -107,7 +107,7 @@ impl SharedPrefixSpec {
         Ok(Draw::of_sessions(sessions, summary))
     }
 
-    /// The sessions in the order of their questions.
+    /// Builds the sessions in the order of their questions.
     fn sessions_of(
         &self,
         pool: &Pool,
@@ -123,7 +123,7 @@ impl SharedPrefixSpec {
         sessions.into_iter().collect()
     }
 
-    /// The questions of one slot behind the system prompt of a group.
+    /// Builds the session of one slot: the group's system prompt followed by the slot's questions.
     fn session(
         &self,
         pool: &Pool,
@@ -165,7 +165,7 @@ impl Counting {
 }
 
 impl PromptForm {
-    /// A system prompt and a question, as one prompt.
+    /// Joins a system prompt and a question into one prompt.
     fn join(self, system: &Piece, question: &Piece) -> Prompt {
         match self {
             Self::Text => [&system.text, "\n\n", &question.text].concat().into(),
@@ -174,5 +174,5 @@ impl PromptForm {
     }
 }
 
-/// The header by which SGLang's gateway keeps a group on one server.
+/// Header by which SGLang's gateway routes a group to one server.
 const ROUTING_KEY: &str = "X-SMG-Routing-Key";

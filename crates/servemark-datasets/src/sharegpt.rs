@@ -1,4 +1,4 @@
-//! ShareGPT's conversations: one JSON array.
+//! ShareGPT's conversations, one JSON array.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use crate::{DatasetName, Draw, Shaping, Summary};
 #[serde(default)]
 #[non_exhaustive]
 pub struct ShareGptSpec {
-    /// The file; where none is given, a run downloads the published one.
+    /// Path of the file. Without one, a run downloads the published file.
     pub path: Option<PathBuf>,
     /// How exchanges become requests.
     pub shaping: Shaping,
@@ -33,7 +33,7 @@ impl ShareGptSpec {
     }
 }
 
-/// What `keep` keeps of the exchanges of ShareGPT's file, for the data set that asks.
+/// Reads ShareGPT's file for `dataset` and applies `keep` to each exchange.
 pub(crate) fn read<T: Send>(
     dataset: DatasetName,
     path: Option<&Path>,

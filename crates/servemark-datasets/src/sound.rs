@@ -1,4 +1,4 @@
-//! Recordings as vLLM's client sends them: as they are, or read and written again as WAV.
+//! Audio as vLLM's client sends it: unchanged, or decoded and encoded again as WAV.
 
 #[cfg_attr(feature = "audio", path = "sound/decode.rs")]
 #[cfg_attr(not(feature = "audio"), path = "sound/absent.rs")]
@@ -9,26 +9,26 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use servemark_core::{ErrorKind, RequestError, Sound, SoundFile};
+use servemark_core::{AudioSource, ErrorKind, RequestError, SoundFile};
 
 use self::decode::decode;
 
-/// Samples of all channels in turn, each a share of full scale in 32 bits.
+/// Interleaved samples of all channels, as 32-bit fixed-point shares of full scale.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Samples {
-    /// How many a second, of each channel.
+    /// Sample rate of each channel, in Hz.
     pub(crate) rate: u32,
     pub(crate) channels: u16,
     pub(crate) values: Vec<i32>,
 }
 
-/// A recording that is read and written again as a WAV file of 16 bits.
+/// Audio that is decoded and encoded again as a 16-bit WAV file.
 pub(crate) struct Rewritten {
     source: Source,
     duration: Duration,
 }
 
-/// Where a recording is.
+/// Source of the audio data.
 enum Source {
     Bytes(Vec<u8>),
     Path(PathBuf),
@@ -36,20 +36,21 @@ enum Source {
 }
 
 impl Samples {
-    /// Samples of one channel as floats, of which 1 is full scale.
+    /// Converts floats of one channel, in which 1 is full scale. Values beyond full scale are
+    /// clipped.
     pub(crate) fn of_floats(floats: &[f64], rate: u32) -> Self {
         let value = |float: &f64| (float * FULL_SCALE).round_ties_even() as i32;
         Self { rate, channels: 1, values: floats.iter().map(value).collect() }
     }
 
-    /// How long they play.
+    /// Returns the playing time.
     pub(crate) fn duration(&self) -> Duration {
         let frames = self.values.len() / usize::from(self.channels.max(1));
         Duration::from_secs_f64(frames as f64 / f64::from(self.rate.max(1)))
     }
 
-    /// What vLLM takes for their duration: it divides the number of channels by the rate where
-    /// there are several.
+    /// Returns the duration in seconds as vLLM computes it. With several channels, vLLM divides the
+    /// number of channels, not of frames, by the rate.
     pub(crate) fn claimed_seconds(&self) -> f64 {
         let frames = match self.channels {
             1 => self.values.len(),
@@ -58,7 +59,7 @@ impl Samples {
         frames as f64 / f64::from(self.rate.max(1))
     }
 
-    /// As a WAV file of 16 bits: of each sample its upper half, as libsndfile has it.
+    /// Encodes a 16-bit WAV file from the upper half of each sample, as libsndfile does.
     fn wav(&self) -> Vec<u8> {
         let short = |value: &i32| ((value >> 16) as i16).to_le_bytes();
         let data = self.values.iter().flat_map(short);
@@ -83,20 +84,20 @@ impl Samples {
 }
 
 impl Rewritten {
-    /// The recording in a file's bytes.
+    /// Decodes audio from a file's bytes. Returns the decoded samples too.
     pub(crate) fn bytes(bytes: Vec<u8>) -> Result<(Self, Samples), String> {
         let samples = decode(bytes.clone())?;
         let duration = samples.duration();
         Ok((Self { source: Source::Bytes(bytes), duration }, samples))
     }
 
-    /// The recording of a file, read when it is sent.
+    /// Creates audio from a file that is read again when it is sent.
     pub(crate) fn path(path: &Path) -> Result<Self, String> {
         let duration = decode(read(path)?)?.duration();
         Ok(Self { source: Source::Path(path.to_owned()), duration })
     }
 
-    /// Samples that are there.
+    /// Creates audio from samples in memory.
     pub(crate) fn samples(samples: Samples) -> Self {
         let duration = samples.duration();
         Self { source: Source::Samples(samples), duration }
@@ -112,7 +113,7 @@ impl Rewritten {
     }
 }
 
-impl Sound for Rewritten {
+impl AudioSource for Rewritten {
     fn file(&self) -> Result<SoundFile, RequestError> {
         let wav = self.wav().map_err(|why| unreadable(&why))?;
         Ok(SoundFile::new("audio.wav", "audio/wav", wav))
@@ -129,7 +130,7 @@ impl fmt::Debug for Rewritten {
     }
 }
 
-/// A recording that is sent as its file has it.
+/// Audio that is sent unchanged from its file.
 #[derive(Debug)]
 pub(crate) struct AsIs {
     path: PathBuf,
@@ -137,14 +138,14 @@ pub(crate) struct AsIs {
 }
 
 impl AsIs {
-    /// The recording at a path.
+    /// Creates audio from the file at `path`.
     pub(crate) fn path(path: &Path) -> Result<Self, String> {
         let duration = decode(read(path)?)?.duration();
         Ok(Self { path: path.to_owned(), duration })
     }
 }
 
-impl Sound for AsIs {
+impl AudioSource for AsIs {
     fn file(&self) -> Result<SoundFile, RequestError> {
         let bytes = read(&self.path).map_err(|why| unreadable(&why))?;
         let name = self.path.file_name().unwrap_or_default().to_string_lossy();
@@ -161,10 +162,10 @@ fn read(path: &Path) -> Result<Vec<u8>, String> {
 }
 
 fn unreadable(why: &str) -> RequestError {
-    RequestError::new(ErrorKind::Encode, format!("a recording cannot be read: {why}"))
+    RequestError::new(ErrorKind::Encode, format!("an audio file cannot be read: {why}"))
 }
 
-/// What Python takes a file for by its name.
+/// Returns the media type that Python's `mimetypes` guesses from the file name.
 fn media_type(path: &Path) -> &'static str {
     match path.extension().and_then(|ending| ending.to_str()) {
         Some("wav") => "audio/x-wav",
@@ -174,7 +175,7 @@ fn media_type(path: &Path) -> &'static str {
     }
 }
 
-/// What a sample of 1 is in 32 bits, were there room for it.
+/// The 32-bit value of a float sample of 1; it is one above the largest `i32`.
 const FULL_SCALE: f64 = 2_147_483_648.0;
 
 #[cfg(test)]

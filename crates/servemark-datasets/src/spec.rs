@@ -1,4 +1,4 @@
-//! One data set with its knobs, as a plan stores it.
+//! One data set with its settings, as a plan stores it.
 
 use std::path::PathBuf;
 
@@ -8,60 +8,62 @@ use servemark_core::{Dataset, DatasetError, DrawContext, Session};
 use crate::{
     AgenticTraceSpec, AisbenchSpec, BatchSpec, CustomSpec, DatasetName, Draw, EvalscopeData,
     EvalscopeSpec, ImageSpec, LongBenchSpec, MmmuSpec, MooncakeSpec, OpenaiSpec, PromptForm,
-    PromptFormat, RandomSpec, ShareGptSpec, SharedPrefixSpec, Source, SpeedBenchSpec, TraceFormat,
-    TraceSpec, VllmData, VllmSpec,
+    PromptFormat, ProvidedDatasetSpec, RandomSpec, ShareGptSpec, SharedPrefixSpec, Source,
+    SpeedBenchSpec, TraceFormat, TraceSpec, VllmData, VllmSpec,
 };
 
-/// One data set with its knobs.
+/// One data set with its settings.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(tag = "dataset", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum DatasetSpec {
-    /// Recorded conversations of agents.
+    /// Recorded agent conversations.
     AgenticTrace(AgenticTraceSpec),
-    /// A data set as AISBench has it.
+    /// A data set of AISBench.
     Aisbench(AisbenchSpec),
-    /// Prompts of another data set that travel as one request.
+    /// Prompts of another data set, sent as one request.
     Batch(BatchSpec),
-    /// Conversations, one JSON object a line.
+    /// Conversations from a file with one JSON object per line.
     Custom(CustomSpec),
-    /// Groups of prompts that begin alike.
+    /// Groups of prompts with a common prefix.
     GeneratedSharedPrefix(SharedPrefixSpec),
-    /// Questions about long texts.
+    /// Multiple-choice questions about long texts.
     #[serde(rename = "longbench_v2")]
     LongBenchV2(LongBenchSpec),
-    /// Random text and drawn pictures.
+    /// Random text with generated images.
     Image(ImageSpec),
-    /// Questions of MMMU, each with its picture.
+    /// MMMU questions, each with its image.
     Mmmu(MmmuSpec),
-    /// Mooncake's traces: lengths, and which prompts begin alike.
+    /// A Mooncake trace: request lengths and shared prompt beginnings.
     Mooncake(MooncakeSpec),
-    /// Whole chat requests, one JSON object a line.
+    /// Complete chat requests, one JSON object per line.
     Openai(OpenaiSpec),
+    /// A data set that the program supplies.
+    Provided(ProvidedDatasetSpec),
     /// Prompts of drawn lengths: SGLang's `random` and `random-ids`.
     Random(RandomSpec),
     /// ShareGPT's conversations, one JSON array.
     Sharegpt(ShareGptSpec),
-    /// Prompts by how predictable their answers are.
+    /// SPEED-Bench's prompts, grouped by how predictable their answers are.
     SpeedBench(SpeedBenchSpec),
-    /// What others once served, in one of several formats.
+    /// A recorded trace of a production system, in one of several formats.
     Trace(TraceSpec),
-    /// A data set as vLLM has it.
+    /// A data set of vLLM.
     Vllm(VllmSpec),
-    /// A data set as evalscope has it.
+    /// A data set of evalscope.
     Evalscope(EvalscopeSpec),
 }
 
 impl DatasetSpec {
-    /// A data set that draws samples and gives nothing else. [`draw`](Self::draw) gives more.
+    /// Returns a [`Dataset`] that draws samples only. [`draw`](Self::draw) returns a summary and
+    /// notices too.
     pub fn build(&self) -> Box<dyn Dataset> {
         Box::new(Samples { spec: self.clone() })
     }
 
-    /// Draws up to `count` samples from the run's own random state.
+    /// Draws up to `count` samples from the run's random state.
     ///
-    /// Fewer samples than asked for are no error, because they are none to SGLang; none at all
-    /// are.
+    /// Fewer samples than requested are not an error, as in SGLang; no samples at all are.
     pub fn draw(&self, count: usize, context: &mut DrawContext<'_>) -> Result<Draw, DatasetError> {
         let draw = match self {
             Self::AgenticTrace(spec) => spec.draw(count, context),
@@ -74,6 +76,7 @@ impl DatasetSpec {
             Self::Mmmu(spec) => spec.draw(count, context),
             Self::Mooncake(spec) => spec.draw(count, context),
             Self::Openai(spec) => spec.draw(count, context),
+            Self::Provided(spec) => Err(spec.missing()),
             Self::Random(spec) => spec.draw(count, context),
             Self::Sharegpt(spec) => spec.draw(count, context),
             Self::SpeedBench(spec) => spec.draw(count, context),
@@ -84,20 +87,20 @@ impl DatasetSpec {
         if draw.sessions.is_empty() { Err(self.nothing(count, &draw)) } else { Ok(draw) }
     }
 
-    /// Draws as much, for a run that comes later from the same random state: what costs time and
-    /// draws nothing may be left out of these sessions.
-    pub fn pass_over(
+    /// Advances the random state as [`draw`](Self::draw) does, for a later run that continues from
+    /// it. Content that is expensive and draws nothing may be missing from the returned sessions.
+    pub fn advance(
         &self,
         count: usize,
         context: &mut DrawContext<'_>,
     ) -> Result<Vec<Session>, DatasetError> {
         match self {
-            Self::Evalscope(spec) => spec.pass_over(count, context),
+            Self::Evalscope(spec) => spec.advance(count, context),
             spec => Ok(spec.draw(count, context)?.sessions),
         }
     }
 
-    /// Whether it holds conversations, which only a route for chats takes.
+    /// Returns whether the data set holds conversations, which require a chat route.
     pub fn is_conversation(&self) -> bool {
         match self {
             Self::AgenticTrace(_)
@@ -111,7 +114,12 @@ impl DatasetSpec {
         }
     }
 
-    /// Whether a session may have more than one turn.
+    /// Returns whether the sessions are conversations in a peer's tables, even with a single turn.
+    pub fn converses(&self) -> bool {
+        matches!(self, Self::Evalscope(spec) if spec.is_multi_turn())
+    }
+
+    /// Returns whether a session may have more than one turn.
     pub fn is_multi_turn(&self) -> bool {
         match self {
             Self::AgenticTrace(_) => true,
@@ -123,17 +131,17 @@ impl DatasetSpec {
         }
     }
 
-    /// Whether to ask for no request is to ask for all there are.
+    /// Returns whether a request count of zero means all requests of the data set.
     pub fn zero_means_all(&self) -> bool {
         match self {
             Self::Aisbench(_) => true,
             Self::Vllm(spec) => spec.is_custom(),
-            Self::Evalscope(spec) => spec.data.takes_all(0),
+            Self::Evalscope(spec) => spec.data.is_sent_once(),
             _ => self.name().zero_means_all(),
         }
     }
 
-    /// Whether its prompts are sent as token ids.
+    /// Returns whether prompts are sent as token ids.
     pub fn sends_token_ids(&self) -> bool {
         let form = match self {
             Self::GeneratedSharedPrefix(spec) => spec.form,
@@ -147,7 +155,7 @@ impl DatasetSpec {
         form == PromptForm::TokenIds
     }
 
-    /// Whether its requests have pictures, and how their text is sent then.
+    /// Returns how the text is sent if requests have images, else `None`.
     pub fn pictured(&self) -> Option<PromptFormat> {
         match self {
             Self::Image(spec) => Some(spec.prompt_format),
@@ -156,29 +164,30 @@ impl DatasetSpec {
         }
     }
 
-    /// Whether the number of requests that is asked for says how many sessions there are. The groups
-    /// of shared prefixes say it themselves.
+    /// Returns whether the requested count determines the number of sessions. It does not for
+    /// shared prefixes, whose groups determine it.
     pub fn counts_requests(&self) -> bool {
         !matches!(self, Self::GeneratedSharedPrefix(_))
     }
 
-    /// Why there is no sample, and what to do.
+    /// Returns the error for a draw without samples, with the reason and a hint.
     fn nothing(&self, count: usize, draw: &Draw) -> DatasetError {
         let why = match self {
             Self::GeneratedSharedPrefix(_) => "it has no group",
             Self::Openai(_) => "no line that was read has \"messages\"",
             Self::AgenticTrace(_) => "no conversation of the file has a turn with messages",
-            Self::Evalscope(_) => "no prompt of it is as long as was asked for",
+            Self::Evalscope(_) => "no prompt is within the length bounds",
             Self::Vllm(spec) if count > 0 || spec.is_custom() => "no row of the file can be sent",
-            _ if count == 0 => "none was asked for (--num-prompts)",
+            _ if count == 0 => "no request was asked for (--num-prompts)",
             Self::LongBenchV2(_) => {
                 "no question fits the context; is --sharegpt-context-len too small?"
             }
-            Self::Batch(_) | Self::Image(_) => "it draws as many as are asked for",
-            Self::Mmmu(_) => "no row has a picture in image_1 that can be read",
+            Self::Batch(_) | Self::Image(_) => "it drew no sample",
+            Self::Mmmu(_) => "no row has a readable image in image_1",
             Self::Aisbench(_) => "no row of the file can be sent",
-            Self::Mooncake(_) | Self::Trace(_) | Self::Vllm(_) => "the trace holds none",
-            Self::Random(_) => "the file has no prompt that is not empty",
+            Self::Mooncake(_) | Self::Trace(_) | Self::Vllm(_) => "the trace has no requests",
+            Self::Provided(_) => "it has no session",
+            Self::Random(_) => "every prompt of the file is empty",
             Self::SpeedBench(spec) => spec.nothing(),
             Self::Custom(_) | Self::Sharegpt(_) => {
                 "no conversation has two turns of two tokens or more that fit the context; is \
@@ -190,8 +199,8 @@ impl DatasetSpec {
         DatasetError::Nothing { reason: words.collect::<Vec<_>>().join("; ") }
     }
 
-    /// The file of a data set that is published and that was given none: the name under which it
-    /// is published, and where the file's path goes.
+    /// Returns the published name of a data set that has no file set, and the field that takes the
+    /// file's path. Returns `None` if a file is set or the data set is not published.
     pub fn unfiled(&mut self) -> Option<(&'static str, &mut Option<PathBuf>)> {
         let (name, path) = match self {
             Self::Random(RandomSpec { source: Source::Sharegpt { path }, .. }) => ("random", path),
@@ -208,10 +217,11 @@ impl DatasetSpec {
         path.is_none().then_some((name, path))
     }
 
-    /// Whether it tells when each session began, so that this can be replayed.
+    /// Returns whether sessions have recorded start times that can be replayed.
     pub fn has_timestamps(&self) -> bool {
         match self {
-            Self::Mooncake(_) | Self::Trace(_) => true,
+            // The sessions say themselves when they begin.
+            Self::Mooncake(_) | Self::Provided(_) | Self::Trace(_) => true,
             Self::Aisbench(spec) => spec.timed,
             Self::Vllm(spec) => matches!(spec.data, VllmData::TimedTrace(_)),
             Self::Evalscope(spec) => matches!(spec.data, EvalscopeData::Workload(_)),
@@ -219,7 +229,7 @@ impl DatasetSpec {
         }
     }
 
-    /// Whether its prompts are made of token ids, so that drawing them encodes nothing.
+    /// Returns whether the prompts are made of token ids, so that drawing them encodes no text.
     pub fn only_decodes(&self) -> bool {
         match self {
             Self::Batch(spec) => spec.only_decodes(),
@@ -227,7 +237,15 @@ impl DatasetSpec {
         }
     }
 
-    /// The name under which it is asked for.
+    /// Returns the data set's name in reports.
+    pub fn label(&self) -> &str {
+        match self {
+            Self::Provided(spec) => &spec.name,
+            _ => self.name().as_str(),
+        }
+    }
+
+    /// Returns the data set's name.
     pub fn name(&self) -> DatasetName {
         match self {
             Self::AgenticTrace(_) => DatasetName::AgenticTrace,
@@ -240,6 +258,7 @@ impl DatasetSpec {
             Self::Mmmu(_) => DatasetName::Mmmu,
             Self::Mooncake(_) => DatasetName::Mooncake,
             Self::Openai(_) => DatasetName::Openai,
+            Self::Provided(_) => DatasetName::Provided,
             Self::Random(RandomSpec { source: Source::Vocabulary, .. }) => DatasetName::RandomIds,
             Self::Random(_) => DatasetName::Random,
             Self::Sharegpt(_) => DatasetName::Sharegpt,
@@ -251,7 +270,7 @@ impl DatasetSpec {
     }
 }
 
-/// A spec seen through core's trait.
+/// Adapter of a spec to core's [`Dataset`] trait.
 #[derive(Debug)]
 struct Samples {
     spec: DatasetSpec,

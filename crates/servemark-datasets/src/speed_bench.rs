@@ -1,4 +1,4 @@
-//! SPEED-Bench: prompts by how predictable their answers are.
+//! SPEED-Bench: prompts grouped by how predictable their answers are.
 
 use std::path::PathBuf;
 
@@ -14,18 +14,18 @@ use crate::jsonl::{BadLine, Reader};
 use crate::shaping::user_message;
 use crate::{DatasetName, Draw, Summary};
 
-/// Prompts of SPEED-Bench, one JSON object a line.
+/// Prompts of SPEED-Bench, one JSON object per line.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct SpeedBenchSpec {
-    /// The file.
+    /// Path of the file.
     pub path: Option<PathBuf>,
-    /// What to do about a line that is not JSON.
+    /// Handling of a line that is not JSON.
     pub on_bad_line: BadLine,
-    /// Only prompts of this category; without it, all.
+    /// Category of the prompts to use; `None` uses all.
     pub category: Option<SpeedBenchCategory>,
-    /// The output length of every request.
+    /// Output length of every request, in tokens.
     pub output_tokens: u32,
 }
 
@@ -34,22 +34,22 @@ pub struct SpeedBenchSpec {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum SpeedBenchCategory {
-    /// Hardly.
+    /// Answers are hard to predict.
     HighEntropy,
-    /// Well.
+    /// Answers are easy to predict.
     LowEntropy,
-    /// Some more, some less.
+    /// Answers vary in predictability.
     Mixed,
 }
 
 impl SpeedBenchCategory {
-    /// The category of a name, if there is one.
+    /// Returns the category with this name, if there is one.
     pub fn of(name: &str) -> Option<Self> {
         let all = [Self::HighEntropy, Self::LowEntropy, Self::Mixed];
         all.into_iter().find(|category| category.as_str() == name)
     }
 
-    /// The name as it is written.
+    /// Returns the category's name in the file and on the command line.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::HighEntropy => "high_entropy",
@@ -66,7 +66,7 @@ impl Default for SpeedBenchSpec {
 }
 
 impl SpeedBenchSpec {
-    /// `count` prompts in random order; where the file has fewer, some come several times.
+    /// Draws `count` prompts in random order; prompts repeat if the file has fewer.
     pub(crate) fn draw(
         &self,
         count: usize,
@@ -75,7 +75,7 @@ impl SpeedBenchSpec {
         let hint = "pass SPEED-Bench's file of JSON lines with --dataset-path";
         let dataset = DatasetName::SpeedBench.as_str();
         let path = self.path.as_deref().ok_or(DatasetError::NoFile { dataset, hint })?;
-        let reader = Reader { path, on_bad_line: self.on_bad_line, limit: None };
+        let reader = Reader { path, on_bad_line: Some(self.on_bad_line), limit: None };
         let read = reader.read(|_, record| self.prompt(&record))?;
         let chosen = choose(read.rows.len(), count, &mut context.random.python);
         let tokenizer = context.tokenizer;
@@ -84,29 +84,31 @@ impl SpeedBenchSpec {
         let samples = parallel::map(name, &read.rows, context.progress, sample);
         let samples = samples.into_iter().collect::<Result<Vec<Sample>, _>>()?;
         let drawn: Vec<Sample> = chosen.into_iter().map(|row| samples[row].clone()).collect();
-        // SGLang prints nothing of them.
+        // SGLang prints no summary of this data set.
         let summary = Summary::of(DatasetName::SpeedBench, &drawn).in_lines(String::new());
         Ok(Draw::of(drawn, summary).skipping(read.skipped))
     }
 
-    /// The first turn of a record of the category, if it has one.
+    /// Returns the first turn of a record, or `None` if the record is of another category or has no
+    /// turn.
     fn prompt(&self, record: &JsonObject) -> Result<Option<String>, String> {
         let category = record.get("category").and_then(Value::as_str);
         if self.category.is_some_and(|wanted| category != Some(wanted.as_str())) {
             return Ok(None);
         }
         let turns = match record.get("turns") {
-            Some(turns) => turns.as_array().ok_or("\"turns\" is no array")?,
+            Some(turns) => turns.as_array().ok_or("\"turns\" is not an array")?,
             None => return Ok(None),
         };
         let text = |turn: &Value| turn.as_str().map(str::to_owned);
         turns
             .first()
-            .map(|turn| text(turn).ok_or("the first turn is no text".to_owned()))
+            .map(|turn| text(turn).ok_or("the first turn is not a string".to_owned()))
             .transpose()
     }
 
-    /// The prompt as the model's template has it; as it is, where there is no template.
+    /// Builds the sample from the text rendered with the model's chat template, or from the raw
+    /// text if rendering fails.
     fn sample(&self, text: &str, tokenizer: &dyn Tokenizer) -> Result<Sample, TokenizerError> {
         let (prompt, tokens) = match tokenizer.apply_chat_template(&[user_message(text)]) {
             Ok(rendered) => {
@@ -118,7 +120,7 @@ impl SpeedBenchSpec {
         Ok(Sample::new(prompt, tokens, self.output_tokens))
     }
 
-    /// Why no prompt was found.
+    /// Returns why no prompt was found.
     pub(crate) fn nothing(&self) -> &'static str {
         match self.category {
             Some(_) => "no line of that category (--speed-bench-category) has turns",
@@ -127,7 +129,7 @@ impl SpeedBenchSpec {
     }
 }
 
-/// The rows that are sent, in order.
+/// Returns the indices of the rows to send, in order.
 fn choose(rows: usize, count: usize, python: &mut PythonRandom) -> Vec<usize> {
     if let Some(sampled) = python.sample_indices(rows, count) {
         return sampled;

@@ -1,12 +1,13 @@
-//! Which files of a folder are a split of a data set.
+//! Selection of the files that belong to a split of a data set.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use servemark_core::DatasetError;
 
-/// The files of a split: the one at `path`, or those in the folder there, or in its part for the
-/// subset. Where no file's name says of which split it is, all are the one for training.
+/// Returns the files of a split: `path` itself if it is a file, else the matching files in the
+/// subset's subfolder or in the folder. If no file name mentions any split, all files belong to the
+/// training split.
 pub(crate) fn of_split(
     path: &Path,
     subset: Option<&str>,
@@ -49,7 +50,7 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), DatasetError> 
     Ok(())
 }
 
-/// Whether a folder or the file is named for the split, by any of its words.
+/// Returns whether the file's name or one of its folders contains a word for the split.
 fn is_of(file: &Path, split: &str) -> bool {
     let names = SPLITS.iter().find(|names| names.contains(&split));
     let names: &[&str] = names.map_or(std::slice::from_ref(&split), |names| names);
@@ -60,7 +61,7 @@ fn is_of(file: &Path, split: &str) -> bool {
 
 const TRAINING: &str = "train";
 
-/// The words for each split.
+/// Words for each split in file and folder names.
 const SPLITS: [&[&str]; 3] = [
     &[TRAINING, "training"],
     &["validation", "valid", "dev", "val"],

@@ -1,5 +1,5 @@
-//! Tables of the parquet format: the rows that are asked for, each with the cells that are needed.
-//! It knows nothing of what they mean.
+//! Reads selected rows and columns of parquet tables. The meaning of the cells is left to the
+//! caller.
 
 mod cell;
 #[cfg_attr(feature = "parquet", path = "table/parquet.rs")]
@@ -16,22 +16,22 @@ pub(crate) use self::cell::Cell;
 use self::file::TableFile;
 pub(crate) use self::records::{Record, Records};
 
-/// A row's cells that are not null, by the paths of their columns.
+/// The non-null cells of a row, by column path.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Row {
     file: PathBuf,
-    /// From one, as a person counts.
+    /// One-based row number in the file.
     number: usize,
     cells: Cells,
 }
 
-/// Texts and byte strings, by the paths of their columns.
+/// Cells as bytes, by column path.
 type Cells = BTreeMap<String, Vec<u8>>;
 
-/// The rows that `choose` takes, in its order.
+/// Reads the rows that `choose` selects, in its order.
 ///
-/// `choose` is told how many rows there are and answers with indices, no index twice. `columns` are
-/// the cells that are read, a nested one by its path: `image_1.bytes`; the others are skipped.
+/// `choose` receives the number of rows and returns distinct row indices. `columns` are the columns
+/// to read, with nested ones given as a path such as `image_1.bytes`; other columns are skipped.
 /// Several files are read as one table.
 pub(crate) fn rows(
     files: &[PathBuf],
@@ -57,25 +57,25 @@ pub(crate) fn rows(
 }
 
 impl Row {
-    /// The bytes in a column, if the cell is not null.
+    /// Returns the bytes of a column's cell, or `None` if it is null.
     pub(crate) fn bytes(&self, column: &str) -> Option<&[u8]> {
         self.cells.get(column).map(Vec::as_slice)
     }
 
-    /// The text in a column; a row without one is refused.
+    /// Returns the text of a column's cell; a null cell is an error.
     pub(crate) fn text(&self, column: &str) -> Result<&str, DatasetError> {
         let bytes = self.bytes(column);
         let bytes = bytes.ok_or_else(|| self.malformed(format!("column {column} is empty")))?;
-        std::str::from_utf8(bytes).map_err(|_| self.malformed(format!("{column} is no text")))
+        std::str::from_utf8(bytes).map_err(|_| self.malformed(format!("{column} is not a string")))
     }
 
-    /// An error of this row.
+    /// Returns an error for this row.
     pub(crate) fn malformed(&self, reason: String) -> DatasetError {
         DatasetError::Row { path: self.file.clone(), row: self.number, reason }
     }
 }
 
-/// An error of a whole file.
+/// Returns an error for a whole file.
 fn unusable(path: &Path, reason: &(impl ToString + ?Sized)) -> DatasetError {
     DatasetError::Table { path: path.to_owned(), reason: reason.to_string() }
 }

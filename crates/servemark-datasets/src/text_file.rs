@@ -1,11 +1,11 @@
-//! Text files and where in them something is wrong. It knows nothing of what they hold.
+//! Text files, with errors that name the line. The meaning of the text is left to the caller.
 
 use std::fs;
 use std::path::Path;
 
 use servemark_core::DatasetError;
 
-/// The whole file as text.
+/// Reads a whole file as UTF-8 text.
 pub(crate) fn read(path: &Path) -> Result<String, DatasetError> {
     let read = |source| DatasetError::Read { path: path.to_owned(), source };
     String::from_utf8(fs::read(path).map_err(read)?).map_err(|error| {
@@ -15,9 +15,10 @@ pub(crate) fn read(path: &Path) -> Result<String, DatasetError> {
     })
 }
 
-/// Lines that hold something, counted from one, without the blanks around them.
+/// Returns the non-blank lines with their one-based numbers, stripped of surrounding whitespace.
 ///
-/// They end as Python's do: with `\n`, `\r\n` or `\r`, and with no other separator of Unicode.
+/// Lines end as in Python's text mode, at `\n`, `\r\n` or `\r`, and at no other Unicode separator.
+/// Numbers count `\n` only.
 pub(crate) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let lines = text
         .split('\n')
@@ -26,23 +27,22 @@ pub(crate) fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     lines.filter(|(_, line)| !line.is_empty())
 }
 
-/// The line in which the byte at `offset` lies, from one.
+/// Returns the one-based line of the byte at `offset`.
 pub(crate) fn line_at(text: &str, offset: usize) -> usize {
     text[..offset].matches('\n').count() + 1
 }
 
-/// The line in which a part of `text` begins, from one.
+/// Returns the one-based line in which `part`, a slice of `text`, begins.
 pub(crate) fn line_of(part: &str, text: &str) -> usize {
     line_at(text, part.as_ptr().addr() - text.as_ptr().addr())
 }
 
-/// A line that is not what the data set expects.
+/// Returns the error for a line that the data set cannot use.
 pub(crate) fn malformed(path: &Path, line: usize, reason: String) -> DatasetError {
     DatasetError::Malformed { path: path.to_owned(), line, reason }
 }
 
-/// Python's `str.strip`, which takes the four separators of ASCII for blanks, too.
-/// Refuses a row that is so long that its values would take gigabytes.
+/// Returns an error if a row is so long that its values would take gigabytes.
 pub(crate) fn check_row(path: &Path, line: usize, bytes: usize) -> Result<(), DatasetError> {
     if bytes > MOST_ROW_BYTES {
         let why = format!("a row of more than {MOST_ROW_BYTES} bytes, which is the limit");
@@ -51,9 +51,12 @@ pub(crate) fn check_row(path: &Path, line: usize, bytes: usize) -> Result<(), Da
     Ok(())
 }
 
-/// Rows with pictures in them take some megabytes; values take up to ten times their text.
+/// Maximum size of a row in bytes. Rows with images take a few megabytes; parsed values take up to
+/// ten times the size of their text.
 pub(crate) const MOST_ROW_BYTES: usize = 64 << 20;
 
+/// Strips a line as Python's `str.strip` does, which also strips the four ASCII separator
+/// characters (`\x1c` to `\x1f`).
 fn strip(line: &str) -> &str {
     line.trim_matches(|c: char| c.is_whitespace() || ('\x1c'..='\x1f').contains(&c))
 }

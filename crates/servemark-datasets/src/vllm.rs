@@ -1,9 +1,8 @@
-//! vLLM's data sets, which share names with SGLang's and little else.
+//! vLLM's data sets. Some share a name with one of SGLang's but differ in content.
 //!
-//! For the same seed and tokenizer the samples are those of vLLM 0.33.0, text for text and in the
-//! same order. Most of them draw from generators of their own; where one reseeds the two global
-//! ones, the run's state is left as vLLM leaves its own, because arrivals and adapters are drawn
-//! from it.
+//! For the same seed and tokenizer, samples have the same texts and order as in vLLM 0.33.0. Most
+//! data sets draw from generators of their own. If one reseeds the two global generators, the run's
+//! state is left as vLLM leaves its own, because arrivals and adapters are drawn from it.
 
 mod batch;
 mod buckets;
@@ -54,60 +53,59 @@ pub use slices::{TextSlice, TextSlicesSpec};
 pub use timed_trace::{TimedTraceLabels, TimedTraceSpec};
 pub use token_ids::WarmPrompts;
 
-/// A data set of vLLM's, with its seed.
+/// A vLLM data set with its seed.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct VllmSpec {
-    /// What draws are made from. Some data sets have a seed of their own, and this does not
-    /// matter to them.
+    /// Seed of the data set's draws. Some data sets have a seed of their own and ignore this one.
     #[serde(default)]
     pub seed: u32,
-    /// What the requests' ids, sent as `x-request-id`, begin with; without it they have none.
+    /// Prefix of the request ids sent as `x-request-id`; `None` sends no ids.
     #[serde(default)]
     pub request_ids: Option<String>,
-    /// How many tokens a request and its answer may have together; one with more is left out.
+    /// Maximum number of prompt and output tokens of a request; longer requests are left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most_tokens: Option<u32>,
-    /// Which data set.
+    /// The data set and its own settings.
     #[serde(flatten)]
     pub data: VllmData,
 }
 
-/// Which data set of vLLM's.
+/// A data set of vLLM.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum VllmData {
-    /// Prompts of any token ids, for one batch.
+    /// Prompts of arbitrary token ids, for one batch.
     Batch(VllmBatchSpec),
-    /// Prompts as long as a trace of requests says.
+    /// Prompts with the lengths of a `BurstGPT` trace.
     Burstgpt(VllmBurstgptSpec),
     /// Conversations of several turns.
     Conversations(ConversationSpec),
-    /// Prompts of one's own, and those of Spec-Bench and SPEED-Bench.
+    /// Prompts from a file, including those of Spec-Bench and SPEED-Bench.
     Custom(VllmCustomSpec),
-    /// Prompts of one's own with recordings.
+    /// Prompts with audio, from a file.
     CustomAudio(VllmCustomAudioSpec),
-    /// Prompts of one's own with pictures.
+    /// Prompts with images, from a file.
     CustomImage(VllmCustomImageSpec),
-    /// A data set of the hub.
+    /// A data set of the Hugging Face hub.
     Hub(VllmHubSpec),
-    /// Prompts of which several begin alike.
+    /// Groups of prompts with a common prefix.
     PrefixRepetition(PrefixRepetitionSpec),
-    /// Prompts of drawn lengths, counted up from a drawn token id.
+    /// Prompts of drawn lengths, with consecutive token ids from a drawn one on.
     Random(VllmRandomSpec),
-    /// The same with pictures and videos of noise.
+    /// Prompts of drawn lengths with random-noise images and videos.
     RandomMm(VllmRandomMmSpec),
-    /// A query and documents, made likewise.
+    /// Queries and documents of drawn lengths, for reranking.
     RandomRerank(VllmRerankSpec),
     /// ShareGPT's conversations.
     Sharegpt(VllmShareGptSpec),
-    /// Prompts of which a trace says when they are sent and which begin alike.
+    /// A trace with request times and shared prompt beginnings.
     TimedTrace(TimedTraceSpec),
 }
 
 impl VllmSpec {
-    /// A data set with the seed 0, whose requests have no ids.
+    /// Creates a spec with seed 0 and without request ids.
     pub fn new(data: VllmData) -> Self {
         Self { seed: 0, request_ids: None, most_tokens: None, data }
     }
@@ -126,12 +124,12 @@ impl VllmSpec {
             }
             (Some(prefix), _) => number(&mut sessions, prefix),
         }
-        // vLLM prints nothing of them.
+        // vLLM prints no summary of its data sets.
         let summary = Summary::of_sessions(self.name(), &sessions).in_lines(String::new());
         Ok(Draw::of_sessions(sessions, summary).noting(notices))
     }
 
-    /// Leaves out what is too long, and tells of it.
+    /// Removes sessions above the token limit and returns a notice about them.
     fn leave_out(&self, sessions: &mut Vec<Session>) -> Result<Vec<String>, DatasetError> {
         let Some(most) = self.most_tokens else { return Ok(Vec::new()) };
         let drawn = sessions.len();
@@ -149,7 +147,7 @@ impl VllmSpec {
         Ok(vec![notice + " and are left out"])
     }
 
-    /// The name under which it is asked for.
+    /// Returns the data set's name.
     pub(crate) fn name(&self) -> DatasetName {
         match &self.data {
             VllmData::Batch(_) => DatasetName::RandomIds,
@@ -168,7 +166,8 @@ impl VllmSpec {
         }
     }
 
-    /// Whether to ask for no request is to ask for all there are.
+    /// Returns whether the data set is one of the custom files, for which a request count of zero
+    /// means all requests.
     pub(crate) fn is_custom(&self) -> bool {
         matches!(
             self.data,
@@ -203,7 +202,7 @@ impl VllmSpec {
     }
 }
 
-/// Numbers those that have no id yet.
+/// Adds numbered request ids to the sessions that have no header yet.
 fn number(sessions: &mut [Session], prefix: &str) {
     for (number, session) in sessions.iter_mut().enumerate() {
         let headers = &mut session.first.headers;
@@ -213,7 +212,7 @@ fn number(sessions: &mut [Session], prefix: &str) {
     }
 }
 
-/// The header by which vLLM tells requests apart.
+/// Returns the header that carries a request's id in vLLM.
 fn request_id(prefix: &str, number: usize) -> (String, String) {
     ("x-request-id".to_owned(), format!("{prefix}{number}"))
 }

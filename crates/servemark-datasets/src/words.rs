@@ -1,15 +1,14 @@
-//! Words of which each is one token wherever it stands, so that a text of so many words has so many
-//! tokens.
+//! Words that are one token each in any position, so that a text of `n` words has `n` tokens.
 
 use servemark_core::{DatasetError, Progress, SpecialTokens, Tokenizer, TokenizerError, parallel};
 use servemark_rng::NumpyRandom;
 
-/// A tokenizer's words, in the order of their ids: in most vocabularies the commonest come first.
+/// A tokenizer's words in the order of their ids. In most vocabularies, common words come first.
 #[derive(Debug)]
 pub(crate) struct Words(Vec<Box<str>>);
 
 impl Words {
-    /// The first words of a tokenizer's vocabulary.
+    /// Collects the first usable words of a tokenizer's vocabulary.
     pub(crate) fn of(
         tokenizer: &dyn Tokenizer,
         progress: &dyn Progress,
@@ -24,7 +23,7 @@ impl Words {
         Ok(words)
     }
 
-    /// Any of them.
+    /// Draws a word uniformly.
     pub(crate) fn draw(&self, random: &mut NumpyRandom) -> &str {
         let count = i64::try_from(self.0.len()).unwrap_or(i64::MAX);
         let index = random.randint(0, count).unwrap_or_default();
@@ -32,7 +31,8 @@ impl Words {
     }
 }
 
-/// What a token says, if it is a word that stays one token at the beginning and behind a blank.
+/// Returns a token's word, if it remains one token both at the beginning of a text and after a
+/// space.
 fn word(tokenizer: &dyn Tokenizer, id: u32) -> Result<Option<Box<str>>, TokenizerError> {
     let text = tokenizer.decode(&[id])?;
     let word = text.trim();
@@ -44,10 +44,10 @@ fn word(tokenizer: &dyn Tokenizer, id: u32) -> Result<Option<Box<str>>, Tokenize
     Ok(is_whole.then(|| word.into()))
 }
 
-/// Enough that no two texts look alike.
+/// Maximum number of words; enough for any two texts to differ.
 const MOST: usize = 4096;
 
-/// With fewer than these, texts that should differ might not.
+/// Minimum number of words; with fewer, texts that should differ might be equal.
 const FEWEST: usize = 64;
 
 const NO_WORDS: &str = "prompts of given lengths cannot be written with this tokenizer: too few of \

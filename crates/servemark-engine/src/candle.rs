@@ -1,8 +1,8 @@
 //! The engine in this program: Llama's family of models on candle's kernels, on the CPU.
 //!
-//! Requests are batched continuously: each step reads what every running request has not read yet,
-//! a prompt or its last token, as rows of one matrix. A request's tokens do not depend on what runs
-//! beside it.
+//! Requests are batched continuously: each step processes the tokens that each running request has
+//! not processed yet, its prompt or its last token, as rows of one matrix. The tokens of a request
+//! do not depend on the other requests in the batch.
 
 mod config;
 mod error;
@@ -26,7 +26,7 @@ use crate::{
     StepEngine,
 };
 
-/// Llama's family of models on the CPU.
+/// An engine that runs Llama's family of models on the CPU.
 #[derive(Debug)]
 pub struct CandleEngine {
     spec: CandleSpec,
@@ -35,7 +35,7 @@ pub struct CandleEngine {
 }
 
 impl CandleEngine {
-    /// Loads a model, or makes one up.
+    /// Loads a model, or creates one with random weights if the spec names none.
     pub fn load(spec: CandleSpec) -> Result<Self, EngineError> {
         let model = load(&spec).map_err(|error| EngineError::Load {
             name: NAME.to_owned(),
@@ -44,8 +44,8 @@ impl CandleEngine {
         Ok(Self { spec, model, running: Vec::new() })
     }
 
-    /// What each request reads in the next step. Those that were admitted first come first, so
-    /// that no prompt keeps an answer waiting for more than a step.
+    /// Distributes the token budget of the next step. Requests that were admitted first come first,
+    /// so a long prompt delays the requests that are already running by at most one step.
     fn deal(&mut self) {
         let mut left = self.spec.max_step_tokens.get();
         for running in &mut self.running {
@@ -53,7 +53,8 @@ impl CandleEngine {
         }
     }
 
-    /// The likelihoods of the next token, a row for each request that has read all it has.
+    /// Processes the step's tokens. Returns the logits of the next token, one row for each request
+    /// whose input is fully processed.
     fn read(&mut self) -> candle_core::Result<Option<Tensor>> {
         let mut parts: Vec<Part<'_>> = self.running.iter_mut().filter_map(Running::part).collect();
         self.model.forward(&mut parts)
@@ -62,19 +63,21 @@ impl CandleEngine {
     fn check(&self, ids: &[u32], output_tokens: u32) -> Result<(), RequestError> {
         let ModelConfig { vocabulary, context, .. } = *self.model.config();
         if ids.is_empty() || output_tokens == 0 {
-            return Err(refusal("a request needs a token to read and one to make".to_owned()));
+            return Err(refusal(
+                "a request needs at least one prompt token and one output token".to_owned(),
+            ));
         }
         if let Some(id) = ids.iter().find(|id| **id as usize >= vocabulary) {
             return Err(refusal(format!(
-                "token id {id} is beyond the model's vocabulary of {vocabulary}; the tokenizer is \
-                 another model's"
+                "token id {id} is beyond the model's vocabulary of {vocabulary}; the tokenizer belongs \
+                 to another model"
             )));
         }
         let (input, output) = (ids.len(), output_tokens as usize);
         if input + output > context {
             return Err(refusal(format!(
-                "{input} tokens to read and {output} to make are more than the {context} of the \
-                 model's context"
+                "{input} prompt tokens and {output} output tokens exceed the model's context of \
+                 {context}"
             )));
         }
         Ok(())
@@ -159,7 +162,7 @@ fn broken(error: candle_core::Error) -> EngineError {
 
 const NAME: &str = "candle";
 
-/// Candle's version, which it does not say itself.
+/// Candle's version, which its API does not report.
 const VERSION: &str = "0.11.1";
 
 #[cfg(test)]

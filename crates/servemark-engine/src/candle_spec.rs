@@ -1,27 +1,29 @@
-//! What the engine in this program computes.
+//! The configuration of the engine in this program.
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-/// What the engine in this program computes, and how much at once. Programs without it know the
-/// words too, so that every plan can be read everywhere.
+/// The model that the engine in this program runs, and its limits. This type exists even where that
+/// engine is not built, so that every program can read every plan.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct CandleSpec {
-    /// The folder of a model: `config.json` and its weights. In a plan it may be a name on the hub.
-    /// A small model is made up where none is given, for the tokenizer that comes with the simulator.
+    /// The folder of a model: `config.json` and its weights. A plan may hold a name on the hub
+    /// instead. Without one, the engine creates a small model with random weights for the tokenizer
+    /// that is bundled with the simulator.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<PathBuf>,
-    /// Whose weights it computes with.
+    /// Whether the weights are read or random.
     pub load_format: LoadFormat,
-    /// How many requests it works on at once.
+    /// The largest number of requests that run at once.
     pub max_running: NonZeroUsize,
-    /// How many tokens of them all it reads in one step; a longer prompt takes several.
+    /// The largest number of tokens that one step processes for all requests; a longer prompt takes
+    /// several steps.
     pub max_step_tokens: NonZeroUsize,
-    /// The seed of dummy weights and of tokens that are drawn.
+    /// The seed of random weights and of sampled tokens.
     pub seed: u64,
 }
 
@@ -39,13 +41,13 @@ impl Default for CandleSpec {
     }
 }
 
-/// Whose weights a model has. Closed: its own or none.
+/// Where a model's weights come from.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LoadFormat {
-    /// Its own, from its safetensors files.
+    /// The model's own weights, from its safetensors files.
     #[default]
     Auto,
-    /// Random ones of its shape: the times are real and the words are not.
+    /// Random weights of the model's shape: timings are realistic, but the text is not.
     Dummy,
 }

@@ -1,20 +1,20 @@
-//! Text from tokens that come one at a time.
+//! Incremental decoding of tokens to text.
 
 use servemark_core::TokenizerError;
 
-/// Text from tokens that come one at a time. A letter may be spread over several tokens; it is
-/// held back until it is whole.
+/// Decodes tokens that arrive one at a time. A character may be spread over several tokens; its
+/// text is returned with the last of them.
 #[derive(Debug, Default)]
 pub(crate) struct Detokenizer {
     ids: Vec<u32>,
-    /// From where on tokens are decoded again, because what stands before changes them.
+    /// The first token that is decoded again, because earlier tokens affect the text of later ones.
     window: usize,
-    /// Up to where their text was given.
+    /// The number of tokens whose text was returned.
     given: usize,
 }
 
 impl Detokenizer {
-    /// The text that one more token makes whole.
+    /// Adds a token and returns the text that it completes, which may be empty.
     pub(crate) fn push(&mut self, id: u32, decode: impl Decode) -> Result<String, TokenizerError> {
         self.ids.push(id);
         let text = self.since_given(decode)?;
@@ -25,7 +25,7 @@ impl Detokenizer {
         Ok(text)
     }
 
-    /// What was held back to the end.
+    /// Returns the text that is still incomplete at the end.
     pub(crate) fn rest(self, decode: impl Decode) -> Result<String, TokenizerError> {
         self.since_given(decode)
     }
@@ -37,7 +37,7 @@ impl Detokenizer {
     }
 }
 
-/// Text from token ids.
+/// A function from token ids to text.
 pub(crate) trait Decode: Fn(&[u32]) -> Result<String, TokenizerError> {}
 
 impl<T: Fn(&[u32]) -> Result<String, TokenizerError>> Decode for T {}
@@ -46,7 +46,7 @@ impl<T: Fn(&[u32]) -> Result<String, TokenizerError>> Decode for T {}
 mod tests {
     use super::*;
 
-    /// Every byte is a token.
+    /// A tokenizer in which every byte is a token.
     #[expect(clippy::unnecessary_wraps, reason = "tokenizers can fail")]
     fn decode(ids: &[u32]) -> Result<String, TokenizerError> {
         let bytes: Vec<u8> = ids.iter().map(|id| *id as u8).collect();

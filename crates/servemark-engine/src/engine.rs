@@ -1,4 +1,4 @@
-//! An engine that is loaded, whichever kind it is.
+//! A loaded engine of any kind.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout_at};
 
-use crate::desk::{Desk, Reply};
+use crate::reply_router::{Reply, ReplyRouter};
 use crate::step::{Load, StepThread};
 use crate::worker::Worker;
 use crate::{
@@ -18,30 +18,29 @@ use crate::{
     StepEngine, Submission,
 };
 
-/// An engine that is loaded. Dropping the last copy of it ends it, with every process that it has
-/// started.
+/// A loaded engine. Dropping the last clone shuts it down, with every process that it has started.
 #[derive(Clone, Debug)]
 pub struct Engine {
-    house: Arc<House>,
+    inner: Arc<EngineInner>,
     facts: EngineFacts,
 }
 
-/// What is asked of an engine besides answers, while it has no requests.
+/// A command to an engine that is not about requests, sent while it has none.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum EngineControl {
-    /// That it describes itself.
+    /// Returns the engine's description of itself.
     Info,
-    /// That its profiler starts.
+    /// Starts the engine's profiler.
     StartProfile(JsonObject),
-    /// That its profiler stops.
+    /// Stops the engine's profiler.
     StopProfile,
 }
 
 #[derive(Debug)]
-struct House {
+struct EngineInner {
     spec: EngineRunSpec,
-    desk: Arc<Desk>,
+    router: Arc<ReplyRouter>,
     driver: Driver,
     clock: MonotonicClock,
 }
@@ -53,102 +52,102 @@ enum Driver {
 }
 
 impl Engine {
-    /// Loads an engine. Dropping the future ends it.
+    /// Loads an engine. Dropping the future before it is ready kills the engine.
     pub async fn start(spec: &EngineRunSpec, clock: MonotonicClock) -> Result<Self, EngineError> {
-        let (began, desk) = (clock.now(), Arc::new(Desk::default()));
-        let (driver, told) = Driver::start(spec, &desk, clock)?;
-        let house = Arc::new(House { spec: spec.clone(), desk, driver, clock });
+        let (began, router) = (clock.now(), Arc::new(ReplyRouter::default()));
+        let (driver, told) = Driver::start(spec, &router, clock)?;
+        let inner = Arc::new(EngineInner { spec: spec.clone(), router, driver, clock });
         let deadline = Instant::from_std(clock.instant(began + spec.patience));
         let mut facts = match timeout_at(deadline, told).await {
             Ok(Ok(told)) => told?,
-            Ok(Err(_)) => return Err(house.ended()),
-            Err(_) => return Err(house.hung()),
+            Ok(Err(_)) => return Err(inner.ended()),
+            Err(_) => return Err(inner.hung()),
         };
         facts.load_ns = u64::try_from(clock.now().since(began).as_nanos()).unwrap_or(u64::MAX);
-        Ok(Self { house, facts })
+        Ok(Self { inner, facts })
     }
 
-    /// What it is.
+    /// Returns the engine's name, version and configuration.
     pub fn facts(&self) -> &EngineFacts {
         &self.facts
     }
 
-    /// Asks it for something other than answers.
+    /// Sends a control command and returns the engine's answer.
     pub async fn control(&self, control: EngineControl) -> Result<Value, EngineError> {
         let what = control.what();
-        let Driver::Worker(worker) = &self.house.driver else {
+        let Driver::Worker(worker) = &self.inner.driver else {
             return match control {
                 EngineControl::Info => Ok(Value::Null),
                 _ => Err(EngineError::Control { what, reason: "it has no profiler".to_owned() }),
             };
         };
-        let deadline = self.house.clock.now() + self.house.spec.patience;
-        let deadline = Instant::from_std(self.house.clock.instant(deadline));
+        let deadline = self.inner.clock.now() + self.inner.spec.patience;
+        let deadline = Instant::from_std(self.inner.clock.instant(deadline));
         match timeout_at(deadline, worker.control(&control)).await {
             Ok(Ok(told)) => told.map_err(|reason| EngineError::Control { what, reason }),
-            Ok(Err(_)) => Err(self.house.ended()),
-            Err(_) => Err(self.house.hung()),
+            Ok(Err(_)) => Err(self.inner.ended()),
+            Err(_) => Err(self.inner.hung()),
         }
     }
 
-    /// Why it answers no more, if so.
+    /// Why the engine no longer answers, if so.
     pub fn ended(&self) -> Option<String> {
-        self.house.desk.closed()
+        self.inner.router.closed()
     }
 
-    /// Ends it in its own way, and by force what is left of it then.
+    /// Shuts the engine down gracefully, then kills what is left of it.
     pub async fn shut_down(&self) {
-        if let Driver::Worker(worker) = &self.house.driver {
-            worker.shut_down(self.house.clock).await;
+        if let Driver::Worker(worker) = &self.inner.driver {
+            worker.shut_down(self.inner.clock).await;
         }
     }
 
     pub(crate) fn submission(&self) -> Submission {
-        self.house.spec.submission
+        self.inner.spec.submission
     }
 
     pub(crate) fn spec(&self) -> &EngineRunSpec {
-        &self.house.spec
+        &self.inner.spec
     }
 
     pub(crate) fn clock(&self) -> MonotonicClock {
-        self.house.clock
+        self.inner.clock
     }
 
-    /// The answers to a request that is about to be handed over.
+    /// Registers a request that is about to be submitted, and returns the receiver of its replies.
     pub(crate) fn open(&self, id: RequestId) -> Result<UnboundedReceiver<Reply>, RequestError> {
-        self.house.desk.open(id)
+        self.inner.router.open(id)
     }
 
     pub(crate) fn generate(&self, requests: Vec<EngineRequest>) {
-        self.house.desk.hear(self.house.clock.now());
-        match &self.house.driver {
+        self.inner.router.record_activity(self.inner.clock.now());
+        match &self.inner.driver {
             Driver::Thread(thread) => thread.generate(requests),
             Driver::Worker(worker) => worker.generate(&requests),
         }
     }
 
-    /// Nobody waits for this request any more.
+    /// Cancels a request whose answer is no longer needed.
     pub(crate) fn cancel(&self, id: RequestId) {
-        self.house.desk.forget(id);
-        match &self.house.driver {
+        self.inner.router.forget(id);
+        match &self.inner.driver {
             Driver::Thread(thread) => thread.cancel(id),
             Driver::Worker(worker) => worker.cancel(id),
         }
     }
 
-    /// When it will have been silent for too long.
+    /// Returns when the engine will have been silent for too long.
     pub(crate) fn deadline(&self) -> Stamp {
-        self.house.desk.heard() + self.house.spec.patience
+        self.inner.router.last_activity() + self.inner.spec.patience
     }
 
-    /// It was silent for too long.
+    /// Kills an engine that was silent for too long.
     pub(crate) fn give_up(&self) {
-        let _ = self.house.hung();
+        let _ = self.inner.hung();
     }
 }
 
-impl House {
+impl EngineInner {
     fn ended(&self) -> EngineError {
         match &self.driver {
             Driver::Thread(_) => EngineError::Load {
@@ -159,14 +158,15 @@ impl House {
         }
     }
 
-    /// Ends an engine that was silent for too long. Who waits for it hears that, not how it ended.
+    /// Kills an engine that was silent for too long. Waiting requests fail with that reason, not
+    /// with the way in which the process then ended.
     fn hung(&self) -> EngineError {
         let last_words = match &self.driver {
             Driver::Thread(_) => LastWords::default(),
             Driver::Worker(worker) => worker.printed(),
         };
         let error = EngineError::Hung { patience: self.spec.patience, last_words };
-        self.desk.close(ErrorKind::Timeout, &error.to_string());
+        self.router.close(ErrorKind::Timeout, &error.to_string());
         if let Driver::Worker(worker) = &self.driver {
             worker.kill();
         }
@@ -177,13 +177,13 @@ impl House {
 impl Driver {
     fn start(
         spec: &EngineRunSpec,
-        desk: &Arc<Desk>,
+        router: &Arc<ReplyRouter>,
         clock: MonotonicClock,
-    ) -> Result<(Self, Told), EngineError> {
-        let desk = Arc::clone(desk);
+    ) -> Result<(Self, FactsReceiver), EngineError> {
+        let router = Arc::clone(router);
         let load = match spec.engine.clone() {
             EngineSpec::Worker(worker) => {
-                let (worker, told) = Worker::start(&worker, spec.submission, desk, clock)?;
+                let (worker, told) = Worker::start(&worker, spec.submission, router, clock)?;
                 return Ok((Self::Worker(worker), told));
             }
             #[cfg(feature = "candle")]
@@ -192,7 +192,7 @@ impl Driver {
             EngineSpec::Candle(_) => return Err(EngineError::NotBuilt { feature: "candle" }),
             EngineSpec::Scripted(script) => boxed(move || ScriptedEngine::load(script)),
         };
-        let (thread, told) = StepThread::start(load, desk, clock)?;
+        let (thread, told) = StepThread::start(load, router, clock)?;
         Ok((Self::Thread(thread), told))
     }
 }
@@ -213,5 +213,5 @@ impl EngineControl {
     }
 }
 
-/// What an engine is, once it is loaded.
-type Told = oneshot::Receiver<Result<EngineFacts, EngineError>>;
+/// Receives the description of an engine once it is loaded.
+type FactsReceiver = oneshot::Receiver<Result<EngineFacts, EngineError>>;

@@ -1,4 +1,4 @@
-//! What can go wrong with an engine as a whole. What goes wrong with one request is its record's.
+//! Errors of an engine as a whole. An error of a single request is in its record.
 
 use std::fmt;
 use std::io;
@@ -6,95 +6,96 @@ use std::time::Duration;
 
 use thiserror::Error;
 
-/// What can go wrong with an engine as a whole.
+/// An error of an engine as a whole.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum EngineError {
-    /// Its process cannot be started.
+    /// The engine's process cannot be started.
     #[error("cannot start {command}; name a Python that has the engine (--python PATH)")]
     Start {
-        /// The command.
+        /// The command that failed.
         command: String,
-        /// Why.
+        /// The error of the operating system.
         #[source]
         source: io::Error,
     },
-    /// It could not be loaded.
+    /// The engine cannot be loaded.
     #[error("the engine {name} could not be loaded: {reason}")]
     Load {
-        /// Which.
+        /// The engine's name.
         name: String,
-        /// What it says.
+        /// The engine's own message.
         reason: String,
     },
-    /// It is not installed where it was looked for.
+    /// A module of the engine is missing, as its load showed.
     #[error(
         "the engine {name} could not be loaded: {reason}; name a Python that has it (--python PATH)"
     )]
     Absent {
-        /// Which.
+        /// The engine's name.
         name: String,
-        /// What it says.
+        /// The engine's own message.
         reason: String,
     },
-    /// The Python that was named, or found, cannot import it.
+    /// The Python that was named or found cannot import the engine, as a check before its load
+    /// showed.
     #[error(
         "the engine {name} is not installed: {reason}; install it there, or name a Python that has it \
          (--python PATH)"
     )]
     NotInstalled {
-        /// Which.
+        /// The engine's name.
         name: &'static str,
-        /// What was found.
+        /// The result of the check.
         reason: String,
     },
-    /// This program was built without it.
+    /// This program was built without the engine.
     #[error(
-        "this program was built without the engine {feature}; `bench-offline` has it, and so has \
-         whatever is built with the cargo feature `{feature}`"
+        "this program was built without the engine {feature}; use `bench-offline`, or build with the \
+         Cargo feature `{feature}`"
     )]
     NotBuilt {
-        /// The cargo feature that brings it.
+        /// The Cargo feature that includes the engine.
         feature: &'static str,
     },
-    /// It failed in the middle of its work.
+    /// The engine failed during a step.
     #[error("the engine {name} failed: {reason}")]
     Broken {
-        /// Which.
+        /// The engine's name.
         name: &'static str,
-        /// What it says.
+        /// The engine's own message.
         reason: String,
     },
-    /// It ended while it was needed.
+    /// The engine ended while it was needed.
     #[error(transparent)]
     Died(Death),
-    /// It was silent for too long and was killed.
+    /// The engine was silent for too long and was killed.
     #[error("the engine was silent for {patience:?} and was killed{last_words}")]
     Hung {
-        /// How long.
+        /// How long an engine may be silent.
         patience: Duration,
-        /// What it printed last.
+        /// The last lines that the engine printed.
         last_words: LastWords,
     },
-    /// It said something that its worker never says.
-    #[error("the engine's worker said what nobody understands: {line}")]
+    /// A line from the engine's worker is not a message of the protocol.
+    #[error("the engine's worker sent a line that is not of its protocol: {line}")]
     Protocol {
-        /// What.
+        /// The line.
         line: String,
     },
-    /// Its process goes by another clock.
+    /// The engine's process uses another monotonic clock than this program.
     #[error("the engine's process does not share this program's monotonic clock")]
     OtherClock,
-    /// It does not do what it was asked to.
+    /// The engine rejected a control command.
     #[error("the engine cannot {what}: {reason}")]
     Control {
-        /// What.
+        /// The command, in words.
         what: &'static str,
-        /// What it says.
+        /// The engine's own message.
         reason: String,
     },
     /// The operating system refused a thread, a file or a pipe.
-    #[error("the operating system refused what an engine needs")]
+    #[error("the operating system refused a thread, file or pipe for the engine")]
     Machine(#[from] io::Error),
 }
 
@@ -103,25 +104,26 @@ pub enum EngineError {
 #[error("the engine ended: {how}{last_words}")]
 #[non_exhaustive]
 pub struct Death {
-    /// An exit code or a signal, in words.
+    /// The exit code or signal, in words.
     pub how: String,
-    /// What it printed last.
+    /// The last lines that the engine printed.
     pub last_words: LastWords,
 }
 
 impl Death {
-    /// An end of which only so much is known.
+    /// Returns a description of an engine's end.
     pub(crate) fn new(how: impl Into<String>, last_words: LastWords) -> Self {
         Self { how: how.into(), last_words }
     }
 }
 
-/// What an engine printed last; written behind a sentence, it begins a line of its own.
+/// The last lines that an engine printed. `Display` starts them on a new line, to follow a
+/// sentence.
 #[derive(Clone, Debug, Default)]
 pub struct LastWords(pub(crate) Vec<String>);
 
 impl LastWords {
-    /// The lines.
+    /// Returns the lines.
     pub fn lines(&self) -> &[String] {
         &self.0
     }
@@ -130,7 +132,7 @@ impl LastWords {
 impl fmt::Display for LastWords {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.0.is_empty() {
-            write!(f, "; its last words:")?;
+            write!(f, "; its last output:")?;
         }
         self.0.iter().try_for_each(|line| write!(f, "\n    {line}"))
     }

@@ -1,35 +1,36 @@
-//! Requests that wait until all that belong together are there.
+//! Collects requests until all that belong together have arrived.
 
 use crate::EngineRequest;
 use crate::transport::Waves;
 
-/// Requests that wait until all of their wave are there.
+/// Collects requests until their wave is complete.
 #[derive(Debug, Default)]
 pub(crate) struct Intake {
     waiting: Vec<EngineRequest>,
-    /// How many of the wave are still to come.
+    /// The number of requests that the current wave still lacks.
     to_come: usize,
-    /// How many come after this wave.
+    /// The number of requests after the current wave.
     later: usize,
     wave: usize,
 }
 
 impl Intake {
-    /// Requests are about to come.
+    /// Announces the requests of the next part of a run.
     pub(crate) fn expect(&mut self, waves: Waves) {
         self.wave = waves.size.get();
         self.later = waves.requests;
         self.next_wave();
     }
 
-    /// One came, or one that was announced is not going to come. Gives the wave if it is whole.
+    /// Adds a request, or with `None` counts one that was announced but cannot be sent. Returns the
+    /// wave if it is complete now.
     pub(crate) fn add(&mut self, request: Option<EngineRequest>) -> Option<Vec<EngineRequest>> {
         self.waiting.extend(request);
         self.to_come = self.to_come.saturating_sub(1);
         (self.to_come == 0).then(|| self.take())
     }
 
-    /// What is there, whole or not.
+    /// Returns the collected requests, whether or not their wave is complete.
     pub(crate) fn take(&mut self) -> Vec<EngineRequest> {
         self.next_wave();
         std::mem::take(&mut self.waiting)

@@ -1,23 +1,22 @@
-//! Offline engines: what answers requests without a server between.
+//! Offline engines, which answer requests without a server.
 //!
-//! An [`EngineSpec`] says which engine, an [`Engine`] is one that is loaded, and an
-//! [`EngineTransport`] carries requests to it like any other transport: data sets, the load
-//! generator, records and scores are those of online serving. SGLang and vLLM run in a worker
-//! process of their own Python; a [`StepEngine`] runs in this program, step by step on a thread of
-//! its own.
+//! An [`EngineSpec`] selects an engine, an [`Engine`] is a loaded one, and an [`EngineTransport`]
+//! carries requests to it like any other transport: data sets, the load generator, records and
+//! scores are those of online serving. SGLang and vLLM run in a worker process of their own Python;
+//! a [`StepEngine`] runs in this program, step by step on a thread of its own.
 //!
-//! All stamps are of the run's clock. A worker reads the machine's monotonic clock, which is the
-//! same one, right beside its engine.
+//! All stamps are on the run's clock. A worker reads the machine's monotonic clock, which is the
+//! same clock, immediately before and after the engine's calls.
 
 #[cfg(feature = "candle")]
 mod candle;
 mod candle_spec;
-mod desk;
 mod detokenize;
 mod engine;
 mod error;
 mod intake;
 mod presence;
+mod reply_router;
 mod request;
 mod scripted;
 mod shared_clock;

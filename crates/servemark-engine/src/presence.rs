@@ -1,4 +1,4 @@
-//! Whether an engine can be loaded at all, found out before anything is prepared for it.
+//! Checks that an engine can be loaded before anything is prepared for it.
 
 use std::process::{Output, Stdio};
 use std::time::Duration;
@@ -9,9 +9,9 @@ use tokio::time::timeout;
 use crate::{EngineError, EngineRunSpec, EngineSpec, WorkerEngine, WorkerSpec};
 
 impl EngineRunSpec {
-    /// Refuses an engine that this program was built without, and one whose Python is not there or
-    /// cannot find the engine's modules. Nothing of the engine is imported. Needs a Tokio runtime
-    /// with I/O and time.
+    /// Fails if this program was built without the engine, or if the engine's Python does not exist
+    /// or cannot find the engine's modules. The check imports nothing of the engine. It needs a
+    /// Tokio runtime with I/O and time.
     pub async fn check_presence(&self) -> Result<(), EngineError> {
         match &self.engine {
             #[cfg(not(feature = "candle"))]
@@ -41,7 +41,7 @@ impl WorkerSpec {
         }
     }
 
-    /// Why the engine cannot be loaded, by what the search for its modules printed.
+    /// Returns why the engine cannot be loaded, judged by the output of the search for its modules.
     fn missing(&self, output: &Output) -> Option<String> {
         let python = self.python.display();
         let printed = String::from_utf8_lossy(&output.stdout);
@@ -59,18 +59,19 @@ impl WorkerSpec {
 }
 
 impl WorkerEngine {
-    /// The Python modules that the worker imports of the engine.
+    /// Returns the Python modules of the engine that the worker imports, and those that every engine
+    /// needs.
     const fn modules(self) -> &'static [&'static str] {
         match self {
-            Self::Sglang | Self::SglangRuntime => &["sglang"],
+            Self::Sglang | Self::SglangRuntime => &["sglang", "torch", "transformers"],
             Self::Transformers => &["torch", "transformers"],
-            Self::Vllm => &["vllm"],
+            Self::Vllm => &["vllm", "torch", "transformers"],
         }
     }
 }
 
-/// Prints the first of the modules in its arguments that Python does not find. As in the worker, a
-/// folder of that name in the working directory does not count.
+/// A Python program that prints the first module in its arguments that Python cannot find. As in
+/// the worker, a folder of that name in the working directory does not count.
 const FIND: &str = "\
 import sys
 if sys.path and not sys.path[0]:

@@ -1,33 +1,34 @@
-//! A request as an engine takes it.
+//! The form of a request to an engine.
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use servemark_core::JsonObject;
 
-/// Which request of an engine's life.
+/// The number of a request, unique for one engine.
 pub type RequestId = u64;
 
-/// A request as an engine takes it.
+/// A request to an engine.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct EngineRequest {
-    /// Which one.
+    /// The number of the request.
     pub id: RequestId,
-    /// What the model is given.
+    /// The model's input.
     pub prompt: EnginePrompt,
-    /// How many tokens that is by our count.
+    /// The number of tokens in the prompt by this program's count.
     pub prompt_tokens: u32,
-    /// How many tokens it may make.
+    /// The largest number of output tokens.
     pub output_tokens: u32,
-    /// How it chooses them.
+    /// How the engine chooses tokens.
     pub sampling: Sampling,
-    /// The adapter that makes them; the model itself without one.
+    /// The adapter to generate with; the model itself if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub adapter: Option<String>,
 }
 
 impl EngineRequest {
-    /// A request to the model itself, for a prompt that nobody has counted unless it is of tokens.
+    /// Returns a request to the model itself. `prompt_tokens` is the number of ids of a prompt of
+    /// token ids, else zero.
     pub fn new(
         id: RequestId,
         prompt: EnginePrompt,
@@ -39,8 +40,8 @@ impl EngineRequest {
     }
 }
 
-/// What the model is given. Closed: an engine reads tokens, text that it makes tokens of, or a
-/// conversation that it renders as text.
+/// The model's input: tokens, text that the engine tokenizes, or a conversation that the engine
+/// renders as text.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EnginePrompt {
@@ -53,7 +54,7 @@ pub enum EnginePrompt {
 }
 
 impl EnginePrompt {
-    /// How many bytes it holds.
+    /// The size of the prompt in bytes.
     pub(crate) fn bytes(&self) -> usize {
         match self {
             Self::Ids(ids) => ids.len() * size_of::<u32>(),
@@ -69,7 +70,7 @@ impl EnginePrompt {
         }
     }
 
-    /// What a user says, as a conversation.
+    /// Returns a conversation of one user message with this text.
     pub(crate) fn said(text: &str) -> Self {
         let message = [
             ("role".to_owned(), json!("user")),
@@ -84,17 +85,17 @@ impl EnginePrompt {
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Sampling {
-    /// Zero takes the likeliest token each time.
+    /// The sampling temperature; zero selects the likeliest token each time.
     pub temperature: f64,
-    /// Whether it goes on behind the model's end to the number of tokens asked for.
+    /// Whether generation continues past an end token up to the requested number of tokens.
     pub ignore_eos: bool,
-    /// More parameters, by the engine's names; they win over those above.
+    /// More parameters, by the engine's names; they override those above.
     #[serde(skip_serializing_if = "JsonObject::is_empty")]
     pub extra: JsonObject,
 }
 
-/// Greedy, and as long as asked for: what both seeds' offline benchmarks have in common but for
-/// vLLM's temperature.
+/// Greedy sampling of exactly the requested length: the common ground of both peers' offline
+/// benchmarks, except for vLLM's temperature.
 impl Default for Sampling {
     fn default() -> Self {
         Self { temperature: 0.0, ignore_eos: true, extra: JsonObject::new() }

@@ -1,4 +1,4 @@
-//! An engine that does as a test says.
+//! A scripted engine for tests.
 
 use std::num::NonZeroUsize;
 use std::time::Duration;
@@ -10,14 +10,14 @@ use crate::{
     Death, Emission, EngineError, EnginePrompt, EngineRequest, LastWords, RequestId, StepEngine,
 };
 
-/// What a scripted engine does.
+/// The configuration of a scripted engine.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct ScriptedSpec {
-    /// How many requests it works on at once.
+    /// The largest number of requests that run at once.
     pub slots: NonZeroUsize,
-    /// What goes wrong with it.
+    /// The fault to inject.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fault: Option<Fault>,
 }
@@ -29,22 +29,22 @@ impl Default for ScriptedSpec {
     }
 }
 
-/// What goes wrong with a scripted engine. Closed: it is for our tests.
+/// A fault of a scripted engine, for tests.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fault {
-    /// It ends when so many requests are done.
+    /// The engine ends once this number of requests is done.
     CrashAfter(usize),
-    /// It says nothing more when so many requests are done.
+    /// The engine produces no more output once this number of requests is done.
     HangAfter(usize),
-    /// It does not load.
+    /// The engine cannot be loaded.
     NoLoad,
-    /// It refuses prompts of more than so many tokens.
+    /// The engine refuses prompts of more than this number of tokens.
     RefuseBeyond(usize),
 }
 
-/// An engine that does as a test says: the token after a prompt's last one is the next number, and
-/// so on, one a step for each request.
+/// An engine whose output is predictable: each token is the last token of the prompt or output plus
+/// one, and each step makes one token for every running request.
 #[derive(Debug)]
 pub struct ScriptedEngine {
     spec: ScriptedSpec,
@@ -62,7 +62,7 @@ struct Running {
 }
 
 impl ScriptedEngine {
-    /// Loads it, unless it is not to load.
+    /// Loads the engine, or fails if its fault says so.
     pub fn load(spec: ScriptedSpec) -> Result<Self, EngineError> {
         if spec.fault == Some(Fault::NoLoad) {
             let reason = "its script says so".to_owned();
@@ -71,7 +71,7 @@ impl ScriptedEngine {
         Ok(Self { spec, running: Vec::new(), done: 0 })
     }
 
-    /// Whether its fault has come over it.
+    /// Returns the fault if its condition is met.
     fn fault(&self) -> Option<Fault> {
         self.spec.fault.filter(|fault| match fault {
             Fault::CrashAfter(done) | Fault::HangAfter(done) => self.done >= *done,
@@ -140,7 +140,7 @@ impl StepEngine for ScriptedEngine {
 }
 
 impl Running {
-    /// One token, and the end behind the last. Says whether it goes on.
+    /// Emits one token, and the end after the last one. Returns whether the request continues.
     fn step(&mut self, out: &mut dyn FnMut(Emission)) -> bool {
         if self.made < self.most {
             out(Emission::Token { id: self.id, token: self.next });
@@ -159,8 +159,8 @@ fn refusal(why: &str) -> RequestError {
     RequestError::new(ErrorKind::Status, why)
 }
 
-/// A step that takes its time and brings nothing.
-#[expect(clippy::disallowed_methods, reason = "an engine that hangs is waited for by nobody")]
+/// A step that takes one millisecond and produces nothing.
+#[expect(clippy::disallowed_methods, reason = "no other work runs on this thread")]
 fn loiter() {
     std::thread::sleep(Duration::from_millis(1));
 }

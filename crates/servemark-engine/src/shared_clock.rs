@@ -3,16 +3,16 @@
 use rustix::time::{ClockId, clock_gettime};
 use servemark_core::{Clock, MonotonicClock, Stamp};
 
-/// Turns another process's reading of the machine's monotonic clock into a stamp of the run.
+/// Converts another process's reading of the machine's monotonic clock into a stamp of the run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SharedClock {
-    /// What the machine's clock showed when the run's clock started.
+    /// The reading of the machine's clock, in nanoseconds, at which the run's clock started.
     start_ns: u64,
 }
 
 impl SharedClock {
-    /// Reads the machine's clock between two readings of the run's, and again: the pair that was
-    /// closest together knows best.
+    /// Relates the two clocks. Reads the machine's clock between two readings of the run's, several
+    /// times, and uses the closest pair, which is the most accurate.
     pub(crate) fn of(clock: &dyn Clock) -> Self {
         let readings = (0..TRIES).map(|_| {
             let (before, machine, after) = (clock.now(), machine_ns(), clock.now());
@@ -23,12 +23,12 @@ impl SharedClock {
         Self { start_ns: readings.min().map_or(0, |(_, start_ns)| start_ns) }
     }
 
-    /// The stamp of a reading.
+    /// Returns the stamp of a reading.
     pub(crate) fn stamp(self, machine_ns: u64) -> Stamp {
         Stamp::from_nanos(machine_ns.saturating_sub(self.start_ns))
     }
 
-    /// Whether a reading may have been taken between `earlier` and now.
+    /// Whether a reading can have been taken between `earlier` and now.
     pub(crate) fn is_within(self, machine_ns: u64, earlier: Stamp, clock: MonotonicClock) -> bool {
         (earlier..=clock.now()).contains(&self.stamp(machine_ns))
     }

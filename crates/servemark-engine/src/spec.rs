@@ -1,4 +1,4 @@
-//! Which engine, and how it is given its requests.
+//! Which engine runs, and how it receives requests.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -9,29 +9,29 @@ use servemark_core::JsonObject;
 
 use crate::{CandleSpec, Sampling, ScriptedSpec};
 
-/// An engine and how it is given its requests.
+/// An engine and how it receives requests.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct EngineRunSpec {
-    /// Which engine.
+    /// The engine and its configuration.
     pub engine: EngineSpec,
-    /// How it is given its requests.
+    /// Whether requests are submitted together or one by one.
     #[serde(default)]
     pub submission: Submission,
-    /// How it chooses tokens.
+    /// How the engine chooses tokens.
     #[serde(default)]
     pub sampling: Sampling,
-    /// What becomes of a prompt that is text.
+    /// The form in which text prompts are submitted.
     #[serde(default)]
     pub prompts: PromptForm,
-    /// For how long it may be silent, while it loads or has requests, before it counts as hung.
+    /// How long the engine may be silent, while it loads or has requests, before it counts as hung.
     #[serde(default = "usual_patience", with = "servemark_core::seconds")]
     pub patience: Duration,
 }
 
 impl EngineRunSpec {
-    /// An engine that is given all requests at once.
+    /// Returns a spec with which the engine receives all requests at once.
     pub fn new(engine: EngineSpec) -> Self {
         Self {
             engine,
@@ -43,21 +43,21 @@ impl EngineRunSpec {
     }
 }
 
-/// Which engine.
+/// An engine and its configuration.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum EngineSpec {
-    /// The one in this program, if it was built with it.
+    /// The engine in this program, if the program was built with it.
     Candle(CandleSpec),
-    /// One that does as a test says.
+    /// A scripted engine for tests.
     Scripted(ScriptedSpec),
-    /// A real one, in a process of its own Python.
+    /// A real engine in a process of its own Python.
     Worker(Box<WorkerSpec>),
 }
 
 impl EngineSpec {
-    /// The engine's name.
+    /// Returns the engine's name.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Candle(_) => "candle",
@@ -66,7 +66,7 @@ impl EngineSpec {
         }
     }
 
-    /// What SGLang calls the way in which it is driven.
+    /// Returns SGLang's name for the way in which the engine is driven.
     pub fn backend(&self) -> &'static str {
         match self {
             Self::Worker(worker) if worker.engine == WorkerEngine::SglangRuntime => "runtime",
@@ -74,34 +74,33 @@ impl EngineSpec {
         }
     }
 
-    /// Whether requests may ask for adapters.
+    /// Whether requests may select adapters.
     pub fn has_adapters(&self) -> bool {
         matches!(self, Self::Worker(worker) if worker.engine == WorkerEngine::Vllm)
     }
 }
 
-/// How an engine is given its requests. Closed: together or not.
+/// How requests are submitted to an engine.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Submission {
-    /// All requests of a run, or of a wave of it, in one call.
+    /// All requests of a run, or of a wave of it, are submitted in one call.
     #[default]
     AtOnce,
-    /// Each for itself when it is due; its tokens come as they are made.
+    /// Each request is submitted when it is due; its tokens arrive as they are made.
     OneByOne,
 }
 
-/// What becomes of a prompt that is text before an engine is given it. Closed: these are what an
-/// engine can be given.
+/// The form in which text prompts are submitted to an engine.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PromptForm {
-    /// It is made tokens of before it is due.
+    /// Token ids: the client tokenizes the text before the request is due.
     #[default]
     Tokens,
-    /// It stays text: the engine makes tokens of it, which is part of the time then.
+    /// Text: the engine tokenizes it, which is part of the measured time.
     Text,
-    /// It becomes what a user says in a conversation, which the engine renders and makes tokens of.
+    /// A conversation of one user message: the engine renders and tokenizes it.
     Chat,
 }
 
@@ -110,33 +109,33 @@ pub enum PromptForm {
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct WorkerSpec {
-    /// Whose it is.
+    /// The Python library of the engine.
     pub engine: WorkerEngine,
-    /// The interpreter that can import it.
+    /// The Python interpreter that can import the library.
     pub python: PathBuf,
-    /// What the engine's constructor is given, unchanged.
+    /// Arguments of the engine's constructor, passed on unchanged.
     #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
     pub args: JsonObject,
-    /// What the engine's own command line is given, unchanged.
+    /// Flags of the engine's own command line, passed on unchanged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub argv: Vec<String>,
-    /// What each of its generating calls is given besides requests, unchanged.
+    /// Additional arguments of each call that generates, passed on unchanged.
     #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
     pub call: JsonObject,
-    /// What its environment has besides ours.
+    /// Variables added to the process's environment.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,
-    /// Where all that it prints is kept.
+    /// The file for everything that the engine prints.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log: Option<PathBuf>,
-    /// Whether that file gets the first free name, as for a name that nobody gave, in place of being
-    /// emptied where it exists.
+    /// Whether the log gets the first free numbered name, as for default names, instead of
+    /// replacing an existing file.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub numbers_log: bool,
 }
 
 impl WorkerSpec {
-    /// An engine of its own defaults.
+    /// Returns a spec of the engine with its default configuration.
     pub fn new(engine: WorkerEngine, python: impl Into<PathBuf>) -> Self {
         Self {
             engine,
@@ -156,18 +155,18 @@ impl WorkerSpec {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum WorkerEngine {
-    /// `sglang.Engine`.
+    /// The class `sglang.Engine`.
     Sglang,
-    /// `sglang.Runtime`, a server that the worker starts and asks.
+    /// `sglang.Runtime`, a server that the worker starts and sends requests to.
     SglangRuntime,
-    /// A model of Transformers, which generates for batches as vLLM's benchmark has it do.
+    /// A model of Transformers that generates in batches, as in vLLM's benchmark.
     Transformers,
-    /// `vllm.LLM`, or `AsyncLLM` where requests come one by one.
+    /// `vllm.LLM`, or `AsyncLLM` where requests are submitted one by one.
     Vllm,
 }
 
 impl WorkerEngine {
-    /// Its name.
+    /// Returns the engine's name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Sglang => "sglang",
@@ -178,7 +177,8 @@ impl WorkerEngine {
     }
 }
 
-/// Large models take long to load, and a call with all requests of a run says nothing to its end.
+/// The default patience: large models take long to load, and a call with all requests of a run
+/// prints nothing until its end.
 fn usual_patience() -> Duration {
     Duration::from_secs(3600)
 }

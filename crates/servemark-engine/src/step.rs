@@ -9,76 +9,77 @@ use std::thread::Builder;
 use servemark_core::{Clock, EngineFacts, ErrorKind, MonotonicClock, RequestError, Stamp, Usage};
 use tokio::sync::oneshot;
 
-use crate::desk::{Desk, Output, Piece, Reply};
+use crate::reply_router::{Output, Piece, Reply, ReplyRouter};
 use crate::{EngineError, EngineRequest, RequestId};
 
-/// An engine in this program. It is made, driven and dropped on one thread of its own, so it need
-/// not be [`Send`].
+/// An engine in this program. It is created, driven and dropped on one thread of its own, so it
+/// need not be [`Send`].
 ///
-/// Requests are [admitted](Self::admit) while it [has room](Self::has_room), in the order in which
-/// they came; then it takes one [step](Self::step) for all that are admitted, and so on. Continuous
-/// batching is what comes of it where a step may begin some requests and go on with others; an
-/// engine that can only begin together says that it has no room until all are done.
+/// Requests are [admitted](Self::admit) in the order of arrival while the engine [has
+/// room](Self::has_room); then it takes one [step](Self::step) for all admitted requests, and this
+/// repeats. The result is continuous batching if a step can start some requests and continue
+/// others; an engine that can only start requests together reports no room until all of them are
+/// done.
 pub trait StepEngine {
-    /// What it is. How long it took to load is not its business.
+    /// Returns the engine's name, version and configuration. The caller fills in the load time.
     fn facts(&self) -> EngineFacts;
 
-    /// Whether it takes another request before its next step.
+    /// Whether the engine can admit another request before its next step.
     fn has_room(&self) -> bool;
 
-    /// Whether it has nothing to do.
+    /// Whether the engine has no requests.
     fn is_idle(&self) -> bool;
 
-    /// Takes a request, or says why it never will.
+    /// Admits a request, or returns why it can never be answered.
     fn admit(&mut self, request: EngineRequest) -> Result<(), RequestError>;
 
-    /// Drops a request that nobody waits for any more.
+    /// Drops a request whose answer is no longer needed.
     fn cancel(&mut self, id: RequestId);
 
-    /// Goes one step: usually one token for each request. Everything that it tells `out` is stamped
-    /// when it tells it. A failure ends the engine.
+    /// Takes one step, usually one token for each request. Every emission is stamped when the
+    /// engine passes it to `out`. A failure ends the engine.
     fn step(&mut self, out: &mut dyn FnMut(Emission)) -> Result<(), EngineError>;
 }
 
-/// What a step brings.
+/// An event of a step.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Emission {
     /// A token of a request's output.
     Token {
-        /// Whose.
+        /// The number of the request.
         id: RequestId,
-        /// Which.
+        /// The id of the token.
         token: u32,
     },
-    /// A request's output is whole.
+    /// The output of a request is complete.
     Finished {
-        /// Whose.
+        /// The number of the request.
         id: RequestId,
-        /// Why: `length`, `stop`.
+        /// The finish reason, `length` or `stop`.
         reason: &'static str,
-        /// What the engine counted.
+        /// The engine's token counts.
         usage: Usage,
     },
-    /// A request came to nothing; the others go on.
+    /// A request failed; the others continue.
     Failed {
-        /// Whose.
+        /// The number of the request.
         id: RequestId,
-        /// Why.
+        /// Why the request failed.
         error: RequestError,
     },
 }
 
-/// Makes an engine, on the thread on which it then stays.
+/// Creates an engine, on the thread that then drives it.
 pub(crate) type Load = Box<dyn FnOnce() -> Result<Box<dyn StepEngine>, EngineError> + Send>;
 
-/// The thread that drives an engine. It ends when this is dropped, after the step that it is at.
+/// The thread that drives an engine. It ends after its current step once this is dropped.
 #[derive(Debug)]
 pub(crate) struct StepThread {
     orders: Sender<Order>,
 }
 
-/// What the thread is told.
+/// A command to the thread.
 #[derive(Debug)]
 enum Order {
     Generate(Vec<EngineRequest>),
@@ -86,10 +87,10 @@ enum Order {
 }
 
 impl StepThread {
-    /// Starts the thread, which loads the engine and says what it is.
+    /// Starts the thread, which loads the engine and then sends its description.
     pub(crate) fn start(
         load: Load,
-        desk: Arc<Desk>,
+        router: Arc<ReplyRouter>,
         clock: MonotonicClock,
     ) -> Result<(Self, oneshot::Receiver<Result<EngineFacts, EngineError>>), EngineError> {
         let ((orders, inbox), (tell, told)) = (channel(), oneshot::channel());
@@ -98,37 +99,39 @@ impl StepThread {
                 Ok(engine) => engine,
                 Err(error) => return drop(tell.send(Err(error))),
             };
-            // Whoever gave up waiting has dropped the orders too.
+            // If the receiver is gone, so is the sender of orders, which ends the thread.
             let _ = tell.send(Ok(engine.facts()));
-            let drive = Drive { engine, desk: &desk, clock, waiting: VecDeque::new() };
+            let drive = Drive { engine, router: &router, clock, waiting: VecDeque::new() };
             let why = drive.drive(&inbox);
-            desk.close(ErrorKind::Truncated, &why);
+            router.close(ErrorKind::Truncated, &why);
         };
         Builder::new().name("engine".to_owned()).spawn(work)?;
         Ok((Self { orders }, told))
     }
 
-    /// Gives it requests. If the thread is gone its desk is closed, which is what they hear.
+    /// Submits requests. If the thread has ended, its router is closed, and they fail for that
+    /// reason.
     pub(crate) fn generate(&self, requests: Vec<EngineRequest>) {
         let _ = self.orders.send(Order::Generate(requests));
     }
 
-    /// Drops a request that nobody waits for any more.
+    /// Cancels a request whose answer is no longer needed.
     pub(crate) fn cancel(&self, id: RequestId) {
         let _ = self.orders.send(Order::Cancel(id));
     }
 }
 
-/// What the thread does.
+/// The state of the thread while it drives the engine.
 struct Drive<'a> {
     engine: Box<dyn StepEngine>,
-    desk: &'a Desk,
+    router: &'a ReplyRouter,
     clock: MonotonicClock,
     waiting: VecDeque<EngineRequest>,
 }
 
 impl Drive<'_> {
-    /// Drives the engine until nobody gives orders any more, or it fails. Says how it ended.
+    /// Drives the engine until the sender of orders is dropped or the engine fails. Returns how it
+    /// ended.
     fn drive(mut self, inbox: &Receiver<Order>) -> String {
         match catch_unwind(AssertUnwindSafe(|| self.run(inbox))) {
             Ok(Ok(())) => "the engine was shut down".to_owned(),
@@ -140,14 +143,14 @@ impl Drive<'_> {
     fn run(&mut self, inbox: &Receiver<Order>) -> Result<(), EngineError> {
         while self.listen(inbox) {
             self.admit();
-            let (desk, clock) = (self.desk, self.clock);
-            self.engine.step(&mut |emission| pass_on(emission, desk, clock.now()))?;
+            let (router, clock) = (self.router, self.clock);
+            self.engine.step(&mut |emission| pass_on(emission, router, clock.now()))?;
         }
         Ok(())
     }
 
-    /// Takes all orders that are there, and waits for one if there is nothing to do. Says whether
-    /// there may be more.
+    /// Handles all pending orders, and waits for one if there is nothing to do. Returns whether
+    /// more may come.
     fn listen(&mut self, inbox: &Receiver<Order>) -> bool {
         loop {
             let order = if self.engine.is_idle() && self.waiting.is_empty() {
@@ -167,9 +170,9 @@ impl Drive<'_> {
         match order {
             Order::Generate(requests) => {
                 let now = self.clock.now();
-                self.desk.hear(now);
+                self.router.record_activity(now);
                 for request in &requests {
-                    self.desk.reply(request.id, Reply::Taken(now));
+                    self.router.reply(request.id, Reply::Taken(now));
                 }
                 self.waiting.extend(requests);
             }
@@ -186,14 +189,14 @@ impl Drive<'_> {
         {
             let id = request.id;
             if let Err(error) = self.engine.admit(request) {
-                self.desk.reply(id, Reply::Failed(error));
+                self.router.reply(id, Reply::Failed(error));
             }
         }
     }
 }
 
-fn pass_on(emission: Emission, desk: &Desk, at: Stamp) {
-    desk.hear(at);
+fn pass_on(emission: Emission, router: &ReplyRouter, at: Stamp) {
+    router.record_activity(at);
     let (id, reply) = match emission {
         Emission::Token { id, token } => {
             (id, Reply::Piece(Piece { at, output: Output::Token(token) }))
@@ -203,5 +206,5 @@ fn pass_on(emission: Emission, desk: &Desk, at: Stamp) {
         }
         Emission::Failed { id, error } => (id, Reply::Failed(error)),
     };
-    desk.reply(id, reply);
+    router.reply(id, reply);
 }

@@ -1,4 +1,4 @@
-//! Requests to an engine, as the load generator sends them.
+//! The transport from the load generator to an engine.
 
 use std::num::NonZeroUsize;
 use std::pin::{Pin, pin};
@@ -12,15 +12,16 @@ use servemark_core::{
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, Sleep, sleep_until};
 
-use crate::desk::{Output, Piece, Reply};
 use crate::detokenize::Detokenizer;
 use crate::intake::Intake;
+use crate::reply_router::{Output, Piece, Reply};
 use crate::{Engine, EnginePrompt, EngineRequest, PromptForm, RequestId, Submission};
 
 /// Carries requests to an engine.
 ///
-/// Where requests are [submitted](Submission) at once, it must be [told](Self::expect) before each
-/// part of a run how many will come, because it hands over none before all are there.
+/// Where requests are [submitted](Submission) at once, the transport needs the number of requests
+/// [announced](Self::expect) before each part of a run, because it submits none before all of them
+/// have arrived.
 pub struct EngineTransport {
     engine: Engine,
     tokenizer: Option<Arc<dyn Tokenizer>>,
@@ -28,40 +29,40 @@ pub struct EngineTransport {
     next: AtomicU64,
 }
 
-/// How many requests will come, and how many of them leave together.
+/// The number of requests in a part of a run, and the number that are submitted together.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Waves {
-    /// How many will come.
+    /// The total number of requests.
     pub requests: usize,
-    /// How many leave together.
+    /// The number of requests that are submitted together.
     pub size: NonZeroUsize,
 }
 
 impl Waves {
-    /// All of them leave together.
+    /// Returns a single wave of all requests.
     pub fn whole(requests: usize) -> Self {
         Self { requests, size: NonZeroUsize::new(requests).unwrap_or(NonZeroUsize::MIN) }
     }
 }
 
-/// A request ready to be numbered and handed over, or why it cannot be: even then it is one of its
-/// wave.
+/// A request ready to be numbered and submitted, or the reason why it cannot be; in either case it
+/// counts towards its wave.
 #[derive(Debug)]
 pub struct EngineCall(Result<EngineRequest, RequestError>);
 
 impl EngineTransport {
-    /// To an engine. With a tokenizer texts become token ids before they are due, and an engine's
-    /// token ids become text.
+    /// Returns a transport to an engine. With a tokenizer, text prompts become token ids before
+    /// they are due, and the engine's token ids become text.
     pub fn new(engine: Engine, tokenizer: Option<Arc<dyn Tokenizer>>) -> Self {
         Self { engine, tokenizer, intake: Mutex::default(), next: AtomicU64::new(0) }
     }
 
-    /// So many requests will come.
+    /// Announces the requests of the next part of a run.
     pub fn expect(&self, waves: Waves) {
         self.intake().expect(waves);
     }
 
-    /// Hands over what has come, because no more will.
+    /// Submits the requests that have arrived, because no more will.
     pub fn hand_over(&self) {
         let waiting = self.intake().take();
         if !waiting.is_empty() {
@@ -69,7 +70,8 @@ impl EngineTransport {
         }
     }
 
-    /// One request came, or will not.
+    /// Submits a request or, with `None`, counts one that cannot be sent; a wave is submitted once
+    /// it is complete.
     fn submit(&self, request: Option<EngineRequest>) {
         let ready = match self.engine.submission() {
             Submission::OneByOne => request.map(|request| vec![request]),
@@ -87,7 +89,7 @@ impl EngineTransport {
         Ok((request, Replies { inbox, engine: self.engine.clone(), id, is_over: false }))
     }
 
-    /// What is asked of the engine, with no number yet.
+    /// Builds the request to the engine, with zero in place of its number.
     fn asked(&self, prompt: EnginePrompt, sample: &Sample) -> EngineRequest {
         let sampling = self.engine.spec().sampling.clone();
         let request = EngineRequest::new(0, prompt, sample.output_tokens, sampling);
@@ -174,7 +176,7 @@ impl std::fmt::Debug for EngineTransport {
     }
 }
 
-/// What the engine says of one request. When this is dropped nobody waits for it any more.
+/// The replies to one request. Dropping this cancels the request unless its answer is over.
 struct Replies {
     inbox: UnboundedReceiver<Reply>,
     engine: Engine,
@@ -183,13 +185,13 @@ struct Replies {
 }
 
 impl Replies {
-    /// Waits for the next word. An engine that is silent for too long is ended.
+    /// Waits for the next reply. Kills an engine that is silent for too long.
     async fn next(&mut self, mut watch: Pin<&mut Sleep>) -> Reply {
         loop {
             tokio::select! {
                 biased;
                 reply = self.inbox.recv() => {
-                    let gone = || RequestError::new(ErrorKind::Truncated, "the engine is gone");
+                    let gone = || RequestError::new(ErrorKind::Truncated, "the engine has ended");
                     let reply = reply.unwrap_or_else(|| Reply::Failed(gone()));
                     self.is_over = reply.is_last();
                     return reply;
@@ -217,7 +219,7 @@ impl Drop for Replies {
     }
 }
 
-/// One answer on its way into its record.
+/// One answer as it is recorded.
 struct Answer<'a> {
     recorder: &'a mut Recorder,
     tokenizer: Option<&'a dyn Tokenizer>,
@@ -246,7 +248,7 @@ impl<'a> Answer<'a> {
         self.tokens.push(id, |ids| tokenizer.decode(ids)).map_err(not_text)
     }
 
-    /// What of the text was held back to the end.
+    /// Records the text that is still incomplete at the end.
     fn rest(&mut self, at: Stamp) -> Result<(), RequestError> {
         let (Some(tokenizer), tokens) = (self.tokenizer, std::mem::take(&mut self.tokens)) else {
             return Ok(());
@@ -264,4 +266,4 @@ fn not_text(error: TokenizerError) -> RequestError {
     RequestError::new(ErrorKind::Decode, error.to_string())
 }
 
-const ONLY_TEXT: &str = "an engine is given text or token ids, and nothing else";
+const ONLY_TEXT: &str = "an offline engine accepts only text or token ids";

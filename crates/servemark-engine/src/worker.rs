@@ -1,7 +1,7 @@
 //! A real engine in a process of its own Python.
 //!
-//! The process is a supervisor of a few lines that has started the worker with the engine. It
-//! adopts whatever the engine leaves behind, and kills all of it when the worker ends, when it is
+//! The process is a small supervisor that has started the worker with the engine. It adopts every
+//! process that the engine leaves behind, and kills all of them when the worker ends, when it is
 //! told to, and when this program is gone: nothing of an engine outlives its run.
 
 mod log;
@@ -15,7 +15,7 @@ use servemark_core::{Clock, EngineFacts, MonotonicClock};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout_at};
 
-use crate::desk::Desk;
+use crate::reply_router::ReplyRouter;
 use crate::{
     EngineControl, EngineError, EngineRequest, LastWords, RequestId, Submission, WorkerSpec,
 };
@@ -30,17 +30,17 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    /// Starts the process, which loads the engine and says what it is.
+    /// Starts the process, which loads the engine and then sends its description.
     pub(crate) fn start(
         spec: &WorkerSpec,
         submission: Submission,
-        desk: Arc<Desk>,
+        router: Arc<ReplyRouter>,
         clock: MonotonicClock,
     ) -> Result<(Self, oneshot::Receiver<Result<EngineFacts, EngineError>>), EngineError> {
         let expected = Arc::new(Expected::default());
         let told = expected.loaded();
         let name = spec.engine.as_str();
-        let listener = Listener::new(name, desk, Arc::clone(&expected), clock);
+        let listener = Listener::new(name, router, Arc::clone(&expected), clock);
         let process = Process::start(spec, listener)?;
         process.write(&Order::load(spec, submission));
         Ok((Self { process, expected }, told))
@@ -54,7 +54,7 @@ impl Worker {
         self.process.write(&Order::Cancel { id });
     }
 
-    /// Asks the engine for something other than answers.
+    /// Sends a control command and returns the receiver of the answer.
     pub(crate) fn control(
         &self,
         control: &EngineControl,
@@ -64,7 +64,7 @@ impl Worker {
         told
     }
 
-    /// Lets the engine end in its own way, for a while.
+    /// Lets the engine end gracefully for a limited time, then kills it.
     pub(crate) async fn shut_down(&self, clock: MonotonicClock) {
         let ended = self.process.end();
         self.process.write(&Order::ShutDown);
@@ -74,17 +74,17 @@ impl Worker {
         }
     }
 
-    /// How it ended.
+    /// Returns how the process ended.
     pub(crate) fn ended(&self) -> EngineError {
         EngineError::Died(self.process.death())
     }
 
-    /// What it has printed last so far.
+    /// Returns the last lines that the process has printed so far.
     pub(crate) fn printed(&self) -> LastWords {
         self.process.printed()
     }
 
-    /// Ends it by force.
+    /// Kills the process and all of its descendants.
     pub(crate) fn kill(&self) {
         self.process.kill();
     }

@@ -1,4 +1,4 @@
-//! A body out of its framing.
+//! Reads a body out of its framing.
 
 use crate::chunks::Chunks;
 use crate::{Framing, Malformed};
@@ -16,19 +16,19 @@ enum Rest {
     UntilClose,
 }
 
-/// What comes next of a body.
+/// The next part of a body.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Piece<'a> {
-    /// Bytes of it.
+    /// Bytes of the body.
     Data(&'a [u8]),
-    /// Nothing before more is read.
+    /// All input is used up; the body has more.
     More,
-    /// Its end; what is left of the input is not its own.
+    /// The end of the body; the rest of the input does not belong to it.
     End,
 }
 
 impl Body {
-    /// A body of which nothing was read.
+    /// Creates an unread body.
     pub fn new(framing: Framing) -> Self {
         let rest = match framing {
             Framing::Chunked => Rest::Chunks(Chunks::default()),
@@ -38,7 +38,7 @@ impl Body {
         Self { rest }
     }
 
-    /// Takes the next piece off the input. Call it until it says [`More`](Piece::More) or
+    /// Takes the next piece off the input. Call it until it returns [`More`](Piece::More) or
     /// [`End`](Piece::End).
     pub fn next<'a>(&mut self, input: &mut &'a [u8]) -> Result<Piece<'a>, Malformed> {
         match &mut self.rest {
@@ -51,7 +51,7 @@ impl Body {
         }
     }
 
-    /// Whether its end was read.
+    /// Returns whether the end was read.
     pub fn is_over(&self) -> bool {
         match &self.rest {
             Rest::Chunks(chunks) => chunks.are_over(),
@@ -60,13 +60,13 @@ impl Body {
         }
     }
 
-    /// Whether it is whole if the connection ends here.
+    /// Returns whether the body is complete if the connection ends here.
     pub fn may_end_here(&self) -> bool {
         self.is_over() || matches!(self.rest, Rest::UntilClose)
     }
 }
 
-/// At most `left` bytes of the input; nothing if there are none left to take.
+/// Takes at most `left` bytes off the input; `None` if `left` is zero.
 pub(crate) fn take<'a>(left: &mut u64, input: &mut &'a [u8]) -> Option<Piece<'a>> {
     if *left == 0 {
         return None;

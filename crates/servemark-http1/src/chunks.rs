@@ -1,4 +1,4 @@
-//! The chunked coding: lengths, data, and what may stand around them.
+//! The chunked coding: lengths, data, extensions and trailers.
 
 use crate::Malformed;
 use crate::body::{Piece, take};
@@ -9,34 +9,34 @@ pub(crate) struct Chunks {
     step: Step,
 }
 
-/// What is to be read next, byte by byte but for data.
+/// What is to be read next, byte by byte except for data.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Step {
-    /// The first digit of a length.
+    /// The first digit of a chunk's length.
     Length,
-    /// Another digit, or the end of the length.
+    /// Another digit, or the end of the length; with the length so far.
     Digits(u64),
-    /// White space after the length.
+    /// White space after the length; with the length.
     Blank(u64),
-    /// An extension of the chunk; how long it is already.
+    /// An extension of the chunk; with the chunk's length and the extension's length so far.
     Extension(u64, u16),
-    /// The line feed that ends the length's line.
+    /// The line feed that ends the line of the length; with the length.
     LengthLf(u64),
-    /// So much data.
+    /// Data of the chunk; with the number of bytes left.
     Data(u64),
     /// The carriage return after the data.
     DataCr,
-    /// The line feed after it.
+    /// The line feed after the data.
     DataLf,
-    /// A trailer, or the end; how long all trailers are already.
+    /// A trailer, or the end of the body; with the length of all trailers so far.
     Line(u16),
-    /// The rest of a trailer.
+    /// The rest of a trailer; with the length of all trailers so far.
     Trailer(u16),
-    /// The line feed that ends a trailer.
+    /// The line feed that ends a trailer; with the length of all trailers so far.
     TrailerLf(u16),
-    /// The very last line feed.
+    /// The last line feed of the body.
     LastLf,
-    /// Nothing.
+    /// The body is over.
     Over,
 }
 
@@ -121,5 +121,5 @@ fn longer(so_far: u16, reason: &'static str) -> Result<u16, Malformed> {
     if longer < LONGEST { Ok(longer) } else { Err(Malformed::new(reason)) }
 }
 
-/// Of an extension, and of all trailers together. Nobody reads them.
+/// Maximum length of an extension, and of all trailers together. Their content is not used.
 const LONGEST: u16 = 16 << 10;

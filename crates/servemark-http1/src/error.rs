@@ -1,8 +1,8 @@
-//! What makes bytes no HTTP.
+//! The error for bytes that are not HTTP.
 
 use thiserror::Error;
 
-/// The bytes are no answer of HTTP/1; says what is wrong with them.
+/// The bytes are not an HTTP/1 answer; the message says what is wrong with them.
 #[derive(Clone, Copy, Debug, Eq, Error, PartialEq)]
 #[error("{reason}")]
 pub struct Malformed {

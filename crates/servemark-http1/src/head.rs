@@ -1,4 +1,4 @@
-//! The head of an answer, and what it says of the body and of the connection.
+//! The head of an answer: headers, framing of the body, and reuse of the connection.
 
 use std::mem::MaybeUninit;
 
@@ -15,25 +15,26 @@ use crate::Malformed;
 pub struct Head {
     /// HTTP/1.1 or HTTP/1.0.
     pub version: Version,
-    /// The status.
+    /// Status of the answer.
     pub status: StatusCode,
-    /// The headers.
+    /// Headers of the answer.
     pub headers: HeaderMap,
 }
 
-/// How the length of a body is told. Closed: there is no other way.
+/// How the end of a body is marked. Closed: there is no other way.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Framing {
-    /// In chunks, each with its length.
+    /// The body consists of chunks, each with its length.
     Chunked,
-    /// So many bytes.
+    /// The body has this number of bytes.
     Length(u64),
-    /// By the end of the connection.
+    /// The body ends with the connection.
     UntilClose,
 }
 
 impl Head {
-    /// The head that the bytes begin with, and its length. `None` if its end is not there yet.
+    /// Parses the head at the start of `bytes`; also returns its length. `None` if it is not
+    /// complete.
     pub fn parse(bytes: &[u8]) -> Result<Option<(Self, usize)>, Malformed> {
         let mut headers = [const { MaybeUninit::uninit() }; MOST_HEADERS];
         let mut response = Response::new(&mut []);
@@ -49,7 +50,7 @@ impl Head {
         }
     }
 
-    /// The values share one copy of the head.
+    /// Copies the headers; all values share one copy of the head.
     fn of(response: &Response<'_, '_>, head: &[u8]) -> Result<Self, Malformed> {
         let bad = || Malformed::new("the head of the answer is not HTTP");
         let copy = Bytes::copy_from_slice(head);
@@ -64,13 +65,13 @@ impl Head {
         Ok(Self { version, status, headers })
     }
 
-    /// Whether the answer itself is still to come. Nobody asks to switch protocols, so what claims
-    /// to do so is an answer.
+    /// Returns whether the final answer is still to come. Requests never ask to switch protocols,
+    /// so status 101 counts as final.
     pub fn is_interim(&self) -> bool {
         self.status.is_informational() && self.status != StatusCode::SWITCHING_PROTOCOLS
     }
 
-    /// How the length of the body is told.
+    /// Returns how the end of the body is marked.
     pub fn framing(&self) -> Result<Framing, Malformed> {
         if self.has_no_body() {
             return Ok(Framing::Length(0));
@@ -86,7 +87,7 @@ impl Head {
         }
     }
 
-    /// Whether another request may follow on the connection once the body is over.
+    /// Returns whether another request may follow on the connection after the body.
     pub fn keeps_alive(&self) -> bool {
         let says = |word| self.tokens(CONNECTION).any(|token| token.eq_ignore_ascii_case(word));
         match self.version {
@@ -100,7 +101,8 @@ impl Head {
         self.status.is_informational() || without.contains(&self.status)
     }
 
-    /// A body that is coded, but not in chunks at last, ends with the connection.
+    /// Returns the framing of a body with a transfer coding: it ends with the connection unless
+    /// chunked is the last coding.
     fn coded(&self) -> Result<Framing, Malformed> {
         if self.version == Version::HTTP_10 {
             return Err(Malformed::new("HTTP/1.0 has no transfer-encoding"));
@@ -110,7 +112,7 @@ impl Head {
         Ok(if chunked { Framing::Chunked } else { Framing::UntilClose })
     }
 
-    /// The items of a list, which may be spread over several headers.
+    /// Returns the items of a list, which may be spread over several headers.
     fn tokens(&self, name: HeaderName) -> impl Iterator<Item = &[u8]> {
         let values = self.headers.get_all(name).into_iter();
         values
@@ -119,7 +121,7 @@ impl Head {
     }
 }
 
-/// A part of the head, in its copy. An empty one may lie anywhere.
+/// Returns a part of `head` as a slice of its copy. An empty part may point anywhere.
 fn within(copy: &Bytes, head: &[u8], part: &[u8]) -> Bytes {
     if part.is_empty() {
         return Bytes::new();
@@ -128,7 +130,7 @@ fn within(copy: &Bytes, head: &[u8], part: &[u8]) -> Bytes {
     copy.slice(start..start + part.len())
 }
 
-/// Digits only: no sign, nothing empty, nothing that overflows.
+/// Parses a number of digits only: no sign, not empty, no overflow.
 fn length(text: &[u8]) -> Option<u64> {
     let is_number = !text.is_empty() && text.iter().all(u8::is_ascii_digit);
     is_number.then_some(text)?.iter().try_fold(0_u64, |length, digit| {
@@ -138,7 +140,7 @@ fn length(text: &[u8]) -> Option<u64> {
 
 const MOST_HEADERS: usize = 100;
 
-/// More than any server sends, cookies included.
+/// Maximum length of a head; larger than what any server sends, cookies included.
 const LONGEST: usize = 256 << 10;
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! HTTP/1 answers from bytes: a [`Head`], and then a [`Body`] without its framing.
+//! Parses HTTP/1 answers from bytes: a [`Head`], and then a [`Body`] without its framing.
 //!
-//! Bytes go in as they were read, cut anywhere, and views of them come out: a piece of a body is
-//! never copied and nothing is allocated for it. The crate knows no socket, no clock and no
-//! request; reading, waiting and stamping are the caller's.
+//! The input is bytes as they were read, split anywhere; the output is views of them: a piece of a
+//! body is never copied, and nothing is allocated for it. The crate knows no socket, no clock and
+//! no request; the caller reads, waits and stamps.
 //!
 //! The rules are those of RFC 9112, and where servers break them those of hyper.
 //!

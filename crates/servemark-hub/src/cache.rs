@@ -1,5 +1,5 @@
-//! The folder of one repository in the cache that the hub's Python tools share: `blobs` by
-//! checksum, `snapshots` of links to them by commit, `refs` from branches to commits.
+//! The folder of one repository in the cache that the hub's Python tools share: `blobs` holds files
+//! by checksum, `snapshots` links to them by commit, and `refs` maps branches to commits.
 
 use std::fs;
 use std::io;
@@ -10,7 +10,7 @@ use crate::download::make_folder_of;
 use crate::error::disk;
 use crate::wanted::{Kind, Wanted, is_plain};
 
-/// The folder of one repository.
+/// The cache folder of one repository.
 #[derive(Debug)]
 pub(crate) struct RepoCache {
     root: PathBuf,
@@ -18,7 +18,7 @@ pub(crate) struct RepoCache {
 }
 
 impl RepoCache {
-    /// The folder of a repository in `cache`.
+    /// Returns the folder of a repository in `cache`.
     pub(crate) fn new(cache: &Path, wanted: &Wanted) -> Self {
         let kind = match wanted.kind {
             Kind::Dataset => "datasets",
@@ -40,13 +40,14 @@ impl RepoCache {
         self.root.join("snapshots").join(commit)
     }
 
-    /// The newest snapshot of a branch that anybody downloaded.
+    /// Returns the snapshot that `refs` records for a branch, if it exists: that of the last
+    /// download.
     pub(crate) fn newest(&self, branch: &str) -> Option<PathBuf> {
         let commit = fs::read_to_string(self.reference(branch)).ok()?;
         Some(self.snapshot(commit.trim())).filter(|folder| folder.is_dir())
     }
 
-    /// Notes that a branch is at a commit.
+    /// Records the commit of a branch.
     pub(crate) fn point(&self, branch: &str, commit: &str) -> Result<(), HubError> {
         let path = self.reference(branch);
         if fs::read_to_string(&path).is_ok_and(|known| known == commit) {
@@ -58,7 +59,7 @@ impl RepoCache {
         fs::rename(&fresh, &path).map_err(disk(&path))
     }
 
-    /// Puts a blob into a snapshot under a file's own name.
+    /// Links a blob into a snapshot under the file's own name.
     pub(crate) fn link(&self, commit: &str, file: &str, tag: &str) -> Result<PathBuf, HubError> {
         let path = self.snapshot(commit).join(file);
         make_folder_of(&path)?;
@@ -78,7 +79,7 @@ impl RepoCache {
     }
 }
 
-/// A commit or a tag becomes a part of a path.
+/// Checks that a commit or tag can be a part of a path.
 pub(crate) fn checked(word: &str, url: &str) -> Result<String, HubError> {
     if is_plain(word) {
         return Ok(word.to_owned());
@@ -86,7 +87,7 @@ pub(crate) fn checked(word: &str, url: &str) -> Result<String, HubError> {
     Err(HubError::BadAnswer { url: url.to_owned(), why: format!("names a file {word:?}") })
 }
 
-/// Beside a file, where its next version is made before it takes its place.
+/// Returns a path beside a file at which its next version is written before it is renamed.
 fn fresh(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(format!(".{}", std::process::id()));

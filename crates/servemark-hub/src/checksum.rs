@@ -1,4 +1,4 @@
-//! The checksum that a hub gives a file: it is the file's name in the cache, too.
+//! The checksum that a hub gives a file, which is also the file's name in the cache.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -7,8 +7,8 @@ use std::path::Path;
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
 
-/// The checksum that an `ETag` is, if it is one: SHA-256 for a big file, git's SHA-1 for a small
-/// one, otherwise the server's own business.
+/// The algorithm of a checksum in an `ETag`: SHA-256 for a large file, git's SHA-1 for a small one.
+/// An `ETag` of another form is not a checksum.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Checksum {
     GitBlob,
@@ -16,7 +16,7 @@ pub(crate) enum Checksum {
 }
 
 impl Checksum {
-    /// What sort of checksum `etag` is.
+    /// Returns the algorithm of the checksum `etag`, or `None` if it is not one.
     pub(crate) fn of(etag: &str) -> Option<Self> {
         let is_hex = etag.bytes().all(|byte| byte.is_ascii_hexdigit());
         match etag.len() {
@@ -26,7 +26,7 @@ impl Checksum {
         }
     }
 
-    /// The checksum of a file, in hexadecimal digits.
+    /// Computes the checksum of a file, in hexadecimal digits.
     pub(crate) fn compute(self, path: &Path) -> io::Result<String> {
         let mut file = File::open(path)?;
         match self {
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn both_sorts_are_computed() {
-        // As `git hash-object` and `sha256sum` say.
+        // The output of `git hash-object` and `sha256sum`.
         check("ce013625030ba8dba906f756967f9e9ca394464a");
         check("5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03");
     }

@@ -1,5 +1,5 @@
-//! One file, from a server to the disk: it continues where an earlier try was cut, and appears
-//! under its name only when it is whole.
+//! Downloads one file. A download continues where an earlier attempt was interrupted, and the file
+//! gets its final name only when it is complete.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -21,18 +21,18 @@ pub(crate) struct Download<'a> {
     pub(crate) web: &'a Web,
     pub(crate) wanted: &'a Wanted,
     pub(crate) progress: &'a dyn Progress,
-    /// Where it comes from.
+    /// The source.
     pub(crate) url: Url,
-    /// Where it goes.
+    /// The destination.
     pub(crate) to: PathBuf,
-    /// How long it is, if anybody says.
+    /// The size in bytes, if known.
     pub(crate) size: Option<u64>,
-    /// The hub's mark for its contents, of which most are checksums.
+    /// The hub's tag for the contents, usually a checksum.
     pub(crate) tag: Option<String>,
 }
 
 impl Download<'_> {
-    /// Downloads it, unless another process did so while we waited for it.
+    /// Downloads the file, unless another process did so while this one waited for the lock.
     pub(crate) async fn run(&self, lock: &Path) -> Result<(), HubError> {
         let _locked = hold(lock, self.web.clock()).await?;
         if self.to.exists() {
@@ -50,7 +50,7 @@ impl Download<'_> {
         fs::rename(&partial, &self.to).map_err(disk(&self.to))
     }
 
-    /// Tries again for as long as each try brings the file further.
+    /// Retries for as long as each attempt adds data.
     async fn fill(&self, partial: &Path, most: u64) -> Result<(), HubError> {
         make_folder_of(partial)?;
         self.progress.advance(length(partial));
@@ -61,7 +61,7 @@ impl Download<'_> {
             }
             match self.append(partial, before, most).await {
                 Err(error) if error.is_cut() && length(partial) > before => {}
-                // What is there is no beginning of what the server has.
+                // The partial file is not a prefix of the file on the server.
                 Err(HubError::Status { status: 416, .. }) if before > 0 => {
                     fs::remove_file(partial).map_err(disk(partial))?;
                 }
@@ -70,7 +70,7 @@ impl Download<'_> {
         }
     }
 
-    /// Refuses a file that says that it is too large, or turns out to be while it arrives.
+    /// Fails if the size exceeds the limit, as announced or as received so far.
     fn check_size(&self, size: u64, most: u64, and_more: &str) -> Result<(), HubError> {
         if size <= most {
             return Ok(());
@@ -96,7 +96,8 @@ impl Download<'_> {
                 return Err(error);
             }
             file.write_all(&bytes).map_err(disk(partial))?;
-            // It is not what the hub has, which its checksum or its size will say.
+            // The data differs from the hub's, which the comparison of checksum or size will
+            // report.
             if self.size.is_some_and(|size| length > size) {
                 break;
             }
@@ -105,7 +106,8 @@ impl Download<'_> {
         Ok(())
     }
 
-    /// A file that is not what the hub has is thrown away, or the next try would continue it.
+    /// Compares the file's checksum or size with the hub's. A file that differs is deleted, because
+    /// the next attempt would continue it.
     fn verify(&self, partial: &Path) -> Result<(), HubError> {
         let found = length(partial);
         let tag = self.tag.as_deref();
@@ -123,7 +125,7 @@ impl Download<'_> {
     }
 }
 
-/// The file by its name at its source.
+/// Writes the last part of the URL's path.
 impl std::fmt::Display for Download<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let url = self.url.to_string();
@@ -131,7 +133,7 @@ impl std::fmt::Display for Download<'_> {
     }
 }
 
-/// Waits until no other process downloads the same. The lock is the one of the Python tools.
+/// Waits until no other process downloads the same file. The lock file is that of the Python tools.
 async fn hold(path: &Path, clock: MonotonicClock) -> Result<File, HubError> {
     make_folder_of(path)?;
     let file = File::create(path).map_err(disk(path))?;

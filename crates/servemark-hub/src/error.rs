@@ -1,4 +1,4 @@
-//! Why a name did not become a file, and what to do instead.
+//! Errors of finding or downloading a file by name, with advice for the user.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,172 +6,174 @@ use std::path::PathBuf;
 use servemark_client::{ClientError, ClientErrorKind};
 use thiserror::Error;
 
-/// Why a name did not become a file. None of these shows a token or a signed address.
+/// Why a name could not be turned into a file. No error shows a token or a signed address.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum HubError {
-    /// The name cannot be one of a hub.
-    #[error("{name:?} is no name of a hub, which is NAME or OWNER/NAME; {cure}")]
+    /// The name is not a valid name on a hub.
+    #[error("{name:?} is not a name on a hub, expected NAME or OWNER/NAME; {cure}")]
     Name {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// What to do.
+        /// Advice for the user.
         cure: &'static str,
     },
-    /// The hub's own address, or what it sends us to, is none; or the token cannot be sent.
-    #[error("the hub cannot be asked at {endpoint}")]
+    /// The hub's address or a redirect is invalid, or the token cannot be sent.
+    #[error("cannot send requests to the hub at {endpoint}")]
     Endpoint {
-        /// The address.
+        /// The hub's address.
         endpoint: String,
-        /// Why.
+        /// The underlying error.
         #[source]
         source: ClientError,
     },
-    /// It is not here, and nobody may be asked.
+    /// The file is not in the cache, and the settings forbid downloads.
     #[error(
-        "{what} is not in the cache {cache} and {variable} forbids to ask {place}; {cure}, or fill \
-         that cache where there is a network", cache = cache.display()
+        "{what} is not in the cache {cache} and {variable} forbids requests to {place}; {cure}, or \
+         fill that cache on a machine with network access", cache = cache.display()
     )]
     Offline {
-        /// What was asked for.
+        /// The requested model or data set.
         what: Box<str>,
-        /// Where it would be.
+        /// The cache that was searched.
         cache: PathBuf,
-        /// Who forbids it.
+        /// The environment variable that forbids downloads.
         variable: &'static str,
-        /// Where it is published.
+        /// The name of the hub or host.
         place: Box<str>,
-        /// What to do.
+        /// Advice for the user.
         cure: &'static str,
     },
-    /// The hub is not there, and neither is the file.
+    /// The server cannot be reached, and the file is not in the cache.
     #[error("{what} cannot be downloaded from {from}; {cure}, or copy it into the cache {cache}",
         cache = cache.display())]
     Unreachable {
-        /// What was asked for.
+        /// The requested model or data set.
         what: String,
-        /// Who was asked.
+        /// The server.
         from: String,
-        /// Where it would be.
+        /// The cache that was searched.
         cache: PathBuf,
-        /// What to do.
+        /// Advice for the user.
         cure: &'static str,
-        /// Why.
+        /// The underlying error.
         #[source]
         source: Box<ClientError>,
     },
-    /// The hub shows it only to others.
+    /// The hub requires another or any token.
     #[error(
         "{place} answered {status} for {what}: the name is wrong, or it is private, or its terms \
          have to be accepted on its page; {token}, or {cure}"
     )]
     Denied {
-        /// What was asked for.
+        /// The requested model or data set.
         what: String,
-        /// Where it is published.
+        /// The name of the hub or host.
         place: Box<str>,
-        /// 401 or 403.
+        /// The HTTP status, 401 or 403.
         status: u16,
-        /// How the hub is told who asks.
+        /// How to give the hub a token.
         token: &'static str,
-        /// What to do.
+        /// Advice for the user.
         cure: &'static str,
     },
-    /// The data set has no such subset or split, or it has several and none was named.
+    /// The data set has no such subset, split or file, or it has several subsets and none was
+    /// named.
     #[error("{what} has no {part}; it has {known}")]
     NoPart {
-        /// What was asked for.
+        /// The requested data set.
         what: String,
-        /// What it lacks.
+        /// The missing part.
         part: String,
-        /// What it has.
+        /// The parts that exist.
         known: String,
     },
-    /// There is no such thing.
+    /// The model, data set or file does not exist.
     #[error("{place} does not know {what}; is the name right? {cure}")]
     NotFound {
-        /// What was asked for.
+        /// The requested model or data set.
         what: String,
-        /// Where it should be published.
+        /// The name of the hub or host.
         place: Box<str>,
-        /// What to do.
+        /// Advice for the user.
         cure: &'static str,
     },
-    /// A model's files are not what was wanted.
+    /// The model lacks the required files.
     #[error("{what} has no {part} among its files; {cure}")]
     NoModelPart {
-        /// The model.
+        /// The requested model.
         what: String,
-        /// What was wanted of it.
+        /// The required part.
         part: &'static str,
-        /// What to do.
+        /// Advice for the user.
         cure: &'static str,
     },
-    /// The hub answered with a status that nobody expects.
+    /// The server answered with an unexpected status.
     #[error("the answer to {url} was {status}; try again later, or {cure}")]
     Status {
-        /// The address.
+        /// The URL, without its query.
         url: String,
-        /// The status.
+        /// The HTTP status.
         status: u16,
-        /// What to do.
+        /// Advice for the user.
         cure: &'static str,
     },
-    /// The answer is not a hub's.
-    #[error("the answer to {url} {why}; does the endpoint belong to a hub?")]
+    /// The answer is not that of a hub.
+    #[error("the answer to {url} {why}; is the endpoint that of a hub?")]
     BadAnswer {
-        /// The address.
+        /// The URL.
         url: String,
-        /// What is wrong with it.
+        /// What is wrong with the answer.
         why: String,
     },
-    /// What was downloaded is not what the hub has.
+    /// The downloaded file differs from the hub's.
     #[error(
-        "{url} was downloaded and is damaged: its checksum is {found}, the hub says {expected}; \
-         it was thrown away, try again"
+        "the download of {url} is damaged: found {found}, expected {expected}; it was deleted, \
+         try again"
     )]
     Checksum {
-        /// The address.
+        /// The URL, without its query.
         url: String,
-        /// What the hub says.
+        /// The hub's checksum or size.
         expected: String,
-        /// What it is.
+        /// The checksum or size of the downloaded file.
         found: String,
     },
-    /// A file is larger than a file may be.
+    /// A file exceeds the size limit.
     #[error(
-        "{url} has {size}, and a file of {what} may have {most} bytes; if that is right, set \
-         SERVEMARK_HUB_MAX_BYTES to more"
+        "{url} has {size}, and a file of {what} may have {most} bytes; if that size is right, set \
+         SERVEMARK_HUB_MAX_BYTES to a larger number"
     )]
     TooLarge {
-        /// The address.
+        /// The URL, without its query.
         url: String,
-        /// The number of bytes, as far as it is known.
+        /// The size, as far as it is known.
         size: String,
-        /// What was asked for.
+        /// The requested model or data set.
         what: String,
-        /// The limit.
+        /// The limit in bytes.
         most: u64,
     },
-    /// The limit of a file's size is no number.
+    /// The configured size limit is not a number.
     #[error("SERVEMARK_HUB_MAX_BYTES is {given:?}; give a number of bytes, such as 1000000000")]
     NoLimit {
-        /// What it is.
+        /// The configured value.
         given: String,
     },
     /// The cache cannot be written or read.
-    #[error("the cache does not work at {path}; HF_HOME names another folder", path = path.display())]
+    #[error("cannot read or write the cache at {path}; set HF_HOME to use another folder", path = path.display())]
     Disk {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// Why.
+        /// The error of the operating system.
         #[source]
         source: io::Error,
     },
 }
 
 impl HubError {
-    /// Whether another time, or an older copy, may do: the hub is not there, or not well.
+    /// Whether the error is temporary, so that a cached copy may serve instead: the hub is
+    /// unreachable or overloaded.
     pub(crate) fn is_passing(&self) -> bool {
         match self {
             Self::Unreachable { .. } => true,
@@ -190,7 +192,7 @@ impl HubError {
     }
 }
 
-/// An error of the file at `path`.
+/// Wraps an error about the file at `path`.
 pub(crate) fn disk(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> HubError {
     |source| HubError::Disk { path: path.into(), source }
 }

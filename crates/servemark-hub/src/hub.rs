@@ -1,5 +1,5 @@
-//! A name becomes a file: from the hub, from the cache if the hub is not there or may not be
-//! asked, or not at all, with advice.
+//! Finds files by name: downloaded from the hub, or from the cache if the hub is unreachable or the
+//! settings forbid downloads.
 
 use std::fmt;
 use std::fs;
@@ -19,26 +19,26 @@ use crate::wanted::{Kind, Wanted};
 use crate::web::Web;
 use crate::{DatasetSource, HubError, HubSettings, ModelPart};
 
-/// Turns names into files. Dropping one of its futures leaves what was downloaded so far, and the
-/// next try continues there.
+/// Finds files by name. If one of its futures is dropped, a partial download remains and the next
+/// attempt continues it.
 pub struct Hub<'a> {
     settings: &'a HubSettings,
     clock: MonotonicClock,
     progress: &'a dyn Progress,
 }
 
-/// Where a name led.
+/// The result of finding a file by name.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Found {
     /// The file, or the folder of a model or of a table.
     pub path: PathBuf,
-    /// Why it may not be the newest: the hub could not be asked.
+    /// Why the file may be outdated, if the hub could not be reached.
     pub stale: Option<HubError>,
 }
 
 impl<'a> Hub<'a> {
-    /// A hub that tells `progress` of its downloads.
+    /// Creates a hub that reports downloads to `progress`.
     pub fn new(
         settings: &'a HubSettings,
         clock: MonotonicClock,
@@ -47,12 +47,13 @@ impl<'a> Hub<'a> {
         Self { settings, clock, progress }
     }
 
-    /// Where models are published, in words: `the hub`, or `ModelScope` if the settings say so.
+    /// Returns where models are published, in words: `the hub`, or `ModelScope` if the settings
+    /// select it.
     pub fn models_place(&self) -> &'static str {
         if self.settings.models_from_modelscope { MODEL_SCOPE } else { HUGGING_FACE }
     }
 
-    /// The folder with this part of the model `owner/name`.
+    /// Finds the folder with this part of the model `owner/name`.
     pub async fn model(&self, name: &str, part: ModelPart) -> Result<Found, HubError> {
         if self.settings.models_from_modelscope {
             return self.modelscope_model(name, part).await;
@@ -60,7 +61,7 @@ impl<'a> Hub<'a> {
         self.hub_model(name, part).await
     }
 
-    /// The file of a data set.
+    /// Finds the file or folder of a data set.
     pub async fn dataset(&self, source: &DatasetSource) -> Result<Found, HubError> {
         match source {
             DatasetSource::Hub { repository, file } => self.hub_file(repository, file).await,
@@ -76,7 +77,7 @@ impl<'a> Hub<'a> {
         }
     }
 
-    /// The folder that holds the files.
+    /// Finds the folder that holds the files.
     async fn hub_files(&self, repository: &str, files: &[String]) -> Result<Found, HubError> {
         let wanted = self.wanted(Kind::Dataset, repository);
         wanted.check_name()?;
@@ -86,7 +87,7 @@ impl<'a> Hub<'a> {
         self.newest_or_cached(&wanted, newest, || repository.cached_files(files)).await
     }
 
-    /// The folder that holds the subset's tables.
+    /// Finds the folder that holds the subset's tables.
     async fn hub_table(&self, repository: &str, table: Table<'_>) -> Result<Found, HubError> {
         let wanted = self.wanted(Kind::Dataset, repository);
         wanted.check_name()?;
@@ -150,7 +151,7 @@ impl<'a> Hub<'a> {
         self.newest_or_cached(&wanted, newest, || repository.cached_file(file)).await
     }
 
-    /// A file that is in no repository is downloaded once and for all.
+    /// Finds a file that is in no repository; it is downloaded once and never refreshed.
     async fn web_file(&self, url: &str) -> Result<Found, HubError> {
         let mut wanted = self.wanted(Kind::Dataset, url);
         wanted.cache.clone_from(&self.settings.own_cache);
@@ -175,7 +176,8 @@ impl<'a> Hub<'a> {
         Ok(download.to)
     }
 
-    /// No socket is opened where one of the variables forbids it.
+    /// Awaits the download, with a cached copy as the fallback for temporary errors. If the
+    /// settings forbid downloads, `newest` is never polled and no socket is opened.
     async fn newest_or_cached(
         &self,
         wanted: &Wanted,
@@ -224,7 +226,8 @@ impl fmt::Debug for Hub<'_> {
     }
 }
 
-/// The token, if there is one. A file that cannot be read is no token, as for the Python tools.
+/// Returns the token as credentials, if there is one. A token file that cannot be read counts as
+/// absent, as in the Python tools.
 fn credentials(token: &Token) -> Result<Credentials, ClientError> {
     let token = match token {
         Token::None => None,

@@ -1,4 +1,4 @@
-//! The hub's own requests, and its cache.
+//! Hugging Face's API and cache.
 
 use std::path::PathBuf;
 
@@ -35,7 +35,7 @@ struct Sibling {
     rfilename: String,
 }
 
-/// What the hub says of a file.
+/// The hub's metadata of a file.
 #[derive(Debug)]
 struct Metadata {
     commit: String,
@@ -44,8 +44,8 @@ struct Metadata {
 }
 
 impl Listing {
-    /// The files of a part of a model, or all of them. One whose path would lead out of the cache is
-    /// an error, so that nothing is downloaded.
+    /// Returns the files of a part of a model, or all files. A path that would lead out of the
+    /// cache is an error, so nothing is downloaded.
     fn files_of(&self, part: Option<ModelPart>, url: &str) -> Result<Vec<&str>, HubError> {
         let files: Vec<&str> =
             self.siblings.iter().map(|sibling| sibling.rfilename.as_str()).collect();
@@ -55,8 +55,8 @@ impl Listing {
     }
 }
 
-/// Which files of a hub's listing belong to a part of a model, or all files of it. This is what a
-/// download does with the answer of a hub, without a hub.
+/// Parses a hub's listing and returns the files of a part of a model, or all files. This is how a
+/// download treats the hub's answer, made available without a hub.
 pub fn listed_files(answer: &[u8], part: Option<ModelPart>) -> Result<Vec<String>, HubError> {
     let url = "the listing";
     let listing: Listing = serde_json::from_slice(answer).map_err(|error| HubError::BadAnswer {
@@ -68,7 +68,7 @@ pub fn listed_files(answer: &[u8], part: Option<ModelPart>) -> Result<Vec<String
 }
 
 impl Repository<'_> {
-    /// Of a model what is wanted, as a folder.
+    /// Downloads a part of a model and returns its folder.
     pub(crate) async fn model(&self, part: ModelPart) -> Result<PathBuf, HubError> {
         let url = format!("{}/api/models/{}/revision/{MAIN}", self.endpoint, self.wanted.name);
         let listing: Listing = self.web.json(self.wanted, &url).await?;
@@ -84,14 +84,14 @@ impl Repository<'_> {
         Ok(self.cache.snapshot(&commit))
     }
 
-    /// One file of the main branch.
+    /// Downloads a file of the main branch.
     pub(crate) async fn newest_file(&self, file: &str) -> Result<PathBuf, HubError> {
         let (commit, path) = self.file(MAIN, file).await?;
         self.cache.point(MAIN, &commit)?;
         Ok(path)
     }
 
-    /// Several files of the main branch, in their folder.
+    /// Downloads several files of the main branch and returns their folder.
     pub(crate) async fn newest_files(&self, files: &[String]) -> Result<PathBuf, HubError> {
         let mut revision = MAIN.to_owned();
         for file in files {
@@ -101,7 +101,7 @@ impl Repository<'_> {
         Ok(self.cache.snapshot(&revision))
     }
 
-    /// The tables of a subset that hold a split, in the subset's folder.
+    /// Downloads the tables of a subset that hold a split and returns the subset's folder.
     pub(crate) async fn table(&self, table: Table<'_>) -> Result<PathBuf, HubError> {
         let branch = escape(TABLES).replace('/', "%2F");
         let url = format!("{}/api/datasets/{}/revision/{branch}", self.endpoint, self.wanted.name);
@@ -118,28 +118,29 @@ impl Repository<'_> {
         Ok(self.cache.snapshot(&commit).join(subset))
     }
 
-    /// Files as anybody downloaded them last.
+    /// Returns the folder of the files in the cache, if all of them are there.
     pub(crate) fn cached_files(&self, files: &[String]) -> Option<PathBuf> {
         let folder = self.cache.newest(MAIN)?;
         files.iter().all(|file| folder.join(file).is_file()).then_some(folder)
     }
 
-    /// A subset's tables as anybody downloaded them last.
+    /// Returns the folder of a subset's tables in the cache, if the split is there.
     pub(crate) fn cached_table(&self, table: Table<'_>) -> Option<PathBuf> {
         table.cached(&self.cache.newest(TABLES)?)
     }
 
-    /// The same as anybody downloaded it last.
+    /// Returns the folder of a model in the cache, if it holds the whole part.
     pub(crate) fn cached_model(&self, part: ModelPart) -> Option<PathBuf> {
         self.cache.newest(MAIN).filter(|folder| part.is_in(folder))
     }
 
-    /// A file as anybody downloaded it last.
+    /// Returns a file in the cache, if it is there.
     pub(crate) fn cached_file(&self, file: &str) -> Option<PathBuf> {
         Some(self.cache.newest(MAIN)?.join(file)).filter(|path| path.is_file())
     }
 
-    /// A file of a revision: the commit that it is of, and where it is now.
+    /// Downloads a file of a revision unless it is in the cache. Returns the commit and the file's
+    /// path.
     async fn file(&self, revision: &str, file: &str) -> Result<(String, PathBuf), HubError> {
         let url = self.url(revision, file);
         checked_path(file, &url)?;
@@ -171,7 +172,7 @@ impl Repository<'_> {
     }
 }
 
-/// Nothing is downloaded where a single name would lead out of the cache.
+/// Checks all paths before the first download: none may lead out of the cache.
 fn check_all(files: &[&str], url: &str) -> Result<(), HubError> {
     files.iter().try_for_each(|file| checked_path(file, url).map(drop))
 }
@@ -190,5 +191,5 @@ fn metadata(reply: &Reply, url: &str) -> Result<Metadata, HubError> {
 
 const MAIN: &str = "main";
 
-/// The branch on which the hub keeps the tables that it makes of every data set.
+/// The branch on which the hub keeps the Parquet tables that it generates for every data set.
 const TABLES: &str = "refs/convert/parquet";

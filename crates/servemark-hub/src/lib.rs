@@ -1,12 +1,12 @@
-//! Models, their tokenizers and data sets by name: downloaded once, then files.
+//! Models, their tokenizers and data sets by name: downloaded once, then read from a cache.
 //!
-//! [`Hub`] turns a name into the path of a file, or of a folder, on this machine. Its cache is the
-//! one of the hub's Python tools: what they downloaded is found, and what is downloaded here they
-//! find. Downloads continue where they were cut, are checked against the hub's checksum, and two
-//! processes never write the same file.
+//! [`Hub`] turns a name into the path of a file or folder on this machine. It shares the cache of
+//! the hub's Python tools in both directions. Interrupted downloads are continued and the results
+//! are compared with the hub's checksums; two processes never write the same file.
 //!
-//! It knows no model and no data set, only which files they are, and speaks HTTP through
-//! [`servemark_client`]. It reads no environment: [`HubSettings`] are told.
+//! This crate knows which files belong to models and data sets, but not what they contain, and uses
+//! HTTP through [`servemark_client`]. It does not read the environment: the caller passes
+//! [`HubSettings`].
 //!
 //! ```no_run
 //! use servemark_core::{MonotonicClock, NoProgress};

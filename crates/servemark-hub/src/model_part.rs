@@ -1,4 +1,4 @@
-//! Which of a model's files are wanted.
+//! The parts of a model that can be downloaded.
 
 use std::collections::HashMap;
 use std::fs;
@@ -8,20 +8,20 @@ use serde::Deserialize;
 
 use crate::tokenizer_files;
 
-/// What is wanted of a model.
+/// A part of a model.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum ModelPart {
-    /// Its tokenizer.
+    /// The tokenizer.
     Tokenizer,
-    /// Its shape alone, for weights that are made up.
+    /// The configuration alone, for random weights.
     Shape,
-    /// Its shape and its weights, in safetensors.
+    /// The configuration and the weights, in safetensors.
     Weights,
 }
 
 impl ModelPart {
-    /// The files of it. Nothing if they are not all there.
+    /// Returns the files of the part; empty if they are not all there.
     pub(crate) fn of<'a>(self, files: &[&'a str]) -> Vec<&'a str> {
         match self {
             Self::Tokenizer => tokenizer_files::wanted(files),
@@ -31,7 +31,7 @@ impl ModelPart {
         }
     }
 
-    /// Whether a folder holds all of it.
+    /// Whether a folder holds the whole part.
     pub(crate) fn is_in(self, folder: &Path) -> bool {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
         let names: Vec<String> =
@@ -40,7 +40,7 @@ impl ModelPart {
         !self.of(&names).is_empty() && (self != Self::Weights || is_whole(folder))
     }
 
-    /// What it is called.
+    /// Returns the name of the part for messages.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Tokenizer => "tokenizer",
@@ -49,7 +49,7 @@ impl ModelPart {
         }
     }
 
-    /// What its user can do who cannot have it.
+    /// Returns advice for a user whose model lacks the part.
     pub(crate) fn cure(self) -> &'static str {
         match self {
             Self::Tokenizer => "give a folder that holds the tokenizer",
@@ -58,7 +58,8 @@ impl ModelPart {
     }
 }
 
-/// Some models come twice, in the layout of their maker too. One is enough.
+/// Returns the weights and their configuration. Some models also have weights in their maker's own
+/// layout, which are left out.
 fn with_weights<'a>(files: &[&'a str]) -> Vec<&'a str> {
     let is_weight = |file: &&str| file.ends_with(".safetensors") && !file.contains('/');
     let all: Vec<&str> = files.iter().copied().filter(is_weight).collect();
@@ -72,14 +73,14 @@ fn with_weights<'a>(files: &[&'a str]) -> Vec<&'a str> {
     others.chain(weights).collect()
 }
 
-/// Whether every file is there that an index names.
+/// Whether every file that an index names is there.
 fn is_whole(folder: &Path) -> bool {
     let Ok(text) = fs::read_to_string(folder.join(INDEX)) else { return true };
     let index: Option<Index> = serde_json::from_str(&text).ok();
     index.is_some_and(|index| index.weight_map.values().all(|file| folder.join(file).is_file()))
 }
 
-/// Which file has which tensor.
+/// The index of weight files: from the name of each tensor to its file.
 #[derive(Deserialize)]
 struct Index {
     weight_map: HashMap<String, String>,

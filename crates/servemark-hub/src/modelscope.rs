@@ -1,4 +1,4 @@
-//! ModelScope's requests, and its cache.
+//! ModelScope's API and cache.
 
 use std::path::PathBuf;
 
@@ -44,7 +44,7 @@ struct Entry {
 }
 
 impl Repository<'_> {
-    /// Of the model what is wanted, as a folder.
+    /// Downloads a part of a model and returns its folder.
     pub(crate) async fn files(&self, part: ModelPart) -> Result<PathBuf, HubError> {
         let files = self.listing().await?;
         let names: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
@@ -60,7 +60,7 @@ impl Repository<'_> {
         Ok(self.snapshot())
     }
 
-    /// One file of a data set.
+    /// Downloads a file of a data set.
     pub(crate) async fn newest_file(&self, name: &str) -> Result<PathBuf, HubError> {
         let files = self.listing().await?;
         let missing = || {
@@ -71,7 +71,7 @@ impl Repository<'_> {
         Ok(self.snapshot().join(name))
     }
 
-    /// The same as anybody downloaded it last.
+    /// Returns a data set's file in the cache, if it is there.
     pub(crate) fn cached_file(&self, name: &str) -> Option<PathBuf> {
         Some(self.snapshot().join(name)).filter(|path| path.is_file())
     }
@@ -87,7 +87,8 @@ impl Repository<'_> {
         Ok(answer.data.files)
     }
 
-    /// The same as anybody downloaded it last, with this or an older layout of the cache.
+    /// Returns the folder of a model in the cache, in the current or an older layout, if it holds
+    /// the whole part.
     pub(crate) fn cached(&self, part: ModelPart) -> Option<PathBuf> {
         let older = self.wanted.name.replace('.', "___");
         let models = [self.settings.cache.join("models"), self.settings.cache.join("hub/models")];
@@ -96,7 +97,7 @@ impl Repository<'_> {
         folders.find(|folder| part.is_in(folder))
     }
 
-    /// A file is downloaded unless the same is there already.
+    /// Downloads a file, unless one of equal size is already there.
     async fn file(&self, file: &Entry) -> Result<(), HubError> {
         let path = escape(&file.path);
         let url = self.url(&format!("?Revision={BRANCH}&FilePath={path}"));
@@ -137,7 +138,7 @@ impl Repository<'_> {
     }
 }
 
-/// The token travels as the cookie of a session.
+/// Returns the credentials; ModelScope takes the token as a session cookie.
 pub(crate) fn credentials(settings: &ModelScopeSettings) -> Result<Credentials, ClientError> {
     match &settings.token {
         Some(token) => Credentials::new().header("cookie", &format!("m_session_id={token}")),

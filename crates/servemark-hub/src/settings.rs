@@ -1,12 +1,12 @@
-//! Which hub is asked, with which token, and where its files are kept: what the hubs' own tools
-//! read from the environment. This crate does not read it; it is told.
+//! The hubs, their tokens and their caches: the settings that the hubs' own tools read from the
+//! environment. This crate leaves reading them to the caller.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// Which hub is asked, with which token, and where its files are kept.
+/// The hubs, their tokens and their caches.
 ///
-/// The token is shown by no `Debug` and is no part of a plan.
+/// The token is not shown by `Debug` and is not part of a plan.
 ///
 /// ```
 /// use servemark_hub::HubSettings;
@@ -23,28 +23,28 @@ use std::path::{Path, PathBuf};
 pub struct HubSettings {
     pub(crate) endpoint: String,
     pub(crate) cache: PathBuf,
-    /// Files that come from no hub.
+    /// The cache for files that come from no hub.
     pub(crate) own_cache: PathBuf,
     pub(crate) token: Token,
-    /// The variable that forbids to ask anybody.
+    /// The environment variable that forbids downloads, if one does.
     pub(crate) offline: Option<&'static str>,
-    /// The most bytes of a file, as the user gave it.
+    /// The size limit of a file in bytes, as the user gave it.
     pub(crate) most_bytes: Option<String>,
     pub(crate) modelscope: ModelScopeSettings,
-    /// Whether tokenizers come from there.
+    /// Whether models and tokenizers come from ModelScope.
     pub(crate) models_from_modelscope: bool,
 }
 
-/// Where a token comes from.
+/// The source of a token.
 #[derive(Clone, Eq, PartialEq)]
 pub(crate) enum Token {
     None,
     Given(String),
-    /// Read when it is needed; there may be no such file.
+    /// A file that is read when the token is needed; it need not exist.
     File(PathBuf),
 }
 
-/// The other hub, which has the models' tokenizers if it is chosen, and data sets of its own.
+/// The settings of ModelScope, which serves models if it is selected, and data sets of its own.
 #[derive(Clone, Eq, PartialEq)]
 pub(crate) struct ModelScopeSettings {
     pub(crate) endpoint: String,
@@ -53,7 +53,7 @@ pub(crate) struct ModelScopeSettings {
 }
 
 impl HubSettings {
-    /// Every variable that matters.
+    /// The environment variables that are read.
     pub const VARIABLES: [&'static str; 18] = [
         "HF_ENDPOINT",
         "HF_HOME",
@@ -75,8 +75,8 @@ impl HubSettings {
         "XDG_CACHE_HOME",
     ];
 
-    /// The settings that these variables make, with the precedence of the Python libraries. An
-    /// empty variable counts as none.
+    /// Builds the settings from environment variables, with the precedence of the Python libraries.
+    /// An empty variable counts as unset.
     pub fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Self {
         let variables = Variables { get: &variable };
         let caches = variables.path("XDG_CACHE_HOME").unwrap_or_else(|| variables.home(".cache"));
@@ -94,7 +94,7 @@ impl HubSettings {
         }
     }
 
-    /// Nobody is asked; `cache` is all there is.
+    /// Returns settings that forbid downloads and use only `cache`.
     pub fn offline(cache: impl Into<PathBuf>) -> Self {
         let cache = cache.into();
         let endpoint = MODELSCOPE.to_owned();
@@ -111,7 +111,7 @@ impl HubSettings {
     }
 }
 
-/// A program that says nothing downloads nothing.
+/// Forbids downloads, so that a program without settings downloads nothing.
 impl Default for HubSettings {
     fn default() -> Self {
         Self::offline(PathBuf::new())
@@ -140,14 +140,14 @@ impl Variables<'_> {
         (self.get)(name).filter(|value| !value.is_empty())
     }
 
-    /// A URL without the slash at its end; a scheme may be left out.
+    /// Returns a URL without a trailing slash; the scheme defaults to `https`.
     fn url(&self, name: &str) -> Option<String> {
         let url = self.text(name)?;
         let url = url.trim().trim_end_matches('/');
         Some(if url.contains("://") { url.to_owned() } else { format!("https://{url}") })
     }
 
-    /// A path, in which `~` stands for the home folder.
+    /// Returns a path, with `~` replaced by the home folder.
     fn path(&self, name: &str) -> Option<PathBuf> {
         let path = self.text(name)?;
         Some(match path.strip_prefix("~/") {
@@ -175,7 +175,7 @@ impl Variables<'_> {
         }
     }
 
-    /// The first of the two that is set decides.
+    /// Returns the variable that forbids downloads. Only the first of the two that is set counts.
     fn offline(&self) -> Option<&'static str> {
         let set = ["HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE"];
         let first = set.into_iter().find(|name| self.text(name).is_some())?;
@@ -200,7 +200,7 @@ fn is_yes(value: &str) -> bool {
     ["1", "on", "yes", "true"].contains(&value.to_ascii_lowercase().as_str())
 }
 
-/// The variable that says how large a file of a hub may be.
+/// The variable that sets the size limit of a file in bytes.
 pub(crate) const MOST_BYTES: &str = "SERVEMARK_HUB_MAX_BYTES";
 
 const HUB: &str = "https://huggingface.co";

@@ -1,58 +1,60 @@
-//! Where the data sets are that a benchmark takes when it is given no file.
+//! The default sources of data sets, for runs without a file.
 
-/// A file of a data set.
+/// The source of a data set.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum DatasetSource {
     /// A file of a data set on the hub.
     Hub {
-        /// `owner/name`.
+        /// The repository, `owner/name`.
         repository: String,
-        /// The file's path in it.
+        /// The file's path in the repository.
         file: String,
     },
     /// Several files of a data set on the hub.
     Files {
-        /// `owner/name`.
+        /// The repository, `owner/name`.
         repository: String,
-        /// Their paths in it.
+        /// The files' paths in the repository.
         files: Vec<String>,
     },
     /// A file of a data set on ModelScope.
     ModelScope {
-        /// `owner/name`.
+        /// The repository, `owner/name`.
         repository: String,
-        /// The file's path in it.
+        /// The file's path in the repository.
         file: String,
     },
-    /// The rows of a data set on the hub, as the tables of parquet that the hub makes of each.
+    /// The rows of a data set on the hub, in the Parquet tables that the hub generates for every
+    /// data set.
     Table {
-        /// `owner/name`.
+        /// The repository, `owner/name`.
         repository: String,
-        /// Which subset, where it has several.
+        /// The subset; if absent, the only one or the one named `default`.
         subset: Option<String>,
-        /// Which split.
+        /// The split.
         split: String,
     },
-    /// A file at an address of its own.
+    /// A file at a URL outside the hubs.
     Web {
-        /// The address.
+        /// The URL.
         url: String,
     },
 }
 
 impl DatasetSource {
-    /// A file of a data set on the hub.
+    /// Returns the source of a file in a data set on the hub.
     pub fn hub(repository: impl Into<String>, file: impl Into<String>) -> Self {
         Self::Hub { repository: repository.into(), file: file.into() }
     }
 
-    /// A file at an address of its own.
+    /// Returns the source of a file at a URL outside the hubs.
     pub fn web(url: impl Into<String>) -> Self {
         Self::Web { url: url.into() }
     }
 
-    /// Where the data set is published, in words: `the hub`, `ModelScope`, `GitHub` or a host's name.
+    /// Returns where the data set is published, in words: `the hub`, `ModelScope`, `GitHub` or a
+    /// host's name.
     ///
     /// ```
     /// use servemark_hub::DatasetSource;
@@ -70,9 +72,9 @@ impl DatasetSource {
         }
     }
 
-    /// What SGLang 0.5.23 or evalscope 1.14.1 downloads for a data set, by the name that it has
-    /// there; for `mooncake` by that of its workload. What evalscope has from ModelScope begins with
-    /// `modelscope/`.
+    /// Returns the source from which SGLang 0.5.23 or evalscope 1.14.1 downloads a data set, by its
+    /// name in Servemark: for `mooncake` with the workload, for evalscope's with the prefix
+    /// `evalscope/`, or `modelscope/` for those that evalscope downloads from ModelScope.
     ///
     /// ```
     /// use servemark_hub::DatasetSource;
@@ -99,7 +101,7 @@ impl DatasetSource {
     }
 }
 
-/// The host of an address, by the name that people know it by.
+/// Returns the host of a URL, by its common name if it has one.
 pub(crate) fn host(url: &str) -> String {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     match rest.split('/').next().unwrap_or_default() {
@@ -108,12 +110,12 @@ pub(crate) fn host(url: &str) -> String {
     }
 }
 
-/// What errors and news call Hugging Face's hub, or the one that `HF_ENDPOINT` names.
+/// The name of Hugging Face's hub, or of the one set by `HF_ENDPOINT`, in messages.
 pub(crate) const HUGGING_FACE: &str = "the hub";
-/// What errors and news call ModelScope.
+/// The name of ModelScope in messages.
 pub(crate) const MODEL_SCOPE: &str = "ModelScope";
 
-/// Each data set, where it is, and its file there.
+/// Data sets on the hub or at a URL: name, repository or base URL, and file.
 const HUB: &[(&str, &str, &str)] = &[
     ("evalscope/longalpaca", "Yukang/LongAlpaca-12k", "LongAlpaca-12k.json"),
     ("evalscope/openqa", "Hello-SimpleAI/HC3-Chinese", "open_qa.jsonl"),
@@ -132,7 +134,7 @@ const HUB: &[(&str, &str, &str)] = &[
     ("sharegpt", SHAREGPT, SHAREGPT_FILE),
 ];
 
-/// Each data set on ModelScope, where it is, and its file there.
+/// Data sets on ModelScope: name, repository and file.
 const MODELSCOPE: &[(&str, &str, &str)] = &[
     ("modelscope/longalpaca", "AI-ModelScope/LongAlpaca-12k", "LongAlpaca-12k.json"),
     ("modelscope/openqa", "AI-ModelScope/HC3-Chinese", "open_qa.jsonl"),
@@ -143,7 +145,7 @@ const MODELSCOPE: &[(&str, &str, &str)] = &[
     ("modelscope/trie_office_work", TRIE, "office_work_8k.jsonl"),
 ];
 
-/// Each data set of tables, where it is, and its split.
+/// Data sets in tables: name, repository and split.
 const TABLES: &[(&str, &str, &str)] = &[
     ("evalscope/flickr8k", "clip-benchmark/wds_flickr8k", "test"),
     ("evalscope/kontext_bench", "black-forest-labs/kontext-bench", "test"),
@@ -155,6 +157,6 @@ const TRIE: &str = "evalscope/trie-workloads";
 const SHAREGPT: &str = "anon8231489123/ShareGPT_Vicuna_unfiltered";
 const SHAREGPT_FILE: &str = "ShareGPT_V3_unfiltered_cleaned_split.json";
 
-/// The address under which big files are found, too; the one of raw files answers with pointers to
+/// The base URL that serves large files, too; GitHub's host for raw files returns only pointers to
 /// them.
 const MOONCAKE: &str = "https://github.com/kvcache-ai/Mooncake/raw/main/FAST25-release";

@@ -1,7 +1,7 @@
-//! Which files of a repository are the tables of a split.
+//! Selects the files of a repository that are the tables of a split.
 //!
-//! The hub turns every data set into files `SUBSET/SPLIT/NUMBER.parquet`; of a very large one it
-//! does so with its beginning, in `SUBSET/partial-SPLIT`.
+//! The hub converts every data set to files `SUBSET/SPLIT/NUMBER.parquet`; of a very large one it
+//! converts only the beginning, into `SUBSET/partial-SPLIT`.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -12,13 +12,13 @@ use crate::wanted::Wanted;
 /// A split of a subset.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Table<'a> {
-    /// The only one, or the one called "default", where it is not named.
+    /// The subset; if absent, the only one or the one named `default`.
     pub(crate) subset: Option<&'a str>,
     pub(crate) split: &'a str,
 }
 
 impl Table<'_> {
-    /// The subset and its files of this split.
+    /// Returns the subset and its files of this split.
     pub(crate) fn wanted<'f>(
         self,
         files: &[&'f str],
@@ -29,7 +29,7 @@ impl Table<'_> {
         let subset = self.subset_among(&subsets).ok_or_else(|| {
             let missing = match self.subset {
                 Some(subset) => format!("subset {subset:?}"),
-                None => "subset to take without being told (--hf-subset)".to_owned(),
+                None => "default subset (choose one with --hf-subset)".to_owned(),
             };
             wanted.no_part(missing, list(&subsets))
         })?;
@@ -51,7 +51,7 @@ impl Table<'_> {
         }
     }
 
-    /// The folder of the subset in a snapshot, if the split is in there.
+    /// Returns the folder of the subset in a snapshot, if the split is in it.
     pub(crate) fn cached(self, snapshot: &Path) -> Option<PathBuf> {
         let entries = std::fs::read_dir(snapshot).ok()?;
         let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
@@ -64,7 +64,7 @@ impl Table<'_> {
     }
 }
 
-/// The subset and the split of a table.
+/// Returns the subset and the split of a table's path.
 fn parts(file: &str) -> Option<[&str; 2]> {
     let [subset, split, table] = file.split('/').collect::<Vec<_>>()[..] else { return None };
     table.ends_with(".parquet").then_some([subset, split])

@@ -1,6 +1,6 @@
-//! Which of a model's files make its tokenizer.
+//! Selects the files of a model that make up its tokenizer.
 
-/// The files that are wanted of a model, weights excluded. Nothing if there is no tokenizer.
+/// Returns the files of a model's tokenizer; empty if the model has none.
 pub(crate) fn wanted<'a>(files: &[&'a str]) -> Vec<&'a str> {
     let is_whole = files.contains(&WHOLE);
     if !files.iter().any(|file| is_vocabulary(file)) {
@@ -13,18 +13,19 @@ pub(crate) fn wanted<'a>(files: &[&'a str]) -> Vec<&'a str> {
     files.iter().filter(is_wanted).copied().collect()
 }
 
-/// Whether a file alone, or with its companions, says what the tokens are.
+/// Whether a file defines the tokens, alone or with its companions.
 fn is_vocabulary(file: &str) -> bool {
     VOCABULARIES.contains(&file) || file.ends_with(".tiktoken") && !file.contains('/')
 }
 
-/// With it no other vocabulary is needed, unless Mistral's own is asked for.
+/// If `tokenizer.json` exists, no other vocabulary is needed except Mistral's own, which can be
+/// selected.
 const WHOLE: &str = "tokenizer.json";
 const MISTRALS: &str = "tekken.json";
 
 const VOCABULARIES: [&str; 4] = [WHOLE, MISTRALS, "tokenizer.model", "vocab.json"];
 
-/// Small files that say more; the Python tools want the last of them, too.
+/// Small files with further settings; the last of them is also needed by the Python tools.
 const COMPANIONS: [&str; 9] = [
     "added_tokens.json",
     "chat_template.jinja",

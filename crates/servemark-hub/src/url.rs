@@ -1,12 +1,12 @@
-//! An address in two parts: whom it names, and what is asked of them. The second part of a signed
-//! address is as good as a key and is never shown.
+//! A URL in two parts, server and route. The query of a signed URL grants access like a key and is
+//! never shown.
 
 use std::fmt;
 
 use http::Uri;
 use servemark_client::{BaseUrl, ClientError};
 
-/// An address: a server and a route of it.
+/// A URL: a server and a route on it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Url {
     server: BaseUrl,
@@ -14,13 +14,13 @@ pub(crate) struct Url {
 }
 
 impl Url {
-    /// Reads an absolute address.
+    /// Parses an absolute URL.
     pub(crate) fn parse(text: &str) -> Result<Self, ClientError> {
         let origin = origin_length(text);
         Ok(Self { server: text[..origin].parse()?, route: text[origin..].to_owned() })
     }
 
-    /// Where a `Location` header leads from here: another server, or another route of this one.
+    /// Resolves a `Location` header: another server, or another route of this one.
     pub(crate) fn follow(&self, location: &str) -> Result<Self, ClientError> {
         if location.contains("://") {
             return Self::parse(location);
@@ -35,31 +35,31 @@ impl Url {
         Ok(Self { server: self.server.clone(), route })
     }
 
-    /// Whom it names.
+    /// Returns the server.
     pub(crate) fn server(&self) -> &BaseUrl {
         &self.server
     }
 
-    /// What is asked of them.
+    /// Returns the route: path and query.
     pub(crate) fn route(&self) -> &str {
         &self.route
     }
 }
 
-/// The address without its query.
+/// Writes the URL without its query.
 impl fmt::Display for Url {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}{}", self.server, self.route.split('?').next().unwrap_or_default())
     }
 }
 
-/// How much of an address is its scheme and its host.
+/// Returns the length of a URL's scheme and host.
 fn origin_length(text: &str) -> usize {
     let host = text.find("://").map_or(0, |scheme| scheme + "://".len());
     text[host..].find(['/', '?', '#']).map_or(text.len(), |end| host + end)
 }
 
-/// A part of a path, with the signs escaped that a path cannot hold.
+/// Escapes the characters of a path that a URL cannot hold.
 pub(crate) fn escape(part: &str) -> String {
     if Uri::try_from(format!("/{part}")).is_ok() && !part.contains(['?', '#', '%', '&', '+']) {
         return part.to_owned();

@@ -1,4 +1,4 @@
-//! What is asked for, and what its user can do if it cannot be had.
+//! The requested model or data set, and advice for the user if it cannot be found.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -7,23 +7,23 @@ use servemark_client::ClientError;
 
 use crate::{HubError, ModelPart};
 
-/// What is asked for. Every error names it.
+/// The requested model or data set, which every error names.
 #[derive(Clone, Debug)]
 pub(crate) struct Wanted {
     pub(crate) kind: Kind,
-    /// `owner/name`, or the address of a file that is in no repository.
+    /// The repository, `owner/name`, or the URL of a file that is in no repository.
     pub(crate) name: String,
-    /// Where it is kept.
+    /// The cache folder.
     pub(crate) cache: PathBuf,
-    /// Where it is published: `the hub`, `ModelScope`, or the host of an address.
+    /// Where it is published: `the hub`, `ModelScope`, or the host of a URL.
     pub(crate) place: String,
-    /// How the hub is told who asks.
+    /// How the user can give the hub a token.
     pub(crate) token: &'static str,
-    /// The most bytes of a file, as the user gave it.
+    /// The size limit of a file in bytes, as the user gave it.
     pub(crate) most_bytes: Option<String>,
 }
 
-/// The sorts of repository.
+/// The kinds of repository.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Kind {
     Dataset,
@@ -31,7 +31,7 @@ pub(crate) enum Kind {
 }
 
 impl Wanted {
-    /// Refuses what would lead out of a cache's folder.
+    /// Fails if the name would lead out of the cache's folder.
     pub(crate) fn check_name(&self) -> Result<(), HubError> {
         let parts: Vec<&str> = self.name.split('/').collect();
         if parts.len() <= 2 && parts.iter().all(|part| is_plain(part)) {
@@ -40,7 +40,7 @@ impl Wanted {
         Err(HubError::Name { name: self.name.clone(), cure: self.cure() })
     }
 
-    /// The most bytes that a file may have.
+    /// Returns the size limit of a file in bytes.
     pub(crate) fn most_bytes(&self) -> Result<u64, HubError> {
         match &self.most_bytes {
             Some(given) => {
@@ -64,7 +64,7 @@ impl Wanted {
         HubError::Unreachable { what: self.to_string(), from, cache, cure, source }
     }
 
-    /// What a status that is no success means.
+    /// Returns the error for a status that is not a success.
     pub(crate) fn refused(&self, status: u16, url: impl fmt::Display) -> HubError {
         let (what, place, cure) = (self.to_string(), self.place.as_str().into(), self.cure());
         match status {
@@ -78,7 +78,7 @@ impl Wanted {
         HubError::NoModelPart { what: self.to_string(), part: part.name(), cure: self.cure() }
     }
 
-    /// A part that it does not have.
+    /// Returns the error for a part that the data set does not have.
     pub(crate) fn no_part(&self, part: String, known: String) -> HubError {
         HubError::NoPart { what: self.to_string(), part, known }
     }
@@ -100,13 +100,13 @@ impl fmt::Display for Wanted {
     }
 }
 
-/// Files of tokenizers of today end below 100 MB.
+/// The default size limit of a tokenizer's file in bytes; today's end below 100 MB.
 const MOST_OF_A_TOKENIZER: u64 = 1 << 30;
-/// The largest files of weights and of data sets.
+/// The default size limit of a file of weights or of a data set in bytes; the largest files fit.
 const MOST_OF_DATA: u64 = 100 << 30;
 
-/// A file's path in a repository, if it stays below the folder that it is joined to: no part of it
-/// is empty or leads upwards, and none means anything to another system.
+/// Checks a file's path in a repository. It must stay below the folder that it is joined to: no
+/// part may be empty or lead upwards, or have a special meaning on another operating system.
 pub(crate) fn checked_path<'a>(path: &'a str, url: &str) -> Result<&'a str, HubError> {
     let is_name = |part: &str| {
         !part.is_empty()
@@ -117,14 +117,14 @@ pub(crate) fn checked_path<'a>(path: &'a str, url: &str) -> Result<&'a str, HubE
     if path.split('/').all(is_name) {
         return Ok(path);
     }
-    let why = format!("names a file {path:?}, which is no path below a folder");
+    let why = format!("names a file {path:?}, which is not a path below a folder");
     Err(HubError::BadAnswer { url: url.to_owned(), why })
 }
 
-/// What file systems have room for.
+/// The longest file name in bytes that file systems support.
 const MOST_OF_A_NAME: usize = 255;
 
-/// Whether a hub's word can be one part of a path in a cache.
+/// Whether a name from a hub can be one part of a path in the cache.
 pub(crate) fn is_plain(part: &str) -> bool {
     !part.is_empty()
         && !part.starts_with('.')

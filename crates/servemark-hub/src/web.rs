@@ -1,4 +1,4 @@
-//! Asking a hub: redirects are followed, and its token is sent to nobody else.
+//! HTTP requests to a hub. Redirects are followed, and the hub's token is sent to no other server.
 
 use std::time::Duration;
 
@@ -10,36 +10,36 @@ use crate::HubError;
 use crate::url::Url;
 use crate::wanted::Wanted;
 
-/// Speaks to one hub, and to whomever it sends us.
+/// A client of one hub and of the servers to which it redirects.
 #[derive(Debug)]
 pub(crate) struct Web {
     home: BaseUrl,
-    /// For the hub alone.
+    /// Credentials that are sent only to the hub.
     credentials: Credentials,
     clock: MonotonicClock,
 }
 
-/// What is asked.
+/// A kind of request.
 #[derive(Clone, Copy, Debug)]
 enum Ask {
-    /// The head, from the hub itself: it says what a file is before it sends us to its store.
+    /// HEAD, answered by the hub itself: it describes a file before it redirects to its storage.
     Head,
-    /// The body, from a byte on, from wherever it is.
+    /// GET from a byte offset, answered by any server.
     Body { from: u64 },
 }
 
-/// An answer and whose it is.
+/// An answer and its origin.
 #[derive(Debug)]
 pub(crate) struct Reply {
     pub(crate) fetch: Fetch,
-    /// Who answered.
+    /// The URL that was answered.
     pub(crate) url: Url,
-    /// To whom we are sent, if we did not go there.
+    /// The URL of a redirect that was not followed.
     pub(crate) elsewhere: Option<Url>,
 }
 
 impl Web {
-    /// The hub at `endpoint`, which is shown these credentials.
+    /// Creates a client of the hub at `endpoint` with these credentials.
     pub(crate) fn new(
         endpoint: &str,
         credentials: Result<Credentials, ClientError>,
@@ -54,13 +54,13 @@ impl Web {
         self.clock
     }
 
-    /// What the hub says of a file.
+    /// Requests the hub's metadata of a file.
     pub(crate) async fn head(&self, wanted: &Wanted, url: &str) -> Result<Reply, HubError> {
         let reply = self.ask(Ask::Head, wanted, self.url(url)?).await?;
         reply.accepted(wanted)
     }
 
-    /// A file from a byte on.
+    /// Requests a file from a byte offset on.
     pub(crate) async fn body(
         &self,
         wanted: &Wanted,
@@ -70,7 +70,7 @@ impl Web {
         self.ask(Ask::Body { from }, wanted, url.clone()).await?.accepted(wanted)
     }
 
-    /// A short answer, as JSON.
+    /// Requests a short JSON document.
     pub(crate) async fn json<T: serde::de::DeserializeOwned>(
         &self,
         wanted: &Wanted,
@@ -103,7 +103,7 @@ impl Web {
                 Some(next) => url = next,
             }
         }
-        Err(HubError::BadAnswer { url: url.to_string(), why: "goes round in circles".to_owned() })
+        Err(HubError::BadAnswer { url: url.to_string(), why: "redirects too often".to_owned() })
     }
 
     async fn once(&self, ask: Ask, url: &Url) -> Result<Fetch, ClientError> {
@@ -134,21 +134,21 @@ impl Reply {
     }
 }
 
-/// To whom an answer sends us.
+/// Returns the target of a redirect, or `None` if the answer is not one.
 fn redirect(fetch: &Fetch, url: &Url) -> Result<Option<Url>, HubError> {
     if !matches!(fetch.status(), 301 | 302 | 303 | 307 | 308) {
         return Ok(None);
     }
     let bad = |why: &str| HubError::BadAnswer { url: url.to_string(), why: why.to_owned() };
-    let location = fetch.header("location").ok_or_else(|| bad("sends us nowhere"))?;
-    url.follow(location).map(Some).map_err(|_| bad("sends us to what is no address"))
+    let location = fetch.header("location").ok_or_else(|| bad("redirects without an address"))?;
+    url.follow(location).map(Some).map_err(|_| bad("redirects to an invalid address"))
 }
 
 fn range(from: u64) -> HeaderValue {
     HeaderValue::try_from(format!("bytes={from}-")).expect("digits can be sent")
 }
 
-/// A hub is asked before a run, by a person who waits.
+/// Returns a target with time-outs for a person who waits for the run to start.
 fn spec(server: &BaseUrl) -> TargetSpec {
     let mut spec = TargetSpec::new(server.clone());
     spec.timeouts.connect = Duration::from_secs(10);
@@ -158,5 +158,5 @@ fn spec(server: &BaseUrl) -> TargetSpec {
 }
 
 const MOST_REDIRECTS: usize = 10;
-/// The list of a repository's files is well below it.
+/// The size limit of a JSON document in bytes, well above the listing of a repository.
 const MOST: usize = 64 << 20;

@@ -1,27 +1,28 @@
-//! When the server was away in the middle of a run, by the requests that could not connect.
+//! Periods in the middle of a run in which the server was away, found from failed connection
+//! attempts.
 
 use std::fmt;
 
 use serde::Serialize;
 use servemark_core::{ErrorKind, Phase, RequestRecord, RunLog, Stamp};
 
-/// A stretch in which no request could connect, with requests that were answered before and after
-/// it.
+/// A period in which no request could connect, with answered requests before and after it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Absence {
-    /// When the first request could not connect, in seconds since the run's first request.
+    /// Start of the first request that could not connect, in seconds since the run's first request.
     pub from_s: f64,
-    /// When the first request began that was answered again.
+    /// Start of the first request that was answered again, in seconds since the run's first
+    /// request.
     pub until_s: f64,
-    /// How many requests could not connect.
+    /// Number of requests that could not connect.
     pub requests: usize,
 }
 
-/// The absences of the server during a run's measurement, in order.
+/// Finds the absences of the server during a run's measurement, in order of time.
 ///
-/// A request that was sent and lost its connection afterwards says nothing here: only one for which
-/// there was no connection at all does.
+/// Only a request for which no connection was made counts. A request that was sent and then lost
+/// its connection is ignored.
 pub(crate) fn absences(log: &RunLog) -> Vec<Absence> {
     let mut attempts: Vec<(Stamp, Attempt)> = log
         .records()
@@ -33,7 +34,7 @@ pub(crate) fn absences(log: &RunLog) -> Vec<Absence> {
     let Some((start, _)) = attempts.first().copied() else { return Vec::new() };
     let since = |at: Stamp| at.since(start).as_secs_f64();
     let mut absences = Vec::new();
-    // Of the failures since the last answer: when the first began, and how many there are.
+    // `away`: since the last answer, the start of the first refused attempt and the number of them.
     let (mut was_there, mut away) = (false, None::<(Stamp, usize)>);
     for (at, attempt) in attempts {
         match (attempt, away) {
@@ -50,8 +51,8 @@ pub(crate) fn absences(log: &RunLog) -> Vec<Absence> {
     absences
 }
 
-/// What a request says of the server's presence. Others say nothing: a time-out may be an overload,
-/// and a status a gateway's.
+/// Evidence of a request on the server's presence. Other outcomes are ignored: a time-out may
+/// come from an overload, and a status from a gateway.
 #[derive(Clone, Copy, Debug)]
 enum Attempt {
     Answered,
@@ -70,7 +71,7 @@ impl Attempt {
     }
 }
 
-/// The absences on one line; the words of a report.
+/// Displays absences as one line of a report.
 #[derive(Clone, Copy, Debug)]
 pub struct Absences<'a>(pub &'a [Absence]);
 
@@ -94,7 +95,7 @@ impl fmt::Display for Absences<'_> {
     }
 }
 
-/// A line holds no more of them.
+/// Number of absences that the line lists with their times.
 const MOST_TOLD: usize = 2;
 
 #[cfg(test)]
@@ -103,8 +104,8 @@ mod tests {
 
     use super::*;
 
-    /// A record of a request that began at a time: `+` was answered, `x` could not connect, `-` was
-    /// sent and lost its connection, `t` timed out.
+    /// Returns the record of the request in one place of a timeline of 0.1 s steps: `+` was
+    /// answered, `x` could not connect, `-` was sent and lost its connection, `t` timed out.
     fn record((place, sign): (usize, char)) -> RequestRecord {
         let at = Stamp::from_nanos(place as u64 * 100_000_000);
         let mut recorder = Recorder::new(place, Phase::Measure, &Sample::new("a", 1, 1), at);
@@ -124,7 +125,7 @@ mod tests {
     fn check(requests: &str, expected: &[(f64, f64, usize)]) {
         let header = Header::new(0, RunFacts::default(), serde_json::Value::Null);
         let mut records: Vec<_> = requests.chars().enumerate().map(record).collect();
-        // The order of a log is that of the ends.
+        // A log's file has its records in the order of their ends, not of their starts.
         records.reverse();
         let told = absences(&RunLog::new(header, records, None));
         let told: Vec<_> =

@@ -1,10 +1,10 @@
-//! Are these numbers the server's, or the client's? What the client did to its own measurement,
-//! and a verdict with its reasons.
+//! Audits the client's influence on its own measurement and gives a verdict with its reasons.
 //!
-//! It is made of stamps and counters alone, whatever the policy. What is absent is said to be: no
-//! fact makes a run clean by not being there.
+//! The audit uses stamps and counters only, whatever the policy. It lists every fact that is
+//! missing from the log, because a missing fact must not make a run clean.
 
 mod accuracy;
+mod format;
 mod limits;
 mod little;
 mod load;
@@ -17,7 +17,6 @@ mod stamp_error;
 mod tally;
 mod unchecked;
 mod verdict;
-mod words;
 
 use std::fmt;
 
@@ -29,14 +28,14 @@ pub use self::little::LittlesLaw;
 pub use self::load::{ClientLoad, LoadVerdict};
 pub use self::machine::{Machine, ShardLoad};
 pub use self::network::Network;
-pub use self::reading::{Reading, Shared, Yardstick};
+pub use self::reading::{LagReference, Reading, Shared};
 pub use self::resending::Resending;
 pub use self::sending::{Gate, Sending};
 pub use self::stamp_error::StampError;
 pub use self::tally::Spread;
 pub use self::verdict::{Finding, Verdict};
 
-/// What the client did to its own measurement.
+/// An audit of the client's influence on its own measurement.
 ///
 /// ```
 /// # use servemark_core::{Header, RunFacts, RunLog};
@@ -51,32 +50,32 @@ pub use self::verdict::{Finding, Verdict};
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Audit {
-    /// The one word for both parts, [`load`](Self::load) and [`latencies`](Self::latencies), as
-    /// [`Verdict::of`] derives it.
+    /// Overall verdict, which [`Verdict::of`] derives from [`load`](Self::load) and
+    /// [`latencies`](Self::latencies).
     pub verdict: Verdict,
     /// Whether the client carried its load.
     pub load: ClientLoad,
-    /// How right the latencies are.
+    /// Accuracy of the latencies.
     pub latencies: LatencyAccuracy,
-    /// The reasons of both parts, the worst first.
+    /// Reasons of the load and of the latencies, the worst first.
     pub reasons: Vec<Finding>,
-    /// What could not be checked.
+    /// Checks that could not be made because a fact is missing, each with its reason.
     pub unchecked: Vec<String>,
-    /// What there is nothing to check of, and why.
+    /// Checks that do not apply to this run, each with its reason.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub inapplicable: Vec<String>,
-    /// How arrivals were read.
+    /// How the client read the answers.
     pub reading: Reading,
-    /// How requests were sent.
+    /// How the client sent the requests.
     pub sending: Sending,
-    /// What the kernel knew of the connections; nothing where there were none.
+    /// The kernel's figures of the connections; empty for a run without connections.
     pub network: Network,
     /// Requests that the server did not process.
     #[serde(skip_serializing_if = "Resending::is_empty")]
     pub resending: Resending,
-    /// How busy the client was; absent of a run that was killed.
+    /// Load of the client's threads; absent for a run that was killed.
     pub machine: Option<Machine>,
-    /// Whether the run's means tell one story; absent of a run that is too short to say.
+    /// Little's law over the middle of the run; absent if the run is too short for it.
     pub littles_law: Option<LittlesLaw>,
 }
 
@@ -107,20 +106,20 @@ impl Audit {
         audit
     }
 
-    /// Whether the client kept up with its load: it was offered as it was asked for, and there was
-    /// time to read the answers. A client that is only strained did.
+    /// Returns whether the client kept up with its load: it offered the load that was asked for,
+    /// and it had time to read the answers. This includes a client that was strained.
     pub fn keeps_up(&self) -> bool {
         self.load.verdict != LoadVerdict::ClientLimited
     }
 
-    /// Whether the run's figures can be compared with those of another run: the load was carried,
-    /// and the latencies are right.
+    /// Returns whether the run's figures can be compared with those of another run: the client kept
+    /// up with its load, and the latencies are not uncertain.
     pub fn is_comparable(&self) -> bool {
         self.keeps_up() && self.latencies.verdict != AccuracyVerdict::Uncertain
     }
 }
 
-/// The verdict, its two parts and its reasons on one line.
+/// Displays the verdict, its two parts and its reasons on one line.
 impl fmt::Display for Audit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let reasons: Vec<&str> = self.reasons.iter().map(|found| found.reason.as_str()).collect();

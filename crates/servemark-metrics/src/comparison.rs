@@ -1,4 +1,5 @@
-//! What changed from one run, or several, to another, and whether that is more than chance.
+//! Compares one or several runs before a change with those after it, and tests whether differences
+//! are more than chance.
 
 mod doubt;
 mod gate;
@@ -17,98 +18,103 @@ pub use self::run::ComparedRun;
 pub use self::tolerance::{Tolerance, ToleranceJudgement};
 use crate::{Better, Figure};
 
-/// Runs before and after a change, figure by figure.
+/// Runs before and after a change, compared figure by figure.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Comparison {
-    /// What both sides have a figure for, in the order that was asked for.
+    /// Changes of the figures that both sides have, in the order in which the caller asked for
+    /// them.
     pub changes: Vec<Change>,
     /// Number of runs before and after.
     pub runs: [usize; 2],
-    /// Why the figures of a run cannot be compared.
+    /// Reasons why the figures of a run cannot be compared.
     pub doubts: Vec<Doubt>,
-    /// Whether changes are called better or worse: where there is no doubt, or in spite of it.
+    /// Whether changes are called better or worse: true if there is no doubt, or if doubts are
+    /// overridden.
     pub is_judged: bool,
 }
 
-/// One figure before and after. Where a side has several runs its value is their mean.
+/// One figure before and after the change. For a side with several runs the value is their mean.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Change {
-    /// Which figure.
+    /// The compared figure.
     pub figure: Figure,
-    /// What it was.
+    /// Value before the change.
     pub before: f64,
-    /// What it is.
+    /// Value after the change.
     pub after: f64,
     /// Number of runs before and after that have the figure.
     pub runs: [usize; 2],
-    /// Where the change lies with 99 % confidence; absent where the runs cannot tell.
+    /// Confidence interval of the change at 99 %; absent if the runs do not suffice for one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<ChangeInterval>,
-    /// Where the change lies with 95 % confidence, by which tolerances are judged.
+    /// Confidence interval of the change at 95 %, which tolerances are judged by; absent if the
+    /// runs do not suffice for one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval_95: Option<ChangeInterval>,
-    /// The change, in percent, of which the 99 % interval leaves zero out in eight of ten comparisons of
-    /// runs like these; absent where there is no interval.
+    /// Smallest change, in percent, for which the 99 % interval excludes zero in eight of ten
+    /// comparisons of runs like these; absent without an interval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub detectable_percent: Option<f64>,
-    /// What the change is judged by; absent where it is not.
+    /// Data that the change is judged by; absent if the change is not judged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub basis: Option<Basis>,
-    /// Whether it is more than chance, with all figures of the comparison tested at once: chance makes
-    /// one of them pass in at most one of a hundred comparisons.
+    /// Whether the change is more than chance. All figures of the comparison are tested at once:
+    /// chance alone makes any of them pass in at most one of a hundred comparisons.
     pub is_beyond_chance: bool,
-    /// Standard deviation between the runs of a side in percent of the figure, apart from the chance
-    /// within each; absent where each side is one run.
+    /// Standard deviation between the runs of a side, in percent of the figure, without the chance
+    /// within each run; absent if each side is one run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub between_runs_percent: Option<f64>,
-    /// Standard error by the requests of one run in percent of the figure; absent where the runs
-    /// cannot tell.
+    /// Standard error of the figure from the requests of one run, in percent of the figure; absent
+    /// if the runs do not suffice for one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub within_run_percent: Option<f64>,
 }
 
-/// Where a change lies, in percent of what was before.
+/// Confidence interval of a change, in percent of the value before it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ChangeInterval {
-    /// The lower end.
+    /// Lower end in percent.
     pub low_percent: f64,
-    /// The upper end.
+    /// Upper end in percent.
     pub high_percent: f64,
 }
 
-/// What a change is judged by.
+/// Data that a change is judged by.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Basis {
-    /// The requests of one run on each side. What differs between any two runs is not in it.
+    /// The requests of one run on each side. Differences that occur between any two runs are not
+    /// accounted for.
     Requests,
-    /// The differences between requests of one run on each side, which sent the same ones.
+    /// The differences between the requests of one run on each side, where both runs sent the same
+    /// requests.
     PairedRequests,
-    /// The figures of runs (Welch).
+    /// The figures of the runs on each side (Welch's test).
     Runs,
-    /// The figures of runs in pairs that sent the same requests.
+    /// The figures of pairs of runs that sent the same requests.
     PairedRuns,
-    /// Counts of all runs (Fisher's exact test).
+    /// The counts of all runs (Fisher's exact test).
     Counts,
 }
 
-/// What a change is worth. Closed.
+/// Significance of a change. The enum is closed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Worth {
-    /// It is better, and by more than chance.
+pub enum Significance {
+    /// The figure is better, by more than chance.
     Better,
-    /// It is worse, and by more than chance.
+    /// The figure is worse, by more than chance.
     Worse,
-    /// There is none, or chance alone would make it.
+    /// The figure did not change, or chance alone explains the change.
     Same,
-    /// The client of a run was at its limit or suspect, so the change may be the client's.
+    /// The client of a run was at its limit or suspect, so the change may come from the client.
     NotJudged,
-    /// Nobody can tell what chance would do.
+    /// The effect of chance is not known.
     Unknown,
 }
 
@@ -118,8 +124,9 @@ impl ChangeInterval {
         Self { low_percent: percent(low), high_percent: percent(high) }
     }
 
-    /// Beyond half the width of an interval of 99 % lie another 0.84 standard errors, of which the half
-    /// width is 2.6 with many degrees of freedom and 3.4 with eight.
+    /// Returns the change that the interval detects with a power of 80 %. It lies 0.84 standard
+    /// errors beyond half the width of the 99 % interval, which is 2.6 standard errors with many
+    /// degrees of freedom and 3.4 with eight.
     fn detectable_percent(self) -> f64 {
         let log = |percent: f64| (percent / 100.0).ln_1p();
         let half = (log(self.high_percent) - log(self.low_percent)) / 2.0;
@@ -131,7 +138,7 @@ impl ChangeInterval {
     }
 }
 
-/// `[-0.4, +6.8]`; an upper end of a thousand percent or more is `any`.
+/// Displays the interval as `[-0.4, +6.8]`; an upper end of a thousand percent or more is `any`.
 impl fmt::Display for ChangeInterval {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "[{:+.1}, ", self.low_percent)?;
@@ -144,7 +151,7 @@ impl fmt::Display for ChangeInterval {
 }
 
 impl Change {
-    /// The change of a figure by itself, without a test.
+    /// Computes the change of one figure, without the test over all figures.
     fn of(sides: &Sides<'_>, figure: Figure) -> Option<Self> {
         let ([before, after], runs) = sides.means(figure)?;
         let found = sides.interval(figure, 1.0 - LEVEL);
@@ -165,12 +172,13 @@ impl Change {
         })
     }
 
-    /// By how much it changed.
+    /// Returns the change, after minus before.
     pub fn delta(&self) -> f64 {
         self.after - self.before
     }
 
-    /// By how many percent; infinite where there was nothing before.
+    /// Returns the change in percent of the value before; infinite if that value was zero and the
+    /// other is not.
     pub fn percent(&self) -> f64 {
         match (self.before.abs() > NOTHING, self.after.abs() > NOTHING) {
             (true, _) => self.delta() / self.before * 100.0,
@@ -179,7 +187,7 @@ impl Change {
         }
     }
 
-    /// Whether it is better or worse, whatever chance does; nothing where it did not change.
+    /// Returns whether the figure is better, without regard to chance; absent if it did not change.
     pub fn is_better(&self) -> Option<bool> {
         let delta = self.delta();
         let is_better = match self.figure.better() {
@@ -189,22 +197,22 @@ impl Change {
         (delta.abs() > NOTHING).then_some(is_better)
     }
 
-    /// What it is worth, if the numbers are the servers'.
-    pub fn worth(&self) -> Worth {
+    /// Returns the significance of the change, provided that the audits of both sides are in order.
+    pub fn significance(&self) -> Significance {
         match (self.is_better(), self.basis) {
-            (Some(_), None) => Worth::Unknown,
-            (Some(true), _) if self.is_beyond_chance => Worth::Better,
-            (Some(false), _) if self.is_beyond_chance => Worth::Worse,
-            _ => Worth::Same,
+            (Some(_), None) => Significance::Unknown,
+            (Some(true), _) if self.is_beyond_chance => Significance::Better,
+            (Some(false), _) if self.is_beyond_chance => Significance::Worse,
+            _ => Significance::Same,
         }
     }
 }
 
-/// Numbers closer to zero than this are zero.
+/// Absolute values up to this count as zero.
 const NOTHING: f64 = 1e-10;
 
 impl Comparison {
-    /// Compares runs, one or several on either side. What a side lacks is left out.
+    /// Compares runs, one or several on either side. Figures that one side lacks are left out.
     pub fn of_runs(before: &[ComparedRun], after: &[ComparedRun], figures: &[Figure]) -> Self {
         let sides = Sides { before, after };
         let mut changes: Vec<Change> =
@@ -218,7 +226,7 @@ impl Comparison {
         Self { changes, runs, doubts: Vec::new(), is_judged: true }
     }
 
-    /// Compares two sets of values, of which nobody knows how sure they are.
+    /// Compares two sets of values whose uncertainty is not known.
     pub fn of(
         figures: &[Figure],
         before: impl Fn(Figure) -> Option<f64>,
@@ -228,7 +236,7 @@ impl Comparison {
         Self::of_runs(&[before], &[ComparedRun::of_values(figures, after)], figures)
     }
 
-    /// Adds doubts about the runs. Changes are not judged where there is one.
+    /// Adds doubts about the runs. Changes are not judged if there is any doubt.
     #[must_use]
     pub fn with_doubts(mut self, doubts: impl IntoIterator<Item = Doubt>) -> Self {
         self.doubts.extend(doubts);
@@ -242,29 +250,31 @@ impl Comparison {
         Self { is_judged: true, ..self }
     }
 
-    /// What a change of this comparison is worth.
-    pub fn worth_of(&self, change: &Change) -> Worth {
-        if self.is_judged { change.worth() } else { Worth::NotJudged }
+    /// Returns the significance of a change of this comparison.
+    pub fn significance_of(&self, change: &Change) -> Significance {
+        if self.is_judged { change.significance() } else { Significance::NotJudged }
     }
 
-    /// Whether a change of this comparison is better or worse; nothing where it did not change or is
-    /// not judged.
+    /// Returns whether a change of this comparison is better; absent if the figure did not change
+    /// or is not judged.
     pub fn is_better(&self, change: &Change) -> Option<bool> {
         change.is_better().filter(|_| self.is_judged)
     }
 
-    /// The change of a figure, if both sides have it.
+    /// Returns the change of a figure, if both sides have it.
     pub fn change_of(&self, figure: Figure) -> Option<&Change> {
         self.changes.iter().find(|change| change.figure == figure)
     }
 
-    /// The conditions that hold, and those that nobody can check.
+    /// Returns the conditions that are met, and those that cannot be checked.
     pub fn broken<'a>(&'a self, conditions: &'a [Condition]) -> impl Iterator<Item = Broken<'a>> {
         conditions.iter().filter_map(|condition| condition.broken_by(self))
     }
 }
 
-/// By how many half widths of its 99 % interval a change must be off zero to be seen eight times in ten.
+/// Distance from zero, in half widths of its 99 % interval, at which a change is detected eight
+/// times in ten.
 const FOR_POWER: f64 = 1.3;
-/// The level of the whole family of figures: how often chance alone makes any of them change.
+/// Significance level of the whole family of figures: the probability that chance alone makes any
+/// of them change.
 const LEVEL: f64 = 0.01;

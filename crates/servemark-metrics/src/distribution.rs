@@ -1,33 +1,35 @@
-//! What is said of a sample of anything.
+//! Summary of a sample of any quantity.
 
 use serde::Serialize;
 
 use crate::policy::{MetricPolicy, PercentileRule};
 use crate::statistics;
 
-/// What is said of a sample of anything, in its own unit. Of an empty one nothing is known.
+/// Summary of a sample of any quantity, in the quantity's own unit. All values are absent for an
+/// empty sample.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Distribution {
-    /// How many values there are.
+    /// Number of values.
     pub samples: usize,
-    /// The mean.
+    /// Mean of the values.
     pub mean: Option<f64>,
-    /// The smallest value.
+    /// Smallest value.
     pub min: Option<f64>,
-    /// The largest value.
+    /// Largest value.
     pub max: Option<f64>,
-    /// Percentiles: which, in percent, and their values.
+    /// Percentiles: pairs of the rank in percent and the value.
     pub percentiles: Vec<(f64, f64)>,
 }
 
 impl Distribution {
-    /// A sample in the order of measurement, with the percentiles that a policy wants.
+    /// Summarises a sample in the order of measurement, with the percentiles that a policy asks
+    /// for.
     pub fn of(sample: impl IntoIterator<Item = f64>, policy: &MetricPolicy) -> Self {
         Self::by_rule(sample, policy.percentile_rule, &policy.percentiles)
     }
 
-    /// The same with percentiles that are asked for.
+    /// Summarises a sample in the order of measurement, with the given percentiles in percent.
     pub fn by_rule(
         sample: impl IntoIterator<Item = f64>,
         rule: PercentileRule,
@@ -49,7 +51,7 @@ impl Distribution {
         }
     }
 
-    /// The value of a percentile, if it is known.
+    /// Returns the value of a percentile, if it was asked for.
     pub fn percentile(&self, wanted: f64) -> Option<f64> {
         let known = self.percentiles.iter().find(|(percent, _)| percent.total_cmp(&wanted).is_eq());
         known.map(|&(_, value)| value)

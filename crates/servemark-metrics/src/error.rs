@@ -1,21 +1,21 @@
-//! What a user can get wrong about a score.
+//! Errors in what a user asks of a score.
 
 use thiserror::Error;
 
-/// What can go wrong while a score is asked for. Scoring itself cannot fail.
+/// An error in what a user asks of a score. Scoring itself cannot fail.
 #[derive(Clone, Debug, Eq, Error, PartialEq)]
 #[non_exhaustive]
 pub enum MetricsError {
-    /// The share of the peak concurrency from which on a run counts as steady.
+    /// The share of the peak concurrency from which on a run counts as steady is out of range.
     #[error("must be in (0, 1]")]
     ConcurrencyRatio,
-    /// A condition on a comparison cannot be read.
+    /// A condition on a comparison cannot be parsed.
     #[error(
         "expected METRIC>LIMIT or METRIC<LIMIT such as \"ttft:p99>+5%\", \
          \"request_throughput<-3%\" or \"e2el:mean>2000\", got {given:?}"
     )]
     Condition {
-        /// What was given.
+        /// Text that was given.
         given: String,
     },
     /// No figure with an interval has this name.
@@ -24,28 +24,28 @@ pub enum MetricsError {
          output_tokens_per_s or requests_per_s, got {given:?}"
     )]
     Estimand {
-        /// What was given.
+        /// Text that was given.
         given: String,
     },
-    /// A tolerance is malformed.
+    /// A tolerance cannot be parsed.
     #[error(
         "expected PERCENT% or FIGURE=PERCENT% such as \"3%\" or \"ttft:p99=3%\", got {given:?}"
     )]
     Tolerance {
-        /// What was given.
+        /// Text that was given.
         given: String,
     },
-    /// No number of a run has this name.
+    /// No figure of a run has this name.
     #[error(
         "expected a metric such as ttft:p99, tpot:mean, itl:median, e2el:p90, \
          request_throughput, input_throughput, output_throughput, total_token_throughput, \
          completed, failed or duration, got {given:?}"
     )]
     Figure {
-        /// What was given.
+        /// Text that was given.
         given: String,
     },
-    /// An objective of a run cannot be read.
+    /// An objective of a run cannot be parsed.
     #[error(
         "expected an objective such as ttft:p99<2000ms, tpot:mean<=50ms, success>=99% or \
          goodput>=95%, with a latency in ttft, tpot, itl, e2el, queue, response_ttft, \
@@ -53,44 +53,44 @@ pub enum MetricsError {
          {given:?}"
     )]
     Objective {
-        /// What was given.
+        /// Text that was given.
         given: String,
     },
-    /// How well a figure must be known cannot be read.
+    /// A required precision of a figure cannot be parsed.
     #[error(
         "expected a figure and how well it must be known, such as ttft:mean+-2%, itl:p99+-5ms or \
          output_tokens_per_s+-1%, got {given:?}"
     )]
     Precision {
-        /// What was given.
+        /// Text that was given.
         given: String,
     },
-    /// Nobody has published objectives by this name.
+    /// No published set of objectives has this name.
     #[error("there are no limits {given}; there are {known}")]
     Preset {
-        /// What was given.
+        /// Name that was given.
         given: String,
-        /// The names that there are.
+        /// Known names.
         known: String,
     },
-    /// A service-level objective does not read `METRIC:MILLISECONDS`.
+    /// A service-level objective is not of the form `METRIC:MILLISECONDS`.
     #[error("expected METRIC:MILLISECONDS with METRIC in ttft, tpot, e2el, got {given:?}")]
     Slo {
-        /// What was given.
+        /// Text that was given.
         given: String,
     },
-    /// A service-level objective has a limit that no latency can be held against.
-    #[error("expected a finite limit above 0 ms, got {given:?}")]
+    /// A service-level objective has a limit that is not finite or is below 0 ms.
+    #[error("expected a finite limit of 0 ms or more, got {given:?}")]
     SloLimit {
-        /// What was given.
+        /// Text that was given.
         given: String,
     },
-    /// There is no verdict of this name.
+    /// No verdict has this name.
     #[error("there is no verdict {given:?}; there are {known}")]
     UnknownVerdict {
-        /// What was given.
+        /// Name that was given.
         given: String,
-        /// The names that there are.
+        /// Known names.
         known: String,
     },
 }

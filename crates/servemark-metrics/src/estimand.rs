@@ -1,4 +1,4 @@
-//! The figures that have an interval, by the names that scripts and command lines use.
+//! Figures that have a confidence interval, by the names that scripts and command lines use.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 use crate::estimates::RateEstimates;
 use crate::{Estimated, Figure, Latencies, Latency, Metrics, MetricsError, Quantity, Statistic};
 
-/// A figure of a run that has an interval. It reads `ttft:mean`, `itl:p99`, `requests_per_s` or
-/// `output_tokens_per_s`; a median is the percentile 50.
+/// A figure of a run that has a confidence interval. Its text form is `ttft:mean`, `itl:p99`,
+/// `requests_per_s` or `output_tokens_per_s`; a median is percentile 50.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(try_from = "String", into = "String")]
 #[non_exhaustive]
 pub enum Estimand {
-    /// A mean or a percentile of a latency.
+    /// Mean or percentile of a latency.
     Latency(Latency, Statistic),
     /// Output tokens per second.
     OutputTokens,
@@ -23,7 +23,7 @@ pub enum Estimand {
 }
 
 impl Estimand {
-    /// The figures of which a report says what it takes to know them better.
+    /// Figures for which a report says how much longer a run must be to know them better.
     pub const HEADLINE: [Self; 8] = [
         Self::Latency(Latency::Ttft, Statistic::Mean),
         Self::Latency(Latency::Ttft, Statistic::Percentile(50.0)),
@@ -35,7 +35,7 @@ impl Estimand {
         Self::OutputTokens,
     ];
 
-    /// The percentile of a latency that it is, in percent.
+    /// Returns the percentile in percent, if the figure is a percentile of a latency.
     pub fn percent(self) -> Option<f64> {
         match self {
             Self::Latency(_, Statistic::Percentile(percent)) => Some(percent),
@@ -43,10 +43,10 @@ impl Estimand {
         }
     }
 
-    /// The figure of a run that it estimates.
+    /// Returns the figure of a run that this estimates.
     pub fn figure(self) -> Figure {
         Figure::new(match self {
-            // A median has one name among the figures.
+            // Figures have one name for the median.
             Self::Latency(latency, Statistic::Percentile(50.0)) => {
                 Quantity::Latency(latency, Statistic::Median)
             }
@@ -56,12 +56,12 @@ impl Estimand {
         })
     }
 
-    /// Its path in the document of `servemark score --json`: `ttft_ms.mean`.
+    /// Returns the path in the document of `servemark score --json`, for example `ttft_ms.mean`.
     pub fn key(self) -> String {
         self.figure().path()
     }
 
-    /// The unit of its values.
+    /// Returns the unit of the values.
     pub fn unit(self) -> &'static str {
         match self {
             Self::Latency(..) => "ms",
@@ -69,12 +69,12 @@ impl Estimand {
         }
     }
 
-    /// Its estimate in a run's numbers, where they have one.
+    /// Returns the estimate from a run's metrics, if they contain it.
     pub fn read(self, metrics: &Metrics) -> Option<Estimated> {
         self.find(&metrics.latencies, metrics.rate_estimates.as_ref())
     }
 
-    /// Its estimate among those of latencies and rates.
+    /// Returns the estimate from those of latencies and rates.
     pub(crate) fn find(
         self,
         latencies: &Latencies,
@@ -95,7 +95,7 @@ impl Estimand {
     }
 }
 
-/// `mean TTFT`, `p99 ITL`, `rate of output tokens`
+/// Displays the figure as `mean TTFT`, `p99 ITL` or `rate of output tokens`.
 impl fmt::Display for Estimand {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -140,7 +140,7 @@ impl TryFrom<String> for Estimand {
     }
 }
 
-/// As a command line names it: `ttft:p99`.
+/// Returns the name that a command line uses, for example `ttft:p99`.
 impl From<Estimand> for String {
     fn from(estimand: Estimand) -> Self {
         match estimand {

@@ -1,4 +1,4 @@
-//! What a run shows of the process that it sampled: each number with its confidence interval.
+//! Estimates of the process that a run sampled: each figure with its confidence interval.
 
 use serde::Serialize;
 use serde::ser::SerializeMap;
@@ -7,29 +7,30 @@ use servemark_statistics::{Bounds, Estimate, Needed, Reason, Sample, rate};
 use crate::policy::MetricPolicy;
 use crate::{RequestScore, Summary};
 
-/// A number of a run and where that of the process lies.
+/// A figure of a run with the confidence interval of the process that the run sampled.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Estimated {
-    /// The number in the run itself; absent where it is not finite.
+    /// Value in the run itself; absent if it is not finite.
     pub value: Option<f64>,
-    /// Lower end of the interval; absent where the run cannot tell.
+    /// Lower end of the interval; absent if the run does not suffice for one.
     pub low: Option<f64>,
-    /// Upper end of the interval; absent where the run cannot tell.
+    /// Upper end of the interval; absent if the run does not suffice for one.
     pub high: Option<f64>,
     /// Confidence of the interval, from 0 to 1.
     pub confidence: f64,
     /// Number of values in the run.
     pub samples: usize,
-    /// Number of independent values that they are worth.
+    /// Effective sample size: the number of independent values that carry as much information.
     pub effective: f64,
-    /// Whether the run cannot tell.
+    /// Whether the run does not suffice for an interval.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub too_short: bool,
-    /// Number of times longer the run should be, as far as it shows.
+    /// Factor by which the run should be longer, as far as the run shows; absent if there is an
+    /// interval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub times_longer: Option<f64>,
-    /// Why the run cannot tell.
+    /// Why the run does not suffice for an interval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<Reason>,
     #[serde(skip)]
@@ -57,37 +58,39 @@ impl Estimated {
         }
     }
 
-    /// How far the interval reaches from the value, on its wider side; nothing without an interval.
+    /// Returns the distance from the value to the farther end of the interval; absent without an
+    /// interval.
     pub fn reach(&self) -> Option<f64> {
         self.estimate.reach()
     }
 
-    /// What it takes until the interval reaches no farther than this from the value, in the unit of the value; nothing
-    /// where no number of values would do.
+    /// Returns what a run needs so that no end of the interval is farther than `half_width` from
+    /// the value, in the unit of the value; absent if no number of values would suffice.
     pub fn needed(&self, half_width: f64) -> Option<Needed> {
         self.estimate.needed(half_width, self.confidence)
     }
 
-    /// Half the width of the interval, where there is one.
+    /// Returns half the width of the interval, if there is one.
     pub fn half_width(&self) -> Option<f64> {
         Some((self.high? - self.low?) / 2.0)
     }
 }
 
-/// The estimates of one latency, in milliseconds.
+/// Estimates of one latency, in milliseconds.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Estimates {
     /// Number of requests that gave values.
     pub requests: usize,
-    /// Of its mean.
+    /// Estimate of the mean.
     pub mean: Estimated,
-    /// Of its percentiles, each with its percent.
+    /// Estimates of the percentiles, each with its rank in percent.
     pub percentiles: Vec<(f64, Estimated)>,
 }
 
 impl Estimates {
-    /// The estimates of a sample of seconds in the order of time; nothing of an empty one.
+    /// Estimates a sample of seconds in the order of time; absent for an empty sample or without a
+    /// confidence in the policy.
     pub(crate) fn of(sample_s: &Sample, policy: &MetricPolicy) -> Option<Self> {
         let confidence = policy.confidence.filter(|_| sample_s.clusters() > 0)?;
         let told = |estimate: Estimate| Estimated::of(estimate.scaled(1e3), confidence);
@@ -105,14 +108,14 @@ impl Estimates {
         })
     }
 
-    /// The estimate of a percentile, if the policy asks for it or it is the median.
+    /// Returns the estimate of a percentile, if the policy asks for it or it is the median.
     pub fn percentile(&self, wanted: f64) -> Option<&Estimated> {
         let found = self.percentiles.iter().find(|(percent, _)| percent.total_cmp(&wanted).is_eq());
         found.map(|(_, estimated)| estimated)
     }
 }
 
-/// `{"mean": …, "p50": …, "p99": …}`
+/// Serialises the estimates as `{"mean": …, "p50": …, "p99": …}`.
 impl Serialize for Estimates {
     fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let mut map = to.serialize_map(Some(self.percentiles.len() + 1))?;
@@ -124,7 +127,7 @@ impl Serialize for Estimates {
     }
 }
 
-/// Rates that the server and the arrivals keep, estimated apart from where a run begins and ends.
+/// Rates that server and arrivals sustain, estimated without the beginning and the end of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct RateEstimates {
@@ -135,7 +138,7 @@ pub struct RateEstimates {
 }
 
 impl RateEstimates {
-    /// The rates of a run, at the policy's confidence; nothing where too few answers ended.
+    /// Estimates the rates of a run at the policy's confidence; absent if too few answers ended.
     pub(crate) fn of(scores: &[RequestScore<'_>], policy: &MetricPolicy) -> Option<Self> {
         let confidence = policy.confidence?;
         let completions = Completions::of(scores)?;
@@ -147,18 +150,18 @@ impl RateEstimates {
     }
 }
 
-/// What ended between the first answer's end and the last request's start: before it the load was not
-/// yet there, after it no more came.
+/// Answers that ended after the first one did and before the last request started. Before that time
+/// the load was not complete, and after it no more requests came.
 #[derive(Clone, Debug)]
 pub(crate) struct Completions {
-    /// From each end to the next, in seconds.
+    /// Times from each end to the next, in seconds.
     times: Vec<f64>,
     prompt_tokens: Vec<f64>,
     output_tokens: Vec<f64>,
 }
 
 impl Completions {
-    /// Those of a run; nothing where too few answers ended in that time.
+    /// Collects the completions of a run; absent if too few answers ended in that time.
     pub(crate) fn of(scores: &[RequestScore<'_>]) -> Option<Self> {
         let last_start = scores.iter().map(|score| score.start_s).fold(f64::MIN, f64::max);
         let mut ended: Vec<&RequestScore<'_>> =
@@ -193,7 +196,7 @@ impl Completions {
     }
 }
 
-/// Scores in the order in which their requests were sent.
+/// Returns scores in the order in which their requests were sent.
 pub(crate) fn in_time<'a, 's>(
     scores: impl Iterator<Item = &'a RequestScore<'s>>,
 ) -> Vec<&'a RequestScore<'s>>
@@ -205,7 +208,7 @@ where
     scores
 }
 
-/// A summary of a latency with its estimates, from scores in the order of time.
+/// Adds estimates to the summary of a latency, from scores in the order of time.
 pub(crate) fn estimated<'a, I: IntoIterator<Item = f64>>(
     summary: Summary,
     scores: &[&'a RequestScore<'a>],

@@ -1,4 +1,4 @@
-//! Which pieces of an answer a policy counts as output.
+//! Selects the pieces of an answer that a policy counts as output.
 
 mod piece_tokens;
 
@@ -7,24 +7,24 @@ use servemark_core::{DeltaKind, DeltaRows, PieceCountsIter, RequestRecord, Retok
 use self::piece_tokens::PieceTokens;
 use crate::policy::{ItlRule, OutputEvents};
 
-/// The pieces of an answer that a policy counts.
+/// Iterator over the pieces of an answer that a policy counts.
 #[derive(Clone, Debug)]
 pub(crate) struct Events<'a> {
     rows: DeltaRows<'a>,
-    /// Tokens of each piece, tokenized alone.
+    /// Number of tokens of each piece when tokenized alone.
     pieces: PieceCountsIter<'a>,
-    /// Tokens of each piece within the whole text.
+    /// Number of tokens of each piece within the whole text.
     tokens: PieceTokens<'a>,
     rule: OutputEvents,
     text_seen: bool,
-    /// One without output that comes before them.
+    /// Event without output before all pieces.
     before: Option<Stamp>,
-    /// Those without output that come after them, and when.
+    /// Number of events without output after all pieces, and their stamp.
     after: (u32, Stamp),
 }
 
-/// More events without output than any server sends: a foreign log may hold any number, and each of
-/// them is walked through.
+/// Largest number of events without output that is counted. No server sends more; a log from
+/// elsewhere may hold any number, and each event costs time.
 const MOST_SILENT: u32 = 1 << 20;
 
 /// A piece of output that a policy counts.
@@ -56,7 +56,7 @@ impl<'a> Events<'a> {
         }
     }
 
-    /// The next one that has no output and comes after all that have.
+    /// Returns the next event without output that comes after all pieces.
     fn silent(&mut self) -> Option<Event> {
         let (left, at) = &mut self.after;
         *left = left.checked_sub(1)?;
@@ -94,7 +94,7 @@ impl Event {
         Self { at, wire: None, piece: None, token: None }
     }
 
-    /// How many tokens it is by a rule that splits gaps.
+    /// Returns the number of tokens of the event under a rule that splits gaps.
     pub(crate) fn tokens(&self, rule: ItlRule) -> usize {
         let counted = match rule {
             ItlRule::PerEvent => None,
@@ -106,10 +106,11 @@ impl Event {
     }
 }
 
-/// Whether something arrived before the first piece.
+/// Returns whether the stamp is before the first piece.
 fn is_first(at: Stamp, record: &RequestRecord) -> bool {
     record.deltas.first_at().is_none_or(|first| at < first)
 }
 
-/// No engine decodes as many in one step; a server that claims more must not cost our time.
+/// Largest number of tokens that one piece counts for. No engine decodes as many in one step; a
+/// server that claims more must not cost computing time.
 const MOST_TOKENS_IN_A_PIECE: usize = 65_536;

@@ -1,39 +1,39 @@
-//! What runs show of objectives: not what their numbers were, but what can be said of the server.
+//! Evidence that runs give on objectives: what can be said of the server, not only of the sample.
 //!
-//! A percentile of a sample is one draw of a random number. What is judged here are bounds on the
-//! server's own percentile, which hold whatever the distribution is; the method is told in
-//! `docs/methodology.md`. Runs of one load are pooled.
+//! A percentile of a sample is one draw of a random number. This module judges bounds on the
+//! server's own percentile, which hold for any distribution; `docs/methodology.md` describes the
+//! method. Runs of one load are pooled.
 
+mod backlog_trend;
 mod gate;
-mod growth;
 mod judgement;
 mod margin;
 
 use servemark_core::{RequestRecord, RunFacts, RunLog};
 use servemark_statistics::Sample;
 
+pub use self::backlog_trend::BacklogTrend;
+use self::backlog_trend::Series;
 pub use self::gate::{gate, load_doubt};
-pub use self::growth::Growth;
-use self::growth::Series;
-pub use self::judgement::{Judgement, Standing, UndecidedReason};
+pub use self::judgement::{Judgement, SloVerdict, UndecidedReason};
 pub use self::margin::{Capacity, LoadEvidence};
 use crate::goodput::is_good;
 use crate::objective::{Goal, Measure, Objective};
 use crate::waits::queue_wait;
 use crate::{MetricPolicy, RequestScore, Statistic};
 
-/// What runs of one load show of objectives.
+/// Evidence that runs of one load give on objectives.
 ///
 /// ```
 /// # use servemark_core::{Header, RunFacts, RunLog};
-/// use servemark_metrics::{Evidence, MetricPolicy, Objective, Standing, Stretch};
+/// use servemark_metrics::{Evidence, MetricPolicy, Objective, SloVerdict, JudgedPart};
 ///
 /// # let header = Header::new(0, RunFacts::default(), Default::default());
 /// # let log = RunLog::new(header, Vec::new(), None);
 /// let mut evidence = Evidence::of(&Objective::list("ttft:p99<2s,success>=99%")?);
-/// evidence.add(&log, &MetricPolicy::native(), Stretch::Whole);
+/// evidence.add(&log, &MetricPolicy::native(), JudgedPart::Whole);
 /// let judged = evidence.judge(0.95);
-/// assert!(judged.iter().all(|judgement| judgement.standing == Standing::Undecided));
+/// assert!(judged.iter().all(|judgement| judgement.verdict == SloVerdict::Undecided));
 /// # Ok::<(), servemark_metrics::MetricsError>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -42,24 +42,26 @@ pub struct Evidence {
     ttft: Series,
     e2el: Series,
     requests: usize,
-    /// Whether requests of a run came at a rate, whatever became of those before them.
+    /// Whether the requests of any run were sent at a rate, independent of the answers to earlier
+    /// ones.
     is_open_loop: bool,
 }
 
-/// Which requests of a run are judged.
+/// Part of a run whose requests are judged.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum Stretch {
-    /// All.
+pub enum JudgedPart {
+    /// All requests.
     Whole,
-    /// Those under the load that is asked about: without the first so large a share, in which
-    /// queues have not yet become what the load makes of them, and without those that a limit of
-    /// concurrency let through last, behind which nothing came.
+    /// The requests under the settled load. It leaves out the first requests, by the given share
+    /// from 0 to 1, in which queues have not yet reached the length that the load gives them. It
+    /// also leaves out the last requests that a concurrency limit let through, because no requests
+    /// queued behind them.
     Settled(f64),
 }
 
 impl Evidence {
-    /// Of these objectives, and of no run yet.
+    /// Creates evidence on these objectives, without any run.
     pub fn of(objectives: &[Objective]) -> Self {
         let samples = objectives.iter().map(|objective| (*objective, Sample::default()));
         let (ttft, e2el) = (Series::default(), Series::default());
@@ -67,16 +69,16 @@ impl Evidence {
     }
 
     /// Adds a run.
-    pub fn add(&mut self, log: &RunLog, policy: &MetricPolicy, stretch: Stretch) {
+    pub fn add(&mut self, log: &RunLog, policy: &MetricPolicy, stretch: JudgedPart) {
         let scores = RequestScore::of_log(log, policy);
-        let mut all: Vec<Seen<'_>> = log.measured().zip(&scores).collect();
+        let mut all: Vec<JudgedRequest<'_>> = log.measured().zip(&scores).collect();
         all.sort_by_key(|(record, _)| record.started());
         let judged = stretch.of(&all, log);
         self.requests += judged.len();
         self.is_open_loop |= log.header().facts.request_rate.is_some();
         for (objective, sample) in &mut self.samples {
-            for seen in judged {
-                read(objective.goal, *seen, policy, sample);
+            for request in judged {
+                read(objective.goal, *request, policy, sample);
             }
         }
         self.ttft.add(judged.iter().filter_map(|(_, score)| Some(score.waited_s + score.ttft_s?)));
@@ -84,13 +86,12 @@ impl Evidence {
         self.e2el.add(ends.map(|(_, score)| score.waited_s + score.latency_s));
     }
 
-    /// How many requests there are to judge by.
+    /// Returns the number of judged requests.
     pub fn requests(&self) -> usize {
         self.requests
     }
 
-    /// What can be said of each objective with so much confidence, from 0 to 1, on either side of
-    /// its limit.
+    /// Judges each objective with the given confidence, from 0 to 1, on either side of its limit.
     pub fn judge(&self, confidence: f64) -> Vec<Judgement> {
         let judge = |(objective, sample): &(Objective, Sample)| {
             Judgement::of(*objective, sample, 1.0 - confidence)
@@ -98,9 +99,9 @@ impl Evidence {
         self.samples.iter().map(judge).collect()
     }
 
-    /// Whether responses came later and later while requests were sent: a server that is asked for
-    /// more than it can do, whose latencies are a matter of how long one looks.
-    pub fn growth(&self) -> Option<Growth> {
+    /// Returns how much responses became later while requests were sent. That shows a server with
+    /// more load than it can handle; its latencies then depend on how long the run lasts.
+    pub fn growth(&self) -> Option<BacklogTrend> {
         let grows = |series: &Series, of| series.growth(of);
         grows(&self.ttft, Measure::ResponseTtft)
             .or_else(|| grows(&self.e2el, Measure::ResponseE2el))
@@ -108,17 +109,17 @@ impl Evidence {
 }
 
 impl Evidence {
-    /// Growth of a backlog: that of requests which came at a rate. Where a limit of concurrency alone
-    /// is the load, requests come when others have ended, and nothing is left to wait.
-    pub fn backlog(&self) -> Option<Growth> {
+    /// Returns the growth of a backlog of requests that were sent at a rate. With a concurrency
+    /// limit alone, requests are sent when others have ended, so no backlog can grow.
+    pub fn backlog(&self) -> Option<BacklogTrend> {
         self.growth().filter(|_| self.is_open_loop)
     }
 }
 
-type Seen<'a> = (&'a RequestRecord, &'a RequestScore<'a>);
+type JudgedRequest<'a> = (&'a RequestRecord, &'a RequestScore<'a>);
 
-impl Stretch {
-    fn of<'a, 'b>(self, all: &'b [Seen<'a>], log: &RunLog) -> &'b [Seen<'a>] {
+impl JudgedPart {
+    fn of<'a, 'b>(self, all: &'b [JudgedRequest<'a>], log: &RunLog) -> &'b [JudgedRequest<'a>] {
         let Self::Settled(share) = self else { return all };
         let last = sent_last(&log.header().facts);
         let first = crate::statistics::whole(all.len() as f64 * share);
@@ -127,8 +128,8 @@ impl Stretch {
     }
 }
 
-/// Number of requests that a limit of concurrency let through last, behind which nothing came; none
-/// in an open loop.
+/// Returns the number of last requests that a concurrency limit let through, behind which no
+/// requests queued; zero in an open loop.
 pub(crate) fn sent_last(facts: &RunFacts) -> usize {
     match (facts.request_rate, facts.max_concurrency) {
         (None, Some(limit)) => limit,
@@ -136,8 +137,13 @@ pub(crate) fn sent_last(facts: &RunFacts) -> usize {
     }
 }
 
-/// Puts what a request shows of a goal into its column.
-fn read(goal: Goal, (record, score): Seen<'_>, policy: &MetricPolicy, sample: &mut Sample) {
+/// Adds what a request shows of a goal to the goal's sample.
+fn read(
+    goal: Goal,
+    (record, score): JudgedRequest<'_>,
+    policy: &MetricPolicy,
+    sample: &mut Sample,
+) {
     match goal {
         Goal::Success { .. } => sample.push([if score.success { 1.0 } else { 0.0 }]),
         Goal::Goodput { .. } => sample.push([if is_good(score, policy) { 1.0 } else { 0.0 }]),
@@ -146,6 +152,7 @@ fn read(goal: Goal, (record, score): Seen<'_>, policy: &MetricPolicy, sample: &m
         Goal::Latency { measure, .. } => match measure {
             Measure::E2el => sample.push([score.latency_s]),
             Measure::Itl => sample.push(score.itl_sample()),
+            Measure::Own(latency) => sample.push(latency.seconds_of(record)),
             Measure::Queue => sample.push(queue_wait(record)),
             Measure::ResponseE2el => sample.push([score.waited_s + score.latency_s]),
             Measure::ResponseTtft => sample.push(score.ttft_s.map(|ttft| score.waited_s + ttft)),

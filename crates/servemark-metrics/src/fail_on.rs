@@ -1,4 +1,4 @@
-//! Verdicts that a run is not to have, by name.
+//! Verdicts that make a run fail, by name.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{MetricsError, RunVerdictKind, Verdict};
 
-/// A verdict that a run is not to have: one on the run itself or one on its client. It is written by
+/// A verdict that makes a run fail: one on the run itself or one on its client. Its text form is
 /// its name.
 ///
 /// ```
@@ -20,20 +20,20 @@ use crate::{MetricsError, RunVerdictKind, Verdict};
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum FailOn {
-    /// A verdict on the client, by its audit.
+    /// A verdict of the client's audit.
     Client(Verdict),
     /// A verdict on the run.
     Run(RunVerdictKind),
 }
 
 impl FailOn {
-    /// Every verdict that can be named, those on the run first.
+    /// Returns every verdict that can be named, those on the run first.
     pub fn all() -> impl Iterator<Item = Self> {
         let client = [Verdict::Suspect, Verdict::ClientLimited];
         RunVerdictKind::ALL.into_iter().map(Self::Run).chain(client.map(Self::Client))
     }
 
-    /// Its name in JSON and on a command line.
+    /// Returns the name in JSON and on a command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Client(verdict) => verdict.name(),

@@ -1,4 +1,4 @@
-//! How many requests failed, why, and in whose words.
+//! Groups failed requests by kind, HTTP status and message.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -9,33 +9,33 @@ use servemark_core::{ErrorKind, RequestError, RequestRecord, RunLog};
 
 use crate::Metrics;
 
-/// The failures of one kind.
+/// Failures of one kind.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct FailureGroup {
-    /// What sort of failure it is.
+    /// Kind of failure.
     pub kind: ErrorKind,
-    /// How many there were.
+    /// Number of failures.
     pub count: usize,
-    /// The HTTP statuses of those that were answered with another one than 200, and their counts.
+    /// Counts of the HTTP statuses other than 200, for failures by status.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub statuses: BTreeMap<u16, usize>,
     /// The most common messages, most common first.
     pub messages: Vec<FailureMessage>,
 }
 
-/// One message and how often it was met.
+/// An error message and its count.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct FailureMessage {
-    /// What happened.
+    /// Text of the message.
     pub message: String,
-    /// How often.
+    /// Number of failures with this message.
     pub count: usize,
 }
 
-/// How many requests of one or several runs failed, by class. `Display` is a line such as
-/// `10 of 100 requests failed: 7 http status 500, 3 no connection`.
+/// Number of failed requests of one or several runs, by class. It displays as a line such as `10 of
+/// 100 requests failed: 7 http status 500, 3 no connection`.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct FailureTally {
     requests: usize,
@@ -43,19 +43,19 @@ pub struct FailureTally {
 }
 
 impl FailureTally {
-    /// Adds the requests of a run that were measured.
+    /// Adds the measured requests of a run.
     pub fn add_run(&mut self, log: &RunLog) {
         self.requests += log.measured().count();
         self.add_groups(&failures(log));
     }
 
-    /// Adds the requests of a run of which only the metrics are left.
+    /// Adds the requests of a run of which only the metrics are known.
     pub fn add_metrics(&mut self, metrics: &Metrics) {
         self.requests += metrics.requests.completed + metrics.requests.failed;
         self.add_groups(&metrics.failures);
     }
 
-    /// The number of failed requests.
+    /// Returns the number of failed requests.
     pub fn failed(&self) -> usize {
         self.classes.values().sum()
     }
@@ -84,7 +84,7 @@ impl fmt::Display for FailureTally {
     }
 }
 
-/// A kind of failure in words that can follow a number.
+/// Returns a description of a kind of failure that can follow a number.
 fn class(kind: ErrorKind) -> String {
     let words = match kind {
         ErrorKind::Encode => "could not be encoded",
@@ -100,7 +100,7 @@ fn class(kind: ErrorKind) -> String {
     words.to_owned()
 }
 
-/// The failures of a run's measurement by kind, most common first.
+/// Returns the failures of a run's measurement by kind, most common first.
 pub(crate) fn failures(log: &RunLog) -> Vec<FailureGroup> {
     let mut kinds = BTreeMap::<ErrorKind, Vec<&RequestRecord>>::new();
     for record in log.measured() {
@@ -133,5 +133,6 @@ fn group((kind, records): (ErrorKind, Vec<&RequestRecord>)) -> FailureGroup {
     FailureGroup { kind, count, statuses, messages }
 }
 
-/// Messages often carry a request id, so most runs have as many as failures.
+/// Number of messages kept for each kind. Messages often carry a request id, so most runs have as
+/// many different messages as failures.
 const MESSAGES_KEPT: usize = 3;

@@ -1,4 +1,4 @@
-//! The numbers of a run that can be held against those of another.
+//! Figures of a run that can be compared with those of another run.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,34 +7,34 @@ use serde::{Serialize, Serializer};
 
 use crate::{Metrics, MetricsError, Summary};
 
-/// A number of a run that can be held against another run's.
+/// A figure of a run that can be compared with another run's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Figure {
-    /// Of which part of the run.
+    /// Part of the run that the figure covers.
     pub of: Part,
-    /// What is counted or measured.
+    /// Quantity that is counted or measured.
     pub quantity: Quantity,
 }
 
-/// A part of a run. Closed: there is no third.
+/// A part of a run. The enum is closed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Part {
-    /// All of it.
+    /// The whole run.
     Run,
     /// The part at the load that was asked for.
     Plateau,
 }
 
-/// What is counted or measured.
+/// A quantity that is counted or measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Quantity {
-    /// Requests that ended well.
+    /// Number of requests that succeeded.
     Completed,
-    /// Requests that failed.
+    /// Number of requests that failed.
     Failed,
-    /// How long the run took.
+    /// Duration of the run in seconds.
     Duration,
     /// Requests per second.
     Requests,
@@ -42,17 +42,17 @@ pub enum Quantity {
     InputTokens,
     /// Output tokens per second.
     OutputTokens,
-    /// Both.
+    /// Prompt and output tokens per second.
     TotalTokens,
-    /// Output tokens in the fullest second.
+    /// Largest number of output tokens in one second.
     PeakOutput,
-    /// The most requests in flight.
+    /// Largest number of requests in flight.
     PeakConcurrency,
-    /// A latency.
+    /// A statistic of a latency.
     Latency(Latency, Statistic),
 }
 
-/// Which latency.
+/// A latency of a request.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Latency {
@@ -66,31 +66,31 @@ pub enum Latency {
     Ttft,
 }
 
-/// What is said of a sample of latencies.
+/// A statistic of a sample of latencies.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Statistic {
-    /// Its mean.
+    /// Mean of the sample.
     Mean,
-    /// Its median.
+    /// Median of the sample.
     Median,
-    /// A percentile of it.
+    /// A percentile of the sample, in percent.
     Percentile(f64),
 }
 
-/// Which way is better. Closed.
+/// Direction in which a figure improves. The enum is closed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Better {
-    /// More is.
+    /// A higher value is better.
     Higher,
-    /// Less is.
+    /// A lower value is better.
     Lower,
 }
 
 impl Figure {
-    /// What vLLM's Rust client compares, in its order: rates, latencies and counts of the whole run,
-    /// then those of the plateau.
+    /// Returns the figures that vLLM's Rust client compares, in its order: rates, latencies and
+    /// counts of the whole run, then figures of the plateau.
     pub fn headline() -> Vec<Self> {
         let statistics = [Statistic::Mean, Statistic::Median, Statistic::Percentile(99.0)];
         let latencies = Latency::ALL.into_iter().flat_map(|latency| {
@@ -102,17 +102,17 @@ impl Figure {
         rates.chain(latencies).chain(counts).chain(steady).collect()
     }
 
-    /// A number of the whole run.
+    /// Creates a figure of the whole run.
     pub const fn new(quantity: Quantity) -> Self {
         Self { of: Part::Run, quantity }
     }
 
-    /// The same of the plateau.
+    /// Creates a figure of the plateau.
     pub const fn of_plateau(quantity: Quantity) -> Self {
         Self { of: Part::Plateau, quantity }
     }
 
-    /// Its key in vLLM's result file: `p99_ttft_ms`.
+    /// Returns the key in vLLM's result file, for example `p99_ttft_ms`.
     pub fn key(&self) -> String {
         match self.quantity {
             Quantity::Completed => "completed".to_owned(),
@@ -130,7 +130,8 @@ impl Figure {
         }
     }
 
-    /// Its path in the JSON of this program: `ttft_ms.p99`, `output_tokens_per_s`.
+    /// Returns the path in the JSON of this program, for example `ttft_ms.p99` or
+    /// `output_tokens_per_s`.
     pub fn path(&self) -> String {
         let path = match self.quantity {
             Quantity::Completed => "completed".to_owned(),
@@ -153,7 +154,7 @@ impl Figure {
         }
     }
 
-    /// Its key in SGLang's result file, where that is another one.
+    /// Returns the key in SGLang's result file, if it differs from vLLM's.
     pub fn sglang_key(&self) -> Option<String> {
         match self.quantity {
             Quantity::TotalTokens => Some("total_throughput".to_owned()),
@@ -164,7 +165,7 @@ impl Figure {
         }
     }
 
-    /// Which way is better.
+    /// Returns the direction in which the figure improves.
     pub fn better(&self) -> Better {
         match self.quantity {
             Quantity::Failed | Quantity::Duration | Quantity::Latency(..) => Better::Lower,
@@ -172,7 +173,7 @@ impl Figure {
         }
     }
 
-    /// Its value in a run; absent where it has none.
+    /// Returns the value of the figure in a run; absent if the run has none.
     pub fn read(&self, metrics: &Metrics) -> Option<f64> {
         match self.of {
             Part::Run => of_run(self.quantity, metrics),
@@ -213,10 +214,10 @@ fn of_plateau(quantity: Quantity, metrics: &Metrics) -> Option<f64> {
 }
 
 impl Latency {
-    /// Every one, in the order of a table.
+    /// All latencies, in the order of a table.
     pub const ALL: [Self; 4] = [Self::Ttft, Self::Tpot, Self::Itl, Self::E2el];
 
-    /// Its name in keys and on command lines.
+    /// Returns the name in keys and on command lines.
     pub const fn name(self) -> &'static str {
         match self {
             Self::E2el => "e2el",
@@ -226,7 +227,7 @@ impl Latency {
         }
     }
 
-    /// The one with this name.
+    /// Returns the latency with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|latency| latency.name() == name)
     }
@@ -261,7 +262,7 @@ impl Statistic {
     }
 }
 
-/// In words, as a table's label: `P99 TTFT (ms)`.
+/// Displays the figure as a table's label, for example `P99 TTFT (ms)`.
 impl fmt::Display for Figure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let words = match self.quantity {
@@ -290,7 +291,7 @@ impl fmt::Display for Figure {
 impl FromStr for Figure {
     type Err = MetricsError;
 
-    /// Reads `ttft:p99`, `e2el:mean`, `p99_ttft_ms`, `ttft_ms.p99`, `request_throughput` or
+    /// Parses `ttft:p99`, `e2el:mean`, `p99_ttft_ms`, `ttft_ms.p99`, `request_throughput` or
     /// `requests_per_s`.
     fn from_str(text: &str) -> Result<Self, MetricsError> {
         let quantity = latency(text).or_else(|| counted(text));

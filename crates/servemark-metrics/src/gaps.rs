@@ -1,7 +1,7 @@
-//! The times between the tokens of an answer.
+//! Times between the tokens of an answer.
 //!
-//! A run has as many of them as it has tokens, so they are never kept: they are worked out from the
-//! record each time they are asked for.
+//! A run has about as many gaps as tokens, so they are never stored: they are computed from the
+//! record each time.
 
 use std::slice;
 
@@ -12,34 +12,36 @@ use crate::events::Events;
 use crate::policy::ItlRule;
 use crate::score::seconds_between;
 
-/// The inter-token latencies of one request, in seconds and in order.
+/// Inter-token latencies of one request, in seconds and in order.
 #[derive(Clone, Debug)]
-pub struct Gaps<'a>(Source<'a>);
+pub struct Gaps<'a>(GapSource<'a>);
 
 #[derive(Clone, Debug)]
-enum Source<'a> {
+enum GapSource<'a> {
     Record(Events<'a>, ItlRule),
     Given(Vec<f64>),
 }
 
 impl<'a> Gaps<'a> {
     pub(crate) fn between(events: Events<'a>, rule: ItlRule) -> Self {
-        Self(Source::Record(events, rule))
+        Self(GapSource::Record(events, rule))
     }
 
-    /// The latencies in order.
+    /// Returns an iterator over the latencies, in order.
     pub fn iter(&self) -> GapsIter<'_> {
         GapsIter(match &self.0 {
-            Source::Record(events, rule) => Walk::Along(Split::new(events.clone(), *rule)),
-            Source::Given(gaps) => Walk::Over(gaps.iter()),
+            GapSource::Record(events, rule) => {
+                IterSource::Computed(Split::new(events.clone(), *rule))
+            }
+            GapSource::Given(gaps) => IterSource::Stored(gaps.iter()),
         })
     }
 }
 
-/// Latencies that somebody else measured.
+/// Wraps latencies that were measured elsewhere, in seconds.
 impl From<Vec<f64>> for Gaps<'_> {
     fn from(gaps: Vec<f64>) -> Self {
-        Self(Source::Given(gaps))
+        Self(GapSource::Given(gaps))
     }
 }
 
@@ -52,7 +54,7 @@ impl<'s> IntoIterator for &'s Gaps<'_> {
     }
 }
 
-/// A list of seconds.
+/// Serialises the gaps as a list of seconds.
 impl Serialize for Gaps<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         to.collect_seq(self)
@@ -65,14 +67,14 @@ impl PartialEq for Gaps<'_> {
     }
 }
 
-/// The inter-token latencies of [`Gaps`], one by one.
+/// Iterator over the inter-token latencies of [`Gaps`], in seconds.
 #[derive(Clone, Debug)]
-pub struct GapsIter<'a>(Walk<'a>);
+pub struct GapsIter<'a>(IterSource<'a>);
 
 #[derive(Clone, Debug)]
-enum Walk<'a> {
-    Along(Split<'a>),
-    Over(slice::Iter<'a, f64>),
+enum IterSource<'a> {
+    Computed(Split<'a>),
+    Stored(slice::Iter<'a, f64>),
 }
 
 impl Iterator for GapsIter<'_> {
@@ -80,13 +82,14 @@ impl Iterator for GapsIter<'_> {
 
     fn next(&mut self) -> Option<f64> {
         match &mut self.0 {
-            Walk::Along(split) => split.next(),
-            Walk::Over(given) => given.next().copied(),
+            IterSource::Computed(split) => split.next(),
+            IterSource::Stored(given) => given.next().copied(),
         }
     }
 }
 
-/// The gaps between events, each split among the tokens that came after it.
+/// Iterator over the gaps between events, each split evenly among the tokens of the event that ends
+/// it.
 #[derive(Clone, Debug)]
 struct Split<'a> {
     events: Events<'a>,
@@ -104,7 +107,7 @@ impl<'a> Split<'a> {
         Self { events, rule, since: first.map(|first| first.at), part: 0.0, parts_left }
     }
 
-    /// Goes on to the next piece that has any part in its gap.
+    /// Advances to the next event that has at least one token.
     fn advance(&mut self) -> Option<()> {
         while self.parts_left == 0 {
             let (event, since) = (self.events.next()?, self.since?);

@@ -11,16 +11,16 @@ use crate::{MetricsError, RequestScore};
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Slo {
-    /// Which latency.
+    /// The limited latency.
     pub metric: SloMetric,
-    /// Its limit; a latency equal to it is met.
+    /// Limit in milliseconds; a latency equal to it meets the objective.
     pub limit_ms: f64,
 }
 
 impl Slo {
-    /// An objective of its parts; the limit must be finite and above zero.
+    /// Creates an objective from its parts. The limit must be finite and not below zero.
     pub fn new(metric: SloMetric, limit_ms: f64) -> Result<Self, MetricsError> {
-        if limit_ms.is_finite() && limit_ms > 0.0 {
+        if limit_ms.is_finite() && limit_ms >= 0.0 {
             return Ok(Self { metric, limit_ms });
         }
         Err(MetricsError::SloLimit { given: limit_ms.to_string() })
@@ -30,7 +30,7 @@ impl Slo {
 impl FromStr for Slo {
     type Err = MetricsError;
 
-    /// Reads `ttft:500`.
+    /// Parses text such as `ttft:500`.
     fn from_str(text: &str) -> Result<Self, MetricsError> {
         let malformed = || MetricsError::Slo { given: text.to_owned() };
         let (name, limit) = text.split_once(':').ok_or_else(malformed)?;
@@ -41,7 +41,7 @@ impl FromStr for Slo {
     }
 }
 
-/// The latencies that an objective can be about.
+/// Latencies that an objective can limit.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -55,10 +55,10 @@ pub enum SloMetric {
 }
 
 impl SloMetric {
-    /// Every one, in the order in which a request shows them.
+    /// All latencies, in the order in which a request shows them.
     pub const ALL: [Self; 3] = [Self::Ttft, Self::Tpot, Self::E2el];
 
-    /// Its name on a command line.
+    /// Returns the name on a command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::E2el => "e2el",
@@ -67,12 +67,13 @@ impl SloMetric {
         }
     }
 
-    /// The one with this name.
+    /// Returns the latency with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|metric| metric.name() == name)
     }
 
-    /// What a request shows; nothing if it was not observed, and then no objective is met.
+    /// Returns the latency of a request in milliseconds; absent if it was not observed, and then
+    /// the objective is not met.
     fn observed_ms(self, score: &RequestScore<'_>, policy: &MetricPolicy) -> Option<f64> {
         let seconds = match self {
             Self::E2el => score.latency_s,
@@ -84,8 +85,8 @@ impl SloMetric {
     }
 }
 
-/// Whether an answer has no time between tokens. One of nobody knows how many tokens counts as such
-/// where the policy takes what is missing for zero.
+/// Returns whether an answer has no time between tokens. An answer with an unknown token count is
+/// treated as single-token if the policy maps missing values to zero.
 fn is_one_token(score: &RequestScore<'_>, policy: &MetricPolicy) -> bool {
     match score.output_tokens {
         Some((tokens, _)) => tokens <= 1,
@@ -93,35 +94,35 @@ fn is_one_token(score: &RequestScore<'_>, policy: &MetricPolicy) -> bool {
     }
 }
 
-/// How many requests met their objectives. Failures meet none and count.
+/// Number of requests that met their objectives. Failed requests meet none, and count in the total.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Goodput {
-    /// Requests that met every objective.
+    /// Number of requests that met every objective.
     pub good: usize,
-    /// Their rate over the run.
+    /// Rate over the run of the requests that met every objective.
     pub requests_per_s: Option<f64>,
-    /// Their share of all requests.
+    /// Share of all requests that met every objective, from 0 to 1.
     pub attainment: Option<f64>,
-    /// Each objective by itself, in the order given.
+    /// Result of each objective by itself, in the order given.
     pub by_slo: Vec<SloResult>,
 }
 
-/// How many requests met one objective.
+/// Number of requests that met one objective.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct SloResult {
     /// The objective.
     #[serde(flatten)]
     pub slo: Slo,
-    /// Requests that met it.
+    /// Number of requests that met the objective.
     pub met: usize,
-    /// Their share of all requests.
+    /// Share of all requests that met the objective, from 0 to 1.
     pub attainment: Option<f64>,
 }
 
 impl Goodput {
-    /// Holds requests against a policy's objectives; nothing if it has none.
+    /// Checks requests against a policy's objectives; absent if the policy has none.
     pub(crate) fn of(
         scores: &[RequestScore<'_>],
         policy: &MetricPolicy,
@@ -144,7 +145,7 @@ impl Goodput {
     }
 }
 
-/// Whether a request met every objective of a policy.
+/// Returns whether a request met every objective of a policy.
 pub(crate) fn is_good(score: &RequestScore<'_>, policy: &MetricPolicy) -> bool {
     policy.slos.iter().all(|slo| meets(score, slo, policy))
 }
@@ -175,9 +176,9 @@ mod tests {
         let form = "expected METRIC:MILLISECONDS with METRIC in ttft, tpot, e2el";
         refused("ttft", &format!("{form}, got \"ttft\""));
         refused("itl:5", &format!("{form}, got \"itl:5\""));
-        refused("ttft:0", "expected a finite limit above 0 ms, got \"0\"");
-        refused("ttft:nan", "expected a finite limit above 0 ms, got \"NaN\"");
-        refused("ttft:soon", "expected a finite limit above 0 ms, got \"soon\"");
+        refused("ttft:-1", "expected a finite limit of 0 ms or more, got \"-1\"");
+        refused("ttft:nan", "expected a finite limit of 0 ms or more, got \"NaN\"");
+        refused("ttft:soon", "expected a finite limit of 0 ms or more, got \"soon\"");
     }
 
     #[test]

@@ -1,25 +1,26 @@
-//! The first gap of an answer beside the others: what it costs to hand a request on from the server
-//! that read its prompt to the one that decodes.
+//! Compares the first gap of an answer with its other gaps: the cost of handing a request on from
+//! the server that processed its prompt to the one that decodes.
 
 use serde::Serialize;
 
 use crate::metrics::sampled;
 use crate::{Distribution, MetricPolicy, RequestScore, statistics};
 
-/// The first gap of an answer beside the others, in milliseconds.
+/// First gap of an answer compared with its other gaps, in milliseconds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Handoff {
-    /// The gaps after the first, all requests in one sample.
+    /// Gaps after the first, all requests in one sample.
     pub steady_itl_ms: Distribution,
-    /// The first gap.
+    /// First gap of each request.
     pub latency_ms: Distribution,
-    /// What it is longer than the median of the others; zero where it is shorter.
+    /// Excess of the first gap over the median of the request's other gaps; zero if the first gap
+    /// is shorter.
     pub overhead_ms: Distribution,
 }
 
 impl Handoff {
-    /// The first gaps of a run's answers.
+    /// Computes the figures from a run's answers.
     pub fn of(scores: &[RequestScore<'_>], policy: &MetricPolicy) -> Self {
         let requests = || sampled(policy, scores);
         let steady = requests().flat_map(|score| score.itl_s.iter().skip(1));

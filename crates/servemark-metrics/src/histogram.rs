@@ -1,15 +1,15 @@
-//! How many values there are of every size, in little memory.
+//! A histogram of values of any size, in little memory.
 
 use serde::{Deserialize, Serialize};
 
 use crate::statistics::by_rank;
 
-/// How many values there are of every size: a sample of any length in 440 KiB at most.
+/// A histogram of a sample of any length in 440 KiB at most.
 ///
-/// Values are whole nanoseconds. Every octave of them has 1,024 buckets of equal width, so a value
-/// read from here is within 0.05 % of the one that was recorded, and up to 2,047 ns it is that one.
-/// The smallest and the largest value are exact. Histograms of the parts of a sample, merged in any
-/// order, are the histogram of the whole.
+/// Values are whole nanoseconds. Every octave has 1,024 buckets of equal width, so a value read
+/// from the histogram is within 0.05 % of the recorded one, and equal to it up to 2,047 ns. The
+/// smallest and the largest value are exact. Histograms of the parts of a sample, merged in any
+/// order, equal the histogram of the whole.
 ///
 /// ```
 /// use servemark_metrics::Histogram;
@@ -24,25 +24,25 @@ use crate::statistics::by_rank;
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(from = "Sparse", into = "Sparse")]
 pub struct Histogram {
-    /// By bucket, up to the highest that has any.
+    /// Count of each bucket, up to the highest bucket that is not empty.
     counts: Vec<u64>,
     values: u64,
     range: Option<(u64, u64)>,
 }
 
 impl Histogram {
-    /// A histogram of nothing.
+    /// Creates an empty histogram.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Counts a value.
+    /// Records a value in nanoseconds.
     pub fn record(&mut self, nanos: u64) {
         self.add(bucket(nanos), 1);
         self.widen((nanos, nanos));
     }
 
-    /// Adds all values of another.
+    /// Adds all values of another histogram.
     pub fn merge(&mut self, other: &Self) {
         for (bucket, count) in other.filled() {
             self.add(bucket, count);
@@ -52,32 +52,34 @@ impl Histogram {
         }
     }
 
-    /// How many values there are.
+    /// Returns the number of values.
     pub fn len(&self) -> u64 {
         self.values
     }
 
-    /// Whether there is none.
+    /// Returns whether the histogram has no values.
     pub fn is_empty(&self) -> bool {
         self.values == 0
     }
 
-    /// The smallest value.
+    /// Returns the smallest value in nanoseconds.
     pub fn min(&self) -> Option<u64> {
         self.range.map(|(min, _)| min)
     }
 
-    /// The largest value.
+    /// Returns the largest value in nanoseconds.
     pub fn max(&self) -> Option<u64> {
         self.range.map(|(_, max)| max)
     }
 
-    /// A percentile in nanoseconds, linear between neighbours as `NumPy`'s; nothing of nothing.
+    /// Returns a percentile in nanoseconds, interpolated linearly between neighbours as in `NumPy`;
+    /// absent for an empty histogram.
     pub fn percentile(&self, percent: f64) -> Option<f64> {
         by_rank::percentile(self.values as usize, percent, &mut |rank| self.at(rank as u64))
     }
 
-    /// The value at a rank: the smallest, the largest, or the middle of a bucket between them.
+    /// Returns the value at a zero-based rank: the smallest, the largest, or the middle of a bucket
+    /// between them.
     pub(crate) fn at(&self, rank: u64) -> f64 {
         let (min, max) = self.range.unwrap_or_default();
         match rank {
@@ -124,7 +126,8 @@ impl FromIterator<u64> for Histogram {
     }
 }
 
-/// The bucket of a value: its leading eleven bits, and how many follow them.
+/// Returns the bucket of a value: it combines the leading eleven bits with the number of bits below
+/// them.
 fn bucket(nanos: u64) -> usize {
     let lower_bits = (u64::BITS - nanos.leading_zeros()).saturating_sub(PRECISION + 1);
     ((lower_bits as usize) << PRECISION) + (nanos >> lower_bits) as usize
@@ -136,10 +139,10 @@ fn middle(bucket: usize) -> f64 {
     first as f64 + ((1_u64 << lower_bits) - 1) as f64 / 2.0
 }
 
-/// An octave has two to the power of this many buckets.
+/// Binary logarithm of the number of buckets in an octave.
 const PRECISION: u32 = 10;
 
-/// How a histogram is written: the buckets that have any, with their counts.
+/// Serialised form of a histogram: the buckets that are not empty, with their counts.
 #[derive(Deserialize, Serialize)]
 struct Sparse {
     counts: Vec<(usize, u64)>,
@@ -169,7 +172,7 @@ mod tests {
     use super::*;
     use crate::statistics;
 
-    /// Values of every size, small ones as often as large ones.
+    /// Generates values of every size, small ones as often as large ones.
     fn values() -> impl Strategy<Value = Vec<u64>> {
         let value = (any::<u64>(), 0u32..64).prop_map(|(value, less)| value >> less);
         prop::collection::vec(value, 1..200)

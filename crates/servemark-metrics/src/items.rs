@@ -1,24 +1,23 @@
-//! What requests brought that ask for several answers at once: texts to embed, documents to rank.
+//! Totals of requests that ask for several answers at once: texts to embed, documents to rank.
 
 use serde::Serialize;
 use servemark_core::{RequestRecord, RunLog};
 
-/// What the requests that ended well brought. Where a request asks for one answer, an item is a
-/// request.
+/// Totals of the requests that succeeded. A request that asks for one answer counts as one item.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ItemTotals {
-    /// Texts embedded, or documents ranked.
+    /// Number of texts embedded or documents ranked.
     pub items: u64,
-    /// The same per second.
+    /// Items per second.
     pub items_per_s: Option<f64>,
-    /// Prompt tokens by the server's own count; absent unless it counted every request.
+    /// Prompt tokens by the server's own count; absent unless the server counted every request.
     pub server_tokens: Option<u64>,
-    /// The same per second.
+    /// Prompt tokens per second by the server's own count.
     pub server_tokens_per_s: Option<f64>,
     /// Bytes of the answers, without HTTP's framing.
     pub received_bytes: u64,
-    /// The same for each item.
+    /// Mean number of received bytes per item.
     pub bytes_per_item: Option<f64>,
 }
 
@@ -26,7 +25,7 @@ impl ItemTotals {
     pub(crate) fn of(log: &RunLog, duration_s: f64) -> Self {
         let successes = || log.measured().filter(|record| record.is_success());
         let items = successes().map(|record| u64::from(record.planned.items)).sum();
-        // A foreign log may hold any numbers.
+        // The sum saturates because a log from elsewhere may hold any numbers.
         let received = successes().map(|record| record.received_bytes);
         let received_bytes = received.fold(0, u64::saturating_add);
         let counts: Option<Vec<u64>> = successes().map(server_tokens).collect();

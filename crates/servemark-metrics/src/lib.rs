@@ -1,11 +1,11 @@
-//! Records in, numbers out: latencies, percentiles, throughput and goodput under a chosen policy.
+//! Computes latencies, percentiles, throughput and goodput from records under a chosen policy.
 //!
 //! [`Metrics::score`] is a pure function of a [`RunLog`](servemark_core::RunLog) and a
-//! [`MetricPolicy`]: the same log gives the same numbers on any machine, as often as one likes. The
-//! peers differ in definitions, not in facts, so each definition is a field of the policy and none
-//! is a branch on a peer's name.
+//! [`MetricPolicy`]: the same log always gives the same numbers, on any machine. The peers differ
+//! in their definitions, not in the facts that they observe, so each definition is a field of the
+//! policy and no code branches on a peer's name.
 //!
-//! This crate reads no clock, counts no token and prints nothing.
+//! This crate reads no clock, counts no tokens and prints nothing.
 
 mod absences;
 mod audit;
@@ -29,6 +29,7 @@ mod metrics;
 mod mlperf;
 mod objective;
 mod one_batch;
+mod own_latency;
 mod peak;
 mod per_request;
 mod planning;
@@ -60,22 +61,22 @@ mod workload;
 
 pub use absences::{Absence, Absences};
 pub use audit::{
-    AccuracyVerdict, Audit, ClientLoad, Finding, Gate, LatencyAccuracy, LittlesLaw, LoadVerdict,
-    Machine, Network, Reading, Resending, Sending, ShardLoad, Shared, Spread, StampError, Verdict,
-    Yardstick,
+    AccuracyVerdict, Audit, ClientLoad, Finding, Gate, LagReference, LatencyAccuracy, LittlesLaw,
+    LoadVerdict, Machine, Network, Reading, Resending, Sending, ShardLoad, Shared, Spread,
+    StampError, Verdict,
 };
 pub use budget::{BeyondBudget, SampleBudget};
 pub use comparison::{
     Basis, Bound, Broken, Change, ChangeInterval, ComparedRun, ComparedSide, Comparison, Condition,
-    Doubt, Tolerance, ToleranceJudgement, Worth,
+    Doubt, Significance, Tolerance, ToleranceJudgement,
 };
 pub use distribution::Distribution;
 pub use error::MetricsError;
 pub use estimand::Estimand;
 pub use estimates::{Estimated, Estimates, RateEstimates};
 pub use evidence::{
-    Capacity, Evidence, Growth, Judgement, LoadEvidence, Standing, Stretch, UndecidedReason, gate,
-    load_doubt,
+    BacklogTrend, Capacity, Evidence, JudgedPart, Judgement, LoadEvidence, SloVerdict,
+    UndecidedReason, gate, load_doubt,
 };
 pub use fail_on::FailOn;
 pub use failures::{FailureGroup, FailureMessage, FailureTally};
@@ -89,6 +90,7 @@ pub use metrics::{Completeness, Concurrency, Latencies, Metrics, RequestCounts, 
 pub use mlperf::{MlperfLimit, MlperfResult};
 pub use objective::{Goal, Measure, Objective};
 pub use one_batch::{BatchScore, BatchWindow};
+pub use own_latency::{OwnLatency, OwnSummary};
 pub use per_request::PerRequest;
 pub use planning::Planning;
 pub use plateau::{Plateau, PlateauSpec, PlateauWindow};
@@ -104,7 +106,9 @@ pub use score::RequestScore;
 pub use server_counts::ServerCounts;
 pub use server_work::{Diffusion, PrefixCache, ServerWork, Speculation};
 pub use sessions::{SessionMetrics, TurnMetrics};
-pub use settled::{Level, Settled, SettledFigure, SettledPart, SettledStatus, SettlingOf, Shift};
+pub use settled::{
+    Level, SettledFigure, SettledPart, SettledRun, SettledStatus, SettlingOf, Shift,
+};
 pub use several::{FigureSpread, SeveralRuns};
 pub use speculation::AcceptLength;
 pub use spread::RunSpread;

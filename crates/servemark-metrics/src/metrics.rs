@@ -1,4 +1,4 @@
-//! A run's numbers under one policy.
+//! Metrics of a run under one policy.
 
 mod latencies;
 
@@ -12,77 +12,82 @@ use crate::failures::failures;
 use crate::policy::{Counted, DurationRule, MetricPolicy, PeakRule};
 use crate::score::seconds_between;
 use crate::{
-    Absence, AcceptLength, FailureGroup, Goodput, ItemTotals, Plateau, Probes, RateEstimates,
-    Rates, RequestScore, RunVerdict, ServerCounts, ServerWork, SessionMetrics, Settled,
-    SteadyState, Throughput, TokenTotals, TruthComparison, Waits, peak, stage, statistics,
+    Absence, AcceptLength, FailureGroup, Goodput, ItemTotals, OwnSummary, Plateau, Probes,
+    RateEstimates, Rates, RequestScore, RunVerdict, ServerCounts, ServerWork, SessionMetrics,
+    SettledRun, SteadyState, Throughput, TokenTotals, TruthComparison, Waits, peak, stage,
+    statistics,
 };
 
-/// A run's numbers under one policy.
+/// Metrics of a run under one policy.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Metrics {
-    /// Whose definitions these are.
+    /// Policy that the metrics were computed with.
     pub policy: MetricPolicy,
-    /// Whether the run came to its own end.
+    /// Whether the run was completed, interrupted or killed.
     pub completeness: Completeness,
-    /// How many requests there were and how they ended.
+    /// Number of requests by how they ended.
     pub requests: RequestCounts,
-    /// Why requests failed, most common first.
+    /// Failed requests by kind, most common first.
     pub failures: Vec<FailureGroup>,
-    /// From the first request to the end, by the policy's rule.
+    /// Duration of the measurement in seconds, by the policy's rule.
     pub duration_s: f64,
-    /// Tokens, and who counted them.
+    /// Numbers of tokens, and the sources of the counts.
     pub tokens: TokenTotals,
-    /// What the server said of token counts.
+    /// Token counts that the server reported.
     pub server_counts: ServerCounts,
-    /// When the server was away in the middle of the run.
+    /// Periods in the middle of the run in which the server was away.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub absences: Vec<Absence>,
-    /// Answers of requests that ask for several at once.
+    /// Totals of requests that ask for several answers at once.
     pub items: ItemTotals,
     /// Rates over the duration.
     pub throughput: Throughput,
-    /// How many requests were in flight.
+    /// Number of requests in flight.
     pub concurrency: Concurrency,
-    /// Rates that server and arrivals keep, with their confidence intervals, where the policy asks
-    /// for them and the run shows them.
+    /// Rates that server and arrivals sustain, with confidence intervals; absent unless the policy
+    /// asks for intervals and the run suffices for them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate_estimates: Option<RateEstimates>,
     /// Latencies from the policy's origin.
     pub latencies: Latencies,
+    /// Latencies that the program defines.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub own: Vec<OwnSummary>,
     /// Latencies from when a request was due.
     pub response: ResponseTimes,
-    /// What the client itself added.
+    /// Delays that the client itself added.
     pub waits: Waits,
-    /// The load that was asked for and offered.
+    /// Load that was asked for and load that was offered.
     pub rates: Rates,
-    /// How many requests met the objectives, if there are any.
+    /// Number of requests that met the objectives; absent without objectives.
     pub goodput: Option<Goodput>,
-    /// How sessions of several turns went, if there are any.
+    /// Figures of sessions of several turns; absent without such sessions.
     pub sessions: Option<SessionMetrics>,
-    /// How much speculative decoding yields.
+    /// Acceptance length of speculative decoding.
     pub accept_length: AcceptLength,
-    /// What the server counted of its own work.
+    /// The server's own counters of its work.
     pub server_work: ServerWork,
-    /// How small requests fared that were sent beside the load, if any was answered.
+    /// Latencies of small requests that were sent beside the load; absent if none was answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub probes: Option<Probes>,
-    /// How many times faster speech was read than it is spoken; absent where there was none.
+    /// Seconds of speech in the answered requests per second of the run; absent without speech.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inverse_real_time_factor: Option<f64>,
-    /// The run without its warm-up, where the policy asks for intervals.
+    /// The run without its warm-up; absent unless the policy asks for intervals.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub settled: Option<Settled>,
-    /// Verdicts on the run, where the policy asks for intervals.
+    pub settled: Option<SettledRun>,
+    /// Verdicts on the run; empty unless the policy asks for intervals.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub verdicts: Vec<RunVerdict>,
-    /// The longest part of the run under its full load, if it is asked for and any request
-    /// succeeded.
+    /// Longest part of the run under its full load; absent unless the policy asks for it and any
+    /// request succeeded.
     pub steady_state: Option<SteadyState>,
-    /// The part of the run at the load that was asked for, if that is asked for and was reached.
+    /// Part of the run at the load that was asked for; absent unless the policy asks for it and the
+    /// load was reached.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plateau: Option<Plateau>,
-    /// What the bundled simulator really did, if it was the target.
+    /// Comparison with what the bundled simulator really did, if it was the target.
     pub truth: Option<TruthComparison>,
 }
 
@@ -104,13 +109,14 @@ impl Metrics {
         Self::of_scores(log, policy, &RequestScore::of_log(log, policy))
     }
 
-    /// The same from requests that were scored already, one for each of the log's measurement.
+    /// Scores a run from requests that are already scored, one for each request of the log's
+    /// measurement.
     pub fn of_scores(log: &RunLog, policy: &MetricPolicy, scores: &[RequestScore<'_>]) -> Self {
         let duration_s = duration_s(log, policy.duration, scores);
         let tokens = TokenTotals::of(log, policy, scores);
         let requests = RequestCounts::of(log);
         let peak_tokens = peak_tokens(scores, policy.peak);
-        let settled = Settled::of(log, policy, scores);
+        let settled = SettledRun::of(log, policy, scores);
         Self {
             policy: policy.clone(),
             completeness: Completeness::of(log),
@@ -126,6 +132,7 @@ impl Metrics {
             rate_estimates: RateEstimates::of(scores, policy),
             latencies: Latencies::of(policy, scores),
             response: ResponseTimes::of(policy, scores),
+            own: OwnSummary::of_log(log, policy),
             waits: Waits::of(log, policy),
             rates: Rates::of(log),
             goodput: Goodput::of(scores, policy, duration_s),
@@ -142,22 +149,22 @@ impl Metrics {
         }
     }
 
-    /// The names of the verdicts on the run, parted by commas; nothing where there is none.
+    /// Returns the names of the verdicts on the run, separated by commas; absent if there are none.
     pub fn verdict_names(&self) -> Option<String> {
         let names: Vec<&str> = self.verdicts.iter().map(|verdict| verdict.kind.name()).collect();
         (!names.is_empty()).then(|| names.join(", "))
     }
 }
 
-/// Whether a run came to its own end. Closed: there is no fourth way.
+/// Whether a run was completed. The enum is closed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Completeness {
-    /// It did.
+    /// The run was completed.
     Complete,
-    /// The user stopped it.
+    /// The user interrupted the run.
     Interrupted,
-    /// It was killed: nothing was written after its last request.
+    /// The run was killed: its log has no footer.
     Killed,
 }
 
@@ -171,22 +178,22 @@ impl Completeness {
     }
 }
 
-/// How many requests there were and how they ended.
+/// Number of requests by how they ended.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct RequestCounts {
-    /// Planned.
+    /// Number of planned requests.
     pub planned: usize,
-    /// Ended well.
+    /// Number of requests that succeeded.
     pub completed: usize,
-    /// Failed.
+    /// Number of requests that failed.
     pub failed: usize,
-    /// Tries that failed and were not the last of their requests, the warm-up's among them. They
-    /// are no requests of their own.
+    /// Number of failed tries that were repeated, those of the warm-up included. They do not count
+    /// as requests of their own.
     #[serde(skip_serializing_if = "is_zero")]
     pub retried: usize,
-    /// Requests that were sent once more on a new connection because the server had not processed
-    /// them. They count once, with how the second sending ended.
+    /// Number of requests that were resent on a new connection because the server had not processed
+    /// them. Each counts as one request, with the outcome of the second sending.
     #[serde(skip_serializing_if = "is_zero")]
     pub resent: usize,
 }
@@ -203,21 +210,22 @@ impl RequestCounts {
         }
     }
 
-    /// Planned, and neither ended well nor failed: the run stopped before.
+    /// Returns the number of planned requests that neither succeeded nor failed, because the run
+    /// stopped before.
     pub fn unfinished(&self) -> usize {
         self.planned.saturating_sub(self.completed + self.failed)
     }
 }
 
-/// How many requests were in flight.
+/// Number of requests in flight.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Concurrency {
-    /// On average: the sum of latencies over the duration.
+    /// Mean number of requests in flight: the sum of latencies divided by the duration.
     pub mean: Option<f64>,
-    /// At most, as the policy finds it.
+    /// Largest number of requests in flight, by the policy's rule.
     pub peak: usize,
-    /// The limit that was set.
+    /// Concurrency limit that was set.
     pub limit: Option<usize>,
 }
 
@@ -276,8 +284,8 @@ fn first_start(spans: &[(f64, f64)]) -> f64 {
     spans.iter().map(|&(start, _)| start).fold(f64::INFINITY, f64::min)
 }
 
-/// Seconds from the measurement's start, its first request, to its end by the rule. A log without a
-/// footer, of a killed run, ends with its last request.
+/// Returns the seconds from the start of the measurement to its end, by the rule. A log without a
+/// footer, from a killed run, ends with its last request.
 fn duration_s(log: &RunLog, rule: DurationRule, scores: &[RequestScore<'_>]) -> f64 {
     let first = |instant: fn(&RequestRecord) -> Stamp| log.measured().map(instant).min();
     let first_due = || first(|record| record.scheduled);

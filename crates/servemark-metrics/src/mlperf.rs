@@ -1,10 +1,11 @@
-//! Whether a run would be valid by the rules of `MLPerf` Inference for its Server scenario.
+//! Checks whether a run would be valid by the rules of `MLPerf` Inference for its Server scenario.
 //!
 //! The rules are those of `LoadGen` (github `mlcommons/inference`, `loadgen/results.cc` and
-//! `early_stopping.cc`, and `loadgen/mlperf.conf` of 2026): the last query must be due 600 s or more
-//! after the start, there must be 100 queries or more, the percentile of each latency must keep to its
-//! limit, and so must its early-stopping estimate with 99 % confidence. Latencies count from when a query
-//! was due. `LoadGen` knows no query that fails; here one that fails is over every limit.
+//! `early_stopping.cc`, and `loadgen/mlperf.conf` of 2026): the last query must be due 600 s or
+//! more after the start, there must be 100 queries or more, the percentile of each latency must
+//! keep to its limit, and so must its early-stopping estimate with 99 % confidence. Latencies count
+//! from when a query was due. `LoadGen` has no failed queries; here a failed query is over every
+//! limit.
 
 use std::fmt;
 
@@ -15,52 +16,52 @@ use servemark_statistics::fewest_with_misses;
 use crate::score::seconds_between;
 use crate::{Goal, Measure, MetricPolicy, Objective, RequestScore, Statistic, statistics};
 
-/// What `LoadGen` would say of a run.
+/// Result of a run by the rules of `LoadGen`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct MlperfResult {
-    /// Whether all of it is met.
+    /// Whether all rules are met.
     pub is_valid: bool,
-    /// From the start of the run to when its last query was due, in seconds.
+    /// Time from the start of the run to the due time of its last query, in seconds.
     pub duration_s: f64,
     /// Number of queries that were sent.
     pub queries: usize,
-    /// What the run shows of each limit.
+    /// Result of each limit.
     pub limits: Vec<MlperfLimit>,
 }
 
-/// What a run shows of the limit of a percentile.
+/// Result of a run for the limit of one percentile.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct MlperfLimit {
     /// The limit.
     pub objective: Objective,
-    /// The percentile of the run in milliseconds; absent where a query that failed is at its rank.
+    /// The run's percentile in milliseconds; absent if the query at its rank failed.
     pub value_ms: Option<f64>,
-    /// Whether it keeps to the limit.
+    /// Whether the percentile keeps to the limit.
     pub is_met: bool,
     /// Number of queries that are judged.
     pub queries: usize,
     /// Number of queries over the limit.
     pub over: usize,
-    /// Number of queries that it takes with so many over the limit to be sure with 99 %.
+    /// Number of queries needed for 99 % confidence with `over` queries over the limit.
     pub needed: usize,
 }
 
 impl MlperfLimit {
-    /// Whether the early-stopping estimate keeps to the limit.
+    /// Returns whether the early-stopping estimate keeps to the limit.
     pub fn is_sure(&self) -> bool {
         self.queries >= self.needed
     }
 }
 
 impl MlperfResult {
-    /// The smallest time from the start of a run to when its last query is due, in seconds.
+    /// Least time from the start of a run to the due time of its last query, in seconds.
     pub const MIN_DURATION_S: f64 = 600.0;
-    /// The smallest number of queries.
+    /// Least number of queries.
     pub const MIN_QUERIES: usize = 100;
 
-    /// Judges a run by the limits of percentiles among `objectives`.
+    /// Judges a run by the percentile limits among `objectives`.
     pub fn of(log: &RunLog, objectives: &[Objective]) -> Self {
         let policy = MetricPolicy::native();
         let scores = RequestScore::of_log(log, &policy);
@@ -78,13 +79,14 @@ impl MlperfResult {
         Self { is_valid, duration_s, queries, limits }
     }
 
-    /// Whether an objective is the limit of a percentile of a latency that `LoadGen` knows.
+    /// Returns whether an objective limits a percentile of a latency that `LoadGen` knows.
     pub fn judges(objective: &Objective) -> bool {
         limit_of(objective).is_some()
     }
 }
 
-/// The latency, its share and its limit in milliseconds, where an objective is such a limit.
+/// Returns the latency, the percentile as a share and the limit in milliseconds, if `LoadGen` can
+/// judge the objective.
 fn limit_of(objective: &Objective) -> Option<(Measure, f64, f64)> {
     let Goal::Latency { measure, statistic: Statistic::Percentile(percent), limit_ms } =
         objective.goal
@@ -140,7 +142,7 @@ impl MlperfLimit {
 /// Confidence of the early-stopping estimate.
 const CONFIDENCE: f64 = 0.99;
 
-/// Several lines, the result first and a reason on each.
+/// Displays the result in several lines, the verdict first and then one rule on each line.
 impl fmt::Display for MlperfResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let yes = |is_met: bool| if is_met { "yes" } else { "NO" };
@@ -163,7 +165,8 @@ impl fmt::Display for MlperfResult {
     }
 }
 
-/// `  ttft:p99<=2000ms: yes, 812.3 ms; early stopping: NO, 3 of 900 over it, 87 more within it needed`
+/// Displays the limit as `  ttft:p99<=2000ms: yes, 812.3 ms; early stopping: NO, 3 of 900 over it,
+/// 87 more within it needed`.
 impl fmt::Display for MlperfLimit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let yes = |is_met: bool| if is_met { "yes" } else { "NO" };
@@ -188,8 +191,8 @@ mod tests {
 
     use super::*;
 
-    /// Queries that are due every `gap_ms`, of which the last `slow` have a first token after 3 s and
-    /// the others after 0.5 s.
+    /// Scores queries that are due every `gap_ms`. The first token of the last `slow` queries comes
+    /// after 3 s, that of the others after 0.5 s.
     fn result(queries: usize, gap_ms: u64, slow: usize) -> MlperfResult {
         let record = |index: usize| -> RequestRecord {
             let stamp = |ms: u64| Stamp::from_nanos(ms * 1_000_000);
@@ -210,7 +213,7 @@ mod tests {
     fn a_run_is_valid_if_all_rules_are_met() {
         let valid = result(1201, 500, 2);
         assert!(valid.is_valid, "{valid}");
-        // 2 over the limit of 99 % take 838 queries.
+        // With 2 queries over the limit of p99, 838 queries are needed.
         assert_eq!((valid.limits.len(), valid.limits[0].over, valid.limits[0].needed), (1, 2, 838));
         assert!(valid.to_string().starts_with("MLPerf, Server scenario: VALID\n"), "{valid}");
     }
@@ -227,7 +230,8 @@ mod tests {
         let few = result(90, 10_000, 0).to_string();
         assert!(few.contains("min queries: NO, 90 of 100"), "{few}");
         assert!(few.contains("early stopping: NO, 0 of 90 over it, 369 more within it"), "{few}");
-        // 9 in 1,201 are less than 1 %, but one cannot be sure that it is the server's share.
+        // 9 of 1,201 are less than 1 %, but too few queries to be confident of the server's own
+        // share.
         let unsure = result(1201, 500, 9);
         let limit = &unsure.limits[0];
         assert!(limit.is_met && !limit.is_sure() && !unsure.is_valid, "{unsure}");

@@ -1,7 +1,7 @@
-//! Objectives of a run: a number of it, and the limit that it must keep to.
+//! Objectives of a run: a figure, and the limit that it must keep to.
 //!
-//! What a run shows of an objective is never the number alone but bounds on what the server does:
-//! [`Evidence`](crate::Evidence) has them.
+//! A run's evidence on an objective is not the figure alone but bounds on what the server does: see
+//! [`Evidence`](crate::Evidence).
 
 mod grammar;
 mod presets;
@@ -9,9 +9,9 @@ mod presets;
 use serde::{Deserialize, Serialize};
 use servemark_statistics::fewest_draws;
 
-use crate::Statistic;
+use crate::{OwnLatency, Statistic};
 
-/// A number of a run and the limit that it must keep to. It reads `ttft:p99<2000ms`,
+/// A figure of a run and the limit that it must keep to. Its text form is `ttft:p99<2000ms`,
 /// `tpot:mean<=50ms`, `success>=99%` or `goodput>=95%`.
 ///
 /// ```
@@ -26,24 +26,24 @@ use crate::Statistic;
 #[serde(try_from = "String", into = "String")]
 #[non_exhaustive]
 pub struct Objective {
-    /// Which number, and its limit.
+    /// Figure and limit.
     pub goal: Goal,
-    /// Whether the limit itself is too much.
+    /// Whether a value equal to the limit misses it.
     pub is_strict: bool,
 }
 
-/// Which number, and its limit.
+/// A figure and its limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Goal {
-    /// A latency is not to be above a limit. A request that failed is later than any limit.
+    /// A latency must not exceed a limit. A failed request is later than any limit.
     Latency {
-        /// Which latency.
+        /// The limited latency.
         measure: Measure,
-        /// What of it. A percentile of 100 is the largest value, and a mean is of those that
-        /// succeeded.
+        /// Statistic of the latency. A percentile of 100 is the largest value; a mean is over the
+        /// requests that succeeded.
         statistic: Statistic,
-        /// The limit in milliseconds.
+        /// Limit in milliseconds.
         limit_ms: f64,
     },
     /// At least a share of the requests must succeed.
@@ -58,28 +58,30 @@ pub enum Goal {
     },
 }
 
-/// A latency that an objective may be about.
+/// A latency that an objective can limit.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
 pub enum Measure {
-    /// From the sending to the end.
+    /// Time from sending to the end.
     E2el,
-    /// From one token to the next.
+    /// Time from one token to the next.
     Itl,
-    /// From due to let pass by the concurrency limit.
+    /// Latency that the program defines.
+    Own(OwnLatency),
+    /// Time from due until the concurrency limit lets the request pass.
     Queue,
-    /// From due to the end.
+    /// Time from due to the end.
     ResponseE2el,
-    /// From due to the first token.
+    /// Time from due to the first token.
     ResponseTtft,
-    /// The time per output token after the first.
+    /// Time per output token after the first.
     Tpot,
-    /// From the sending to the first token.
+    /// Time from sending to the first token.
     Ttft,
 }
 
 impl Measure {
-    /// Every one.
+    /// All latencies that Servemark defines.
     pub const ALL: [Self; 7] = [
         Self::Ttft,
         Self::Tpot,
@@ -90,11 +92,12 @@ impl Measure {
         Self::ResponseE2el,
     ];
 
-    /// Its name on a command line.
+    /// Returns the name on a command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::E2el => "e2el",
             Self::Itl => "itl",
+            Self::Own(latency) => latency.name(),
             Self::Queue => "queue",
             Self::ResponseE2el => "response_e2el",
             Self::ResponseTtft => "response_ttft",
@@ -105,17 +108,18 @@ impl Measure {
 }
 
 impl Objective {
-    /// A latency that is not to be above a limit of milliseconds, which must be above zero.
+    /// Creates an objective that limits a latency to `limit_ms` milliseconds, which must be above
+    /// zero.
     pub fn at_most(measure: Measure, statistic: Statistic, limit_ms: f64) -> Self {
         Self { goal: Goal::Latency { measure, statistic, limit_ms }, is_strict: false }
     }
 
-    /// A share of the requests, from 0 to 1, that is to succeed.
+    /// Creates an objective that a share of the requests, from 0 to 1, must succeed.
     pub fn succeeding(share: f64) -> Self {
         Self { goal: Goal::Success { share }, is_strict: false }
     }
 
-    /// Whether a value keeps to the limit: milliseconds, or a share.
+    /// Returns whether a value, in milliseconds or as a share, keeps to the limit.
     pub(crate) fn is_met_by(&self, value: f64) -> bool {
         match (self.goal, self.is_strict) {
             (Goal::Latency { limit_ms, .. }, true) => value < limit_ms,
@@ -125,19 +129,19 @@ impl Objective {
         }
     }
 
-    /// Whether it is about a share of the requests, and not about how long they took.
+    /// Returns whether the objective is about a share of the requests, not about a latency.
     pub fn is_of_share(&self) -> bool {
         matches!(self.goal, Goal::Success { .. } | Goal::Goodput { .. })
     }
 
-    /// Whether it is about the tokens of answers, of which not every answer has any.
+    /// Returns whether the objective is about the tokens of answers; not every answer has tokens.
     pub fn is_of_tokens(&self) -> bool {
         use Measure::{Itl, ResponseTtft, Tpot, Ttft};
         let Goal::Latency { measure, .. } = self.goal else { return false };
         [Itl, ResponseTtft, Tpot, Ttft].contains(&measure)
     }
 
-    /// The share of what is counted that must keep to the limit; nothing where a mean must.
+    /// Returns the share of the values that must keep to the limit; absent for a limit on a mean.
     pub fn share(&self) -> Option<f64> {
         match self.goal {
             Goal::Latency { statistic: Statistic::Mean, .. } => None,
@@ -149,7 +153,8 @@ impl Objective {
         }
     }
 
-    /// How many requests it takes at least to show that it holds, if none misses the limit.
+    /// Returns the least number of requests that can show that the objective holds, if none misses
+    /// the limit.
     ///
     /// ```
     /// use servemark_metrics::Objective;
@@ -167,5 +172,5 @@ impl Objective {
     }
 }
 
-/// Of fewer values Student's t has the mean only if they are normal.
+/// Least number of values for an objective on a mean. With fewer, Student's t needs normal values.
 const FEWEST_FOR_A_MEAN: usize = 40;

@@ -1,49 +1,51 @@
-//! One batch of prompts that left as one request: its numbers by SGLang's definitions.
+//! Scores one batch of prompts that was sent as one request, by SGLang's definitions.
 
 use servemark_core::{RequestRecord, RunLog, Stamp};
 
-/// What is measured of one batch, from the moment at which it was sent.
+/// Figures of one batch. Times count from the moment at which it was sent.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct BatchScore {
-    /// How many prompts it has.
+    /// Number of prompts.
     pub prompts: usize,
-    /// Until its last event, in seconds.
+    /// Time to the last event, in seconds.
     pub latency_s: f64,
-    /// Until every prompt has a token, in seconds.
+    /// Time until every prompt has a token, in seconds.
     pub last_ttft_s: f64,
-    /// Tokens of all prompts.
+    /// Number of tokens of all prompts.
     pub input_tokens: u64,
-    /// Tokens of all answers; as many as were asked for where the server tells no counts.
+    /// Number of tokens of all answers. If the server sends no counts, it is the number that was
+    /// asked for.
     pub output_tokens: u64,
-    /// Those of them that were there when every prompt had one.
+    /// Number of output tokens that had arrived when every prompt had one.
     pub tokens_before_all_started: f64,
-    /// How many answers ended before the length asked for.
+    /// Number of answers that ended before the length that was asked for.
     pub early_stopped: usize,
-    /// The part in which every prompt had a token and none was done, if there is one.
+    /// The part in which every prompt had a token and none was done; absent if there is no such
+    /// part.
     pub steady: Option<BatchWindow>,
 }
 
-/// The part of a batch in which all of it is at work.
+/// The part of a batch in which all of its prompts are being decoded.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct BatchWindow {
-    /// How long it is, in seconds.
+    /// Duration in seconds.
     pub duration_s: f64,
-    /// The tokens that came within. What came between two events of a prompt is taken to have come
-    /// evenly.
+    /// Number of output tokens in the part. Tokens between two events of a prompt are taken to have
+    /// arrived evenly.
     pub output_tokens: f64,
 }
 
 impl BatchWindow {
-    /// Tokens a second.
+    /// Returns the output tokens per second.
     pub fn output_throughput(&self) -> f64 {
         self.output_tokens / self.duration_s
     }
 }
 
 impl BatchScore {
-    /// The numbers of a log of one batch; none if any of its prompts was not answered.
+    /// Scores a log of one batch; absent if any of its prompts was not answered.
     pub fn of(log: &RunLog) -> Option<Self> {
         let answers: Option<Vec<Answer>> = log.measured().map(Answer::of).collect();
         let answers = answers.filter(|answers| !answers.is_empty())?;
@@ -63,7 +65,7 @@ impl BatchScore {
         })
     }
 
-    /// Tokens that came after every prompt had one.
+    /// Returns the number of output tokens that came after every prompt had one.
     pub fn tokens_after_all_started(&self) -> f64 {
         self.output_tokens as f64 - self.tokens_before_all_started
     }
@@ -83,11 +85,11 @@ fn tokens_at(answers: &[Answer], at: Stamp) -> f64 {
     answers.iter().map(|answer| answer.tokens_at(at)).sum()
 }
 
-/// One prompt's answer.
+/// The answer to one prompt.
 struct Answer {
-    /// How many tokens there were when.
+    /// Cumulative number of tokens after each event.
     counts: Vec<(Stamp, u64)>,
-    /// Whether the server counts them.
+    /// Whether the server counts the tokens.
     is_counted: bool,
     first: Stamp,
     ended: Stamp,
@@ -114,8 +116,8 @@ impl Answer {
         Some(Self { counts, is_counted, first, ended: record.ended, tokens, stopped })
     }
 
-    /// How many tokens there were at a moment. Between two events they came evenly; before the
-    /// first there was none.
+    /// Returns the number of tokens at a moment, interpolated linearly between two events; zero
+    /// before the first event.
     fn tokens_at(&self, at: Stamp) -> f64 {
         let behind = self.counts.partition_point(|(when, _)| *when <= at);
         let Some((before, known)) = behind.checked_sub(1).map(|last| self.counts[last]) else {
@@ -146,7 +148,8 @@ mod tests {
         Stamp::ZERO + Duration::from_millis(ms)
     }
 
-    /// A log of a batch of two whose events are these: when, whose, tokens, and why it ended.
+    /// Returns a log of a batch of two prompts with the given events: time in ms, prompt, tokens,
+    /// and the reason for the end.
     fn log(events: &[(u64, usize, Option<u32>, Option<&str>)]) -> RunLog {
         let sample = Sample::new(Prompt::Batch(vec![vec![1, 2], vec![3]]), 3, 4);
         let mut recorder = Recorder::new(0, Phase::Measure, &sample, at(0));
@@ -178,10 +181,11 @@ mod tests {
         .unwrap();
         assert_eq!((score.latency_s, score.last_ttft_s), (0.05, 0.02));
         assert_eq!((score.input_tokens, score.output_tokens, score.early_stopped), (3, 8, 1));
-        // At 30 ms the first has one token and half of the next two, the second its first.
+        // At 30 ms the first prompt has one token and half of its next two, the second has its
+        // first.
         assert_eq!((score.tokens_before_all_started, score.steady.is_some()), (3.0, true));
         let steady = score.steady.unwrap();
-        // At 50 ms it has three and half of its last, the second all four.
+        // At 50 ms the first prompt has three tokens and half of its last, the second has all four.
         assert_eq!((steady.duration_s, steady.output_tokens), (0.02, 7.5 - 3.0));
     }
 

@@ -1,4 +1,4 @@
-//! The highest point of a run: most requests at once, most tokens in a second.
+//! Peaks of a run: the most requests at once, and the most tokens in one second.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::iter::{self, Peekable};
@@ -7,7 +7,8 @@ use servemark_core::Stamp;
 
 use crate::statistics::whole;
 
-/// The most intervals that are open at once. One that ends when another starts is closed first.
+/// Returns the largest number of intervals that are open at once. An interval that ends when
+/// another starts is closed first.
 pub(crate) fn most_open(intervals: impl Iterator<Item = (Stamp, Stamp)>) -> usize {
     let mut changes: Vec<(Stamp, i64)> =
         intervals.flat_map(|(start, end)| [(start, 1), (end, -1)]).collect();
@@ -19,7 +20,8 @@ pub(crate) fn most_open(intervals: impl Iterator<Item = (Stamp, Stamp)>) -> usiz
     open.max().map_or(0, |most| usize::try_from(most).unwrap_or_default())
 }
 
-/// The most intervals of seconds that touch the same second after `first`, as SGLang counts.
+/// Returns the largest number of intervals, in seconds, that touch the same whole second after
+/// `first`, as SGLang counts.
 pub(crate) fn most_in_a_bucket(intervals: &[(f64, f64)], first: f64) -> usize {
     let mut changes = BTreeMap::<usize, i64>::new();
     for (start, end) in intervals {
@@ -33,8 +35,8 @@ pub(crate) fn most_in_a_bucket(intervals: &[(f64, f64)], first: f64) -> usize {
     open.max().map_or(0, |most| usize::try_from(most).unwrap_or_default())
 }
 
-/// The most instants in one of the seconds after `first`, up to the one in which `last` lies or
-/// that it ends, as SGLang counts.
+/// Returns the largest number of instants in one whole second after `first`. As in SGLang, seconds
+/// count up to the one that contains `last`, or that begins with it.
 pub(crate) fn fullest_bucket(times: impl Iterator<Item = f64>, first: f64, last: f64) -> usize {
     let end = whole((last - first).ceil());
     let mut buckets = BTreeMap::<usize, usize>::new();
@@ -44,8 +46,9 @@ pub(crate) fn fullest_bucket(times: impl Iterator<Item = f64>, first: f64, last:
     buckets.into_values().max().unwrap_or_default()
 }
 
-/// The most instants in any second, wherever it begins. Each stream's `times` are in order; all of
-/// them are gone through second by second, so that no more than those of two seconds are kept.
+/// Returns the largest number of instants in any second, wherever it begins. Each stream's `times`
+/// are in order. All streams are read second by second, so that only the instants of two seconds
+/// are kept.
 pub(crate) fn fullest_second<'s, S, I>(streams: &'s [S], times: impl Fn(&'s S) -> I) -> usize
 where
     I: Iterator<Item = f64>,
@@ -64,10 +67,10 @@ where
     most
 }
 
-/// Streams of instants, gone through together.
+/// Streams of instants that are read together.
 struct Streams<'s, S, F, I: Iterator<Item = f64>> {
     times: F,
-    /// Those that have not begun, the earliest last.
+    /// Streams that have not begun, the earliest last.
     waiting: Vec<(f64, &'s S)>,
     open: Vec<Peekable<I>>,
 }
@@ -80,8 +83,8 @@ impl<'s, S, F: Fn(&'s S) -> I, I: Iterator<Item = f64>> Streams<'s, S, F, I> {
         Self { times, waiting, open: Vec::new() }
     }
 
-    /// Makes the batch the instants of the next second in which there are any, in order. There is
-    /// none when the streams are through.
+    /// Fills the batch with the instants of the next second that has any, in order. Returns false
+    /// when all streams are read.
     fn next_second(&mut self, batch: &mut Vec<f64>) -> bool {
         batch.clear();
         let Some(end) = self.next().map(|first| first + 1.0) else { return false };
@@ -96,7 +99,7 @@ impl<'s, S, F: Fn(&'s S) -> I, I: Iterator<Item = f64>> Streams<'s, S, F, I> {
         true
     }
 
-    /// The earliest instant that is left.
+    /// Returns the earliest instant that is not yet read.
     fn next(&mut self) -> Option<f64> {
         let waiting = self.waiting.last().map(|&(begins, _)| begins);
         let open = self.open.iter_mut().filter_map(|stream| stream.peek().copied());
@@ -115,7 +118,7 @@ mod tests {
         intervals.iter().map(move |&(start, length)| (stamp(start), stamp(start + length)))
     }
 
-    /// At each start, count who has started and not ended.
+    /// Counts, at each start, the intervals that have started and not ended.
     fn naive_most_open(intervals: &[(u64, u64)]) -> usize {
         let open_at = |now: u64| {
             intervals

@@ -1,11 +1,12 @@
-//! What requests are like, one by one: sizes and speeds.
+//! Sizes and speeds of single requests.
 
 use serde::Serialize;
 
 use crate::metrics::{begun, sampled};
 use crate::{Distribution, MetricPolicy, RequestScore};
 
-/// What requests are like, one by one. A speed is of one request alone: tokens over its latency.
+/// Distributions over single requests. A speed is that of one request alone: tokens divided by its
+/// latency.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct PerRequest {
@@ -19,19 +20,19 @@ pub struct PerRequest {
     pub input_per_s: Distribution,
     /// Output tokens per second.
     pub output_per_s: Distribution,
-    /// Both.
+    /// Prompt and output tokens per second.
     pub total_per_s: Distribution,
-    /// Output tokens per second after the first.
+    /// Output tokens per second after the first token.
     pub decode_per_s: Distribution,
-    /// Prompt tokens over the latencies of all requests together: what one client that sends one
-    /// request after the other would see.
+    /// Prompt tokens of all requests divided by the sum of their latencies, per second: the rate
+    /// for a client that sends one request after the other.
     pub input_per_busy_s: Option<f64>,
-    /// How many tokens a step yields on average, of requests with more of them than steps.
+    /// Mean number of tokens in a decoding step, over the requests with more tokens than steps.
     pub tokens_per_step: Option<f64>,
 }
 
 impl PerRequest {
-    /// What a run's requests are like by a policy's definitions.
+    /// Computes the distributions of a run's requests by a policy's definitions.
     pub fn of(scores: &[RequestScore<'_>], policy: &MetricPolicy) -> Self {
         let of = |value: fn(&RequestScore<'_>) -> f64| {
             Distribution::of(sampled(policy, scores).map(value), policy)
@@ -68,7 +69,7 @@ fn output(score: &RequestScore<'_>) -> f64 {
     score.output_token_count() as f64
 }
 
-/// Tokens after the first over steps after the first.
+/// Returns the tokens after the first divided by the steps after the first.
 fn tokens_per_step(score: &RequestScore<'_>) -> Option<f64> {
     let tokens = score.output_token_count().checked_sub(1).filter(|tokens| *tokens > 0)?;
     let steps = score.steps.checked_sub(1).filter(|steps| *steps > 0)?;

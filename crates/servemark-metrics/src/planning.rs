@@ -1,5 +1,5 @@
-//! How much longer a run must be, or how often it must be made, before a figure is known as well as
-//! is asked for.
+//! Plans how much longer a run must be, or how many runs are needed, to know a figure as well as
+//! the caller asks.
 
 use std::fmt;
 
@@ -8,24 +8,24 @@ use servemark_statistics::Reason;
 
 use crate::{Estimand, Metrics};
 
-/// What it takes to know one figure of a run to a share of its value.
+/// Requests and runs that are needed to know one figure of a run to a share of its value.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Planning {
-    /// The figure, by its path in JSON: `ttft_ms.mean`.
+    /// Path of the figure in JSON, for example `ttft_ms.mean`.
     pub figure: String,
     /// Half width that is asked for, in percent of the value.
     pub asked_percent: f64,
-    /// The wider side of this run's interval, in percent of the value; absent where it has none.
+    /// Wider side of this run's interval, in percent of the value; absent without an interval.
     pub half_width_percent: Option<f64>,
     /// Number of successful requests that a run needs; a lower bound if `is_rough`.
     pub requests: u64,
-    /// Number of runs like this one that do instead, where they differ by nothing but chance; absent
-    /// where this run does not show how much it varies.
+    /// Number of runs like this one that suffice instead, if runs differ only by chance; absent if
+    /// this run does not show its variance.
     pub runs: Option<u64>,
-    /// Whether the run is too short to show how much it varies, so that it takes at least as much.
+    /// Whether the run is too short to show its variance, so that `requests` is a lower bound.
     pub is_rough: bool,
-    /// Why the run is too short, where it is.
+    /// Why the run is too short; absent if it is long enough.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<Reason>,
     #[serde(skip)]
@@ -35,14 +35,14 @@ pub struct Planning {
 }
 
 impl Planning {
-    /// What it takes to know each headline figure to 2 % of its value.
+    /// Plans for each headline figure to be known to 2 % of its value.
     pub fn of(metrics: &Metrics) -> Vec<Self> {
         let of = |estimand| Self::of_figure(estimand, metrics, HALF_WIDTH);
         Estimand::HEADLINE.into_iter().filter_map(of).collect()
     }
 
-    /// What it takes to know a figure to a share of its value; nothing where the run has no such
-    /// figure, or no number of requests would do.
+    /// Plans for a figure to be known to a share of its value; absent if the run has no such
+    /// figure, or no number of requests would suffice.
     pub fn of_figure(estimand: Estimand, metrics: &Metrics, half_width: f64) -> Option<Self> {
         let estimated = estimand.read(metrics)?;
         let value = estimated.value.filter(|value| *value > 0.0)?;
@@ -62,13 +62,14 @@ impl Planning {
         })
     }
 
-    /// Whether the run itself is long enough.
+    /// Returns whether the run itself is long enough.
     pub fn is_enough(&self) -> bool {
         !self.is_rough && self.runs == Some(1)
     }
 }
 
-/// `for +-2 % of the mean TTFT: 41,000 requests or 10 runs (this run: +-5.2 % by 6,000)`
+/// Displays the plan as `for +-2 % of the mean TTFT: 41,000 requests or 10 runs (this run: +-5.2 %
+/// by 6,000)`.
 impl fmt::Display for Planning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "for +-{} % of the {}: ", self.asked_percent, self.estimand)?;
@@ -90,7 +91,7 @@ impl fmt::Display for Planning {
     }
 }
 
-/// A number with commas: `41,000`.
+/// A number displayed with commas, for example `41,000`.
 struct Thousands(u64);
 
 impl fmt::Display for Thousands {
@@ -106,7 +107,7 @@ impl fmt::Display for Thousands {
     }
 }
 
-/// Two digits are all that a forecast from one run is worth.
+/// Rounds up to two digits; a forecast from one run is no better.
 #[expect(clippy::cast_sign_loss, reason = "the number is a count")]
 fn rounded_up(number: f64) -> u64 {
     let unit = 10_f64.powf((number.max(1.0).log10().floor() - 1.0).max(0.0));
@@ -138,7 +139,8 @@ mod tests {
         });
     }
 
-    /// A request that is sent after `at` milliseconds and whose only token comes after `ttft` more.
+    /// Returns a request that is sent after `at` milliseconds and whose only token comes `ttft`
+    /// milliseconds later.
     fn record(index: usize, at: f64, ttft: f64) -> RequestRecord {
         let stamp = |ms: f64| Stamp::from_nanos(crate::statistics::whole(ms * 1e6) as u64);
         let sample = Sample::new("", 1, 1);
@@ -161,14 +163,15 @@ mod tests {
     fn a_run_says_how_many_requests_and_runs_a_figure_takes() {
         let noisy = Planning::of(&metrics(200, 20.0));
         let mean = &noisy[0];
-        // The half width of the mean is about 1.97 x 20 / sqrt(200) = 2.8 %; 2 % take twice as many.
+        // The half width of the mean is about 1.97 x 20 / sqrt(200) = 2.8 %; 2 % needs twice as
+        // many requests.
         assert_eq!(mean.figure, "ttft_ms.mean");
         assert!((280..=460).contains(&mean.requests), "{mean}");
         assert!(matches!(mean.runs, Some(3..=6)), "{mean}");
         let words = mean.to_string();
         assert!(words.starts_with("for +-2 % of the mean TTFT: "), "{words}");
         assert!(words.ends_with(" % by 200)"), "{words}");
-        // The 99th percentile takes more than 368 independent values.
+        // The 99th percentile needs more than 368 independent values.
         let tail = noisy.iter().find(|plan| plan.figure == "ttft_ms.p99").unwrap();
         assert!(tail.is_rough && tail.requests >= 360, "{tail}");
         assert!(tail.to_string().contains(": at least "), "{tail}");

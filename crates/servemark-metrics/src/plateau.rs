@@ -1,7 +1,7 @@
 //! The part of a run at the load that was asked for, as vLLM's Rust client finds it.
 //!
-//! [`SteadyState`](crate::SteadyState) looks for the longest stretch near the peak that there was;
-//! this goes by the limit on requests in flight, so a run that never reached it has none.
+//! [`SteadyState`](crate::SteadyState) finds the longest part near the observed peak. A plateau is
+//! defined by the limit on requests in flight, so a run that never reached the limit has none.
 
 use serde::{Deserialize, Serialize};
 use servemark_core::RunLog;
@@ -10,20 +10,20 @@ use crate::policy::{MetricPolicy, PromptTokenRule};
 use crate::statistics::whole;
 use crate::{ConcurrencyRatio, RequestScore, Summary};
 
-/// From when to when a run counts as being at its load.
+/// Definition of a plateau.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct PlateauSpec {
-    /// The share of the limit on requests in flight that must be reached.
+    /// Share of the limit on requests in flight that must be reached.
     pub threshold: ConcurrencyRatio,
-    /// How long it must last to be taken for typical; without it a tenth of the run, and at least
-    /// ten seconds.
+    /// Least duration of a typical plateau in seconds. If absent, it is a tenth of the run and at
+    /// least ten seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub least_s: Option<f64>,
 }
 
-/// vLLM's Rust client's own.
+/// The defaults of vLLM's Rust client.
 impl Default for PlateauSpec {
     fn default() -> Self {
         Self { threshold: ConcurrencyRatio::MOST, least_s: None }
@@ -36,62 +36,62 @@ impl PlateauSpec {
     }
 }
 
-/// What a run yielded at the load that was asked for: from the first moment at which so many
-/// requests were in flight to the last.
+/// Figures of a run at the load that was asked for: from the first moment at which the threshold of
+/// requests in flight was reached to the last.
 ///
-/// A request that ends with the last moment counts, and a piece of several tokens counts as
-/// several; to vLLM's client neither does.
+/// A request that ends with the last moment counts, and a piece of several tokens counts with all
+/// of them; vLLM's client does neither.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Plateau {
-    /// When it was.
+    /// Time and limits of the plateau.
     pub window: PlateauWindow,
-    /// Requests that ended well within it, per second.
+    /// Requests per second that succeeded within the plateau.
     pub requests_per_s: f64,
-    /// Prompt tokens of the requests that were sent within it, per second.
+    /// Prompt tokens per second of the requests that were sent within the plateau.
     pub input_tokens_per_s: f64,
-    /// Output tokens that came within it, per second: of each request the share of its pieces that
-    /// did.
+    /// Output tokens per second that came within the plateau. A request counts with the share of
+    /// its pieces that came within it.
     pub output_tokens_per_s: f64,
-    /// Both.
+    /// Prompt and output tokens per second.
     pub total_tokens_per_s: f64,
-    /// Time to first token of the requests that were sent within it.
+    /// Time to first token of the requests that were sent within the plateau.
     pub ttft: Summary,
-    /// Time per output token of the same.
+    /// Time per output token of the requests that were sent within the plateau.
     pub tpot: Summary,
 }
 
-/// When a run was at its load. Seconds count from when its first request was sent.
+/// Time and limits of a plateau. Seconds count from when the run's first request was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct PlateauWindow {
-    /// Where it begins.
+    /// Start in seconds.
     pub start_s: f64,
-    /// Where it ends.
+    /// End in seconds.
     pub end_s: f64,
-    /// How long it is.
+    /// Duration in seconds.
     pub duration_s: f64,
-    /// The limit on requests in flight.
+    /// Limit on requests in flight.
     pub target_concurrency: usize,
-    /// The share of it that was asked for.
+    /// Share of the limit that must be reached.
     pub threshold: ConcurrencyRatio,
-    /// How many requests that is.
+    /// Number of requests in flight from which on the load counts as reached.
     pub threshold_requests: usize,
-    /// The most requests in flight at any time of the run.
+    /// Largest number of requests in flight at any time of the run.
     pub observed_peak: usize,
-    /// Requests that were sent within it.
+    /// Number of requests that were sent within the plateau.
     pub requests_started: usize,
-    /// Requests that ended well within it.
+    /// Number of requests that succeeded within the plateau.
     pub requests_completed: usize,
-    /// All requests that ended well.
+    /// Number of all requests that succeeded.
     pub requests_total: usize,
-    /// Its share of the run, if it is too short to be typical.
+    /// Share of the run that the plateau takes, if it is too short to be typical.
     pub too_short: Option<f64>,
 }
 
 impl Plateau {
-    /// The plateau of a run whose requests went as fast as a limit let them; nothing of any other
-    /// run, or of one that never reached its limit.
+    /// Finds the plateau of a run whose requests were limited only by concurrency; absent for any
+    /// other run, and for one that never reached its limit.
     pub(crate) fn of(
         log: &RunLog,
         policy: &MetricPolicy,
@@ -122,7 +122,8 @@ impl Plateau {
     }
 }
 
-/// The two percentiles that the peer always shows of the time per token, and those that are wanted.
+/// Returns the policy with the two percentiles that vLLM's client always shows of the time per
+/// output token.
 fn with_tails(policy: &MetricPolicy) -> MetricPolicy {
     let mut policy = policy.clone();
     for tail in [90.0, 99.0] {
@@ -135,12 +136,12 @@ fn with_tails(policy: &MetricPolicy) -> MetricPolicy {
 
 fn prompt_tokens(score: &RequestScore<'_>, policy: &MetricPolicy) -> u64 {
     u64::from(match policy.prompt_tokens {
-        PromptTokenRule::Planned => score.planned.prompt_tokens,
+        PromptTokenRule::Planned | PromptTokenRule::PlannedAlone => score.planned.prompt_tokens,
         PromptTokenRule::Server => score.prompt_tokens,
     })
 }
 
-/// The stretch on the run's clock, and what chose it.
+/// The part of the run on the run's clock, with the threshold that defines it.
 #[derive(Clone, Copy)]
 struct Span {
     first_start: f64,
@@ -190,7 +191,7 @@ impl Span {
         (self.start..=self.end).contains(&time)
     }
 
-    /// Output tokens of a request that came within.
+    /// Returns the number of output tokens of a request that came within the part.
     fn output(&self, score: &RequestScore<'_>) -> f64 {
         let all = score.token_times().count().max(1) as f64;
         let within = score.token_times().filter(|&time| self.holds(time)).count() as f64;
@@ -225,7 +226,7 @@ impl Span {
     }
 }
 
-/// Starts and ends in order; of those at the same instant the ends come first.
+/// Returns starts and ends in order; at the same instant, ends come first.
 fn changes(successes: &[&RequestScore<'_>]) -> Vec<(f64, bool)> {
     let both = successes
         .iter()

@@ -1,7 +1,8 @@
-//! Whose definitions to score by: each definition on which the peers differ is a field.
+//! Policies that define the metrics: each definition on which the peers differ is a field.
 //!
-//! A policy is a value. Code asks what a field says and never whose policy it is; the route-dependent
-//! definitions of SGLang are three [`StreamRules`] keyed on the path that the run used.
+//! A policy is a value. Code reads its fields and never asks which peer it is of. SGLang's
+//! definitions that depend on the route are three [`StreamRules`], selected by the path that the
+//! run used.
 
 mod aisbench;
 mod evalscope;
@@ -16,71 +17,75 @@ pub use self::rules::{
     PeakRule, PercentileRule, SampleSize, StreamRules, TokenSource, TpotRule,
 };
 pub use self::vllm::{EndRule, PromptTokenRule};
-use crate::{ConcurrencyRatio, PlateauSpec, SampleBudget, Slo};
+use crate::{ConcurrencyRatio, OwnLatency, PlateauSpec, SampleBudget, Slo};
 
-/// Whose definitions to score by.
+/// A set of definitions for scoring a run.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct MetricPolicy {
-    /// What it is called in a report.
+    /// Name of the policy in a report.
     pub name: String,
-    /// How an answer on SGLang's own `/generate` is read.
+    /// Rules for an answer on SGLang's own `/generate`.
     pub generate: StreamRules,
-    /// How an answer without output tokens is read: embeddings and rankings.
+    /// Rules for an answer without output tokens: embeddings and rankings.
     pub embeddings: StreamRules,
-    /// How an answer on any other route is read.
+    /// Rules for an answer on any other route.
     pub others: StreamRules,
-    /// What stands for the TTFT of a success without output.
+    /// TTFT of a success without output.
     pub missing_ttft: MissingTtft,
-    /// What the time per output token is made of.
+    /// Definition of the time per output token.
     pub tpot: TpotRule,
-    /// From which instant TTFT and E2E latency count.
+    /// Instant from which TTFT and E2E latency count.
     pub origin: Origin,
-    /// To which instant E2E latency counts.
+    /// Instant to which E2E latency counts.
     #[serde(default, skip_serializing_if = "is_default")]
     pub end: EndRule,
-    /// Who counts the tokens of prompts.
+    /// Source of the token counts of prompts.
     #[serde(default, skip_serializing_if = "is_default")]
     pub prompt_tokens: PromptTokenRule,
-    /// Whose latencies are in the samples.
+    /// Requests whose latencies are sampled.
     pub latencies_of: Counted,
-    /// Which of them have a first token and a time per output token.
+    /// Sampled requests that have a first token and a time per output token.
     #[serde(default, skip_serializing_if = "is_default")]
     pub first_tokens_of: FirstTokensOf,
-    /// Who is in flight, for the mean and the peak concurrency.
+    /// Requests that count as in flight, for the mean and the peak concurrency.
     pub in_flight_of: Counted,
-    /// What rates are divided by.
+    /// Duration that rates are divided by.
     pub duration: DurationRule,
-    /// How peaks are found.
+    /// Method by which peaks are found.
     pub peak: PeakRule,
-    /// Which percentiles are wanted, in percent.
+    /// Percentiles that are reported, in percent.
     pub percentiles: Vec<f64>,
-    /// How a percentile is read off a sorted sample.
+    /// Rule by which a percentile is read from a sorted sample.
     pub percentile_rule: PercentileRule,
-    /// How many samples a percentile needs.
+    /// Number of samples that a percentile needs.
     pub sample_size: SampleSize,
-    /// What an empty sample shows.
+    /// Values of an empty sample.
     pub empty: EmptySample,
-    /// The objectives of goodput; none, no goodput.
+    /// Objectives of goodput; if empty, goodput is not computed.
     pub slos: Vec<Slo>,
-    /// From which share of the peak concurrency on the run counts as steady; none, no steady state.
+    /// Share of the peak concurrency from which on the run counts as steady; if absent, no steady
+    /// state is computed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steady_state: Option<ConcurrencyRatio>,
-    /// From when to when the run counts as being at its load; none, no plateau.
+    /// Definition of the plateau; if absent, no plateau is computed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plateau: Option<PlateauSpec>,
-    /// How much memory a sample may take, and what becomes of a larger one.
+    /// Memory that a sample may take, and the treatment of a larger one.
     #[serde(default, skip_serializing_if = "is_default")]
     pub sample_budget: SampleBudget,
-    /// Confidence of the intervals that numbers are given, from 0 to 1; a policy without one gives
-    /// none.
+    /// Confidence of the intervals of figures, from 0 to 1; if absent, no intervals are computed.
     #[serde(default, skip_serializing_if = "is_default")]
     pub confidence: Option<f64>,
+    /// Latencies that the program defines, in addition to those of the policy.
+    #[serde(skip)]
+    pub own_latencies: Vec<OwnLatency>,
 }
 
 impl MetricPolicy {
-    /// SGLang 0.5.23, definition for definition. Where its behaviour is a defect (the crash without
-    /// a success, the duration that goes on after the last answer) the fixed one stands instead.
+    /// Returns the definitions of SGLang 0.5.23. Where its behaviour is a defect (the crash without
+    /// a success, the duration that goes on after the last answer), the policy has the fixed
+    /// definition instead.
     pub fn sglang() -> Self {
         Self {
             name: "sglang".to_owned(),
@@ -101,7 +106,7 @@ impl MetricPolicy {
             tpot: TpotRule::LatencyAfterFirst,
             origin: Origin::Sent,
             end: EndRule::default(),
-            prompt_tokens: PromptTokenRule::default(),
+            prompt_tokens: PromptTokenRule::PlannedAlone,
             latencies_of: Counted::Successes,
             first_tokens_of: FirstTokensOf::default(),
             in_flight_of: Counted::Successes,
@@ -116,11 +121,23 @@ impl MetricPolicy {
             plateau: None,
             sample_budget: SampleBudget::default(),
             confidence: None,
+            own_latencies: Vec::new(),
         }
     }
 
-    /// Ours: true to tokens, absent instead of zero, and a percentile only where the sample can
-    /// resolve it.
+    /// Returns the definitions of SGLang 0.5.1: those of 0.5.23, but the time between pieces of a model
+    /// with speculative decoding is never split among the tokens of a piece.
+    pub fn sglang_0_5_1() -> Self {
+        let newest = Self::sglang();
+        Self {
+            name: "sglang-0.5.1".to_owned(),
+            others: StreamRules { speculative_itl: None, ..newest.others.clone() },
+            ..newest
+        }
+    }
+
+    /// Returns Servemark's own definitions: token-based, absent instead of zero, and a percentile
+    /// only where the sample can resolve it.
     pub fn native() -> Self {
         let token_true = StreamRules {
             events: OutputEvents::Any,
@@ -152,11 +169,12 @@ impl MetricPolicy {
             plateau: None,
             sample_budget: SampleBudget::default(),
             confidence: Some(0.95),
+            own_latencies: Vec::new(),
         }
     }
 
-    /// The same policy with objectives. An objective given twice keeps its place and takes the
-    /// last limit, as SGLang has it.
+    /// Returns the policy with more objectives. A second objective on the same latency replaces the
+    /// first one in its place, as in SGLang.
     #[must_use]
     pub fn with_slos(mut self, slos: impl IntoIterator<Item = Slo>) -> Self {
         for slo in slos {
@@ -168,32 +186,38 @@ impl MetricPolicy {
         self
     }
 
-    /// The same policy with a steady state from so large a share of the peak concurrency on, or
+    /// Returns the policy with a steady state from this share of the peak concurrency on, or
     /// without one.
     #[must_use]
     pub fn with_steady_state(self, ratio: Option<ConcurrencyRatio>) -> Self {
         Self { steady_state: ratio, ..self }
     }
 
-    /// The same policy with other percentiles, in percent.
+    /// Returns the policy with other percentiles, in percent.
     #[must_use]
     pub fn with_percentiles(self, percentiles: Vec<f64>) -> Self {
         Self { percentiles, ..self }
     }
 
-    /// The same policy with a plateau, or without one.
+    /// Returns the policy with latencies that the program defines.
+    #[must_use]
+    pub fn with_own_latencies(self, latencies: impl IntoIterator<Item = OwnLatency>) -> Self {
+        Self { own_latencies: latencies.into_iter().collect(), ..self }
+    }
+
+    /// Returns the policy with a plateau, or without one.
     #[must_use]
     pub fn with_plateau(self, plateau: Option<PlateauSpec>) -> Self {
         Self { plateau, ..self }
     }
 
-    /// The same policy with another budget for its samples.
+    /// Returns the policy with another budget for its samples.
     #[must_use]
     pub fn with_sample_budget(self, budget: SampleBudget) -> Self {
         Self { sample_budget: budget, ..self }
     }
 
-    /// How the answers of a run are read.
+    /// Returns the rules by which the answers of a run are read.
     pub fn stream_rules(&self, facts: &RunFacts) -> &StreamRules {
         match facts.api_path.as_str() {
             "/generate" => &self.generate,

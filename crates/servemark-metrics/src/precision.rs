@@ -1,13 +1,13 @@
-//! How well a figure must be known, and looking at a run while it is made until it is.
+//! Required precision of figures, and checks of a running measurement until it is reached.
 //!
-//! A run is looked at when it has [`FIRST_LOOK`] requests, at a fifth more each time, and at its end.
-//! Each look has an equal part of the chance of an error
-//! ([`Looks`](servemark_statistics::Looks)), so stopping at the first that is narrow enough does not
-//! spoil the confidence.
+//! A run is checked when it has [`FIRST_LOOK`] requests, then at a fifth more each time, and at its
+//! end. Each check ("look") has an equal part of the error probability
+//! ([`Looks`](servemark_statistics::Looks)), so stopping at the first sufficient one keeps the
+//! confidence valid.
 //!
-//! Latencies are those of the first sessions, up to the first that is not over. What ended so far
-//! would have too few long answers in it, because those are still on their way. Rates are of all that
-//! ended.
+//! Latencies are those of the first sessions, up to the first one that is not over. All answers
+//! that have ended would contain too few long ones, because those are still in flight. Rates are
+//! over all requests that have ended.
 
 mod change;
 mod grammar;
@@ -24,7 +24,7 @@ pub use self::watch::PrecisionWatch;
 use crate::estimates::RateEstimates;
 use crate::{Estimand, Estimated, Latencies, MetricPolicy, RequestScore};
 
-/// How well a figure must be known. It reads `ttft:mean+-2%`, `itl:p99+-5ms` or
+/// Required precision of a figure. Its text form is `ttft:mean+-2%`, `itl:p99+-5ms` or
 /// `output_tokens_per_s+-1%`.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(try_from = "String", into = "String")]
@@ -32,11 +32,11 @@ use crate::{Estimand, Estimated, Latencies, MetricPolicy, RequestScore};
 pub struct Precision {
     /// The figure.
     pub of: Estimand,
-    /// How far its interval may reach on either side.
+    /// Largest distance that the interval may reach on either side.
     pub within: HalfWidth,
 }
 
-/// How far an interval may reach on either side of the value.
+/// Largest distance that an interval may reach on either side of the value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum HalfWidth {
@@ -47,7 +47,7 @@ pub enum HalfWidth {
 }
 
 impl HalfWidth {
-    /// How far an interval around `value` may reach.
+    /// Returns the largest distance for an interval around `value`.
     pub fn at(self, value: f64) -> f64 {
         match self {
             Self::Milliseconds(most) => most,
@@ -56,26 +56,27 @@ impl HalfWidth {
     }
 }
 
-/// What a run shows of a figure that is to be known.
+/// Precision of a figure in a run, compared with what is required.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct KnownEnough {
-    /// What is asked for.
+    /// The required precision.
     pub target: Precision,
-    /// Whether it is known as well as that.
+    /// Whether the figure is known with the required precision.
     pub is_known: bool,
-    /// The figure by the last look, at the confidence of one look; absent where no request shows it.
+    /// Estimate of the figure at the last look, with the confidence of one look; absent if no
+    /// request shows the figure.
     pub estimate: Option<Estimated>,
     /// Confidence of all looks together, from 0 to 1.
     pub confidence: f64,
     /// One-based number of the last look.
     pub look: usize,
-    /// Number of looks that there would have been up to the planned number of requests.
+    /// Number of looks up to the planned number of requests.
     pub looks: usize,
 }
 
 impl KnownEnough {
-    /// What a log shows of figures that are to be known with this confidence: by the look that ended
+    /// Evaluates the required precisions on a log with the given confidence, by the look that ended
     /// the run, or else by all its requests.
     pub fn of_log(log: &RunLog, targets: &[Precision], confidence: f64) -> Vec<Self> {
         let policy = MetricPolicy::native();
@@ -90,7 +91,7 @@ impl KnownEnough {
         let looks = Looks::new(FIRST_LOOK, planned);
         let mut found = Look { targets, looks, confidence, first }.at(&mut scores);
         for known in &mut found {
-            // The look was at the same requests, but for those that ended within the same instant.
+            // The look saw these requests, except for those that ended within the same instant.
             known.is_known |= stop.is_some();
         }
         found
@@ -102,12 +103,12 @@ struct Look<'a> {
     targets: &'a [Precision],
     looks: Looks,
     confidence: f64,
-    /// Index of the first session that is measured.
+    /// Index of the first measured session.
     first: usize,
 }
 
 impl Look<'_> {
-    /// What these requests show.
+    /// Evaluates the required precisions on these requests.
     fn at(&self, scores: &mut [RequestScore<'_>]) -> Vec<KnownEnough> {
         let mut policy = MetricPolicy::native();
         policy.confidence = Some(self.looks.confidence(self.confidence));
@@ -127,8 +128,8 @@ impl Look<'_> {
     }
 }
 
-/// Number of requests in the sessions that follow each other without a gap from the first one on and
-/// are over.
+/// Returns the number of requests in the sessions that are over and follow each other without a
+/// gap, beginning with the first session.
 fn whole_sessions(sorted: &[RequestScore<'_>], first: usize) -> usize {
     let (mut next, mut whole) = (first, 0);
     for session in sorted.chunk_by(|one, other| one.index == other.index) {
@@ -144,14 +145,15 @@ fn whole_sessions(sorted: &[RequestScore<'_>], first: usize) -> usize {
 }
 
 impl Precision {
-    /// Whether an interval reaches no farther than asked.
+    /// Returns whether an interval reaches no farther than required.
     fn is_met_by(&self, estimate: &Estimated) -> bool {
         let reach = estimate.reach().zip(estimate.value);
         reach.is_some_and(|(reach, value)| reach <= self.within.at(value))
     }
 }
 
-/// `ttft:mean+-2% is known: 102.3 ms, +-1.9 % with 95 % confidence over 24 looks`
+/// Displays the result as `ttft:mean+-2% is known: 102.30 ms, +-1.90 % with 95 % confidence over 24
+/// looks`.
 impl fmt::Display for KnownEnough {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { target, is_known, estimate, confidence, looks, .. } = self;
@@ -181,7 +183,7 @@ impl fmt::Display for KnownEnough {
     }
 }
 
-/// Number of requests at which a run is looked at for the first time. Fewer than 20 show nothing.
+/// Number of requests at the first look at a run. Fewer than 20 show nothing.
 pub(crate) const FIRST_LOOK: usize = 50;
 
 #[cfg(test)]

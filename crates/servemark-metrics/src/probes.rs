@@ -1,24 +1,24 @@
-//! How small requests fared that were sent beside the load.
+//! Latencies of small requests that were sent beside the load.
 
 use serde::Serialize;
 use servemark_core::RunLog;
 
 use crate::{MetricPolicy, RequestScore, Summary};
 
-/// How small requests fared that were sent beside the load.
+/// Results of small requests that were sent beside the load.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Probes {
-    /// Those that were answered well.
+    /// Number of probes that succeeded.
     pub completed: usize,
-    /// The others.
+    /// Number of probes that failed.
     pub failed: usize,
-    /// The end-to-end latencies of the former.
+    /// End-to-end latencies of the probes that succeeded.
     pub e2el: Summary,
 }
 
 impl Probes {
-    /// Those of a run, if any was answered well.
+    /// Summarises the probes of a run; absent if none succeeded.
     pub(crate) fn of(log: &RunLog, policy: &MetricPolicy) -> Option<Self> {
         let scores = RequestScore::of_probes(log, policy);
         let successes = scores.iter().filter(|score| score.success);

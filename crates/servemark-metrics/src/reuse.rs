@@ -1,22 +1,23 @@
-//! What of each prompt was in a prefix cache, and what could have been.
+//! Tokens of each prompt that were in a prefix cache, and those that could have been.
 
 use servemark_core::{RequestRecord, RunLog};
 
 use crate::RequestScore;
 
-/// What of a prompt was in a prefix cache, and what could have been.
+/// Tokens of a prompt that were in a prefix cache, and those that could have been.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(crate) struct Reuse {
-    /// Tokens that were, as the server says. In a run with conversations, where it does not say, all
-    /// that the turn before has left there; nothing is left for a first turn.
+    /// Tokens that were in the cache, as the server reports. In a run with conversations whose
+    /// server reports none, all tokens of the previous turn count as cached, and none for a first
+    /// turn.
     pub(crate) cached: Option<u64>,
-    /// Prompt and output of the turn before.
+    /// Prompt and output tokens of the previous turn, which could have been in the cache.
     pub(crate) eligible: u64,
 }
 
-/// The reuse of each request of a log's measurement, as its scores are.
+/// Returns the reuse of each request of a log's measurement, in the order of its scores.
 pub(crate) fn reuses(log: &RunLog, scores: &[RequestScore<'_>]) -> Vec<Reuse> {
-    let has_turns = log.measured().any(RequestRecord::is_of_conversation);
+    let has_turns = log.converses();
     let mut before: Option<&RequestScore<'_>> = None;
     let reuse = |(record, score)| {
         let earlier = before.replace(score).filter(|earlier| earlier.index == score.index);
@@ -41,7 +42,8 @@ impl Reuse {
     }
 }
 
-/// The share of all prompts that was in a cache, in percent; absent if nobody says anything of one.
+/// Returns the share of all prompt tokens that was in a cache, in percent; absent if no request has
+/// a count of cached tokens.
 pub(crate) fn cached_percent(scores: &[RequestScore<'_>], reuses: &[Reuse]) -> Option<f64> {
     let known = scores.iter().zip(reuses).filter(|(score, _)| score.success);
     let counts =

@@ -1,30 +1,30 @@
-//! What a run as a whole shows besides its numbers, apart from what the client did to it.
+//! Verdicts on a run as a whole, apart from the client's influence on it.
 
 use serde::Serialize;
 use servemark_core::RunLog;
 
-use crate::evidence::{Evidence, Stretch};
-use crate::{MetricPolicy, RequestScore, Settled};
+use crate::evidence::{Evidence, JudgedPart};
+use crate::{MetricPolicy, RequestScore, SettledRun};
 
-/// Something about a whole run that its numbers alone do not tell.
+/// A verdict on a whole run that its figures alone do not show.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct RunVerdict {
-    /// What it is.
+    /// Kind of the verdict.
     pub kind: RunVerdictKind,
-    /// The figures that show it.
+    /// Figures that support the verdict, as a sentence.
     pub reason: String,
 }
 
-/// The kinds of verdicts on a run.
+/// Kinds of verdicts on a run.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum RunVerdictKind {
-    /// The server was asked for more than it did, and a backlog grew: latencies are a matter of how
-    /// long the run was.
+    /// The server got more load than it handled, and a backlog grew: latencies depend on the
+    /// duration of the run.
     Saturated,
-    /// Answers were shorter than was asked for.
+    /// Answers were shorter than asked for.
     ShortOutputs,
     /// The number of pieces disagrees with the server's count of tokens, so gaps between pieces are
     /// not gaps between tokens.
@@ -34,11 +34,11 @@ pub enum RunVerdictKind {
 }
 
 impl RunVerdictKind {
-    /// Every kind, in the order in which verdicts are told.
+    /// All kinds, in the order in which verdicts are reported.
     pub const ALL: [Self; 4] =
         [Self::Saturated, Self::WarmingUp, Self::ShortOutputs, Self::UnknownTokens];
 
-    /// Its name in JSON and on a command line.
+    /// Returns the name in JSON and on a command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Saturated => "saturated",
@@ -50,20 +50,20 @@ impl RunVerdictKind {
 }
 
 impl RunVerdict {
-    /// The verdicts on a run, where the policy asks for intervals; none where there is nothing to
-    /// tell.
+    /// Returns the verdicts on a run; empty without a finding, or if the policy asks for no
+    /// intervals.
     pub(crate) fn of(
         log: &RunLog,
         policy: &MetricPolicy,
         scores: &[RequestScore<'_>],
-        settled: Option<&Settled>,
+        settled: Option<&SettledRun>,
     ) -> Vec<Self> {
         if policy.confidence.is_none() {
             return Vec::new();
         }
         let saturated = saturated(log, scores, policy);
         // A backlog that grows is no warm-up, though the level of latencies changes with it.
-        let warm_up = settled.filter(|_| saturated.is_none()).and_then(Settled::warm_up);
+        let warm_up = settled.filter(|_| saturated.is_none()).and_then(SettledRun::warm_up);
         let reasons = [
             (RunVerdictKind::Saturated, saturated),
             (RunVerdictKind::WarmingUp, warm_up),
@@ -75,8 +75,8 @@ impl RunVerdict {
     }
 }
 
-/// Whether a server fell behind the arrivals of an open loop: responses came later and later, and
-/// fewer requests ended than were due in the same time.
+/// Returns the figures if a server fell behind the arrivals of an open loop: responses became
+/// later, and fewer requests ended than were due in the same time.
 fn saturated(log: &RunLog, scores: &[RequestScore<'_>], policy: &MetricPolicy) -> Option<String> {
     log.header().facts.request_rate?;
     let due: Vec<f64> = scores.iter().map(|score| score.start_s - score.waited_s).collect();
@@ -91,7 +91,7 @@ fn saturated(log: &RunLog, scores: &[RequestScore<'_>], policy: &MetricPolicy) -
     let (asked, ended) =
         ((due.len() - 1) as f64 / (last - first), done.saturating_sub(1) as f64 / span);
     let mut evidence = Evidence::of(&[]);
-    evidence.add(log, policy, Stretch::Whole);
+    evidence.add(log, policy, JudgedPart::Whole);
     let growth = evidence.growth()?;
     (ended < FALLEN_BEHIND * asked).then(|| {
         let backlog = due.len() - done;
@@ -131,10 +131,11 @@ fn unknown_tokens(log: &RunLog) -> Option<String> {
         .then(|| format!("{pieces} pieces for {tokens} tokens by the server's count"))
 }
 
-/// A server that ends a smaller share of what is due than this has fallen behind; fewer arrivals or
-/// ends than the rest of the run would have is chance within it.
+/// Ratio of ended to due requests per second below which a server has fallen behind. Smaller
+/// deficits occur by chance.
 const FALLEN_BEHIND: f64 = 0.98;
-/// Answers that come to less than this share of what was asked for are short.
+/// Share of the output tokens asked for below which answers are short.
 const SHORT: f64 = 0.9;
-/// Servers send a last piece without text, or hold one back, so a small difference means nothing.
+/// Deviation of pieces from tokens above which they disagree. Servers send a last piece without
+/// text, or hold one back, so a small difference means nothing.
 const DISAGREEMENT: f64 = 0.1;

@@ -1,4 +1,4 @@
-//! One request's record as a policy reads it: times from its origin, gaps, and a token count.
+//! Scores one request's record under a policy: times from its origin, gaps, and a token count.
 
 use std::collections::HashMap;
 use std::iter;
@@ -14,63 +14,63 @@ use crate::policy::{
     TokenSource, TpotRule,
 };
 
-/// One request as a policy reads it. Times are in seconds.
+/// One request as a policy scores it. Times are in seconds.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct RequestScore<'a> {
-    /// The request's session.
+    /// Index of the request's session.
     pub index: usize,
-    /// Its turn.
+    /// Zero-based turn of the request in its session.
     pub turn: u32,
-    /// Whether it ended well.
+    /// Whether the request succeeded.
     pub success: bool,
-    /// Whether its answer was a stream of events.
+    /// Whether the answer was a stream of events.
     pub streamed: bool,
-    /// From when it was due to the instant from which its latencies count.
+    /// Time from due to `start_s`.
     pub waited_s: f64,
-    /// That instant, since the run's clock started.
+    /// Instant from which latencies count, since the run's clock started.
     pub start_s: f64,
-    /// From there to its first token.
+    /// Time from `start_s` to the first token.
     pub ttft_s: Option<f64>,
-    /// From there to its end.
+    /// Time from `start_s` to the end.
     pub latency_s: f64,
-    /// Its inter-token latencies.
+    /// Inter-token latencies.
     pub itl_s: Gaps<'a>,
-    /// What enters the run's sample in their place, where the policy has another rule for a server
-    /// that decodes speculatively.
+    /// Inter-token latencies that enter the run's sample instead of `itl_s`; present if the policy
+    /// has another rule for a server that decodes speculatively.
     pub speculative_itl_s: Option<Gaps<'a>>,
-    /// From its first token to its last.
+    /// Time from the first token to the last.
     pub decode_s: f64,
-    /// How many events there were from its first token on, those without output included.
+    /// Number of events from the first token on, including events without output.
     pub steps: u64,
-    /// Tokens of its first piece of output, as the policy splits pieces into tokens; zero without
-    /// output.
+    /// Number of tokens of the first piece of output, as the policy splits pieces into tokens; zero
+    /// without output.
     pub first_tokens: u64,
-    /// Its output tokens, and who counted them.
+    /// Number of output tokens and the source of the count.
     pub output_tokens: Option<(u64, TokenSource)>,
-    /// The same by our tokenizer, if it was asked.
+    /// Number of output tokens by Servemark's tokenizer, if it counted them.
     pub retokenized_tokens: Option<u32>,
-    /// Its prompt tokens as the server counts them, else as planned.
+    /// Number of prompt tokens as the server counts them, or else as planned.
     pub prompt_tokens: u32,
-    /// What the data set planned for it.
+    /// Sizes of the request as the data set planned them.
     pub planned: Planned,
 }
 
 impl<'a> RequestScore<'a> {
-    /// The scores of a run's measurement, in the order of the plan.
+    /// Scores the requests of a run's measurement, in the order of the plan.
     pub fn of_log(log: &'a RunLog, policy: &MetricPolicy) -> Vec<Self> {
         let reader = Reader::new(log, policy);
         log.measured().map(|record| reader.score(record)).collect()
     }
 
-    /// The same of what was sent beside the measurement.
+    /// Scores the probes of a run, which were sent beside the measurement.
     pub(crate) fn of_probes(log: &'a RunLog, policy: &MetricPolicy) -> Vec<Self> {
         let reader = Reader::new(log, policy);
         log.probes().map(|record| reader.score(record)).collect()
     }
 
-    /// A request of a run of which nothing but what the header says is known yet, apart from its record
-    /// and without its inter-token latencies.
+    /// Scores a request of a run in progress, of which only the header's facts are known. The score
+    /// does not borrow from the record and has no inter-token latencies.
     pub(crate) fn of_record(
         record: &RequestRecord,
         facts: &RunFacts,
@@ -80,7 +80,8 @@ impl<'a> RequestScore<'a> {
         RequestScore { itl_s: Vec::new().into(), speculative_itl_s: None, ..score }
     }
 
-    /// The same with its inter-token latencies.
+    /// Scores a request of a run in progress like [`of_record`](Self::of_record), with its
+    /// inter-token latencies.
     pub(crate) fn of_record_with_gaps(
         record: &RequestRecord,
         facts: &RunFacts,
@@ -91,18 +92,19 @@ impl<'a> RequestScore<'a> {
         RequestScore { itl_s: gaps.into(), speculative_itl_s: None, ..score }
     }
 
-    /// How many tokens it gave; zero where nobody knows.
+    /// Returns the number of output tokens; zero if it is not known.
     pub fn output_token_count(&self) -> u64 {
         self.output_tokens.map_or(0, |(count, _)| count)
     }
 
-    /// The inter-token latencies that enter the run's sample.
+    /// Returns the inter-token latencies that enter the run's sample.
     pub(crate) fn itl_sample(&self) -> GapsIter<'_> {
         self.speculative_itl_s.as_ref().unwrap_or(&self.itl_s).iter()
     }
 
-    /// The time per output token; nothing for a request of one token, or of an unknown number, and by
-    /// our own rule nothing where all tokens came with the first piece.
+    /// Returns the time per output token. It is absent, or zero by
+    /// [`TpotRule::LatencyAfterFirstElseZero`], for a request of one token or of an unknown number.
+    /// By [`TpotRule::FirstToLastToken`] it is also absent if all tokens came with the first piece.
     pub fn tpot_s(&self, rule: TpotRule) -> Option<f64> {
         let Some((tokens, _)) = self.output_tokens.filter(|&(tokens, _)| tokens > 1) else {
             return (rule == TpotRule::LatencyAfterFirstElseZero).then_some(0.0);
@@ -119,12 +121,12 @@ impl<'a> RequestScore<'a> {
         }
     }
 
-    /// When it ended, in seconds since the run's clock started.
+    /// Returns when the request ended, in seconds since the run's clock started.
     pub(crate) fn end_s(&self) -> f64 {
         self.start_s + self.latency_s
     }
 
-    /// When each token came, in seconds since the run's clock started.
+    /// Returns when each token came, in seconds since the run's clock started.
     pub(crate) fn token_times(&self) -> impl Iterator<Item = f64> + '_ {
         let mut now = self.ttft_s.map(|ttft| self.start_s + ttft);
         let mut gaps = self.itl_s.iter();
@@ -136,17 +138,18 @@ impl<'a> RequestScore<'a> {
     }
 }
 
-/// A stamp in seconds. One division, so that a decimal number of seconds comes back as itself.
+/// Converts a stamp to seconds. It uses a single division, so that a decimal number of seconds is
+/// returned exactly.
 pub(crate) fn seconds(stamp: Stamp) -> f64 {
     stamp.as_nanos() as f64 / 1e9
 }
 
-/// The time between two stamps in seconds.
+/// Returns the time between two stamps in seconds.
 pub(crate) fn seconds_between(earlier: Stamp, later: Stamp) -> f64 {
     later.since(earlier).as_nanos() as f64 / 1e9
 }
 
-/// What is the same for every record of a log.
+/// Scoring state that all records of a log share.
 struct Reader<'a, 'p> {
     policy: &'p MetricPolicy,
     rules: &'p StreamRules,
@@ -155,7 +158,7 @@ struct Reader<'a, 'p> {
 }
 
 impl<'a, 'p> Reader<'a, 'p> {
-    /// Of a run that is not over.
+    /// Creates a reader for a run that is not over.
     fn of_facts(facts: &RunFacts, policy: &'p MetricPolicy) -> Self {
         let rules = policy.stream_rules(facts);
         Self { policy, rules, speculative: false, retokenized: HashMap::new() }
@@ -206,7 +209,7 @@ impl<'a, 'p> Reader<'a, 'p> {
         }
     }
 
-    /// Events without output, where they are not among those that the policy counts.
+    /// Returns the number of events without output that the policy's events do not contain.
     fn silent_steps(&self, record: &RequestRecord) -> u64 {
         match self.rules.events {
             OutputEvents::Every => 0,

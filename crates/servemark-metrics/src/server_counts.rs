@@ -1,31 +1,32 @@
-//! What servers said of token counts, beside what was planned and what came.
+//! Token counts that servers reported, compared with planned ones and with the pieces received.
 
 use serde::Serialize;
 use servemark_core::{OddCount, RequestRecord, RunLog};
 
-/// What the server said of token counts in the answers of a run that ended well.
+/// Token counts that the server reported in the successful answers of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ServerCounts {
-    /// The answers in which the server counted the prompt.
+    /// Number of answers in which the server counted the prompt.
     pub prompt_answers: usize,
-    /// Prompt tokens by the server, of those answers.
+    /// Prompt tokens of those answers by the server's count.
     pub prompt_tokens: u64,
-    /// Prompt tokens as planned, of the same answers.
+    /// Planned prompt tokens of those answers.
     pub planned_prompt_tokens: u64,
-    /// Answers with counted output tokens and no text. Each has its tokens and no piece.
+    /// Number of answers with counted output tokens and no text. Such an answer has tokens and no
+    /// piece.
     pub without_text: usize,
-    /// Answers with a token count that is no JSON integer.
+    /// Number of answers with a token count that is no JSON integer.
     pub odd_answers: usize,
-    /// Those of them in which such a count was left out, because it is no whole number.
+    /// Number of answers in which such a count was ignored, because it is no whole number.
     pub left_out_answers: usize,
-    /// The first of those counts: one that was left out, if there is any.
+    /// First count that is no JSON integer; an ignored one is preferred.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub odd_example: Option<OddCount>,
 }
 
 impl ServerCounts {
-    /// What the server said in the answers of a run's measurement.
+    /// Collects the counts of a run's measurement.
     pub fn of(log: &RunLog) -> Self {
         let generates = log.header().facts.generates();
         let mut counts = Self::default();
@@ -39,7 +40,7 @@ impl ServerCounts {
         counts
     }
 
-    /// What is to be said of counts that are no JSON integers; nothing if there are none.
+    /// Returns a warning about counts that are no JSON integers; absent if there are none.
     ///
     /// ```
     /// assert_eq!(servemark_metrics::ServerCounts::default().warning(), None);

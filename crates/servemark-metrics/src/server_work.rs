@@ -1,4 +1,4 @@
-//! What the server counted of its own work while it was measured.
+//! The server's counters of its own work during the measurement.
 
 use std::collections::BTreeSet;
 
@@ -7,70 +7,71 @@ use servemark_core::{
     CountedWork, DiffusionCounters, PrefixCacheCounters, RunLog, SpeculationCounters,
 };
 
-/// What the server counted of its own work while it was measured, for this run and for whoever else
-/// asked it meanwhile. Rules are vLLM's.
+/// The server's counters of its own work during the measurement, for this run and for any other
+/// client that used the server meanwhile. The definitions are vLLM's.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ServerWork {
-    /// How much of what it guessed was right; absent where it guessed nothing.
+    /// Results of speculative decoding; absent if no tokens were drafted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub speculation: Option<Speculation>,
-    /// How a diffusion model came to its tokens; absent where it committed none.
+    /// Work of a diffusion model; absent if it committed no tokens.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub diffusion: Option<Diffusion>,
-    /// How much of the prompts was in its prefix cache; absent where it looked for nothing.
+    /// Use of the prefix cache; absent if nothing was looked up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prefix_cache: Option<PrefixCache>,
 }
 
-/// How much of what was guessed was right.
+/// Results of speculative decoding.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Speculation {
-    /// How often tokens were guessed.
+    /// Number of drafts.
     pub drafts: i64,
-    /// Tokens that were guessed.
+    /// Number of drafted tokens.
     pub draft_tokens: i64,
-    /// Those of them that were accepted.
+    /// Number of drafted tokens that were accepted.
     pub accepted_tokens: i64,
-    /// The same of a hundred that were guessed.
+    /// Share of the drafted tokens that was accepted, in percent.
     pub acceptance_rate_percent: f64,
-    /// Tokens that a step yields on average: one of its own, and those that were accepted.
+    /// Mean number of tokens of a step: one of its own, and the accepted ones.
     pub acceptance_length: f64,
-    /// How often the guess at each position was accepted, of all drafts.
+    /// Share of all drafts in which the token at each position was accepted, from 0 to 1.
     pub acceptance_by_position: Vec<f64>,
 }
 
-/// How a diffusion model came to its tokens.
+/// Work of a diffusion model.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Diffusion {
-    /// Steps without those that committed a canvas. No whole number where a canvas is incomplete.
+    /// Number of steps without those that committed a canvas. It is no whole number if a canvas is
+    /// incomplete.
     pub denoising_steps: f64,
-    /// Positions of canvases that all steps evaluated.
+    /// Number of canvas positions that all steps evaluated.
     pub canvas_positions: i64,
-    /// Tokens that were committed.
+    /// Number of tokens that were committed.
     pub committed_tokens: i64,
-    /// The same per second.
+    /// Committed tokens per second.
     pub committed_tokens_per_s: f64,
-    /// Steps for each canvas.
+    /// Mean number of denoising steps for each canvas.
     pub steps_per_canvas: f64,
-    /// Tokens committed for each step.
+    /// Mean number of tokens committed for each denoising step.
     pub committed_per_step: f64,
 }
 
-/// How much of the prompts was in the prefix cache.
+/// Use of the prefix cache.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct PrefixCache {
-    /// Tokens that were looked for.
+    /// Number of tokens that were looked up.
     pub queries: i64,
-    /// Those of them that were there.
+    /// Number of tokens that were found.
     pub hits: i64,
 }
 
 impl PrefixCache {
-    /// The share of prompt tokens that was there.
+    /// Returns the share of looked-up tokens that was found, from 0 to 1.
     pub fn hit_rate(&self) -> f64 {
         self.hits as f64 / self.queries as f64
     }
@@ -125,7 +126,8 @@ impl Speculation {
     }
 }
 
-/// A position that the server counted only before counts as if nothing had happened there.
+/// Returns the acceptance rate at each position. A position that the server counted only before the
+/// run counts as not accepted.
 fn by_position(before: &SpeculationCounters, after: &SpeculationCounters, drafts: i64) -> Vec<f64> {
     let (before, after) = (&before.accepted_by_position, &after.accepted_by_position);
     let positions: BTreeSet<_> = before.keys().chain(after.keys()).collect();
@@ -137,7 +139,8 @@ fn by_position(before: &SpeculationCounters, after: &SpeculationCounters, drafts
 }
 
 impl Diffusion {
-    /// A step evaluates a whole canvas, and one step of each canvas commits it.
+    /// Computes the work between two readings. A step evaluates a whole canvas, and one step of
+    /// each canvas commits it.
     fn between(
         before: DiffusionCounters,
         after: DiffusionCounters,

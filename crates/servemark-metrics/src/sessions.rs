@@ -1,4 +1,4 @@
-//! Sessions of several turns: how they ended, and what each turn was like.
+//! Sessions of several turns: how they ended, and the figures of each turn.
 
 use std::collections::BTreeMap;
 
@@ -9,49 +9,51 @@ use crate::estimates::{estimated, in_time};
 use crate::policy::MetricPolicy;
 use crate::{RequestScore, Summary};
 
-/// Sessions of several turns: how they ended, and what each turn was like.
+/// Sessions of several turns: how they ended, and the figures of each turn.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct SessionMetrics {
-    /// How many began.
+    /// Number of sessions that began.
     pub begun: usize,
-    /// How many ended before their last turn because a turn failed.
+    /// Number of sessions that ended before their last turn because a turn failed.
     pub ended_early: usize,
-    /// Turns that were never sent because of that.
+    /// Number of turns that were not sent because an earlier turn failed.
     pub turns_unsent: u64,
-    /// What each turn was like, in order.
+    /// Figures of each turn, in order.
     pub turns: Vec<TurnMetrics>,
 }
 
-/// What the requests of one turn were like.
+/// Figures of the requests of one turn.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct TurnMetrics {
-    /// Which turn, from one.
+    /// One-based number of the turn.
     pub turn: u32,
-    /// Whether the turns after it are counted with it.
+    /// Whether later turns are counted with this one.
     pub and_later: bool,
-    /// How many requests it had.
+    /// Number of requests.
     pub requests: usize,
-    /// Those of them that failed.
+    /// Number of requests that failed.
     pub failed: usize,
     /// Time to first token.
     pub ttft: Summary,
     /// End-to-end latency.
     pub e2el: Summary,
-    /// The mean prompt in tokens, history included: as the server counts it, else as planned.
+    /// Mean number of prompt tokens, history included: as the server counts them, or else as
+    /// planned.
     pub mean_prompt_tokens: Option<f64>,
-    /// The share of the prompts that came from a prefix cache, where the server says.
+    /// Share of the prompt tokens that came from a prefix cache, from 0 to 1; absent if the server
+    /// does not report it.
     pub cached_share: Option<f64>,
 }
 
-/// Turns from here on are taken together.
+/// First turn, one-based, that is merged with all later ones.
 const LAST_TURN: u32 = 8;
 
 type Turn<'a> = Vec<(&'a RequestRecord, &'a RequestScore<'a>)>;
 
 impl SessionMetrics {
-    /// Nothing if every session is one request.
+    /// Computes the figures of a run; absent if every session is one request.
     pub(crate) fn of(
         log: &RunLog,
         policy: &MetricPolicy,
@@ -96,7 +98,7 @@ impl TurnMetrics {
     }
 }
 
-/// A turn that failed where others were to follow.
+/// Returns whether a turn failed before others were to follow.
 fn ended_early(record: &RequestRecord) -> bool {
     !record.is_success() && record.planned.follow_ups > 0
 }

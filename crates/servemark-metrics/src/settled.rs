@@ -1,8 +1,8 @@
-//! The settled part of a run: what remains without its warm-up, at any load.
+//! Finds the settled part of a run: what remains without its warm-up, at any load.
 //!
-//! [`SteadyState`](crate::SteadyState) and [`Plateau`](crate::Plateau) are the peers' and go by the
-//! number of requests in flight. This goes by what the run shows: whether the level of a latency, of
-//! the output or of the load changes (`servemark_statistics::settling`).
+//! [`SteadyState`](crate::SteadyState) and [`Plateau`](crate::Plateau) are peers' definitions, by
+//! the number of requests in flight. The settled part is defined by whether the level of a latency,
+//! of the output or of the load changes (`servemark_statistics::settling`).
 
 mod series;
 
@@ -17,57 +17,57 @@ use crate::metrics::Latencies;
 use crate::policy::MetricPolicy;
 use crate::{RateEstimates, RequestScore};
 
-/// Whether and from where on a run is settled. Seconds count from when its first request was sent.
+/// Whether a run is settled, and from when on. Seconds count from when its first request was sent.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
-pub struct Settled {
+pub struct SettledRun {
     /// How much of the run is settled.
     pub status: SettledStatus,
-    /// Why it is not all of it.
+    /// Why not all of the run is settled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The figures that were looked at.
+    /// Level changes of the figures that were tested.
     pub figures: Vec<SettledFigure>,
-    /// What the run shows without its warm-up, if it has one.
+    /// Figures of the run without its warm-up, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub part: Option<SettledPart>,
 }
 
-/// How much of a run is settled. Closed: these are all the cases.
+/// How much of a run is settled. The enum is closed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SettledStatus {
-    /// Nothing, or the run cannot tell.
+    /// No part is settled, or the run does not suffice to tell.
     None,
-    /// What comes after a warm-up.
+    /// The part after a warm-up is settled.
     Part,
-    /// All of it.
+    /// The whole run is settled.
     Whole,
 }
 
-/// A figure that was looked at.
+/// Level changes of one tested figure.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct SettledFigure {
-    /// Which figure.
+    /// The tested figure.
     pub figure: SettlingOf,
-    /// What its level does.
+    /// How the level changes.
     #[serde(flatten)]
     pub level: Level,
 }
 
-/// The figures whose level is looked at.
+/// Figures whose level is tested.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum SettlingOf {
     /// End-to-end latency, where answers have no first token.
     E2el,
-    /// Requests in flight.
+    /// Number of requests in flight.
     InFlight,
     /// Output tokens per second.
     OutputTokensPerS,
-    /// Requests that ended well per second, where nobody counted tokens.
+    /// Successful requests per second, where no token counts are known.
     RequestsPerS,
     /// Time per output token of each request.
     Tpot,
@@ -75,17 +75,17 @@ pub enum SettlingOf {
     Ttft,
 }
 
-/// What the level of a figure does in a run. Latencies are in milliseconds.
+/// How the level of a figure changes during a run. Latencies are in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "level")]
 pub enum Level {
-    /// It does not change.
+    /// The level does not change.
     Steady,
-    /// It changes once, in the first half.
+    /// The level changes once, in the first half.
     Settles(Shift),
-    /// It changes in the second half, or again after it has changed.
+    /// The level changes in the second half, or again after it has changed.
     Unsettled(Shift),
-    /// The run cannot tell.
+    /// The run does not suffice to tell.
     Unknown,
 }
 
@@ -93,43 +93,44 @@ pub enum Level {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Shift {
-    /// When the level first changes.
+    /// Time of the first change in seconds.
     pub at_s: f64,
-    /// The same as a share of the time in which requests were sent.
+    /// Time of the first change as a share of the time in which requests were sent.
     pub at_share: f64,
-    /// Mean of the figure before.
+    /// Mean of the figure before the change.
     pub before: f64,
-    /// Mean of the figure after it.
+    /// Mean of the figure after the change.
     pub after: f64,
 }
 
-/// What a run shows without its warm-up.
+/// Figures of a run without its warm-up.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct SettledPart {
-    /// Where it begins.
+    /// Start in seconds.
     pub from_s: f64,
-    /// Where it ends: when the last request was sent, in a closed loop the last one behind which
-    /// others came.
+    /// End in seconds: when the last request was sent, or in a closed loop the last one behind
+    /// which others were sent.
     pub to_s: f64,
-    /// Number of requests that were sent within it.
+    /// Number of requests that were sent within the part.
     pub requests: usize,
-    /// Latencies of these requests.
+    /// Latencies of the requests that were sent within the part.
     pub latencies: Latencies,
-    /// Requests that ended well within it, per second.
+    /// Requests per second that succeeded within the part.
     pub requests_per_s: f64,
-    /// Output tokens that came within it, per second; absent where nobody counted any.
+    /// Output tokens per second that came within the part; absent if no counts are known.
     pub output_tokens_per_s: Option<f64>,
-    /// Requests in flight, on average.
+    /// Mean number of requests in flight.
     pub in_flight: f64,
-    /// The rates of its requests with their confidence intervals, where it shows them.
+    /// Rates of the part's requests with confidence intervals; absent if the part does not suffice
+    /// for them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate_estimates: Option<RateEstimates>,
 }
 
-impl Settled {
-    /// The settled part of a run, where the policy asks for intervals; nothing of a run without
-    /// requests.
+impl SettledRun {
+    /// Finds the settled part of a run; absent without requests, or if the policy asks for no
+    /// intervals.
     pub(crate) fn of(
         log: &RunLog,
         policy: &MetricPolicy,
@@ -163,7 +164,8 @@ impl Settled {
         Self { status: SettledStatus::None, reason: Some(reason), figures, part: None }
     }
 
-    /// The figures whose level changes in the first half of the run, in words; nothing without any.
+    /// Describes the figures whose level changes in the first half of the run; absent if there are
+    /// none.
     pub(crate) fn warm_up(&self) -> Option<String> {
         warm_up(&self.figures)
     }
@@ -189,7 +191,7 @@ impl SettledPart {
     }
 }
 
-/// What the level of a series does.
+/// Tests how the level of a series changes.
 fn figure(series: &Series, window: &Window) -> SettledFigure {
     let shift = |place: usize| {
         let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
@@ -207,8 +209,8 @@ fn figure(series: &Series, window: &Window) -> SettledFigure {
     SettledFigure { figure: series.of, level }
 }
 
-/// Why no part of a run is settled; nothing where one is. The first figure is a latency, and it must
-/// be known.
+/// Returns why no part of a run is settled; absent if a part is. The first figure is a latency, and
+/// its level must be known.
 fn why_none(figures: &[SettledFigure]) -> Option<String> {
     let unsettled = figures.iter().find_map(|figure| match figure.level {
         Level::Unsettled(shift) => {
@@ -233,7 +235,7 @@ fn warm_up(figures: &[SettledFigure]) -> Option<String> {
     (!early.is_empty()).then(|| early.join("; "))
 }
 
-/// `TTFT (ms)`
+/// Displays the figure with its unit, for example `TTFT (ms)`.
 impl fmt::Display for SettlingOf {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -247,7 +249,7 @@ impl fmt::Display for SettlingOf {
     }
 }
 
-/// `412.0 until 24.1 s (20 %), then 201.0`
+/// Displays the shift as `412.0 until 24.1 s (20 %), then 201.0`.
 impl fmt::Display for Shift {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { at_s, at_share, before, after } = self;
@@ -256,5 +258,6 @@ impl fmt::Display for Shift {
     }
 }
 
-/// Of a run that sends in less than this share of its time most has no load to be settled at.
+/// Share of its time in which a run must send requests to be tested. A run that sends for less has
+/// no load for most of its time.
 const LEAST_SENDING: f64 = 0.1;

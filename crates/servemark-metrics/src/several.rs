@@ -1,45 +1,45 @@
-//! Several runs of one plan: how far their numbers lie apart.
+//! Spread of figures over several runs of one plan.
 
 use serde::Serialize;
 use servemark_statistics::{independent_mean, mean_and_deviation};
 
 use crate::{Figure, Metrics};
 
-/// Several runs of one plan, number by number.
+/// Spread of figures over several runs of one plan.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct SeveralRuns {
-    /// How many there were.
+    /// Number of runs.
     pub runs: usize,
-    /// What any of them has a number for.
+    /// Spread of each figure that any of the runs has.
     pub figures: Vec<FigureSpread>,
 }
 
-/// One number in several runs.
+/// Spread of one figure over several runs.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct FigureSpread {
-    /// Which number.
+    /// The figure.
     pub figure: Figure,
-    /// How many runs have it.
+    /// Number of runs that have the figure.
     pub runs: usize,
-    /// Its mean.
+    /// Mean over the runs.
     pub mean: f64,
-    /// Its sample standard deviation (n - 1); absent for one run.
+    /// Sample standard deviation (n - 1); absent for one run.
     pub std: Option<f64>,
-    /// The standard deviation over the mean, the coefficient of variation; absent where the mean is
+    /// Coefficient of variation: the standard deviation divided by the mean; absent if the mean is
     /// zero.
     pub cv: Option<f64>,
-    /// The smallest value.
+    /// Smallest value.
     pub min: f64,
-    /// The largest value.
+    /// Largest value.
     pub max: f64,
-    /// Where the mean of many such runs lies with 95 % confidence; it takes two runs.
+    /// Confidence interval of the mean at 95 %; absent for fewer than two runs.
     pub interval: Option<(f64, f64)>,
 }
 
 impl SeveralRuns {
-    /// The numbers of runs.
+    /// Computes the spread of the given figures over runs.
     ///
     /// ```
     /// # use servemark_core::{Header, RunFacts, RunLog};
@@ -58,7 +58,7 @@ impl SeveralRuns {
         Self { runs: runs.len(), figures: figures.iter().filter_map(spread).collect() }
     }
 
-    /// One number, if any run has it.
+    /// Returns the spread of a figure, if any run has it.
     pub fn figure(&self, figure: Figure) -> Option<&FigureSpread> {
         self.figures.iter().find(|spread| spread.figure == figure)
     }

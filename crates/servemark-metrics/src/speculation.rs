@@ -1,19 +1,20 @@
-//! How much speculative decoding yields.
+//! Acceptance length of speculative decoding.
 
 use serde::Serialize;
 use servemark_core::{RunLog, Usage};
 
-/// How many tokens a step of speculative decoding yields on average, by the server. One step yields
-/// one token where nothing that was guessed is accepted.
+/// Mean number of tokens of a step of speculative decoding, by the server's counts. A step whose
+/// guesses are all rejected yields one token.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct AcceptLength {
-    /// Of this run: the output tokens of its successes over their steps, of those requests for
-    /// which the server tells both.
+    /// Acceptance length of this run: output tokens divided by steps, over the successes for which
+    /// the server reports both.
     pub of_run: Option<f64>,
-    /// How many requests that is made of.
+    /// Number of requests that `of_run` covers.
     pub requests: usize,
-    /// Since the server's start, whoever asked it: the only figure that SGLang's client shows.
+    /// Acceptance length since the server's start, over the requests of all clients: the only
+    /// figure that SGLang's client shows.
     pub since_start: Option<f64>,
 }
 

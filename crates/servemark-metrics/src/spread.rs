@@ -1,25 +1,26 @@
-//! How far the figures of runs of the same lie apart.
+//! Spread of a figure between runs of the same plan.
 
 use serde::Serialize;
 
 use crate::Figure;
 
-/// How far a figure of runs of the same plan against the same server lies apart.
+/// Spread of a figure between runs of the same plan against the same server.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct RunSpread {
     /// The figure.
     pub figure: Figure,
-    /// Its mean over the runs.
+    /// Mean over the runs.
     pub mean: f64,
-    /// Standard deviation between the runs (of a sample) in percent of the mean.
+    /// Sample standard deviation between the runs, in percent of the mean.
     pub percent: f64,
     /// Number of runs.
     pub runs: usize,
 }
 
 impl RunSpread {
-    /// The spread of a figure's values in runs; nothing of fewer than two, or of a mean of zero.
+    /// Computes the spread of a figure's values in runs; absent for fewer than two values, or a
+    /// mean of zero.
     pub fn of(figure: Figure, values: &[f64]) -> Option<Self> {
         let count = values.len() as f64;
         let mean = values.iter().sum::<f64>() / count;
@@ -29,15 +30,15 @@ impl RunSpread {
         is_known.then_some(Self { figure, mean, percent, runs: values.len() })
     }
 
-    /// By how many percent two groups of runs of the same differ by chance in no more than one of twenty
-    /// comparisons.
+    /// Returns the difference, in percent, that two groups of runs of the same plan exceed by
+    /// chance in one of twenty comparisons.
     pub fn chance_percent(percent: f64, [before, after]: [usize; 2]) -> f64 {
         let runs = |count: usize| 1.0 / count.max(1) as f64;
         NORMAL * percent * (runs(before) + runs(after)).sqrt()
     }
 }
 
-/// The normal quantile of 97.5 %.
+/// Normal quantile of 97.5 %.
 const NORMAL: f64 = 1.959_964;
 
 #[cfg(test)]
@@ -52,7 +53,7 @@ mod tests {
         assert_eq!((spread.mean, spread.percent, spread.runs), (100.0, 2.0, 3));
         assert_eq!(RunSpread::of(figure, &[98.0]), None);
         assert_eq!(RunSpread::of(figure, &[0.0, 0.0]), None);
-        // Two runs differ by the square root of two as much as one from its mean.
+        // The difference of two runs varies by the square root of two more than one run.
         assert!((RunSpread::chance_percent(2.0, [1, 1]) - 5.54).abs() < 0.01);
         assert!((RunSpread::chance_percent(2.0, [8, 8]) - 1.96).abs() < 0.01);
     }

@@ -1,4 +1,4 @@
-//! A run, or its stable part, as AISBench's two tables tell of it.
+//! Scores a whole run, or its stable part, for AISBench's two tables.
 
 mod rates;
 mod sample;
@@ -12,26 +12,26 @@ pub use self::sample::{StageQuantity, StageStatistic};
 pub use self::stable::{StableRule, StableStage};
 use crate::RequestScore;
 
-/// Which part of a run is told of.
+/// Part of a run that AISBench's tables cover.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum StageSpec {
-    /// The part at its limit of requests in flight.
+    /// The part at the limit of requests in flight.
     Stable {
-        /// Where it begins and ends.
+        /// Rule that determines where the part begins and ends.
         rule: StableRule,
-        /// What its rates count.
+        /// Tokens and requests that the rates count.
         #[serde(default)]
         counting: StableCounting,
     },
-    /// All of it.
+    /// The whole run.
     #[default]
     Total,
 }
 
 impl StageSpec {
-    /// Its name in the tables.
+    /// Returns the name in the tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Stable { .. } => "stable",
@@ -44,30 +44,30 @@ impl StageSpec {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Stage<'s, 'a> {
-    /// Which.
+    /// Definition of the part.
     pub spec: StageSpec,
-    /// Its requests that ended well.
+    /// Requests of the part that succeeded.
     pub scores: Vec<&'s RequestScore<'a>>,
-    /// How many of its requests failed.
+    /// Number of requests of the part that failed.
     pub failed: usize,
-    /// From when to when it lasted, in seconds since the run's clock started.
+    /// Start and end of the part, in seconds since the run's clock started.
     pub window: (f64, f64),
-    /// What it yielded, per second.
+    /// Rates of the part, per second.
     pub rates: StageRates,
-    /// The same as AISBench reckons, where that is something else.
+    /// Rates by AISBench's own calculation, if it differs.
     pub peer_rates: Option<StageRates>,
 }
 
-/// Why there is nothing to tell of. Closed: a stage has requests or it is not found.
+/// Why a part of a run has no figures. The enum is closed.
 #[derive(Clone, Copy, Debug, Eq, Error, PartialEq)]
 pub enum NoStage {
-    /// No request ended well.
+    /// No request succeeded.
     #[error(
         "All requests failed, cannot calculate performance results. Please check the error logs \
          from responses!"
     )]
     NothingSucceeded,
-    /// As many requests as the limit lets were never in flight at once, or only once.
+    /// The number of requests in flight never reached the limit, or reached it only once.
     #[error(
         "Can not find a stable stage from performance results! Please check the concurrency plot."
     )]
@@ -75,8 +75,8 @@ pub enum NoStage {
 }
 
 impl<'s, 'a> Stage<'s, 'a> {
-    /// The part of a run of these requests that is asked for. The stable part is that at `limit`
-    /// requests in flight, and there is none without a limit.
+    /// Selects a part of a run of these requests. The stable part is the one at `limit` requests in
+    /// flight; without a limit there is none.
     pub fn of(
         scores: &'s [RequestScore<'a>],
         limit: Option<usize>,
@@ -134,29 +134,29 @@ impl<'s, 'a> Stage<'s, 'a> {
         }
     }
 
-    /// How long it lasted.
+    /// Returns the duration of the part in seconds.
     pub fn duration_s(&self) -> f64 {
         self.window.1 - self.window.0
     }
 
-    /// Prompt tokens of its requests.
+    /// Returns the prompt tokens of the part's requests.
     pub fn input_tokens(&self) -> u64 {
         rates::input(&self.scores)
     }
 
-    /// Output tokens of its requests.
+    /// Returns the output tokens of the part's requests.
     pub fn output_tokens(&self) -> u64 {
         rates::output(&self.scores)
     }
 
-    /// How many of its requests have a time above zero between two tokens.
+    /// Returns the number of requests with a gap above zero between two tokens.
     pub fn requests_with_gaps(&self) -> usize {
         let has_gap = |score: &&&RequestScore<'_>| score.itl_s.iter().any(|gap| gap > 0.0);
         self.scores.iter().filter(has_gap).count()
     }
 
-    /// Input tokens over the time to the first token, all requests together: how fast prompts seem
-    /// to be read, queueing included.
+    /// Returns the prompt tokens of all requests divided by the sum of their times to first token.
+    /// It contains queueing, so it is the apparent speed of reading prompts.
     pub fn prefill_tokens_per_s(&self) -> Option<f64> {
         let waited: f64 = self.scores.iter().filter_map(|score| score.ttft_s).sum();
         let input = self.input_tokens();
@@ -164,7 +164,8 @@ impl<'s, 'a> Stage<'s, 'a> {
     }
 }
 
-/// From the first start of a request that ended well to the last of their ends.
+/// Returns the time from the first start to the last end of the requests that succeeded, in
+/// seconds.
 pub(crate) fn span_s(scores: &[RequestScore<'_>]) -> f64 {
     let successes: Vec<_> = scores.iter().filter(|score| score.success).collect();
     let (start, end) = window(&successes);

@@ -1,10 +1,10 @@
-//! Mean, spread and percentiles, equal to `NumPy` 2.4 bit for bit.
+//! Mean, standard deviation and percentiles, equal to `NumPy` 2.4 bit for bit.
 //!
-//! `NumPy` sums in pairs, so the mean depends on the order of the sample: keep it as it was
-//! measured. Its percentile interpolates from whichever neighbour is nearer, which differs in the
-//! last bit from the one-sided formula.
+//! `NumPy` sums in pairs, so the mean depends on the order of the sample: callers keep it as it was
+//! measured. Its percentile interpolates from the nearer neighbour, which differs in the last bit
+//! from the one-sided formula.
 
-/// The sum of a sample, in pairs as `numpy.sum` adds.
+/// Returns the sum of a sample, added in pairs like `numpy.sum`.
 pub fn sum(sample: &[f64]) -> f64 {
     match sample.len() {
         0 => 0.0,
@@ -12,44 +12,45 @@ pub fn sum(sample: &[f64]) -> f64 {
     }
 }
 
-/// The mean of a sample; nothing of an empty one.
+/// Returns the mean of a sample; absent for an empty one.
 pub fn mean(sample: &[f64]) -> Option<f64> {
     Moments::of(sample.len(), || sample.iter().copied()).map(|moments| moments.mean)
 }
 
-/// The population standard deviation of a sample; nothing of an empty one.
+/// Returns the population standard deviation of a sample; absent for an empty one.
 pub fn std(sample: &[f64]) -> Option<f64> {
     Moments::of(sample.len(), || sample.iter().copied()).map(|moments| moments.std())
 }
 
-/// The median of a sorted sample; nothing of an empty one.
+/// Returns the median of a sorted sample; absent for an empty one.
 pub fn median(sorted: &[f64]) -> Option<f64> {
     by_rank::median(sorted.len(), &mut |rank| sorted[rank])
 }
 
-/// The percentile of a sorted sample, linear between neighbours; nothing of an empty one.
+/// Returns a percentile of a sorted sample, interpolated linearly between neighbours; absent for an
+/// empty sample.
 pub fn percentile(sorted: &[f64], percent: f64) -> Option<f64> {
     by_rank::percentile(sorted.len(), percent, &mut |rank| sorted[rank])
 }
 
-/// The smallest value of a sorted sample that a share of `percent` does not exceed.
+/// Returns the nearest-rank percentile of a sorted sample: the smallest value that is not below
+/// `percent` percent of the sample.
 pub fn nearest_rank(sorted: &[f64], percent: f64) -> Option<f64> {
     by_rank::nearest_rank(sorted.len(), percent, &mut |rank| sorted[rank])
 }
 
-/// The value of a sorted sample at the whole part of what a share of `percent` of it comes to,
-/// counted from zero.
+/// Returns the value of a sorted sample at the zero-based index `floor(n * percent / 100)`.
 pub fn floor_index(sorted: &[f64], percent: f64) -> Option<f64> {
     by_rank::floor_index(sorted.len(), percent, &mut |rank| sorted[rank])
 }
 
-/// The whole part of what is a rank, a count or a number of seconds, and so never below zero.
+/// Returns the integer part of a rank, a count or a number of seconds, none of which is below zero.
 #[expect(clippy::cast_sign_loss, reason = "a value below zero becomes zero, as it should")]
 pub(crate) fn whole(value: f64) -> usize {
     value as usize
 }
 
-/// Mean and spread of a sample that is walked through twice and never kept.
+/// Mean and standard deviation of a sample that is iterated twice and never stored.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Moments {
     pub(crate) samples: usize,
@@ -58,7 +59,7 @@ pub(crate) struct Moments {
 }
 
 impl Moments {
-    /// Of so many values; nothing of none.
+    /// Computes the moments of `samples` values; absent for an empty sample.
     pub(crate) fn of<I: Iterator<Item = f64>>(
         samples: usize,
         values: impl Fn() -> I,
@@ -69,13 +70,13 @@ impl Moments {
         Some(Self { samples, mean, squared_deviations })
     }
 
-    /// The population standard deviation.
+    /// Returns the population standard deviation.
     pub(crate) fn std(&self) -> f64 {
         (self.squared_deviations / self.samples as f64).sqrt()
     }
 }
 
-/// The sum of the next `length` values, of which there is at least one.
+/// Returns the sum of the next `length` values; `length` is at least one.
 fn sum_in_pairs(length: usize, values: &mut impl Iterator<Item = f64>) -> f64 {
     match length {
         0..8 => values.take(length).fold(-0.0, |total, value| total + value),
@@ -92,7 +93,7 @@ fn sum_in_pairs(length: usize, values: &mut impl Iterator<Item = f64>) -> f64 {
     }
 }
 
-/// So many values `NumPy` adds without halving.
+/// Largest number of values that `NumPy` adds without halving.
 const LEAF: usize = 128;
 
 fn sum_by_eight(sample: &[f64]) -> f64 {

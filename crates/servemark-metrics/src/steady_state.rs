@@ -1,4 +1,4 @@
-//! The steady part of a run: what it yields under its full load, without the ramp at either end.
+//! Finds the steady part of a run: the part under its full load, without the ramp at either end.
 
 use std::collections::BTreeMap;
 
@@ -7,22 +7,22 @@ use serde::{Deserialize, Serialize};
 use crate::statistics::whole;
 use crate::{MetricsError, RequestScore};
 
-/// The share of the peak concurrency from which on a run counts as steady, above 0 and at most 1.
+/// Share of the peak concurrency from which on a run counts as steady, above 0 and at most 1.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(try_from = "f64", into = "f64")]
 pub struct ConcurrencyRatio(f64);
 
 impl ConcurrencyRatio {
-    /// All but a twentieth.
+    /// The ratio 0.95.
     pub(crate) const MOST: Self = Self(0.95);
 
-    /// A share, if it is one.
+    /// Creates a ratio, if the number is above 0 and at most 1.
     pub fn new(ratio: f64) -> Result<Self, MetricsError> {
         let is_share = ratio > 0.0 && ratio <= 1.0;
         is_share.then_some(Self(ratio)).ok_or(MetricsError::ConcurrencyRatio)
     }
 
-    /// As a number.
+    /// Returns the ratio as a number.
     pub fn get(self) -> f64 {
         self.0
     }
@@ -42,46 +42,47 @@ impl From<ConcurrencyRatio> for f64 {
     }
 }
 
-/// The longest stretch of a run in which a share of its peak concurrency was in flight, and what it
-/// yielded. The definitions are those of SGLang's `steady_state_serving`; its keys are these, in
-/// this order. Seconds count since the run's clock started.
+/// The longest part of a run in which a share of its peak concurrency was in flight. The
+/// definitions are those of SGLang's `steady_state_serving`, with its keys in its order. Seconds
+/// count since the run's clock started.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct SteadyState {
-    /// The share that was asked for.
+    /// Share of the peak concurrency that was asked for.
     pub concurrency_ratio: ConcurrencyRatio,
-    /// Where the stretch begins.
+    /// Start of the part in seconds.
     pub window_start: f64,
-    /// Where it ends.
+    /// End of the part in seconds.
     pub window_end: f64,
-    /// How long it is.
+    /// Duration of the part in seconds.
     pub duration: f64,
-    /// How many requests were in flight at least.
+    /// Number of requests from which on the load counts as full.
     pub concurrency_threshold: usize,
-    /// Requests that ended well within it.
+    /// Number of requests that succeeded within the part.
     pub completed: usize,
-    /// Prompt tokens of the requests that were sent within it.
+    /// Prompt tokens of the requests that were sent within the part.
     pub total_input: u64,
-    /// Those per second.
+    /// Prompt tokens per second.
     pub input_throughput: f64,
-    /// Output tokens that came within it: of each request the share of its pieces that did.
+    /// Output tokens that came within the part. A request counts with the share of its pieces that
+    /// came within it.
     pub total_output: f64,
-    /// The same by our tokenizer; absent if nobody asked it.
+    /// Output tokens within the part by Servemark's tokenizer; absent if it counted none.
     pub total_output_retokenized: Option<f64>,
     /// Output tokens per second.
     pub output_throughput: f64,
-    /// The same by our tokenizer.
+    /// Output tokens per second by Servemark's tokenizer; absent if it counted none.
     pub output_throughput_retokenized: Option<f64>,
-    /// Requests in flight on average.
+    /// Mean number of requests in flight.
     pub average_concurrency: f64,
-    /// The most requests in flight at any time of the run.
+    /// Largest number of requests in flight at any time of the run.
     pub peak_concurrency: usize,
-    /// Output tokens of the fullest of its seconds.
+    /// Output tokens in the fullest second of the part.
     pub peak_output_throughput: f64,
 }
 
 impl SteadyState {
-    /// The steady part of a run; nothing where no request succeeded in a time above zero.
+    /// Finds the steady part of a run; absent if no request succeeded with a latency above zero.
     ///
     /// ```
     /// use servemark_metrics::{ConcurrencyRatio, SteadyState};
@@ -117,7 +118,7 @@ impl SteadyState {
     }
 }
 
-/// The stretch, and the concurrency that chose it.
+/// The part of the run, and the concurrency that defines it.
 struct Window {
     start: f64,
     end: f64,
@@ -125,7 +126,7 @@ struct Window {
     peak: usize,
 }
 
-/// A time during which nothing began or ended.
+/// A period during which no request started or ended.
 #[derive(Clone, Copy)]
 struct Interval {
     start: f64,
@@ -142,7 +143,7 @@ impl Window {
         let runs = intervals.chunk_by(|left, right| is_full(left) == is_full(right));
         let spans =
             runs.filter(|run| is_full(&run[0])).map(|run| (run[0].start, run[run.len() - 1].end));
-        // The first of equals.
+        // Of equally long spans, the first is kept.
         let longer = |best: (f64, f64), span: (f64, f64)| {
             if span.1 - span.0 > best.1 - best.0 { span } else { best }
         };
@@ -163,7 +164,7 @@ impl Window {
         sent.map(|score| u64::from(score.planned.prompt_tokens)).sum()
     }
 
-    /// Output tokens by the policy and by our tokenizer.
+    /// Returns the output tokens within the window, by the policy and by Servemark's tokenizer.
     fn output(&self, successes: &[&RequestScore<'_>]) -> (f64, Option<f64>) {
         let (mut output, mut retokenized) = (0.0, None);
         for score in successes {
@@ -176,7 +177,8 @@ impl Window {
         (output, retokenized)
     }
 
-    /// The share of a request's pieces that came within; none of a request without a piece.
+    /// Returns the share of a request's pieces that came within the window; zero for a request
+    /// without pieces.
     fn share(&self, score: &RequestScore<'_>) -> f64 {
         let all = score.token_times().count().max(1);
         score.token_times().filter(|&time| self.holds(time)).count() as f64 / all as f64
@@ -189,7 +191,8 @@ impl Window {
         successes.iter().map(within).sum()
     }
 
-    /// A piece on the boundary of two seconds belongs to the one that it ends.
+    /// Returns the output tokens of the fullest second. A piece on the boundary of two seconds
+    /// belongs to the earlier one.
     fn fullest_second(&self, successes: &[&RequestScore<'_>]) -> f64 {
         let mut seconds = BTreeMap::<usize, f64>::new();
         let last = whole(self.duration().ceil()).max(1) - 1;
@@ -204,8 +207,8 @@ impl Window {
     }
 }
 
-/// How many requests were in flight, from the first start to the last end. An end and a start at
-/// the same instant change nothing.
+/// Returns the number of requests in flight from the first start to the last end. An end and a
+/// start at the same instant cancel out.
 fn intervals(successes: &[&RequestScore<'_>]) -> Vec<Interval> {
     let mut changes: Vec<(f64, isize)> =
         successes.iter().flat_map(|score| [(score.start_s, 1), (end(score), -1)]).collect();

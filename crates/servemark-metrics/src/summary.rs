@@ -1,4 +1,4 @@
-//! What is said of one sample of latencies.
+//! Summary of one sample of latencies.
 
 use serde::Serialize;
 
@@ -6,41 +6,41 @@ use crate::policy::{MetricPolicy, SampleSize};
 use crate::statistics::{self, Moments, by_rank, order};
 use crate::{BeyondBudget, Estimates, Histogram};
 
-/// What is said of one sample of latencies, in milliseconds. What cannot be known is absent.
+/// Summary of one sample of latencies, in milliseconds. Values that cannot be known are absent.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Summary {
-    /// How many values there are.
+    /// Number of values.
     pub samples: usize,
-    /// The mean.
+    /// Mean of the values.
     pub mean_ms: Option<f64>,
-    /// The mean and the percentiles with their confidence intervals, where the policy asks for them
-    /// and the sample is small enough to be kept.
+    /// Mean and percentiles with their confidence intervals; absent unless the policy asks for them
+    /// and the sample is small enough to be stored.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub estimates: Option<Estimates>,
-    /// The median.
+    /// Median of the values.
     pub median_ms: Option<f64>,
-    /// The population standard deviation.
+    /// Population standard deviation.
     pub std_ms: Option<f64>,
-    /// The smallest value.
+    /// Smallest value.
     pub min_ms: Option<f64>,
-    /// The largest value.
+    /// Largest value.
     pub max_ms: Option<f64>,
-    /// The percentiles that the policy wants.
+    /// Percentiles that the policy asks for.
     pub percentiles: Vec<Percentile>,
-    /// What they and the median were read off.
+    /// Source of the percentiles and of the median.
     #[serde(skip_serializing_if = "PercentileSource::is_sample")]
     pub percentiles_of: PercentileSource,
 }
 
-/// What percentiles are read off. Closed: they are exact or they are not.
+/// Source of percentiles. The enum is closed.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PercentileSource {
-    /// The sample itself: they are exact.
+    /// The sample itself: percentiles are exact.
     #[default]
     Sample,
-    /// A [`Histogram`] of it: they may be off by 0.05 %.
+    /// A [`Histogram`] of the sample: percentiles may be off by 0.05 %.
     Histogram,
 }
 
@@ -51,34 +51,34 @@ impl PercentileSource {
     }
 }
 
-/// One percentile, or why there is none. Closed: it is known or it is not.
+/// One percentile, or the reason why there is none. The enum is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Percentile {
-    /// The sample resolves it.
+    /// The sample resolves the percentile.
     Known {
-        /// Which, in percent.
+        /// Rank in percent.
         percent: f64,
-        /// Its value.
+        /// Value in milliseconds.
         value_ms: f64,
     },
-    /// The sample is too small.
+    /// The sample is too small for the percentile.
     TooFew {
-        /// Which, in percent.
+        /// Rank in percent.
         percent: f64,
-        /// Number of requests with values that it lacks.
+        /// Number of further requests with values that the percentile needs.
         missing_samples: usize,
     },
 }
 
 impl Summary {
-    /// A sample of seconds in the order of measurement, summed up as the policy wants.
+    /// Summarises a sample of seconds, in the order of measurement, as the policy asks.
     pub fn of(sample_s: &[f64], policy: &MetricPolicy) -> Self {
         Self::of_values(|| sample_s.iter().copied(), sample_s.len(), policy)
     }
 
-    /// Summary of the values of several requests, which are worked out anew each time they are asked
-    /// for.
+    /// Summarises the values of several requests. `values_s` computes the values anew for each
+    /// pass.
     pub(crate) fn of_values<I: Iterator<Item = f64>>(
         values_s: impl Fn() -> I,
         requests: usize,
@@ -90,7 +90,7 @@ impl Summary {
         Self { percentiles, ..told }
     }
 
-    /// Summary with every percentile of a sample that is not empty.
+    /// Summarises a sample, with all percentiles whatever the number of requests.
     fn of_any<I: Iterator<Item = f64>>(values_s: impl Fn() -> I, policy: &MetricPolicy) -> Self {
         let most = policy.sample_budget.values();
         let kept: Vec<f64> = values_s().take(most + 1).collect();
@@ -138,7 +138,7 @@ impl Summary {
         }
     }
 
-    /// What is read off a sample by rank.
+    /// Computes the values that depend only on ranks of the sample.
     fn read(samples: usize, policy: &MetricPolicy, mut value: impl FnMut(usize) -> f64) -> Self {
         let last = samples.checked_sub(1);
         Self {
@@ -153,15 +153,15 @@ impl Summary {
         }
     }
 
-    /// The value of a percentile, if the run also bounds that of the process. A summary without
-    /// estimates has no bounds and gives the value.
+    /// Returns the value of a percentile, unless its estimate has no confidence interval. Without
+    /// any estimates it returns the value.
     pub fn bounded_percentile_ms(&self, wanted: f64) -> Option<f64> {
         let estimate = self.estimates.as_ref().and_then(|all| all.percentile(wanted));
         let is_bounded = estimate.is_none_or(|estimate| !estimate.too_short);
         self.percentile_ms(wanted).filter(|_| is_bounded)
     }
 
-    /// The value of a percentile, if it is known.
+    /// Returns the value of a percentile in milliseconds, if it is known.
     pub fn percentile_ms(&self, wanted: f64) -> Option<f64> {
         self.percentiles.iter().find_map(|percentile| match *percentile {
             Percentile::Known { percent, value_ms } if percent.total_cmp(&wanted).is_eq() => {
@@ -173,14 +173,14 @@ impl Summary {
 }
 
 impl Percentile {
-    /// Which percentile it is, in percent.
+    /// Returns the rank in percent.
     pub fn percent(&self) -> f64 {
         match *self {
             Self::Known { percent, .. } | Self::TooFew { percent, .. } => percent,
         }
     }
 
-    /// Fewest requests with values that resolve it.
+    /// Returns the least number of requests with values that resolves the percentile.
     pub fn fewest_requests(&self) -> usize {
         SampleSize::Resolving.needs(self.percent())
     }
@@ -197,7 +197,7 @@ impl Percentile {
         }
     }
 
-    /// The same, unless the values are those of too few requests.
+    /// Returns the percentile, or `TooFew` if its values come from too few requests.
     fn of_requests(self, requests: usize, policy: &MetricPolicy) -> Self {
         let percent = self.percent();
         let missing_samples = policy.sample_size.needs(percent).saturating_sub(requests);
@@ -205,7 +205,7 @@ impl Percentile {
     }
 }
 
-/// The ranks that a summary of so many values asks for.
+/// Returns the ranks that the summary of a sample of this size reads.
 fn ranks(samples: usize, policy: &MetricPolicy) -> Vec<usize> {
     let mut ranks = Vec::new();
     Summary::read(samples, policy, |rank| {

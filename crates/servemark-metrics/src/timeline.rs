@@ -1,20 +1,20 @@
-//! A run second by second.
+//! Output tokens and requests in flight in each second of a run.
 
 use crate::RequestScore;
 use crate::statistics::whole;
 
-/// What happened in one second of a run.
+/// Figures of one second of a run.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Second {
-    /// Pieces of output that came, each of which the policy takes for a token.
+    /// Number of pieces of output that came, each counted as the policy splits pieces into tokens.
     pub output_tokens: usize,
-    /// Requests that were in flight at any time of it.
+    /// Number of requests that were in flight at any time of the second.
     pub in_flight: usize,
 }
 
-/// The seconds of a run from its first request on, by SGLang's definitions: of the requests that
-/// ended well, and up to the second after the one in which the last of them ended.
+/// Returns the seconds of a run from its first request on, by SGLang's definitions. They cover the
+/// requests that succeeded, up to the second after the one in which the last of them ended.
 ///
 /// ```
 /// use servemark_metrics::timeline;
@@ -40,5 +40,6 @@ pub fn timeline(scores: &[RequestScore<'_>]) -> Vec<Second> {
     seconds
 }
 
-/// Twelve days. What a log claims beyond must not cost our memory.
+/// Largest number of seconds, about twelve days. A log from elsewhere that claims more must not
+/// cost memory.
 const LONGEST: usize = 1 << 20;

@@ -1,4 +1,4 @@
-//! Tokens of a run, who counted them, and the rates they make.
+//! Numbers of tokens of a run, the sources of the counts, and rates.
 
 use std::collections::{HashMap, HashSet};
 
@@ -8,25 +8,25 @@ use servemark_core::{PieceCounts, RequestKey, RequestRecord, RunLog};
 use crate::RequestScore;
 use crate::policy::{MetricPolicy, PromptTokenRule, TokenSource};
 
-/// Tokens of the requests that ended well.
+/// Numbers of tokens of the requests that succeeded.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct TokenTotals {
-    /// Prompt tokens, counted by whom the policy says.
+    /// Prompt tokens, by the source that the policy names.
     pub input: u64,
-    /// The part of them that is text.
+    /// Prompt tokens of text.
     pub input_text: u64,
-    /// The part of them that is images.
+    /// Prompt tokens of images.
     pub input_vision: u64,
-    /// Prompt tokens that came from a prefix cache, where the server says.
+    /// Prompt tokens that came from a prefix cache; absent if the server does not report them.
     pub cached: Option<u64>,
-    /// Output tokens; absent if nobody counted any.
+    /// Output tokens; absent if no counts are known.
     pub output: Option<u64>,
-    /// Output tokens by our tokenizer; absent if nobody asked it.
+    /// Output tokens by Servemark's tokenizer; absent if it counted none.
     pub output_retokenized: Option<u64>,
-    /// Who counted the output tokens of how many requests.
+    /// Number of requests by the source of their output token count.
     pub sources: OutputSources,
-    /// Who counted the tokens of how many pieces.
+    /// Number of pieces by the source of their token count.
     pub events: EventTokens,
 }
 
@@ -50,30 +50,40 @@ impl TokenTotals {
 
 type Count = fn(&RequestScore<'_>) -> u32;
 
-/// Who counts the prompts, and their text.
+/// Returns how prompt tokens are counted, and how those of their text are.
 fn input(log: &RunLog, rule: PromptTokenRule) -> (Count, Count) {
-    let by_server = rule == PromptTokenRule::Server;
-    if by_server || log.measured().any(RequestRecord::is_of_conversation) {
-        let text: Count = |score| score.prompt_tokens.saturating_sub(score.planned.vision_tokens);
-        (|score| score.prompt_tokens, text)
-    } else {
-        (|score| score.planned.prompt_tokens, |score| score.planned.text_tokens)
+    let converses = || log.measured().any(RequestRecord::is_of_conversation);
+    // To SGLang each of its rows is a conversation, be it of one turn.
+    let is_agentic = || log.header().facts.dataset == "agentic-trace";
+    match rule {
+        PromptTokenRule::PlannedAlone if converses() || is_agentic() => (|_| 0, |_| 0),
+        PromptTokenRule::Planned if converses() => BY_SERVER,
+        PromptTokenRule::Planned | PromptTokenRule::PlannedAlone => {
+            (|score| score.planned.prompt_tokens, |score| score.planned.text_tokens)
+        }
+        PromptTokenRule::Server => BY_SERVER,
     }
 }
 
-/// Who counted the output tokens of how many requests.
+/// Reads the prompt tokens that the server counted.
+const BY_SERVER: (Count, Count) = (
+    |score| score.prompt_tokens,
+    |score| score.prompt_tokens.saturating_sub(score.planned.vision_tokens),
+);
+
+/// Number of requests by the source of their output token count.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct OutputSources {
     /// The server's closing count.
     pub usage: usize,
-    /// Our tokenizer.
+    /// Servemark's tokenizer.
     pub retokenized: usize,
     /// The counts that came with the pieces.
     pub deltas: usize,
-    /// Nobody: the requested length was taken.
+    /// No count: the requested length was taken.
     pub requested: usize,
-    /// Nobody: the request is in no token total.
+    /// No count: the request is in no token total.
     pub unknown: usize,
 }
 
@@ -93,16 +103,16 @@ impl OutputSources {
     }
 }
 
-/// Who counted the tokens of how many pieces of output. A piece that nobody counted is taken as one
-/// token, and its inter-token latency is then one between pieces.
+/// Number of pieces of output by the source of their token count. A piece without a count is taken
+/// as one token, and its inter-token latency is then one between pieces.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct EventTokens {
-    /// The server, on the wire.
+    /// The server's counts on the wire.
     pub wire: usize,
-    /// Our tokenizer.
+    /// Servemark's tokenizer.
     pub retokenized: usize,
-    /// Nobody.
+    /// No count: the piece is taken as one token.
     pub assumed_one: usize,
 }
 
@@ -126,19 +136,19 @@ impl EventTokens {
     }
 }
 
-/// Rates over the run. Absent where the run has no length or the count is unknown.
+/// Rates over the run. A rate is absent if the run has no duration or the count is unknown.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Throughput {
-    /// Requests that ended well.
+    /// Successful requests per second.
     pub requests_per_s: Option<f64>,
-    /// Their prompt tokens.
+    /// Prompt tokens of the successful requests per second.
     pub input_tokens_per_s: Option<f64>,
-    /// Their output tokens.
+    /// Output tokens of the successful requests per second.
     pub output_tokens_per_s: Option<f64>,
-    /// Both.
+    /// Prompt and output tokens of the successful requests per second.
     pub total_tokens_per_s: Option<f64>,
-    /// Output tokens in the fullest second, as the policy finds it.
+    /// Output tokens in the fullest second, by the policy's rule.
     pub peak_output_tokens_per_s: usize,
 }
 
@@ -172,7 +182,7 @@ fn retokenized_pieces(log: &RunLog) -> HashMap<RequestKey, &PieceCounts> {
     counts.iter().map(|count| (count.key(), &count.pieces)).collect()
 }
 
-/// The sum of what is known; nothing if nothing is.
+/// Returns the sum of the known counts; absent if none is known.
 fn total(counts: impl Iterator<Item = u64>) -> Option<u64> {
     counts.reduce(|total, count| total + count)
 }

@@ -1,43 +1,44 @@
-//! Conversations as wholes: one value of each, and what is said of all of them.
+//! Figures of whole conversations, one value for each.
 
 use serde::Serialize;
-use servemark_core::{RequestRecord, RunLog};
+use servemark_core::RunLog;
 
 use crate::metrics::begun;
 use crate::reuse::{Reuse, cached_percent, reuses};
 use crate::{Distribution, MetricPolicy, PercentileRule, RequestScore, statistics};
 
-/// Conversations as wholes: one value of each. Turns that failed are no part of one.
+/// Figures of whole conversations, one value for each. Failed turns are left out.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct TraceFigures {
-    /// How many there are.
+    /// Number of conversations.
     pub traces: usize,
-    /// From the first turn's start to the last one's end, in seconds.
+    /// Time from the first turn's start to the last turn's end, in seconds.
     pub latency_s: Distribution,
-    /// To the first token of the first turn.
+    /// Time to the first token of the first turn, in seconds.
     pub first_turn_ttft_s: Distribution,
-    /// From the first turn's start to the first token of the last answer.
+    /// Time from the first turn's start to the first token of the last answer, in seconds.
     pub last_answer_s: Distribution,
-    /// Output tokens per second after the first, on average over the turns.
+    /// Output tokens per second after the first token, averaged over the turns.
     pub decode_per_s: Distribution,
-    /// The share of the prompts that was in a prefix cache, in percent.
+    /// Share of the prompt tokens that was in a prefix cache, in percent.
     pub cache_hit_percent: Distribution,
-    /// The same of what could have been in it.
+    /// Tokens that were in a prefix cache, in percent of those that could have been in it.
     pub eligible_hit_percent: Distribution,
 }
 
-/// One turn of a conversation and what it found in the cache.
+/// One turn of a conversation and its reuse of the prefix cache.
 type Turn<'a> = (&'a RequestScore<'a>, Reuse);
 
 impl TraceFigures {
-    /// The conversations of a run; nothing of a run without any.
+    /// Computes the figures of a run's conversations; absent for a run without conversations.
     pub fn of(log: &RunLog, scores: &[RequestScore<'_>]) -> Option<Self> {
-        log.measured().find(|record| record.is_of_conversation())?;
+        log.converses().then_some(())?;
         let turns: Vec<Turn<'_>> = scores.iter().zip(reuses(log, scores)).collect();
         let good: Vec<Turn<'_>> = turns.into_iter().filter(|(score, _)| score.success).collect();
         let traces: Vec<&[Turn<'_>]> =
             good.chunk_by(|(one, _), (next, _)| one.index == next.index).collect();
+        (!traces.is_empty()).then_some(())?;
         let of = |value: fn(&[Turn<'_>]) -> f64| {
             let values = traces.iter().map(|turns| value(turns));
             Distribution::by_rule(values, PercentileRule::Linear, &PERCENTILES)
@@ -56,7 +57,7 @@ impl TraceFigures {
 
 const PERCENTILES: [f64; 4] = [50.0, 90.0, 95.0, 99.0];
 
-/// From the first turn's start to an instant of the last one.
+/// Returns the time in seconds from the first turn's start to an instant of the last turn.
 fn between(turns: &[Turn<'_>], until: fn(&RequestScore<'_>) -> f64) -> f64 {
     let ((first, _), (last, _)) = (turns[0], turns[turns.len() - 1]);
     (last.start_s + until(last) - first.start_s).max(0.0)
@@ -88,25 +89,27 @@ fn percent(turns: &[Turn<'_>], of: fn(&RequestScore<'_>, Reuse) -> u64) -> f64 {
     if whole > 0 { cached as f64 / whole as f64 * 100.0 } else { 0.0 }
 }
 
-/// First turns and later ones, which find in a prefix cache what the turns before have left.
+/// Latencies of first and of later turns. Later turns find in a prefix cache what earlier turns
+/// have left there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct TurnPlaces {
-    /// Which turn a request is on average, from one; absent in a run without conversations.
+    /// Mean one-based turn of the successful requests; absent in a run without conversations.
     pub mean_turn: Option<f64>,
-    /// The mean time to the first token of first turns, in milliseconds.
+    /// Mean time to first token of first turns, in milliseconds.
     pub first_ttft_ms: Option<f64>,
-    /// That of later turns.
+    /// Mean time to first token of later turns, in milliseconds.
     pub later_ttft_ms: Option<f64>,
-    /// The share of all prompts that was in a prefix cache, in percent, where anybody says.
+    /// Share of all prompt tokens that was in a prefix cache, in percent; absent if it is not
+    /// known.
     pub cached_percent: Option<f64>,
 }
 
 impl TurnPlaces {
-    /// Those of a run.
+    /// Computes the figures of a run.
     pub fn of(log: &RunLog, scores: &[RequestScore<'_>], policy: &MetricPolicy) -> Self {
         let cached_percent = cached_percent(scores, &reuses(log, scores));
-        if !log.measured().any(RequestRecord::is_of_conversation) {
+        if !log.converses() {
             return Self { cached_percent, ..Self::default() };
         }
         let good = || scores.iter().filter(|score| score.success);

@@ -1,52 +1,52 @@
-//! What was measured of the bundled simulator beside what it really did.
+//! Compares measurements of the bundled simulator with what it really did.
 
 use std::collections::HashMap;
 
 use serde::Serialize;
-use servemark_core::{RequestKey, RequestRecord, RunLog, Truth};
+use servemark_core::{RequestKey, RequestRecord, RunLog, SimulatedTimes};
 
 use crate::statistics;
 
-/// What was measured of the bundled simulator beside what it really did. It is made of raw stamps,
-/// piece by piece, whatever the policy; the difference is the error of the measurement, the
-/// loopback's own delay included.
+/// Comparison of measurements of the bundled simulator with what it really did. It uses raw stamps,
+/// piece by piece, whatever the policy. The difference is the error of the measurement, which
+/// contains the delay of the loopback interface.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct TruthComparison {
-    /// Requests that are in both.
+    /// Number of requests that are in both.
     pub requests: usize,
-    /// Measured requests of which the simulator kept no truth.
+    /// Number of measured requests for which the simulator kept no truth.
     pub without_truth: usize,
-    /// Requests that show more or fewer pieces than were sent.
+    /// Number of requests with more or fewer pieces than the simulator sent.
     pub other_pieces: usize,
     /// Mean time to first piece.
     pub mean_ttft: Deviation,
-    /// Its 99th percentile.
+    /// 99th percentile of the time to first piece.
     pub p99_ttft: Deviation,
-    /// Its maximum.
+    /// Largest time to first piece.
     pub max_ttft: Deviation,
-    /// 99th percentile of the gaps between pieces; absent where none were sent.
+    /// 99th percentile of the gaps between pieces; absent if there were none.
     pub p99_itl: Option<Deviation>,
-    /// The largest gap between pieces; absent where none were sent.
+    /// Largest gap between pieces; absent if there were none.
     pub max_itl: Option<Deviation>,
 }
 
-/// A number as reported and as it was.
+/// A figure as reported and in truth.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Deviation {
-    /// As measured.
+    /// Value as measured, in milliseconds.
     pub reported_ms: f64,
-    /// As it was.
+    /// True value in milliseconds.
     pub truth_ms: f64,
-    /// Reported minus truth.
+    /// Reported value minus true value, in milliseconds.
     pub difference_ms: f64,
 }
 
 impl TruthComparison {
-    /// Compares; nothing if there is no truth to compare with.
+    /// Compares a log with the simulator's truth; absent if the log has none.
     pub(crate) fn of(log: &RunLog) -> Option<Self> {
-        let truths: HashMap<RequestKey, &Truth> =
+        let truths: HashMap<RequestKey, &SimulatedTimes> =
             log.footer()?.truth.iter().map(|truth| (truth.key(), truth)).collect();
         let pairs: Vec<_> = log
             .measured()
@@ -56,7 +56,7 @@ impl TruthComparison {
             .collect();
         let ttft = Pair::of(&pairs, |times| times[..1].to_vec());
         let itl = Pair::of(&pairs, gaps);
-        let other = |(record, truth): &&(&RequestRecord, &Truth)| {
+        let other = |(record, truth): &&(&RequestRecord, &SimulatedTimes)| {
             record.deltas.len() != truth.sent_ns.len()
         };
         Some(Self {
@@ -75,15 +75,15 @@ impl TruthComparison {
     }
 }
 
-/// One sample as reported and as it was, sorted, in milliseconds.
+/// One sample as reported and in truth, sorted, in milliseconds.
 struct Pair {
     reported: Vec<f64>,
     truth: Vec<f64>,
 }
 
 impl Pair {
-    /// The sample that `of` takes from the times of each request's pieces.
-    fn of(pairs: &[(&RequestRecord, &Truth)], of: fn(&[u64]) -> Vec<u64>) -> Self {
+    /// Collects the samples that `of` computes from the times of each request's pieces.
+    fn of(pairs: &[(&RequestRecord, &SimulatedTimes)], of: fn(&[u64]) -> Vec<u64>) -> Self {
         Self {
             reported: sorted_ms(pairs.iter().flat_map(|(record, _)| of(&arrivals(record)))),
             truth: sorted_ms(pairs.iter().flat_map(|(_, truth)| of(&truth.sent_ns))),
@@ -96,7 +96,7 @@ impl Pair {
     }
 }
 
-/// Nanoseconds from when a request was sent to each of its pieces.
+/// Returns the nanoseconds from when a request was sent to each of its pieces.
 fn arrivals(record: &RequestRecord) -> Vec<u64> {
     let sent = record.started();
     record.deltas.rows().map(|row| row.at.as_nanos().saturating_sub(sent.as_nanos())).collect()

@@ -1,52 +1,53 @@
-//! Conversations turn by turn, with all that is said of a run said of each turn.
+//! Conversations turn by turn: each turn has the figures of a run.
 
 use serde::Serialize;
 use servemark_core::{RequestRecord, RunLog};
 
 use crate::{Latencies, Metrics, RequestScore};
 
-/// The conversations of a run.
+/// Figures of the conversations of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ConversationFigures {
-    /// Those of which every turn ended well.
+    /// Number of conversations whose turns all succeeded.
     pub completed: usize,
-    /// Those that ended with a failure.
+    /// Number of conversations that ended with a failed turn.
     pub failed: usize,
-    /// How many turns ended well, on average.
+    /// Mean number of turns that succeeded.
     pub mean_turns: f64,
-    /// From the first turn's start to the last one's end, on average.
+    /// Mean time from the first turn's start to the last turn's end, in milliseconds.
     pub mean_duration_ms: f64,
-    /// All turns together.
+    /// Figures of all turns together.
     pub overall: TurnFigures,
-    /// Each turn by itself, the first one first.
+    /// Figures of each turn, the first one first.
     pub turns: Vec<TurnFigures>,
 }
 
-/// What the requests of a turn, or of all turns, were like. Rates are over the whole run.
+/// Figures of the requests of one turn or of all turns. Rates are over the whole run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct TurnFigures {
-    /// Requests that ended well.
+    /// Number of requests that succeeded.
     pub completed: usize,
-    /// Requests that failed.
+    /// Number of requests that failed.
     pub failed: usize,
-    /// Their prompt tokens, history included.
+    /// Prompt tokens of the successful requests, history included.
     pub input_tokens: u64,
-    /// Their output tokens.
+    /// Output tokens of the successful requests.
     pub output_tokens: u64,
-    /// Requests per second.
+    /// Successful requests per second.
     pub requests_per_s: f64,
     /// Prompt tokens per second.
     pub input_tokens_per_s: f64,
     /// Output tokens per second.
     pub output_tokens_per_s: f64,
-    /// Their latencies.
+    /// Latencies of the requests.
     pub latencies: Latencies,
 }
 
 impl ConversationFigures {
-    /// Those of a run by the definitions of its numbers; nothing of a run without conversations.
+    /// Computes the figures of a run's conversations by the policy of its metrics; absent for a run
+    /// without conversations.
     pub fn of(log: &RunLog, metrics: &Metrics) -> Option<Self> {
         log.measured().find(|record| record.is_of_conversation())?;
         let scores = RequestScore::of_log(log, &metrics.policy);
@@ -71,7 +72,7 @@ impl ConversationFigures {
     }
 }
 
-/// A last turn that was answered.
+/// Returns whether a request is a last turn that succeeded.
 fn ended_well(record: &RequestRecord) -> bool {
     record.is_success() && record.planned.follow_ups == 0
 }

@@ -1,4 +1,4 @@
-//! What the client itself added to a request, and whether load was offered as planned.
+//! Delays that the client itself added, and whether the load was offered as planned.
 
 use serde::Serialize;
 use servemark_core::{Connection, RequestRecord, RunLog, Stamp};
@@ -7,20 +7,21 @@ use crate::policy::MetricPolicy;
 use crate::score::seconds_between;
 use crate::summary::Summary;
 
-/// What the client itself added to a request, failed ones included.
+/// Delays that the client itself added to requests, failed ones included.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Waits {
-    /// From due to let pass by the concurrency gate.
+    /// Time from due until the concurrency gate let the request pass.
     pub queue: Summary,
-    /// From free to go, that is due and let pass, to the first byte handed to the kernel. A
-    /// connection opened in between is in it.
+    /// Time from the instant at which a request was both due and through the gate, to the first
+    /// byte handed to the kernel. It contains the opening of a connection.
     pub send_lag: Summary,
-    /// Opening a connection, name look-up and TLS included; only requests that opened one.
+    /// Time to open a connection, with name look-up and TLS, for requests that opened one.
     pub connect: Summary,
-    /// Requests on a connection that was opened before the measurement and had carried nothing.
+    /// Number of requests on a connection that was opened before the measurement and not used
+    /// before.
     pub ahead_connections: usize,
-    /// Requests on a connection that had carried another.
+    /// Number of requests on a connection that an earlier request had used.
     pub reused_connections: usize,
 }
 
@@ -42,15 +43,17 @@ impl Waits {
     }
 }
 
-/// The load that was asked for, planned and offered, in requests per second.
+/// Load that was asked for, planned and offered, in requests per second.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Rates {
-    /// What was asked for; absent when all were due at once.
+    /// Rate that was asked for; absent if all requests were due at once.
     pub asked_per_s: Option<f64>,
-    /// The schedule's own: requests after the first over the time from the first due to the last.
+    /// Rate of the schedule: the requests after the first, divided by the time from the first due
+    /// time to the last.
     pub scheduled_per_s: Option<f64>,
-    /// The same over the instants at which they were sent.
+    /// Rate of sending: the requests after the first, divided by the time from the first sending to
+    /// the last.
     pub sent_per_s: Option<f64>,
 }
 
@@ -64,7 +67,7 @@ impl Rates {
     }
 }
 
-/// From due to let pass by the concurrency gate.
+/// Returns the seconds from due until the concurrency gate let the request pass.
 pub(crate) fn queue_wait(record: &RequestRecord) -> Option<f64> {
     Some(seconds_between(record.scheduled, record.granted?))
 }
@@ -78,7 +81,8 @@ fn connect(record: &RequestRecord) -> Option<f64> {
     connect_ns(record).map(|nanos| nanos as f64 / 1e9)
 }
 
-/// What opening a connection took a request that had to, name look-up and TLS included.
+/// Returns the nanoseconds that a request needed to open a connection, with name look-up and TLS;
+/// absent if it opened none.
 pub(crate) fn connect_ns(record: &RequestRecord) -> Option<u64> {
     match record.connection? {
         Connection::New { connect_ns, tls_ns } => {
@@ -88,7 +92,8 @@ pub(crate) fn connect_ns(record: &RequestRecord) -> Option<u64> {
     }
 }
 
-/// Instants after the first over the time from the first to the last.
+/// Returns the number of instants after the first, divided by the seconds from the first to the
+/// last.
 pub(crate) fn rate(instants: impl Iterator<Item = Stamp> + Clone) -> Option<f64> {
     let (first, last) = (instants.clone().min()?, instants.clone().max()?);
     let span = seconds_between(first, last);

@@ -1,4 +1,4 @@
-//! How many tokens were through at any time of a run, and the rates of its parts.
+//! Cumulative number of processed tokens at any time of a run, and the rates of its parts.
 
 use serde::Serialize;
 use servemark_core::RunLog;
@@ -6,47 +6,47 @@ use servemark_core::RunLog;
 use crate::RequestScore;
 use crate::reuse::{Reuse, reuses};
 
-/// How many tokens were through at any time of a run. A request's tokens count when it ends, so
-/// that the rate of a part with few requests is a rough one.
+/// Cumulative number of processed tokens at any time of a run. A request's tokens count when it
+/// ends, so the rate of a part with few requests is rough.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Workload {
-    /// When the request that was the first to end began, since the run's clock started.
+    /// Start of the request that ended first, in seconds since the run's clock started.
     pub began_s: f64,
-    /// A point for each request that ended well, in the order of their ends.
+    /// One point for each request that succeeded, in the order of their ends.
     pub points: Vec<WorkloadPoint>,
 }
 
-/// What was through when a request ended.
+/// Cumulative number of tokens when a request ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct WorkloadPoint {
-    /// When it ended, since the first one began.
+    /// End of the request, in seconds after [`Workload::began_s`].
     pub at_s: f64,
     /// Output tokens.
     pub output: u64,
     /// Prompt tokens that were in no prefix cache.
     pub new_prompt: u64,
-    /// Prompt tokens that were.
+    /// Prompt tokens that were in a prefix cache.
     pub cached_prompt: u64,
 }
 
-/// Tokens per second of a part of a run.
+/// Tokens per second in a part of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct WorkloadRates {
     /// Prompt tokens.
     pub prompt: f64,
-    /// Those of them that were in no prefix cache.
+    /// Prompt tokens that were in no prefix cache.
     pub new_prompt: f64,
-    /// Those that were.
+    /// Prompt tokens that were in a prefix cache.
     pub cached_prompt: f64,
     /// Output tokens.
     pub output: f64,
 }
 
 impl Workload {
-    /// That of a run.
+    /// Computes the workload of a run.
     pub fn of(log: &RunLog, scores: &[RequestScore<'_>]) -> Self {
         let end = |score: &RequestScore<'_>| score.start_s + score.latency_s;
         let mut ended: Vec<_> =
@@ -61,30 +61,32 @@ impl Workload {
         Self { began_s, points }
     }
 
-    /// From the first request's start to the last one's end.
+    /// Returns the time from `began_s` to the end of the last request, in seconds.
     pub fn duration_s(&self) -> f64 {
         self.points.last().map_or(0.0, |last| last.at_s.max(0.0))
     }
 
-    /// The rates of the whole run.
+    /// Returns the rates of the whole run.
     pub fn overall(&self) -> WorkloadRates {
         self.since(WorkloadPoint::default())
     }
 
-    /// Those of its last seconds, of the whole where it has no more.
+    /// Returns the rates of the last `seconds` of the run; those of the whole run if it is not
+    /// longer.
     pub fn last(&self, seconds: f64) -> WorkloadRates {
         let before = self.duration_s() - seconds;
         if before > 0.0 { self.since(self.point_at(before)) } else { self.overall() }
     }
 
-    /// Those of what is left of it without its first part, of the whole where nothing is left.
+    /// Returns the rates of the run without a first share of its duration, from 0 to 1; those of
+    /// the whole run if nothing is left.
     pub fn without_first(&self, share: f64) -> WorkloadRates {
         let from = self.point_at(self.duration_s() * share);
         let is_last = self.points.last().is_none_or(|last| *last == from);
         if is_last { self.overall() } else { self.since(from) }
     }
 
-    /// The last point up to a time, else the first.
+    /// Returns the last point up to a time, or else the first.
     fn point_at(&self, at_s: f64) -> WorkloadPoint {
         let later = self.points.partition_point(|point| point.at_s <= at_s);
         self.points.get(later.saturating_sub(1)).copied().unwrap_or_default()

@@ -1,6 +1,7 @@
-//! What a chunk costs the server: `cost [STREAMS] [CHUNKS] [ITL_MS] [PIECES_PER_WRITE] [THREADS]`.
+//! Measures the server's CPU time per chunk: `cost [STREAMS] [CHUNKS] [ITL_MS] [PIECES_PER_WRITE]
+//! [THREADS]`.
 //!
-//! The CPU time is that of the server's threads, requests included.
+//! The CPU time is that of the server's threads, including the handling of requests.
 
 #![expect(clippy::print_stdout, reason = "a program that measures and says what it saw")]
 

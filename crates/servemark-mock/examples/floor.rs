@@ -1,8 +1,8 @@
-//! What sending alone costs: `floor [STREAMS] [CHUNKS_PER_SECOND] [SECONDS]`.
+//! Measures what sending alone costs: `floor [STREAMS] [CHUNKS_PER_SECOND] [SECONDS]`.
 //!
-//! One thread watches the clock and writes a chunk to one stream after the other; another one reads
-//! them, as cheaply as can be. No server that sends paced chunks on this machine takes less of its
-//! core for each than a write takes here.
+//! One thread watches the clock and writes chunks to the streams in turn; another thread reads them
+//! as cheaply as possible. The time of a write here is a lower bound on the CPU time that any
+//! server of paced chunks needs for each chunk on this machine.
 
 #![expect(clippy::print_stdout, reason = "a program that measures and says what it saw")]
 
@@ -16,7 +16,7 @@ use mio::{Events, Interest, Poll, Token};
 use servemark_core::{Clock, MonotonicClock};
 use servemark_pacer::thread_cpu_time;
 
-/// As long as a chunk of a chat's stream.
+/// A chunk as long as one of a chat's stream.
 const CHUNK: [u8; 250] = [b'.'; 250];
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -36,11 +36,11 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn connect(streams: u32) -> io::Result<(Vec<TcpStream>, Vec<TcpStream>)> {
-    let door = TcpListener::bind("127.0.0.1:0")?;
-    let address = door.local_addr()?;
+    let acceptor = TcpListener::bind("127.0.0.1:0")?;
+    let address = acceptor.local_addr()?;
     let pair = |_| {
         let receiver = TcpStream::connect(address)?;
-        let (sender, _) = door.accept()?;
+        let (sender, _) = acceptor.accept()?;
         sender.set_nodelay(true)?;
         receiver.set_nonblocking(true)?;
         Ok((sender, receiver))
@@ -48,7 +48,7 @@ fn connect(streams: u32) -> io::Result<(Vec<TcpStream>, Vec<TcpStream>)> {
     (0..streams).map(pair).collect()
 }
 
-/// How long so many writes take together.
+/// Writes `writes` chunks at `rate` per second and returns how long the writes took together.
 fn write_paced(mut senders: Vec<TcpStream>, rate: u32, writes: u32) -> io::Result<Duration> {
     let (clock, gap) = (MonotonicClock::start(), Duration::from_secs(1) / rate);
     let (mut spent, streams) = (Duration::ZERO, senders.len());
@@ -63,7 +63,8 @@ fn write_paced(mut senders: Vec<TcpStream>, rate: u32, writes: u32) -> io::Resul
     Ok(spent)
 }
 
-/// How many reads it takes until so much has come, and what they cost this thread.
+/// Reads until `expected` bytes have arrived. Returns the number of reads and this thread's CPU
+/// time.
 fn read_all(receivers: Vec<TcpStream>, expected: usize) -> io::Result<(u32, Duration)> {
     let (mut poll, mut events) = (Poll::new()?, Events::with_capacity(1024));
     let mut sockets: Vec<_> = receivers.into_iter().map(mio::net::TcpStream::from_std).collect();

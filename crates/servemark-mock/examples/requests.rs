@@ -1,8 +1,9 @@
-//! How many requests of one token a second the server answers, and at what cost:
-//! `requests [CONNECTIONS] [SECONDS] [PATH]`.
+//! Measures how many one-token requests per second the server answers, and at what cost: `requests
+//! [CONNECTIONS] [SECONDS] [PATH]`.
 //!
-//! Each connection sends its next request when the last one's answer has ended. The asker reads
-//! and looks for the end, no more, so that it is cheaper than any client.
+//! Each connection sends its next request when the answer to the last one has ended. The asker
+//! reads and looks for the end of the answer and does nothing else, so that it costs less than any
+//! client.
 
 #![expect(clippy::print_stdout, reason = "a program that measures and says what it saw")]
 
@@ -63,7 +64,7 @@ impl Asker {
         Ok(Self { poll, sockets, request: request.into_bytes() })
     }
 
-    /// Says how many answers came, and in how many seconds.
+    /// Sends requests for `time`. Returns the number of answers and the seconds until the last one.
     fn ask_for(&mut self, time: Duration) -> io::Result<(f64, f64)> {
         let clock = MonotonicClock::start();
         for socket in &mut self.sockets {
@@ -92,7 +93,7 @@ impl Asker {
     }
 }
 
-/// Of a stream, or of a document that comes in one read.
+/// Whether a read ends an answer: a stream, or a document that arrives in one read.
 fn is_end(read: &[u8]) -> bool {
     read.ends_with(b"0\r\n\r\n") || read.ends_with(b"}")
 }

@@ -1,7 +1,7 @@
 //! Answers as state machines: when the next bytes are due, and which bytes they are.
 //!
-//! Nothing here reads a clock or touches a socket. The event loop asks for the due time, and when it has
-//! come, for the bytes; so a test can run an hour's answer in a millisecond.
+//! This module reads no clock and touches no socket. The event loop asks for the due time and, once
+//! it has come, for the bytes; so a test can run an hour's answer in a millisecond.
 
 mod ask;
 mod decision;
@@ -25,7 +25,7 @@ use servemark_core::Stamp;
 use crate::http::End;
 
 pub(crate) use ask::{Ask, AskFault};
-pub(crate) use dialect::{Author, Dialect};
+pub(crate) use dialect::{Dialect, ResponseBuilder};
 pub(crate) use document::Document;
 pub(crate) use injected::Injected;
 pub(crate) use schedule::Schedule;
@@ -34,7 +34,7 @@ pub(crate) use shapes::{error_document, refusal};
 pub(crate) use stream::Stream;
 pub(crate) use vectors::Vectors;
 
-/// An answer that takes its time.
+/// An answer that is sent on a schedule.
 #[derive(Debug)]
 pub(crate) enum Answer {
     Document(Document),
@@ -42,7 +42,7 @@ pub(crate) enum Answer {
 }
 
 impl Answer {
-    /// When the next step is due.
+    /// Returns when the next step is due.
     pub(crate) fn due(&self) -> Stamp {
         match self {
             Self::Document(document) => document.due(),
@@ -50,7 +50,7 @@ impl Answer {
         }
     }
 
-    /// Takes the next step: appends its bytes to `out` and says what they are.
+    /// Takes the next step: appends its bytes to `out` and describes them.
     pub(crate) fn step(&mut self, out: &mut Vec<u8>) -> Step {
         match self {
             Self::Document(document) => document.step(out),
@@ -58,7 +58,7 @@ impl Answer {
         }
     }
 
-    /// The size of its writes, where it is not one per step.
+    /// The largest size of one write in bytes; without one, each step is one write.
     pub(crate) fn split(&self) -> Option<NonZeroUsize> {
         match self {
             Self::Document(document) => document.split(),
@@ -66,7 +66,7 @@ impl Answer {
         }
     }
 
-    /// How many pieces of output the next step has, unless a fault takes some of them away.
+    /// The number of pieces of output in the next step, unless a fault removes some of them.
     pub(crate) fn next_pieces(&self) -> usize {
         match self {
             Self::Document(_) => 1,
@@ -74,7 +74,7 @@ impl Answer {
         }
     }
 
-    /// How many pieces of output it will have.
+    /// The number of pieces of output in the whole answer.
     pub(crate) fn pieces(&self) -> usize {
         match self {
             Self::Document(_) => 1,
@@ -83,12 +83,12 @@ impl Answer {
     }
 }
 
-/// What the bytes of one step are.
+/// A description of the bytes of one step.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(crate) struct Step {
-    /// How many pieces of output are among them.
+    /// The number of pieces of output among the bytes.
     pub(crate) pieces: usize,
-    /// How many tokens those have together.
+    /// The number of tokens in those pieces.
     pub(crate) tokens: u64,
     /// How the answer ends, if these are its last bytes.
     pub(crate) end: Option<End>,

@@ -1,42 +1,42 @@
-//! What can go wrong with the server itself.
+//! Errors of the server itself.
 
 use std::io;
 use std::net::SocketAddr;
 
 use thiserror::Error;
 
-/// What can go wrong with the server itself.
+/// An error of the server itself, as opposed to an injected fault.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum MockError {
-    /// The address cannot be listened on.
+    /// The server cannot listen on the address.
     #[error("cannot listen on {addr}; is the port taken by another server?")]
     Listen {
-        /// The address.
+        /// The address to listen on.
         addr: SocketAddr,
-        /// Why.
+        /// The error of the operating system.
         #[source]
         source: io::Error,
     },
-    /// The machine gives no thread, event queue or timer.
+    /// The operating system refuses a thread, an event queue or a timer.
     #[error("cannot start the server's thread")]
     Start {
-        /// Why.
+        /// The error of the operating system.
         #[source]
         source: io::Error,
     },
-    /// A fault's text is not one of the grammar.
+    /// The text of a fault does not follow the grammar of [`Fault`](crate::Fault).
     #[error("{given:?} is not a fault: expected {expected}")]
     Fault {
-        /// What was given.
+        /// The text that was given.
         given: String,
-        /// What would do.
+        /// The form or forms that would be accepted.
         expected: String,
     },
-    /// A duration's text is not one.
+    /// The text of a duration cannot be parsed.
     #[error("{given:?} is not a duration: expected milliseconds, or a number with us, ms or s")]
     Duration {
-        /// What was given.
+        /// The text that was given.
         given: String,
     },
 }

@@ -1,7 +1,7 @@
-//! As much HTTP/1.1 as a server of known requests needs.
+//! The subset of HTTP/1.1 that a server of known requests needs.
 //!
-//! It is written by hand so that a piece of output costs little more than its system call: a
-//! client's own cost is measured against this server.
+//! It is written by hand so that a piece of output costs little more than its system call: clients
+//! measure their own cost against this server.
 
 mod request;
 mod response;

@@ -1,9 +1,9 @@
 //! The ground-truth server: exact schedules, faults on demand, and a log of what was really sent.
 //!
 //! A [`MockServer`] speaks the routes that a benchmarking client calls. Piece `k` of an answer is
-//! due at `received + ttft + k * itl`, whatever the lateness before it, and the moment at which it
-//! was really written is kept in a [`TruthRow`]. A client is tested by comparing what it measured
-//! with what was sent; [`Fault`]s say how it behaves when a server misbehaves.
+//! due at `received + ttft + k * itl`, however late earlier pieces were, and a [`TruthRow`] keeps
+//! the time at which each piece was really written. A test of a client compares what the client
+//! measured with what was sent; [`Fault`]s show how the client behaves when a server misbehaves.
 //!
 //! This crate knows no client, no metric and no model: its tokens are words from a short list.
 //!
@@ -29,7 +29,7 @@ mod spec;
 mod truth;
 
 pub use error::MockError;
-pub use requests::SeenRequest;
+pub use requests::{ReceivedRequest, write_requests};
 pub use server::MockServer;
 pub use spec::{ErrorShape, Fault, FaultKind, MockSpec, parse_duration};
 pub use truth::{TruthRow, write_truth};

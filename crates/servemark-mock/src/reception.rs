@@ -1,10 +1,11 @@
-//! When a request was received.
+//! The time at which a request was received.
 
 use servemark_core::{ArrivalClock, Clock, Stamp};
 use servemark_pacer::MachineClock;
 use servemark_receive::Received;
 
-/// When the last byte of a request was received, by the machine's monotonic clock, and who says so.
+/// When the last byte of a request was received, on the machine's monotonic clock, and which clock
+/// produced the stamp.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(crate) struct Reception {
     pub(crate) at: Stamp,
@@ -12,7 +13,8 @@ pub(crate) struct Reception {
 }
 
 impl Reception {
-    /// Of what was read just now: when the kernel received it if it says so, else now.
+    /// Returns the reception of bytes that were read just now: the kernel's receive stamp where
+    /// there is one, else the current time.
     pub(crate) fn of(received: &Received) -> Self {
         let lag = received.lag();
         let now = MachineClock.now().since(Stamp::ZERO);

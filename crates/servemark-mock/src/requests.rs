@@ -1,9 +1,13 @@
-//! The latest requests, kept for tests that look at payloads.
+//! The latest requests, kept for tests that inspect payloads.
 
 use std::collections::VecDeque;
+use std::io;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
 use bytes::Bytes;
+use serde_json::{Value, json};
 
 use servemark_core::{ArrivalClock, Stamp};
 
@@ -13,23 +17,23 @@ use crate::reception::Reception;
 /// A request as it was received.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
-pub struct SeenRequest {
-    /// Its method.
+pub struct ReceivedRequest {
+    /// The HTTP method.
     pub method: String,
-    /// Its path, with its query.
+    /// The path with its query string.
     pub path: String,
-    /// Its headers in their order, with their names as they were spelled.
+    /// The headers in the order received, with the spelling of their names preserved.
     pub headers: Vec<(String, String)>,
-    /// Its body.
+    /// The body.
     pub body: Bytes,
-    /// When its last byte was received, by the machine's monotonic clock.
+    /// When the last byte was received, on the machine's monotonic clock.
     pub received: Stamp,
-    /// Who says when: the kernel, or the server as it read it.
+    /// Which clock produced `received`: the kernel's receive stamp, or the server's own as it read.
     pub clock: ArrivalClock,
 }
 
-impl SeenRequest {
-    /// The first header of this name, however it is spelled.
+impl ReceivedRequest {
+    /// Returns the value of the first header with this name, compared without regard to case.
     pub fn header(&self, name: &str) -> Option<&str> {
         let found = self.headers.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
         found.map(|(_, value)| value.as_str())
@@ -48,10 +52,36 @@ impl SeenRequest {
     }
 }
 
+/// Writes requests as JSON lines: `method`, `path`, `headers` as pairs in their order, and `body` as
+/// text, or `body_base64` where it is none.
+///
+/// # Errors
+///
+/// `out` cannot be written to.
+pub fn write_requests(requests: &[ReceivedRequest], out: &mut dyn io::Write) -> io::Result<()> {
+    for request in requests {
+        writeln!(out, "{}", line(request))?;
+    }
+    Ok(())
+}
+
+fn line(request: &ReceivedRequest) -> Value {
+    let mut line = json!({
+        "method": request.method,
+        "path": request.path,
+        "headers": request.headers,
+    });
+    match str::from_utf8(&request.body) {
+        Ok(text) => line["body"] = text.into(),
+        Err(_) => line["body_base64"] = BASE64_STANDARD.encode(&request.body).into(),
+    }
+    line
+}
+
 /// The latest `most` requests.
 #[derive(Debug)]
 pub(crate) struct RequestLog {
-    kept: Mutex<VecDeque<SeenRequest>>,
+    kept: Mutex<VecDeque<ReceivedRequest>>,
     most: usize,
 }
 
@@ -68,14 +98,39 @@ impl RequestLog {
         if kept.len() == self.most {
             kept.pop_front();
         }
-        kept.push_back(SeenRequest::new(request, reception));
+        kept.push_back(ReceivedRequest::new(request, reception));
     }
 
-    pub(crate) fn all(&self) -> Vec<SeenRequest> {
+    pub(crate) fn all(&self) -> Vec<ReceivedRequest> {
         self.lock().iter().cloned().collect()
     }
 
-    fn lock(&self) -> MutexGuard<'_, VecDeque<SeenRequest>> {
+    fn lock(&self) -> MutexGuard<'_, VecDeque<ReceivedRequest>> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_has_the_body_as_it_came() {
+        let mut request = ReceivedRequest {
+            method: "POST".to_owned(),
+            path: "/generate?a=b".to_owned(),
+            headers: vec![("Content-Type".to_owned(), "application/json".to_owned())],
+            body: Bytes::from_static(b"{\"b\": 1.0, \"a\": \"\\u00e9\"}"),
+            received: Stamp::from_nanos(5),
+            clock: ArrivalClock::User,
+        };
+        let mut lines = Vec::new();
+        write_requests(std::slice::from_ref(&request), &mut lines).unwrap();
+        request.body = Bytes::from_static(&[0xff, 0x00]);
+        write_requests(std::slice::from_ref(&request), &mut lines).unwrap();
+        let head = r#"{"method":"POST","path":"/generate?a=b","headers":[["Content-Type","application/json"]],"#;
+        let text = format!(r#"{head}"body":"{{\"b\": 1.0, \"a\": \"\\u00e9\"}}"}}"#);
+        let bytes = format!(r#"{head}"body_base64":"/wA="}}"#);
+        assert_eq!(String::from_utf8(lines).unwrap(), format!("{text}\n{bytes}\n"));
     }
 }

@@ -7,31 +7,31 @@ use std::sync::{Arc, mpsc};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-use crate::requests::{RequestLog, SeenRequest};
+use crate::requests::{ReceivedRequest, RequestLog};
 use crate::truth::{TruthLog, TruthRow};
 use crate::{MockError, MockSpec};
 
+mod acceptor;
 mod alarm;
 mod connection;
 mod connections;
 mod delivery;
-mod door;
 mod event_loop;
 mod mailbox;
 mod metrics;
-mod places;
 mod queue;
 mod reply;
 mod route;
-mod site;
+mod slots;
+mod state;
 mod work;
 
-use door::Door;
+use acceptor::Acceptor;
 use event_loop::EventLoop;
 use mailbox::{Command, Mailbox};
-use site::Site;
+use state::ServerState;
 
-/// A server on threads of its own. It stops when it is dropped.
+/// A server that runs on its own threads and stops when it is dropped.
 pub struct MockServer {
     addr: SocketAddr,
     logs: Logs,
@@ -39,69 +39,72 @@ pub struct MockServer {
 }
 
 impl MockServer {
-    /// Starts a server. When this returns, it accepts connections.
+    /// Starts a server; it accepts connections as soon as this returns.
     ///
     /// # Errors
     ///
-    /// The address is taken or not ours, or the machine gives no thread or timer.
+    /// Fails if the address is taken or does not belong to this machine, or if the operating system
+    /// refuses a thread or a timer.
     pub fn start(spec: MockSpec) -> Result<Self, MockError> {
         let (listener, addr) = listen(spec.listen)
             .map_err(|source| MockError::Listen { addr: spec.listen, source })?;
         let logs = Logs::new(spec.keep_requests);
         let mut server = Self { addr, logs: logs.clone(), threads: Vec::new() };
         let failed = |source| MockError::Start { source };
-        server.start_threads(listener, Site::new(spec, logs)).map_err(failed)?;
+        server.start_threads(listener, ServerState::new(spec, logs)).map_err(failed)?;
         Ok(server)
     }
 
-    /// One loop per thread; the first has the door and deals connections out to all.
-    fn start_threads(&mut self, listener: TcpListener, site: Site) -> io::Result<()> {
-        let count = site.spec.threads.get();
-        let site = Arc::new(site);
-        let loops = (0..count).map(|_| EventLoop::new(Arc::clone(&site)));
+    /// Starts one event loop per thread; the first one accepts connections and distributes them to
+    /// all.
+    fn start_threads(&mut self, listener: TcpListener, state: ServerState) -> io::Result<()> {
+        let count = state.spec.threads.get();
+        let state = Arc::new(state);
+        let loops = (0..count).map(|_| EventLoop::new(Arc::clone(&state)));
         let mut loops = loops.collect::<io::Result<Vec<_>>>()?;
         let mailboxes = loops.iter().map(EventLoop::mailbox).collect();
-        loops[0].open(Door::new(listener, mailboxes))?;
+        loops[0].open(Acceptor::new(listener, mailboxes))?;
         for event_loop in loops {
             self.threads.push(Thread::start(event_loop)?);
         }
         Ok(())
     }
 
-    /// Where it listens.
+    /// Returns the address that the server listens on.
     pub fn addr(&self) -> SocketAddr {
         self.addr
     }
 
-    /// Its address as a URL, without a slash at the end.
+    /// Returns the server's address as a URL without a trailing slash.
     pub fn base_url(&self) -> String {
         format!("http://{}", self.addr)
     }
 
-    /// What was sent of every answer that is done, by index. A client that has read a whole
-    /// answer finds it here.
+    /// Returns what was sent of every finished answer, sorted by index. The row of an answer is
+    /// there by the time a client has read all of it.
     pub fn truth(&self) -> Vec<TruthRow> {
         self.logs.truth.rows()
     }
 
-    /// The same, and forgets it.
+    /// Returns what was sent of every finished answer, sorted by index, and clears the log.
     pub fn take_truth(&self) -> Vec<TruthRow> {
         self.logs.truth.take()
     }
 
-    /// The latest requests, of which there are at most [`MockSpec::keep_requests`].
-    pub fn requests(&self) -> Vec<SeenRequest> {
+    /// Returns the latest requests, at most [`MockSpec::keep_requests`] of them.
+    pub fn requests(&self) -> Vec<ReceivedRequest> {
         self.logs.requests.all()
     }
 
-    /// The latest requests that flush a cache or start or stop a profiler; a thousand are kept.
-    pub fn control_calls(&self) -> Vec<SeenRequest> {
+    /// Returns the latest requests that flush a cache or start or stop a profiler, at most 1000.
+    pub fn control_calls(&self) -> Vec<ReceivedRequest> {
         self.logs.control_calls.all()
     }
 
-    /// What the server's threads have used of their cores so far; absent if one has died.
+    /// Returns the CPU time that the server's threads have used so far, or `None` if one of them
+    /// has died.
     ///
-    /// Blocks until the threads, which alone can read their clocks, have answered.
+    /// Blocks until all threads have answered, because only a thread itself can read its CPU clock.
     pub fn cpu_time(&self) -> Option<Duration> {
         self.threads.iter().map(Thread::cpu_time).sum()
     }
@@ -118,7 +121,7 @@ impl fmt::Debug for MockServer {
     }
 }
 
-/// One of the server's threads. It stops when it is dropped.
+/// A thread of the server; it stops when it is dropped.
 struct Thread {
     mailbox: Mailbox,
     handle: Option<JoinHandle<()>>,
@@ -140,7 +143,8 @@ impl Thread {
 }
 
 impl Drop for Thread {
-    /// A thread that panicked has said so on its own.
+    /// Stops the thread and waits for it. A panic of the thread is ignored: it was already reported
+    /// when it happened.
     fn drop(&mut self) {
         self.mailbox.post(Command::Stop);
         if let Some(handle) = self.handle.take() {
@@ -149,7 +153,7 @@ impl Drop for Thread {
     }
 }
 
-/// What the server's threads write down for others to read.
+/// What the server's threads record for the owner of the [`MockServer`] to read.
 #[derive(Clone, Debug)]
 struct Logs {
     truth: Arc<TruthLog>,
@@ -167,8 +171,8 @@ impl Logs {
     }
 }
 
-/// The standard library's queue of 128 connections is too short for a burst; a second call to
-/// `listen` makes it longer.
+/// Binds a non-blocking listener. A second call to `listen` raises the standard library's backlog
+/// of 128 connections, which is too short for a burst.
 fn listen(addr: SocketAddr) -> io::Result<(TcpListener, SocketAddr)> {
     let listener = TcpListener::bind(addr)?;
     rustix::net::listen(&listener, BACKLOG)?;

@@ -1,4 +1,4 @@
-//! What a server is asked to do, as a value.
+//! The server's configuration as a value.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -13,66 +13,68 @@ mod grammar;
 pub use duration::parse_duration;
 pub use fault::{ErrorShape, Fault, FaultKind};
 
-/// What a server is asked to do.
+/// The configuration of a server.
 ///
-/// Durations are written as milliseconds and read as milliseconds or as text such as `"1.5s"`.
+/// In JSON, durations are written as milliseconds and read as milliseconds or as text such as
+/// `"1.5s"`.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct MockSpec {
-    /// Where to listen; port zero lets the machine choose.
+    /// The address to listen on; port 0 lets the operating system choose.
     pub listen: SocketAddr,
-    /// From the moment at which a request has arrived to its first piece of output.
+    /// The time from the arrival of a request to its first piece of output.
     #[serde(with = "duration")]
     pub ttft: Duration,
-    /// From one piece of output to the next.
+    /// The time from one piece of output to the next.
     #[serde(with = "duration")]
     pub itl: Duration,
-    /// How many tokens a piece of output has.
+    /// The number of tokens in each piece of output.
     pub tokens_per_chunk: NonZeroU32,
-    /// How many pieces of output go out in one write where several are due. The head of the
-    /// response and its end go with them where they are due too.
+    /// The largest number of pieces of output in one write, where several are due. The response's
+    /// head and end join that write if they are due too.
     pub pieces_per_write: NonZeroU32,
-    /// How much later than its schedule a piece may be due, drawn evenly for each. The schedule
-    /// itself does not move.
+    /// The largest delay of a piece after its scheduled time, drawn uniformly for each piece. A
+    /// delay does not move later pieces.
     #[serde(with = "duration")]
     pub jitter: Duration,
-    /// How many requests are served at once. Who comes when all places are taken waits for the
-    /// first that is free, in the order of arrival, and only then do its times begin; without a
-    /// number nobody waits. A place is taken until the last piece of its answer is due, so the
-    /// server can do exactly `places / (ttft + itl x (pieces - 1))` requests a second.
+    /// The number of requests served at once; unlimited if absent. A request that arrives while all
+    /// places are taken waits for the first free one, in the order of arrival, and its times count
+    /// from then. A place is taken until the last piece of its answer is due, so without jitter and
+    /// stalls the server completes at most `places / (ttft + itl x (pieces - 1))` requests per
+    /// second, and exactly that under load.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub places: Option<NonZeroUsize>,
     /// The seed of the jitter.
     pub seed: u64,
-    /// The model's name.
+    /// The name of the served model.
     pub model: String,
-    /// Whether requests for a model by another name are refused with 404, as OpenAI's API does, on
-    /// its routes. Otherwise the name does not matter.
+    /// Whether OpenAI's routes refuse requests for a model by another name with 404, as OpenAI's
+    /// API does. Otherwise the name is ignored.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub strict_model: bool,
-    /// How many tokens every answer has, whatever the request asks for.
+    /// The number of tokens in every answer, whatever the request asks for.
     pub output_tokens: Option<u32>,
-    /// The accepted length of speculative decoding that `/server_info` tells.
+    /// The accepted length of speculative decoding that `/server_info` reports.
     pub accept_length: Option<f64>,
-    /// What goes wrong.
+    /// The faults to inject.
     pub faults: Vec<Fault>,
-    /// How many of the latest requests to keep whole, for tests that look at payloads.
+    /// The number of latest requests to keep whole, for tests that inspect payloads.
     pub keep_requests: usize,
-    /// How many threads serve. Each has every so-many-th connection.
+    /// The number of threads that serve; connections are assigned to them in turn.
     pub threads: NonZeroUsize,
-    /// Whether the threads look for what is due without ever sleeping: what is due then goes out
-    /// within microseconds, and each thread takes a whole core.
+    /// Whether the threads poll without ever sleeping: due pieces then go out within microseconds,
+    /// and each thread occupies a whole core.
     pub spin: bool,
 }
 
 impl MockSpec {
-    /// A server with this schedule and no faults.
+    /// Returns a spec with this schedule and no faults.
     pub fn new(ttft: Duration, itl: Duration) -> Self {
         Self { ttft, itl, ..Self::default() }
     }
 
-    /// The same server with one more fault.
+    /// Adds a fault.
     #[must_use]
     pub fn with_fault(mut self, fault: Fault) -> Self {
         self.faults.push(fault);

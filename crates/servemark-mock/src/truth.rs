@@ -1,37 +1,37 @@
-//! What was really sent, and when.
+//! The times at which pieces were really sent.
 //!
-//! A request collects its stamps in a column of its own; the column joins the log when the last
-//! bytes of the answer are about to be written, so that a client which has the whole answer finds
-//! the whole truth.
+//! Each request collects its stamps in a column of its own; the column joins the log just before
+//! the last bytes of the answer are written, so a client that has received the whole answer finds
+//! the complete row.
 
 use std::io::{self, Write};
 use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
-use servemark_core::{ArrivalClock, Stamp, Truth};
+use servemark_core::{ArrivalClock, SimulatedTimes, Stamp};
 
 use crate::reception::Reception;
 
 /// When one request was received and when each piece of its output was written.
 ///
-/// As a line of JSON it is also a [`Truth`]: the reader passes over what that has not.
+/// Its JSON line can also be read as a [`SimulatedTimes`]: that reader ignores the additional keys.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct TruthRow {
-    /// The number in the request's `x-servemark-request` header, else its place in the order of
-    /// arrival, from zero; the prompts of a batch are numbered on from there.
+    /// The number in the request's `x-servemark-request` header, else the zero-based order of
+    /// arrival. The prompts of a batch have consecutive numbers from there.
     pub index: usize,
-    /// When the request's last byte was received, by the machine's monotonic clock.
+    /// When the request's last byte was received, on the machine's monotonic clock.
     pub received: Stamp,
-    /// Who says when: the kernel, or the server as it read the request.
+    /// Which clock produced `received`: the kernel's receive stamp, or the server's own as it read.
     #[serde(default)]
     pub clock: ArrivalClock,
-    /// Nanoseconds from there to the write of each piece of output.
+    /// Nanoseconds from `received` to the write of each piece of output.
     pub sent_ns: Vec<u64>,
 }
 
-impl From<TruthRow> for Truth {
+impl From<TruthRow> for SimulatedTimes {
     fn from(row: TruthRow) -> Self {
         Self::new((row.index, 0), row.sent_ns)
     }
@@ -46,14 +46,14 @@ pub fn write_truth(rows: &[TruthRow], out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// The rows of the answers that are done. It is locked once per request, never per piece.
+/// The rows of finished answers. The lock is taken once per request, never per piece.
 #[derive(Debug, Default)]
 pub(crate) struct TruthLog {
     rows: Mutex<Vec<Arc<TruthRow>>>,
 }
 
 impl TruthLog {
-    /// A column for a request.
+    /// Opens a column for a request, with memory reserved for `pieces` stamps.
     pub(crate) fn open(
         self: &Arc<Self>,
         index: usize,
@@ -67,13 +67,13 @@ impl TruthLog {
         OpenTruth { row, prompts, log: Arc::clone(self) }
     }
 
-    /// All rows by their index. Only pointers are copied while the log is locked.
+    /// Returns all rows sorted by index. Only pointers are copied while the log is locked.
     pub(crate) fn rows(&self) -> Vec<TruthRow> {
         let shared = self.lock().clone();
         sorted(shared)
     }
 
-    /// All rows by their index, which are then forgotten.
+    /// Returns all rows sorted by index and clears the log.
     pub(crate) fn take(&self) -> Vec<TruthRow> {
         let shared = mem::take(&mut *self.lock());
         sorted(shared)
@@ -90,17 +90,17 @@ fn sorted(shared: Vec<Arc<TruthRow>>) -> Vec<TruthRow> {
     rows
 }
 
-/// The truth of an answer that is under way. It joins the log when it is closed or dropped.
+/// The stamps of an unfinished answer. They join the log when this is closed or dropped.
 #[derive(Debug)]
 pub(crate) struct OpenTruth {
     row: Option<TruthRow>,
-    /// How many prompts the request has, whose pieces take turns.
+    /// The number of prompts in the request; their pieces alternate in `sent_ns`.
     prompts: usize,
     log: Arc<TruthLog>,
 }
 
 impl OpenTruth {
-    /// `pieces` pieces of output are about to be written.
+    /// Records that `pieces` pieces of output are about to be written at `at`.
     pub(crate) fn sent(&mut self, at: Stamp, pieces: usize) {
         if let Some(row) = &mut self.row {
             let after = at.as_nanos().saturating_sub(row.received.as_nanos());
@@ -108,7 +108,7 @@ impl OpenTruth {
         }
     }
 
-    /// Nothing more will be sent.
+    /// Moves the row, or one row for each prompt of a batch, to the log.
     pub(crate) fn close(&mut self) {
         let Some(row) = self.row.take() else { return };
         if self.prompts <= 1 {
@@ -128,7 +128,8 @@ impl Drop for OpenTruth {
     }
 }
 
-/// A request may ask for any number of tokens; memory is reserved for at most so many pieces.
+/// The largest number of stamps to reserve memory for, as a request may ask for any number of
+/// tokens.
 const MOST_RESERVED: usize = 16_384;
 
 #[cfg(test)]
@@ -178,6 +179,9 @@ mod tests {
         let mut line = Vec::new();
         write_truth(std::slice::from_ref(&row), &mut line).unwrap();
         assert_eq!(line, b"{\"index\":3,\"received\":9,\"clock\":\"kernel\",\"sent_ns\":[1,2]}\n");
-        assert_eq!(serde_json::from_slice::<Truth>(&line).unwrap(), Truth::from(row));
+        assert_eq!(
+            serde_json::from_slice::<SimulatedTimes>(&line).unwrap(),
+            SimulatedTimes::from(row)
+        );
     }
 }

@@ -1,8 +1,8 @@
-//! Waiting for an absolute instant, on a timer that keeps it.
+//! Waits for absolute instants, on a precise timer.
 //!
-//! A [`Pacer`] is a clock that can be waited for. The load generator sends by one and the
-//! ground-truth server answers by its [`Timer`], so that neither adds its own lateness to what is
-//! measured. Relative sleeps are not offered: their errors add up.
+//! A [`Pacer`] is a clock that can be waited for. The load generator uses one to send and the
+//! ground-truth server uses its [`Timer`] to answer, so that neither adds lateness of its own to
+//! what is measured. Relative sleeps are not offered: their errors add up.
 
 use std::io;
 use std::time::Duration;
@@ -19,7 +19,7 @@ pub use timer::TimerFd;
 
 /// A clock that can be waited for.
 pub trait Pacer: Clock + 'static {
-    /// Waits until `due`; at once if it has passed. One task waits at a time.
+    /// Waits until `due`; returns at once if it has passed. Only one task may wait at a time.
     fn until(&self, due: Stamp) -> impl Future<Output = ()>;
 }
 
@@ -27,13 +27,13 @@ pub trait Pacer: Clock + 'static {
 #[derive(Debug)]
 pub struct SystemPacer {
     clock: MonotonicClock,
-    /// The machine's clock at the zero of ours.
+    /// Time of the machine's clock at the zero of the run's clock.
     zero: Duration,
     timer: Timer,
 }
 
 impl SystemPacer {
-    /// A pacer for `clock`, on the runtime it is called in.
+    /// Creates a pacer for `clock`, on the current runtime.
     pub fn new(clock: MonotonicClock) -> io::Result<Self> {
         let timer = Timer::new()?;
         let machine = MachineClock.now().since(Stamp::ZERO);
@@ -53,15 +53,15 @@ impl Pacer for SystemPacer {
         while due > self.now() {
             self.timer.arm(due + self.zero);
             if self.timer.fired().await.is_err() {
-                // Only a runtime that shuts down takes its timers away.
+                // The timer fails only when the runtime shuts down.
                 std::future::pending::<()>().await;
             }
         }
     }
 }
 
-/// Tokio's own clock and timer, up to two milliseconds late. It follows a paused clock, which is
-/// what tests want of it.
+/// Tokio's own clock and timer, up to two milliseconds late. It follows a paused clock, as tests
+/// require.
 #[derive(Clone, Copy, Debug)]
 pub struct TokioPacer {
     start: Instant,
@@ -88,8 +88,8 @@ impl Pacer for TokioPacer {
     }
 }
 
-/// The machine's monotonic clock. Its stamps count from the machine's own origin, so what two
-/// processes of one machine stamp can be compared.
+/// The machine's monotonic clock. Its stamps count from the machine's own origin, so stamps of two
+/// processes of one machine can be compared.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MachineClock;
 
@@ -100,7 +100,7 @@ impl Clock for MachineClock {
     }
 }
 
-/// What the calling thread has used of a core.
+/// Returns the CPU time that the calling thread has used.
 pub fn thread_cpu_time() -> Duration {
     Duration::try_from(clock_gettime(ClockId::ThreadCPUTime)).unwrap_or_default()
 }

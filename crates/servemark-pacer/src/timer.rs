@@ -1,7 +1,7 @@
-//! Fires at an absolute time.
+//! Timers that fire at an absolute time.
 //!
-//! On Linux this is a timerfd, some 30 us late. Tokio's own wheel rounds up to its millisecond, by
-//! 1.06 ms on average, and is used elsewhere.
+//! On Linux the timer is a timerfd, which is about 30 us late. On other systems it is Tokio's timer
+//! wheel, which rounds up to its millisecond and is 1.06 ms late on average.
 
 #[cfg(target_os = "linux")]
 mod machine {
@@ -15,20 +15,20 @@ mod machine {
     use servemark_core::Stamp;
     use tokio::net::unix::pipe::Receiver;
 
-    /// A timer as the kernel has it, for whoever waits without a runtime: a descriptor that turns
-    /// readable when it fires.
+    /// A timer descriptor of the kernel that becomes readable when it fires, for use without a
+    /// runtime.
     #[derive(Debug)]
     pub struct TimerFd(OwnedFd);
 
     impl TimerFd {
-        /// A timer that is not armed.
+        /// Creates a timer that is not armed.
         pub fn new() -> io::Result<Self> {
             let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
             Ok(Self(timerfd_create(TimerfdClockId::Monotonic, flags)?))
         }
 
-        /// Lets it fire at `at` of the [`MachineClock`](crate::MachineClock), at once if that has
-        /// passed, and at no other time.
+        /// Sets the timer to fire at `at` of the [`MachineClock`](crate::MachineClock), at once if
+        /// that has passed. Replaces an earlier setting.
         pub fn arm(&self, at: Stamp) {
             arm(self.0.as_fd(), at);
         }
@@ -40,26 +40,26 @@ mod machine {
         }
     }
 
-    /// Fires at an absolute time of the [`MachineClock`](crate::MachineClock).
+    /// A timer that fires at an absolute time of the [`MachineClock`](crate::MachineClock).
     #[derive(Debug)]
     pub struct Timer {
-        /// Tokio has no timer descriptor of its own. To it, a timer is a pipe: a descriptor that
-        /// turns readable and gives bytes.
+        /// Tokio has no type for timer descriptors. It sees the timer as a pipe: a descriptor that
+        /// becomes readable and returns bytes.
         fd: Receiver,
     }
 
     impl Timer {
-        /// A timer that is not armed, on the runtime it is made in.
+        /// Creates a timer that is not armed, on the current runtime.
         pub fn new() -> io::Result<Self> {
             Ok(Self { fd: Receiver::from_owned_fd_unchecked(TimerFd::new()?.0)? })
         }
 
-        /// Lets it fire at `at`, at once if that has passed, and at no other time.
+        /// Sets the timer to fire at `at`, at once if that has passed. Replaces an earlier setting.
         pub fn arm(&self, at: Stamp) {
             arm(self.fd.as_fd(), at);
         }
 
-        /// Waits until it fires. It fails when the runtime shuts down.
+        /// Waits until the timer fires. Returns an error when the runtime shuts down.
         pub async fn fired(&self) -> io::Result<()> {
             loop {
                 self.fd.readable().await?;
@@ -95,7 +95,7 @@ mod machine {
 
     use crate::MachineClock;
 
-    /// Fires at an absolute time of the [`MachineClock`](crate::MachineClock).
+    /// A timer that fires at an absolute time of the [`MachineClock`](crate::MachineClock).
     #[derive(Debug, Default)]
     pub struct Timer {
         at: Mutex<Option<Stamp>>,
@@ -103,18 +103,18 @@ mod machine {
     }
 
     impl Timer {
-        /// A timer that is not armed.
+        /// Creates a timer that is not armed.
         pub fn new() -> io::Result<Self> {
             Ok(Self::default())
         }
 
-        /// Lets it fire at `at`, at once if that has passed, and at no other time.
+        /// Sets the timer to fire at `at`, at once if that has passed. Replaces an earlier setting.
         pub fn arm(&self, at: Stamp) {
             self.set(Some(at));
             self.armed.notify_one();
         }
 
-        /// Waits until it fires.
+        /// Waits until the timer fires.
         pub async fn fired(&self) -> io::Result<()> {
             loop {
                 let Some(at) = self.get() else {

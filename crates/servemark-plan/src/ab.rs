@@ -1,5 +1,5 @@
-//! The same plan against two servers in turn, until their difference is known; or against one, to see
-//! how far runs of the same lie apart.
+//! A plan that is run against two servers in turn until their difference is known, or repeatedly
+//! against one server to measure the spread between identical runs.
 
 use std::num::NonZeroU32;
 
@@ -13,36 +13,37 @@ use crate::{BenchPlan, Isolation, Point, UntilSpec};
 /// Runs of one plan against one server or two, in rounds.
 ///
 /// Two servers are asked in the order A B B A A B B A …, so that a drift of the machine or of the
-/// network hits both alike. Runs of one round have the seed of the round, and so the same requests; they
-/// are compared as a pair.
+/// network affects both alike. Runs of one round have the seed of the round, and so the same
+/// requests; they are compared as a pair.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct AbSpec {
-    /// What is run, but for the server.
+    /// The plan of all runs, except for the server.
     pub base: Box<BenchPlan>,
-    /// The servers: A and B, or one.
+    /// Addresses of the servers: A and B, or one.
     pub urls: Vec<BaseUrl>,
-    /// How well the change from A to B must be known; nothing where all runs are to be made.
+    /// How well the change from A to B must be known; if absent, all runs are made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<UntilSpec>,
-    /// Number of rounds at most, each a run of every server.
+    /// Largest number of rounds, each with a run of every server.
     pub rounds: NonZeroU32,
-    /// What keeps the runs apart.
+    /// Measures that keep the runs independent of each other.
     pub isolation: Isolation,
-    /// By what the runs are known when they are begun again, where plans hold what is another each
-    /// time they are made; all of it where there is nothing.
+    /// Identity by which the runs are recognised when they are resumed, for plans that contain
+    /// something that changes each time they are made. If absent, the whole specification is the
+    /// identity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<String>,
 }
 
 impl AbSpec {
-    /// The same plan against A and B: each round has a seed of its own.
+    /// Creates runs of one plan against A and B. Each round has a seed of its own.
     pub fn of_two(base: BenchPlan, [a, b]: [BaseUrl; 2], rounds: NonZeroU32) -> Self {
         Self::of(base, vec![a, b], rounds, Isolation::default())
     }
 
-    /// The same plan against one server, always with the same seed.
+    /// Creates runs of one plan against one server, always with the same seed.
     pub fn of_one(base: BenchPlan, url: BaseUrl, rounds: NonZeroU32) -> Self {
         let isolation = Isolation { own_seed: false, ..Isolation::default() };
         Self::of(base, vec![url], rounds, isolation)
@@ -52,37 +53,39 @@ impl AbSpec {
         Self { base: Box::new(base), urls, until: None, rounds, isolation, identity: None }
     }
 
-    /// Rounds end when the change of these figures is known.
+    /// Ends the rounds when the change of these figures is known.
     #[must_use]
     pub fn until(self, targets: Vec<Precision>) -> Self {
         Self { until: Some(UntilSpec::new(targets)), ..self }
     }
 
-    /// The runs rest so long between two of them.
+    /// Sets how the runs are kept apart.
     #[must_use]
     pub fn isolated(self, isolation: Isolation) -> Self {
         Self { isolation, ..self }
     }
 
-    /// The same, known by `identity` when it is begun again.
+    /// Sets the identity by which the runs are recognised when they are resumed.
     #[must_use]
     pub fn known_as(self, identity: impl Into<String>) -> Self {
         Self { identity: Some(identity.into()), ..self }
     }
 
-    /// Number of runs at most.
+    /// Returns the largest number of runs.
     pub fn runs(&self) -> usize {
         self.rounds.get() as usize * self.urls.len()
     }
 
-    /// Index of the server that a run asks, from zero on both.
+    /// Returns the zero-based index of the server that a run asks, by the zero-based index of the
+    /// run.
     pub fn side(&self, run: usize) -> usize {
         let sides = self.urls.len();
         let (round, place) = (run / sides, run % sides);
         if round.is_multiple_of(2) { place } else { sides - 1 - place }
     }
 
-    /// A run by its index from zero. `nonce` tells its prompts from those of others.
+    /// Returns a run by its zero-based index. `nonce` distinguishes its prompts from those of other
+    /// specifications.
     pub fn point(&self, run: usize, nonce: u64) -> Point {
         let (side, round) = (self.side(run), run / self.urls.len());
         let letter = ["a", "b"].get(side).copied().unwrap_or("a");
@@ -143,7 +146,7 @@ mod tests {
         assert_eq!(names, ["round=1,side=a", "round=1,side=b", "round=2,side=b", "round=2,side=a"]);
         let ServerSpec::At(target) = &points[2].plan.server else { panic!("it is a server") };
         assert_eq!(target.base_url, url(8));
-        // No run finds in a cache what another has left there.
+        // No run finds in a cache what another run has left there.
         assert_ne!(points[0].plan.workload.prompt_salt, points[1].plan.workload.prompt_salt);
     }
 

@@ -1,28 +1,34 @@
-//! Plans that cannot run.
+//! Errors of plans that cannot run.
 
 use servemark_backends::BackendName;
 use servemark_client::NotPrecise;
 use servemark_datasets::{DatasetName, PromptFormat};
 use thiserror::Error;
 
-/// Why a plan cannot run.
+/// Reason why a plan cannot run.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum PlanError {
-    /// Nothing would be sent.
+    /// The plan has no requests.
     #[error("the plan sends nothing; ask for at least one request (--num-prompts 1)")]
     NoRequests,
-    /// Sessions that come again and again, for ever.
+    /// Sessions repeat in rounds without an end.
     #[error("sessions that come in rounds need an end; say how long the load lasts")]
     Endless,
-    /// Something that only a server does.
+    /// The plan asks an engine for something that only a server does.
     #[cfg(feature = "engine")]
     #[error("an engine without a server does not take {what}; leave it out")]
     Engine {
-        /// What.
+        /// Flag or feature that the engine does not take.
         what: &'static str,
     },
-    /// Conversations for a route that takes text.
+    /// The plan asks a program's own transport for something that only a server does.
+    #[error("a transport of the program's own does not take {what}; leave it out")]
+    Provided {
+        /// Flag or feature that the transport does not take.
+        what: &'static str,
+    },
+    /// A data set of conversations is to be sent to a route that takes text.
     #[error(
         "the data set {dataset} holds conversations, and the backend {backend} sends plain text; \
          choose a chat backend (--backend sglang-oai-chat, vllm-chat or lmdeploy-chat)"
@@ -33,7 +39,7 @@ pub enum PlanError {
         /// The backend.
         backend: BackendName,
     },
-    /// Token ids for a route that takes text or messages.
+    /// Token ids are to be sent to a route that takes text or messages.
     #[error(
         "the backend {backend} sends text, which cannot be token ids; leave --tokenize-prompt out \
          or choose --backend sglang"
@@ -42,7 +48,7 @@ pub enum PlanError {
         /// The backend.
         backend: BackendName,
     },
-    /// Pictures for a route or in a form that takes none; in SGLang's words.
+    /// Pictures are to be sent to a route that takes none. The message is SGLang's.
     #[error(
         "Image dataset only supports backends: ('sglang', 'sglang-native', 'sglang-oai-chat', \
          'vllm-chat', 'lmdeploy-chat'), got '{backend}'."
@@ -51,21 +57,21 @@ pub enum PlanError {
         /// The backend.
         backend: BackendName,
     },
-    /// Text that would be rendered twice, or not at all.
+    /// The text of pictures would be rendered twice or not at all.
     #[error("a picture's text for the backend {backend} must have the prompt format {expected:?}")]
     ImagePrompt {
         /// The backend.
         backend: BackendName,
-        /// What its route takes.
+        /// Prompt format that the route takes.
         expected: PromptFormat,
     },
-    /// A route that ranks documents, and none are given.
+    /// The route ranks documents, and the plan gives none.
     #[error("the backend {backend} ranks documents; say how many each query has (--documents 10)")]
     NeedsDocuments {
         /// The backend.
         backend: BackendName,
     },
-    /// Several texts for a route that takes one.
+    /// Several texts are to be sent in one request to a route that takes one.
     #[error(
         "the backend {backend} takes one text at a time; choose an embedding or a rerank backend, \
          or leave batches out"
@@ -74,7 +80,7 @@ pub enum PlanError {
         /// The backend.
         backend: BackendName,
     },
-    /// A data set without times is to be replayed.
+    /// A data set without timestamps is to be replayed.
     #[error(
         "the data set {dataset} does not tell when its requests came; leave \
          --use-trace-timestamps out and give a --request-rate"
@@ -83,13 +89,13 @@ pub enum PlanError {
         /// The data set.
         dataset: DatasetName,
     },
-    /// An exact instant for requests that have none.
+    /// Precise sending is asked for, but all requests are due at once.
     #[error(
         "--precise-send has no effect without a --request-rate: all requests are due at once, and \
          one thread would write them one after the other"
     )]
     PreciseBurst,
-    /// An exact instant for connections that are not written to so.
+    /// Precise sending is asked for on connections that do not support it.
     #[error(transparent)]
     NotPrecise(#[from] NotPrecise),
 }

@@ -1,9 +1,9 @@
 //! A whole benchmark run as one serialisable value.
 //!
-//! A [`BenchPlan`] is made of the other crates' specs: each crate says what can be asked of it,
-//! and this one only puts the parts together and refuses combinations that cannot run. It knows no
-//! command line; a plan may as well come from a file. The plan travels in the run log's header
-//! without any secret, so that a result can be run again.
+//! A [`BenchPlan`] consists of the other crates' specs: each crate defines what can be asked of it,
+//! and this crate only combines the parts and refuses combinations that cannot run. It knows no
+//! command line; a plan may also come from a file. The run log's header contains the plan without
+//! any secret, so that a run can be repeated.
 
 mod ab;
 mod error;
@@ -24,13 +24,13 @@ pub use output::{AisbenchFiles, Layout, OutputSpec, SaveMode, ScoringSpec, VllmF
 pub use plan::{BenchPlan, EarlierSpec, ModelSpec, WorkloadSpec};
 pub use profile::RunProfile;
 pub use search::{
-    Bracket, Effort, Grain, LoadBracket, LoadStanding, SearchError, SearchRange, SloSearchSpec,
+    Bracket, Effort, Grain, LoadBracket, LoadOutcome, SearchError, SearchRange, SloSearchSpec,
     SloTier, largest, peak,
 };
 pub use server::{ControlSpec, ProfileSpec, Profiled, ServerSpec, WorkerSpec};
 pub use slo::SloSpec;
 pub use sweep::{
-    Axis, Isolation, Knob, NamedPlan, PlanPath, Point, PointsSpec, Side, SweepError, SweepSpec,
-    crossed,
+    Axis, Isolation, NamedPlan, PlanPath, Point, PointsSpec, Side, SweepError, SweepSpec,
+    SweptSetting, crossed,
 };
 pub use until::UntilSpec;

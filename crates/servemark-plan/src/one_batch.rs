@@ -1,4 +1,4 @@
-//! One batch of SGLang's benchmark of one batch: a run, and what is done around it.
+//! One batch of SGLang's benchmark of one batch: the run that sends it, and the steps around it.
 
 use std::path::PathBuf;
 
@@ -7,34 +7,35 @@ use servemark_core::JsonObject;
 
 use crate::BenchPlan;
 
-/// One batch of prompts: the run that sends it, and what is done around that.
+/// One batch of prompts: the run that sends it, and the steps around it.
 ///
-/// The cases of a benchmark are drawn one after the other from one random state, which begins with
-/// the first one's seed.
+/// The cases of a benchmark are drawn one after the other from one random state, which starts with
+/// the first case's seed.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct BatchCase {
-    /// What is sent, as a run of one request.
+    /// Plan that sends the batch, as a run of one request.
     pub plan: BenchPlan,
-    /// How many prompts it holds.
+    /// Number of prompts in the batch.
     pub batch_size: u32,
-    /// Tokens of a prompt, as they were asked for.
+    /// Number of tokens of a prompt that were asked for.
     pub input_len: u32,
-    /// Tokens of an output, as they were asked for.
+    /// Number of tokens of an output that were asked for.
     pub output_len: u32,
-    /// How many tokens the server would have to hold at once, at `input_len` a prompt.
+    /// Number of prompt tokens that the server would have to hold at once, at `input_len` tokens a
+    /// prompt.
     pub input_tokens: u64,
-    /// The share of every prompt that is put into the server's cache first.
+    /// Share of every prompt that is put into the server's cache first, from 0 to 1.
     pub cached_share: f64,
-    /// What is emptied before, by a POST to each of these routes.
+    /// Routes to which a POST is sent before the batch, to empty caches.
     pub flush: Vec<String>,
-    /// Whose traces are kept, if the profiler runs.
+    /// Profiler that runs during the batch; absent if none does.
     pub profile: Option<BatchProfile>,
 }
 
 impl BatchCase {
-    /// A batch of so many prompts, of which all have the same length, with nothing done around it.
+    /// Creates a batch of `batch_size` prompts of the same length, without further steps.
     pub fn new(plan: BenchPlan, batch_size: u32, input_len: u32, output_len: u32) -> Self {
         let input_tokens = u64::from(batch_size) * u64::from(input_len);
         Self {
@@ -49,7 +50,8 @@ impl BatchCase {
         }
     }
 
-    /// How many tokens the server holds in the end if it works on so many prompts at once.
+    /// Returns the number of tokens that the server holds at the end, if it works on `at_once`
+    /// prompts at once.
     pub fn resident_tokens(&self, at_once: u64) -> u64 {
         let size = u64::from(self.batch_size).max(1);
         let prompts = at_once.min(size);
@@ -57,19 +59,19 @@ impl BatchCase {
     }
 }
 
-/// The server's profiler, started before a batch. It stops by itself.
+/// The server's profiler, which is started before a batch and stops by itself.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct BatchProfile {
-    /// The folder in which every batch has one for its traces.
+    /// Folder that contains one folder of traces for every batch.
     pub folder: PathBuf,
-    /// What the profiler is told besides.
+    /// Further fields of the request that starts the profiler.
     pub start: JsonObject,
 }
 
 impl BatchProfile {
-    /// A profiler whose traces are kept there.
+    /// Creates a profiler whose traces are written to `folder`.
     pub fn new(folder: PathBuf, start: JsonObject) -> Self {
         Self { folder, start }
     }

@@ -1,69 +1,75 @@
-//! What is made of a run, and where it goes.
+//! Settings of the scoring and the output of a run.
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use servemark_core::{IfTaken, JsonObject};
 use servemark_metrics::{ConcurrencyRatio, FailOn, PlateauSpec, SampleBudget, Slo, Verdict};
-use servemark_report::{AisbenchOptions, EvalscopeOptions, VllmOptions};
+use servemark_report::{AisbenchOptions, EvalscopeOptions, SglangStyle, VllmOptions};
 
 use crate::{RunProfile, SloSpec, UntilSpec};
 
-/// What is made of a run.
+/// Settings of the scoring of a run.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct ScoringSpec {
-    /// The objectives that a request must meet to be good.
+    /// Objectives that a request must meet to be good.
     pub slos: Vec<Slo>,
-    /// What the run as a whole must keep to; the program says with its exit code that it did not.
+    /// Objectives that the run as a whole must meet; if it misses them, the exit code shows it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slo: Option<SloSpec>,
-    /// The figures that end the run when they are known; the program says with its exit code that they
-    /// are not.
+    /// Figures that end the run when they are known well enough; if they are not, the exit code
+    /// shows it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<UntilSpec>,
-    /// The published rules by which the run is to be valid; the program says with its exit code that it
-    /// is not.
+    /// Published rules by which the run must be valid; if it is not, the exit code shows it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub profile: Option<RunProfile>,
-    /// The tables, in the order in which they are printed.
+    /// Tables, in the order in which they are printed.
     pub layouts: Vec<Layout>,
-    /// Whether SGLang's table and result line tell of prompt tokens from a prefix cache.
+    /// Release of SGLang whose table and result line are written.
+    #[serde(skip_serializing_if = "is_default")]
+    pub sglang_style: SglangStyle,
+    /// Whether SGLang's table and result line contain prompt tokens from a prefix cache.
     pub cache_report: bool,
-    /// What AISBench's tables and files tell.
+    /// Options of AISBench's tables and files.
     #[serde(skip_serializing_if = "is_default")]
     pub aisbench: AisbenchOptions,
-    /// Whose version's evalscope's tables and files are, and what they tell besides.
+    /// Version of evalscope whose tables and files are written, and their options.
     #[serde(skip_serializing_if = "is_default")]
     pub evalscope: EvalscopeOptions,
-    /// What vLLM's table and result tell.
+    /// Options of vLLM's table and result.
     #[serde(skip_serializing_if = "is_default")]
     pub vllm: VllmOptions,
     /// Whether every request's start and end is printed, in SGLang's words.
     pub print_requests: bool,
-    /// Whether output tokens and requests in flight are plotted, second by second.
+    /// Whether output tokens and requests in flight are plotted second by second.
     pub plots: bool,
-    /// From which share of the peak concurrency on the run counts as steady, if its steady part is
-    /// to be told apart.
+    /// Share of the peak concurrency from which on the run counts as steady; if absent, the steady
+    /// part is not reported.
     pub steady_state: Option<ConcurrencyRatio>,
-    /// From when to when the run counts as being at its load, if that is to be told apart.
+    /// Definition of the plateau; if absent, it is not reported.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plateau: Option<PlateauSpec>,
-    /// How much memory a sample may take while it is summed up, and what becomes of a larger one.
+    /// Memory that a sample may take while it is summarised, and the treatment of a larger one.
     #[serde(skip_serializing_if = "is_default")]
     pub sample_budget: SampleBudget,
-    /// The largest share of failed requests with which the run still counts as done; if more fail,
-    /// the program says so with its exit code.
+    /// Largest share of failed requests with which the run still counts as done; if more fail, the
+    /// exit code shows it.
     pub tolerated_failures: f64,
-    /// The best verdict of the client audit that is not tolerated; the program says with its exit
-    /// code that it was this or a worse one.
+    /// Best verdict of the client audit that is not tolerated; if the verdict is this or a worse
+    /// one, the exit code shows it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fail_on: Option<Verdict>,
-    /// Verdicts on the run and on its client that are not tolerated; the program says with its exit
-    /// code that one of them is there.
+    /// Verdicts on the run and on its client that are not tolerated; if the run has one of them,
+    /// the exit code shows it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unwanted: Vec<FailOn>,
+    /// Names of the latencies that the program defines and that Servemark's own table and JSON
+    /// show; see [`OwnLatency`](servemark_metrics::OwnLatency).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub own_latencies: Vec<String>,
 }
 
 impl Default for ScoringSpec {
@@ -74,6 +80,7 @@ impl Default for ScoringSpec {
             until: None,
             profile: None,
             layouts: vec![Layout::Sglang, Layout::Native],
+            sglang_style: SglangStyle::default(),
             cache_report: false,
             aisbench: AisbenchOptions::default(),
             evalscope: EvalscopeOptions::default(),
@@ -86,6 +93,7 @@ impl Default for ScoringSpec {
             tolerated_failures: ALL_BUT_ONE,
             fail_on: None,
             unwanted: Vec::new(),
+            own_latencies: Vec::new(),
         }
     }
 }
@@ -94,110 +102,112 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// Whose table.
+/// A table of results.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Layout {
-    /// AISBench's of August 2026.
+    /// AISBench's table of August 2026.
     Aisbench,
-    /// Ours, of embeddings and rankings.
+    /// Servemark's table of embeddings and rankings.
     Embedding,
-    /// evalscope's.
+    /// evalscope's table.
     Evalscope,
-    /// Ours.
+    /// Servemark's own table.
     Native,
-    /// SGLang 0.5.23's, of an engine without a server.
+    /// SGLang 0.5.23's table of an engine without a server.
     Offline,
-    /// SGLang 0.5.23's.
+    /// SGLang's table.
     Sglang,
-    /// vLLM 0.33.0's.
+    /// vLLM's table.
     Vllm,
 }
 
-/// Where the run and its result go.
+/// Files to which the run and its results are written.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct OutputSpec {
-    /// The run log; without one the run is kept in memory only.
+    /// Path of the run log; without one the run is kept in memory only.
     pub run_log: Option<PathBuf>,
-    /// What happens where that file exists already.
+    /// Treatment of an existing file with the run log's name.
     #[serde(skip_serializing_if = "is_default")]
     pub run_log_if_taken: IfTaken,
-    /// SGLang's result file, to which a line is appended; vLLM's, where its table is the first.
+    /// SGLang's result file, to which a line is appended; vLLM's result file if vLLM's table is the
+    /// first.
     pub result_file: Option<PathBuf>,
-    /// Whether that line holds every request.
+    /// Whether the result contains every request.
     pub details: bool,
-    /// Whether the texts of all answers stay in memory to the end, however many: what is made of the
-    /// run besides repeats them.
+    /// Whether the texts of all answers stay in memory to the end, whatever their size, because
+    /// another output repeats them.
     #[serde(skip_serializing_if = "is_default")]
     pub keeps_texts: bool,
-    /// The file to which a line about the steady part is appended.
+    /// File to which a line about the steady part is appended.
     pub steady_state_file: Option<PathBuf>,
-    /// The files that vLLM's client leaves behind.
+    /// Files that vLLM's client writes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vllm: Option<VllmFiles>,
-    /// The files that AISBench leaves behind.
+    /// Files that AISBench writes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub aisbench: Option<AisbenchFiles>,
 }
 
-/// The files that AISBench leaves behind. Their names are the data set's, in a folder of the model's
-/// name.
+/// The files that AISBench writes. They are named after the data set, in a folder named after the
+/// model.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct AisbenchFiles {
-    /// The folder of the run, such as `outputs/default/20260820_101112`; it is made if there is
-    /// none.
+    /// Folder of the run, for example `outputs/default/20260820_101112`; it is created if it does
+    /// not exist.
     pub folder: PathBuf,
 }
 
 impl AisbenchFiles {
-    /// The files of a run in this folder.
+    /// Creates the files of a run in this folder.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into() }
     }
 }
 
-/// The files that vLLM's client leaves behind. They have one name but for its end, which is made of
-/// the load, the model and the time where nobody gives one.
+/// The files that vLLM's client writes. They share one name with different endings. If no name is
+/// given, it is made of the load, the model and the time.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct VllmFiles {
-    /// The folder that they go to, which is made if there is none.
+    /// Folder of the files, which is created if it does not exist.
     pub folder: Option<PathBuf>,
-    /// What they are called.
+    /// Name of the files.
     pub name: Option<String>,
-    /// What the made name begins with; the backend where nobody says.
+    /// Start of the generated name; the backend if absent.
     pub label: Option<String>,
-    /// Whether the result is kept, and what becomes of a file that is there already.
+    /// Whether the result is kept, and the treatment of an existing file.
     pub save: Option<SaveMode>,
-    /// Whether it holds every request.
+    /// Whether the result contains every request.
     pub details: bool,
-    /// The flags of the command line by their names in Python, if the result is kept in the format
-    /// of `PyTorch`'s benchmark database too.
+    /// Flags of the command line by their names in Python; present if the result is also written in
+    /// the format of `PyTorch`'s benchmark database.
     pub pytorch: Option<JsonObject>,
-    /// From how many milliseconds between two tokens on a timeline shows the second colour, and the
-    /// third, if there is to be one.
+    /// Times between two tokens, in milliseconds, from which on a timeline uses the second and the
+    /// third colour; absent without a timeline.
     pub timeline: Option<[f64; 2]>,
-    /// Whether there is to be a picture of how long prompts and answers are.
+    /// Whether a figure of the lengths of prompts and answers is written.
     pub dataset_stats: bool,
-    /// By how many seconds the local clock is ahead of Greenwich.
+    /// Seconds by which local time is ahead of UTC.
     pub utc_offset_s: i32,
 }
 
-/// What becomes of a file that is there already. Closed: it stays or it goes.
+/// Treatment of an existing file. The enum is closed.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SaveMode {
-    /// The result is a line after what is there.
+    /// The result is appended as a line.
     Append,
-    /// The result takes its place.
+    /// The result replaces the file.
     Replace,
 }
 
-/// SGLang's client never fails for failed requests; ours does when not one succeeded.
+/// Default of the largest tolerated share of failed requests. SGLang's client never fails for
+/// failed requests; Servemark does if none succeeded.
 const ALL_BUT_ONE: f64 = 1.0 - f64::EPSILON;

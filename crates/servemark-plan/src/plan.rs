@@ -1,4 +1,4 @@
-//! The plan and what it sends.
+//! The plan of a run and its workload.
 
 use serde::{Deserialize, Serialize};
 use servemark_backends::{BackendName, BackendSpec, Route};
@@ -12,97 +12,98 @@ use servemark_tokenizer::TokenizerSpec;
 
 use crate::{ControlSpec, OutputSpec, PlanError, ScoringSpec, ServerSpec};
 
-/// A whole benchmark run.
+/// The plan of a whole benchmark run.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct BenchPlan {
-    /// Who is asked.
+    /// Server or engine that is measured.
     pub server: ServerSpec,
-    /// What is asked of it besides answers.
+    /// Control requests to the server around the measurement.
     pub control: ControlSpec,
-    /// The server's habits, by name.
+    /// Name of the backend, which selects the server's conventions.
     pub backend: BackendName,
-    /// How its route is spoken.
+    /// Wire dialect of the route.
     pub wire: BackendSpec,
-    /// Which model.
+    /// Model and tokenizer.
     pub model: ModelSpec,
-    /// What is sent.
+    /// Requests that are sent.
     pub workload: WorkloadSpec,
-    /// When it is sent.
+    /// When requests are sent.
     pub load: LoadSpec,
-    /// What is run before it and told of by nobody, where that is a plan of its own.
+    /// Optional warm-up plan; it runs first and is not reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm_up: Option<Box<Self>>,
-    /// What is made of it.
+    /// Scoring of the run.
     pub scoring: ScoringSpec,
-    /// Where that goes.
+    /// Output files.
     pub output: OutputSpec,
-    /// What a peer's result file repeats of its command line, in the peer's order.
+    /// Command-line values that a peer's result file repeats, in the peer's order.
     #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
     pub echo: JsonObject,
 }
 
-/// Which model, by the names that its users have for it.
+/// Model and tokenizer, by the names that users have for them.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct ModelSpec {
-    /// The model; the first that the server lists where none is given.
+    /// Name of the model; if absent, the first model that the server lists.
     pub name: Option<String>,
-    /// The name that requests carry; the model's own where none is given.
+    /// Name that requests carry; if absent, `name`.
     pub served_name: Option<String>,
-    /// Where the tokenizer is; where none is given, what the server says of itself, else the
-    /// model's name.
+    /// Location of the tokenizer; if absent, the one that the server reports, or else the model's
+    /// name.
     pub tokenizer: Option<TokenizerSpec>,
-    /// Whether the tokenizer is Mistral's own file, `tekken.json`, whatever lies beside it.
+    /// Whether the tokenizer is Mistral's own file, `tekken.json`, whatever other files are beside
+    /// it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub mistral_tokenizer: bool,
-    /// Whether the run does without a tokenizer. Prompts are token ids then, or texts that count for
-    /// one token each, and outputs are counted by the server alone.
+    /// Whether the run has no tokenizer. Prompts are then token ids, or texts that count as one
+    /// token each, and only the server counts outputs.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub untokenized: bool,
 }
 
-/// What is sent.
+/// The requests that a run sends.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct WorkloadSpec {
-    /// Where samples come from.
+    /// Data set that samples come from.
     pub dataset: DatasetSpec,
-    /// How many requests are sent at most.
+    /// Largest number of requests.
     pub requests: usize,
-    /// How what is drawn is put together into requests.
+    /// Grouping of samples into requests.
     #[serde(default, skip_serializing_if = "Grouping::is_single")]
     pub grouping: Grouping,
-    /// The seed of every draw.
+    /// Seed of all draws.
     pub seed: u32,
-    /// A few letters that every session's first prompt begins with, so that the server has it in
-    /// no cache; they count as part of the prompt.
+    /// A few letters at the start of every session's first prompt, so that no server cache contains
+    /// it; they count as part of the prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prompt_salt: Option<String>,
-    /// Runs that drew before this one from the same generators, in their order: this one's draws
-    /// follow theirs.
+    /// Earlier runs that drew from the same generators, in their order; this run's draws follow
+    /// theirs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<EarlierSpec>,
 }
 
-/// What an earlier run drew.
+/// The draws of an earlier run.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct EarlierSpec {
-    /// Where its samples came from.
+    /// Data set that the samples came from.
     pub dataset: DatasetSpec,
-    /// How many requests it had at most.
+    /// Largest number of requests.
     pub requests: usize,
-    /// When they were sent.
+    /// When the requests were sent.
     pub load: LoadSpec,
 }
 
 impl EarlierSpec {
-    /// What a plan draws.
+    /// Returns the draws of a plan.
     pub fn of(plan: &BenchPlan) -> Self {
         let WorkloadSpec { dataset, requests, .. } = &plan.workload;
         Self { dataset: dataset.clone(), requests: *requests, load: plan.load.clone() }
@@ -110,7 +111,7 @@ impl EarlierSpec {
 }
 
 impl WorkloadSpec {
-    /// So many samples of a data set, drawn with SGLang's default seed.
+    /// Creates a workload of `requests` samples of a data set, drawn with SGLang's default seed.
     pub fn new(dataset: DatasetSpec, requests: usize) -> Self {
         Self {
             dataset,
@@ -124,7 +125,7 @@ impl WorkloadSpec {
 }
 
 impl BenchPlan {
-    /// A plan with the usual settings for all that is not given.
+    /// Creates a plan with default settings for everything else.
     pub fn new(
         server: ServerSpec,
         backend: BackendName,
@@ -147,7 +148,8 @@ impl BenchPlan {
         }
     }
 
-    /// The plan as a document, as the run log's header holds it. Its `{:#}` is for a person.
+    /// Returns the plan as a document, as the run log's header contains it. `{:#}` formats it for
+    /// reading.
     ///
     /// # Panics
     ///
@@ -156,35 +158,36 @@ impl BenchPlan {
         serde_json::to_value(self).expect("a plan is plain data")
     }
 
-    /// Lets the server at another address be asked, by the warm-up as well. Says whether the plan asks a
-    /// server at an address; one that does not stays as it is.
+    /// Changes the address of the server, also for the warm-up. Returns whether the plan has a
+    /// server at an address; a plan without one is not changed.
     pub fn move_to(&mut self, url: &BaseUrl) -> bool {
         let ServerSpec::At(target) = &mut self.server else { return false };
         target.base_url = url.clone();
         self.warm_up.as_mut().is_none_or(|warm_up| warm_up.move_to(url))
     }
 
-    /// Whether vLLM's client is spoken for.
+    /// Returns whether the wire dialect is that of vLLM's client.
     pub fn speaks_vllm(&self) -> bool {
         matches!(self.wire, BackendSpec::Vllm(_))
     }
 
-    /// Whether evalscope's client is spoken for.
+    /// Returns whether the wire dialect is that of evalscope's client.
     pub fn speaks_evalscope(&self) -> bool {
         matches!(self.wire, BackendSpec::Evalscope(_))
     }
 
-    /// The name of what is spoken, by the dialect that is spoken.
-    pub fn speaks(&self) -> &'static str {
+    /// Returns the name of the backend, as its wire dialect calls it.
+    pub fn speaks(&self) -> &str {
         match &self.wire {
             BackendSpec::Vllm(spec) => spec.dialect.as_str(),
             BackendSpec::Evalscope(spec) => spec.api.as_str(),
             BackendSpec::Aisbench(spec) => spec.class.as_str(),
+            BackendSpec::Provided(spec) => &spec.name,
             _ => self.backend.as_str(),
         }
     }
 
-    /// Refuses what cannot run, before anything is opened or sent.
+    /// Refuses a plan that cannot run, before anything is opened or sent.
     pub fn check(&self) -> Result<(), PlanError> {
         self.warm_up.as_ref().map_or(Ok(()), |warm_up| warm_up.check())?;
         if self.workload.requests == 0 && !self.workload.dataset.zero_means_all() {
@@ -199,13 +202,16 @@ impl BenchPlan {
             return Err(PlanError::Endless);
         }
         self.check_precision()?;
+        self.check_transport()?;
         #[cfg(feature = "engine")]
         self.check_engine()?;
         self.check_grouping()?;
         if let Some(form) = dataset.pictured() {
             return self.check_pictures(form);
         }
-        if dataset.is_conversation() && !self.wire.takes_messages() {
+        let is_passed =
+            matches!(dataset, DatasetSpec::Openai(_)) && backend.route().passes_messages();
+        if dataset.is_conversation() && !self.wire.takes_messages() && !is_passed {
             return Err(PlanError::NeedsChat { dataset: name, backend });
         }
         if dataset.sends_token_ids() && !self.wire.takes_ids() {
@@ -220,12 +226,34 @@ impl BenchPlan {
             _ if self.load.arrivals.is_burst() => Err(PlanError::PreciseBurst),
             ServerSpec::At(target) => Ok(target.check_precise()?),
             ServerSpec::Simulated(_) => Ok(()),
+            ServerSpec::Provided { .. } => Err(PlanError::Provided { what: "--precise-send" }),
             #[cfg(feature = "engine")]
             ServerSpec::Engine(_) => Err(PlanError::Engine { what: "--precise-send" }),
         }
     }
 
-    /// An engine is given requests as they are, and all at once where it wants them so.
+    /// Refuses what only a server can do if the plan is for a transport of the program.
+    fn check_transport(&self) -> Result<(), PlanError> {
+        if !matches!(self.server, ServerSpec::Provided { .. }) {
+            return Ok(());
+        }
+        let control = &self.control;
+        let refused = [
+            (self.load.probes.is_some(), "probes beside the load"),
+            (control.greeting.is_some(), "a connection test"),
+            (control.align_prompts, "prompts cut by the server's token counts"),
+            (control.flush_cache.is_some(), "--flush-cache"),
+            (control.counters, "the server's counters"),
+            (control.profile.is_some(), "--profile"),
+        ];
+        match refused.into_iter().find(|(is_asked, _)| *is_asked) {
+            Some((_, what)) => Err(PlanError::Provided { what }),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses what an engine does not take. Some engines take requests one by one, others all at
+    /// once.
     #[cfg(feature = "engine")]
     fn check_engine(&self) -> Result<(), PlanError> {
         let ServerSpec::Engine(spec) = &self.server else { return Ok(()) };
@@ -249,7 +277,8 @@ impl BenchPlan {
         }
     }
 
-    /// vLLM's and evalscope's data sets come in groups already.
+    /// Refuses groupings that the route does not take. vLLM's and evalscope's data sets are grouped
+    /// already.
     fn check_grouping(&self) -> Result<(), PlanError> {
         let backend = self.backend;
         match (self.workload.grouping, backend.route()) {
@@ -261,7 +290,8 @@ impl BenchPlan {
         }
     }
 
-    /// A route for chats renders the text itself, and `/generate` takes it rendered.
+    /// Refuses pictures on a route that takes none, and in the wrong prompt format: a chat route
+    /// renders the text itself, and `/generate` takes it rendered.
     fn check_pictures(&self, form: PromptFormat) -> Result<(), PlanError> {
         let backend = self.backend;
         let expected = match backend.route() {

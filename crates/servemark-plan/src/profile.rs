@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum RunProfile {
-    /// Those of `MLPerf` Inference for the Server scenario. Their limits are the plan's objectives.
+    /// The rules of `MLPerf` Inference for the Server scenario. Their limits are the plan's
+    /// objectives.
     Mlperf,
 }

@@ -1,9 +1,9 @@
-//! Searches: which value to try next, from what was found of the others.
+//! Search procedures: which value to try next, from what is known of the others.
 //!
-//! A procedure is a function of its answers. It asks a closure for what it needs to know of a value,
-//! and the closure may run a probe, or look into what is known already and return an error that
-//! names the value: then the procedure is run again once that value is known, and gets as far. So a
-//! search that was killed goes on where it was, from nothing but its finished probes.
+//! A procedure is a function of its answers. It asks a closure for what it needs to know of a
+//! value. The closure may run a probe, or look up a finished one and return an error that names the
+//! missing value; once that value is known, the procedure is run again and continues past it. So a
+//! search that was killed resumes from its finished probes alone.
 
 mod bracket;
 mod error;
@@ -12,7 +12,7 @@ mod peak;
 mod range;
 mod spec;
 
-pub use self::bracket::{LoadBracket, LoadStanding};
+pub use self::bracket::{LoadBracket, LoadOutcome};
 pub use self::error::SearchError;
 pub use self::largest::{Bracket, largest};
 pub use self::peak::peak;

@@ -1,4 +1,4 @@
-//! Who is asked, and what is asked of it besides answers.
+//! The measured server or engine, and the control requests to it.
 
 use std::num::NonZero;
 use std::time::Duration;
@@ -10,63 +10,68 @@ use servemark_core::JsonObject;
 use servemark_engine::EngineRunSpec;
 use servemark_mock::MockSpec;
 
-/// Who is asked.
+/// The measured server or engine.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ServerSpec {
-    /// A server that runs already.
+    /// A server that is already running.
     At(TargetSpec),
     /// The bundled simulator, started for the run and stopped after it.
     Simulated(MockSpec),
-    /// No server: an engine, loaded for the run and ended after it.
+    /// A transport that the program supplies with the plan.
+    Provided {
+        /// Name of the transport, as reports show it.
+        name: String,
+    },
+    /// An engine without a server, loaded for the run and ended after it.
     #[cfg(feature = "engine")]
     Engine(EngineRunSpec),
 }
 
 impl ServerSpec {
-    /// Whether there is a server at all, and not an engine alone.
+    /// Returns whether there is a server, not an engine alone.
     pub fn is_server(&self) -> bool {
         matches!(self, Self::At(_) | Self::Simulated(_))
     }
 }
 
-/// What is asked of the server around the measurement.
+/// Control requests to the server around the measurement.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct ControlSpec {
-    /// How long to wait until it is ready; zero does not ask.
+    /// How long to wait until the server is ready; zero skips the check.
     #[serde(with = "servemark_core::seconds")]
     pub ready_timeout: Duration,
-    /// How long the first request is tried until it is answered well, before the warm-up; it is
-    /// not tried without.
+    /// How long the first request is retried until it succeeds, before the warm-up; if absent, it
+    /// is not tried.
     #[serde(with = "servemark_core::seconds::optional", skip_serializing_if = "Option::is_none")]
     pub first_request: Option<Duration>,
-    /// How long a greeting is tried until it is answered well, before anything of the data set is
-    /// sent; there is none without. A server that refuses it is not asked again.
+    /// How long a greeting is retried until it succeeds, before any request of the data set; if
+    /// absent, none is sent. A server that refuses the greeting is not asked again.
     #[serde(with = "servemark_core::seconds::optional", skip_serializing_if = "Option::is_none")]
     pub greeting: Option<Duration>,
-    /// Whether prompts are cut to the length that they are to have by the server's own count of
-    /// their tokens, if it counts them.
+    /// Whether prompts are cut to their planned length by the server's own token counts, if the
+    /// server counts tokens.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub align_prompts: bool,
-    /// How many prompts it is asked about first; if it counts all of them as we do, it is believed
-    /// to do so with the others.
+    /// Number of prompts that the server counts first. If its counts of all these prompts equal
+    /// Servemark's, the others are assumed to be equal too.
     #[serde(skip_serializing_if = "is_one")]
     pub align_sample: NonZero<u32>,
-    /// Whether its prefix cache is emptied after the warm-up, and how long that may take.
+    /// How long emptying the prefix cache after the warm-up may take; if absent, it is not emptied.
     #[serde(with = "servemark_core::seconds::optional")]
     pub flush_cache: Option<Duration>,
-    /// How long to let it rest between the warm-up and the measurement. SGLang's client waits a
-    /// second, which nobody needs: the answers to the warm-up are in.
+    /// Pause between the warm-up and the measurement. SGLang's client waits a second, which is not
+    /// needed: the answers to the warm-up have arrived.
     #[serde(with = "servemark_core::seconds")]
     pub settle: Duration,
-    /// Whether it is asked what it has counted of its own work, before the measurement and after
-    /// it. A server that does not count is measured without.
+    /// Whether the server's counters of its own work are read before and after the measurement. A
+    /// server without counters is measured without them.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub counters: bool,
-    /// Whether its profiler runs during the measurement.
+    /// Profiler that runs during the measurement; absent if none does.
     pub profile: Option<ProfileSpec>,
 }
 
@@ -91,37 +96,38 @@ impl Default for ControlSpec {
     }
 }
 
-/// Which profiler runs, and what it is told.
+/// A profiler, and the documents that control it.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct ProfileSpec {
-    /// Whose it is.
+    /// Process that is profiled.
     pub of: Profiled,
-    /// When it is started.
+    /// Document of the request that starts the profiler.
     pub start: JsonObject,
-    /// When it is stopped; it stops by itself where this is absent.
+    /// Document of the request that stops the profiler; if absent, the profiler stops by itself.
     pub stop: Option<JsonObject>,
-    /// Whether it is told by the route alone, without a document.
+    /// Whether the control requests have no document.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub bare: bool,
 }
 
 impl ProfileSpec {
-    /// The server's profiler, told by the routes alone, as vLLM's client tells it.
+    /// Returns the server's profiler with control requests without a document, as vLLM's client
+    /// sends them.
     pub fn bare() -> Self {
         Self { stop: Some(JsonObject::new()), bare: true, ..Self::default() }
     }
 }
 
-/// Whose profiler runs. Closed: there is no third place where one could be.
+/// Process that is profiled. The enum is closed.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Profiled {
-    /// The server's that is measured.
+    /// The measured server.
     #[default]
     Server,
-    /// Those of the workers behind it, of which some only prefill and others only decode.
+    /// The workers behind the server; some of them may only prefill and others only decode.
     Workers(Vec<WorkerSpec>),
 }
 
@@ -130,14 +136,14 @@ pub enum Profiled {
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct WorkerSpec {
-    /// What it is called: `Prefill-0`, `Decode-1`.
+    /// Label of the worker, for example `Prefill-0` or `Decode-1`.
     pub label: String,
-    /// Where it is.
+    /// Address of the worker.
     pub url: BaseUrl,
 }
 
 impl WorkerSpec {
-    /// A worker of its parts.
+    /// Creates a worker from its parts.
     pub fn new(label: impl Into<String>, url: BaseUrl) -> Self {
         Self { label: label.into(), url }
     }

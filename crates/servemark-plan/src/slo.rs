@@ -1,25 +1,25 @@
-//! What is asked of a run's numbers.
+//! Objectives of a run.
 
 use serde::{Deserialize, Serialize};
 use servemark_core::RunLog;
 use servemark_metrics::{Audit, Judgement, MetricPolicy, Objective, gate};
 
-/// What is asked of a run, or of every probe of a search, and how sure an answer must be.
+/// Objectives of a run, or of every probe of a search, and the required confidence.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct SloSpec {
-    /// What must hold, all of it.
+    /// Objectives, all of which must hold.
     pub objectives: Vec<Objective>,
-    /// How sure each must be held or missed, between 0 and 1.
+    /// Confidence with which each must be met or missed, between 0 and 1.
     pub confidence: f64,
 }
 
 impl SloSpec {
-    /// Objectives that are to hold with a confidence of 95 %.
+    /// Creates objectives with a confidence of 95 %.
     ///
-    /// A mean is that of the requests that succeeded: where one is asked for and nothing is said of
-    /// failures, 95 % of the requests must succeed besides.
+    /// A mean is over the requests that succeeded. If there is an objective on a mean and none on
+    /// failures, one is added: 95 % of the requests must succeed.
     pub fn new(objectives: impl IntoIterator<Item = Objective>) -> Self {
         let mut objectives: Vec<Objective> = objectives.into_iter().collect();
         let has_mean = objectives.iter().any(|objective| objective.share().is_none());
@@ -30,14 +30,13 @@ impl SloSpec {
         Self { objectives, confidence: 0.95 }
     }
 
-    /// The same with another confidence, between 0 and 1.
+    /// Sets another confidence, between 0 and 1.
     #[must_use]
     pub fn with_confidence(self, confidence: f64) -> Self {
         Self { confidence, ..self }
     }
 
-    /// What a run with this audit shows of each objective by a policy's definitions, all its requests
-    /// counted.
+    /// Judges a run with this audit by a policy's definitions, by all its requests.
     pub fn judge(&self, log: &RunLog, audit: &Audit, policy: &MetricPolicy) -> Vec<Judgement> {
         gate(log, audit, &self.objectives, policy, self.confidence)
     }

@@ -1,8 +1,8 @@
-//! Several runs as one value: a plan, what is changed of it from run to run, and what keeps the
-//! runs apart.
+//! Several runs as one value: a plan, the settings that change from run to run, and the isolation
+//! between runs.
 //!
 //! A [`SweepSpec`] becomes [`Point`]s, each a whole plan with a name. Sides of a grid are crossed,
-//! the first one changing slowest; the axes of one side move together. Nothing here runs anything.
+//! and the first one changes slowest; the axes of one side move together. This module runs nothing.
 
 mod axis;
 mod error;
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub(crate) use self::axis::changed;
-pub use self::axis::{Axis, Knob, Side, crossed};
+pub use self::axis::{Axis, Side, SweptSetting, crossed};
 pub use self::error::SweepError;
 pub use self::isolation::Isolation;
 pub use self::path::PlanPath;
@@ -59,41 +59,42 @@ use crate::BenchPlan;
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct SweepSpec {
-    /// What is run.
+    /// Plans that are run.
     pub points: PointsSpec,
-    /// How often each point is run.
+    /// Number of runs of each point.
     pub repeats: NonZeroU32,
-    /// What keeps the points apart.
+    /// Measures that keep the points independent of each other.
     pub isolation: Isolation,
-    /// By what the sweep is known when it is begun again, where plans hold what is another each
-    /// time they are made, such as a date; all of it where there is nothing.
+    /// Identity by which the sweep is recognised when it is resumed, for plans that contain
+    /// something that changes each time they are made, such as a date. If absent, the whole
+    /// specification is the identity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<String>,
 }
 
-/// What is run. Closed: a list is whatever a grid is not.
+/// Plans of a sweep. The enum is closed.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PointsSpec {
-    /// One plan, and what is changed of it.
+    /// One plan with changing settings.
     Grid {
         /// The plan.
         base: Box<BenchPlan>,
-        /// What is changed: each side's settings with all of the next side's.
+        /// Sides of the grid: each side's settings are combined with all of the next side's.
         sides: Vec<Side>,
     },
-    /// Plans that somebody else has made, with their names.
+    /// Plans that the caller made, with their names.
     Listed(Vec<NamedPlan>),
 }
 
-/// A plan that is told from others by a name.
+/// A plan with a name that distinguishes it from others.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct NamedPlan {
-    /// The name.
+    /// Name of the plan.
     pub name: String,
-    /// What makes it another plan than the others.
+    /// Settings that distinguish the plan from the others.
     #[serde(default)]
     pub settings: Vec<(String, Value)>,
     /// The plan.
@@ -101,7 +102,7 @@ pub struct NamedPlan {
 }
 
 impl NamedPlan {
-    /// A plan that is told from others by settings, after which it is named.
+    /// Creates a plan that is named after the settings that distinguish it.
     pub fn new(settings: Vec<(String, Value)>, plan: BenchPlan) -> Self {
         let pairs = settings.iter().map(|(key, value)| format!("{key}={}", bare(value)));
         let name = pairs.collect::<Vec<_>>().join(",");
@@ -113,24 +114,24 @@ impl NamedPlan {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Point {
-    /// What it is called; no other point of the sweep has the name.
+    /// Name of the point, unique in the sweep.
     pub name: String,
-    /// What makes it another run than the others, in the order of the sweep.
+    /// Settings that distinguish the run from the others, in the order of the sweep.
     pub settings: Vec<(String, Value)>,
-    /// The how-manieth run of these settings it is, from zero.
+    /// Zero-based number of the run among those with these settings.
     pub repeat: u32,
-    /// What is run.
+    /// Plan of the run.
     pub plan: BenchPlan,
 }
 
 impl SweepSpec {
-    /// A plan, changed along the sides of a grid.
+    /// Creates a sweep of one plan along the sides of a grid.
     pub fn grid(base: BenchPlan, sides: impl IntoIterator<Item = Side>) -> Self {
         let sides = sides.into_iter().collect();
         Self::of(PointsSpec::Grid { base: Box::new(base), sides })
     }
 
-    /// Plans that differ in whatever their maker likes.
+    /// Creates a sweep of plans that may differ in anything.
     pub fn listed(plans: impl IntoIterator<Item = NamedPlan>) -> Self {
         Self::of(PointsSpec::Listed(plans.into_iter().collect()))
     }
@@ -139,26 +140,26 @@ impl SweepSpec {
         Self { points, repeats: NonZeroU32::MIN, isolation: Isolation::default(), identity: None }
     }
 
-    /// The same, each point run so many times.
+    /// Sets the number of runs of each point.
     #[must_use]
     pub fn repeated(self, repeats: NonZeroU32) -> Self {
         Self { repeats, ..self }
     }
 
-    /// The same, its points kept apart as `isolation` says.
+    /// Sets how the points are kept apart.
     #[must_use]
     pub fn isolated(self, isolation: Isolation) -> Self {
         Self { isolation, ..self }
     }
 
-    /// The same, known by `identity` when it is begun again.
+    /// Sets the identity by which the sweep is recognised when it is resumed.
     #[must_use]
     pub fn known_as(self, identity: impl Into<String>) -> Self {
         Self { identity: Some(identity.into()), ..self }
     }
 
-    /// The runs in their order. `nonce` tells this sweep from all others: no prompt of theirs
-    /// begins as one of this sweep does, if prompts are salted.
+    /// Returns the runs in order. `nonce` distinguishes this sweep from others: if prompts are
+    /// salted, no prompt of another sweep begins like one of this sweep.
     pub fn points(&self, nonce: u64) -> Result<Vec<Point>, SweepError> {
         let plans = match &self.points {
             PointsSpec::Grid { base, sides } => axis::cross(base, sides)?,
@@ -185,7 +186,7 @@ impl SweepSpec {
     }
 }
 
-/// Refuses what cannot run before any of it does.
+/// Refuses points that cannot run, before any of them runs.
 fn check(points: &[Point]) -> Result<(), SweepError> {
     let mut names = HashSet::new();
     for point in points {
@@ -198,7 +199,7 @@ fn check(points: &[Point]) -> Result<(), SweepError> {
     if points.is_empty() { Err(SweepError::NoPoints) } else { Ok(()) }
 }
 
-/// A value as a name has it: text without its quotes.
+/// Formats a value for a name: text has no quotes.
 fn bare(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

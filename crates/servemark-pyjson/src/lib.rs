@@ -1,8 +1,9 @@
-//! Numbers, texts and JSON as Python writes them.
+//! Writes numbers, texts and JSON as Python does.
 //!
-//! The peers are Python programs: their users diff the bytes of result files, models are given
-//! tools as `json.dumps` writes them, and templates render through it. This crate writes those
-//! bytes, and reads the JSON that Python writes. It opens no file and knows no data set, no report and no template.
+//! The peers are Python programs: their users compare result files byte for byte, models are given
+//! tools as `json.dumps` writes them, and chat templates render with it. This crate writes those
+//! bytes, and reads the JSON that Python writes. It opens no file and knows no data set, report or
+//! template.
 //!
 //! ```
 //! use servemark_pyjson::{Text, repr, to_string};
@@ -23,7 +24,7 @@ use serde_json::ser::{CharEscape, Formatter, Serializer};
 
 pub use self::read::{parse, standard};
 
-/// A float as `repr` writes it: the shortest text that reads back as the same number.
+/// Returns a float as `repr` writes it: the shortest text that reads back as the same number.
 pub fn repr(value: f64) -> String {
     let magnitude = value.abs();
     if value.is_nan() || value.is_infinite() {
@@ -35,7 +36,7 @@ pub fn repr(value: f64) -> String {
     }
 }
 
-/// A text as Python's `repr` shows it.
+/// Returns a text as Python's `repr` shows it.
 pub fn quoted(text: &str) -> String {
     let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
     let mut shown = String::from(quote);
@@ -59,7 +60,7 @@ fn hex_escape(sign: char) -> [char; 4] {
     ['\\', 'x', digit(sign as u32 / 16), digit(sign as u32 % 16)]
 }
 
-/// A JSON value as the `repr` of what Python reads it as.
+/// Returns the `repr` of the Python value that a JSON value is read as.
 pub fn literal(value: &Value) -> String {
     match value {
         Value::Null => "None".to_owned(),
@@ -79,7 +80,7 @@ pub fn literal(value: &Value) -> String {
     }
 }
 
-/// A float as `%g` writes it: six significant digits, no trailing zeros.
+/// Returns a float as `%g` writes it: six significant digits, no trailing zeros.
 pub fn general(value: f64) -> String {
     let scientific = format!("{value:.5e}");
     let Some((mantissa, exponent)) = scientific.split_once('e') else { return repr(value) };
@@ -92,13 +93,14 @@ pub fn general(value: f64) -> String {
     }
 }
 
-/// A float as `round` leaves it: it rounds the decimal text and not the binary number, and of two
-/// that are equally near it takes the even one.
+/// Rounds a float as Python's `round` does: it rounds the exact binary value to decimal digits, and
+/// a tie to the even digit.
 pub fn round(value: f64, decimals: usize) -> f64 {
     format!("{value:.decimals$}").parse().unwrap_or(value)
 }
 
-/// A value as `json.dumps` writes it, except that what is no JSON number is null.
+/// Returns a value as `json.dumps` writes it, except that numbers that JSON cannot hold become
+/// null.
 pub fn to_string<'a>(
     value: &impl Serialize,
     style: impl Into<Style<'a>>,
@@ -108,7 +110,8 @@ pub fn to_string<'a>(
     String::from_utf8(json).map_err(serde::ser::Error::custom)
 }
 
-/// The same, written to `out`. What the value's own serializer refuses is an error, too.
+/// Writes a value to `out` as [`to_string`] does. An error of the value's own serializer is
+/// returned.
 pub fn to_writer<'a>(
     value: &impl Serialize,
     style: impl Into<Style<'a>>,
@@ -118,8 +121,8 @@ pub fn to_writer<'a>(
     value.serialize(&mut Serializer::with_formatter(out, formatter))
 }
 
-/// The number that Python writes as `Infinity`, which is no JSON. [`to_writer`] and [`to_string`] write
-/// it so.
+/// The number that Python writes as `Infinity`, which is not valid JSON. [`to_writer`] and
+/// [`to_string`] write it the same way.
 ///
 /// ```
 /// use servemark_pyjson::{Infinity, Text, to_string};
@@ -132,8 +135,8 @@ pub struct Infinity;
 
 impl Serialize for Infinity {
     fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        // serde_json writes an infinite float as null and asks no formatter. No JSON of ours has
-        // whole numbers of 128 bits, so the largest of them stands for infinity here.
+        // serde_json writes an infinite float as null without asking the formatter. No JSON of this
+        // workspace has 128-bit integers, so the largest of them stands for infinity here.
         to.serialize_u128(u128::MAX)
     }
 }
@@ -141,18 +144,18 @@ impl Serialize for Infinity {
 /// The arguments of `json.dumps`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Style<'a> {
-    /// What becomes of text beyond ASCII.
+    /// How text beyond ASCII is written.
     pub text: Text,
-    /// By how many blanks each level is indented; everything is on one line where there is none.
+    /// Number of blanks by which each level is indented; everything is on one line if absent.
     pub indent: Option<usize>,
-    /// What stands between two items.
+    /// Separator between two items.
     pub item_separator: &'a str,
-    /// What stands between a key and its value.
+    /// Separator between a key and its value.
     pub key_separator: &'a str,
 }
 
 impl Style<'_> {
-    /// One line, or as many as the indentation makes, with Python's usual separators.
+    /// Creates a style with Python's default separators, on one line or with indented lines.
     pub fn new(text: Text, indent: Option<usize>) -> Self {
         let item_separator = if indent.is_some() { "," } else { ", " };
         Self { text, indent, item_separator, key_separator: ": " }
@@ -165,12 +168,12 @@ impl From<Text> for Style<'_> {
     }
 }
 
-/// What becomes of text beyond ASCII: Python's `ensure_ascii`. Closed: it is on or off.
+/// How text beyond ASCII is written: Python's `ensure_ascii`. Closed: it is on or off.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Text {
-    /// It is escaped.
+    /// Text beyond ASCII is escaped.
     Ascii,
-    /// It stays as it is.
+    /// Text beyond ASCII is written as it is.
     Unicode,
 }
 
@@ -178,7 +181,7 @@ pub enum Text {
 struct PythonFormatter<'a> {
     style: Style<'a>,
     depth: usize,
-    /// Whether nothing was written yet into what was opened last.
+    /// Whether nothing was written yet into the innermost open array or object.
     is_empty: bool,
 }
 
@@ -298,7 +301,7 @@ fn write_utf16_escapes<W: ?Sized + io::Write>(out: &mut W, character: char) -> i
     character.encode_utf16(&mut units).iter().try_for_each(|unit| write!(out, "\\u{unit:04x}"))
 }
 
-/// `1e-7` as `1e-07`.
+/// Pads the exponent to two digits: `1e-7` becomes `1e-07`.
 fn padded_exponent(scientific: &str) -> String {
     match scientific.split_once('e') {
         Some((mantissa, exponent)) => {

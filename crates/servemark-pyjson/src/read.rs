@@ -1,4 +1,4 @@
-//! JSON as Python's `json` reads it: `NaN` and the infinities are numbers there.
+//! Reads JSON as Python's `json` does: `NaN` and the infinities are numbers there.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,7 @@ pub fn parse(text: &str) -> Result<Value, serde_json::Error> {
     })
 }
 
-/// The text with `null` for every number that JSON cannot hold. Lines stay where they are.
+/// Replaces every number that JSON cannot hold with `null`. Line numbers do not change.
 pub fn standard(text: &str) -> Cow<'_, str> {
     let mut standard = String::new();
     let mut copied = 0;
@@ -30,7 +30,7 @@ pub fn standard(text: &str) -> Cow<'_, str> {
     Cow::Owned(standard)
 }
 
-/// Numbers and names outside of strings, each with its place.
+/// Returns the numbers and names outside of strings, each with its position.
 fn bare_words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let is_word = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
     let bytes = text.as_bytes();
@@ -45,7 +45,7 @@ fn bare_words(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// Where the string that begins at `start` is over, its quotation mark included.
+/// Returns the position after the string whose content begins at `start`, closing quote included.
 fn string_end(bytes: &[u8], start: usize) -> usize {
     let mut at = start;
     while at < bytes.len() {

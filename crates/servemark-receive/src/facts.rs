@@ -1,4 +1,4 @@
-//! What the kernel has counted on a connection: `TCP_INFO`.
+//! The kernel's counts of a connection: `TCP_INFO`.
 
 #[cfg(target_os = "linux")]
 mod machine {
@@ -9,35 +9,36 @@ mod machine {
     use nix::{getsockopt_impl, libc, sockopt_impl};
     use servemark_core::SocketFacts;
 
-    /// What the kernel has counted since the connection was opened. `None` where it does not say.
+    /// Returns the kernel's counts since the connection was opened; `None` if it does not report
+    /// them.
     pub fn facts(socket: &impl AsFd) -> Option<SocketFacts> {
-        match *TELLS {
-            Tells::Nothing => None,
-            Tells::Segments => getsockopt(socket, Segments).ok().map(|told| read(&told)),
-            Tells::Order => getsockopt(socket, Order).ok().map(|told| read(&told)),
+        match *FIELDS {
+            TcpInfoFields::Nothing => None,
+            TcpInfoFields::Segments => getsockopt(socket, Segments).ok().map(|told| read(&told)),
+            TcpInfoFields::Order => getsockopt(socket, Order).ok().map(|told| read(&told)),
         }
     }
 
-    // `struct tcp_info` as words. It has grown with the kernel, and what is asked for has to be
-    // there: so as much of it as is used, twice.
+    // `struct tcp_info` as words. It has grown with the kernel, and reading more than the kernel
+    // has fails, so there are two lengths, each as long as the fields that are used.
     sockopt_impl!(Segments, GetOnly, libc::IPPROTO_TCP, libc::TCP_INFO, [u32; DATA_SEGS_IN + 1]);
     sockopt_impl!(Order, GetOnly, libc::IPPROTO_TCP, libc::TCP_INFO, [u32; RCV_OOOPACK + 1]);
 
     /// How much of the struct this kernel has.
-    static TELLS: LazyLock<Tells> = LazyLock::new(|| {
+    static FIELDS: LazyLock<TcpInfoFields> = LazyLock::new(|| {
         let release = rustix::system::uname();
-        Tells::of(release.release().to_str().unwrap_or_default())
+        TcpInfoFields::of(release.release().to_str().unwrap_or_default())
     });
 
     #[derive(Clone, Copy, Debug, PartialEq)]
-    pub(super) enum Tells {
+    pub(super) enum TcpInfoFields {
         Nothing,
         Segments,
         Order,
     }
 
-    impl Tells {
-        /// By the kernel's release, such as `6.1.0-13-amd64`.
+    impl TcpInfoFields {
+        /// Decides by the kernel's release, such as `6.1.0-13-amd64`.
         pub(super) fn of(release: &str) -> Self {
             let mut numbers = release.split(|byte: char| !byte.is_ascii_digit()).map(str::parse);
             match (numbers.next(), numbers.next()) {
@@ -64,7 +65,7 @@ mod machine {
     const DATA_SEGS_IN: usize = 38;
     const RCV_OOOPACK: usize = 56;
 
-    /// A round trip that was not seen yet.
+    /// Value of `MIN_RTT` before the first round trip was measured.
     const UNKNOWN: u32 = u32::MAX;
 }
 
@@ -74,7 +75,7 @@ mod machine {
 
     use servemark_core::SocketFacts;
 
-    /// Nobody says.
+    /// Returns `None`: this system does not report them.
     pub fn facts(_socket: &impl AsFd) -> Option<SocketFacts> {
         None
     }
@@ -84,21 +85,21 @@ pub use machine::facts;
 
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
-    use super::machine::Tells;
+    use super::machine::TcpInfoFields;
 
     #[track_caller]
-    fn tells(release: &str, expected: Tells) {
-        assert_eq!(Tells::of(release), expected, "{release}");
+    fn tells(release: &str, expected: TcpInfoFields) {
+        assert_eq!(TcpInfoFields::of(release), expected, "{release}");
     }
 
     #[test]
     fn no_kernel_is_asked_for_more_than_it_has() {
-        tells("6.1.0-13-amd64", Tells::Order);
-        tells("5.5.0", Tells::Order);
-        tells("5.4.17-2136.el8uek", Tells::Segments);
-        tells("4.14", Tells::Segments);
-        tells("4.4.0", Tells::Nothing);
-        tells("3.10.0-1160.el7", Tells::Nothing);
-        tells("unknown", Tells::Nothing);
+        tells("6.1.0-13-amd64", TcpInfoFields::Order);
+        tells("5.5.0", TcpInfoFields::Order);
+        tells("5.4.17-2136.el8uek", TcpInfoFields::Segments);
+        tells("4.14", TcpInfoFields::Segments);
+        tells("4.4.0", TcpInfoFields::Nothing);
+        tells("3.10.0-1160.el7", TcpInfoFields::Nothing);
+        tells("unknown", TcpInfoFields::Nothing);
     }
 }

@@ -1,13 +1,14 @@
-//! Reads a socket, and asks the kernel when it received what was read.
+//! Reads a socket together with the kernel's receive stamp.
 //!
-//! Linux stamps every packet at its arrival, before any queue of ours, and hands the stamp of the
-//! last byte of a read out with it. Elsewhere there is no stamp. The client stamps answers by it
-//! and the ground-truth server requests, so that neither counts the wait for a busy reader.
+//! Linux stamps every packet at its arrival, before it waits in any queue of this program, and
+//! returns the stamp of a read's last byte with the read. Other systems have no stamp. The client
+//! stamps answers with it, and the ground-truth server requests, so neither counts the wait for a
+//! busy reader.
 //!
-//! It also asks what the kernel has counted on a connection, [`facts()`], and, of a socket that asked
-//! for it, when what was written left: [`departed`].
+//! The crate also reads the kernel's counts of a connection ([`facts()`]) and, for a socket that
+//! asked for them, transmit stamps ([`departed`]).
 //!
-//! This crate waits for nothing: a socket that has nothing is an error of kind `WouldBlock`.
+//! The crate never waits: reading a socket without bytes returns an error of kind `WouldBlock`.
 //!
 //! ```
 //! use std::io::Write;
@@ -25,38 +26,39 @@
 //! # std::io::Result::Ok(())
 //! ```
 
-mod departure;
 mod facts;
+mod transmit_stamp;
 
 use std::time::Duration;
 
 use servemark_core::unix_now;
 
-pub use departure::{Departed, ask_for_send_stamps, departed};
 pub use facts::facts;
+pub use transmit_stamp::{TransmitReport, ask_for_send_stamps, departed};
 
-/// What one read brought.
+/// The result of one read.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Received {
-    /// How many bytes; none at the end of the stream.
+    /// Number of bytes; zero at the end of the stream.
     pub length: usize,
-    /// When the last of them arrived, by the wall clock, if the kernel says so.
+    /// When the last byte arrived, as wall-clock time since the Unix epoch; `None` without a stamp.
     pub stamped: Option<Duration>,
 }
 
 impl Received {
-    /// For how long the last byte has been there, if the kernel says when it came.
+    /// Returns the time since the last byte arrived; `None` without a stamp.
     ///
-    /// The kernel stamps by the wall clock. Only the difference to the wall clock's time now is
-    /// used, so the wall clock may be wrong; it must not jump between the two. Whoever takes this
-    /// off another clock reads that one afterwards: what comes between the two readings then makes
-    /// an arrival late by as much, as it does without a stamp, and never too early.
+    /// The kernel stamps with the wall clock. Only the difference to the current wall-clock time is
+    /// used, so the wall clock may be wrong; it must not jump between the two. A caller that
+    /// subtracts the lag from another clock must read that clock afterwards: a delay between the
+    /// two readings then makes an arrival late by the same amount, as it would be without a stamp,
+    /// and never too early.
     pub fn lag(&self) -> Option<Duration> {
         self.stamped.map(since)
     }
 }
 
-/// How long ago the kernel's wall clock said `stamped`.
+/// Returns the time since the wall clock showed `stamped`.
 fn since(stamped: Duration) -> Duration {
     unix_now().saturating_sub(stamped)
 }
@@ -73,18 +75,18 @@ mod machine {
 
     use super::Received;
 
-    /// Asks for stamps. The sockets that a listener accepts take it over.
+    /// Asks for receive stamps. Sockets that a listener accepts inherit the setting.
     ///
     /// # Errors
     ///
-    /// The kernel refuses; reads then come without stamps.
+    /// The kernel refuses; reads then have no stamps.
     pub fn ask_for_stamps(socket: &impl AsFd) -> io::Result<()> {
         let flags = TimestampingFlag::SOF_TIMESTAMPING_RX_SOFTWARE
             | TimestampingFlag::SOF_TIMESTAMPING_SOFTWARE;
         Ok(setsockopt(socket, sockopt::Timestamping, &flags)?)
     }
 
-    /// Reads what has arrived.
+    /// Reads the received bytes.
     pub fn receive(socket: &impl AsFd, buffer: &mut [u8]) -> io::Result<Received> {
         let mut control = Control::new();
         let mut pieces = [IoSliceMut::new(buffer)];
@@ -102,7 +104,7 @@ mod machine {
         })
     }
 
-    /// What the kernel says beside the bytes, aligned as its headers are.
+    /// Buffer for the control messages of a read, aligned as their headers are.
     #[repr(align(8))]
     pub(crate) struct Control(pub(crate) [u8; CONTROL]);
 
@@ -112,8 +114,8 @@ mod machine {
         }
     }
 
-    /// A header and three stamps are 64 bytes; what is said of a departure beside them is 64 at
-    /// most.
+    /// A header and three stamps take 64 bytes; the extra message of a transmit stamp takes at most
+    /// 64.
     const CONTROL: usize = 128;
 }
 
@@ -126,7 +128,7 @@ mod machine {
 
     use super::Received;
 
-    /// There are none to ask for.
+    /// Does nothing: this system has no receive stamps.
     ///
     /// # Errors
     ///
@@ -135,7 +137,7 @@ mod machine {
         Ok(())
     }
 
-    /// Reads what has arrived.
+    /// Reads the received bytes.
     pub fn receive(socket: &impl AsFd, buffer: &mut [u8]) -> io::Result<Received> {
         let (_, length) = recv(socket, buffer, RecvFlags::DONTWAIT)?;
         Ok(Received { length, stamped: None })

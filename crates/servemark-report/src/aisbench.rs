@@ -1,8 +1,8 @@
 //! AISBench's two tables and the files of its performance mode.
 //!
-//! Tables, CSV and JSON are AISBench's to the letter. What a reader must not miss is said in lines of
-//! its own beside them; what was observed of a request is in the details, time by time, where
-//! AISBench has a reference into a database.
+//! Tables, CSV and JSON match AISBench's output exactly. Notes and warnings for the reader stand on
+//! separate lines beside them. The details file contains the time points of every request directly,
+//! where AISBench stores a reference into a database.
 
 mod details;
 mod failures;

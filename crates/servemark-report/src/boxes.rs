@@ -1,5 +1,5 @@
-//! Tables in boxes, as Python's libraries draw them: one writer, and a frame as a value. Those that
-//! break their lines are the `rich` module's. Every cell becomes printable.
+//! Tables drawn with box characters, as Python's libraries draw them: one writer, with the frame as
+//! a value. The `rich` module has the tables that wrap their text. Every cell is made printable.
 
 mod rich;
 mod widths;
@@ -11,7 +11,7 @@ use unicode_width::UnicodeWidthStr;
 
 pub(crate) use self::rich::{Column, RichTable, panel};
 
-/// A table in a box. Its cells are single lines.
+/// A table whose cells are single lines.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Boxed {
     heads: Vec<String>,
@@ -19,35 +19,35 @@ pub(crate) struct Boxed {
     rows: Vec<Vec<String>>,
 }
 
-/// On which side of its column a text stands. Closed: there is no fifth.
+/// Alignment of the text in a column. Closed: `tabulate` has no fifth.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(crate) enum Align {
-    /// An odd blank goes to the right.
+    /// Centered; an odd blank goes to the right.
     Center,
     #[default]
     Left,
-    /// Numbers with their decimal points below each other; a head stands to the right.
+    /// Decimal points aligned; the heading is right-aligned.
     Point,
     Right,
 }
 
-/// What a box is drawn with.
+/// Characters that a box is drawn with.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Frame {
     pub(crate) top: Rule,
-    /// The signs before, between and after the heads.
+    /// Characters before, between and after the headings.
     pub(crate) head_bars: [char; 3],
     pub(crate) below_heads: Rule,
-    /// The signs before, between and after the cells of a row.
+    /// Characters before, between and after the cells of a row.
     pub(crate) bars: [char; 3],
-    /// What stands between two rows, if anything does.
+    /// Line between two rows, if there is one.
     pub(crate) between: Option<Rule>,
     pub(crate) bottom: Rule,
-    /// By how much a column is wider than its head at least.
+    /// Smallest number of columns by which a table column is wider than its heading.
     pub(crate) head_room: usize,
 }
 
-/// A line across a box: its left end, its stroke, where it crosses a column's edge, its right end.
+/// A horizontal line of a box: left end, stroke, crossing with a column edge, right end.
 pub(crate) type Rule = [char; 4];
 
 impl Frame {
@@ -89,7 +89,7 @@ impl Frame {
     /// `tabulate`'s `simple_grid`.
     pub(crate) const OUTLINE_GRID: Self =
         Self { between: Some(Self::OUTLINE.below_heads), ..Self::OUTLINE };
-    /// Signs that every terminal has; `tabulate`'s `pretty`.
+    /// Plain ASCII, as `tabulate`'s `pretty`.
     pub(crate) const PLAIN: Self = Self {
         top: ['+', '-', '+', '+'],
         head_bars: ['|'; 3],
@@ -102,20 +102,20 @@ impl Frame {
 }
 
 impl Boxed {
-    /// A table with these heads, each with the side on which its column stands.
+    /// Returns an empty table with these headings, each with the alignment of its column.
     pub(crate) fn new<'a>(heads: impl IntoIterator<Item = (&'a str, Align)>) -> Self {
         let (heads, aligns) =
             heads.into_iter().map(|(head, align)| (printable(head).into_owned(), align)).unzip();
         Self { heads, aligns, rows: Vec::new() }
     }
 
-    /// Appends a row, of as many cells as there are heads.
+    /// Appends a row; it must have one cell per heading.
     #[expect(clippy::needless_pass_by_value, reason = "callers pass what they have just made")]
     pub(crate) fn row(&mut self, cells: Vec<String>) {
         self.rows.push(cells.iter().map(|cell| printable(cell).into_owned()).collect());
     }
 
-    /// The same with more rows.
+    /// Appends several rows.
     pub(crate) fn with_rows(mut self, rows: impl IntoIterator<Item = Vec<String>>) -> Self {
         rows.into_iter().for_each(|cells| self.row(cells));
         self
@@ -125,12 +125,12 @@ impl Boxed {
         self.lines(frame).iter().try_for_each(|line| writeln!(out, "{line}"))
     }
 
-    /// The whole but for the end of its last line.
+    /// Returns the table as text without a final newline.
     pub(crate) fn text(&self, frame: &Frame) -> String {
         self.lines(frame).join("\n")
     }
 
-    /// The whole as Markdown, as `tabulate` writes it for GitHub, but for the end of its last line.
+    /// Returns the table as Markdown, as `tabulate`'s `github` format, without a final newline.
     pub(crate) fn github(&self) -> String {
         let lines = self.lines(&Frame::GITHUB);
         lines[1..lines.len() - 1].join("\n")
@@ -161,7 +161,8 @@ impl Boxed {
         (0..self.heads.len()).map(widest).collect()
     }
 
-    /// The cells, with blanks after those whose column has more decimals.
+    /// Returns the rows with blanks appended in decimal-aligned columns, so that all cells have the
+    /// same number of characters after the decimal point.
     fn pointed(&self) -> Vec<Vec<String>> {
         let mut rows = self.rows.clone();
         let aligns = self.aligns.iter().enumerate();
@@ -184,7 +185,7 @@ impl Boxed {
     }
 }
 
-/// A text in so many columns; one that is longer stays as it is.
+/// Pads a text to a number of terminal columns; a longer text is returned unchanged.
 pub(crate) fn padded(text: &str, columns: usize, align: Align) -> String {
     let room = columns.saturating_sub(width(text));
     let left = match align {
@@ -195,7 +196,7 @@ pub(crate) fn padded(text: &str, columns: usize, align: Align) -> String {
     format!("{}{text}{}", " ".repeat(left), " ".repeat(room - left))
 }
 
-/// How many signs a number has from its decimal point on, or from its exponent where it has none.
+/// Returns the number of characters from the decimal point on; without one, from the exponent on.
 fn decimals(number: &str) -> usize {
     number.len() - number.find(['.', 'e']).unwrap_or(number.len())
 }
@@ -205,7 +206,7 @@ fn across([left, stroke, crossing, right]: Rule, widths: &[usize]) -> String {
     format!("{left}{}{right}", strokes.collect::<Vec<_>>().join(&crossing.to_string()))
 }
 
-/// How many columns of a terminal a text takes.
+/// Returns the number of terminal columns that a text takes.
 pub(crate) fn width(text: &str) -> usize {
     text.width()
 }

@@ -1,8 +1,9 @@
-//! How long an engine was at work.
+//! The time during which an engine was at work.
 
 use servemark_core::{RequestRecord, RunLog, Stamp};
 
-/// From the first request that was given to the engine to the last that it answered.
+/// Returns the time, in seconds, from the start of the first to the end of the last successful
+/// request.
 pub(crate) fn seconds(log: &RunLog) -> f64 {
     let answered = || log.measured().filter(|record| record.is_success());
     let first = answered().map(RequestRecord::started).min().unwrap_or_default();

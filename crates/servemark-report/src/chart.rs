@@ -1,7 +1,7 @@
-//! Figures: panels of curves, as a drawing that scales (SVG) or as pixels (PNG).
+//! Figures: panels of curves, drawn as SVG or PNG.
 //!
-//! A [`Figure`] is plain data and knows no metric. What cannot be drawn on an axis, such as an
-//! infinite rate or a zero on a logarithmic one, is left out.
+//! A [`Figure`] is plain data and knows no metric. Values that an axis cannot show, such as an
+//! infinite rate or a zero on a logarithmic axis, are left out.
 
 mod bars;
 mod canvas;
@@ -14,65 +14,65 @@ mod svg;
 pub use self::bars::{Bar, Bars};
 pub use self::scale::Scale;
 
-/// Panels in rows, with one legend for all of them.
+/// A figure: rows of panels that share one legend.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Figure {
     /// The panels, row by row.
     pub rows: Vec<Vec<Panel>>,
-    /// How wide and how high a panel is, in hundredths of an inch.
+    /// Width and height of a panel, in hundredths of an inch.
     pub panel_size: (u32, u32),
 }
 
-/// One coordinate system with its curves.
+/// A panel: one coordinate system with its bars and curves.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Panel {
-    /// What it shows; lines are parted by `\n`.
+    /// Title; lines are separated by `\n`.
     pub title: String,
-    /// From left to right.
+    /// The horizontal axis.
     pub x: Axis,
-    /// From bottom to top.
+    /// The vertical axis.
     pub y: Axis,
-    /// What stands behind the curves, the first at the back.
+    /// Bars behind the curves; the first is drawn first.
     pub bars: Vec<Bars>,
-    /// What is drawn, the first at the back.
+    /// Curves; the first is drawn first.
     pub curves: Vec<Curve>,
 }
 
-/// What an axis counts, and how its numbers are spread.
+/// An axis: its label and its scale.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Axis {
-    /// What it counts.
+    /// Label beside the axis.
     pub label: String,
-    /// How its numbers are spread.
+    /// Scale of the axis.
     pub scale: Scale,
 }
 
-/// Points that belong together.
+/// A series of points.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Curve {
-    /// Its name in the legend, where curves of one name are one; none has no place there.
+    /// Name in the legend. Curves with equal names share an entry; an empty name has none.
     pub label: String,
-    /// How it looks.
+    /// Colour and style.
     pub look: Look,
-    /// From left to right.
+    /// Points from left to right.
     pub points: Vec<Mark>,
 }
 
-/// How a curve looks. Numbers choose one of a series of looks.
+/// Colour and style of a curve. Each number selects an entry of a cyclic palette.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Look {
-    /// Its colour; grey without one.
+    /// Index of the colour; `None` is grey.
     pub hue: Option<usize>,
-    /// How its line is broken and what its points are.
+    /// Index of the dash pattern and of the marker shape.
     pub style: usize,
-    /// How thick it is.
+    /// Additional line width, in hundredths of an inch.
     pub width: usize,
-    /// Whether its points are joined.
+    /// Whether the points are joined by a line.
     pub is_joined: bool,
 }
 
@@ -80,23 +80,23 @@ pub struct Look {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Mark {
-    /// From left to right.
+    /// Horizontal value.
     pub x: f64,
-    /// From bottom to top.
+    /// Vertical value.
     pub y: f64,
-    /// How far it may be off, up and down.
+    /// Half-width of the error band around `y`.
     pub spread: Option<f64>,
-    /// What is written beside it; lines are parted by `\n`.
+    /// Text beside the point; lines are separated by `\n`.
     pub label: String,
 }
 
 impl Figure {
-    /// Panels of the usual size.
+    /// Returns a figure with panels of the default size (6.4 by 4.8 inches).
     pub fn new(rows: Vec<Vec<Panel>>) -> Self {
         Self { rows, panel_size: (640, 480) }
     }
 
-    /// The same with panels so wide and high, in hundredths of an inch.
+    /// Sets the size of a panel, in hundredths of an inch.
     #[must_use]
     pub fn sized(self, width: u32, height: u32) -> Self {
         Self { panel_size: (width, height), ..self }
@@ -104,12 +104,12 @@ impl Figure {
 }
 
 impl Panel {
-    /// A panel between two axes.
+    /// Returns a panel with the given axes and curves and without bars.
     pub fn new(title: impl Into<String>, x: Axis, y: Axis, curves: Vec<Curve>) -> Self {
         Self { title: title.into(), x, y, bars: Vec::new(), curves }
     }
 
-    /// The same with boxes behind its curves.
+    /// Sets the bars behind the curves.
     #[must_use]
     pub fn with_bars(self, bars: Vec<Bars>) -> Self {
         Self { bars, ..self }
@@ -117,30 +117,30 @@ impl Panel {
 }
 
 impl Axis {
-    /// An axis that counts something.
+    /// Returns an axis with a label and a scale.
     pub fn new(label: impl Into<String>, scale: Scale) -> Self {
         Self { label: label.into(), scale }
     }
 
-    /// An axis whose numbers are spread evenly.
+    /// Returns an axis with a linear scale.
     pub fn even(label: impl Into<String>) -> Self {
         Self::new(label, Scale::Linear)
     }
 }
 
 impl Curve {
-    /// Points that are joined.
+    /// Returns a curve of the given colour whose points are joined.
     pub fn line(label: impl Into<String>, hue: usize, points: Vec<Mark>) -> Self {
         let look = Look { hue: Some(hue), is_joined: true, ..Look::default() };
         Self { label: label.into(), look, points }
     }
 
-    /// Grey points that are not.
+    /// Returns a curve of grey points that are not joined.
     pub fn dots(label: impl Into<String>, points: Vec<Mark>) -> Self {
         Self { label: label.into(), look: Look::default(), points }
     }
 
-    /// The same with another look.
+    /// Sets the colour and style.
     #[must_use]
     pub fn looking(self, look: Look) -> Self {
         Self { look, ..self }
@@ -148,25 +148,25 @@ impl Curve {
 }
 
 impl Look {
-    /// A line of a colour, broken and as thick as the numbers say.
+    /// Returns the look of a joined curve: colour, dash pattern and line width.
     pub fn joined(hue: usize, style: usize, width: usize) -> Self {
         Self { hue: Some(hue), style, width, is_joined: true }
     }
 }
 
 impl Mark {
-    /// A point.
+    /// Returns a point without error band and label.
     pub fn at(x: f64, y: f64) -> Self {
         Self { x, y, ..Self::default() }
     }
 
-    /// The same with something written beside it.
+    /// Sets the text beside the point.
     #[must_use]
     pub fn labelled(self, label: impl Into<String>) -> Self {
         Self { label: label.into(), ..self }
     }
 
-    /// The same, which may be off so far.
+    /// Sets the half-width of the error band.
     #[must_use]
     pub fn within(self, spread: Option<f64>) -> Self {
         Self { spread, ..self }

@@ -1,4 +1,4 @@
-//! Results side by side: our own table, that of vLLM's Rust client, and JSON.
+//! Comparisons of results: Servemark's table, the table of vLLM's Rust client, and JSON.
 
 mod changes;
 
@@ -6,29 +6,29 @@ use std::io;
 
 use serde_json::{Value, json};
 use servemark_core::printable;
-use servemark_metrics::{Change, Comparison, Figure, Part, ToleranceJudgement, Worth};
+use servemark_metrics::{Change, Comparison, Figure, Part, Significance, ToleranceJudgement};
 
 pub use self::changes::write_changes;
 
-/// What a result is called in a comparison.
+/// Description of a result in a comparison.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Side {
-    /// Where it comes from.
+    /// Where the result comes from, such as a path.
     pub source: String,
-    /// The model, where it says so.
+    /// Model name, if the result contains one.
     pub model: Option<String>,
-    /// When it was made, where it says so.
+    /// Date of the run, if the result contains one.
     pub date: Option<String>,
 }
 
 impl Side {
-    /// A result from somewhere.
+    /// Returns a description without model and date.
     pub fn new(source: impl Into<String>) -> Self {
         Self { source: source.into(), ..Self::default() }
     }
 
-    /// What a result file of SGLang's or vLLM's says of itself.
+    /// Returns the description of an SGLang or vLLM result file, with its model and date.
     pub fn of_result(source: impl Into<String>, result: &Value) -> Self {
         let text = |key: &str| result[key].as_str().map(str::to_owned);
         Self { source: source.into(), model: text("model_id"), date: text("date") }
@@ -47,7 +47,7 @@ impl Side {
     }
 }
 
-/// A number in a result file of SGLang's or vLLM's, under either's key.
+/// Returns a figure from an SGLang or vLLM result file; the keys of both are tried.
 pub fn figure_in(result: &Value, figure: Figure) -> Option<f64> {
     let part = match figure.of {
         Part::Run => result,
@@ -57,7 +57,7 @@ pub fn figure_in(result: &Value, figure: Figure) -> Option<f64> {
     number(&figure.key()).or_else(|| number(&figure.sglang_key()?))
 }
 
-/// Writes the table of vLLM's Rust client.
+/// Writes the comparison as the table of vLLM's Rust client.
 pub fn write_comparison(
     comparison: &Comparison,
     sides: &[Side; 2],
@@ -78,7 +78,7 @@ pub fn write_comparison(
     writeln!(out, "Legend: + = improvement, - = regression (relative to A → B)")
 }
 
-/// A comparison for a program: each figure with its change, and what that is worth.
+/// Returns the comparison as JSON: each figure with its change, interval and significance.
 pub fn comparison_json(
     comparison: &Comparison,
     sides: &[Vec<Side>; 2],
@@ -119,11 +119,11 @@ fn change_json(comparison: &Comparison, change: &Change) -> Value {
         "between_runs_percent": change.between_runs_percent,
         "within_run_percent": change.within_run_percent,
         "better": comparison.is_better(change),
-        "worth": match comparison.worth_of(change) {
-            Worth::Better => "better",
-            Worth::Worse => "worse",
-            Worth::Same => "same",
-            Worth::NotJudged | Worth::Unknown => "unknown",
+        "worth": match comparison.significance_of(change) {
+            Significance::Better => "better",
+            Significance::Worse => "worse",
+            Significance::Same => "same",
+            Significance::NotJudged | Significance::Unknown => "unknown",
         },
     })
 }
@@ -135,7 +135,7 @@ fn tolerance_json(judgement: &ToleranceJudgement) -> Value {
         "low_percent": judgement.interval.map(|interval| interval.low_percent),
         "high_percent": judgement.interval.map(|interval| interval.high_percent),
         "confidence": 0.95,
-        "verdict": judgement.standing,
+        "verdict": judgement.verdict,
     })
 }
 
@@ -155,7 +155,7 @@ fn percent(percent: f64) -> String {
     if percent.is_finite() { format!("{percent:+.1}%") } else { "inf%".to_owned() }
 }
 
-/// Whole numbers have no decimals, others two.
+/// Formats whole numbers without decimals and others with two.
 fn number(value: f64) -> String {
     if is_whole(value) { format!("{value:.0}") } else { format!("{value:.2}") }
 }

@@ -1,4 +1,4 @@
-//! How long prompts and answers were, as a picture.
+//! A picture of the distribution of prompt and output lengths.
 
 use std::io;
 
@@ -7,13 +7,13 @@ use servemark_metrics::RequestScore;
 use crate::chart::{Axis, Bar, Bars, Figure, Panel};
 use crate::{Report, ReportFormat};
 
-/// A picture (PNG) of four panels: how many prompts, answers and both together were how long, and
-/// each request's two. Panels and titles are those of vLLM's picture.
+/// A PNG picture of four panels: histograms of prompt tokens, output tokens and their sum, and the
+/// tokens of each request. Panels and titles match vLLM's picture.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DatasetStatsPlot;
 
 impl DatasetStatsPlot {
-    /// The picture as a figure.
+    /// Returns the figure that the picture shows.
     pub fn figure(report: &Report<'_>) -> Figure {
         let scores = report.scores();
         let prompts = lengths(&scores, |score| f64::from(score.prompt_tokens));
@@ -63,7 +63,7 @@ fn histogram(title: &str, what: &str, hue: usize, lengths: &[f64]) -> Panel {
     Panel::new(title, Axis::even(what), Axis::even("Frequency"), Vec::new()).with_bars(vec![bars])
 }
 
-/// Each request's prompt with its answer on top.
+/// Draws one stacked bar per request: prompt tokens with output tokens on top.
 fn columns(prompts: &[f64], outputs: &[f64]) -> Panel {
     let column = |place: u32, low: f64, high: f64| {
         let middle = f64::from(place);
@@ -81,7 +81,7 @@ fn columns(prompts: &[f64], outputs: &[f64]) -> Panel {
 }
 
 const PARTS: usize = 30;
-/// Half of how wide a column is, of one request.
+/// Half the width of a request's bar; requests are 1 apart.
 const HALF: f64 = 0.4;
 #[cfg(feature = "png")]
 const DOTS_PER_INCH: u32 = 150;

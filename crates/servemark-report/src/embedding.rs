@@ -1,4 +1,4 @@
-//! Runs that embed or rank: the table of one, and the grid of several.
+//! Reports of embedding and rerank runs: the table of one run, and a grid of several.
 
 use std::io;
 
@@ -11,7 +11,7 @@ use crate::native::requests_needed;
 use crate::table::{Line, Style, Table, wrapped};
 use crate::{GridFormat, Report, ReportFormat, SweepReport, SweepRow};
 
-/// The table of a run that embeds texts or ranks documents.
+/// The table of an embedding or rerank run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EmbeddingTable;
 
@@ -39,7 +39,7 @@ impl ReportFormat for EmbeddingTable {
     }
 }
 
-/// Says how many requests the percentiles need that are left out.
+/// Notes the number of requests that the omitted percentiles need.
 fn unbounded(table: &mut Table, latency: &Summary) {
     let needs = requests_needed(latency).map(|needs| format!("-: no bound yet; {needs}"));
     for line in needs.iter().flat_map(|words| wrapped(words, WIDTH - 2)) {
@@ -47,7 +47,7 @@ fn unbounded(table: &mut Table, latency: &Summary) {
     }
 }
 
-/// Why the run has its verdicts, which are a column already.
+/// Notes the reasons for the run's verdicts; the verdicts themselves have a row.
 fn verdicts(table: &mut Table, metrics: &Metrics) {
     let reasons = metrics.verdicts.iter();
     let reasons = reasons.map(|verdict| format!("{}: {}", verdict.kind.name(), verdict.reason));
@@ -56,7 +56,8 @@ fn verdicts(table: &mut Table, metrics: &Metrics) {
     }
 }
 
-/// The verdict is a column already; this is why, and what nobody could say.
+/// Notes the reasons for the audit's verdict and the checks that were not possible; the verdict
+/// itself has a row.
 fn audit(table: &mut Table, audit: &Audit) {
     let reasons = audit.reasons.iter().map(|found| found.reason.clone());
     let unchecked = audit.unchecked.iter().map(|unchecked| format!("not checked: {unchecked}"));
@@ -71,7 +72,7 @@ fn failure(table: &mut Table, group: &FailureGroup) {
     }
 }
 
-/// Writes one row per run.
+/// Writes a grid with one row per run.
 pub fn write_grid(
     reports: &[Report<'_>],
     format: GridFormat,
@@ -100,7 +101,7 @@ pub fn write_grid(
     }
 }
 
-/// One run of a grid. A number is absent where there was nothing to count, or too little of it.
+/// One run of a grid. A field is `None` if there is nothing to count or too few samples.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 struct GridPoint {
     items_per_request: u32,
@@ -148,7 +149,8 @@ impl GridPoint {
         }
     }
 
-    /// The same without the percentiles that the run does not bound.
+    /// Replaces percentiles by their bounded versions, which are `None` if the run has too few
+    /// samples for a confidence bound.
     fn bounded(self, latency: &Summary) -> Self {
         Self {
             median_ms: latency.bounded_percentile_ms(50.0),
@@ -159,7 +161,7 @@ impl GridPoint {
         }
     }
 
-    /// What makes it another run than the others.
+    /// Returns the settings that distinguish the runs of a grid.
     fn settings(&self) -> Vec<(String, Value)> {
         let Self { items_per_request, max_concurrency, .. } = self;
         let settings = [
@@ -177,7 +179,7 @@ impl GridPoint {
     }
 }
 
-/// A number of a run: its names for programs and for people, and how it is shown.
+/// A column of the grid: its key for programs, its heading for readers, and its format.
 #[derive(Clone, Copy)]
 struct Column {
     key: &'static str,
@@ -219,7 +221,7 @@ fn number(value: Option<f64>) -> String {
     value.map_or_else(|| ABSENT.to_owned(), |value| format!("{value:.2}"))
 }
 
-/// Sixty columns, labels in forty of them.
+/// A table 60 columns wide, with 40 columns for labels.
 struct EmbeddingStyle;
 
 impl Style for EmbeddingStyle {
@@ -237,6 +239,6 @@ impl Style for EmbeddingStyle {
 
 const WIDTH: usize = 60;
 
-/// Of a number that is not there, or that too few samples can tell.
+/// Shown for a number that is absent or needs more samples.
 const ABSENT: &str = "-";
 const RERANK: &str = "/v1/rerank";

@@ -1,4 +1,4 @@
-//! evalscope's tables, files and page, in the words of three of its versions.
+//! evalscope's tables, files and page, in the formats of three of its versions.
 
 #[cfg(feature = "sqlite")]
 mod database;

@@ -1,4 +1,5 @@
-//! What evalscope tells of a search for the largest load that holds: its two tables and its summary.
+//! evalscope's report of a search for the largest load that meets the criteria: two tables and a
+//! summary.
 
 use std::io;
 
@@ -8,34 +9,35 @@ use servemark_pyjson::{Style, Text, to_string};
 
 use crate::boxes::{Align, Boxed, Frame};
 
-/// What is known of one load: the runs that were made at it.
+/// The runs at one load of a search.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct EvalscopeProbe {
-    /// The load.
+    /// Load of the runs: the value of the search's variable.
     pub load: u32,
     /// `benchmark_summary.json` and `benchmark_percentile.json` of each run.
     runs: Vec<(JsonObject, Vec<JsonObject>)>,
     /// Whether each group of criteria holds.
     pub groups: Vec<bool>,
-    /// What is wrong with its runs.
+    /// Reasons for which the runs count as failed.
     pub reasons: Vec<String>,
 }
 
-/// What a search chose, and by what.
+/// The load that a search selected for a set of criteria.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct EvalscopeSelection {
-    /// The criteria, each a metric's name and what was asked of it.
+    /// Criteria: the name of a metric and its required value.
     pub criteria: Vec<(String, String)>,
-    /// The load, if one will do.
+    /// Selected load; `None` if no load meets the criteria.
     pub load: Option<u32>,
-    /// Why that one, or why none.
+    /// Reason for the selection, or for selecting none.
     pub reason: String,
 }
 
 impl EvalscopeProbe {
-    /// A load by the summaries and percentiles of its runs.
+    /// Returns the probe of a load from the summaries and percentiles of its runs, with a reason
+    /// for each run in which requests failed.
     pub fn new(load: u32, runs: Vec<(JsonObject, Vec<JsonObject>)>) -> Self {
         let mut probe = Self { load, runs, ..Self::default() };
         let counts = probe.runs.iter().map(|(summary, _)| counts(summary)).enumerate();
@@ -46,27 +48,28 @@ impl EvalscopeProbe {
         probe
     }
 
-    /// Whether every request of every run succeeded.
+    /// Returns whether there are requests and all of them succeeded.
     pub fn is_whole(&self) -> bool {
         let (good, all) = self.requests();
         good == all && all > 0
     }
 
-    /// The mean over the runs of a number of the summary, or of a percentile; nothing where a run
-    /// has none.
+    /// Returns the mean over the runs of a field of the summary, or of a percentile; `None` if a
+    /// run lacks it.
     pub fn mean(&self, field: &str, percentile: Option<&str>) -> Option<f64> {
         let values = self.runs.iter().map(|run| number(run, field, percentile));
         let values = values.collect::<Option<Vec<f64>>>()?;
         Some(values.iter().sum::<f64>() / values.len() as f64)
     }
 
-    /// How many requests succeeded, and how many there were.
+    /// Returns the number of successful requests and of all requests.
     fn requests(&self) -> (u64, u64) {
         let counts = self.runs.iter().map(|(summary, _)| counts(summary));
         counts.fold((0, 0), |sum, count| (sum.0 + count.0, sum.1 + count.1))
     }
 
-    /// The means of all numbers, and the sums of all counts.
+    /// Returns the means of all numbers of the summaries, except that counts are summed, and the
+    /// means of the percentiles.
     fn json(&self) -> Value {
         let Some((summary, _)) = self.runs.first() else { return Value::Null };
         let of = |key: &String| {
@@ -83,7 +86,7 @@ impl EvalscopeProbe {
         json!({"metrics": metrics, "percentiles": self.columns()})
     }
 
-    /// The means of the percentiles, a list for each metric.
+    /// Returns the means of the percentiles, as a list per metric.
     fn columns(&self) -> JsonObject {
         let Some((_, rows)) = self.runs.first() else { return JsonObject::new() };
         let keys = rows.first().into_iter().flat_map(JsonObject::keys);
@@ -120,7 +123,7 @@ impl EvalscopeProbe {
 }
 
 impl EvalscopeSelection {
-    /// A load that was chosen by criteria, or none.
+    /// Returns the selection of a load, or of none, by the given criteria.
     pub fn new(
         criteria: Vec<(String, String)>,
         load: Option<u32>,
@@ -140,7 +143,7 @@ impl EvalscopeSelection {
     }
 }
 
-/// Writes what was tried and what was chosen.
+/// Writes the table of loads that were tried and the table of selections.
 pub fn write_evalscope_search(
     probes: &[EvalscopeProbe],
     selections: &[EvalscopeSelection],
@@ -170,7 +173,7 @@ pub fn write_evalscope_search(
     chosen.write(&Frame::OUTLINE_GRID, out)
 }
 
-/// `sla_summary.json`: the means at each load, in the order in which they were tried.
+/// Returns `sla_summary.json`: the means at each load, in the order in which loads were tried.
 pub fn evalscope_search_json(variable: &str, probes: &[EvalscopeProbe]) -> String {
     let entry = |probe: &EvalscopeProbe| (format!("{variable}_{}", probe.load), probe.json());
     let all: JsonObject = probes.iter().map(entry).collect();
@@ -227,7 +230,7 @@ mod tests {
         String::from_utf8(out).unwrap()
     }
 
-    /// Both tables are as tabulate 0.10 draws them.
+    /// Expected tables are recorded from tabulate 0.10.
     #[test]
     fn tables_are_the_peers() {
         let mut good = EvalscopeProbe::new(4, vec![run(8, 8, 10.0)]);

@@ -1,6 +1,6 @@
-//! What a result file is called when nobody names it.
+//! The default name of a result file.
 
-/// What SGLang's default name of a result file is made of.
+/// The parts of SGLang's default name of a result file.
 ///
 /// ```
 /// let name = servemark_report::ResultFileName::new("sglang", "random-ids", 200)
@@ -17,7 +17,7 @@ pub struct ResultFileName {
 }
 
 impl ResultFileName {
-    /// The name of a run of `prompts` requests, as many as were asked for.
+    /// Returns the name for a run of `prompts` requests, the number asked for.
     pub fn new(backend: impl Into<String>, dataset: impl Into<String>, prompts: usize) -> Self {
         Self {
             backend: backend.into(),
@@ -28,21 +28,21 @@ impl ResultFileName {
         }
     }
 
-    /// The same with the prompt and output lengths that were asked for; only synthetic data sets
-    /// show them.
+    /// Sets the requested prompt and output lengths, in tokens. Only synthetic data sets include
+    /// them in the name.
     #[must_use]
     pub fn with_lengths(self, input: u32, output: u32) -> Self {
         Self { lengths: (input, output), ..self }
     }
 
-    /// The same with the images per request and their resolution as the user spells it; only the
-    /// image data set shows them.
+    /// Sets the number of images per request and their resolution as the user wrote it. Only the
+    /// image data set includes them in the name.
     #[must_use]
     pub fn with_images(self, count: u32, resolution: impl Into<String>) -> Self {
         Self { images: (count, resolution.into()), ..self }
     }
 
-    /// The file's name on a day of the local calendar.
+    /// Returns the name of the file for a day of the local calendar.
     pub fn on(&self, month: u8, day: u8) -> String {
         let Self { backend, dataset, prompts, lengths: (input, output), images } = self;
         let (count, resolution) = images;

@@ -1,4 +1,4 @@
-//! Several runs in one table: a row each, in the forms that people and programs read.
+//! A table with one row per run, as CSV, HTML, JSON or Markdown.
 
 use std::io;
 
@@ -6,23 +6,23 @@ use servemark_core::{printable, printable_lines};
 
 use crate::page;
 
-/// What several runs are written as.
+/// File format of a table of several runs.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum GridFormat {
-    /// A line of heads, then a line per run, parted by commas.
+    /// Comma-separated values with a heading line.
     Csv,
-    /// A page with plots, where the runs are a sweep; it needs nothing but itself.
+    /// A self-contained page, with plots if the runs are a sweep.
     Html,
-    /// A list of objects.
+    /// A JSON list with one object per run.
     Json,
-    /// A table that a person can read as it is.
+    /// A Markdown table.
     #[default]
     Markdown,
 }
 
 impl GridFormat {
-    /// The format of files whose names end so.
+    /// Returns the format for a file extension, without its dot.
     pub fn of_extension(extension: &str) -> Option<Self> {
         Some(match extension {
             "csv" => Self::Csv,
@@ -34,8 +34,8 @@ impl GridFormat {
     }
 }
 
-/// Rows of equally many cells, under a head each for programs and for people. A cell without a
-/// value is absent.
+/// Rows with an equal number of cells, with a key for programs and a heading for readers per
+/// column. An absent value is `None`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Grid {
     pub(crate) keys: Vec<String>,
@@ -68,27 +68,27 @@ fn cells(row: &[Option<String>], absent: &str) -> Vec<String> {
     row.iter().map(|cell| cell.clone().unwrap_or_else(|| absent.to_owned())).collect()
 }
 
-/// A cell as every reader of CSV takes it.
+/// Quotes a CSV cell where it contains a comma, a quote or a line break.
 pub(crate) fn quoted(cell: &str) -> String {
     let is_plain = !cell.contains([',', '"', '\n', '\r']);
     if is_plain { cell.to_owned() } else { format!("\"{}\"", cell.replace('"', "\"\"")) }
 }
 
-/// A cell whose text a spreadsheet does not take for a formula: where it could, an apostrophe comes
-/// first. A number stays as it is.
+/// Quotes a CSV cell and protects against formula injection: a cell that a spreadsheet could read
+/// as a formula is prefixed with an apostrophe. A number stays as it is.
 pub(crate) fn guarded(cell: &str) -> String {
     let is_formula =
         cell.starts_with(['=', '+', '-', '@', '\t', '\r']) && cell.parse::<f64>().is_err();
     if is_formula { quoted(&format!("'{cell}")) } else { quoted(cell) }
 }
 
-/// Cells of a row in Markdown, each on one line and without a stroke of its own.
+/// Joins the cells of a Markdown row. Cells are made printable on one line, and `|` is escaped.
 fn in_markdown(cells: &[String]) -> String {
     let cells = cells.iter().map(|cell| printable(cell).replace('|', "\\|"));
     cells.collect::<Vec<_>>().join(" | ")
 }
 
-/// Text for a page: neither a tag, nor an entity, nor a character that reorders it.
+/// Escapes text for HTML and removes control characters, including those that reorder text.
 pub(crate) fn escaped(text: &str) -> String {
     let text = printable_lines(text);
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")

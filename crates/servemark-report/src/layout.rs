@@ -1,4 +1,4 @@
-//! What a format is given and what it gives.
+//! The input of a report format and the choice of a peer's layout.
 
 use std::borrow::Cow;
 use std::fmt::Debug;
@@ -14,47 +14,49 @@ use crate::{
     VllmTable,
 };
 
-/// A run with its numbers.
+/// A run with its metrics: the input of every report format.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Report<'a> {
-    /// What was planned and seen.
+    /// Run log: what was planned and observed.
     pub log: &'a RunLog,
-    /// Its numbers, by whichever policy the reader wants.
+    /// Metrics of the run, by the policy that the report asks for.
     pub metrics: &'a Metrics,
-    /// What the client did to them.
+    /// Audit of the client during the run.
     pub audit: &'a Audit,
-    /// The same run's numbers by our own definitions, for a peer's format that shows them too.
+    /// Metrics of the run by Servemark's own definitions, for a peer's layout that shows them too.
     pub native: Option<&'a Metrics>,
     scores: Option<&'a [RequestScore<'a>]>,
 }
 
 impl<'a> Report<'a> {
-    /// A run with its numbers.
+    /// Returns a report of a run with its metrics and audit.
     pub fn new(log: &'a RunLog, metrics: &'a Metrics, audit: &'a Audit) -> Self {
         Self { log, metrics, audit, native: None, scores: None }
     }
 
-    /// The same with the run's numbers by our own definitions.
+    /// Sets the metrics by Servemark's own definitions.
     #[must_use]
     pub fn with_native(self, native: &'a Metrics) -> Self {
         Self { native: Some(native), ..self }
     }
 
-    /// The same with requests that were scored already, one for each of the log's measurement.
+    /// Sets request scores that were computed already; one per measured request of the log, in its
+    /// order.
     #[must_use]
     pub fn with_scores(self, scores: &'a [RequestScore<'a>]) -> Self {
         Self { scores: Some(scores), ..self }
     }
 
-    /// Each request of the measurement, in the order of the plan, by the policy of the numbers.
+    /// Returns the score of each measured request, in the order of the plan, by the policy of the
+    /// metrics.
     pub fn scores(&self) -> Cow<'a, [RequestScore<'a>]> {
         let read = || RequestScore::of_log(self.log, &self.metrics.policy);
         self.scores.map_or_else(|| Cow::Owned(read()), Cow::Borrowed)
     }
 }
 
-/// Turns a report into bytes.
+/// Serializes a report.
 ///
 /// ```
 /// use std::io;
@@ -83,33 +85,33 @@ impl<'a> Report<'a> {
 /// # Ok::<(), io::Error>(())
 /// ```
 pub trait ReportFormat: Debug {
-    /// Writes the whole report. The only errors are those of `out`.
+    /// Writes the whole report. Errors come only from `out`.
     fn write(&self, report: &Report<'_>, out: &mut dyn io::Write) -> io::Result<()>;
 }
 
-/// Whose table and file to write.
+/// The tool whose table and file layout is written.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub enum Layout {
-    /// AISBench's, with what its configuration asks for.
+    /// AISBench's layout, with the options of its configuration.
     Aisbench(AisbenchOptions),
-    /// Ours, of embeddings and rankings.
+    /// Servemark's layout for embeddings and reranking.
     Embedding,
-    /// evalscope's, of one of its versions.
+    /// evalscope's layout, in one of its versions.
     Evalscope(EvalscopeOptions),
-    /// Ours.
+    /// Servemark's layout.
     #[default]
     Native,
-    /// SGLang's, of an engine without a server.
+    /// SGLang's layout for an engine without a server.
     Offline,
-    /// SGLang's, with the parts that its flags ask for.
+    /// SGLang's layout, with the options that its flags set.
     Sglang(SglangOptions),
-    /// vLLM's, with what its flags ask for.
+    /// vLLM's layout, with the options that its flags set.
     Vllm(VllmOptions),
 }
 
 impl Layout {
-    /// The table for a person.
+    /// Returns the format of the table for the terminal.
     pub fn table(self) -> Box<dyn ReportFormat> {
         match self {
             Self::Aisbench(options) => Box::new(AisbenchTable::new(options)),
@@ -122,7 +124,8 @@ impl Layout {
         }
     }
 
-    /// The document for a program; SGLang appends its line to a file, ours and vLLM's are one.
+    /// Returns the format of the result file. SGLang's is a line that is appended to a file; the
+    /// others are whole documents.
     pub fn document(self) -> Box<dyn ReportFormat> {
         match self {
             Self::Aisbench(options) => Box::new(AisbenchJson::new(options)),

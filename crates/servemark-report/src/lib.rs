@@ -1,8 +1,8 @@
-//! Numbers in, text and files out: our tables and each peer's exact layout.
+//! Text and files from metrics: Servemark's tables and each peer's exact layout.
 //!
-//! A [`Report`] is a run with its numbers; a [`ReportFormat`] turns it into bytes. The same report
-//! gives the same bytes on any machine. Formats compute no metric, read no clock, open no file and
-//! know no command line: what a peer's file repeats of its own arrives as facts of the run.
+//! A [`Report`] is a run with its metrics; a [`ReportFormat`] serializes it. Equal reports give
+//! equal bytes on every machine. Formats compute no metric, read no clock, open no file and know no
+//! command line: settings that a peer's file repeats are facts of the run.
 
 mod aisbench;
 mod boxes;
@@ -61,13 +61,14 @@ pub use records::{
 pub use several::write_several;
 pub use sglang::{
     OneBatchAsked, OneBatchReport, OneBatchResult, OneBatchSteady, RequestLines, SglangLine,
-    SglangOfflineLine, SglangOfflineTable, SglangOptions, SglangTable, SteadyStateLine,
+    SglangOfflineLine, SglangOfflineTable, SglangOptions, SglangStyle, SglangTable,
+    SteadyStateLine,
 };
 pub use slo::{SloReport, SloRow, SloTierAnswer};
 pub use sweep::{SweepReport, SweepRow};
 pub use timeline::TimelinePlot;
 pub use vllm::{
-    VllmDetails, VllmMetric, VllmOptions, VllmResult, VllmTable, vllm_file_name,
+    VllmDetails, VllmMetric, VllmOptions, VllmResult, VllmStyle, VllmTable, vllm_file_name,
     vllm_pytorch_records,
 };
 pub use vllm_extras::{PlateauTable, SweptRun, TurnsTable, write_swept};

@@ -1,4 +1,4 @@
-//! Our own table and document.
+//! Servemark's own table and document.
 
 mod audit;
 mod document;

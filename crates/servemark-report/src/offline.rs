@@ -1,8 +1,8 @@
-//! What vLLM 0.33.0's benchmarks of an engine print and write, label for label and key for key:
-//! `bench throughput` and `bench latency`.
+//! Texts and documents of vLLM 0.33.0's `bench throughput` and `bench latency`, with its labels and
+//! keys.
 //!
-//! vLLM runs the engine in its own process. Ours may ask a server, and both texts and documents say
-//! which it was, behind what is vLLM's.
+//! vLLM runs the engine in its own process. Servemark may measure over HTTP instead; both texts and
+//! documents say so after vLLM's part.
 
 use std::fmt;
 
@@ -14,26 +14,27 @@ use servemark_pyjson::{Style, Text, repr, to_string};
 
 use crate::{Report, calls};
 
-/// What `bench throughput` came to. Its `Display` is the text for standard output.
+/// Result of `bench throughput`. Its `Display` is the text for standard output.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct OfflineThroughput {
-    /// The model's name, as the user has it.
+    /// Model name as the user wrote it.
     pub model: String,
-    /// From the first request to the last answer; of an engine, around its calls.
+    /// Duration from the first request to the last answer; for an in-process engine, the duration
+    /// of its calls.
     pub seconds: f64,
-    /// Requests that were answered.
+    /// Number of requests that were answered.
     pub requests: usize,
-    /// The tokens of their prompts.
+    /// Number of prompt tokens of all answered requests.
     pub prompt_tokens: u64,
-    /// The tokens of all their outputs.
+    /// Number of output tokens of all answered requests.
     pub output_tokens: u64,
-    /// What was between the requests and the engine.
+    /// Interface between the requests and the engine.
     pub over: MeasuredOver,
 }
 
 impl OfflineThroughput {
-    /// The throughput of a run whose requests were all sent at once.
+    /// Returns the throughput of a run whose requests were all sent at once.
     pub fn of(report: &Report<'_>) -> Self {
         let (metrics, over) = (report.metrics, MeasuredOver::of(report.log.header()));
         Self {
@@ -49,7 +50,7 @@ impl OfflineThroughput {
         }
     }
 
-    /// The file of `--output-json`.
+    /// Returns the content of the `--output-json` file.
     pub fn to_json(&self) -> String {
         document(
             self.over,
@@ -88,25 +89,26 @@ impl fmt::Display for OfflineThroughput {
     }
 }
 
-/// What `bench latency` came to. Its `Display` is the text for standard output.
+/// Result of `bench latency`. Its `Display` is the text for standard output.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct OfflineLatency {
-    /// The model's name, as the user has it.
+    /// Model name as the user wrote it.
     pub model: String,
-    /// How long each batch took, from its first request to its last answer.
+    /// Duration of each batch in seconds, from its first request to its last answer.
     pub seconds: Vec<f64>,
-    /// What was between the requests and the engine.
+    /// Interface between the requests and the engine.
     pub over: MeasuredOver,
 }
 
 impl OfflineLatency {
-    /// The latencies of batches that were sent one after the other in the run of this header.
+    /// Returns the latencies of batches that were sent one after the other; `header` is that of
+    /// their run log.
     pub fn new(header: &Header, seconds: Vec<f64>) -> Self {
         Self { model: header.facts.model.clone(), seconds, over: MeasuredOver::of(header) }
     }
 
-    /// The file of `--output-json`.
+    /// Returns the content of the `--output-json` file.
     pub fn to_json(&self) -> String {
         let percentiles: JsonObject = self
             .percentiles()
@@ -147,17 +149,17 @@ impl fmt::Display for OfflineLatency {
     }
 }
 
-/// What was between the requests and the engine. Closed: a server or nothing.
+/// Interface between the requests and the engine. Closed: a server or a direct call.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum MeasuredOver {
-    /// Calls of the engine itself.
+    /// Calls of the in-process engine.
     Calls,
-    /// HTTP.
+    /// HTTP requests to a server.
     Http,
 }
 
 impl MeasuredOver {
-    /// What was there in the run of this log.
+    /// Returns the interface that a run used, from the header of its log.
     pub fn of(header: &Header) -> Self {
         if header.engine.is_some() { Self::Calls } else { Self::Http }
     }
@@ -182,7 +184,7 @@ impl fmt::Display for MeasuredOver {
     }
 }
 
-/// vLLM's keys in its order, and then ours.
+/// Returns a JSON document with vLLM's keys in its order, followed by `measured_over`.
 fn document(over: MeasuredOver, rows: &[(&str, serde_json::Value)]) -> String {
     let own = [("measured_over", json!(over.name()))];
     let object: JsonObject =

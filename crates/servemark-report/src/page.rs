@@ -1,18 +1,18 @@
-//! The parts that pages of ours share. A page needs nothing but itself.
+//! Shared parts of Servemark's HTML pages. A page is self-contained.
 
 use std::io;
 
 use crate::chart::Figure;
 use crate::grid::escaped;
 
-/// A page's beginning, down to its heading.
+/// Writes the start of a page, including its heading.
 pub(crate) fn head(title: &str, heading: &str, out: &mut dyn io::Write) -> io::Result<()> {
     let (title, heading) = (escaped(title), escaped(heading));
     writeln!(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">")?;
     writeln!(out, "<title>{title}</title>\n{STYLE}\n</head>\n<body>\n<h1>{heading}</h1>")
 }
 
-/// A figure under its title; nothing where it has no panel.
+/// Writes a figure with a title; writes nothing if the figure has no panel.
 pub(crate) fn section(title: &str, figure: &Figure, out: &mut dyn io::Write) -> io::Result<()> {
     if figure.rows.iter().all(Vec::is_empty) {
         return Ok(());
@@ -21,12 +21,12 @@ pub(crate) fn section(title: &str, figure: &Figure, out: &mut dyn io::Write) -> 
     self::figure(figure, out)
 }
 
-/// A figure alone.
+/// Writes a figure without a title.
 pub(crate) fn figure(figure: &Figure, out: &mut dyn io::Write) -> io::Result<()> {
     writeln!(out, "<figure>\n{}\n</figure>", figure.svg()?)
 }
 
-/// Names and values, side by side.
+/// Writes names and values as a definition list.
 pub(crate) fn pairs(
     pairs: impl IntoIterator<Item = (String, String)>,
     out: &mut dyn io::Write,
@@ -37,7 +37,7 @@ pub(crate) fn pairs(
     writeln!(out, "<dl>\n{}</dl>", pairs.into_iter().map(pair).collect::<String>())
 }
 
-/// Rows below heads.
+/// Writes a table with headings.
 pub(crate) fn table(
     heads: &[String],
     rows: &[Vec<String>],
@@ -52,7 +52,7 @@ pub(crate) fn table(
     writeln!(out, "</table>")
 }
 
-/// A page's end.
+/// Writes the end of a page.
 pub(crate) fn end(out: &mut dyn io::Write) -> io::Result<()> {
     writeln!(out, "</body>\n</html>")
 }

@@ -1,8 +1,8 @@
-//! What nothing else beats on both sides.
+//! The Pareto frontier of items with two values each.
 
-/// The indices of those of `items` whose two sides no other one beats at once, from the largest
-/// first side to the smallest. One that is worse on the second side by no more than a rounding
-/// error stays, as vLLM's plot has it.
+/// Returns the indices of the items on the Pareto frontier, where both values are better if larger,
+/// sorted by the first value from large to small. An item whose second value is lower by no more
+/// than 1e-9 stays, as in vLLM's plot.
 pub fn frontier<T>(items: &[T], sides: impl Fn(&T) -> (f64, f64)) -> Vec<usize> {
     let mut order: Vec<usize> = (0..items.len()).collect();
     order.sort_by(|one, other| {

@@ -1,4 +1,4 @@
-//! Plots for a terminal, in plain characters.
+//! Plots in plain characters for a terminal.
 
 use std::io;
 use std::iter::repeat_n;
@@ -7,8 +7,8 @@ use servemark_metrics::{Second, timeline};
 
 use crate::{Report, ReportFormat};
 
-/// Output tokens and requests in flight, second by second, under SGLang's titles. A column that
-/// stands for several seconds shows their mean.
+/// Output tokens and requests in flight per second of the run, with SGLang's titles. If a column
+/// covers several seconds it shows their mean.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ThroughputPlots;
 
@@ -25,7 +25,7 @@ impl ReportFormat for ThroughputPlots {
     }
 }
 
-/// Values over the seconds of a run.
+/// A plot of values over the seconds of a run.
 struct Plot {
     title: &'static str,
     seconds: usize,
@@ -45,7 +45,7 @@ impl Plot {
         writeln!(out, "{MARGIN}{}", centred("Time (s)"))
     }
 
-    /// The columns that reach a level.
+    /// Draws one row of the plot: a mark in each column whose value exceeds `level`.
     fn row(&self, level: f64) -> String {
         let mark = |value: &f64| if *value > level { '#' } else { ' ' };
         let row: String = self.columns.iter().map(mark).collect();
@@ -53,7 +53,8 @@ impl Plot {
     }
 }
 
-/// One value for each column: of several seconds their mean, or of one second itself several times.
+/// Returns one value per column: the mean of several seconds, or each second repeated over several
+/// columns.
 fn columns(seconds: &[usize]) -> Vec<f64> {
     if seconds.len() <= WIDTH {
         let wide = |column| seconds[column * seconds.len() / WIDTH] as f64;

@@ -1,7 +1,8 @@
-//! Result objects of many runs as one table: written as pandas writes it, filtered, binned, plotted.
+//! Result objects of many runs as one table, which can be written as CSV, filtered, binned and
+//! plotted.
 //!
-//! These are the rules of vLLM 0.33.0's sweeps, whose results are lists of objects with whatever keys
-//! a run had. An object is a row; a key that it has not is a cell without a value.
+//! The rules are those of vLLM 0.33.0's sweeps and of pandas. A result is a list of objects whose
+//! keys may differ. Each object is a row; a missing key is an empty cell.
 
 mod bin;
 mod csv;
@@ -22,24 +23,24 @@ pub use self::filter::Filter;
 pub use self::pareto::{Pareto, ParetoSpec};
 pub use self::relation::{Relation, RelationSpec};
 
-/// Result objects of many runs.
+/// Result objects of many runs as the rows of a table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Records {
     rows: Vec<JsonObject>,
 }
 
 impl Records {
-    /// The rows of a table, in their order.
+    /// Returns a table with these rows, in their order.
     pub fn new(rows: Vec<JsonObject>) -> Self {
         Self { rows }
     }
 
-    /// The rows.
+    /// Returns the rows.
     pub fn rows(&self) -> &[JsonObject] {
         &self.rows
     }
 
-    /// The names of the columns, in the order in which they are met.
+    /// Returns the names of the columns, in the order of first occurrence.
     fn columns(&self) -> Vec<&str> {
         let mut columns: Vec<&str> = Vec::new();
         for key in self.rows.iter().flat_map(JsonObject::keys) {
@@ -50,7 +51,7 @@ impl Records {
         columns
     }
 
-    /// The values of a column, one for each row.
+    /// Returns the values of a column, one per row.
     fn column<'a>(&'a self, key: &'a str) -> impl Iterator<Item = Option<&'a Value>> + Clone {
         self.rows.iter().map(move |row| row.get(key).filter(|value| !value.is_null()))
     }
@@ -67,7 +68,7 @@ impl Records {
         if whole == all { Kind::Whole } else { Kind::Floats }
     }
 
-    /// The rows whose groups by some columns are the same, in the order in which they are met.
+    /// Groups the rows by their values in some columns, in the order of first occurrence.
     fn groups(&self, keys: &[String]) -> Result<Vec<(Group, Self)>, RecordsError> {
         let mut groups: Vec<(Group, Self)> = Vec::new();
         for row in &self.rows {
@@ -81,19 +82,19 @@ impl Records {
     }
 }
 
-/// What pandas keeps of a column. Closed: these are all that JSON leads to.
+/// Type of a column in pandas. Closed: JSON leads to no other.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Kind {
-    /// Floats, where a cell may be without one.
+    /// Floating-point numbers; a cell may be empty.
     Floats,
-    /// Anything.
+    /// Values of any type.
     Objects,
-    /// Whole numbers, one in every row.
+    /// Integers, with no empty cell.
     Whole,
 }
 
 impl Kind {
-    /// A cell's text; none for one without a value.
+    /// Returns the text of a cell; `None` for an empty one.
     fn text(self, value: Option<&Value>) -> Option<String> {
         let value = value?;
         Some(match (self, value.as_f64()) {
@@ -103,7 +104,7 @@ impl Kind {
     }
 }
 
-/// The names of some columns with the values that a row has there.
+/// Names of some columns, each with a row's value.
 type Group = Vec<(String, String)>;
 
 fn group(row: &JsonObject, keys: &[String]) -> Result<Group, RecordsError> {
@@ -114,18 +115,18 @@ fn group(row: &JsonObject, keys: &[String]) -> Result<Group, RecordsError> {
     keys.iter().map(pair).collect()
 }
 
-/// All statements of a list that is parted by commas.
+/// Parses a comma-separated list.
 fn listed<S: FromStr>(statements: &str) -> Result<Vec<S>, S::Err> {
     let parts = statements.split(',').filter(|_| !statements.is_empty());
     parts.map(str::parse).collect()
 }
 
-/// A value as Python's `str` shows it.
+/// Formats a value as Python's `str` does.
 pub(crate) fn shown(value: &Value) -> String {
     value.as_str().map_or_else(|| literal(value), str::to_owned)
 }
 
-/// A value as a number: `true` is 1, and text says an infinity or that there is none.
+/// Returns the numeric value: `true` is 1, and `inf`, `-inf` and `nan` are read from text.
 fn number(value: &Value) -> Option<f64> {
     match value {
         Value::Bool(on) => Some(f64::from(*on)),

@@ -1,4 +1,4 @@
-//! Several runs of one plan, in the table of vLLM's Rust client with a column more.
+//! Several runs of one plan, in the table format of vLLM's Rust client with one more column.
 
 use std::io;
 
@@ -33,7 +33,7 @@ fn row(spread: &FigureSpread) -> String {
     format!("{label:<35} {mean:>10} {std:>10} {cv:>8} {min:>10} {max:>10}")
 }
 
-/// Whole numbers have no decimals, others two.
+/// Formats whole numbers without decimals and others with two.
 fn number(value: f64) -> String {
     if value.fract() == 0.0 { format!("{value:.0}") } else { format!("{value:.2}") }
 }

@@ -1,8 +1,8 @@
-//! SGLang 0.5.23's console table and result line.
+//! SGLang's console table and result line, in the format of 0.5.23 and of three earlier releases.
 //!
-//! Both are its own label for label and key for key. We add what a reader must not miss: the number
-//! of failed requests in the table, a mark on a run that did not come to its end, and null where
-//! Python would write a number that is no JSON.
+//! Labels and keys match SGLang's exactly. Servemark adds the number of failed requests to the
+//! table and a mark to a run that did not complete, and writes null where Python would write a
+//! number that is not valid JSON.
 
 mod cache;
 mod line;
@@ -10,6 +10,7 @@ mod offline;
 mod one_batch;
 mod requests;
 mod steady;
+mod style;
 mod table;
 
 pub use line::SglangLine;
@@ -17,26 +18,34 @@ pub use offline::{SglangOfflineLine, SglangOfflineTable};
 pub use one_batch::{OneBatchAsked, OneBatchReport, OneBatchResult, OneBatchSteady};
 pub use requests::RequestLines;
 pub use steady::SteadyStateLine;
+pub use style::SglangStyle;
 pub use table::SglangTable;
 
-/// The parts that SGLang writes only when a flag asks for them.
+/// Options of SGLang's table and line: the release, and the parts that depend on a flag.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct SglangOptions {
-    /// One entry per request in the result line (`--output-details`).
+    /// The release whose format is used.
+    pub style: SglangStyle,
+    /// Whether the result line has one entry per request (`--output-details`).
     pub output_details: bool,
-    /// Prompt tokens from a prefix cache, in both (`--cache-report`).
+    /// Whether both show the prompt tokens that came from a prefix cache (`--cache-report`).
     pub cache_report: bool,
 }
 
 impl SglangOptions {
-    /// The same with one entry per request in the result line.
+    /// Returns the options of a release without any flag.
+    pub fn of(style: SglangStyle) -> Self {
+        Self { style, ..Self::default() }
+    }
+
+    /// Adds one entry per request to the result line.
     #[must_use]
     pub const fn with_output_details(self) -> Self {
         Self { output_details: true, ..self }
     }
 
-    /// The same with prompt tokens from a prefix cache.
+    /// Adds the prompt tokens that came from a prefix cache.
     #[must_use]
     pub const fn with_cache_report(self) -> Self {
         Self { cache_report: true, ..self }

@@ -1,70 +1,69 @@
-//! The loads that a search tried: a row each, and how latency climbs to its limit.
+//! The loads that an SLO search tried: one row each, and curves of latency over load.
 
 mod page;
 
 use std::io;
 
 use serde::Serialize;
-use servemark_metrics::{Capacity, Goal, Growth, Judgement};
+use servemark_metrics::{BacklogTrend, Capacity, Goal, Judgement};
 
 use crate::grid::Grid;
 use crate::{GridFormat, SweepRow};
 
-/// The loads that a search tried, in their order, and what it found.
+/// The loads that a search tried, in order, and its result.
 #[derive(Clone, Debug)]
 pub struct SloReport<'a> {
-    knob: &'a str,
+    setting: &'a str,
     answer: String,
     tiers: Vec<SloTierAnswer<'a>>,
     rows: Vec<SloRow<'a>>,
 }
 
-/// The answer of one tier of objectives.
+/// The search result for one tier of objectives.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct SloTierAnswer<'a> {
-    /// The name of the tier; empty where a search has only one without a name.
+    /// Name of the tier; empty if a search has a single unnamed tier.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub name: &'a str,
-    /// The largest load that holds, if any does.
+    /// Largest load that holds, if any does.
     pub holds: Option<f64>,
-    /// The smallest and the largest load between those that hold and those that fail of which nobody
-    /// can say.
+    /// Smallest and largest of the undecided loads between those that hold and those that fail.
     pub undecided: Option<(f64, f64)>,
-    /// The smallest load that fails, if any was found.
+    /// Smallest load that fails, if any was found.
     pub fails: Option<f64>,
-    /// The smallest load that the client could not offer.
+    /// Smallest load that the client could not offer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_offered: Option<f64>,
-    /// The estimate of the largest load that holds.
+    /// Estimate of the largest load that holds.
     pub capacity: Option<Capacity>,
 }
 
-/// A load that was tried. Closed: it is made by whoever searched.
+/// A load that was tried. Closed: only a search creates it.
 #[derive(Clone, Debug, Serialize)]
 pub struct SloRow<'a> {
     /// The load.
     pub value: f64,
-    /// What it comes to, in a word: in the first tier, where there are several.
+    /// Verdict on the load, in one word; with several tiers, that of the first.
     pub verdict: &'static str,
-    /// What it comes to in each tier, in their order.
+    /// Verdict of each tier, in order.
     pub verdicts: Vec<&'static str>,
-    /// In how many rounds it was run.
+    /// Number of rounds at this load.
     pub rounds: usize,
-    /// By how many requests it was judged.
+    /// Number of requests that the verdict is based on.
     pub requests: usize,
-    /// What they show of each objective.
+    /// Verdict on each objective.
     pub judgements: &'a [Judgement],
     /// Whether a backlog grew.
-    pub growth: Option<Growth>,
-    /// The numbers of the last round.
+    pub growth: Option<BacklogTrend>,
+    /// Metrics of the last round.
     #[serde(flatten)]
     pub point: SweepRow<'a>,
 }
 
 #[derive(Serialize)]
 struct Document<'a> {
-    knob: &'a str,
-    /// The answer of the first tier.
+    setting: &'a str,
+    /// Result of the first tier.
     #[serde(flatten)]
     first: Option<SloTierAnswer<'a>>,
     answer: &'a str,
@@ -73,26 +72,27 @@ struct Document<'a> {
 }
 
 impl<'a> SloReport<'a> {
-    /// A report of a search along `knob` that found `answer`, in words, and for each tier its loads.
+    /// Returns a report of a search along `setting` with the result `answer`, in words, and the loads
+    /// of each tier.
     pub fn new(
-        knob: &'a str,
+        setting: &'a str,
         answer: String,
         tiers: impl IntoIterator<Item = SloTierAnswer<'a>>,
         rows: impl IntoIterator<Item = SloRow<'a>>,
     ) -> Self {
         let (tiers, rows) = (tiers.into_iter().collect(), rows.into_iter().collect());
-        Self { knob, answer, tiers, rows }
+        Self { setting, answer, tiers, rows }
     }
 
-    /// Writes all loads in a form.
+    /// Writes all loads in the given format.
     pub fn write(&self, format: GridFormat, out: &mut dyn io::Write) -> io::Result<()> {
         match format {
             GridFormat::Csv => self.grid().write_csv(out),
             GridFormat::Html => page::write(self, out),
             GridFormat::Json => {
-                let Self { knob, answer, tiers, rows } = self;
+                let Self { setting, answer, tiers, rows } = self;
                 let first = tiers.first().copied();
-                let document = Document { knob, first, answer, tiers, trials: rows };
+                let document = Document { setting, first, answer, tiers, trials: rows };
                 serde_json::to_writer_pretty(&mut *out, &document)?;
                 writeln!(out)
             }
@@ -106,7 +106,7 @@ impl<'a> SloReport<'a> {
     fn grid(&self) -> Grid {
         let objectives = self.rows.first().map_or(&[][..], |row| row.judgements);
         let own = objectives.iter().flat_map(heads);
-        let heads: Vec<Head> = [Head::of(self.knob)]
+        let heads: Vec<Head> = [Head::of(self.setting)]
             .into_iter()
             .chain(self.tiers.iter().map(SloTierAnswer::head))
             .chain([Head::of("rounds"), Head::of("requests")])
@@ -120,7 +120,7 @@ impl<'a> SloReport<'a> {
         }
     }
 
-    /// From the smallest load to the largest.
+    /// Returns the rows sorted by load, the smallest first.
     fn in_order(&self) -> Vec<&SloRow<'a>> {
         let mut rows: Vec<_> = self.rows.iter().collect();
         rows.sort_by(|one, other| one.value.total_cmp(&other.value));
@@ -129,7 +129,7 @@ impl<'a> SloReport<'a> {
 }
 
 impl SloTierAnswer<'_> {
-    /// The column of its verdicts.
+    /// Returns the heading of the tier's verdict column.
     fn head(&self) -> Head {
         match self.name {
             "" => Head::of("verdict"),
@@ -138,7 +138,7 @@ impl SloTierAnswer<'_> {
     }
 }
 
-/// A column's name for programs and for people.
+/// Name of a column for programs and for readers.
 struct Head {
     key: String,
     words: String,
@@ -154,7 +154,7 @@ impl Head {
     }
 }
 
-/// An objective has the sample's own value and the bounds.
+/// Returns the three headings of an objective: its value and both bounds.
 fn heads(judgement: &Judgement) -> [Head; 3] {
     let text = judgement.objective.to_string();
     let subject = text.split(['<', '>']).next().unwrap_or_default().replace(':', "_");
@@ -176,7 +176,7 @@ fn cells(row: &SloRow<'_>) -> Vec<Option<String>> {
     own.map(Some).chain(judged).chain(figures).collect()
 }
 
-/// Shares are shown in percent.
+/// Returns the factor for display: shares are shown in percent.
 fn unit(judgement: &Judgement) -> f64 {
     match judgement.objective.goal {
         Goal::Success { .. } | Goal::Goodput { .. } => 100.0,
@@ -190,10 +190,11 @@ fn shown(number: Option<f64>) -> Option<String> {
 
 type Show = fn(&SweepRow<'_>) -> Option<String>;
 
-const FIGURES: [(&str, &str, Show); 3] = [
+const FIGURES: [(&str, &str, Show); 4] = [
     ("requests_per_s", "requests/s", |row| shown(row.metrics().throughput.requests_per_s)),
     ("output_tokens_per_s", "output tokens/s", |row| {
         shown(row.metrics().throughput.output_tokens_per_s)
     }),
     ("client_audit", "client audit", |row| Some(row.verdict().to_string())),
+    ("run_verdicts", "run verdicts", |row| row.metrics().verdict_names()),
 ];

@@ -1,4 +1,4 @@
-//! The points of a sweep: a row each, and how latency and throughput trade.
+//! The points of a sweep: one row each, and curves of latency against throughput.
 
 mod page;
 
@@ -19,7 +19,7 @@ pub struct SweepReport<'a> {
     rows: Vec<SweepRow<'a>>,
 }
 
-/// A point of a sweep with its numbers.
+/// A point of a sweep with its metrics.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct SweepRow<'a> {
     name: &'a str,
@@ -30,7 +30,7 @@ pub struct SweepRow<'a> {
 }
 
 impl<'a> SweepRow<'a> {
-    /// A point, what makes it another than the others, and its numbers.
+    /// Returns a point with its name, the settings that distinguish it, its metrics and its audit.
     pub fn new(
         name: &'a str,
         settings: &'a [(String, Value)],
@@ -44,7 +44,7 @@ impl<'a> SweepRow<'a> {
         self.metrics
     }
 
-    /// What the client did to them.
+    /// Returns the verdict of the client audit.
     pub(crate) fn verdict(&self) -> Verdict {
         self.audit.verdict
     }
@@ -56,12 +56,12 @@ impl<'a> SweepRow<'a> {
 }
 
 impl<'a> SweepReport<'a> {
-    /// A report of these points.
+    /// Returns a report of these points.
     pub fn of(rows: impl IntoIterator<Item = SweepRow<'a>>) -> Self {
         Self { rows: rows.into_iter().collect() }
     }
 
-    /// Writes all points in a form.
+    /// Writes all points in the given format.
     pub fn write(&self, format: GridFormat, out: &mut dyn io::Write) -> io::Result<()> {
         match format {
             GridFormat::Csv => self.grid().write_csv(out),
@@ -95,7 +95,7 @@ impl<'a> SweepReport<'a> {
         }
     }
 
-    /// What any point sets, in the order in which it is met.
+    /// Returns the keys that any point sets, in the order of first occurrence.
     fn settings(&self) -> Vec<&str> {
         let mut keys: Vec<&str> = Vec::new();
         for (key, _) in self.rows.iter().flat_map(|row| row.settings) {
@@ -106,13 +106,13 @@ impl<'a> SweepReport<'a> {
         keys
     }
 
-    /// A figure that no point has would be an empty column.
+    /// Returns whether any point has a value in a column; empty columns are left out.
     fn has(&self, column: &Column) -> bool {
         self.rows.iter().any(|row| (column.show)(row).is_some())
     }
 }
 
-/// A line about a point, for who waits for the next.
+/// One line about a point, printed as soon as the point is done.
 impl fmt::Display for SweepRow<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:", self.name)?;
@@ -122,7 +122,7 @@ impl fmt::Display for SweepRow<'_> {
     }
 }
 
-/// A number of a point: its names for programs and for people, and how it is shown.
+/// A column: its key for programs, its heading for readers, and its format.
 struct Column {
     key: &'static str,
     words: &'static str,
@@ -130,7 +130,7 @@ struct Column {
     is_live: bool,
 }
 
-const COLUMNS: [Column; 24] = [
+const COLUMNS: [Column; 27] = [
     live("completed", "ok", |row| Some(row.metrics.requests.completed.to_string())),
     live("failed", "failed", |row| Some(row.metrics.requests.failed.to_string())),
     column("duration_s", "duration (s)", |row| number(Some(row.metrics.duration_s))),
@@ -154,14 +154,17 @@ const COLUMNS: [Column; 24] = [
     column("mean_ttft_ms_half_width", "+/- 95 %", |row| half_width(ttft(row))),
     column("median_ttft_ms", "TTFT p50 (ms)", |row| number(ttft(row).median_ms)),
     live("p99_ttft_ms", "TTFT p99 (ms)", |row| number(ttft(row).percentile_ms(99.0))),
+    column("p99_ttft_ms_half_width", "+/- 95 %", |row| half_width_of_p99(ttft(row))),
     column("mean_tpot_ms", "TPOT mean (ms)", |row| number(tpot(row).mean_ms)),
     column("mean_tpot_ms_half_width", "+/- 95 %", |row| half_width(tpot(row))),
     column("median_tpot_ms", "TPOT p50 (ms)", |row| number(tpot(row).median_ms)),
     live("p99_tpot_ms", "TPOT p99 (ms)", |row| number(tpot(row).percentile_ms(99.0))),
+    column("p99_tpot_ms_half_width", "+/- 95 %", |row| half_width_of_p99(tpot(row))),
     column("mean_e2el_ms", "E2E mean (ms)", |row| number(e2el(row).mean_ms)),
     column("mean_e2el_ms_half_width", "+/- 95 %", |row| half_width(e2el(row))),
     column("median_e2el_ms", "E2E p50 (ms)", |row| number(e2el(row).median_ms)),
     live("p99_e2el_ms", "E2E p99 (ms)", |row| number(e2el(row).percentile_ms(99.0))),
+    column("p99_e2el_ms_half_width", "+/- 95 %", |row| half_width_of_p99(e2el(row))),
     live("client_audit", "client audit", |row| Some(row.audit.verdict.to_string())),
     live("run_verdicts", "run verdicts", |row| row.metrics.verdict_names()),
 ];
@@ -192,14 +195,19 @@ fn output_tokens_per_s(row: &SweepRow<'_>) -> Option<f64> {
     row.metrics.throughput.output_tokens_per_s.filter(|_| generates(row))
 }
 
-/// Whether there is a first token to wait for.
+/// Returns whether the run generates tokens, so that there is a first token.
 fn generates(row: &SweepRow<'_>) -> bool {
     ttft(row).samples > 0
 }
 
-/// Half the interval of a mean, where the run supports one.
+/// Returns half the width of a mean's confidence interval, if the run supports one.
 fn half_width(summary: &Summary) -> Option<String> {
     number(summary.estimates.as_ref()?.mean.half_width())
+}
+
+/// Returns half the width of the 99th percentile's confidence interval, if the run supports one.
+fn half_width_of_p99(summary: &Summary) -> Option<String> {
+    number(summary.estimates.as_ref()?.percentile(99.0)?.half_width())
 }
 
 fn number(value: Option<f64>) -> Option<String> {

@@ -1,34 +1,34 @@
-//! One walker for every table: a report is a list of lines, a style says how each kind looks.
+//! A table as a list of lines, and styles that format each kind of line.
 //!
-//! Every text that enters a table becomes one printable line, wherever it comes from.
+//! Every text that enters a table is made printable and becomes a single line, whatever its source.
 
 use std::io;
 
 use servemark_core::printable;
 
-/// A table as a list of lines, top to bottom.
+/// A table as a list of lines from top to bottom.
 #[derive(Default)]
 pub(crate) struct Table {
     lines: Vec<Line>,
 }
 
-/// The kinds of line that a table has.
+/// The kinds of line in a table.
 pub(crate) enum Line {
-    /// The table's title.
+    /// Title of the table.
     Title(String),
-    /// The title of what follows, with column heads if a grid follows.
+    /// Title of a section, with column headings if it is a grid.
     Section(String, Vec<String>),
-    /// A name and its value.
+    /// A name and a value.
     Row(String, String),
-    /// A name and its value in each column.
+    /// A name and a value per column.
     Cells(String, Vec<String>),
-    /// A remark on what stands above.
+    /// A note on the lines above it.
     Note(String),
-    /// The table's end.
+    /// End of the table.
     End,
 }
 
-/// How each kind of line looks.
+/// Format of each kind of line.
 pub(crate) trait Style {
     fn line(&self, line: &Line) -> String;
 }
@@ -72,7 +72,7 @@ impl Table {
     }
 }
 
-/// A sentence in lines of at most so many columns; a word that is longer has a line of its own.
+/// Wraps a sentence into lines of at most `columns` columns; a longer word has a line of its own.
 pub(crate) fn wrapped(sentence: &str, columns: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in sentence.split_whitespace() {

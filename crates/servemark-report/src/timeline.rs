@@ -1,7 +1,7 @@
-//! Every request's life as a bar on a page of its own.
+//! A page with a bar for every request's duration.
 //!
-//! The page holds the times as data and the few lines that draw them: it needs no network and no
-//! library, and a bar tells its times where the pointer is.
+//! The page embeds the times as data and the script that draws them. It needs no network and no
+//! library, and shows the times of the bar under the pointer.
 
 use std::io;
 
@@ -10,8 +10,8 @@ use servemark_metrics::RequestScore;
 
 use crate::{Report, ReportFormat};
 
-/// A page with every request's life: the time to the first token, and each time between tokens in
-/// the colour of how long it was. Labels and colours are those of vLLM's timeline.
+/// A page with a bar per request: the time to first token, then each inter-token latency, coloured
+/// by its length. Labels and colours match vLLM's timeline.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimelinePlot {
     slow_ms: f64,
@@ -19,8 +19,8 @@ pub struct TimelinePlot {
 }
 
 impl TimelinePlot {
-    /// A timeline on which times between tokens are slow from so many milliseconds on, and very
-    /// slow from so many.
+    /// Returns a timeline that marks inter-token latencies as slow from `slow_ms` on and as very
+    /// slow from `very_slow_ms` on, in milliseconds.
     pub const fn new(slow_ms: f64, very_slow_ms: f64) -> Self {
         Self { slow_ms, very_slow_ms }
     }
@@ -63,12 +63,12 @@ struct Data {
     requests: Vec<Life>,
 }
 
-/// A request's times in whole microseconds, short enough for a page of many.
+/// Times of a request in whole microseconds, which keeps a page of many requests small.
 #[derive(Serialize)]
 struct Life {
     start: i64,
     ttft: i64,
-    /// From the first token on.
+    /// Times from the first token on.
     gaps: Vec<i64>,
     prompt: u32,
     output: u64,

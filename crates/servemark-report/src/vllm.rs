@@ -1,9 +1,8 @@
-//! vLLM 0.33.0's console table and result files.
+//! vLLM's console table and result files, in the format of 0.33.0 and of four earlier releases.
 //!
-//! The table is its own label for label, the result key for key. What a reader must not miss is
-//! added under names that it does not have: numbers by our own definitions beside its own, and what
-//! its server says of the prefix cache. Where Python would write a number that is no JSON, there is
-//! null.
+//! Labels and keys match vLLM's exactly. Servemark adds, under names that vLLM does not use,
+//! metrics by its own definitions and the server's prefix cache counters. It writes null where
+//! Python would write a number that is not valid JSON.
 
 mod families;
 mod file_name;
@@ -14,10 +13,32 @@ mod own;
 mod pytorch;
 mod ramp;
 mod result;
+mod style;
 mod table;
 
 pub use file_name::vllm_file_name;
 pub use options::{VllmMetric, VllmOptions};
 pub use pytorch::vllm_pytorch_records;
 pub use result::{VllmDetails, VllmResult};
+pub use style::VllmStyle;
 pub use table::VllmTable;
+
+use servemark_core::RunFacts;
+
+use crate::Report;
+
+/// Returns the inverse real-time factor of transcription; `None` for chat backends, where vLLM does
+/// not measure the length of the audio.
+fn speed_of_speech(report: &Report<'_>) -> Option<f64> {
+    let backend = report.log.header().facts.backend.as_str();
+    let is_chat = ["openai-chat", "openai-responses"].contains(&backend);
+    report.metrics.inverse_real_time_factor.filter(|_| !is_chat)
+}
+
+/// Returns the request rate asked for, if it is finite, even if a trace determines the send times.
+fn asked_rate(facts: &RunFacts) -> Option<f64> {
+    match facts.echo.get("request_rate") {
+        Some(asked) => asked.as_f64(),
+        None => facts.request_rate,
+    }
+}

@@ -1,5 +1,5 @@
-//! What vLLM's Rust client prints besides: the part of a run at its load, conversations turn by
-//! turn, and several runs side by side.
+//! Additional output of vLLM's Rust client: the plateau of a run, multi-turn sessions by turn, and
+//! several runs side by side.
 
 pub(crate) mod json;
 mod sweep;
@@ -14,7 +14,8 @@ pub use self::turns::TurnsTable;
 use crate::table::{Line, Style, Table};
 use crate::{Report, ReportFormat};
 
-/// The part of a run at its load; nothing where none was asked for, and a line where there is none.
+/// The plateau of a run, its steady state at full concurrency. Writes nothing if it was not
+/// requested, and one line if the run has none.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PlateauTable;
 
@@ -47,7 +48,7 @@ fn warning(table: &mut Table, window: &PlateauWindow) {
     }
 }
 
-/// What is to be known of one that is too short.
+/// Returns the warning about a plateau that is too short.
 fn warning_of(window: &PlateauWindow) -> Option<String> {
     let (seconds, percent) = (window.duration_s, window.too_short? * 100.0);
     Some(format!(
@@ -90,7 +91,7 @@ fn latency(table: &mut Table, name: &str, summary: &Summary) {
     }
 }
 
-/// Forty-seven columns, labels in thirty-five of them.
+/// Style with 47 columns: labels 35 wide.
 struct PlateauStyle;
 
 impl Style for PlateauStyle {

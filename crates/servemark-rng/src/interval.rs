@@ -1,20 +1,21 @@
-//! What both NumPy generators do alike with integers: ranges, masked intervals and shuffles.
+//! Integer draws that both NumPy generators make in one way: ranges, masked intervals and shuffles.
 //!
-//! NumPy draws these from any bit generator by the same C code. Bounded integers are not among
-//! them: `Generator.integers` has its own rule.
+//! NumPy's C code for them is shared by all bit generators. Bounded integers are not among them:
+//! `Generator.integers` has a rule of its own.
 
-/// What NumPy asks of a bit generator here.
+/// The draws that this module needs of a bit generator.
 pub(crate) trait BitGenerator {
     fn next_u32(&mut self) -> u32;
     fn next_u64(&mut self) -> u64;
 }
 
-/// The largest offset from `low` that stays below `high`; `None` if the range is empty.
+/// Returns the largest offset from `low` that stays below `high`; `None` if the range is empty.
 pub(crate) fn span(low: i64, high: i64) -> Option<u64> {
     (low < high).then(|| high.wrapping_sub(low).cast_unsigned() - 1)
 }
 
-/// An integer in `0..=max`: draws masked to the bits of `max`, repeated while they are above it.
+/// Returns an integer in `0..=max`: draws are masked to the bits of `max` and repeated while above
+/// it.
 pub(crate) fn interval(bits: &mut impl BitGenerator, max: u64) -> u64 {
     if max == 0 {
         return 0;
@@ -29,7 +30,7 @@ pub(crate) fn interval(bits: &mut impl BitGenerator, max: u64) -> u64 {
     }
 }
 
-/// Fisher and Yates from the top.
+/// Shuffles with the algorithm of Fisher and Yates, starting from the last item.
 pub(crate) fn shuffle<T>(bits: &mut impl BitGenerator, items: &mut [T]) {
     for i in (1..items.len()).rev() {
         items.swap(i, interval(bits, i as u64) as usize);

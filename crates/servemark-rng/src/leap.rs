@@ -1,12 +1,12 @@
-//! Leaps of the Mersenne Twister: where it is after very many words, without making them.
+//! Leaps of the Mersenne Twister: its state after very many words, without generating them.
 //!
 //! A step of the generator is linear over the field of two elements, so n steps are a polynomial in
-//! one step: `x^n` modulo the characteristic polynomial of the generator. To make it takes a tenth of
-//! a second; to apply it, less than a millisecond, however large n is.
+//! one step: `x^n` modulo the characteristic polynomial of the generator. Computing it takes a
+//! tenth of a second; applying it takes less than a millisecond, however large n is.
 
 use crate::mt19937::Mt19937;
 
-/// A leap of a fixed number of words, made once and applied often.
+/// A leap over a fixed number of words, computed once and applied often.
 ///
 /// ```
 /// use servemark_rng::{Leap, Mt19937};
@@ -18,12 +18,12 @@ use crate::mt19937::Mt19937;
 /// ```
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Leap {
-    /// The powers of the step that are added up.
+    /// The powers of the step that are summed.
     powers: Vec<usize>,
 }
 
 impl Leap {
-    /// The leap over so many words.
+    /// Computes the leap over `count` words.
     pub fn of_words(count: u64) -> Self {
         let modulus = characteristic();
         let mut power = Bits::one();
@@ -37,7 +37,7 @@ impl Leap {
         Self { powers: (0..DEGREE).filter(|at| power.has(*at)).collect() }
     }
 
-    /// The leap over so many floats of NumPy, each of which takes two words.
+    /// Computes the leap over `count` of NumPy's floats, each of which takes two words.
     pub fn of_samples(count: u64) -> Self {
         Self::of_words(2 * count)
     }
@@ -47,8 +47,8 @@ impl Leap {
     }
 }
 
-/// The generator's characteristic polynomial, found from one bit of its words by Berlekamp and
-/// Massey's rule.
+/// Computes the generator's characteristic polynomial from one bit of its words, with the
+/// Berlekamp-Massey algorithm.
 fn characteristic() -> Bits {
     let mut words = Mt19937::from_u32_seed(1);
     let (mut connection, mut previous) = (Bits::one(), Bits::one());
@@ -96,7 +96,8 @@ impl Bits {
         }
     }
 
-    /// Each coefficient at twice its place: the mixed terms come in pairs and are gone.
+    /// Returns the square: each coefficient moves to twice its position, because the mixed terms
+    /// cancel in pairs.
     fn squared(&self) -> Self {
         let mut square = Self::zero();
         for (at, word) in self.0.iter().enumerate().take(DEGREE / 64 + 1) {
@@ -116,7 +117,7 @@ impl Bits {
         }
     }
 
-    /// What is left of it modulo a polynomial of the generator's degree.
+    /// Reduces it modulo a polynomial of the generator's degree.
     fn reduce(&mut self, modulus: &Self) {
         for at in (DEGREE..=2 * DEGREE).rev() {
             if self.has(at) {
@@ -125,7 +126,7 @@ impl Bits {
         }
     }
 
-    /// Whether an odd number of places have a coefficient in both.
+    /// Returns whether the number of positions with a coefficient in both is odd.
     fn is_odd_with(&self, other: &Self) -> bool {
         let common = self.0.iter().zip(&other.0).fold(0, |sum, (one, other)| sum ^ (one & other));
         common.count_ones() % 2 == 1
@@ -140,7 +141,7 @@ impl Bits {
     }
 }
 
-/// The bits of a word with a gap behind each.
+/// Inserts a zero bit after each bit of a word.
 fn spread(word: u32) -> u64 {
     let mut bits = u64::from(word);
     for (shift, mask) in [
@@ -155,7 +156,7 @@ fn spread(word: u32) -> u64 {
     bits
 }
 
-/// The bits of the generator's state that count, and the degree of its polynomial.
+/// The number of bits in the generator's state, and the degree of its polynomial.
 pub(crate) const DEGREE: usize = 19_937;
 
 #[cfg(test)]

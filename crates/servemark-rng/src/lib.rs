@@ -1,12 +1,12 @@
 //! `CPython`'s `random` and `NumPy`'s generators, draw for draw.
 //!
 //! The Python benchmarking clients draw their workloads from these generators, so a workload can
-//! only be reproduced by making the same draws in the same order. Every method here consumes
-//! exactly the words its Python original consumes and rounds as it does.
+//! only be reproduced by making the same draws in the same order. Every method consumes exactly the
+//! words that its Python original consumes, and rounds as it does.
 //!
-//! This crate knows no workloads and no distributions that those clients do not draw from, and it
+//! The crate knows no workloads and no distributions that those clients do not draw from, and it
 //! never takes entropy from the machine: every generator starts from a seed. Where Python would
-//! raise, for an empty range or an empty population, a method answers `None` and draws nothing.
+//! raise, for an empty range or an empty population, a method returns `None` and draws nothing.
 //!
 //! Logarithms and powers come from the platform's C library, as `NumPy`'s do; `exponential`,
 //! `gamma` and `normal` are bit-exact where both are linked to the same one.

@@ -1,7 +1,6 @@
 //! The Mersenne Twister: the word generator under `CPython`'s `random` and `NumPy`'s `RandomState`.
 //!
-//! It knows how to seed, twist and temper; what is drawn from its words differs between the two and
-//! is theirs to know.
+//! The module seeds, twists and tempers; the two callers draw from its words by different rules.
 
 use std::fmt;
 
@@ -19,7 +18,7 @@ const MIDDLE: usize = 397;
 #[derive(Clone, Eq, PartialEq)]
 pub struct Mt19937 {
     words: Box<[u32; SIZE]>,
-    /// The next word to hand out; `SIZE` when all are used up.
+    /// Index of the next word to return; `SIZE` when all are used up.
     next: usize,
 }
 
@@ -51,20 +50,21 @@ impl Mt19937 {
         generator
     }
 
-    /// The next 32 bits.
+    /// Returns the next 32 bits.
     pub fn next_u32(&mut self) -> u32 {
         temper(self.next_raw())
     }
 
-    /// A float in `[0, 1)` with 53 random bits, made of two words.
+    /// Returns a float in `[0, 1)` with 53 random bits from two words.
     pub fn next_f64(&mut self) -> f64 {
         let high = self.next_u32() >> 5;
         let low = self.next_u32() >> 6;
         (f64::from(high) * 67_108_864.0 + f64::from(low)) / 9_007_199_254_740_992.0
     }
 
-    /// Leaves out the words of a leap. What follows is what follows after as many words; the
-    /// generator is not *equal* to one that made them, because it is at another place of its block.
+    /// Skips the words of a leap. Later draws are those that follow after that many words, but the
+    /// generator does not compare as equal to one that generated them, because it is at another
+    /// position of its block.
     pub fn leap(&mut self, leap: &Leap) {
         let mut ahead = self.clone();
         let coming: Vec<u32> = (0..DEGREE + SIZE).map(|_| ahead.next_raw()).collect();
@@ -76,7 +76,7 @@ impl Mt19937 {
         self.next = 0;
     }
 
-    /// Leaves out the next `count` words, many times faster than drawing them.
+    /// Skips the next `count` words, many times faster than drawing them.
     pub fn skip(&mut self, count: u64) {
         let mut count = count;
         while count > (SIZE - self.next) as u64 {
@@ -90,7 +90,8 @@ impl Mt19937 {
         self.words[at] ^ spread(self.words[at - 1]).wrapping_mul(multiplier)
     }
 
-    /// Steps a seeding position from 1 to 623 and round again, carrying the last word to the front.
+    /// Steps a seeding position from 1 to 623 and around again, and copies the last word to the
+    /// front.
     fn advance(&mut self, at: usize) -> usize {
         if at + 1 < SIZE {
             return at + 1;
@@ -108,8 +109,8 @@ impl Mt19937 {
         word
     }
 
-    /// Makes the next 624 words. The loops read only ahead of what they write or far behind it, so
-    /// that the compiler does several words at once: skipping is made of nothing else.
+    /// Generates the next 624 words. The loops read only ahead of what they write or far behind it,
+    /// so that the compiler can vectorise them: skipping consists of nothing else.
     fn twist(&mut self) {
         let words = &mut *self.words;
         for i in 0..SIZE - MIDDLE {

@@ -1,7 +1,7 @@
 //! `numpy.random.RandomState`, the legacy generator: how it draws from the Mersenne Twister.
 //!
-//! NumPy froze this stream for good, so it is the same in every version. The module knows nothing
-//! of `numpy.random.default_rng`, which is another generator with other rules.
+//! NumPy has frozen this stream, so it is the same in every version. The module knows nothing of
+//! `numpy.random.default_rng`, which is another generator with other rules.
 
 use std::cmp::Ordering;
 
@@ -10,7 +10,7 @@ use crate::leap::Leap;
 use crate::mt19937::Mt19937;
 use crate::weights::Cumulative;
 
-/// NumPy's `RandomState`, which the functions of `numpy.random` share one of.
+/// NumPy's `RandomState`; the functions of `numpy.random` share one instance of it.
 ///
 /// ```
 /// let mut numpy = servemark_rng::NumpyRandom::seeded(42);
@@ -25,63 +25,64 @@ pub struct NumpyRandom {
 }
 
 impl NumpyRandom {
-    /// `numpy.random.seed(seed)`; NumPy refuses a larger integer.
+    /// Creates the state after `numpy.random.seed(seed)`; NumPy refuses a larger integer.
     pub fn seeded(seed: u32) -> Self {
         Self { words: Mt19937::from_u32_seed(seed), spare_normal: None }
     }
 
-    /// `numpy.random.seed(key)` with a list of words.
+    /// Creates the state after `numpy.random.seed(key)` with a list of words.
     pub fn from_key(key: &[u32]) -> Self {
         Self { words: Mt19937::from_key(key), spare_normal: None }
     }
 
-    /// `numpy.random.randint(low, high)`, without `high`; `None` if the range is empty.
+    /// Draws `numpy.random.randint(low, high)`, `high` excluded; `None` if the range is empty.
     pub fn randint(&mut self, low: i64, high: i64) -> Option<i64> {
         Some(low.wrapping_add_unsigned(interval(&mut self.words, span(low, high)?)))
     }
 
-    /// `numpy.random.randint(low, high, count)`; `None` if the range is empty.
+    /// Draws `numpy.random.randint(low, high, count)`; `None` if the range is empty.
     pub fn randint_vec(&mut self, low: i64, high: i64, count: usize) -> Option<Vec<i64>> {
         (0..count).map(|_| self.randint(low, high)).collect()
     }
 
-    /// `numpy.random.random_sample()`, also called `rand`: a float in `[0, 1)`.
+    /// Draws `numpy.random.random_sample()`, also called `rand`: a float in `[0, 1)`.
     pub fn random_sample(&mut self) -> f64 {
         self.words.next_f64()
     }
 
-    /// Leaves the generator where `numpy.random.rand(count)` does, without making the floats.
+    /// Advances the generator to where `numpy.random.rand(count)` leaves it, without computing the
+    /// floats.
     pub fn skip_samples(&mut self, count: u64) {
         self.words.skip(2 * count);
     }
 
-    /// Leaves the generator where as many floats do as the leap is over.
+    /// Advances the generator by the floats of a leap.
     pub fn leap(&mut self, leap: &Leap) {
         self.words.leap(leap);
     }
 
-    /// `numpy.random.uniform(low, high)`.
+    /// Draws `numpy.random.uniform(low, high)`.
     pub fn uniform(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * self.random_sample()
     }
 
-    /// `numpy.random.exponential(scale)`.
+    /// Draws `numpy.random.exponential(scale)`.
     pub fn exponential(&mut self, scale: f64) -> f64 {
         scale * self.standard_exponential()
     }
 
-    /// `numpy.random.normal(mean, deviation)`.
+    /// Draws `numpy.random.normal(mean, deviation)`.
     pub fn normal(&mut self, mean: f64, deviation: f64) -> f64 {
         mean + deviation * self.standard_normal()
     }
 
-    /// `numpy.random.gamma(shape, scale)`; not a number, and no draw, for a negative shape.
+    /// Draws `numpy.random.gamma(shape, scale)`; NaN, and no draw, for a negative shape.
     pub fn gamma(&mut self, shape: f64, scale: f64) -> f64 {
         scale * self.standard_gamma(shape)
     }
 
-    /// `numpy.random.zipf(exponent)`: a whole number from one on, by the method of Devroye. One for
-    /// an exponent of one or less, which NumPy refuses.
+    /// Draws `numpy.random.zipf(exponent)`: a whole number of at least one, by the method of
+    /// Devroye. Returns one for an exponent of at most one, which NumPy refuses.
     pub fn zipf(&mut self, exponent: f64) -> i64 {
         if exponent.is_nan() || exponent <= 1.0 {
             return 1;
@@ -99,7 +100,7 @@ impl NumpyRandom {
         }
     }
 
-    /// The index that `numpy.random.choice(items, p=weights)` takes.
+    /// Returns the index that `numpy.random.choice(items, p=weights)` takes.
     ///
     /// `None` if a weight is negative or not finite, or if all are 0. The weights need not add up
     /// to 1.
@@ -107,23 +108,25 @@ impl NumpyRandom {
         Some(Cumulative::new(weights)?.index(self.random_sample()))
     }
 
-    /// The indices that `numpy.random.choice(items, count, p=weights)` takes.
+    /// Returns the indices that `numpy.random.choice(items, count, p=weights)` takes.
     pub fn choice_weighted_vec(&mut self, weights: &[f64], count: usize) -> Option<Vec<usize>> {
         let cumulative = Cumulative::new(weights)?;
         Some((0..count).map(|_| cumulative.index(self.random_sample())).collect())
     }
 
-    /// `numpy.random.shuffle(items)`.
+    /// Shuffles as `numpy.random.shuffle(items)`.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         shuffle(&mut self.words, items);
     }
 
-    /// `numpy.random.permutation(n)`, whose first `k` are also `choice(n, k, replace=False)`.
+    /// Draws `numpy.random.permutation(n)`, whose first `k` items are also `choice(n, k,
+    /// replace=False)`.
     pub fn permutation(&mut self, n: usize) -> Vec<usize> {
         permutation(&mut self.words, n)
     }
 
-    /// `-ln(1 - u)` and not `-ln_1p(-u)`: the two differ in the last bits of one draw in thirteen.
+    /// Computes `-ln(1 - u)` and not `-ln_1p(-u)`: the two differ in the last bits of one draw in
+    /// thirteen.
     fn standard_exponential(&mut self) -> f64 {
         -(1.0 - self.random_sample()).ln()
     }
@@ -154,7 +157,7 @@ impl NumpyRandom {
         }
     }
 
-    /// Rejection after Ahrens and Dieter.
+    /// Rejection method of Ahrens and Dieter.
     fn gamma_below_one(&mut self, shape: f64) -> f64 {
         loop {
             let uniform = self.random_sample();
@@ -174,7 +177,7 @@ impl NumpyRandom {
         }
     }
 
-    /// Rejection after Marsaglia and Tsang.
+    /// Rejection method of Marsaglia and Tsang.
     fn gamma_above_one(&mut self, shape: f64) -> f64 {
         let b = shape - 1.0 / 3.0;
         let c = 1.0 / (9.0 * b).sqrt();
@@ -311,7 +314,7 @@ mod tests {
         check_gamma(100.0, 0.01, [1.0470821902101626, 0.9829269251652163, 0.9734726703951789]);
     }
 
-    /// Far down the stream every branch of the rejections has been taken.
+    /// After many draws every branch of the rejection methods has been taken.
     #[test]
     fn gamma_after_many_draws() {
         let last = |shape| {

@@ -1,7 +1,7 @@
 //! `numpy.random.default_rng`: the PCG64 word generator and how `Generator` draws from it.
 //!
-//! It knows nothing of the legacy `RandomState`, whose integers come by another rule. Draws that
-//! need `Generator`'s ziggurat tables (normal, exponential, gamma) are not offered.
+//! The module knows nothing of the legacy `RandomState`, which draws integers by another rule.
+//! Draws that need `Generator`'s ziggurat tables (normal, exponential, gamma) are not offered.
 
 use crate::interval::{BitGenerator, permutation, shuffle, span};
 use crate::seed_sequence::SeedSequence;
@@ -19,12 +19,12 @@ const MULTIPLIER: u128 = 0x2360_ed05_1fc6_5da4_4385_df64_9fcc_f645;
 pub struct Pcg64 {
     state: u128,
     increment: u128,
-    /// The upper half of the last word that a 32-bit draw split; doubles leave it alone.
+    /// The upper half of the last word that a 32-bit draw split; floats do not change it.
     spare: Option<u32>,
 }
 
 impl Pcg64 {
-    /// `numpy.random.default_rng(seed)`.
+    /// Creates `numpy.random.default_rng(seed)`.
     pub fn seeded(seed: u64) -> Self {
         let words = SeedSequence::from_seed(seed).generate_u64::<4>().map(u128::from);
         let [state_high, state_low, increment_high, increment_low] = words;
@@ -35,14 +35,14 @@ impl Pcg64 {
         generator
     }
 
-    /// The next 64 bits.
+    /// Returns the next 64 bits.
     pub fn next_u64(&mut self) -> u64 {
         self.step();
         let folded = (self.state >> 64) as u64 ^ self.state as u64;
         folded.rotate_right((self.state >> 122) as u32)
     }
 
-    /// The next 32 bits: the lower half of a word, then its upper half.
+    /// Returns the next 32 bits: the lower half of a word, then its upper half.
     pub fn next_u32(&mut self) -> u32 {
         self.spare.take().unwrap_or_else(|| {
             let word = self.next_u64();
@@ -51,30 +51,31 @@ impl Pcg64 {
         })
     }
 
-    /// `Generator.random()`: a float in `[0, 1)`.
+    /// Draws `Generator.random()`: a float in `[0, 1)`.
     pub fn random(&mut self) -> f64 {
         (self.next_u64() >> 11) as f64 * (1.0 / 9_007_199_254_740_992.0)
     }
 
-    /// `Generator.integers(low, high)`, without `high`; `None` if the range is empty.
+    /// Draws `Generator.integers(low, high)`, `high` excluded; `None` if the range is empty.
     pub fn integers(&mut self, low: i64, high: i64) -> Option<i64> {
         Some(low.wrapping_add_unsigned(self.bounded(span(low, high)?)))
     }
 
-    /// `Generator.integers(low, high, count)`; `None` if the range is empty.
+    /// Draws `Generator.integers(low, high, count)`; `None` if the range is empty.
     pub fn integers_vec(&mut self, low: i64, high: i64, count: usize) -> Option<Vec<i64>> {
         (0..count).map(|_| self.integers(low, high)).collect()
     }
 
-    /// `Generator.integers(0, 256, count, dtype=uint8)`: four bytes of every 32-bit draw.
+    /// Draws `Generator.integers(0, 256, count, dtype=uint8)`: four bytes of every 32-bit draw.
     ///
-    /// NumPy drops the bytes it did not use when the call ends, and so does this.
+    /// Bytes that are unused when the call ends are dropped, as NumPy does.
     pub fn integers_u8(&mut self, count: usize) -> Vec<u8> {
         let draws = (0..count.div_ceil(4)).flat_map(|_| self.next_u32().to_le_bytes());
         draws.take(count).collect()
     }
 
-    /// Leaves the generator where [`integers_u8`](Self::integers_u8) would, in no time.
+    /// Advances the generator to where [`integers_u8`](Self::integers_u8) would leave it, in
+    /// logarithmic time.
     pub fn skip_u8(&mut self, count: u64) {
         let words = count.div_ceil(4);
         let fresh = words - u64::from(words > 0 && self.spare.take().is_some());
@@ -84,7 +85,7 @@ impl Pcg64 {
         }
     }
 
-    /// The index that `Generator.choice(items, p=weights)` takes.
+    /// Returns the index that `Generator.choice(items, p=weights)` takes.
     ///
     /// `None` if a weight is negative or not finite, or if all are 0. The weights need not add up
     /// to 1.
@@ -92,18 +93,18 @@ impl Pcg64 {
         Some(Cumulative::new(weights)?.index(self.random()))
     }
 
-    /// The indices that `Generator.choice(items, count, p=weights)` takes.
+    /// Returns the indices that `Generator.choice(items, count, p=weights)` takes.
     pub fn choice_weighted_vec(&mut self, weights: &[f64], count: usize) -> Option<Vec<usize>> {
         let cumulative = Cumulative::new(weights)?;
         Some((0..count).map(|_| cumulative.index(self.random())).collect())
     }
 
-    /// `Generator.shuffle(items)`.
+    /// Shuffles as `Generator.shuffle(items)`.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         shuffle(self, items);
     }
 
-    /// `Generator.permutation(n)`.
+    /// Draws `Generator.permutation(n)`.
     pub fn permutation(&mut self, n: usize) -> Vec<usize> {
         permutation(self, n)
     }
@@ -112,7 +113,7 @@ impl Pcg64 {
         self.state = self.state.wrapping_mul(MULTIPLIER).wrapping_add(self.increment);
     }
 
-    /// So many steps at once: a step squared is two, and so on.
+    /// Makes `steps` steps at once, by repeated squaring of the step.
     fn advance(&mut self, steps: u64) {
         let (mut factor, mut summand) = (MULTIPLIER, self.increment);
         let mut left = steps;
@@ -126,7 +127,7 @@ impl Pcg64 {
         }
     }
 
-    /// An integer in `0..=max`, from 32-bit draws where they suffice.
+    /// Draws an integer in `0..=max`, from 32-bit draws where they suffice.
     fn bounded(&mut self, max: u64) -> u64 {
         match u32::try_from(max) {
             Ok(0) => 0,
@@ -137,7 +138,8 @@ impl Pcg64 {
         }
     }
 
-    /// Lemire's multiplication: the high half is the result, a too small low half is rejected.
+    /// Lemire's multiplication: the high half is the result; a low half that is too small is
+    /// rejected.
     fn lemire_u32(&mut self, max: u32) -> u32 {
         let range = max + 1;
         loop {

@@ -1,6 +1,6 @@
 //! `random.Random` of CPython 3.11: how its methods draw from the Mersenne Twister.
 //!
-//! It knows nothing of NumPy, which seeds the same twister in another way and draws integers by
+//! The module knows nothing of NumPy, which seeds the twister in another way and draws integers by
 //! another rule.
 
 use std::collections::HashSet;
@@ -20,29 +20,29 @@ pub struct PythonRandom {
 }
 
 impl PythonRandom {
-    /// `random.seed(seed)`.
+    /// Creates the state after `random.seed(seed)`.
     pub fn seeded(seed: u64) -> Self {
         let (low, high) = (seed as u32, (seed >> 32) as u32);
         let key: &[u32] = if high == 0 { &[low] } else { &[low, high] };
         Self { words: Mt19937::from_key(key) }
     }
 
-    /// `random.random()`: a float in `[0, 1)`.
+    /// Draws `random.random()`: a float in `[0, 1)`.
     pub fn random(&mut self) -> f64 {
         self.words.next_f64()
     }
 
-    /// `random.getrandbits(bits)`; more than 64 bits count as 64.
+    /// Draws `random.getrandbits(bits)`; more than 64 bits count as 64.
     pub fn getrandbits(&mut self, bits: u32) -> u64 {
         self.bits(bits.min(64)) as u64
     }
 
-    /// `random._randbelow(n)`, which is `random.randrange(n)`; `None` if `n` is 0.
+    /// Draws `random._randbelow(n)`, which is `random.randrange(n)`; `None` if `n` is 0.
     pub fn randbelow(&mut self, n: u64) -> Option<u64> {
         (n > 0).then(|| self.below(n.into()) as u64)
     }
 
-    /// `random.randint(low, high)`, both ends included; `None` if `low > high`.
+    /// Draws `random.randint(low, high)`, both ends included; `None` if `low > high`.
     pub fn randint(&mut self, low: i64, high: i64) -> Option<i64> {
         let width = i128::from(high) - i128::from(low) + 1;
         let width = u128::try_from(width).ok().filter(|width| *width > 0)?;
@@ -50,34 +50,34 @@ impl PythonRandom {
         Some(low.wrapping_add_unsigned(self.below(width) as u64))
     }
 
-    /// `random.shuffle(items)`.
+    /// Shuffles as `random.shuffle(items)`.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for i in (1..items.len()).rev() {
             items.swap(i, self.index_below(i + 1));
         }
     }
 
-    /// `random.choice(items)`; `None` if there are none.
+    /// Draws `random.choice(items)`; `None` if there are none.
     pub fn choice<'t, T>(&mut self, items: &'t [T]) -> Option<&'t T> {
         (!items.is_empty()).then(|| &items[self.index_below(items.len())])
     }
 
-    /// `random.choices(items, k=count)`; `None` if there are no items.
+    /// Draws `random.choices(items, k=count)`; `None` if there are no items.
     pub fn choices<'t, T>(&mut self, items: &'t [T], count: usize) -> Option<Vec<&'t T>> {
         Some(pick(items, &self.choices_indices(items.len(), count)?))
     }
 
-    /// The indices that `random.choices` takes from `n` items; `None` if `n` is 0.
+    /// Returns the indices that `random.choices` takes from `n` items; `None` if `n` is 0.
     pub fn choices_indices(&mut self, n: usize, count: usize) -> Option<Vec<usize>> {
         (n > 0).then(|| (0..count).map(|_| self.scaled_index(n)).collect())
     }
 
-    /// `random.sample(items, count)`; `None` if there are fewer items than that.
+    /// Draws `random.sample(items, count)`; `None` if `count` exceeds the number of items.
     pub fn sample<'t, T>(&mut self, items: &'t [T], count: usize) -> Option<Vec<&'t T>> {
         Some(pick(items, &self.sample_indices(items.len(), count)?))
     }
 
-    /// The indices that `random.sample` takes from `n` items; `None` if `count > n`.
+    /// Returns the indices that `random.sample` takes from `n` items; `None` if `count > n`.
     pub fn sample_indices(&mut self, n: usize, count: usize) -> Option<Vec<usize>> {
         if count > n {
             return None;
@@ -86,13 +86,14 @@ impl PythonRandom {
         Some(if pooled { self.sample_pool(n, count) } else { self.sample_set(n, count) })
     }
 
-    /// CPython's method for small populations: take from a list and fill the gap with its last.
+    /// CPython's method for small populations: takes from a list and fills the gap with its last
+    /// item.
     fn sample_pool(&mut self, n: usize, count: usize) -> Vec<usize> {
         let mut pool: Vec<usize> = (0..n).collect();
         (0..count).map(|_| pool.swap_remove(self.index_below(pool.len()))).collect()
     }
 
-    /// CPython's method for large populations: draw again what was drawn before.
+    /// CPython's method for large populations: repeats a draw that was made before.
     fn sample_set(&mut self, n: usize, count: usize) -> Vec<usize> {
         let mut seen = HashSet::with_capacity(count);
         (0..count)
@@ -116,7 +117,8 @@ impl PythonRandom {
         self.below(n as u128) as usize
     }
 
-    /// `n` must not be 0. The bits are those of `n`, not of `n - 1`, as in CPython.
+    /// Draws an integer below `n`, which must not be 0. As in CPython, the bits are those of `n`,
+    /// not of `n - 1`.
     fn below(&mut self, n: u128) -> u128 {
         let bits = u128::BITS - n.leading_zeros();
         loop {
@@ -127,7 +129,7 @@ impl PythonRandom {
         }
     }
 
-    /// Words from the lowest to the highest; the last gives its upper bits.
+    /// Draws words from the lowest to the highest; the last one gives its upper bits.
     fn bits(&mut self, bits: u32) -> u128 {
         (0..bits).step_by(32).fold(0, |drawn, at| {
             let unused = 32_u32.saturating_sub(bits - at);
@@ -140,7 +142,8 @@ fn pick<'t, T>(items: &'t [T], indices: &[usize]) -> Vec<&'t T> {
     indices.iter().map(|index| &items[*index]).collect()
 }
 
-/// How large a population CPython still copies: about the size of a set of `count` items.
+/// Returns the largest population that CPython still copies: about the size of a set of `count`
+/// items.
 fn sample_set_size(count: usize) -> usize {
     if count <= 5 {
         return 21;

@@ -1,6 +1,6 @@
-//! `numpy.random.SeedSequence`: how NumPy turns one seed into the words a generator starts from.
+//! `numpy.random.SeedSequence`: turns one seed into the words that a generator starts from.
 //!
-//! It knows no generator, and neither entropy from the machine nor spawned children.
+//! The module knows no generator, and neither entropy from the machine nor spawned children.
 
 const POOL: usize = 4;
 
@@ -16,7 +16,7 @@ pub struct SeedSequence {
 }
 
 impl SeedSequence {
-    /// `SeedSequence(seed)`.
+    /// Creates `SeedSequence(seed)`.
     pub fn from_seed(seed: u64) -> Self {
         let mut hash = Hash { constant: 0x43b0_d7e5, multiplier: 0x931e_8875 };
         let entropy = [seed as u32, (seed >> 32) as u32, 0, 0];
@@ -29,7 +29,7 @@ impl SeedSequence {
         Self { pool }
     }
 
-    /// `generate_state(N, numpy.uint64)`.
+    /// Returns `generate_state(N, numpy.uint64)`.
     pub fn generate_u64<const N: usize>(&self) -> [u64; N] {
         let mut hash = Hash { constant: 0x8b51_f9dd, multiplier: 0x58f3_8ded };
         let mut words = self.pool.iter().cycle().map(|word| u64::from(hash.word(*word)));
@@ -38,7 +38,7 @@ impl SeedSequence {
     }
 }
 
-/// A hash whose constant moves on with every word.
+/// A hash whose constant changes with every word.
 struct Hash {
     constant: u32,
     multiplier: u32,

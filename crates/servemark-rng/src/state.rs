@@ -1,11 +1,11 @@
 //! The two global generators of a Python process, seeded together.
 //!
-//! It only pairs them: which of the two a draw comes from is the workload's business.
+//! The module only pairs them: the workload decides which of the two it draws from.
 
 use crate::numpy::NumpyRandom;
 use crate::python::PythonRandom;
 
-/// What `random.seed(seed)` and `numpy.random.seed(seed)` leave behind.
+/// The state after `random.seed(seed)` and `numpy.random.seed(seed)`.
 ///
 /// SGLang seeds both with one seed and then draws the workload and the arrivals from them, so one
 /// value is passed along the whole of that sequence.
@@ -26,7 +26,7 @@ pub struct RandomState {
 impl RandomState {
     /// Seeds both generators with `seed`.
     ///
-    /// NumPy refuses a seed of more than 32 bits; for such a one its generator is seeded as
+    /// NumPy refuses a seed of more than 32 bits; for such a seed NumPy's generator is seeded as
     /// `numpy.random.seed([low_word, high_word])` would.
     pub fn seeded(seed: u64) -> Self {
         let numpy = match u32::try_from(seed) {

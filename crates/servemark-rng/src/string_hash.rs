@@ -1,9 +1,10 @@
-//! What `hash` of a string is to `CPython`, where it is not salted.
+//! `CPython`'s `hash` of a string, without a random key.
 
-/// `hash(text)` of `CPython` 3.11 under `PYTHONHASHSEED=0`: `SipHash-1-3` with a key of zeros.
+/// Returns `hash(text)` of `CPython` 3.11 under `PYTHONHASHSEED=0`: `SipHash-1-3` with a key of
+/// zeros.
 ///
 /// Without that setting every process has a key of its own. `None` for a text that is not ASCII,
-/// which `CPython` hashes in whichever form it keeps it.
+/// whose hash depends on `CPython`'s internal representation.
 ///
 /// ```
 /// assert_eq!(servemark_rng::string_hash("1000:16"), Some(0xfd58_a9ad_b149_f8fc));
@@ -12,7 +13,7 @@ pub fn string_hash(text: &str) -> Option<u64> {
     match text.is_ascii().then_some(text.as_bytes())? {
         [] => Some(0),
         bytes => Some(match sip_hash(bytes) {
-            // -1 is how a hash says that it failed.
+            // CPython uses -1 to report that hashing failed.
             u64::MAX => u64::MAX - 1,
             hash => hash,
         }),
@@ -53,7 +54,7 @@ fn round([a, b, c, d]: &mut [u64; 4]) {
     *c = c.rotate_left(32);
 }
 
-/// The constants of `SipHash` under a key of zeros.
+/// The constants of `SipHash` with a key of zeros.
 const INITIAL: [u64; 4] =
     [0x736f_6d65_7073_6575, 0x646f_7261_6e64_6f6d, 0x6c79_6765_6e65_7261, 0x7465_6462_7974_6573];
 

@@ -1,15 +1,16 @@
-//! Weighted choice as both NumPy generators do it: a cumulative sum searched with a uniform draw.
+//! Weighted choice of both NumPy generators: a cumulative sum searched with a uniform draw.
 //!
-//! It draws nothing itself, so it does not know which generator the uniform number comes from.
+//! The module draws nothing itself, so it does not depend on the generator of the uniform number.
 
 /// A cumulative distribution, summed from the left and divided by its last element.
 ///
-/// NumPy divides the sums and not the weights, and sums plainly; both decide the last bit.
+/// NumPy divides the sums and not the weights, and sums without compensation; both decide the last
+/// bit.
 #[derive(Debug)]
 pub(crate) struct Cumulative(Vec<f64>);
 
 impl Cumulative {
-    /// `None` if a weight is negative or not finite, or if there is nothing to choose.
+    /// Returns `None` if a weight is negative or not finite, or if all weights are zero.
     pub(crate) fn new(weights: &[f64]) -> Option<Self> {
         if !weights.iter().all(|weight| weight.is_finite() && *weight >= 0.0) {
             return None;
@@ -19,7 +20,7 @@ impl Cumulative {
         Some(Self(sums.into_iter().map(|sum| sum / total).collect()))
     }
 
-    /// The first index whose sum is above `uniform`.
+    /// Returns the first index whose sum is above `uniform`.
     pub(crate) fn index(&self, uniform: f64) -> usize {
         self.0.partition_point(|sum| *sum <= uniform)
     }

@@ -1,4 +1,4 @@
-//! Many tasks wait on one pacer.
+//! Lets many tasks wait on one pacer.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -8,51 +8,51 @@ use servemark_core::Stamp;
 use servemark_pacer::Pacer;
 use tokio::sync::{Notify, oneshot};
 
-/// A pacer on which many tasks may wait: the one who [keeps](Self::keep) it wakes each when it is
-/// due, in order, and in the order of asking where two are due at once.
+/// A pacer that many tasks can wait on. The task that polls [`keep`](Self::keep) wakes the others
+/// at their due times, in order; those with equal due times in the order in which they asked.
 #[derive(Debug)]
 pub(crate) struct Alarm<P> {
     pacer: P,
-    bells: RefCell<BTreeMap<(Stamp, u64), oneshot::Sender<()>>>,
+    waiting: RefCell<BTreeMap<(Stamp, u64), oneshot::Sender<()>>>,
     asked: Cell<u64>,
     changed: Notify,
 }
 
 impl<P: Pacer> Alarm<P> {
     pub(crate) fn new(pacer: P) -> Self {
-        Self { pacer, bells: RefCell::default(), asked: Cell::default(), changed: Notify::new() }
+        Self { pacer, waiting: RefCell::default(), asked: Cell::default(), changed: Notify::new() }
     }
 
-    /// The time.
+    /// Returns the current time.
     pub(crate) fn now(&self) -> Stamp {
         self.pacer.now()
     }
 
-    /// The clock that it goes by.
+    /// Returns the clock that the pacer uses.
     pub(crate) fn clock(&self) -> &P {
         &self.pacer
     }
 
-    /// Waits until `due`; at once if it has passed.
+    /// Waits until `due`; returns at once if it has passed.
     pub(crate) async fn until(&self, due: Stamp) {
         if due > self.now() {
-            // Whoever drops the alarm drops those who wait on it.
-            let _ = self.hang(due).await;
+            // The sender is dropped only with the alarm, and with it the tasks that wait on it.
+            let _ = self.enqueue(due).await;
         }
     }
 
-    /// The same while nobody else waits and nobody keeps it.
+    /// Waits until `due` while no other task waits and [`keep`](Self::keep) is not polled.
     pub(crate) async fn alone_until(&self, due: Stamp) {
         self.pacer.until(due).await;
     }
 
-    /// Wakes whoever is due, for as long as it is polled.
+    /// Wakes the waiting tasks at their due times, as long as it is polled.
     pub(crate) async fn keep(&self) -> Infallible {
         loop {
-            let next = self.bells.borrow().first_key_value().map(|(&(due, _), _)| due);
+            let next = self.waiting.borrow().first_key_value().map(|(&(due, _), _)| due);
             tokio::select! {
                 biased;
-                () = self.until_next(next) => self.ring(),
+                () = self.until_next(next) => self.wake_due(),
                 () = self.changed.notified() => {}
             }
         }
@@ -65,20 +65,20 @@ impl<P: Pacer> Alarm<P> {
         }
     }
 
-    fn hang(&self, due: Stamp) -> oneshot::Receiver<()> {
-        let (bell, rung) = oneshot::channel();
+    fn enqueue(&self, due: Stamp) -> oneshot::Receiver<()> {
+        let (wake, woken) = oneshot::channel();
         let order = self.asked.replace(self.asked.get() + 1);
-        self.bells.borrow_mut().insert((due, order), bell);
+        self.waiting.borrow_mut().insert((due, order), wake);
         self.changed.notify_one();
-        rung
+        woken
     }
 
-    fn ring(&self) {
-        let (now, mut bells) = (self.now(), self.bells.borrow_mut());
-        while let Some(first) = bells.first_entry()
+    fn wake_due(&self) {
+        let (now, mut waiting) = (self.now(), self.waiting.borrow_mut());
+        while let Some(first) = waiting.first_entry()
             && first.key().0 <= now
         {
-            // Somebody who no longer waits does not hear it.
+            // The receiver is gone if its task no longer waits.
             let _ = first.remove().send(());
         }
     }

@@ -1,4 +1,4 @@
-//! How far the keeping of records is behind.
+//! Limit on the finished records that are not written yet.
 
 use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -7,11 +7,11 @@ use std::time::Duration;
 use servemark_core::Clock;
 use tokio::sync::Notify;
 
-/// How many bytes of finished records are not kept yet, and how many may be.
+/// Counts the bytes of finished records that are not written yet, and limits them.
 ///
-/// Whoever finishes a request [adds](Self::add) its record and goes on. Whoever keeps records
-/// [takes](Self::remove) each off when it is kept. While there are too many, no further request
-/// departs: a disk that is too slow delays what is to be sent, never what is being read.
+/// A record's bytes are [added](Self::add) when its request finishes and [removed](Self::remove)
+/// when the record is written. While the limit is reached, no further request is sent: a slow disk
+/// delays requests that are still to be sent, never answers that are being read.
 #[derive(Debug)]
 pub struct Backlog {
     most: AtomicU64,
@@ -21,18 +21,18 @@ pub struct Backlog {
 }
 
 impl Backlog {
-    /// Nothing is behind, and fewer than `most` bytes may be.
+    /// Creates an empty backlog with a limit of `most` bytes.
     pub fn new(most: NonZeroU64) -> Self {
         let (behind, waited_ns) = (AtomicU64::new(0), AtomicU64::new(0));
         Self { most: AtomicU64::new(most.get()), behind, eased: Notify::new(), waited_ns }
     }
 
-    /// A record of so many bytes is to be kept.
+    /// Adds a finished record of `bytes` bytes.
     pub fn add(&self, bytes: u64) {
         self.behind.fetch_add(bytes, Relaxed);
     }
 
-    /// A record of so many bytes, added before, is kept.
+    /// Removes a record of `bytes` bytes, added before, because it is written.
     pub fn remove(&self, bytes: u64) {
         let (before, most) = (self.behind.fetch_sub(bytes, Relaxed), self.most.load(Relaxed));
         if before >= most && before - bytes < most {
@@ -40,23 +40,23 @@ impl Backlog {
         }
     }
 
-    /// Nobody keeps records any more, and nobody waits for that.
+    /// Removes the limit, because records are no longer written; releases all waiting requests.
     pub fn lift(&self) {
         self.most.store(u64::MAX, Relaxed);
         self.eased.notify_waiters();
     }
 
-    /// Whether no request may depart.
+    /// Returns whether the limit is reached, so that no request may be sent.
     pub fn is_full(&self) -> bool {
         self.behind.load(Relaxed) >= self.most.load(Relaxed)
     }
 
-    /// How long requests waited for it, all of them together.
+    /// Returns how long requests waited for the backlog, summed over all requests.
     pub fn waited(&self) -> Duration {
         Duration::from_nanos(self.waited_ns.load(Relaxed))
     }
 
-    /// Waits until a request may depart.
+    /// Waits until a request may be sent, and counts the time.
     pub(crate) async fn room(&self, clock: &impl Clock) {
         if !self.is_full() {
             return;
@@ -69,7 +69,8 @@ impl Backlog {
 
     async fn ease(&self) {
         loop {
-            // It hears what is said from here on, so nothing falls between the look and the wait.
+            // Created before the check, so that a notification between the check and the wait is
+            // not lost.
             let eased = self.eased.notified();
             if !self.is_full() {
                 return;

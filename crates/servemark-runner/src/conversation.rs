@@ -1,4 +1,4 @@
-//! What is said again with every turn.
+//! Builds the prompt of each turn from the history of its session.
 
 use std::borrow::Cow;
 use std::iter;
@@ -11,7 +11,7 @@ use servemark_core::{
 
 use crate::{History, SessionSpec};
 
-/// A session under way: what was said so far, and the turns that are to come.
+/// A session in progress: its history and the turns that are still to be sent.
 #[derive(Clone, Debug)]
 pub(crate) struct Conversation<'a> {
     first: &'a Sample,
@@ -20,12 +20,12 @@ pub(crate) struct Conversation<'a> {
     rules: SessionRules,
 }
 
-/// How the turns of a session are put.
+/// How the prompts of a session's turns are built, and when the session ends.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct SessionRules {
     history: History,
     echo_reasoning: bool,
-    /// Whether it goes on when the time in which requests are sent is over.
+    /// Whether the session continues after the time in which requests are sent is over.
     pub(crate) runs_out: bool,
 }
 
@@ -39,26 +39,27 @@ impl SessionRules {
 /// The next turn of a session.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Turn<'a> {
-    /// Its place in the session.
+    /// Zero-based position in the session.
     pub(crate) number: u32,
-    /// How many are to follow it.
+    /// Number of turns that follow it.
     pub(crate) follow_ups: u32,
-    /// When it is due.
+    /// When the turn is due.
     pub(crate) due: Stamp,
-    /// What it adds to what was said.
+    /// The messages that the turn adds to the history.
     pub(crate) adds: &'a Sample,
-    /// What it asks: all that was said and what it adds; or why that cannot be put together.
+    /// The sample to send: the history and the added messages; or why it cannot be built.
     pub(crate) asks: Result<Sample, RequestError>,
 }
 
 impl<'a> Conversation<'a> {
-    /// A session that was opened.
+    /// Creates the state of a session whose first request is sent.
     pub(crate) fn of(session: &'a Session, rules: SessionRules) -> Self {
         let Session { first, follow_ups, .. } = session;
         Self { first, to_come: follow_ups.iter(), history: Vec::new(), rules }
     }
 
-    /// What opens a session. The messages of one with several turns are put as its history is.
+    /// Returns the first request of a session. If the session has several turns, its messages are
+    /// converted as the history's are.
     pub(crate) fn opening(session: &Session) -> Result<Cow<'_, Sample>, RequestError> {
         let first = &session.first;
         if session.follow_ups.is_empty() {
@@ -69,13 +70,13 @@ impl<'a> Conversation<'a> {
         Ok(Cow::Owned(opening))
     }
 
-    /// How many turns are to come.
+    /// Returns the number of turns that are still to be sent.
     pub(crate) fn follow_ups(&self) -> u32 {
         u32::try_from(self.to_come.len()).unwrap_or(u32::MAX)
     }
 
-    /// The turn that follows an answer. Nothing follows a failure, for there is no answer to put
-    /// into the history.
+    /// Returns the turn that follows an answer. Nothing follows a failed request: there is no
+    /// answer to add to the history.
     pub(crate) fn after(&mut self, record: &RequestRecord) -> Option<Turn<'a>> {
         let next = self.to_come.next().filter(|_| record.is_success())?;
         Some(Turn {
@@ -105,7 +106,8 @@ impl<'a> Conversation<'a> {
     }
 }
 
-/// What the turns of a session asked: the first one, and one more for each of these answers.
+/// Returns the samples that a session's turns sent: the first one, and one more for each of
+/// `answers`.
 pub fn asked(
     session: &Session,
     spec: &SessionSpec,
@@ -117,11 +119,11 @@ pub fn asked(
     iter::once(opening).chain(later.map(|turn| turn.asks)).collect()
 }
 
-/// What a turn says, as messages of a role and a content.
+/// Returns a sample's prompt as messages with a role and a content.
 fn said(sample: &Sample) -> Result<Vec<JsonObject>, RequestError> {
     match &sample.prompt {
         _ if !sample.media.is_empty() || sample.audio.is_some() => {
-            Err(cannot("show pictures or let recordings be heard"))
+            Err(cannot("have pictures or audio"))
         }
         Prompt::Messages(messages) => messages.iter().map(plain).collect(),
         prompt => match prompt.text() {
@@ -147,8 +149,8 @@ fn message(role: &str, content: &str) -> JsonObject {
         .collect()
 }
 
-/// The text of an answer. A model is not shown the reasoning of its earlier turns unless somebody
-/// asks for that.
+/// Returns the text of an answer as it goes into the history. Reasoning is left out unless
+/// `echo_reasoning` is set, and tool calls always.
 fn answer(record: &RequestRecord, echo_reasoning: bool) -> String {
     let is_said = |row: &DeltaRow| match row.kind {
         DeltaKind::Reasoning => echo_reasoning,
@@ -158,7 +160,8 @@ fn answer(record: &RequestRecord, echo_reasoning: bool) -> String {
     record.pieces().filter(|(row, _)| is_said(row)).map(|(_, text)| text).collect()
 }
 
-/// How long the conversation is, its last answer included: by the server where it counts.
+/// Returns the number of tokens of the conversation, last answer included; by the server's counts
+/// where it gives them.
 fn tokens(record: &RequestRecord) -> u32 {
     let usage = record.usage.unwrap_or_default();
     let prompt = usage.prompt_tokens.unwrap_or(record.planned.prompt_tokens);

@@ -1,4 +1,4 @@
-//! What the client itself costs, and what it is kept from.
+//! Measures the resources that the client itself uses and waits for.
 
 use std::fs;
 use std::time::Duration;
@@ -6,8 +6,8 @@ use std::time::Duration;
 use servemark_core::{ClientCost, Clock, ShardCost, Stamp};
 use servemark_pacer::thread_cpu_time;
 
-/// Measures what sending and reading costs on the thread it is used on. The writing of the run log
-/// and the preparation of requests have threads of their own, which do not count.
+/// Measures the CPU cost of sending and reading on the current thread. The run log is written and
+/// requests are prepared on other threads, which do not count.
 #[derive(Debug)]
 pub struct CostMeter {
     run: RunMeter,
@@ -20,14 +20,14 @@ impl CostMeter {
         Self { run: RunMeter::start(clock), thread: ThreadMeter::start() }
     }
 
-    /// What the calling thread used since the start, if it is the thread that started.
+    /// Returns what the thread used since the start. It must be called on the thread that started.
     pub fn stop(self, clock: &dyn Clock) -> ClientCost {
         let shard = self.thread.stop();
         self.run.stop(clock, vec![shard])
     }
 }
 
-/// What the machine did meanwhile.
+/// Measures the machine's steal time since the start of a run.
 #[derive(Debug, Default)]
 pub(crate) struct RunMeter {
     since: Stamp,
@@ -39,7 +39,7 @@ impl RunMeter {
         Self { since: clock.now(), stolen: stolen() }
     }
 
-    /// The cost of threads of which each was measured by itself.
+    /// Returns the cost of a run from the costs of its threads.
     pub(crate) fn stop(self, clock: &dyn Clock, shards: Vec<ShardCost>) -> ClientCost {
         let cpu_ns = shards.iter().map(|shard| shard.cpu_ns).sum();
         let mut cost = ClientCost::new(cpu_ns, nanos(clock.now().since(self.since)));
@@ -49,7 +49,7 @@ impl RunMeter {
     }
 }
 
-/// What the calling thread did.
+/// Measures the calling thread.
 #[derive(Debug)]
 pub(crate) struct ThreadMeter {
     cpu: Duration,
@@ -72,7 +72,8 @@ impl ThreadMeter {
     }
 }
 
-/// How often the calling thread was taken off its core. Only Linux says so of a thread.
+/// Returns the number of involuntary context switches of the calling thread. Only Linux reports it
+/// per thread.
 fn switches() -> Option<u64> {
     switches_in(&fs::read_to_string("/proc/thread-self/status").ok()?)
 }
@@ -86,24 +87,25 @@ fn switches_in(status: &str) -> Option<u64> {
         .ok()
 }
 
-/// For how long the calling thread could have run and no core was free.
+/// Returns how long the calling thread was ready to run while no core was free.
 fn run_delay() -> Option<Duration> {
     run_delay_in(&fs::read_to_string("/proc/thread-self/schedstat").ok()?)
 }
 
-/// The second of its numbers: time on a core, time waiting for one, and turns.
+/// Reads the second number of the file: time on a core, time waiting for a core, number of time
+/// slices.
 fn run_delay_in(schedstat: &str) -> Option<Duration> {
     Some(Duration::from_nanos(schedstat.split_whitespace().nth(1)?.parse().ok()?))
 }
 
-/// For how long the hypervisor gave to others what this machine's cores wanted.
+/// Returns the machine's steal time: core time that the hypervisor gave to others.
 fn stolen() -> Option<Duration> {
     let ticks = stolen_ticks_in(&fs::read_to_string("/proc/stat").ok()?)?;
     Some(Duration::from_secs_f64(ticks as f64 / rustix::param::clock_ticks_per_second() as f64))
 }
 
-/// The eighth number of the line for all cores: user, nice, system, idle, iowait, irq, softirq and
-/// then steal.
+/// Reads the eighth number of the line for all cores: user, nice, system, idle, iowait, irq,
+/// softirq, steal.
 fn stolen_ticks_in(stat: &str) -> Option<u64> {
     let all_cores = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
     all_cores.split_whitespace().nth(7)?.parse().ok()

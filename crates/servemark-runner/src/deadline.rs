@@ -5,8 +5,8 @@ use std::time::Duration;
 use servemark_core::Stamp;
 use tokio::sync::watch;
 
-/// The end of the time in which requests are sent, from when on it is known when that began. A copy
-/// is the same run's.
+/// The end of the time in which requests are sent. It is known once that time has begun. Clones
+/// belong to the same run.
 #[derive(Clone, Debug)]
 pub(crate) struct Deadline {
     lasts: Option<Duration>,
@@ -14,12 +14,12 @@ pub(crate) struct Deadline {
 }
 
 impl Deadline {
-    /// So long after a beginning that is still to come; never without a time.
+    /// Creates a deadline `lasts` after a beginning that is still to come; `None` means never.
     pub(crate) fn of(lasts: Option<Duration>) -> Self {
         Self { lasts, at: watch::Sender::new(None) }
     }
 
-    /// The time counts from here on, unless it does already.
+    /// Starts the time at `began`, unless it has already started.
     pub(crate) fn begin(&self, began: Stamp) {
         let Some(lasts) = self.lasts else { return };
         self.at.send_if_modified(|at| {
@@ -29,20 +29,20 @@ impl Deadline {
         });
     }
 
-    /// Whether the time is over at an instant.
+    /// Returns whether the time is over at `now`.
     pub(crate) fn is_past(&self, now: Stamp) -> bool {
         self.lasts.is_some() && self.at.borrow().is_some_and(|at| now >= at)
     }
 
-    /// The end, once it is known when the time began.
+    /// Returns the end; waits until the time has begun.
     pub(crate) async fn known(&self) -> Stamp {
-        let mut ear = self.at.subscribe();
+        let mut receiver = self.at.subscribe();
         loop {
-            if let Some(at) = *ear.borrow_and_update() {
+            if let Some(at) = *receiver.borrow_and_update() {
                 return at;
             }
-            // The sender is this deadline's own, so it is there.
-            let _ = ear.changed().await;
+            // This deadline owns the sender, so the channel is open.
+            let _ = receiver.changed().await;
         }
     }
 }

@@ -12,18 +12,18 @@ use servemark_schedule::Schedule;
 use tokio::sync::oneshot;
 
 use crate::cost::nanos;
-use crate::orders::Orders;
+use crate::run_state::RunState;
 use crate::runner::{Sent, Work};
 use crate::start::{Follower, Start, together};
 use crate::{Backlog, Runner, Share, Stop};
 
-/// A run on several threads, each a [`Runner`] of its own: the first on the thread that calls, the
-/// others on threads with a current-thread runtime that last as long as the measurement.
+/// A run on several threads, each with a [`Runner`] of its own: the first on the calling thread,
+/// the others on threads with a current-thread runtime that exist as long as the measurement.
 ///
-/// Session `i` is shard `i mod n`'s to its end. Nothing is shared but the gate, which stays one
-/// limit, first come, first served; the stop signal; the observer; and the start, which is agreed
-/// on when every shard is ready. All due times count from it, so what is sent when does not depend
-/// on how many shards send it.
+/// Session `i` belongs to shard `i mod n` from its first request to its last. The shards share only
+/// the gate, which stays one FIFO limit; the stop signal; the observer; and the start, which is set
+/// when every shard is ready. All due times count from the start, so the due time of a request does
+/// not depend on the number of shards.
 ///
 /// ```
 /// use std::num::NonZeroUsize;
@@ -36,7 +36,7 @@ use crate::{Backlog, Runner, Share, Stop};
 /// use servemark_runner::{Collector, Fleet, LoadSpec, Runner, StopHandle};
 /// use servemark_schedule::{ArrivalSpec, Schedule};
 ///
-/// /// Answers nothing, at once.
+/// /// Answers every request at once with nothing.
 /// struct Silent;
 ///
 /// impl Transport for Silent {
@@ -59,7 +59,7 @@ use crate::{Backlog, Runner, Share, Stop};
 ///
 /// let sessions: Arc<[Session]> = vec![Session::from(Sample::new("hi", 1, 1)); 100].into();
 /// let fleet = Fleet::new(&lead, NonZeroUsize::new(2).unwrap());
-/// // Every other shard has a timer and connections of its own, made on its own thread.
+/// // Every other shard has its own timer and connections, created on its own thread.
 /// let enlist = async move |_share| Ok((SystemPacer::new(clock)?, Arc::new(Silent)));
 /// let measured =
 ///     fleet.measure(&transport, &sessions, &Schedule::burst(sessions.len()), enlist).await?;
@@ -75,7 +75,7 @@ pub struct Fleet<'a, P> {
     shards: NonZeroUsize,
 }
 
-/// A measurement that is over.
+/// The result of a measurement.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Measured {
@@ -83,24 +83,26 @@ pub struct Measured {
     pub outcomes: Vec<Result<(), RequestError>>,
     /// The instant from which all due times counted.
     pub started: Stamp,
-    /// What it cost the threads that sent and read.
+    /// Resources that the sending and reading threads used.
     pub cost: ClientCost,
-    /// The shards whose threads died. What they had in flight or still to send has no record.
+    /// The shards whose threads died. Their requests in flight and those still to be sent have no
+    /// records.
     pub lost: Vec<Share>,
 }
 
 impl<'a, P: Pacer> Fleet<'a, P> {
-    /// `shards` runners: `lead`, and others that it leads. One alone is `lead` as it is.
+    /// Creates a fleet of `shards` runners: `lead` and others that follow it. If `shards` is 1,
+    /// `lead` runs alone.
     pub fn new(lead: &'a Runner<P>, shards: NonZeroUsize) -> Self {
         Self { lead, shards }
     }
 
-    /// As [`Runner::measure`], by all shards. `transport` is the first one's; `enlist` makes the
-    /// pacer and the transport of each other one on its own thread, and opens connections if any
-    /// are to be open. All pacers must go by one clock.
+    /// Measures as [`Runner::measure`] does, with all shards. `transport` belongs to the first
+    /// shard; `enlist` creates the pacer and the transport of every other shard on its own thread,
+    /// and opens connections ahead if the plan asks for them. All pacers must use one clock.
     ///
-    /// It fails, before anything is sent, if the system refuses a thread or `enlist` fails. A
-    /// thread that dies later takes what is its own with it, and the others go on.
+    /// Returns an error, before anything is sent, if the system refuses a thread or `enlist` fails.
+    /// If a thread dies later, its requests are lost and the other shards continue.
     ///
     /// Dropping the future abandons the requests of all shards, without records.
     pub async fn measure<T, F>(
@@ -117,7 +119,7 @@ impl<'a, P: Pacer> Fleet<'a, P> {
         let (mut leader, follower) = together();
         let common = Arc::new(Common {
             enlist,
-            orders: self.lead.orders().clone(),
+            state: self.lead.state().clone(),
             sessions: Arc::clone(sessions),
             schedule: schedule.clone(),
         });
@@ -135,21 +137,21 @@ impl<'a, P: Pacer> Fleet<'a, P> {
         Ok(measured)
     }
 
-    /// How long requests have waited for whoever keeps the records.
+    /// Returns how long requests have waited for records to be written.
     fn log_wait(&self) -> Duration {
-        self.lead.orders().observer.0.backlog().map(Backlog::waited).unwrap_or_default()
+        self.lead.state().observer.0.backlog().map(Backlog::waited).unwrap_or_default()
     }
 }
 
-/// What every other shard is given.
+/// What all shards but the first are given.
 struct Common<F> {
     enlist: F,
-    orders: Orders,
+    state: RunState,
     sessions: Arc<[Session]>,
     schedule: Schedule,
 }
 
-/// A shard on a thread of its own. It tells what it sent, or nothing if it was kept from it.
+/// A shard on a thread of its own. It returns what it sent, or `None` if it did not start.
 struct Other {
     share: Share,
     told: oneshot::Receiver<Option<Sent>>,
@@ -166,7 +168,7 @@ impl<F> Common<F> {
         let (common, (tell, told)) = (Arc::clone(self), oneshot::channel());
         let work = move || {
             let sent = runtime.block_on(common.take_part(share, follower));
-            // A run that was abandoned does not listen.
+            // The receiver is gone if the run was abandoned.
             let _ = tell.send(sent);
         };
         thread::Builder::new().name(format!("shard-{}", share.shard())).spawn(work)?;
@@ -179,10 +181,10 @@ impl<F> Common<F> {
         T: Transport,
         F: AsyncFn(Share) -> io::Result<(P, Arc<T>)>,
     {
-        let ear = follower.ear();
+        let abort = follower.abort_signal();
         tokio::select! {
             biased;
-            () = ear.abandoned() => None,
+            () = abort.abandoned() => None,
             sent = self.send(share, follower) => sent,
         }
     }
@@ -195,7 +197,7 @@ impl<F> Common<F> {
     {
         let enlisted = tokio::select! {
             biased;
-            () = self.orders.stop.reached(Stop::Drain) => return None,
+            () = self.state.stop.reached(Stop::Drain) => return None,
             enlisted = (self.enlist)(share) => enlisted,
         };
         let (pacer, transport) = match enlisted {
@@ -205,14 +207,14 @@ impl<F> Common<F> {
                 return None;
             }
         };
-        let runner = Runner::under(pacer, self.orders.clone());
+        let runner = Runner::under(pacer, self.state.clone());
         let (sessions, schedule) = (&self.sessions, &self.schedule);
         let work = Work { transport: &transport, sessions, schedule, share };
         runner.send(Phase::Measure, work, Start::Following(follower)).await.ok()
     }
 }
 
-/// Waits for every other shard and puts together what all of them sent.
+/// Waits for all other shards and merges what they sent.
 async fn join(clock: &dyn Clock, first: Sent, others: Vec<Other>) -> Measured {
     let Sent { mut outcomes, cost, start, since } = first;
     let (mut costs, mut lost) = (vec![cost], Vec::new());
@@ -222,7 +224,10 @@ async fn join(clock: &dyn Clock, first: Sent, others: Vec<Other>) -> Measured {
             outcomes.extend(more);
             costs.push(cost);
         } else {
-            tracing::error!(shard = share.shard(), "its thread died; its requests are lost");
+            tracing::error!(
+                shard = share.shard(),
+                "the thread of a shard died; its requests are lost"
+            );
             lost.push(share);
         }
     }

@@ -8,43 +8,44 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::LoadSpec;
 
-/// Lets at most so many requests through at once, first come, first served.
+/// Limits the number of sessions in flight, first come, first served.
 #[derive(Clone, Debug)]
 pub(crate) struct Gate {
     limit: Option<Arc<Semaphore>>,
-    /// How many are let through together, if the next must wait for all of them.
+    /// The wave in which all slots are freed together, if the next sessions must wait for a whole
+    /// wave.
     wave: Option<Arc<Wave>>,
-    /// How long it takes until there is one place more, if they are not all there at once.
+    /// Time until one more slot opens, if they do not all open at once.
     step: Option<Duration>,
 }
 
-/// Places that are not open yet.
+/// Slots that are not open yet.
 #[derive(Debug)]
-pub(crate) struct Shut {
+pub(crate) struct ClosedSlots {
     gate: Arc<Semaphore>,
-    places: u32,
+    slots: u32,
     step: Duration,
 }
 
-/// The right to be in flight; dropping it lets the next one through.
+/// The permit to be in flight; dropping it frees its slot.
 #[derive(Debug)]
 pub(crate) struct Pass {
-    _place: Option<Place>,
+    _slot: Option<Slot>,
 }
 
 #[derive(Debug)]
-enum Place {
-    /// A place of one's own.
+enum Slot {
+    /// A slot that is freed by itself.
     Single { _permit: OwnedSemaphorePermit },
-    /// A place among others.
-    Among(Arc<Wave>),
+    /// A slot that is freed with all others of its wave.
+    InWave(Arc<Wave>),
 }
 
-/// Requests that are let through together.
+/// Sessions whose slots are freed together.
 #[derive(Debug)]
 struct Wave {
     size: usize,
-    /// How many of them are through.
+    /// Number of sessions of the wave that have ended.
     done: AtomicUsize,
     gate: Arc<Semaphore>,
 }
@@ -60,55 +61,55 @@ impl Gate {
         Self { limit, wave: wave.map(Arc::new), step }
     }
 
-    /// Shuts all places but one, if they are to be opened one by one. Nobody may have one of them.
-    pub(crate) fn shut(&self) -> Option<Shut> {
+    /// Closes all slots but one, if they are to open one by one. No slot may be in use.
+    pub(crate) fn close_slots(&self) -> Option<ClosedSlots> {
         let (gate, step) = (self.limit.clone()?, self.step?);
-        let places = gate.forget_permits(gate.available_permits().saturating_sub(1));
-        Some(Shut { gate, places: u32::try_from(places).unwrap_or(u32::MAX), step })
+        let slots = gate.forget_permits(gate.available_permits().saturating_sub(1));
+        Some(ClosedSlots { gate, slots: u32::try_from(slots).unwrap_or(u32::MAX), step })
     }
 
     pub(crate) async fn pass(&self) -> Pass {
-        let Some(limit) = &self.limit else { return Pass { _place: None } };
+        let Some(limit) = &self.limit else { return Pass { _slot: None } };
         let permit = limit.clone().acquire_owned().await.expect("the gate is never closed");
-        Pass { _place: Some(Place::new(permit, self.wave.as_ref())) }
+        Pass { _slot: Some(Slot::new(permit, self.wave.as_ref())) }
     }
 }
 
-impl Shut {
-    /// How long after the start each place is opened.
+impl ClosedSlots {
+    /// Returns how long after the start each slot opens.
     pub(crate) fn offsets(&self) -> impl Iterator<Item = Duration> + use<> {
         let step = self.step;
-        (1..=self.places).map(move |place| step.saturating_mul(place))
+        (1..=self.slots).map(move |slot| step.saturating_mul(slot))
     }
 
-    /// Opens one place.
+    /// Opens one slot.
     pub(crate) fn open_one(&self) {
         self.gate.add_permits(1);
     }
 }
 
-impl Place {
+impl Slot {
     fn new(permit: OwnedSemaphorePermit, wave: Option<&Arc<Wave>>) -> Self {
         match wave {
             None => Self::Single { _permit: permit },
             Some(wave) => {
                 permit.forget();
-                Self::Among(Arc::clone(wave))
+                Self::InWave(Arc::clone(wave))
             }
         }
     }
 }
 
-impl Drop for Place {
+impl Drop for Slot {
     fn drop(&mut self) {
-        if let Self::Among(wave) = self {
+        if let Self::InWave(wave) = self {
             wave.leave();
         }
     }
 }
 
 impl Wave {
-    /// The last one opens the gate for as many again.
+    /// Counts one ended session; the last of a wave frees the slots of all.
     fn leave(&self) {
         if self.done.fetch_add(1, AcqRel) + 1 == self.size {
             self.done.store(0, Release);

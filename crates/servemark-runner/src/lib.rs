@@ -1,25 +1,25 @@
 //! The load generator: sends each prepared request when it is due.
 //!
-//! The schedule is absolute and is never re-anchored: a late wake-up makes one request late and
-//! not all that follow. A concurrency limit is one FIFO gate, and how long a request waited at it
-//! is kept in its record. The crate knows no HTTP, no file and no metric; what it sends goes
-//! through a [`Transport`](servemark_core::Transport) and what it learns goes to an [`Observer`].
+//! The schedule is absolute and is never re-anchored: a late wake-up makes one request late and not
+//! all that follow. A concurrency limit is one FIFO gate, and the time that a request waited at it
+//! is in its record. The crate knows no HTTP, no file and no metric: it sends through a
+//! [`Transport`](servemark_core::Transport) and reports to an [`Observer`].
 
-mod airborne;
 mod alarm;
 mod backlog;
 mod conversation;
 mod cost;
 mod deadline;
 mod fleet;
-mod flight;
 mod gate;
+mod in_flight;
 mod load;
 mod look_ahead;
 mod observer;
-mod orders;
 mod pace;
+mod run_state;
 mod runner;
+mod session_run;
 mod share;
 mod start;
 mod stop;

@@ -1,4 +1,4 @@
-//! How much to send, and how.
+//! The load of a run: how much is sent, and how.
 
 use std::num::{NonZero, NonZeroUsize};
 use std::time::Duration;
@@ -7,65 +7,65 @@ use serde::{Deserialize, Serialize};
 use servemark_core::{ErrorKind, RequestRecord};
 use servemark_schedule::{AdapterSpec, ArrivalSpec, Rate};
 
-/// How much to send, and how.
+/// The load of a run: how much is sent, and how.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct LoadSpec {
-    /// When requests are due.
+    /// When sessions are due.
     pub arrivals: ArrivalSpec,
-    /// How many may be in flight at once; without a limit, as many as are due.
+    /// Maximum number of sessions in flight; without it there is no limit.
     pub max_concurrency: Option<NonZeroUsize>,
-    /// Whether as many as that leave together, and the next only when all of them have ended. A
-    /// warm-up counts: it must be none, or whole waves.
+    /// Whether a whole wave of `max_concurrency` sessions is sent together, and the next wave only
+    /// when all of it has ended. A warm-up counts towards waves: it must be empty, or whole waves.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_waves: bool,
-    /// For how long requests are sent, from the first that is measured on; as long as there are any
-    /// where it is absent. What is in flight when that is over is waited for.
+    /// Duration for which requests are sent, counted from the first measured one; without it, until
+    /// all are sent. Requests in flight at the end are waited for.
     #[serde(
         default,
         skip_serializing_if = "Option::is_none",
         with = "servemark_core::seconds::optional"
     )]
     pub lasts: Option<Duration>,
-    /// Whether the first session follows the last, again and again, until that is over.
+    /// Whether the sessions start over after the last one, until `lasts` is over.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub in_rounds: bool,
-    /// How many places more there are each second for what may be in flight, from one on and up to
-    /// the limit; all at once where it is absent.
+    /// Rate at which slots of the concurrency limit open, per second, from one slot to the limit;
+    /// without it all are open from the start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub opening: Option<Rate>,
-    /// What is sent before the measurement.
+    /// Requests sent before the measurement.
     pub warmup: WarmupSpec,
-    /// When a request that failed is sent again; never without a word of it.
+    /// When a failed request is sent again; never if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry: Option<RetrySpec>,
-    /// How many of the sessions are sent and not measured.
+    /// Number of first sessions that are sent and not measured.
     #[serde(default, skip_serializing_if = "LeadInSpec::is_none")]
     pub lead_in: LeadInSpec,
-    /// How often a small request is sent beside the load, at most; never without a rate.
+    /// Maximum rate of small requests sent beside the load; none if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub probes: Option<Rate>,
-    /// The adapters that sessions ask for; the model itself without any.
+    /// The adapters that sessions ask for; the base model if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adapters: Option<AdapterSpec>,
-    /// How the turns of a session are put.
+    /// How the turns of sessions are sent.
     #[serde(default)]
     pub sessions: SessionSpec,
-    /// How much is prepared ahead of its time.
+    /// Limits on what is prepared ahead of its due time.
     #[serde(default)]
     pub look_ahead: LookAheadSpec,
-    /// How many threads send and read; without a number, as many as [`shards`](Self::shards) finds.
+    /// Number of threads that send and read; if absent, [`shards`](Self::shards) computes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shards: Option<NonZeroUsize>,
-    /// Whether a thread of its own watches the clock and writes each request at its very instant.
-    /// Whoever makes the transport sees to it: one with a
-    /// [head start](servemark_core::Transport::head_start).
+    /// Whether a separate thread watches the clock and writes each request exactly at its due time.
+    /// The creator of the transport has to provide one with a [head
+    /// start](servemark_core::Transport::head_start).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub precise_send: bool,
 }
 
 impl LoadSpec {
-    /// Everything that `arrivals` makes due, without a limit and with one warm-up request.
+    /// Creates the load of `arrivals`, without a limit and with one warm-up request.
     pub fn new(arrivals: ArrivalSpec) -> Self {
         Self {
             arrivals,
@@ -86,11 +86,11 @@ impl LoadSpec {
         }
     }
 
-    /// How many shards send so many sessions where there are so many cores for them.
+    /// Returns the number of shards for `sessions` sessions and `cores` cores.
     ///
-    /// If the plan does not say: one for each thousand streams that may be
-    /// open at once, and no more than cores. Those are all sessions, or what the limit lets
-    /// through, or what arrives within a minute.
+    /// If the plan does not set it: one for each thousand streams that may be open at once, and at
+    /// most one per core. The number of streams is the number of sessions, the concurrency limit,
+    /// or the number of arrivals within a minute, whichever is smallest.
     ///
     /// ```
     /// use std::num::NonZeroUsize;
@@ -111,11 +111,11 @@ impl LoadSpec {
             let shards = self.streams(sessions).div_ceil(STREAMS_PER_SHARD);
             NonZeroUsize::new(shards).unwrap_or(NonZeroUsize::MIN).min(cores)
         });
-        // One without a session would have nothing to do.
+        // A shard without a session would have nothing to do.
         NonZeroUsize::new(sessions).map_or(NonZeroUsize::MIN, |sessions| shards.min(sessions))
     }
 
-    /// How many streams may be open at once.
+    /// Returns the number of streams that may be open at once.
     #[expect(clippy::cast_sign_loss, reason = "a rate is positive")]
     fn streams(&self, sessions: usize) -> usize {
         let limit = self.max_concurrency.map_or(usize::MAX, NonZeroUsize::get);
@@ -127,31 +127,32 @@ impl LoadSpec {
     }
 }
 
-/// What a core reads without trouble at fifty tokens a second each, with a margin of four or so.
+/// Number of streams per shard: what one core reads easily at fifty tokens a second each, with a
+/// safety factor of about four.
 const STREAMS_PER_SHARD: usize = 1_000;
 
-/// An answer of three thousand tokens at fifty a second.
+/// Duration of an answer of three thousand tokens at fifty tokens a second.
 const LONG_ANSWER: Duration = Duration::from_secs(60);
 
-/// How the turns of a session are put.
+/// How the turns of sessions are sent.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct SessionSpec {
-    /// What the turns after the first are sent with.
+    /// What turns after the first are sent with.
     #[serde(skip_serializing_if = "History::is_kept")]
     pub history: History,
-    /// Whether the reasoning of an answer is said again with the turns after it.
+    /// Whether the reasoning of an answer is part of the history of later turns.
     pub echo_reasoning: bool,
-    /// Whether a session that has begun goes on to its end when the time in which requests are sent
-    /// is over.
+    /// Whether a session that has begun continues to its end after the time in which requests are
+    /// sent is over.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub runs_out: bool,
-    /// The header with which every turn names its session; none without a name.
+    /// Name of a header that carries the session's id on every turn; none if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub header: Option<String>,
-    /// How many turns a second a session would have if answers took no time: before each of them, the
-    /// first one too, it waits for a gap of a Poisson process.
+    /// Number of turns per second that a session would have if answers took no time: before each
+    /// turn, the first one included, it waits for a gap of a Poisson process.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub turn_rate: Option<Rate>,
 }
@@ -160,10 +161,10 @@ pub struct SessionSpec {
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum History {
-    /// All that was said before, the answers as they really came.
+    /// All earlier messages, with the answers as the server gave them.
     #[default]
     Kept,
-    /// Nothing: each turn stands for itself and only waits for the one before it.
+    /// Nothing: each turn contains only its own messages and just waits for the previous answer.
     Left,
 }
 
@@ -179,35 +180,35 @@ impl History {
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct WarmupSpec {
-    /// How many copies, or sessions.
+    /// Number of copies or sessions.
     pub requests: usize,
-    /// The most output tokens that a copy asks for.
+    /// Maximum number of output tokens that a copy asks for.
     pub most_output_tokens: u32,
-    /// Whether a copy has the keys that are the first sample's own, and asks for the model itself.
-    /// Without, it has none of them and asks for the first adapter.
+    /// Whether a copy keeps the first sample's own body keys and asks for the base model. If not,
+    /// it has none of those keys and asks for the first adapter.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub alike: bool,
-    /// How many sessions each is ahead of the one before it, where whole sessions are sent: those
-    /// from the first on, and the same again where there are not as many. Without, all that is sent
-    /// is copies.
+    /// Distance between the sessions that are sent, if whole sessions are sent: every `stride`-th
+    /// from the first on, starting over if there are too few. Without it, copies of the first
+    /// sample are sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stride: Option<NonZero<u32>>,
 }
 
 impl WarmupSpec {
-    /// So many copies of at most 32 output tokens, as SGLang's client warms up.
+    /// Creates a warm-up of `requests` copies of at most 32 output tokens, as SGLang's client does.
     pub fn of(requests: usize) -> Self {
         Self { requests, most_output_tokens: 32, alike: false, stride: None }
     }
 
-    /// So many copies, each as long as the first sample and with its keys, as vLLM's client warms
-    /// up.
+    /// Creates a warm-up of `requests` copies, each as long as the first sample and with its keys,
+    /// as vLLM's client does.
     pub fn alike(requests: usize) -> Self {
         Self { requests, most_output_tokens: u32::MAX, alike: true, stride: None }
     }
 
-    /// So many rows of the data set, from the first on, where so many sessions are of one row, as
-    /// AISBench warms up.
+    /// Creates a warm-up of the first `requests` rows of the data set, each of which gives
+    /// `sessions_per_row` sessions, as AISBench does.
     pub fn rows(requests: usize, sessions_per_row: NonZero<u32>) -> Self {
         Self { stride: Some(sessions_per_row), ..Self::alike(requests) }
     }
@@ -219,57 +220,58 @@ impl Default for WarmupSpec {
     }
 }
 
-/// When a request that failed is sent again: at once, and at the place that it has at the gate. Each
-/// try has a record of its own, of which only the last is scored.
+/// When a failed request is sent again: at once, with its slot at the gate. Each try has a record
+/// of its own, and only the last one is scored.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct RetrySpec {
-    /// How many tries a request has, the first among them.
+    /// Number of tries of a request, the first included.
     pub tries: NonZero<u32>,
-    /// After which failures there is another.
+    /// Kinds of failure after which there is another try.
     pub after: Vec<ErrorKind>,
 }
 
 impl RetrySpec {
-    /// So many tries of what got no whole answer: without a connection, out of time, broken off or
-    /// not to be read. A server that refuses is not asked again. AISBench does so.
+    /// Creates up to `tries` tries of requests without a whole answer: no connection, timed out,
+    /// broken off, or undecodable. A request that the server refused is not sent again. AISBench
+    /// does this.
     pub fn of_unanswered(tries: NonZero<u32>) -> Self {
         use ErrorKind::{Connect, Decode, Timeout, Tls, Truncated};
         Self { tries, after: vec![Connect, Tls, Timeout, Decode, Truncated] }
     }
 
-    /// Whether there is a try after one that ended so.
+    /// Returns whether there is another try after the one with this record.
     pub(crate) fn follows(&self, record: &RequestRecord) -> bool {
         let is_left = record.earlier_tries + 1 < self.tries.get();
         is_left && record.outcome.as_ref().is_err_and(|error| self.after.contains(&error.kind))
     }
 }
 
-/// The first sessions of those that are drawn, which are sent like the others and not measured.
+/// The first sessions of those drawn that are sent like the others and not measured.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct LeadInSpec {
-    /// How many.
+    /// Number of sessions.
     pub sessions: usize,
-    /// Whether all of them have ended before the first one is sent that is measured. They have a
-    /// schedule of their own then; else all sessions have one.
+    /// Whether all of them have to end before the first measured session is sent. They have a
+    /// schedule of their own then; otherwise all sessions share one.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub ends_first: bool,
 }
 
 impl LeadInSpec {
-    /// So many sessions, into whose places those step that are measured.
+    /// Creates a lead-in of `sessions` sessions whose slots are taken over by the measured ones.
     pub fn flowing(sessions: usize) -> Self {
         Self { sessions, ends_first: false }
     }
 
-    /// So many sessions, all of which have ended before the measurement begins.
+    /// Creates a lead-in of `sessions` sessions that have all ended before the measurement begins.
     pub fn ended(sessions: usize) -> Self {
         Self { sessions, ends_first: true }
     }
 
-    /// How many go before the others without a break.
+    /// Returns the number of sessions that precede the measured ones without a break.
     pub(crate) fn in_stream(self) -> usize {
         if self.ends_first { 0 } else { self.sessions }
     }
@@ -279,18 +281,18 @@ impl LeadInSpec {
     }
 }
 
-/// How much is prepared ahead of its time: the sooner one of the two bounds holds.
+/// Limits on what is prepared ahead of its due time; both hold.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct LookAheadSpec {
-    /// How many requests wait.
+    /// Maximum number of prepared requests that wait.
     pub calls: NonZeroUsize,
-    /// How many bytes they are together. One that is larger alone waits alone.
+    /// Maximum number of bytes of those requests together. A request above the limit waits alone.
     pub bytes: NonZeroUsize,
 }
 
-/// Four thousand text prompts of a thousand tokens are 20 MB; three pictures are as much.
+/// Four thousand text prompts of a thousand tokens are 20 MB; three pictures are about as much.
 impl Default for LookAheadSpec {
     fn default() -> Self {
         const CALLS: NonZeroUsize = NonZeroUsize::new(4096).expect("it is not zero");

@@ -1,4 +1,4 @@
-//! Prepares requests before they are due, on a thread that has nothing else to do.
+//! Prepares requests before they are due, on a thread that does nothing else.
 
 use std::collections::VecDeque;
 use std::iter::StepBy;
@@ -13,42 +13,42 @@ use tokio::task::spawn_blocking;
 use crate::conversation::Conversation;
 use crate::{LookAheadSpec, Share};
 
-/// What became of a sample that was prepared.
+/// A prepared request, or why it could not be prepared.
 pub(crate) type Prepared<T> = Result<<T as Transport>::Prepared, RequestError>;
 
-/// Keeps the openings of the next sessions prepared, so that nothing but I/O is left to do when
-/// one is due. How many there are, and how large, is bounded.
+/// Keeps the first requests of the next sessions prepared, so that only I/O is left when one is
+/// due. Their number and their size are limited.
 ///
-/// They are prepared on another thread, in batches: a new batch begins when half of the last is
-/// used up. A picture that takes long to render makes its own request late and no other's stream.
+/// They are prepared on another thread, in batches: a new batch begins when the queue is at most
+/// half full. A picture that takes long to render delays its own request and no other stream.
 pub(crate) struct LookAhead<T: Transport> {
-    shop: Arc<Shop<T>>,
+    prefetcher: Arc<Prefetcher<T>>,
 }
 
-/// Where calls are made and kept.
-struct Shop<T: Transport> {
+/// The state shared by the sending thread and the preparing thread.
+struct Prefetcher<T: Transport> {
     transport: Arc<T>,
     sessions: Arc<[Session]>,
     most: LookAheadSpec,
-    shelf: Mutex<Shelf<Prepared<T>>>,
+    queue: Mutex<Queue<Prepared<T>>>,
     made: Notify,
 }
 
-/// What is ready, in the order of the sessions.
-struct Shelf<C> {
+/// Requests that are ready, in the order of the sessions.
+struct Queue<C> {
     calls: VecDeque<(C, usize)>,
     bytes: usize,
-    /// The sessions whose openings are not begun.
+    /// Indices of the sessions whose first requests are not yet begun.
     to_begin: StepBy<Range<usize>>,
-    /// Whether somebody makes calls.
+    /// Whether a thread is preparing requests.
     busy: bool,
-    /// Whether nobody will take any more.
+    /// Whether the consumer is gone.
     closed: bool,
 }
 
 impl<T: Transport> LookAhead<T> {
-    /// For a part of `total` openings, which are those of the sessions, again and again if there are
-    /// more. What `most` allows is allowed to all parts together.
+    /// Prepares the first requests of the sessions with the indices of `share` below `total`; if
+    /// there are fewer sessions, they repeat. `most` limits all shards together.
     pub(crate) fn new(
         transport: Arc<T>,
         sessions: Arc<[Session]>,
@@ -60,48 +60,57 @@ impl<T: Transport> LookAhead<T> {
             LookAheadSpec { calls: share.of_bound(most.calls), bytes: share.of_bound(most.bytes) };
         let to_begin = share.indices(total);
         let (calls, bytes) = (VecDeque::new(), 0);
-        let shelf = Mutex::new(Shelf { calls, bytes, to_begin, busy: false, closed: false });
-        Self { shop: Arc::new(Shop { transport, sessions, most, shelf, made: Notify::new() }) }
-    }
-
-    /// Waits until as much is ready as may be.
-    pub(crate) async fn full(&self) {
-        loop {
-            let making = self.restock(&mut self.shop.shelf());
-            if !making {
-                return;
-            }
-            self.shop.made.notified().await;
+        let queue = Mutex::new(Queue { calls, bytes, to_begin, busy: false, closed: false });
+        Self {
+            prefetcher: Arc::new(Prefetcher {
+                transport,
+                sessions,
+                most,
+                queue,
+                made: Notify::new(),
+            }),
         }
     }
 
-    /// The next opening in the order of the sessions; none behind the last. Waits for one that is
-    /// not ready yet.
+    /// Waits until the queue is full.
+    pub(crate) async fn full(&self) {
+        loop {
+            let making = self.refill(&mut self.prefetcher.queue());
+            if !making {
+                return;
+            }
+            self.prefetcher.made.notified().await;
+        }
+    }
+
+    /// Returns the next first request in the order of the sessions; `None` after the last. Waits if
+    /// it is not ready yet.
     pub(crate) async fn next(&self) -> Option<Prepared<T>> {
         loop {
             let (call, making) = {
-                let mut shelf = self.shop.shelf();
-                (shelf.take(), self.restock(&mut shelf))
+                let mut queue = self.prefetcher.queue();
+                (queue.take(), self.refill(&mut queue))
             };
             if call.is_some() || !making {
                 return call;
             }
-            self.shop.made.notified().await;
+            self.prefetcher.made.notified().await;
         }
     }
 
-    /// Has calls made if half of the shelf is empty. Says whether any are being made.
-    fn restock(&self, shelf: &mut Shelf<Prepared<T>>) -> bool {
-        if !shelf.busy && self.shop.wants(shelf, 2) {
-            shelf.busy = true;
-            let shop = Arc::clone(&self.shop);
-            spawn_blocking(move || shop.make());
+    /// Starts preparing if the queue is at most half full. Returns whether requests are being
+    /// prepared.
+    fn refill(&self, queue: &mut Queue<Prepared<T>>) -> bool {
+        if !queue.busy && self.prefetcher.wants(queue, 2) {
+            queue.busy = true;
+            let prefetcher = Arc::clone(&self.prefetcher);
+            spawn_blocking(move || prefetcher.make());
         }
-        shelf.busy
+        queue.busy
     }
 }
 
-impl<C> Shelf<C> {
+impl<C> Queue<C> {
     fn take(&mut self) -> Option<C> {
         let (call, bytes) = self.calls.pop_front()?;
         self.bytes -= bytes;
@@ -111,12 +120,12 @@ impl<C> Shelf<C> {
 
 impl<T: Transport> Drop for LookAhead<T> {
     fn drop(&mut self) {
-        self.shop.shelf().closed = true;
+        self.prefetcher.queue().closed = true;
     }
 }
 
-impl<T: Transport> Shop<T> {
-    /// Makes calls until the shelf is full.
+impl<T: Transport> Prefetcher<T> {
+    /// Prepares requests until the queue is full.
     fn make(&self) {
         while let Some(session) = self.begin() {
             self.put(prepared(self.transport.as_ref(), session));
@@ -124,42 +133,43 @@ impl<T: Transport> Shop<T> {
         self.made.notify_one();
     }
 
-    /// The session whose opening is made next, if there is room for it.
+    /// Returns the session whose first request is prepared next, if the queue has room for it.
     fn begin(&self) -> Option<&Session> {
-        let mut shelf = self.shelf();
-        shelf.busy = self.wants(&shelf, 1);
-        let index = if shelf.busy { shelf.to_begin.next() } else { None };
+        let mut queue = self.queue();
+        queue.busy = self.wants(&queue, 1);
+        let index = if queue.busy { queue.to_begin.next() } else { None };
         index.map(|index| &self.sessions[index % self.sessions.len()])
     }
 
     fn put(&self, call: Prepared<T>) {
         let bytes = call.as_ref().map_or(0, T::bytes);
-        let mut shelf = self.shelf();
-        shelf.bytes += bytes;
-        shelf.calls.push_back((call, bytes));
+        let mut queue = self.queue();
+        queue.bytes += bytes;
+        queue.calls.push_back((call, bytes));
         self.made.notify_one();
     }
 
-    /// Whether there is more to make and less on the shelf than a part of what it holds.
-    fn wants(&self, shelf: &Shelf<Prepared<T>>, part: usize) -> bool {
+    /// Returns whether there are requests left to prepare and the queue holds less than `1 / part`
+    /// of its limits.
+    fn wants(&self, queue: &Queue<Prepared<T>>, part: usize) -> bool {
         let most = self.most;
-        let has_room = shelf.calls.len() < most.calls.get().div_ceil(part)
-            && shelf.bytes < most.bytes.get().div_ceil(part);
-        !shelf.closed && shelf.to_begin.len() > 0 && (has_room || shelf.calls.is_empty())
+        let has_room = queue.calls.len() < most.calls.get().div_ceil(part)
+            && queue.bytes < most.bytes.get().div_ceil(part);
+        !queue.closed && queue.to_begin.len() > 0 && (has_room || queue.calls.is_empty())
     }
 
-    fn shelf(&self) -> MutexGuard<'_, Shelf<Prepared<T>>> {
-        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
+    fn queue(&self) -> MutexGuard<'_, Queue<Prepared<T>>> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// One opening. A transport that panics over one spoils no other.
+/// Prepares one first request. A panic of the transport becomes the error of this request alone.
 fn prepared<T: Transport>(transport: &T, session: &Session) -> Prepared<T> {
     let prepare = || Conversation::opening(session).and_then(|sample| transport.prepare(&sample));
     catch_unwind(AssertUnwindSafe(prepare)).unwrap_or_else(|_| Err(panicked()))
 }
 
-/// Prepares a request that nobody could know ahead of time, on another thread as well.
+/// Prepares a request that could not be known ahead of time, on another thread.
 pub(crate) async fn prepare<T: Transport>(transport: &Arc<T>, sample: Sample) -> Prepared<T> {
     let transport = Arc::clone(transport);
     let prepared = spawn_blocking(move || transport.prepare(&sample)).await;
@@ -167,5 +177,5 @@ pub(crate) async fn prepare<T: Transport>(transport: &Arc<T>, sample: Sample) ->
 }
 
 fn panicked() -> RequestError {
-    RequestError::new(ErrorKind::Encode, "its preparation panicked")
+    RequestError::new(ErrorKind::Encode, "preparing the request panicked")
 }

@@ -1,4 +1,4 @@
-//! Who is told of the requests.
+//! Observers of requests.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,26 +7,26 @@ use servemark_core::{Phase, RequestRecord};
 
 use crate::Backlog;
 
-/// Told of every request as it starts and as it ends.
+/// Is notified of every request when it starts and when it ends.
 ///
-/// The calls come from the threads that measure, so an implementation hands the record on and
-/// returns: to a channel, a list, a counter.
+/// The measuring threads make these calls, so an implementation passes the record on, to a channel,
+/// a list or a counter, and returns.
 pub trait Observer: Send + Sync + 'static {
-    /// A request passed the gate.
+    /// Reports that a request passed the gate.
     fn started(&self, phase: Phase) {
         let _ = phase;
     }
 
-    /// A request is over, well or not.
+    /// Reports that a request is over, successful or not.
     fn finished(&self, record: RequestRecord);
 
-    /// How far the keeping of records is behind, if that may hold up what is to be sent.
+    /// Returns the backlog of records that are not written yet, if it may delay requests.
     fn backlog(&self) -> Option<&Backlog> {
         None
     }
 }
 
-/// An observer that debugs as its trait.
+/// An observer with a `Debug` implementation.
 #[derive(Clone)]
 pub(crate) struct Observed(pub(crate) Arc<dyn Observer>);
 
@@ -36,14 +36,14 @@ impl fmt::Debug for Observed {
     }
 }
 
-/// Keeps every record in memory, in the order in which they finished.
+/// Keeps all records in memory, in the order in which they finished.
 #[derive(Debug, Default)]
 pub struct Collector {
     records: Mutex<Vec<RequestRecord>>,
 }
 
 impl Collector {
-    /// The records so far, which are then no longer here.
+    /// Removes and returns the records so far.
     pub fn take(&self) -> Vec<RequestRecord> {
         std::mem::take(&mut self.records.lock().unwrap_or_else(PoisonError::into_inner))
     }

@@ -1,4 +1,4 @@
-//! When to wake up for what is due.
+//! Decides when to wake up for requests that are due.
 
 use std::time::Duration;
 
@@ -7,8 +7,8 @@ use servemark_schedule::Schedule;
 
 use crate::Share;
 
-/// When to wake up for what is due: on time, unless due times are so dense that waking for each
-/// would cost more than it gives. Then what is due within [`APART`] goes together.
+/// Decides when to wake up: at each due time, unless due times are so dense that waking for each
+/// costs more than it gains. Then requests due within [`APART`] are sent together.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pace {
     apart: Duration,
@@ -16,14 +16,15 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// For a part of a schedule that starts at `start`.
+    /// Creates the pace for one shard's part of a schedule that starts at `start`.
     pub(crate) fn of(schedule: &Schedule, share: Share, start: Stamp) -> Self {
         let count = u32::try_from(share.of(schedule.len())).unwrap_or(u32::MAX);
         let is_dense = schedule.span() < APART.saturating_mul(count);
         Self { apart: if is_dense { APART } else { Duration::ZERO }, last: start }
     }
 
-    /// When to wake up for what is due next: never before, and at most [`APART`] after.
+    /// Returns when to wake up for the next due time: never before it, and at most [`APART`] after
+    /// it.
     pub(crate) fn wake(&mut self, due: Stamp) -> Stamp {
         if due > self.last {
             self.last = due.max(self.last + self.apart);
@@ -32,8 +33,8 @@ impl Pace {
     }
 }
 
-/// The gap of 20,000 arrivals a second. To arm a timer and to wake up for each of more takes most
-/// of a core; to let them go in pairs takes half of that.
+/// The gap between 20,000 arrivals a second. Above that rate, arming a timer and waking up for each
+/// arrival takes most of a core; sending them in pairs halves that.
 const APART: Duration = Duration::from_micros(50);
 
 #[cfg(test)]
@@ -42,7 +43,7 @@ mod tests {
 
     use super::*;
 
-    /// When to wake for due times, all in microseconds.
+    /// Checks the wake-up times for due times, all in microseconds.
     #[track_caller]
     fn check(shards: usize, due: &[u64], expected: &[u64]) {
         let schedule: Schedule = due.iter().copied().map(Duration::from_micros).collect();

@@ -1,4 +1,4 @@
-//! The loop that sends.
+//! The loop that sends requests.
 
 use std::convert::Infallible;
 use std::io;
@@ -12,29 +12,29 @@ use servemark_pacer::Pacer;
 use servemark_schedule::Schedule;
 use tokio::task::LocalSet;
 
-use crate::airborne::Airborne;
 use crate::alarm::Alarm;
 use crate::cost::{RunMeter, ThreadMeter};
-use crate::flight::{Departure, Flight, Outcome};
-use crate::gate::{Pass, Shut};
+use crate::gate::{ClosedSlots, Pass};
+use crate::in_flight::InFlight;
 use crate::look_ahead::LookAhead;
-use crate::orders::Orders;
 use crate::pace::Pace;
+use crate::run_state::RunState;
+use crate::session_run::{AdmittedSession, Outcome, SessionRun};
 use crate::start::Start;
 use crate::{LoadSpec, Observer, Share, Stop, StopSignal, WarmupSpec};
 
-/// Sends requests when they are due and tells an [`Observer`] what came of each.
+/// Sends requests when they are due and reports the result of each to an [`Observer`].
 ///
-/// All of it happens on the thread that calls: sessions are tasks of a local set, so a stamp is
-/// never taken on one core and looked at on another. A [`Fleet`](crate::Fleet) has a runner for
-/// each of several threads.
+/// Everything runs on the calling thread: sessions are tasks of a local set, so a stamp is never
+/// taken on one core and used on another. A [`Fleet`](crate::Fleet) has a runner on each of several
+/// threads.
 #[derive(Debug)]
 pub struct Runner<P> {
     alarm: Rc<Alarm<P>>,
-    orders: Orders,
+    state: RunState,
 }
 
-/// What is to be sent, and which part of it.
+/// What is to be sent, and which part of it belongs to this runner.
 pub(crate) struct Work<'a, T> {
     pub(crate) transport: &'a Arc<T>,
     pub(crate) sessions: &'a Arc<[Session]>,
@@ -42,42 +42,42 @@ pub(crate) struct Work<'a, T> {
     pub(crate) share: Share,
 }
 
-/// What came of it.
+/// The result of sending.
 #[derive(Debug, Default)]
 pub(crate) struct Sent {
     /// How each request that was sent ended.
     pub(crate) outcomes: Vec<Outcome>,
-    /// What that cost.
+    /// Resources that the thread used.
     pub(crate) cost: ShardCost,
     /// The instant from which all due times count.
     pub(crate) start: Stamp,
-    /// What the machine did since.
+    /// The meter of the machine's steal time since the start.
     pub(crate) since: RunMeter,
 }
 
 impl<P: Pacer> Runner<P> {
-    /// A runner for `load`. Its schedule is given with the sessions, because both are drawn from
-    /// one random state.
+    /// Creates a runner for `load`. Its schedule is given together with the sessions, because both
+    /// are drawn from one random state.
     pub fn new(pacer: P, load: &LoadSpec, observer: Arc<dyn Observer>, stop: StopSignal) -> Self {
-        Self::under(pacer, Orders::new(load, observer, stop))
+        Self::under(pacer, RunState::new(load, observer, stop))
     }
 
-    /// One of the runners of a run.
-    pub(crate) fn under(pacer: P, orders: Orders) -> Self {
-        Self { alarm: Rc::new(Alarm::new(pacer)), orders }
+    /// Creates one of the runners of a run.
+    pub(crate) fn under(pacer: P, state: RunState) -> Self {
+        Self { alarm: Rc::new(Alarm::new(pacer)), state }
     }
 
-    /// What it has in common with the other runners of its run.
-    pub(crate) fn orders(&self) -> &Orders {
-        &self.orders
+    /// Returns what this runner shares with the other runners of its run.
+    pub(crate) fn state(&self) -> &RunState {
+        &self.state
     }
 
-    /// The clock that it goes by.
+    /// Returns the clock that the runner uses.
     pub(crate) fn clock(&self) -> &P {
         self.alarm.clock()
     }
 
-    /// The time on this runner's clock.
+    /// Returns the time on this runner's clock.
     pub fn now(&self) -> Stamp {
         self.alarm.now()
     }
@@ -87,7 +87,7 @@ impl<P: Pacer> Runner<P> {
         self.alarm.alone_until(self.now() + time).await;
     }
 
-    /// Sends copies of `sample` all at once, through the same gate as the measurement. Says how
+    /// Sends copies of `sample` all at once, through the same gate as the measurement. Returns how
     /// each ended.
     ///
     /// Dropping the future abandons the requests in flight, without records.
@@ -104,8 +104,8 @@ impl<P: Pacer> Runner<P> {
         self.alone(transport, Phase::Warmup, &copies, &at_once).await
     }
 
-    /// Opens every session of a warm-up that is more than copies of one sample, all at once. Says
-    /// how each ended.
+    /// Starts all sessions of a warm-up with sessions of its own, all at once. Returns how each
+    /// request ended.
     pub async fn warm_up_with<T: Transport>(
         &self,
         transport: &Arc<T>,
@@ -115,8 +115,8 @@ impl<P: Pacer> Runner<P> {
         self.alone(transport, Phase::Warmup, sessions, &at_once).await
     }
 
-    /// Sends one request at once, which is no part of the measurement, and says how it ended;
-    /// nothing if the runner was told to stop.
+    /// Sends one request at once that is not part of the measurement, and returns how it ended;
+    /// `None` if the runner was asked to stop.
     pub async fn probe<T: Transport>(
         &self,
         transport: &Arc<T>,
@@ -126,15 +126,15 @@ impl<P: Pacer> Runner<P> {
         self.alone(transport, Phase::Probe, &one, &Schedule::burst(1)).await.pop()
     }
 
-    /// Opens every session when the schedule says, sends each later turn when its pause after the
-    /// answer before it is over, and waits for all of them. Says how each request that was sent
+    /// Starts every session at its scheduled time, sends each later turn when its pause after the
+    /// previous answer is over, and waits for all of them. Returns how each request that was sent
     /// ended.
     ///
-    /// A session keeps its place at the gate to its end. A turn that fails ends its session.
+    /// A session keeps its slot at the gate to its end. A turn that fails ends its session.
     ///
-    /// If asked to [drain](Stop::Drain) it sends no more and waits for what is in flight; if asked
-    /// to stop [now](Stop::Now) it cancels that, and each still has its record. Dropping the future
-    /// abandons the requests in flight, without records.
+    /// If asked to [drain](Stop::Drain), the runner sends nothing more and waits for the requests
+    /// in flight; if asked to stop [now](Stop::Now), it cancels those, and each still has its
+    /// record. Dropping the future abandons the requests in flight, without records.
     pub async fn measure<T: Transport>(
         &self,
         transport: &Arc<T>,
@@ -144,7 +144,8 @@ impl<P: Pacer> Runner<P> {
         self.alone(transport, Phase::Measure, sessions, schedule).await
     }
 
-    /// The same of sessions that are no part of the measurement, with a schedule of their own.
+    /// Sends sessions as [`measure`](Self::measure) does, outside the measurement and with a
+    /// schedule of their own.
     pub async fn lead_in<T: Transport>(
         &self,
         transport: &Arc<T>,
@@ -163,10 +164,11 @@ impl<P: Pacer> Runner<P> {
     ) -> Vec<Outcome> {
         let work = Work { transport, sessions, schedule, share: Share::WHOLE };
         let sent = self.send(phase, work, Start::AtOnce).await;
-        sent.expect("nobody else can fail to start").outcomes
+        sent.expect("no other shard can fail to start").outcomes
     }
 
-    /// Does its part of the work. It fails if another shard cannot start; nothing is sent then.
+    /// Sends this runner's part of the work. Returns an error, with nothing sent, if another shard
+    /// cannot start.
     pub(crate) async fn send<T: Transport>(
         &self,
         phase: Phase,
@@ -190,41 +192,42 @@ impl<P: Pacer> Runner<P> {
         start: Start<'_>,
     ) -> io::Result<Sent> {
         let (transport, sessions) = (Arc::clone(work.transport), Arc::clone(work.sessions));
-        let (share, most) = (work.share, self.orders.look_ahead);
+        let (share, most) = (work.share, self.state.look_ahead);
         let calls = LookAhead::new(transport, sessions, self.total(phase, &work), share, most);
         let is_leading = share.shard() == 0 && phase == Phase::Measure;
-        let shut = if is_leading { self.orders.gate.shut() } else { None };
+        let closed = if is_leading { self.state.gate.close_slots() } else { None };
         calls.full().await;
         let start = start.agree(self.clock()).await?;
         let (since, thread) = (RunMeter::start(self.clock()), ThreadMeter::start());
         let outcomes = tokio::select! {
             biased;
-            never = self.admit(shut, start) => match never {},
-            outcomes = self.depart(phase, &work, &calls, start) => outcomes,
+            never = self.open_slots(closed, start) => match never {},
+            outcomes = self.start_sessions(phase, &work, &calls, start) => outcomes,
         };
         Ok(Sent { outcomes, cost: thread.stop(), start, since })
     }
 
-    /// Opens the places of the gate that are shut, one by one.
-    async fn admit(&self, shut: Option<Shut>, start: Stamp) -> Infallible {
-        for (shut, offset) in shut.iter().flat_map(|shut| shut.offsets().map(move |at| (shut, at)))
+    /// Opens the closed slots of the gate one by one.
+    async fn open_slots(&self, closed: Option<ClosedSlots>, start: Stamp) -> Infallible {
+        for (closed, offset) in
+            closed.iter().flat_map(|closed| closed.offsets().map(move |at| (closed, at)))
         {
             self.alarm.until(start + offset).await;
-            shut.open_one();
+            closed.open_one();
         }
         std::future::pending().await
     }
 
-    /// How many sessions there are to open; without an end if they come in rounds.
+    /// Returns the number of sessions to start; [`ENDLESS`] if they repeat in rounds.
     fn total<T>(&self, phase: Phase, work: &Work<'_, T>) -> usize {
-        let is_endless = self.orders.in_rounds && phase == Phase::Measure;
+        let is_endless = self.state.in_rounds && phase == Phase::Measure;
         if is_endless { ENDLESS } else { work.sessions.len() }
     }
 
-    /// Lets each session go when it is due, or by the transport's head start before. The gate is
-    /// first come, first served, so one that waits there holds up only those who would wait behind
-    /// it.
-    async fn depart<T: Transport>(
+    /// Starts each session when it is due, or by the transport's head start earlier. The gate is
+    /// first come, first served, so a session that waits there delays only sessions that would wait
+    /// behind it.
+    async fn start_sessions<T: Transport>(
         &self,
         phase: Phase,
         work: &Work<'_, T>,
@@ -232,14 +235,14 @@ impl<P: Pacer> Runner<P> {
         start: Stamp,
     ) -> Vec<Outcome> {
         let Work { schedule, share, .. } = *work;
-        let flight = Rc::new(self.flight(phase, work));
-        if self.orders.phase_of(0, phase) == Phase::Measure {
-            self.orders.deadline.begin(start);
+        let session_run = Rc::new(self.session_run(phase, work));
+        if self.state.phase_of(0, phase) == Phase::Measure {
+            self.state.deadline.begin(start);
         }
         let mut over = pin!(self.over(phase));
-        let (mut airborne, mut pace) = (Airborne::default(), Pace::of(schedule, share, start));
+        let (mut in_flight, mut pace) = (InFlight::default(), Pace::of(schedule, share, start));
         let head_start = work.transport.head_start();
-        // Who comes again is due when the last one was.
+        // Sessions after the first round are due when the last one of it was.
         let more = self.total(phase, work).saturating_sub(schedule.len());
         let again = std::iter::repeat_n(schedule.span(), more);
         for (index, offset) in share.of_all(schedule.iter().chain(again)) {
@@ -247,27 +250,27 @@ impl<P: Pacer> Runner<P> {
             let wake = pace.wake(due) - head_start;
             let Some(pass) = self.pass(wake, over.as_mut()).await else { break };
             let granted = self.now();
-            if self.orders.phase_of(index, phase) == Phase::Measure {
-                self.orders.deadline.begin(granted);
+            if self.state.phase_of(index, phase) == Phase::Measure {
+                self.state.deadline.begin(granted);
             }
             let Some(call) = calls.next().await else { break };
-            let departure = Departure { index, due, pass, granted, call };
-            airborne.add(Box::pin(Rc::clone(&flight).fly(departure))).await;
+            let admitted = AdmittedSession { index, due, pass, granted, call };
+            in_flight.add(Box::pin(Rc::clone(&session_run).run(admitted))).await;
         }
-        airborne.landed().await
+        in_flight.ended().await
     }
 
-    /// The right to be in flight, at `time` at the earliest; none if the run was stopped before, or
-    /// its time is over.
+    /// Waits until `time` and for a slot at the gate; `None` if the run was stopped before, or its
+    /// time is over.
     async fn pass(&self, time: Stamp, over: Pin<&mut impl Future<Output = ()>>) -> Option<Pass> {
         let pass = async {
             self.alarm.until(time).await;
-            self.orders.room(self.clock()).await;
-            self.orders.gate.pass().await
+            self.state.room(self.clock()).await;
+            self.state.gate.pass().await
         };
         tokio::select! {
             biased;
-            () = self.orders.stop.reached(Stop::Drain) => None,
+            () = self.state.stop.reached(Stop::Drain) => None,
             () = over => None,
             pass = pass => Some(pass),
         }
@@ -278,19 +281,19 @@ impl<P: Pacer> Runner<P> {
         if phase != Phase::Measure {
             return std::future::pending().await;
         }
-        self.alarm.until(self.orders.deadline.known().await).await;
+        self.alarm.until(self.state.deadline.known().await).await;
     }
 
-    fn flight<T: Transport>(&self, phase: Phase, work: &Work<'_, T>) -> Flight<T, P> {
-        Flight {
+    fn session_run<T: Transport>(&self, phase: Phase, work: &Work<'_, T>) -> SessionRun<T, P> {
+        SessionRun {
             transport: Arc::clone(work.transport),
             sessions: Arc::clone(work.sessions),
             phase,
             alarm: Rc::clone(&self.alarm),
-            orders: self.orders.clone(),
+            state: self.state.clone(),
         }
     }
 }
 
-/// More sessions than any run opens.
+/// A number of sessions that no run reaches.
 const ENDLESS: usize = usize::MAX >> 1;

@@ -1,10 +1,10 @@
-//! Which part of a run one shard has.
+//! The part of a run that belongs to one shard.
 
 use std::iter::StepBy;
 use std::num::NonZeroUsize;
 use std::ops::Range;
 
-/// One shard's part of what is dealt out: it gets every so-manieth, beginning with its own number.
+/// One shard's part of a sequence: every `shards`-th item, starting with the shard's own index.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Share {
     shard: usize,
@@ -12,25 +12,25 @@ pub struct Share {
 }
 
 impl Share {
-    /// All of it.
+    /// The whole sequence, as the part of a single shard.
     pub const WHOLE: Self = Self::first_of(NonZeroUsize::MIN);
 
-    /// The first shard's part.
+    /// Returns the first shard's part.
     pub const fn first_of(shards: NonZeroUsize) -> Self {
         Self { shard: 0, shards }
     }
 
-    /// The part of every shard, in their order.
+    /// Returns the part of every shard, in order.
     pub fn of_each(shards: NonZeroUsize) -> impl Iterator<Item = Self> {
         (0..shards.get()).map(move |shard| Self { shard, shards })
     }
 
-    /// Whose part it is, from zero.
+    /// Returns the zero-based index of the shard.
     pub fn shard(self) -> usize {
         self.shard
     }
 
-    /// How many of `total` things it has.
+    /// Returns how many of `total` items belong to the shard.
     ///
     /// ```
     /// use std::num::NonZeroUsize;
@@ -45,17 +45,17 @@ impl Share {
         total.saturating_sub(self.shard).div_ceil(self.shards.get())
     }
 
-    /// Which of `total` things those are.
+    /// Returns which of `total` items belong to the shard.
     pub(crate) fn indices(self, total: usize) -> StepBy<Range<usize>> {
         (self.shard.min(total)..total).step_by(self.shards.get())
     }
 
-    /// Its part of `all` things, each with its place among them.
+    /// Returns the shard's items of `all`, each with its position in `all`.
     pub(crate) fn of_all<I: Iterator>(self, all: I) -> impl Iterator<Item = (usize, I::Item)> {
         all.enumerate().skip(self.shard).step_by(self.shards.get())
     }
 
-    /// Its part of a bound that holds for all shards together, at least one.
+    /// Returns the shard's part of a limit that holds for all shards together; at least one.
     pub(crate) fn of_bound(self, bound: NonZeroUsize) -> NonZeroUsize {
         NonZeroUsize::new(self.of(bound.get())).unwrap_or(NonZeroUsize::MIN)
     }

@@ -1,4 +1,4 @@
-//! How the shards of a run start together.
+//! The common start of the shards of a run.
 
 use std::io;
 use std::time::Duration;
@@ -6,51 +6,52 @@ use std::time::Duration;
 use servemark_core::{Clock, Stamp};
 use tokio::sync::{mpsc, watch};
 
-/// What a shard waits for when it is ready.
+/// What a shard waits for when it is ready to start.
 #[derive(Debug)]
 pub(crate) enum Start<'a> {
-    /// It is alone and starts at once.
+    /// The shard is alone and starts at once.
     AtOnce,
-    /// It waits for the others and says when.
+    /// The shard waits until the others are ready and sets the start.
     Leading(&'a mut Leader),
-    /// It waits until it is told when.
+    /// The shard waits until the leader has set the start.
     Following(Follower),
 }
 
-/// Who says when.
+/// The side of the leading shard, which sets the start.
 #[derive(Debug)]
 pub(crate) struct Leader {
     go: watch::Sender<Option<Stamp>>,
-    /// Closed as soon as every follower is ready or gone. What it gives is why one cannot start.
+    /// Closed when every follower is ready or gone. A received error says why a follower cannot
+    /// start.
     ready: mpsc::Receiver<io::Error>,
 }
 
-/// Who is told.
+/// The side of a shard that waits for the leader.
 #[derive(Clone, Debug)]
 pub(crate) struct Follower {
     go: watch::Receiver<Option<Stamp>>,
     ready: mpsc::Sender<io::Error>,
 }
 
-/// A leader, and a follower to be copied. The leader waits for every copy.
+/// Creates a leader and a follower to clone. The leader waits for every clone.
 pub(crate) fn together() -> (Leader, Follower) {
     let ((go, told), (tell, ready)) = (watch::channel(None), mpsc::channel(1));
     (Leader { go, ready }, Follower { go: told, ready: tell })
 }
 
 impl Start<'_> {
-    /// The instant that all start at, once all are ready. It fails if one of them cannot start.
+    /// Returns the common start, once all shards are ready; an error if one of them cannot start.
     pub(crate) async fn agree(self, clock: &impl Clock) -> io::Result<Stamp> {
         match self {
             Self::AtOnce => Ok(clock.now()),
-            Self::Leading(leader) => leader.say(clock).await,
-            Self::Following(follower) => follower.hear().await.ok_or_else(leaderless),
+            Self::Leading(leader) => leader.set_start(clock).await,
+            Self::Following(follower) => follower.wait_for_start().await.ok_or_else(leaderless),
         }
     }
 }
 
 impl Leader {
-    async fn say(&mut self, clock: &impl Clock) -> io::Result<Stamp> {
+    async fn set_start(&mut self, clock: &impl Clock) -> io::Result<Stamp> {
         if let Some(error) = self.ready.recv().await {
             return Err(error);
         }
@@ -61,18 +62,18 @@ impl Leader {
 }
 
 impl Follower {
-    /// Says why this one cannot start; then nobody does.
+    /// Reports why this shard cannot start; then no shard starts.
     pub(crate) async fn fail(self, error: io::Error) {
-        // One failure is enough, and nobody may be there to hear it.
+        // One failure is enough, and the leader may already be gone.
         let _ = self.ready.send(error).await;
     }
 
-    /// Hears when the leader is gone, whatever becomes of this one.
-    pub(crate) fn ear(&self) -> Ear {
-        Ear(self.go.clone())
+    /// Returns a signal that fires when the leader is gone; it outlives this follower.
+    pub(crate) fn abort_signal(&self) -> AbortSignal {
+        AbortSignal(self.go.clone())
     }
 
-    async fn hear(self) -> Option<Stamp> {
+    async fn wait_for_start(self) -> Option<Stamp> {
         let Self { mut go, ready } = self;
         drop(ready);
         let told = go.wait_for(Option::is_some).await;
@@ -81,19 +82,19 @@ impl Follower {
 }
 
 fn leaderless() -> io::Error {
-    io::Error::other("nobody is there any more to say when to start")
+    io::Error::other("the leading shard ended before it set the start")
 }
 
-/// Hears of a leader's end.
+/// Signals the end of the leader.
 #[derive(Debug)]
-pub(crate) struct Ear(watch::Receiver<Option<Stamp>>);
+pub(crate) struct AbortSignal(watch::Receiver<Option<Stamp>>);
 
-impl Ear {
+impl AbortSignal {
     /// Waits until the leader is gone.
     pub(crate) async fn abandoned(mut self) {
         while self.0.changed().await.is_ok() {}
     }
 }
 
-/// How far ahead the start is: time for every thread to wake up and arm its timer.
+/// Time from setting the start to the start: every thread has to wake up and arm its timer.
 const NOTICE: Duration = Duration::from_millis(10);

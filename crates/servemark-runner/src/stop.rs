@@ -1,39 +1,39 @@
-//! How a run is told to stop early.
+//! Stops a run early.
 
 use tokio::sync::watch;
 
-/// How far a run is asked to stop. Each level includes the one before.
+/// How far a run is asked to stop. Each level includes the previous one.
 #[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
 #[non_exhaustive]
 pub enum Stop {
-    /// Go on.
+    /// The run continues.
     #[default]
     No,
-    /// Send nothing more, and wait for what is in flight.
+    /// The run sends nothing more and waits for the requests in flight.
     Drain,
-    /// Abandon what is in flight.
+    /// The run abandons the requests in flight.
     Now,
 }
 
-/// Asks a run to stop. Copies ask the same run.
+/// Asks a run to stop. Copies belong to the same run.
 #[derive(Clone, Debug)]
 pub struct StopHandle {
     level: watch::Sender<Stop>,
 }
 
-/// A run's ear for its [`StopHandle`].
+/// The receiving side of a [`StopHandle`].
 #[derive(Clone, Debug)]
 pub struct StopSignal {
     level: watch::Receiver<Stop>,
 }
 
 impl StopHandle {
-    /// A handle that has asked for nothing yet.
+    /// Creates a handle that has not asked for anything yet.
     pub fn new() -> Self {
         Self { level: watch::Sender::new(Stop::No) }
     }
 
-    /// Asks for one level more: first to drain, then to stop now.
+    /// Asks for the next level, first to drain, then to stop now; returns the new level.
     pub fn escalate(&self) -> Stop {
         self.level.send_modify(|level| {
             *level = if *level == Stop::No { Stop::Drain } else { Stop::Now };
@@ -41,7 +41,7 @@ impl StopHandle {
         self.level()
     }
 
-    /// Asks for this level, unless it was asked for before.
+    /// Asks for `level`, unless it or a higher level was asked for before.
     pub fn raise(&self, level: Stop) {
         self.level.send_if_modified(|asked| {
             let is_more = *asked < level;
@@ -50,12 +50,12 @@ impl StopHandle {
         });
     }
 
-    /// What was asked for so far.
+    /// Returns the level that was asked for.
     pub fn level(&self) -> Stop {
         *self.level.borrow()
     }
 
-    /// An ear for this handle.
+    /// Returns the receiving side for a run.
     pub fn signal(&self) -> StopSignal {
         StopSignal { level: self.level.subscribe() }
     }
@@ -68,17 +68,17 @@ impl Default for StopHandle {
 }
 
 impl StopSignal {
-    /// Whether at least `level` was asked for.
+    /// Returns whether at least `level` was asked for.
     pub fn is(&self, level: Stop) -> bool {
         *self.level.borrow() >= level
     }
 
-    /// What was asked for so far.
+    /// Returns the level that was asked for.
     pub(crate) fn level(&self) -> Stop {
         *self.level.borrow()
     }
 
-    /// Waits until at least `level` is asked for; for ever if every handle is gone before that.
+    /// Waits until at least `level` is asked for; forever if all handles are dropped before that.
     pub async fn reached(&self, level: Stop) {
         let asked = self.level.clone().wait_for(|asked| *asked >= level).await.is_ok();
         if !asked {

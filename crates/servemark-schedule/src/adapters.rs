@@ -1,4 +1,4 @@
-//! Which adapter each session asks for.
+//! Chooses an adapter for each session.
 
 use std::iter::Cycle;
 use std::slice;
@@ -8,7 +8,7 @@ use servemark_rng::RandomState;
 
 use crate::ScheduleError;
 
-/// The adapters (`LoRA`) that are asked for, and how one is chosen for a session.
+/// The adapters (`LoRA`) of a run, and how one is chosen for each session.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(try_from = "Unchecked")]
 pub struct AdapterSpec {
@@ -21,20 +21,20 @@ pub struct AdapterSpec {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum AdapterChoice {
-    /// Each as likely as any other.
+    /// All adapters are equally likely.
     #[default]
     Uniform,
-    /// One after the other, and from the first again.
+    /// The adapters in turn, starting over after the last one.
     Distinct,
-    /// Each so many times as likely as the one after it.
+    /// Each adapter is `alpha` times as likely as the next one.
     Skewed {
-        /// How many times; above one.
+        /// Ratio of the probabilities of an adapter and the next one; above one.
         alpha: f64,
     },
 }
 
 impl AdapterSpec {
-    /// Adapters by the names that the server knows them by.
+    /// Creates a spec from the names by which the server knows the adapters.
     pub fn new(names: Vec<String>, choice: AdapterChoice) -> Result<Self, ScheduleError> {
         if names.is_empty() {
             return Err(ScheduleError::NoAdapter);
@@ -50,12 +50,12 @@ impl AdapterSpec {
         }
     }
 
-    /// The first of them, for which a warm-up asks.
+    /// Returns the first adapter, which a warm-up asks for.
     pub fn first(&self) -> &str {
         &self.names[0]
     }
 
-    /// Chooses for one session after the other, as SGLang does.
+    /// Returns a chooser for the sessions in order, which chooses as SGLang does.
     pub fn chooser(&self) -> AdapterChooser<'_> {
         let weight = |place: usize| match self.choice {
             AdapterChoice::Skewed { alpha } => alpha.powf(-(place as f64)),
@@ -71,7 +71,7 @@ impl AdapterSpec {
     }
 }
 
-/// Chooses for one session after the other.
+/// Chooses an adapter for one session after the other.
 #[derive(Clone, Debug)]
 pub struct AdapterChooser<'a> {
     spec: &'a AdapterSpec,
@@ -80,7 +80,7 @@ pub struct AdapterChooser<'a> {
 }
 
 impl<'a> AdapterChooser<'a> {
-    /// The next session's adapter.
+    /// Returns the next session's adapter.
     pub fn choose(&mut self, random: &mut RandomState) -> &'a str {
         let names = &self.spec.names;
         let chosen = match self.spec.choice {
@@ -94,7 +94,7 @@ impl<'a> AdapterChooser<'a> {
     }
 }
 
-/// What a file holds.
+/// The spec as it is written in a file.
 #[derive(Deserialize)]
 struct Unchecked {
     names: Vec<String>,

@@ -1,4 +1,4 @@
-//! How requests arrive.
+//! Arrival processes.
 
 use std::time::Duration;
 
@@ -7,47 +7,49 @@ use servemark_rng::RandomState;
 
 use crate::{Burstiness, Ramp, Rate, Schedule, ScheduleError, Slowdown, gamma};
 
-/// How requests arrive.
+/// An arrival process: when requests arrive.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(tag = "process", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ArrivalSpec {
-    /// Everything is due at once.
+    /// All requests are due at once.
     #[default]
     Burst,
-    /// Gaps of a gamma distribution, drawn as vLLM draws them and stretched until the last request
-    /// is due when the rate says so. The first is due a gap after the start.
+    /// Gaps of a gamma distribution, drawn as vLLM draws them, and scaled so that the last request
+    /// is due when the rate implies. The first request is due one gap after the start.
     Gamma {
-        /// The mean rate.
+        /// Mean rate.
         requests_per_second: Rate,
-        /// How evenly requests follow one another.
+        /// Evenness of the gaps.
         burstiness: Burstiness,
     },
     /// Independent requests: exponential gaps, drawn as SGLang draws them.
     Poisson {
-        /// The mean rate.
+        /// Mean rate.
         requests_per_second: Rate,
     },
-    /// The same at a rate that grows from the first request to the last; nothing is stretched.
+    /// Gaps of a gamma distribution at a rate that grows from the first request to the last; they
+    /// are not scaled.
     Ramp {
         /// How the rate grows.
         ramp: Ramp,
-        /// How evenly requests follow one another.
+        /// Evenness of the gaps.
         burstiness: Burstiness,
     },
-    /// When the data set says, counted from the start of the run and not from the first request;
-    /// one that would go back in time is due with the one before it. vLLM plays its traces so.
+    /// The data set gives the due times, counted from the start of the run and not from the first
+    /// request. A time that goes back is raised to the previous one. vLLM replays its traces this
+    /// way.
     Timetable,
-    /// As they did once: when each session began is the data set's to say.
+    /// A recorded trace, replayed from its first request on; the data set gives the times.
     Trace {
-        /// By how much the trace is stretched.
+        /// Factor by which the trace is stretched.
         slowdown: Slowdown,
     },
 }
 
 impl ArrivalSpec {
-    /// What the peers' `--request-rate` means: Poisson arrivals at a finite rate, everything at
-    /// once at an infinite one.
+    /// Creates the process that the peers' `--request-rate` means: Poisson arrivals at a finite
+    /// rate, a burst at an infinite one.
     pub fn at_rate(requests_per_second: f64) -> Result<Self, ScheduleError> {
         if requests_per_second == f64::INFINITY {
             return Ok(Self::Burst);
@@ -55,8 +57,8 @@ impl ArrivalSpec {
         Ok(Self::Poisson { requests_per_second: Rate::new(requests_per_second)? })
     }
 
-    /// The same process at another rate. What has none of its own becomes what
-    /// [`at_rate`](Self::at_rate) makes of it.
+    /// Returns this process at another rate. A process without a rate becomes what
+    /// [`at_rate`](Self::at_rate) creates.
     pub fn with_rate(&self, requests_per_second: f64) -> Result<Self, ScheduleError> {
         match self {
             Self::Gamma { burstiness, .. } if requests_per_second != f64::INFINITY => {
@@ -67,18 +69,18 @@ impl ArrivalSpec {
         }
     }
 
-    /// Whether everything is due at once.
+    /// Returns whether all requests are due at once.
     pub fn is_burst(&self) -> bool {
         matches!(self, Self::Burst)
     }
 
-    /// Whether arrivals are a trace's.
+    /// Returns whether a trace gives the arrivals.
     pub fn is_trace(&self) -> bool {
         matches!(self, Self::Timetable | Self::Trace { .. })
     }
 
-    /// Requests per second in the long run; none if everything is due at once, at a rate that
-    /// grows, or when a trace says.
+    /// Returns the mean rate in requests per second; `None` for a burst, a growing rate, or a
+    /// trace.
     pub fn mean_rate(&self) -> Option<f64> {
         match self {
             Self::Burst | Self::Ramp { .. } | Self::Timetable | Self::Trace { .. } => None,
@@ -88,11 +90,12 @@ impl ArrivalSpec {
         }
     }
 
-    /// When each request is due. `begins` has an entry for each: when it began, if a trace says so.
+    /// Returns when each request is due. `begins` has an entry for each request: its start time, if
+    /// a trace gives it.
     ///
-    /// The state is the run's own, left where the data set's draws ended. A Poisson process takes
-    /// one more gap than it uses, the one after the last request, because SGLang 0.5.23 does and
-    /// whatever is drawn next must meet the same stream.
+    /// `random` is the run's own state, as the data set's draws left it. A Poisson process draws
+    /// one gap more than it uses, the one after the last request, because SGLang 0.5.23 does so and
+    /// later draws must continue from the same position of the stream.
     pub fn schedule(
         &self,
         begins: &[Option<Duration>],
@@ -101,8 +104,8 @@ impl ArrivalSpec {
         self.schedule_with(begins, random, |_| {})
     }
 
-    /// The same with something else drawn for each request, before the gap that follows it. SGLang
-    /// chooses adapters there.
+    /// Returns when each request is due, as [`schedule`](Self::schedule) does, and calls `each` for
+    /// every request before the gap that follows it. SGLang chooses adapters at this point.
     pub fn schedule_with(
         &self,
         begins: &[Option<Duration>],

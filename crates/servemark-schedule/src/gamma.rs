@@ -1,12 +1,12 @@
-//! Arrivals as vLLM has them: gaps of a gamma distribution, at one rate or at one that grows.
+//! vLLM's arrivals: gaps of a gamma distribution, at a constant or a growing rate.
 
 use serde::{Deserialize, Serialize};
 use servemark_rng::NumpyRandom;
 
 use crate::{Rate, ScheduleError};
 
-/// How evenly requests follow one another: the shape of the gamma distribution of their gaps. One
-/// makes the gaps exponential, less than one gives bursts, infinity makes all gaps the same.
+/// Evenness of arrivals: the shape of the gamma distribution of their gaps. One makes the gaps
+/// exponential, a value below one gives bursts, infinity makes all gaps equal.
 ///
 /// In a file infinity is `null`.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, PartialOrd, Serialize)]
@@ -14,15 +14,15 @@ use crate::{Rate, ScheduleError};
 pub struct Burstiness(f64);
 
 impl Burstiness {
-    /// All gaps the same.
+    /// All gaps are equal.
     pub const EVEN: Self = Self(f64::INFINITY);
 
-    /// A shape above zero.
+    /// Creates a burstiness from a shape above zero.
     pub fn new(shape: f64) -> Result<Self, ScheduleError> {
         (shape > 0.0).then_some(Self(shape)).ok_or(ScheduleError::Burstiness(shape))
     }
 
-    /// The shape.
+    /// Returns the shape.
     pub const fn shape(self) -> f64 {
         self.0
     }
@@ -56,60 +56,60 @@ impl From<Burstiness> for Option<f64> {
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(try_from = "Ends")]
 pub struct Ramp {
-    growth: Growth,
+    growth: RampShape,
     from: Rate,
     to: Rate,
 }
 
-/// How a rate grows. Closed: by the same amount or by the same factor.
+/// How a rate grows. Closed: by a constant amount or by a constant factor.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Growth {
-    /// From each request to the next by the same amount.
+pub enum RampShape {
+    /// By a constant amount from each request to the next.
     Linear,
-    /// From each request to the next by the same factor.
+    /// By a constant factor from each request to the next.
     Exponential,
 }
 
 impl Ramp {
-    /// A ramp that does not fall.
-    pub fn new(growth: Growth, from: Rate, to: Rate) -> Result<Self, ScheduleError> {
+    /// Creates a ramp; an error if it falls.
+    pub fn new(growth: RampShape, from: Rate, to: Rate) -> Result<Self, ScheduleError> {
         if from > to {
             return Err(ScheduleError::FallingRamp(from.per_second(), to.per_second()));
         }
         Ok(Self { growth, from, to })
     }
 
-    /// The rate at the first request.
+    /// Returns the rate at the first request.
     pub const fn from(&self) -> Rate {
         self.from
     }
 
-    /// The rate at the last request.
+    /// Returns the rate at the last request.
     pub const fn to(&self) -> Rate {
         self.to
     }
 
-    /// How it grows.
-    pub const fn growth(&self) -> Growth {
+    /// Returns how the rate grows.
+    pub const fn growth(&self) -> RampShape {
         self.growth
     }
 
-    /// The rate at a request, of so many.
+    /// Returns the rate at request number `request`, counted from zero, of `requests`.
     fn at(&self, request: usize, requests: usize) -> f64 {
         let progress = request as f64 / requests.saturating_sub(1).max(1) as f64;
         let (from, to) = (self.from.per_second(), self.to.per_second());
         match self.growth {
-            Growth::Linear => from + (to - from) * progress,
-            Growth::Exponential => from * (to / from).powf(progress),
+            RampShape::Linear => from + (to - from) * progress,
+            RampShape::Exponential => from * (to / from).powf(progress),
         }
     }
 }
 
-/// What a file holds.
+/// The ramp as it is written in a file.
 #[derive(Deserialize)]
 struct Ends {
-    growth: Growth,
+    growth: RampShape,
     from: Rate,
     to: Rate,
 }
@@ -122,8 +122,9 @@ impl TryFrom<Ends> for Ramp {
     }
 }
 
-/// When requests at one rate are due, in seconds: each a gap after the one before it, the first a
-/// gap after the start. All of it is stretched until the last one is due when the rate says so.
+/// Returns when requests at one rate are due, in seconds: each one gap after the previous, the
+/// first one gap after the start. All times are scaled so that the last request is due when the
+/// rate implies.
 pub(crate) fn at_rate(
     rate: Rate,
     burstiness: Burstiness,
@@ -141,7 +142,7 @@ pub(crate) fn at_rate(
     }
 }
 
-/// The same at a rate that grows; nothing is stretched.
+/// Returns when requests at a growing rate are due, in seconds; the times are not scaled.
 pub(crate) fn on_ramp(
     ramp: &Ramp,
     burstiness: Burstiness,
@@ -171,7 +172,7 @@ mod tests {
 
     #[test]
     fn a_ramp_begins_and_ends_where_it_says() {
-        for growth in [Growth::Linear, Growth::Exponential] {
+        for growth in [RampShape::Linear, RampShape::Exponential] {
             let ramp = Ramp::new(growth, rate(2.0), rate(8.0)).unwrap();
             let ends = [ramp.at(0, 9), ramp.at(8, 9), ramp.at(0, 1)].map(|rate| rate.round() as u8);
             assert_eq!(ends, [2, 8, 2], "{growth:?}");
@@ -180,7 +181,7 @@ mod tests {
 
     #[test]
     fn a_ramp_does_not_fall() {
-        let message = Ramp::new(Growth::Linear, rate(9.0), rate(5.0)).unwrap_err().to_string();
+        let message = Ramp::new(RampShape::Linear, rate(9.0), rate(5.0)).unwrap_err().to_string();
         assert_eq!(message, "a ramp must not fall, as it does from 9 to 5 requests per second");
         let json = r#"{"growth":"linear","from":9,"to":5}"#;
         assert!(serde_json::from_str::<Ramp>(json).is_err());

@@ -1,11 +1,11 @@
-//! Arrival processes turned into absolute schedules.
+//! Turns arrival processes into absolute schedules.
 //!
-//! An [`ArrivalSpec`] says how requests arrive; [`ArrivalSpec::schedule`] draws when each of them
-//! is due, or takes it from a trace, before the run begins. Offsets are absolute, so a late request never delays the next
-//! one and errors do not add up.
+//! An [`ArrivalSpec`] describes how requests arrive. [`ArrivalSpec::schedule`] draws when each of
+//! them is due, or takes the times from a trace, before the run begins. Offsets are absolute, so a
+//! late request never delays the next one and errors do not add up.
 //!
-//! This crate reads no clock and waits for nothing: it knows offsets from a start, and the runner
-//! knows when that is.
+//! The crate reads no clock and never waits: it only computes offsets from a start, which the
+//! runner sets.
 //!
 //! ```
 //! use servemark_rng::RandomState;
@@ -28,7 +28,7 @@ mod slowdown;
 pub use adapters::{AdapterChoice, AdapterChooser, AdapterSpec};
 pub use arrivals::ArrivalSpec;
 pub use error::ScheduleError;
-pub use gamma::{Burstiness, Growth, Ramp};
+pub use gamma::{Burstiness, Ramp, RampShape};
 pub use rate::Rate;
 pub use schedule::Schedule;
 pub use slowdown::Slowdown;

@@ -1,16 +1,16 @@
-//! How many requests a second.
+//! Request rates.
 
 use serde::{Deserialize, Serialize};
 
 use crate::ScheduleError;
 
-/// Requests per second: finite and above zero.
+/// A rate in requests per second: finite and above zero.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, PartialOrd, Serialize)]
 #[serde(into = "f64", try_from = "f64")]
 pub struct Rate(f64);
 
 impl Rate {
-    /// A rate of `requests_per_second`.
+    /// Creates a rate of `requests_per_second`.
     pub fn new(requests_per_second: f64) -> Result<Self, ScheduleError> {
         if requests_per_second.is_nan() {
             Err(ScheduleError::RateNotANumber)
@@ -23,7 +23,7 @@ impl Rate {
         }
     }
 
-    /// Requests per second.
+    /// Returns the rate in requests per second.
     pub const fn per_second(self) -> f64 {
         self.0
     }

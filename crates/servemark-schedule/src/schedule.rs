@@ -1,21 +1,22 @@
-//! When each request is due.
+//! Schedules: when each request is due.
 
 use std::time::Duration;
 
-/// When each request is due, as offsets from the start of the run; they never decrease.
+/// A schedule of requests: their due times as offsets from the start of the run, which never
+/// decrease.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Schedule {
     due: Vec<Duration>,
 }
 
 impl Schedule {
-    /// `count` requests, all due at the start.
+    /// Creates a schedule of `count` requests that are all due at the start.
     pub fn burst(count: usize) -> Self {
         Self { due: vec![Duration::ZERO; count] }
     }
 
-    /// One request per gap: the first at the start, each other one gap after the one before it.
-    /// The last gap schedules nothing.
+    /// Creates a schedule with one request per gap: the first at the start, each later one a gap
+    /// after the previous. The last gap schedules nothing.
     pub(crate) fn from_gaps(gaps_secs: &[f64]) -> Self {
         let offsets = gaps_secs.iter().scan(0.0, |next_secs, gap_secs| {
             let due_secs = *next_secs;
@@ -25,7 +26,8 @@ impl Schedule {
         Self { due: offsets.collect() }
     }
 
-    /// One request per offset, in seconds. One that would go back is due with the one before it.
+    /// Creates a schedule with one request per offset in seconds; an offset that goes back is
+    /// raised to the previous one.
     pub(crate) fn from_offsets(due_secs: &[f64]) -> Self {
         let latest = due_secs.iter().scan(Duration::ZERO, |latest, secs| {
             *latest = offset(*secs).max(*latest);
@@ -34,33 +36,33 @@ impl Schedule {
         Self { due: latest.collect() }
     }
 
-    /// When the request at `index` is due; `None` behind the last one.
+    /// Returns when the request at `index` is due; `None` after the last one.
     pub fn due(&self, index: usize) -> Option<Duration> {
         self.due.get(index).copied()
     }
 
-    /// How many requests there are.
+    /// Returns the number of requests.
     pub fn len(&self) -> usize {
         self.due.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no requests.
     pub fn is_empty(&self) -> bool {
         self.due.is_empty()
     }
 
-    /// When the last request is due; zero if there is none.
+    /// Returns when the last request is due; zero without requests.
     pub fn span(&self) -> Duration {
         self.due.last().copied().unwrap_or_default()
     }
 
-    /// When each request is due, in order.
+    /// Returns when each request is due, in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Duration> + '_ {
         self.due.iter().copied()
     }
 }
 
-/// Offsets of one's own, in whatever order: they are sorted, for a schedule never goes back.
+/// Collects offsets in any order; they are sorted, because a schedule never decreases.
 impl FromIterator<Duration> for Schedule {
     fn from_iter<I: IntoIterator<Item = Duration>>(offsets: I) -> Self {
         let mut due: Vec<Duration> = offsets.into_iter().collect();
@@ -69,7 +71,8 @@ impl FromIterator<Duration> for Schedule {
     }
 }
 
-/// Seconds as an offset. What no `Duration` can hold, half a trillion years on, is due never.
+/// Converts seconds into an offset. A value above the range of `Duration`, about 5.8e11 years, is
+/// never due.
 fn offset(secs: f64) -> Duration {
     Duration::try_from_secs_f64(secs).unwrap_or(Duration::MAX)
 }

@@ -1,4 +1,4 @@
-//! How fast a trace is played.
+//! The speed at which a trace is replayed.
 
 use std::time::Duration;
 
@@ -6,24 +6,25 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Schedule, ScheduleError};
 
-/// By how much a trace is stretched: 1 plays it as it was, 2 at half its speed, 0 all at once.
+/// Factor by which a trace is stretched: 1 replays it as it was, 2 at half its speed, 0 all at
+/// once.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, PartialOrd, Serialize)]
 #[serde(into = "f64", try_from = "f64")]
 pub struct Slowdown(f64);
 
 impl Slowdown {
-    /// A finite factor that is not negative.
+    /// Creates a slowdown from a finite factor that is not negative.
     pub fn new(factor: f64) -> Result<Self, ScheduleError> {
         let is_factor = factor.is_finite() && factor >= 0.0;
         is_factor.then_some(Self(factor)).ok_or(ScheduleError::Slowdown(factor))
     }
 
-    /// The factor.
+    /// Returns the factor.
     pub const fn factor(self) -> f64 {
         self.0
     }
 
-    /// The trace from its first request on, which is due at the start.
+    /// Returns the schedule of the trace, whose first request is due at the start.
     pub(crate) fn replay(self, begins: &[Option<Duration>]) -> Result<Schedule, ScheduleError> {
         let begins: Vec<Duration> = (begins.iter().zip(1..))
             .map(|(begins, request)| begins.ok_or(ScheduleError::NoTimestamp { request }))

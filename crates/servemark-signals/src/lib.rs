@@ -1,7 +1,7 @@
-//! The signals that end a program in order: SIGINT, SIGTERM and SIGHUP.
+//! The signals that ask a program to end: SIGINT, SIGTERM and SIGHUP.
 //!
 //! [`Signals`] replaces the default action of these signals, which ends the process at once. The
-//! crate knows no benchmark: what a program does about a signal is its own business.
+//! crate knows no benchmark: the program decides what to do about a signal.
 
 use std::fmt;
 use std::fs;
@@ -31,13 +31,13 @@ impl StopCause {
         }
     }
 
-    /// Returns whether a person at the terminal sent the signal, who can send a second one.
+    /// Returns whether a person at the terminal sent the signal and can send a second one.
     pub const fn is_interactive(self) -> bool {
         matches!(self, Self::Interrupt)
     }
 }
 
-/// The name of the signal.
+/// Writes the name of the signal.
 impl fmt::Display for StopCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -57,11 +57,11 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Begins to receive the signals, in a Tokio runtime with I/O enabled. No signal that comes
-    /// after this call ends the process by default, until the process ends.
+    /// Starts to receive the signals, in a Tokio runtime with I/O enabled. From this call on the
+    /// signals no longer end the process by themselves.
     ///
-    /// SIGHUP stays ignored if it was ignored when the process started, as `nohup` arranges it. This
-    /// can be told on Linux only; elsewhere SIGHUP is always received.
+    /// SIGHUP stays ignored if it was ignored when the process started, as under `nohup`. This is
+    /// detected on Linux only; on other systems SIGHUP is always received.
     pub fn listen() -> io::Result<Self> {
         let hang_up = if ignores(HANG_UP) { None } else { Some(signal(SignalKind::hangup())?) };
         let interrupt = signal(SignalKind::interrupt())?;
@@ -89,7 +89,7 @@ impl Signals {
 /// The number of SIGHUP, which POSIX fixes.
 const HANG_UP: u32 = 1;
 
-/// Returns whether this process ignores a signal, as far as the kernel tells.
+/// Returns whether this process ignores a signal, if the kernel reports it.
 fn ignores(number: u32) -> bool {
     fs::read_to_string("/proc/self/status").is_ok_and(|status| is_ignored(&status, number))
 }

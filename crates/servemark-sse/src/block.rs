@@ -1,17 +1,17 @@
-//! The fields of the event being read: what one line means, and where its value is kept.
+//! The fields of the event being read: the meaning of a line, and where its value is kept.
 //!
-//! A [`Block`] lives for one read and borrows values from it; [`Kept`] lives as long as the parser
-//! and holds copies of what must outlive the read. Neither knows how bytes become lines.
+//! A [`Block`] lives for one read and borrows values from it; [`PendingFields`] lives as long as the parser
+//! and holds copies of values that must outlive the read. Neither knows how bytes become lines.
 
 use memchr::memchr;
 
 use crate::error::{TooLong, check_length};
 use crate::event::Event;
 
-/// Field values that outlived the read they came in.
+/// Field values that outlived their read.
 #[derive(Debug, Default)]
-pub(crate) struct Kept {
-    /// The data lines so far, each followed by a line feed, so empty means that there is none.
+pub(crate) struct PendingFields {
+    /// The data lines so far, each followed by a line feed; empty means that there is no data line.
     pub(crate) data: Vec<u8>,
     event: Vec<u8>,
     event_retry: Option<u64>,
@@ -20,11 +20,11 @@ pub(crate) struct Kept {
     pub(crate) comments: u64,
 }
 
-/// The event being read, as seen from inside one read.
+/// The event being read, within one read.
 #[derive(Debug)]
 pub(crate) struct Block<'k, 'a> {
-    kept: &'k mut Kept,
-    /// The only data line so far, not copied yet.
+    kept: &'k mut PendingFields,
+    /// The only data line so far, which is not copied yet.
     data: Option<&'a [u8]>,
     /// An event type that replaces the kept one.
     event: Option<&'a [u8]>,
@@ -32,7 +32,7 @@ pub(crate) struct Block<'k, 'a> {
 }
 
 impl<'k, 'a> Block<'k, 'a> {
-    pub(crate) fn new(kept: &'k mut Kept, limit: usize) -> Self {
+    pub(crate) fn new(kept: &'k mut PendingFields, limit: usize) -> Self {
         Self { kept, data: None, event: None, limit }
     }
 
@@ -51,7 +51,7 @@ impl<'k, 'a> Block<'k, 'a> {
         Ok(())
     }
 
-    /// The event a blank line dispatches here, if there is any data line.
+    /// Returns the event that a blank line dispatches here, if there is a data line.
     pub(crate) fn event(&self) -> Option<Event<'_>> {
         self.kept.event(self.data, self.event)
     }
@@ -65,7 +65,7 @@ impl<'k, 'a> Block<'k, 'a> {
         self.kept.event_retry = None;
     }
 
-    /// Copies what is still borrowed from the read that ends here.
+    /// Copies the values that are still borrowed from the read, which ends here.
     pub(crate) fn keep(mut self) {
         self.keep_data();
         if let Some(event) = self.event {
@@ -74,12 +74,12 @@ impl<'k, 'a> Block<'k, 'a> {
         }
     }
 
-    /// Ends the block, lending the unfinished event for as long as its parser is lent.
+    /// Ends the block and returns the unfinished event, borrowed from the parser.
     pub(crate) fn into_event(self) -> Option<Event<'k>>
     where
         'a: 'k,
     {
-        let kept: &'k Kept = self.kept;
+        let kept: &'k PendingFields = self.kept;
         kept.event(self.data, self.event)
     }
 
@@ -115,13 +115,13 @@ impl<'k, 'a> Block<'k, 'a> {
     }
 }
 
-impl Kept {
-    /// How many bytes of field values are kept.
+impl PendingFields {
+    /// Returns the number of bytes of field values that are kept.
     pub(crate) fn bytes(&self) -> usize {
         self.data.len() + self.event.len() + self.last_id.len()
     }
 
-    /// The event made of the kept fields and of those a block has not copied.
+    /// Builds the event from the kept fields and from the block's values that are not copied.
     fn event<'e>(&'e self, data: Option<&'e [u8]>, event: Option<&'e [u8]>) -> Option<Event<'e>> {
         Some(Event {
             data: data.or_else(|| Some(self.data.split_last()?.1))?,
@@ -137,14 +137,14 @@ impl Kept {
     }
 }
 
-/// Splits a line at its first colon and drops one space after it; a comment's name is empty.
+/// Splits a line at its first colon and drops one space after it; a comment has an empty name.
 fn split_field(line: &[u8]) -> (&[u8], &[u8]) {
     let Some(colon) = memchr(b':', line) else { return (line, b"") };
     let value = &line[colon + 1..];
     (&line[..colon], value.strip_prefix(b" ").unwrap_or(value))
 }
 
-/// A decimal number of ASCII digits only, saturating.
+/// Parses a decimal number of ASCII digits only; saturates.
 fn parse_digits(value: &[u8]) -> Option<u64> {
     let is_number = !value.is_empty() && value.iter().all(u8::is_ascii_digit);
     is_number.then(|| value.iter().fold(0, |number, digit| push_digit(number, *digit)))

@@ -1,4 +1,4 @@
-//! Why feeding a parser stopped.
+//! Errors of feeding a parser.
 //!
 //! There is no error for malformed streams, because the grammar gives every byte string a meaning:
 //! only the caller's handler and the caller's limit can fail.
@@ -14,9 +14,9 @@ use std::fmt;
 pub enum FeedError<E> {
     /// The caller's handler of an event or a line returned this error.
     Event(E),
-    /// A line, or the joined data of one event, is longer than the limit given to the parser.
+    /// A line, or the joined data of one event, is longer than the parser's limit.
     TooLong {
-        /// That limit, in bytes.
+        /// The parser's limit in bytes.
         limit: usize,
     },
 }
@@ -41,7 +41,7 @@ impl<E: Error> Error for FeedError<E> {
     }
 }
 
-/// The parser's own half of [`FeedError`], before the caller's error type is known.
+/// The parser's part of [`FeedError`], before the caller's error type is known.
 #[derive(Debug)]
 pub(crate) struct TooLong {
     pub(crate) limit: usize,

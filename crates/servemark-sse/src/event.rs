@@ -1,6 +1,6 @@
-//! What a parser hands out: views of bytes that it, or its caller, owns.
+//! The parser's output: views of bytes that the parser, or its caller, owns.
 //!
-//! Nothing here is decoded: names and data stay bytes, and `[DONE]` is data like any other.
+//! Nothing here is decoded: names and data stay bytes, and `[DONE]` is ordinary data.
 
 use std::fmt;
 
@@ -22,34 +22,34 @@ pub struct Event<'a> {
 }
 
 impl<'a> Event<'a> {
-    /// An event with data only, for streams framed in another way and for tests of decoders.
+    /// Creates an event with data only, for streams with another framing and for tests of decoders.
     pub fn from_data(data: &'a [u8]) -> Self {
         Self { data, ..Self::default() }
     }
 
-    /// The values of the `data:` lines, joined by line feeds.
+    /// Returns the values of the `data:` lines, joined by line feeds.
     pub fn data(&self) -> &'a [u8] {
         self.data
     }
 
-    /// The value of the last `event:` line; empty stands for the default, `message`.
+    /// Returns the value of the last `event:` line; empty stands for the default, `message`.
     pub fn event(&self) -> &'a [u8] {
         self.name
     }
 
-    /// The last event id, which an `id:` line of this or of any earlier event set.
+    /// Returns the last event id, which an `id:` line of this or any earlier event set.
     pub fn id(&self) -> &'a [u8] {
         self.id
     }
 
-    /// The reconnection time in milliseconds, if a `retry:` line of this event set one.
+    /// Returns the reconnection time in milliseconds, if a `retry:` line of this event set one.
     pub fn retry(&self) -> Option<u64> {
         self.retry
     }
 }
 
 impl fmt::Debug for Event<'_> {
-    /// Shows the bytes as text, since they nearly always are.
+    /// Shows the bytes as text, which they nearly always are.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Event")
             .field("data", &Text(self.data))
@@ -60,7 +60,7 @@ impl fmt::Debug for Event<'_> {
     }
 }
 
-/// What a stream had left when it ended without a final blank line.
+/// The rest of a stream that ended without a final blank line.
 ///
 /// The grammar discards it; real servers end streams this way, so the caller decides.
 #[derive(Clone, Copy, Eq, PartialEq)]
@@ -70,15 +70,16 @@ pub struct Unfinished<'a> {
 }
 
 impl<'a> Unfinished<'a> {
-    /// The event that a line end and a blank line would have dispatched here.
+    /// Returns the event that a line end and a blank line would have dispatched here.
     ///
-    /// `None` if there is no data line: the stream stopped, say, inside a field's name. While
-    /// [`open_line`](Self::open_line) is not empty, the event's last line may be cut short.
+    /// `None` if there is no data line, for example because the stream stopped inside a field's
+    /// name. While [`open_line`](Self::open_line) is not empty, the event's last line may be
+    /// incomplete.
     pub fn event(&self) -> Option<Event<'a>> {
         self.event
     }
 
-    /// The raw bytes of the last line, which has no line end; empty if every line has one.
+    /// Returns the raw bytes of the last line, which has no line end; empty if every line has one.
     pub fn open_line(&self) -> &'a [u8] {
         self.open_line
     }
@@ -93,7 +94,7 @@ impl fmt::Debug for Unfinished<'_> {
     }
 }
 
-/// Bytes shown as an escaped string.
+/// Bytes that `Debug` shows as an escaped string.
 pub(crate) struct Text<'a>(pub(crate) &'a [u8]);
 
 impl fmt::Debug for Text<'_> {

@@ -1,13 +1,13 @@
 //! Sans-IO parsers of streamed bodies: bytes in, server-sent events or lines out.
 //!
 //! [`Parser`] follows the event-stream grammar of the WHATWG HTML standard on raw bytes. An event
-//! that lies wholly in one read and has one `data:` line is handed out as a borrow of that read;
-//! only the pieces of an event that was split over reads, or has several data lines, are copied.
+//! that lies in one read and has one `data:` line is passed on as a borrow of that read; only the
+//! pieces of an event that was split over reads, or has several data lines, are copied.
 //!
-//! [`LineParser`] cuts bodies whose lines stand alone, such as newline-delimited JSON.
+//! [`LineParser`] splits bodies whose lines stand alone, such as newline-delimited JSON.
 //!
-//! This crate deliberately knows no HTTP, no JSON, no UTF-8, no clock and no `[DONE]`: what the
-//! data means, and when it arrived, is its caller's business.
+//! The crate deliberately knows no HTTP, no JSON, no UTF-8, no clock and no `[DONE]`: the caller
+//! decides what the data means and when it arrived.
 //!
 //! ```
 //! let mut parser = servemark_sse::Parser::new();

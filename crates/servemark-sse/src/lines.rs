@@ -1,4 +1,4 @@
-//! Bytes into lines: newline-delimited JSON and every other body whose lines stand alone.
+//! Splits bytes into lines: newline-delimited JSON and other bodies whose lines stand alone.
 
 use std::fmt;
 
@@ -9,9 +9,9 @@ use crate::event::Text;
 
 /// A parser of one body of lines.
 ///
-/// A line ends with a line feed; a carriage return before it belongs to the line end. Lines of
-/// nothing but blanks are left out, because newline-delimited JSON gives them no meaning. Feed it
-/// reads as they come, cut anywhere: the same bytes give the same lines.
+/// A line ends with a line feed; a carriage return before it belongs to the line end. Lines of only
+/// white space are left out, because newline-delimited JSON gives them no meaning. Reads may be
+/// split anywhere: the lines depend only on the bytes.
 ///
 /// ```
 /// let mut lines = servemark_sse::LineParser::new();
@@ -33,24 +33,24 @@ pub struct LineParser {
 }
 
 impl LineParser {
-    /// A parser that buffers lines of any length.
+    /// Creates a parser that buffers lines of any length.
     pub fn new() -> Self {
         Self::with_limit(usize::MAX)
     }
 
-    /// A parser that refuses a line longer than `bytes`, its line feed not counted.
+    /// Creates a parser that refuses a line longer than `bytes`, its line feed not counted.
     ///
-    /// Which bodies are refused does not depend on how they are split into reads.
+    /// Whether a body is refused does not depend on how it is split into reads.
     pub fn with_limit(bytes: usize) -> Self {
         Self { open_line: Vec::new(), limit: bytes }
     }
 
-    /// Feeds one read's bytes and calls `on_line` for every line completed by it.
+    /// Feeds the bytes of one read and calls `on_line` for every line that they complete.
     ///
     /// # Errors
     ///
-    /// [`FeedError::Event`] hands back what `on_line` returned, [`FeedError::TooLong`] tells that
-    /// the limit was passed. The rest of the read is lost with either, so drop the parser.
+    /// [`FeedError::Event`] returns the error of `on_line`; [`FeedError::TooLong`] says that the
+    /// limit was exceeded. In both cases the rest of the read is lost, so drop the parser.
     pub fn feed<E>(
         &mut self,
         bytes: &[u8],
@@ -72,13 +72,13 @@ impl LineParser {
         Ok(self.hold(rest)?)
     }
 
-    /// Ends the body and gives the last line if it has no line end.
+    /// Ends the body and returns the last line if it has no line end.
     pub fn finish(&self) -> Option<&[u8]> {
         let line = without_carriage_return(&self.open_line);
         (!line.trim_ascii().is_empty()).then_some(line)
     }
 
-    /// How many bytes are held: those of the line whose end has not been read yet.
+    /// Returns the number of bytes held of the line whose end has not been read yet.
     pub fn held_bytes(&self) -> usize {
         self.open_line.len()
     }

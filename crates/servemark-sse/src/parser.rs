@@ -1,13 +1,13 @@
-//! Bytes into lines, and lines into dispatched events.
+//! Splits bytes into lines, and turns lines into events.
 //!
-//! The parser finds line ends, carries a line that a read cut open over to the next read, and drops
-//! the leading byte-order mark. What a line means is the `block` module's business.
+//! The parser finds line ends, carries a line that a read split over to the next read, and drops
+//! the leading byte-order mark. The `block` module interprets the lines.
 
 use std::fmt;
 
 use memchr::memchr2;
 
-use crate::block::{Block, Kept};
+use crate::block::{Block, PendingFields};
 use crate::error::{FeedError, TooLong, check_length};
 use crate::event::{Event, Text, Unfinished};
 
@@ -15,8 +15,8 @@ const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
 /// A parser of one event stream.
 ///
-/// Feed it reads as they come, cut anywhere: the same bytes give the same events. Use a new parser
-/// for every stream; one that never had to copy owns no memory.
+/// Reads may be split anywhere: the events depend only on the bytes. Use a new parser for every
+/// stream; a parser that never had to copy has no allocated memory.
 ///
 /// ```
 /// let mut parser = servemark_sse::Parser::new();
@@ -31,39 +31,39 @@ const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 pub struct Parser {
     /// The start of a line whose end has not been read yet.
     pub(crate) open_line: Vec<u8>,
-    pub(crate) kept: Kept,
-    /// The last byte was a carriage return, so a line feed that follows belongs to it.
+    pub(crate) kept: PendingFields,
+    /// Whether the last byte was a carriage return, so that a following line feed belongs to it.
     after_carriage_return: bool,
-    /// No line has ended yet, so the current one may begin with a byte-order mark.
+    /// Whether no line has ended yet, so that the current one may begin with a byte-order mark.
     on_first_line: bool,
     limit: usize,
 }
 
 impl Parser {
-    /// A parser that buffers lines and events of any length.
+    /// Creates a parser that buffers lines and events of any length.
     pub fn new() -> Self {
         Self::with_limit(usize::MAX)
     }
 
-    /// A parser that refuses a line, or the joined data of one event, longer than `bytes`.
+    /// Creates a parser that refuses a line, or the joined data of one event, longer than `bytes`.
     ///
-    /// Which streams are refused does not depend on how they are split into reads.
+    /// Whether a stream is refused does not depend on how it is split into reads.
     pub fn with_limit(bytes: usize) -> Self {
         Self {
             open_line: Vec::new(),
-            kept: Kept::default(),
+            kept: PendingFields::default(),
             after_carriage_return: false,
             on_first_line: true,
             limit: bytes,
         }
     }
 
-    /// Feeds one read's bytes and calls `on_event` for every event completed by it.
+    /// Feeds the bytes of one read and calls `on_event` for every event that they complete.
     ///
     /// # Errors
     ///
-    /// [`FeedError::Event`] hands back what `on_event` returned, [`FeedError::TooLong`] tells that
-    /// the limit was passed. The rest of the read is lost with either, so drop the parser.
+    /// [`FeedError::Event`] returns the error of `on_event`; [`FeedError::TooLong`] says that the
+    /// limit was exceeded. In both cases the rest of the read is lost, so drop the parser.
     pub fn feed<E>(
         &mut self,
         bytes: &[u8],
@@ -72,7 +72,7 @@ impl Parser {
         let rest = self.skip_split_line_feed(bytes);
         let Some((first, mut rest)) = split_line(rest) else { return Ok(self.hold_open(rest)?) };
         let first = complete_line(&mut self.open_line, first);
-        // The mark counts here because it counts in `hold_open`: splits must not change the answer.
+        // The mark counts here because it counts in `hold_open`: splits must not change the result.
         check_length(first.len(), self.limit)?;
         let first = strip_byte_order_mark(first, self.on_first_line);
         self.on_first_line = false;
@@ -88,7 +88,7 @@ impl Parser {
         Ok(self.hold_open(rest)?)
     }
 
-    /// Ends the stream and tells what the grammar discards: lines after the last blank line.
+    /// Ends the stream and returns what the grammar discards: the lines after the last blank line.
     ///
     /// `None` if the stream ended cleanly: no data line is pending and no line is open.
     pub fn finish(&mut self) -> Option<Unfinished<'_>> {
@@ -102,23 +102,24 @@ impl Parser {
         (event.is_some() || !line.is_empty()).then_some(Unfinished { event, open_line: line })
     }
 
-    /// How many bytes are held: the line whose end has not been read yet, and the fields of
-    /// the event that is not complete.
+    /// Returns the number of bytes held of the line whose end has not been read yet, and of the
+    /// fields of the event that is not complete.
     pub fn held_bytes(&self) -> usize {
         self.open_line.len() + self.kept.bytes()
     }
 
-    /// How many comment lines were read; servers send them to keep the connection alive.
+    /// Returns the number of comment lines that were read; servers send them to keep the connection
+    /// open.
     pub fn comments(&self) -> u64 {
         self.kept.comments
     }
 
-    /// The id that the last `id:` line set, which outlives its event.
+    /// Returns the id that the last `id:` line set, which outlives its event.
     pub fn last_event_id(&self) -> &[u8] {
         &self.kept.last_id
     }
 
-    /// The reconnection time in milliseconds that the last `retry:` line set.
+    /// Returns the reconnection time in milliseconds that the last `retry:` line set.
     pub fn retry(&self) -> Option<u64> {
         self.kept.retry
     }
@@ -165,7 +166,7 @@ fn end_line<'a, E>(
     outcome.map_err(FeedError::Event)
 }
 
-/// The whole line of which `piece` is the end; only a line cut open by a read is copied.
+/// Returns the whole line that ends with `piece`; only a line that a read split is copied.
 fn complete_line<'a>(open_line: &'a mut Vec<u8>, piece: &'a [u8]) -> &'a [u8] {
     if open_line.is_empty() {
         return piece;
@@ -174,7 +175,8 @@ fn complete_line<'a>(open_line: &'a mut Vec<u8>, piece: &'a [u8]) -> &'a [u8] {
     open_line
 }
 
-/// Splits off the first line; a line feed cut off its carriage return is the next read's business.
+/// Splits off the first line. A line feed separated from its carriage return is left to the next
+/// read.
 fn split_line(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let end = memchr2(b'\n', b'\r', bytes)?;
     let length = if bytes[end..].starts_with(b"\r\n") { 2 } else { 1 };

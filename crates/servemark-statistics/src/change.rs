@@ -1,51 +1,53 @@
-//! The relative change from one number to another, and where it lies.
+//! The relative change from one number to another, with its confidence interval.
 //!
-//! A change is an interval of the logarithm of the ratio of after to before, so that it does not matter
-//! which of the two comes first.
+//! A change is an interval of the logarithm of the ratio of after to before, so that the two can be
+//! exchanged.
 
 use statrs::distribution::{Discrete, Hypergeometric};
 
 use crate::student::quantile;
 use crate::{Bounds, Sample, moments};
 
-/// A number with the ends of its confidence interval.
+/// A number with its confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Known {
+pub struct ValueInterval {
     /// The number.
     pub value: f64,
-    /// The lower end.
+    /// Lower end of the interval.
     pub low: f64,
-    /// The upper end.
+    /// Upper end of the interval.
     pub high: f64,
 }
 
-/// The interval of the log ratio of two numbers that are known with an interval each, from samples
-/// that are independent of each other (the method of variance estimates recovery, Zou and Donner
-/// 2008). The intervals and the answer have the same confidence.
+/// Returns the confidence interval of the log ratio of two numbers, each with a confidence
+/// interval, from samples that are independent of each other (the method of variance estimates
+/// recovery, Zou and Donner 2008). The result has the confidence of the two intervals. Absent if a
+/// number is not above zero.
 ///
 /// ```
-/// use servemark_statistics::{Known, change_of_two};
+/// use servemark_statistics::{ValueInterval, change_of_two};
 ///
-/// let before = Known { value: 100.0, low: 97.0, high: 103.0 };
-/// let after = Known { value: 110.0, low: 106.0, high: 114.0 };
+/// let before = ValueInterval { value: 100.0, low: 97.0, high: 103.0 };
+/// let after = ValueInterval { value: 110.0, low: 106.0, high: 114.0 };
 /// let (low, high) = change_of_two(before, after).unwrap();
 /// assert!(0.04 < low && low < 1.1_f64.ln() && 1.1_f64.ln() < high && high < 0.15);
 /// ```
-pub fn change_of_two(before: Known, after: Known) -> Option<(f64, f64)> {
+pub fn change_of_two(before: ValueInterval, after: ValueInterval) -> Option<(f64, f64)> {
     if before.value <= 0.0 || after.value <= 0.0 {
         return None;
     }
     let change = (after.value / before.value).ln();
-    // An end at or below zero is infinitely far away on this scale.
+    // On this scale an end at or below zero is infinitely far away.
     let distance = |one: f64, other: f64| (one.max(0.0) / other.max(0.0)).ln();
     let below = distance(after.value, after.low).hypot(distance(before.high, before.value));
     let above = distance(after.high, after.value).hypot(distance(before.value, before.low));
     Some((change - below, change + above))
 }
 
-/// The interval of the log ratio of the means of two groups of independent values, such as the
-/// figures of whole runs (Welch 1947, on relative deviations). Of a group of one value the spread is
-/// taken to be the other group's; nothing of two such groups.
+/// Returns the confidence interval of the log ratio of the means of two groups of independent
+/// values, such as the figures of whole runs (Welch 1947, on relative deviations). A group of one
+/// value takes the relative variance of the other group. Absent if both groups have one value, or
+/// if a group is empty or its mean is not above zero.
 pub fn change_of_groups(before: &[f64], after: &[f64], confidence: f64) -> Option<(f64, f64)> {
     let groups = [before, after].map(Group::of);
     if groups.iter().any(|group| group.mean <= 0.0 || group.count < 1.0) {
@@ -63,8 +65,9 @@ pub fn change_of_groups(before: &[f64], after: &[f64], confidence: f64) -> Optio
     Some((change - half, change + half))
 }
 
-/// The interval of the log ratio of runs that come in pairs, each pair with a workload of its own:
-/// Student's on the log ratios of the pairs.
+/// Returns the confidence interval of the log ratio of runs that come in pairs, each pair with a
+/// workload of its own: Student's interval on the log ratios of the pairs. Absent for fewer than
+/// two pairs, for groups of different sizes, and for values that are not above zero.
 pub fn change_of_pairs(before: &[f64], after: &[f64], confidence: f64) -> Option<(f64, f64)> {
     if before.len() != after.len() || before.iter().chain(after).any(|value| *value <= 0.0) {
         return None;
@@ -77,9 +80,9 @@ pub fn change_of_pairs(before: &[f64], after: &[f64], confidence: f64) -> Option
 /// Sum and number of the values of one request.
 pub type SumAndCount = (f64, f64);
 
-/// The interval of the log ratio of two means where each request of the one sample has its counterpart
-/// in the other, in the order of time: what both have in common cancels out. Nothing where the
-/// samples are too short or differ in their number of requests.
+/// Returns the confidence interval of the log ratio of two means, where each request of one sample
+/// has its counterpart in the other, in the order of time. Variation that both samples have in
+/// common cancels out. Absent if the samples are too short or differ in their number of requests.
 pub fn change_of_paired_means(
     before: &[SumAndCount],
     after: &[SumAndCount],
@@ -99,8 +102,9 @@ pub fn change_of_paired_means(
     }
 }
 
-/// The probability that chance alone shares out `hits` of two groups at least as unevenly as was seen,
-/// if both have the same share of them (Fisher's exact test, two-sided).
+/// Returns the probability that chance alone distributes the hits of two groups at least as
+/// unevenly as observed, if both groups have the same underlying share of them (Fisher's exact
+/// test, two-sided). Each group is its number of hits and its size.
 ///
 /// ```
 /// use servemark_statistics::chance_of_shares;
@@ -117,7 +121,7 @@ pub fn chance_of_shares(before: (u64, u64), after: (u64, u64)) -> f64 {
     tables.filter(|chance| *chance <= seen * (1.0 + ROUNDING)).sum::<f64>().min(1.0)
 }
 
-/// Probabilities of tables that are equally uneven differ by less than this.
+/// Relative rounding error between the probabilities of tables that are equally uneven.
 const ROUNDING: f64 = 1e-7;
 
 /// Mean and relative variance of a group of runs.
@@ -128,7 +132,7 @@ struct Group {
     count: f64,
 }
 
-/// What a group adds to the variance of a change.
+/// Contribution of a group to the variance of a change.
 #[derive(Clone, Copy, Debug)]
 struct Share {
     variance: f64,
@@ -141,7 +145,7 @@ impl Group {
         Self { mean, relative_variance: variance / (mean * mean), count: values.len() as f64 }
     }
 
-    /// Its share, if its values are spread as those of `spread` are.
+    /// Returns the group's contribution, if its values vary as those of `spread` do.
     fn share(&self, spread: &Self) -> Share {
         Share {
             variance: spread.relative_variance / self.count,
@@ -150,7 +154,7 @@ impl Group {
     }
 }
 
-/// Degrees of freedom of a sum of variances (Satterthwaite 1946).
+/// Returns the degrees of freedom of a sum of variances (Satterthwaite 1946).
 fn degrees(shares: &[Share; 2]) -> f64 {
     let all = (shares[0].variance + shares[1].variance).powi(2);
     let each = shares.iter().map(|share| share.variance.powi(2) / share.degrees);
@@ -158,7 +162,7 @@ fn degrees(shares: &[Share; 2]) -> f64 {
     if each > 0.0 { all / each } else { shares[0].degrees + shares[1].degrees }
 }
 
-/// What each request adds to the relative error of a mean.
+/// Contribution of each request to the relative error of a mean.
 #[derive(Debug)]
 struct Deviations {
     mean: f64,
@@ -228,8 +232,8 @@ mod tests {
 
     #[test]
     fn an_end_below_zero_leaves_the_change_open() {
-        let wide = Known { value: 1.0, low: -1.0, high: 3.0 };
-        let near = Known { value: 1.0, low: 0.9, high: 1.1 };
+        let wide = ValueInterval { value: 1.0, low: -1.0, high: 3.0 };
+        let near = ValueInterval { value: 1.0, low: 0.9, high: 1.1 };
         let (low, _) = change_of_two(near, wide).unwrap();
         let (_, high) = change_of_two(wide, near).unwrap();
         assert!(low.is_infinite() && low < 0.0 && high.is_infinite() && high > 0.0);

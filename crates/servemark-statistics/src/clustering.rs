@@ -1,13 +1,13 @@
-//! Whether rare values come in clusters.
+//! Measures whether rare values come in clusters.
 
 use statrs::distribution::{ContinuousCDF, DiscreteCDF, Normal, Poisson};
 
-/// How many times larger the variance of the number of hits is than that of independent hits; 1 where
-/// chance explains how they lie in time.
+/// Returns the ratio of the variance of the number of hits to that of independent hits; 1 if chance
+/// explains their distribution over time.
 ///
 /// Hits are counted in blocks of several sizes. If more pairs of them share a block than chance
-/// allows, the largest ratio of variance to mean of the counts is the answer. The test by pairs
-/// works with three hits as with thousands, where a test of neighbours sees nothing.
+/// allows, the result is the largest ratio of variance to mean of the counts. The test by pairs
+/// works with three hits as with thousands, where a test of neighbours detects nothing.
 pub(crate) fn clustering(hits: &[bool]) -> f64 {
     let count = hits.iter().filter(|is_hit| **is_hit).count();
     let Some(spacing) = hits.len().checked_div(count).filter(|_| count >= 2) else { return 1.0 };
@@ -28,7 +28,7 @@ impl Blocks {
         Self(hits.chunks_exact(size).map(count).collect())
     }
 
-    /// The chance of at least as many pairs in one block, were hits independent.
+    /// Returns the probability of at least as many pairs in one block, if hits were independent.
     fn chance(&self) -> f64 {
         let (blocks, total) = (self.0.len() as f64, self.0.iter().sum::<f64>());
         let pairs: f64 = self.0.iter().map(|count| count * (count - 1.0) / 2.0).sum();
@@ -45,16 +45,16 @@ impl Blocks {
         1.0 - Normal::standard().cdf((pairs - expected) / deviation)
     }
 
-    /// Variance of the counts over their mean.
+    /// Returns the variance of the counts divided by their mean.
     fn dispersion(&self) -> f64 {
         let (mean, variance) = crate::moments(&self.0);
         variance / mean
     }
 }
 
-/// Share of independent samples whose hits are taken for clustered, for each size of blocks.
+/// Share of independent samples whose hits are taken for clustered, for each block size.
 const FALSE_ALARMS: f64 = 0.002;
-/// Above this expectation the normal distribution is close enough to Poisson's.
+/// Expectation above which the normal distribution is close enough to Poisson's.
 const MOST_POISSON: f64 = 30.0;
 
 #[cfg(test)]

@@ -1,47 +1,48 @@
-//! Where a quantity that never falls crosses zero, by isotonic regression.
+//! Estimates where a non-decreasing quantity crosses zero, by isotonic regression.
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
-/// How far a quantity is from zero at one place, and the standard error of that.
+/// Distance of a quantity from zero at one place, with its standard error.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Margin {
     /// The place.
     pub at: f64,
-    /// The quantity there.
+    /// Value of the quantity at the place.
     pub value: f64,
-    /// Its standard error, above zero.
+    /// Standard error of the value, above zero.
     pub error: f64,
 }
 
-/// Where a quantity crosses zero.
+/// Place at which a quantity crosses zero.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Crossing {
-    /// The best estimate; absent where the fitted quantity has one sign at all places.
+    /// Best estimate; absent if the fitted quantity has one sign at all places.
     pub value: Option<f64>,
-    /// The lower end of the interval, which is one of the places; absent where it may cross below all
-    /// of them.
+    /// Lower end of the interval, which is one of the places; absent if the crossing may be below
+    /// all of them.
     pub low: Option<f64>,
-    /// The upper end of the interval; absent where it may cross above all of them.
+    /// Upper end of the interval, which is one of the places; absent if the crossing may be above
+    /// all of them.
     pub high: Option<f64>,
 }
 
 impl Margin {
-    /// The standard error of a normal estimate one of whose bounds, passed with a chance of
-    /// `1 - confidence`, is at a distance.
+    /// Returns the standard error of a normal estimate that has a bound at this distance. The bound
+    /// is wrong with a probability of `1 - confidence`.
     pub fn error_of(distance: f64, confidence: f64) -> f64 {
         distance / Normal::standard().inverse_cdf(confidence)
     }
 }
 
 impl Crossing {
-    /// Where a quantity that never falls crosses zero, from what was seen of it at some places;
-    /// nothing where nothing was seen.
+    /// Estimates where a non-decreasing quantity crosses zero, from observations of it at some
+    /// places; absent without observations.
     ///
-    /// The estimate lies on the line through the blocks of the isotonic regression, in the gap between two
-    /// places that fits best. The interval holds
-    /// the crossings that the likelihood-ratio test does not reject: for each gap between two places the
-    /// regression is fitted again with the quantity not above zero before it and not below zero behind
-    /// it (Banerjee and Wellner 2001).
+    /// The estimate lies on the line through the blocks of the isotonic regression, in the gap
+    /// between two places that fits best. The interval contains the crossings that the
+    /// likelihood-ratio test does not reject: for each gap between two places the regression is
+    /// fitted again with the quantity at most zero before the gap and at least zero behind it
+    /// (Banerjee and Wellner 2001).
     pub fn of(margins: &[Margin], confidence: f64) -> Option<Self> {
         let mut margins = margins.to_vec();
         margins.sort_by(|one, other| one.at.total_cmp(&other.at));
@@ -67,11 +68,11 @@ impl Crossing {
 #[derive(Clone, Copy, Debug)]
 struct Block {
     weight: f64,
-    /// Sums over the places, each times its weight.
+    /// Weighted sum of the values at the places; `places` is the weighted sum of the places.
     values: f64,
     places: f64,
     count: usize,
-    /// The first and the last place.
+    /// First and last place.
     ends: (f64, f64),
 }
 
@@ -101,7 +102,7 @@ impl Block {
     }
 }
 
-/// The isotonic regression of margins in the order of their places, by pooling adjacent violators.
+/// Computes the isotonic regression of margins sorted by place, by pooling adjacent violators.
 fn blocks(margins: &[Margin]) -> Vec<Block> {
     let mut blocks: Vec<Block> = Vec::new();
     for margin in margins {
@@ -114,8 +115,8 @@ fn blocks(margins: &[Margin]) -> Vec<Block> {
     blocks
 }
 
-/// The misfit of the regression that is not above zero at the first `gap` places and not below zero at
-/// the others: the bounded regression is the free one, cut off at its bound.
+/// Returns the misfit of the regression that is at most zero at the first `gap` places and at least
+/// zero at the others. The bounded regression is the free one, cut off at its bound.
 fn misfit(margins: &[Margin], gap: usize) -> f64 {
     let (before, behind) = margins.split_at(gap);
     let of = |side: &[Margin], bound: fn(f64) -> f64| {
@@ -128,8 +129,8 @@ fn misfit(margins: &[Margin], gap: usize) -> f64 {
     of(before, |value| value.min(0.0)) + of(behind, |value| value.max(0.0))
 }
 
-/// Where the line through the blocks reaches zero, but not inside of a block; the first is below and the
-/// last is not.
+/// Returns where the line through the blocks reaches zero, moved out of blocks. The first block
+/// must be below zero and the last one must not.
 fn zero_between(blocks: &[Block]) -> f64 {
     let above = blocks.partition_point(|block| block.value() < 0.0);
     let (below, above) = (blocks[above - 1], blocks[above]);

@@ -1,13 +1,13 @@
-//! How much values that follow each other in time are alike.
+//! Measures the dependence of values that follow each other in time.
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
 use crate::{Reason, moments};
 
-/// How much the values of a series depend on those before them.
+/// Dependence of the values of a series on earlier ones.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Dependence {
-    /// Number of values that carry the information of one independent value; 1 where the series does
+    /// Number of values that carry the information of one independent value; 1 if the series does
     /// not contradict independence.
     pub(crate) length: f64,
     /// Whether the values rise or fall from one end of the series to the other.
@@ -16,8 +16,8 @@ pub(crate) struct Dependence {
 }
 
 impl Dependence {
-    /// Measures a series. Independence is the null hypothesis, so that independent draws keep the
-    /// textbook's intervals.
+    /// Measures the dependence of a series. Independence is the null hypothesis, so independent
+    /// draws keep the textbook's intervals.
     pub(crate) fn of(series: &[f64]) -> Self {
         let values = series.len();
         let ranks = ranks(series);
@@ -28,31 +28,33 @@ impl Dependence {
         Self { length, has_trend: has_trend(&ranks, length), values }
     }
 
-    /// The same with a length that is at least `length`.
+    /// Raises `length` to at least the given one.
     #[must_use]
     pub(crate) fn at_least(self, length: f64) -> Self {
         Self { length: self.length.max(length), ..self }
     }
 
-    /// Number of independent values that the series is worth.
+    /// Returns the effective sample size: the number of independent values that carry as much
+    /// information.
     pub(crate) fn effective(&self) -> f64 {
         self.values as f64 / self.length
     }
 
-    /// Whether a dependence was found.
+    /// Returns whether a dependence was found.
     pub(crate) fn is_dependent(&self) -> bool {
         self.length > 1.0
     }
 
-    /// Why the series is too short for an interval that takes `fewest` independent values.
+    /// Returns why the series is too short for an interval that needs `fewest` independent values;
+    /// absent if it is long enough.
     pub(crate) fn is_too_short(&self, fewest: f64) -> Option<Reason> {
         let is_too_long = self.is_dependent() && self.effective() < fewest;
         is_too_long.then_some(if self.has_trend { Reason::Trend } else { Reason::Correlated })
     }
 }
 
-/// Von Neumann's ratio test on ranks (Bartels 1982), of the values and of the means of 2, 4, 8, …
-/// consecutive ones. Only likeness of neighbours counts against independence.
+/// Applies von Neumann's ratio test on ranks (Bartels 1982) to the values and to the means of 2, 4,
+/// 8, … consecutive ones. Only similarity of neighbours counts against independence.
 fn looks_independent(ranks: &[f64]) -> bool {
     let mut levels = vec![ranks.to_vec()];
     while levels.len() < SCALES && levels[levels.len() - 1].len() >= 2 * FEWEST {
@@ -63,7 +65,8 @@ fn looks_independent(ranks: &[f64]) -> bool {
     levels.iter().all(|level| von_neumann(level) > limit)
 }
 
-/// Von Neumann's ratio of a series as a standard normal number; negative where neighbours are alike.
+/// Returns von Neumann's ratio of a series as a standard normal number; negative if neighbours are
+/// similar.
 fn von_neumann(series: &[f64]) -> f64 {
     let count = series.len() as f64;
     let mean = series.iter().sum::<f64>() / count;
@@ -78,7 +81,7 @@ fn von_neumann(series: &[f64]) -> f64 {
     (steps / scatter - 2.0) / variance.sqrt()
 }
 
-/// Whether ranks follow the time (Spearman), beyond what the dependence itself explains.
+/// Returns whether ranks correlate with time (Spearman) beyond what the dependence itself explains.
 fn has_trend(ranks: &[f64], length: f64) -> bool {
     let (mean, variance) = moments(ranks);
     let count = ranks.len() as f64;
@@ -90,7 +93,7 @@ fn has_trend(ranks: &[f64], length: f64) -> bool {
     correlation.abs() > MOST_OF_IT || correlation.abs() * (count / length).sqrt() > TREND
 }
 
-/// Ranks of the values from zero; equal values share their mean rank.
+/// Returns the zero-based ranks of the values; equal values share their mean rank.
 pub(crate) fn ranks(series: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..series.len()).collect();
     order.sort_unstable_by(|a, b| series[*a].total_cmp(&series[*b]));
@@ -110,9 +113,9 @@ fn pair_means(series: &[f64]) -> Vec<f64> {
     series.chunks_exact(2).map(|pair| f64::midpoint(pair[0], pair[1])).collect()
 }
 
-/// The integrated autocorrelation length of a series by Geyer's initial monotone sequence (1992): the
-/// variance of its mean over that of as many independent values. Long series are taken as the means
-/// of consecutive values.
+/// Returns the integrated autocorrelation length of a series by Geyer's initial monotone sequence
+/// (1992): the variance of its mean divided by that of the mean of equally many independent values.
+/// Long series are reduced to means of consecutive values.
 pub(crate) fn integrated_length(series: &[f64]) -> f64 {
     let (_, variance) = moments(series);
     if variance <= 0.0 {
@@ -124,7 +127,7 @@ pub(crate) fn integrated_length(series: &[f64]) -> f64 {
     long_run_variance(&points) * size as f64 / variance
 }
 
-/// The variance of the mean of a series times its length.
+/// Returns the variance of the mean of a series times its length.
 fn long_run_variance(points: &[f64]) -> f64 {
     let (mean, variance) = moments(points);
     let off: Vec<f64> = points.iter().map(|point| point - mean).collect();
@@ -148,19 +151,20 @@ fn long_run_variance(points: &[f64]) -> f64 {
     long_run / (1.0 - hidden)
 }
 
-/// Fewest values of which von Neumann's ratio says anything.
+/// Least number of values for von Neumann's ratio test.
 const FEWEST: usize = 16;
-/// The test looks at the values and at means of 2, 4, 8, 16 and 32 of them.
+/// Number of scales of the test: the values and means of 2, 4, 8, 16 and 32 of them.
 const SCALES: usize = 6;
 /// Share of independent samples that are taken for dependent, and then measured.
 const FALSE_ALARMS: f64 = 0.02;
-/// Standard errors beyond which a rank correlation with time is a trend.
+/// Number of standard errors beyond which a rank correlation with time is a trend.
 const TREND: f64 = 3.0;
-/// Rank correlation with time beyond which a trend explains half of how the values vary.
+/// Rank correlation with time beyond which a trend explains half of the variance.
 const MOST_OF_IT: f64 = 0.7;
-/// The autocovariances of more points than this take too long, and show nothing more.
+/// Largest number of points for autocovariances. More points take too long and show nothing more.
 const MOST_POINTS: usize = 4096;
-/// A series whose neighbours alternate is not taken for worth more than this allows.
+/// Least long-run variance, as a share of the variance. It limits how much an alternating series
+/// counts.
 const LEAST_SHARE: f64 = 0.05;
 
 #[cfg(test)]
@@ -197,7 +201,7 @@ mod tests {
 
     #[test]
     fn the_length_of_an_autoregression_is_found() {
-        // (1 + r) / (1 - r)
+        // The expected length is (1 + r) / (1 - r).
         for (likeness, length) in [(0.5, 3.0), (0.9, 19.0), (0.98, 99.0)] {
             let lengths =
                 (0..20).map(|seed| Dependence::of(&autoregression(likeness, 20_000, seed)).length);

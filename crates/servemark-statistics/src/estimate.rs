@@ -1,4 +1,4 @@
-//! What is known of a number: its value in the sample, and where the truth lies.
+//! An estimate: the value in the sample, and bounds on the true value.
 
 use std::fmt;
 
@@ -7,57 +7,57 @@ use serde::Serialize;
 /// An estimate of one number of the process that was sampled.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// The number in the sample itself; infinite where values without end reach it.
+    /// Value in the sample itself; infinite if infinite values reach it.
     pub value: f64,
-    /// Where the number of the process lies, with the confidence that was asked for.
+    /// Confidence interval of the true value, with the confidence that was asked for.
     pub bounds: Bounds,
-    /// A lower bound that also holds where the sample is too short for an interval. Slow phases that
-    /// a short sample did not see can only raise a latency, so this end stays safe.
+    /// Lower bound that also holds if the sample is too short for an interval. Slow phases that a
+    /// short sample missed can only raise a latency, so this end stays safe.
     pub at_least: f64,
-    /// Standard error of the number, where the sample tells it.
+    /// Standard error of the value; absent if the sample does not show it.
     pub error: Option<f64>,
     /// Number of values in the sample.
     pub samples: usize,
-    /// Number of independent values that the sample is worth.
+    /// Effective sample size: the number of independent values that carry as much information.
     pub effective: f64,
 }
 
-/// A confidence interval, or why there is none. Closed: it is known or it is not.
+/// A confidence interval, or the reason why there is none. The enum is closed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bounds {
     /// The interval.
     Known {
-        /// Its lower end.
+        /// Lower end.
         low: f64,
-        /// Its upper end.
+        /// Upper end.
         high: f64,
     },
-    /// The sample cannot tell.
+    /// The sample does not suffice for an interval.
     TooShort {
-        /// Number of times longer the sample should be, as far as this sample shows.
+        /// Factor by which the sample should be longer, as far as this sample shows.
         times: f64,
-        /// Why.
+        /// Why the sample does not suffice.
         reason: Reason,
     },
 }
 
-/// Why a sample supports no interval.
+/// Reason why a sample supports no interval.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Reason {
-    /// Values stay alike for too large a part of the sample.
+    /// Values are similar for too large a part of the sample.
     Correlated,
     /// There are too few requests.
     FewRequests,
-    /// A few values far from all others decide the number.
+    /// A few values far from all others determine the number.
     RareValues,
     /// Values rise or fall from the start of the sample to its end.
     Trend,
 }
 
 impl Bounds {
-    /// The interval, where there is one.
+    /// Returns the interval, if there is one.
     pub fn known(self) -> Option<(f64, f64)> {
         match self {
             Self::Known { low, high } => Some((low, high)),
@@ -65,7 +65,7 @@ impl Bounds {
         }
     }
 
-    /// The interval with both ends changed by an increasing function, such as a change of unit.
+    /// Applies an increasing function, such as a change of unit, to both ends of the interval.
     #[must_use]
     pub fn map(self, change: impl Fn(f64) -> f64) -> Self {
         match self {
@@ -76,13 +76,14 @@ impl Bounds {
 }
 
 impl Estimate {
-    /// How far the interval reaches from the value, on its wider side; nothing without an interval.
+    /// Returns the distance from the value to the farther end of the interval; absent without an
+    /// interval.
     pub fn reach(&self) -> Option<f64> {
         let (low, high) = self.bounds.known()?;
         Some((self.value - low).max(high - self.value))
     }
 
-    /// The estimate in another unit.
+    /// Converts the estimate to another unit.
     #[must_use]
     pub fn scaled(self, factor: f64) -> Self {
         Self {
@@ -95,7 +96,7 @@ impl Estimate {
     }
 }
 
-/// `correlated for too long`
+/// Displays the reason in words, for example `correlated for too long`.
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

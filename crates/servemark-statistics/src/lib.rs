@@ -1,8 +1,9 @@
-//! Confidence intervals for what a benchmark measures: samples that are correlated in time, skewed,
-//! and come in clusters (the tokens of one request).
+//! Confidence intervals for the measurements of a benchmark: samples that are correlated in time,
+//! skewed and clustered (the tokens of one request).
 //!
-//! The crate works on numbers in the order of time. It knows no records, policies or reports. Where a
-//! sample cannot support an interval the answer is [`Bounds::TooShort`] with a reason, never a number.
+//! The crate works on numbers in the order of time. It knows no records, policies or reports. If a
+//! sample does not support an interval, the result is [`Bounds::TooShort`] with a reason, never a
+//! number.
 //!
 //! ```
 //! use servemark_rng::Pcg64;
@@ -33,7 +34,7 @@ mod share;
 mod student;
 
 pub use change::{
-    Known, SumAndCount, chance_of_shares, change_of_groups, change_of_paired_means,
+    SumAndCount, ValueInterval, chance_of_shares, change_of_groups, change_of_paired_means,
     change_of_pairs, change_of_two,
 };
 pub use crossing::{Crossing, Margin};
@@ -47,7 +48,8 @@ pub use settling::{Settling, settling};
 pub use share::{share, share_bounds};
 pub use student::{independent_mean, mean_and_deviation, rises};
 
-/// Mean and unbiased variance of some values; the variance of fewer than two is zero.
+/// Returns the mean and the unbiased variance of values; the variance of fewer than two values is
+/// zero.
 pub(crate) fn moments(values: &[f64]) -> (f64, f64) {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;

@@ -1,15 +1,15 @@
-//! Looking at a sample again and again while it grows.
+//! Repeated looks at a sample while it grows.
 //!
 //! Each look may be the one at which the sample happens to look better than the process is. So the
-//! chance of an error is shared out: a look has its own part of it, and by the union bound
-//! (Bonferroni) the chance that any interval of any look misses is at most the sum of the parts,
-//! whatever the stopping rule is and however the looks depend on each other. Looks at sizes that grow
-//! by a factor are few (Darling and Robbins 1967; Howard, Ramdas and others 2021 call such
-//! a family a confidence sequence by stitching).
+//! error probability is divided among the looks: by the union bound (Bonferroni), the probability
+//! that any interval of any look misses is at most the sum of the parts, whatever the stopping rule
+//! is and however the looks depend on each other. Looks at sizes that grow by a factor are few
+//! (Darling and Robbins 1967; Howard, Ramdas and others 2021 call such a family a confidence
+//! sequence by stitching).
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
-/// When a growing sample is looked at.
+/// The sizes at which a growing sample is looked at.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Looks {
     first: usize,
@@ -17,47 +17,47 @@ pub struct Looks {
 }
 
 impl Looks {
-    /// Looks at `first` values, at a fifth more each time, and at the end: at `limit` values at the
-    /// latest.
+    /// Creates looks at `first` values, at a fifth more each time, and at the end, which is at
+    /// `limit` values at the latest.
     pub fn new(first: usize, limit: usize) -> Self {
         Self { first: first.max(1), limit }
     }
 
-    /// The sizes before the end at which the sample is looked at.
+    /// Returns the sizes before the end at which the sample is looked at.
     fn sizes(self) -> impl Iterator<Item = usize> {
         let more = |size: &usize| size.checked_add(size.div_ceil(5));
         let sizes = std::iter::successors(Some(self.first), more);
         sizes.take_while(move |size| *size < self.limit)
     }
 
-    /// The next size after one of `seen` values at which the sample is looked at; nothing where that
-    /// is the end.
+    /// Returns the next size above `seen` at which the sample is looked at; absent if that is the
+    /// end.
     pub fn after(&self, seen: usize) -> Option<usize> {
         self.sizes().find(|size| *size > seen)
     }
 
-    /// One-based number of the look at `seen` values, which come to the end there or at one of the
-    /// sizes.
+    /// Returns the one-based number of the look at `seen` values, which must be one of the sizes or
+    /// the end of the sample.
     pub fn number(&self, seen: usize) -> usize {
         1 + self.sizes().take_while(|size| *size < seen).count()
     }
 
-    /// Number of looks up to the limit.
+    /// Returns the number of looks up to the limit.
     pub fn count(&self) -> usize {
         1 + self.sizes().count()
     }
 
-    /// Confidence of the intervals of each look, so that those of all looks together have
-    /// `confidence`: equal parts of the chance of an error.
+    /// Returns the confidence for the intervals of each look, so that those of all looks together
+    /// have `confidence`. Each look has an equal part of the error probability.
     pub fn confidence(&self, confidence: f64) -> f64 {
         1.0 - (1.0 - confidence) / self.count() as f64
     }
 }
 
-/// Confidence of the intervals of one of several looks, so that those of all looks together have
-/// `confidence`: the chance of an error is spent as O'Brien and Fleming's bounds do (Lan and
-/// `DeMets` 1983), little of it at first, when few values show little, and most at the end. `look` is its
-/// one-based number of `looks`.
+/// Returns the confidence for the intervals of one of several looks, so that those of all looks
+/// together have `confidence`. `look` is its one-based number out of `looks`. The error probability
+/// is spent as in O'Brien and Fleming's bounds (Lan and `DeMets` 1983): little at first, when few
+/// values show little, and most at the end.
 pub fn confidence_of_look(look: usize, looks: usize, confidence: f64) -> f64 {
     let error = 1.0 - confidence;
     let normal = Normal::standard();
@@ -101,8 +101,8 @@ mod tests {
         assert!(errors.is_sorted() && errors[0] < 1e-4 && errors[4] > 0.02, "{errors:?}");
     }
 
-    /// A share of runs that stop at the first look whose interval is narrow enough, and whose interval
-    /// misses the truth. Without shares of the error it would be above the 5 % that were asked for.
+    /// Runs stop at the first look whose interval is narrow enough. Without dividing the error
+    /// probability, more than the required 5 % of those intervals would miss the truth.
     #[test]
     fn stopping_at_a_narrow_interval_keeps_the_confidence() {
         let (looks, truth) = (Looks::new(40, 4000), (0.5_f64 * 1.2 * 1.2).exp());

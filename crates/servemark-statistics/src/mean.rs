@@ -1,21 +1,21 @@
-//! Means: of correlated, clustered and skewed values.
+//! Means of correlated, clustered and skewed values.
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::dependence::Dependence;
 use crate::{Bounds, Estimate, Reason, Sample, moments};
 
-/// The mean of a sample and where that of the process lies.
+/// Estimates the mean of the process from a sample.
 ///
-/// The interval is Student's, on the number of independent values, with Hall's correction (1992) for
+/// The interval is Student's, on the effective sample size, with Hall's correction (1992) for
 /// skewness. Clusters enter as their residuals from the common mean, so that a request with many
-/// values weighs as many values and counts as one draw.
+/// values has their weight and counts as one draw.
 pub(crate) fn mean(sample: &Sample, confidence: f64) -> Estimate {
     Spread::of(sample).estimate(sample.values().len(), confidence)
 }
 
-/// The rate of a process that gives `amounts[i]` in `times[i]`, such as the tokens of a request in the
-/// time until the next one is sent.
+/// Estimates the rate of a process that gives `amounts[i]` in `times[i]`, for example the tokens of
+/// a request in the time until the next one is sent.
 pub fn rate(amounts: &[f64], times: &[f64], confidence: f64) -> Estimate {
     let all: f64 = times.iter().sum();
     let rate = amounts.iter().sum::<f64>() / all;
@@ -27,21 +27,22 @@ pub fn rate(amounts: &[f64], times: &[f64], confidence: f64) -> Estimate {
     spread.estimate(residuals.len(), confidence)
 }
 
-/// What the interval of a mean is made of. Deviations are in the unit of the values.
+/// Quantities from which the interval of a mean is computed. Deviations are in the unit of the
+/// values.
 struct Spread {
     mean: f64,
     /// Standard deviation of the residuals of clusters.
     deviation: f64,
     /// Skewness of the residuals.
     skewness: f64,
-    /// The median of the values' distances from their median.
+    /// Median of the values' distances from their median.
     typical_distance: f64,
     median: f64,
-    /// Number of residuals that make up their variance.
+    /// Effective number of residuals that contribute to their variance.
     participants: f64,
     clusters: f64,
     dependence: Dependence,
-    /// Number of independent values that the sample is worth.
+    /// Effective sample size, in values.
     effective_values: f64,
 }
 
@@ -61,7 +62,7 @@ impl Spread {
         Self { effective_values, ..spread }
     }
 
-    /// The spread of a mean from what each cluster adds to or takes from it.
+    /// Computes the spread of a mean from each cluster's residual.
     fn of_residuals(mean: f64, residuals: &[f64], (median, typical_distance): (f64, f64)) -> Self {
         let clusters = residuals.len() as f64;
         let (_, variance) = moments(residuals);
@@ -93,7 +94,8 @@ impl Spread {
         Estimate { value: self.mean, bounds, at_least, error, samples, effective }
     }
 
-    /// How many times longer the sample should be, and why; nothing where it is long enough.
+    /// Returns the factor by which the sample should be longer, and why; absent if it is long
+    /// enough.
     fn too_short(&self) -> Option<(f64, Reason)> {
         let effective = self.dependence.effective();
         if self.clusters < FEWEST_CLUSTERS {
@@ -102,7 +104,8 @@ impl Spread {
         if let Some(reason) = self.dependence.is_too_short(FEWEST_EFFECTIVE) {
             return Some((FEWEST_EFFECTIVE / effective, reason));
         }
-        // Cochran's rule: rare slow phases make the mean, and a short sample may have missed them.
+        // Cochran's rule: rare slow phases determine the mean, and a short sample may have missed
+        // them.
         let wanted = COCHRAN * self.skewness.powi(2);
         if self.dependence.is_dependent() && effective < wanted {
             return Some((wanted / effective, Reason::RareValues));
@@ -111,14 +114,15 @@ impl Spread {
         if is_needle && self.participants < FEWEST_PARTICIPANTS {
             return Some((FEWEST_PARTICIPANTS / self.participants.max(1.0), Reason::RareValues));
         }
-        // Where all values are one there may be others that none of these requests happened to meet.
+        // If all values are equal, there may be other values that none of these requests happened
+        // to show.
         let is_constant = self.deviation <= ALIKE * self.median.abs();
         is_constant.then_some((LONGER_IF_CONSTANT, Reason::RareValues))
     }
 
     fn interval(&self, alpha: f64) -> Bounds {
         let error = self.error();
-        let (below, above) = self.half_widths(alpha);
+        let (below, above) = self.half_widths(alpha, self.free());
         // Rule of three: what none of n requests showed may still happen to 3 in n of them. Each is
         // allowed the size of a typical value.
         let unseen = 3.0 / self.clusters * self.median.abs();
@@ -126,11 +130,13 @@ impl Spread {
         Bounds::Known { low, high: self.mean + (above * error).max(unseen) }
     }
 
-    /// The lower end by the effective number of values, however small it is.
+    /// Returns the lower end by the effective sample size, however small it is.
     fn at_least(&self, alpha: f64) -> f64 {
         let is_told =
             self.clusters >= FEWEST_CLUSTERS && self.dependence.effective() >= FEWEST_ROUGH;
-        let low = self.mean - self.half_widths(alpha).0 * self.error();
+        // A variance that a few values determine is known no better than their number allows.
+        let free = self.free().min(self.participants / 4.0);
+        let low = self.mean - self.half_widths(alpha, free).0 * self.error();
         if is_told { low } else { f64::NEG_INFINITY }
     }
 
@@ -138,11 +144,16 @@ impl Spread {
         self.deviation / self.dependence.effective().sqrt()
     }
 
-    /// Half-widths below and above the mean, in standard errors.
-    fn half_widths(&self, alpha: f64) -> (f64, f64) {
+    /// Returns the degrees of freedom of the variance.
+    fn free(&self) -> f64 {
         let effective = self.dependence.effective();
-        // The variance of a dependent series is known about as well as half as many values show it.
-        let free = if self.dependence.is_dependent() { effective / 2.0 } else { effective - 1.0 };
+        // The variance of a dependent series is known about as well as from half as many values.
+        if self.dependence.is_dependent() { effective / 2.0 } else { effective - 1.0 }
+    }
+
+    /// Returns the half-widths below and above the mean, in standard errors.
+    fn half_widths(&self, alpha: f64, free: f64) -> (f64, f64) {
+        let effective = self.dependence.effective();
         let Ok(student) = StudentsT::new(0.0, 1.0, free.max(1.0)) else {
             return (f64::INFINITY, f64::INFINITY);
         };
@@ -150,8 +161,9 @@ impl Spread {
     }
 }
 
-/// Hall's transformation of a quantile for a mean whose distribution has this skewness (times a
-/// factor of three), kept near the symmetric one: a single outlier must not decide.
+/// Applies Hall's transformation to a quantile, for a mean whose distribution has this skewness
+/// (times a factor of three). The result is kept near the symmetric one: a single outlier must not
+/// determine it.
 fn skewed(quantile: f64, skewness: f64) -> (f64, f64) {
     if skewness.abs() < 1e-6 {
         return (quantile, quantile);
@@ -161,13 +173,13 @@ fn skewed(quantile: f64, skewness: f64) -> (f64, f64) {
     (near(inverse(quantile)), near(-inverse(-quantile)))
 }
 
-/// Values are alike if their deviation is less than this part of them.
+/// Values count as equal if their deviation is less than this part of them.
 const ALIKE: f64 = 1e-4;
-/// Number of times longer a run should be in which all values are alike, which says nothing of how
-/// rare others are.
+/// Factor by which a run should be longer if all its values are equal. Such a run does not show how
+/// rare other values are.
 const LONGER_IF_CONSTANT: f64 = 10.0;
 
-/// The median, and the median of all distances from it.
+/// Returns the median, and the median of all distances from it.
 fn median_and_distance(values: &[f64]) -> (f64, f64) {
     let median = |values: &mut [f64]| {
         let middle = values.len() / 2;
@@ -184,18 +196,19 @@ fn median_and_distance(values: &[f64]) -> (f64, f64) {
     (middle, median(&mut values))
 }
 
-/// Fewer requests than this show nothing of their spread.
+/// Least number of requests. Fewer show nothing of their spread.
 const FEWEST_CLUSTERS: f64 = 20.0;
-/// Independent values that a dependent sample must be worth. By simulation of queues and of engines
-/// that batch continuously (`docs/methodology.md`) smaller samples miss the truth too often, because
-/// their slow phases are too few.
+/// Least effective sample size of a dependent sample. In simulations of queues and of engines with
+/// continuous batching (`docs/methodology.md`), smaller samples miss the truth too often, because
+/// they contain too few slow phases.
 const FEWEST_EFFECTIVE: f64 = 160.0;
-/// Independent values for a lower bound alone.
+/// Least effective sample size for a lower bound alone.
 const FEWEST_ROUGH: f64 = 5.0;
-/// Independent values for each square of the skewness; Cochran asks 25 of independent draws whose
-/// skewness is known.
+/// Effective sample size needed for each unit of squared skewness. Cochran asks for 25, of
+/// independent draws whose skewness is known.
 const COCHRAN: f64 = 14.0;
-/// A standard deviation of this many typical distances is made by a few values.
+/// Ratio of the standard deviation to the typical distance above which a few values determine the
+/// deviation.
 const NEEDLE: f64 = 12.0;
-/// So many values must make up such a deviation.
+/// Least number of values that must contribute to such a deviation.
 const FEWEST_PARTICIPANTS: f64 = 30.0;

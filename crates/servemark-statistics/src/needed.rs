@@ -1,29 +1,30 @@
-//! How much more a sample must hold before its interval is as narrow as is asked for.
+//! Computes how much larger a sample must be for an interval of a required width.
 
 use crate::ranks::whole;
 use crate::student::quantile;
 use crate::{Bounds, Estimate};
 
-/// What it takes until a number is known to a half width.
+/// Length and number of samples that are needed to know a number to a half width.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Needed {
-    /// Number of times longer the sample must be; at most 1 where it is long enough.
+    /// Factor by which the sample must be longer; at most 1 if it is long enough.
     pub times: f64,
-    /// Number of samples of this length whose values, one from each, do instead; 1 where this one is
-    /// enough, and absent where the sample does not show how much it varies.
+    /// Number of samples of this length that suffice instead, with one value from each. It is 1 if
+    /// this sample suffices, and absent if the sample does not show its variance.
     pub samples: Option<u64>,
-    /// Whether both are lower bounds, because the sample is too short to show its own spread.
+    /// Whether both numbers are lower bounds, because the sample is too short to show its own
+    /// spread.
     pub is_rough: bool,
 }
 
 impl Estimate {
-    /// What it takes until an interval of this confidence is no wider than `half_width` on either
-    /// side; nothing where no number of values would do, such as for a percentile that failed
-    /// requests reach.
+    /// Returns what is needed until an interval of this confidence reaches no farther than
+    /// `half_width` on either side. Absent if no number of values would suffice, for example for a
+    /// percentile that failed requests reach.
     ///
     /// A half width shrinks with the square root of the number of independent values, so the sample
-    /// must be `(h / half_width)^2` times as long, where `h` is the wider side of its interval. Values of
-    /// `k` whole samples are independent, and Student's t is on `k - 1` degrees of freedom.
+    /// must be `(h / half_width)^2` times as long, where `h` is the wider side of its interval.
+    /// Values of `k` whole samples are independent, and Student's t has `k - 1` degrees of freedom.
     pub fn needed(&self, half_width: f64, confidence: f64) -> Option<Needed> {
         let (half, least, is_rough) = match self.bounds {
             Bounds::Known { .. } => (self.reach(), 0.0, false),
@@ -44,11 +45,11 @@ impl Estimate {
     }
 }
 
-/// The smallest number of values of which the half width is at most one, where their standard
-/// deviation is `deviation`.
+/// Returns the least number of values with a half width of at most one, if their standard deviation
+/// is `deviation`.
 fn samples(deviation: f64, confidence: f64) -> Option<u64> {
     let probability = 1.0 - (1.0 - confidence) / 2.0;
-    // Quantiles fall towards this one, so no smaller number will do.
+    // Quantiles fall towards this one, so no smaller number suffices.
     let least = (quantile(probability, MANY)? * deviation).powi(2).ceil().max(2.0);
     let is_enough = |count: f64| {
         Some(quantile(probability, (count - 1.0).min(MANY))? * deviation <= count.sqrt())
@@ -80,7 +81,7 @@ mod tests {
     fn four_times_the_values_halve_the_width() {
         let needed = known(100.0, 4.0, 500.0).needed(2.0, 0.95).unwrap();
         assert_eq!((needed.times, needed.is_rough), (4.0, false));
-        // Of k runs: t(0.975, k - 1) 2.036 / sqrt(k) is 2.14 for k = 6 and 1.88 for 7.
+        // For k runs, t(0.975, k - 1) 2.036 / sqrt(k) is 2.14 at k = 6 and 1.88 at 7.
         assert_eq!(needed.samples, Some(7));
         let enough = known(100.0, 1.5, 500.0).needed(2.0, 0.95).unwrap();
         assert!(enough.times <= 1.0 && enough.samples == Some(1));

@@ -1,4 +1,4 @@
-//! Percentiles: of correlated and clustered values.
+//! Percentiles of correlated and clustered values.
 
 use crate::clustering::clustering;
 use crate::dependence::{Dependence, integrated_length};
@@ -6,12 +6,11 @@ use crate::ranks::{fewest_draws, rank_bounds, whole};
 use crate::student::normal_quantile;
 use crate::{Bounds, Estimate, Reason, Sample};
 
-/// A percentile of a sample and where that of the process lies, by ranks of the effective number of
-/// independent values.
+/// Estimates a percentile of the process from a sample, by ranks of the effective sample size.
 pub(crate) fn percentile(sample: &Sample, sorted: &[f64], share: f64, confidence: f64) -> Estimate {
     let alpha = (1.0 - confidence) / 2.0;
     let (value, samples) = (interpolated(sorted, share), sorted.len());
-    let (dependence, draws) = worth(sample, sorted, share);
+    let (dependence, draws) = effective_draws(sample, sorted, share);
     let found = ends(sorted, share, alpha, draws);
     let needed = fewest_draws(share, alpha).max(fewest_draws(1.0 - share, alpha)) as f64;
     let bounds = if sample.clusters() < FEWEST_CLUSTERS {
@@ -39,14 +38,13 @@ pub(crate) fn percentile(sample: &Sample, sorted: &[f64], share: f64, confidence
     Estimate { value, bounds, at_least, error, samples, effective: draws }
 }
 
-/// The dependence of what decides a percentile, and the number of independent values that the sample
-/// is worth for it.
+/// Returns the dependence that applies to a percentile, and the effective sample size for it.
 ///
-/// Whether a value lies above the percentile is a series of its own; its dependence may be shorter
-/// than that of the values, or longer. The longest of several is taken: that of the values, of the
-/// values above the median, and of those above the percentile. Rare values are held against chance
-/// by how they cluster.
-fn worth(sample: &Sample, sorted: &[f64], share: f64) -> (Dependence, f64) {
+/// Whether a value lies above the percentile is a series of its own, whose dependence may be
+/// shorter or longer than that of the values. The longest of several is taken: that of the values,
+/// of the values above the median, and of those above the percentile. Rare values are tested for
+/// clustering.
+fn effective_draws(sample: &Sample, sorted: &[f64], share: f64) -> (Dependence, f64) {
     let above = |limit: f64| {
         sample.by_cluster(|cluster| cluster.iter().filter(|value| **value > limit).count() as f64)
     };
@@ -71,8 +69,8 @@ fn worth(sample: &Sample, sorted: &[f64], share: f64) -> (Dependence, f64) {
     (dependence, sorted.len() as f64 / design / dependence.length)
 }
 
-/// How much more the share of values above a limit varies between clusters than if values were
-/// independent of their cluster; 1 for clusters of one value.
+/// Returns how much more the share of values above a limit varies between clusters than if values
+/// were independent of their cluster; 1 for clusters of one value.
 fn design_effect(sample: &Sample, above: &[f64], share: f64) -> f64 {
     if sample.clusters() == sample.values().len() {
         return 1.0;
@@ -85,11 +83,11 @@ fn design_effect(sample: &Sample, above: &[f64], share: f64) -> f64 {
     (scatter / independent).max(1.0)
 }
 
-/// The values at the ends of the interval; an end that no rank reaches is absent.
+/// Returns the values at the ends of the interval; an end that no rank reaches is absent.
 ///
-/// A rank r of m draws stands for the part of the sample from (r - 1) / m to r / m. The lower end is
-/// taken at the start of its part and the upper end at the end of its, so that the sample's own
-/// percentile lies between them.
+/// A rank r of m draws stands for the part of the sample from (r - 1) / m to r / m. The lower end
+/// is taken at the start of its part and the upper end at the end of its part, so that the sample's
+/// own percentile lies between them.
 fn ends(sorted: &[f64], share: f64, alpha: f64, draws: f64) -> (Option<f64>, Option<f64>) {
     let draws = whole(draws).max(1);
     let (low, high) = rank_bounds(draws as u64, share, alpha);
@@ -100,12 +98,13 @@ fn ends(sorted: &[f64], share: f64, alpha: f64, draws: f64) -> (Option<f64>, Opt
     (low, high)
 }
 
-/// How many times longer the sample should be where the percentile is a value that many requests
-/// share, such as that of all requests that did not wait, and it is not clear that the share of larger
-/// ones stays below what the percentile leaves to them. Nothing where that is clear.
+/// Returns the factor by which the sample should be longer, if the percentile is a value that many
+/// requests share and larger values may exceed the share that the percentile leaves to them. An
+/// example is the value of all requests that did not wait. Absent if that share is clearly small
+/// enough.
 ///
-/// Larger values are rare then and come in bursts, and bursts come in busy phases, so their share is
-/// known far worse than their number says.
+/// Larger values are rare then and come in bursts, and bursts come in busy phases, so their share
+/// is known far less precisely than their number suggests.
 fn beyond_ties(sample: &Sample, sorted: &[f64], share: f64) -> Option<f64> {
     if 1.0 - share > MOST_TAIL_OF_TIES {
         return None;
@@ -125,41 +124,41 @@ fn beyond_ties(sample: &Sample, sorted: &[f64], share: f64) -> Option<f64> {
         .collect();
     let burst = clustering(&hits).max(SMALLEST_BURST);
     let bursts = larger as f64 / burst;
-    // Three standard errors of a number of bursts, and three for none.
+    // Three standard errors of the number of bursts, and three for the case that none was seen.
     let most = (bursts + 3.0 * bursts.sqrt() + 3.0) * burst / sorted.len() as f64;
     (most > 1.0 - share).then_some((most / (1.0 - share)).max(2.0))
 }
 
-/// The percentile of sorted values, linear between neighbours.
+/// Returns the percentile of sorted values, interpolated linearly between neighbours.
 fn interpolated(sorted: &[f64], share: f64) -> f64 {
     let Some(last) = sorted.len().checked_sub(1) else { return f64::NAN };
     let rank = last as f64 * share;
     let (below, part) = (whole(rank), rank.fract());
     let (low, high) = (sorted[below.min(last)], sorted[(below + 1).min(last)]);
-    // Between two infinite values there is no difference to take a part of.
+    // Interpolation between two infinite values would give NaN.
     if part == 0.0 || low.total_cmp(&high).is_eq() { low } else { low + (high - low) * part }
 }
 
-/// The smallest value that a share of the sample does not exceed.
+/// Returns the nearest-rank percentile: the smallest value that is not below a share of the sample.
 fn nearest(sorted: &[f64], share: f64) -> f64 {
     let place = whole((sorted.len() as f64 * share).ceil()).saturating_sub(1);
     sorted.get(place.min(sorted.len().saturating_sub(1))).copied().unwrap_or(f64::NAN)
 }
 
-/// Fewer requests than this show nothing of their spread.
+/// Least number of requests. Fewer show nothing of their spread.
 const FEWEST_CLUSTERS: usize = 20;
-/// Independent values that a dependent sample must be worth.
+/// Least effective sample size of a dependent sample.
 const FEWEST_EFFECTIVE: f64 = 60.0;
-/// Values are the same one if they differ by less than this part of it: less than clocks show.
+/// Relative difference below which values count as equal: less than clocks show.
 const ALIKE: f64 = 1e-4;
-/// Where a percentile leaves more than this to larger values, a busy phase that was missed does not
-/// reach it.
+/// Largest share above a percentile for which ties are checked. If a percentile leaves more to
+/// larger values, a busy phase that the sample missed does not reach it.
 const MOST_TAIL_OF_TIES: f64 = 0.06;
-/// The part of all values from which on equal ones are no accident.
+/// Share of all values from which on equal ones are no accident.
 const MANY_TIES: f64 = 0.05;
-/// The number of larger values that come together at the least, where hardly any were seen.
+/// Least size of a burst of larger values, for samples with hardly any of them.
 const SMALLEST_BURST: f64 = 6.0;
-/// Values are rare where they are less than this share of all.
+/// Share of all values below which values count as rare.
 const MOST_TAIL: f64 = 0.3;
 
 #[cfg(test)]
@@ -175,7 +174,7 @@ mod tests {
         // None of a thousand requests waited; a busy phase may have been missed.
         assert!(matches!(p99(1000, 0).bounds, Bounds::TooShort { reason: Reason::RareValues, .. }));
         assert_eq!(p99(5000, 0).bounds.known(), Some((0.05, 0.05)));
-        // Half of them waited, so that equal values are far below.
+        // Half of the requests waited, so the equal values are far below.
         let half = p99(1000, 500).bounds;
         assert!(half.known().is_none_or(|(_, high)| high >= 1.0), "{half:?}");
         // The median is among the equal values, whatever the rare ones do.

@@ -1,10 +1,10 @@
-//! Bounds of percentiles by ranks, whatever the distribution of the values is.
+//! Bounds of percentiles by ranks, for any distribution of the values.
 
 use statrs::distribution::{Binomial, DiscreteCDF};
 
-/// Between which ranks of a sorted sample, from one, the percentile of the process lies: below the
-/// lower one and above the upper one each with a chance of at most `alpha`. A rank that no sample of
-/// `draws` values has is absent.
+/// Returns the one-based ranks of a sorted sample between which the percentile of the process lies.
+/// It is below the lower one, and above the upper one, each with a probability of at most `alpha`.
+/// A rank that no sample of `draws` values has is absent.
 ///
 /// The number of `draws` independent values below the percentile is binomial.
 pub fn rank_bounds(draws: u64, share: f64, alpha: f64) -> (Option<u64>, Option<u64>) {
@@ -15,14 +15,15 @@ pub fn rank_bounds(draws: u64, share: f64, alpha: f64) -> (Option<u64>, Option<u
     ((low > 0).then_some(low), (high <= draws).then_some(high))
 }
 
-/// The fewest independent values with which a percentile can be bounded from above.
+/// Returns the least number of independent values with which a percentile can be bounded from
+/// above.
 pub fn fewest_draws(share: f64, alpha: f64) -> usize {
     whole((alpha.ln() / share.ln()).ceil())
 }
 
-/// The smallest number of independent values that bound a percentile from above where `misses` of them
-/// lie above the limit: so few or fewer would have a chance below `alpha` if the percentile were above it.
-/// `LoadGen` of `MLPerf` calls it early stopping.
+/// Returns the least number of independent values that bound a percentile from above if `misses` of
+/// them lie above the limit: at most that many misses would have a probability below `alpha` if the
+/// percentile were above the limit. `LoadGen` of `MLPerf` calls it early stopping.
 pub fn fewest_with_misses(misses: usize, share: f64, alpha: f64) -> usize {
     let shows = |draws: usize| {
         let above = Binomial::new(1.0 - share, draws as u64).ok();
@@ -44,7 +45,7 @@ pub fn fewest_with_misses(misses: usize, share: f64, alpha: f64) -> usize {
     high
 }
 
-/// The whole part of a number that is a count; of one below zero it is zero.
+/// Returns the integer part of a count; zero for a number below zero.
 #[expect(clippy::cast_sign_loss, reason = "a value below zero becomes zero, as it should")]
 pub(crate) fn whole(value: f64) -> usize {
     value as usize
@@ -56,14 +57,16 @@ mod tests {
 
     #[test]
     fn early_stopping_takes_as_many_queries_as_loadgen_says() {
-        // LoadGen's own minima: 64 for the 90th percentile and 662 for the 99th, with one query over.
+        // LoadGen's own minima with one query over the limit: 64 for the 90th percentile and 662
+        // for the 99th.
         assert_eq!([0, 1, 2].map(|over| fewest_with_misses(over, 0.99, 0.01)), [459, 662, 838]);
         assert_eq!(fewest_with_misses(1, 0.9, 0.01), 64);
     }
 
     #[test]
     fn ranks_are_those_of_printed_tables() {
-        // One-sided 95 %: the largest of 59 values is above the 95th percentile, of 299 the 99th.
+        // One-sided 95 %: the largest of 59 values is above the 95th percentile, of 299 above the
+        // 99th.
         assert_eq!(rank_bounds(58, 0.95, 0.05).1, None);
         assert_eq!(rank_bounds(59, 0.95, 0.05).1, Some(59));
         assert_eq!(rank_bounds(298, 0.99, 0.05).1, None);

@@ -4,12 +4,12 @@ use crate::Estimate;
 use crate::mean::mean;
 use crate::percentile::percentile;
 
-/// Values in the order of time. A request gives one value, or a cluster of several (the gaps between
-/// its tokens), or none.
+/// Values in the order of time. A request gives one value, or a cluster of several (the gaps
+/// between its tokens), or none.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sample {
     values: Vec<f64>,
-    /// Where each cluster ends in `values`.
+    /// End of each cluster in `values`.
     ends: Vec<usize>,
 }
 
@@ -22,30 +22,30 @@ impl Sample {
         }
     }
 
-    /// All values.
+    /// Returns all values.
     pub fn values(&self) -> &[f64] {
         &self.values
     }
 
-    /// Number of clusters that have values.
+    /// Returns the number of clusters that have values.
     pub fn clusters(&self) -> usize {
         self.ends.len()
     }
 
-    /// The mean of all values, and where that of the process lies; nothing of an empty sample.
-    /// Values without end have no mean.
+    /// Estimates the mean. For an empty sample the value is NaN and there is no interval; infinite
+    /// values have no mean.
     pub fn mean(&self, confidence: f64) -> Estimate {
         mean(self, confidence)
     }
 
-    /// A percentile of all values by its share (0.99 for p99), and where that of the process lies.
+    /// Estimates a percentile by its share (0.99 for p99).
     pub fn percentile(&self, share: f64, confidence: f64) -> Estimate {
         let mut sorted = self.values.clone();
         sorted.sort_unstable_by(f64::total_cmp);
         self.percentile_of_sorted(&sorted, share, confidence)
     }
 
-    /// Several percentiles, for which the values are sorted once.
+    /// Estimates several percentiles and sorts the values only once.
     pub fn percentiles(&self, shares: &[f64], confidence: f64) -> Vec<Estimate> {
         let mut sorted = self.values.clone();
         sorted.sort_unstable_by(f64::total_cmp);
@@ -53,7 +53,7 @@ impl Sample {
         each.map(|share| self.percentile_of_sorted(&sorted, *share, confidence)).collect()
     }
 
-    /// The sample with its values sorted, of which percentiles are asked again and again.
+    /// Sorts the values for repeated estimates of percentiles.
     pub fn sorted(self) -> SortedSample {
         let mut sorted = self.values.clone();
         sorted.sort_unstable_by(f64::total_cmp);
@@ -64,7 +64,7 @@ impl Sample {
         percentile(self, sorted, share, confidence)
     }
 
-    /// What `of` makes of each cluster's values, by cluster.
+    /// Applies `of` to each cluster's values and returns the results.
     pub(crate) fn by_cluster(&self, of: impl Fn(&[f64]) -> f64) -> Vec<f64> {
         let mut from = 0;
         let cluster = |until: &usize| {
@@ -75,7 +75,7 @@ impl Sample {
         self.ends.iter().map(cluster).collect()
     }
 
-    /// Number of values in a cluster, on average.
+    /// Returns the mean number of values in a cluster.
     pub(crate) fn mean_size(&self) -> f64 {
         self.values.len() as f64 / self.ends.len() as f64
     }
@@ -89,18 +89,18 @@ pub struct SortedSample {
 }
 
 impl SortedSample {
-    /// The sample in the order of time.
+    /// Returns the sample in the order of time.
     pub fn in_time(&self) -> &Sample {
         &self.sample
     }
 
-    /// A percentile of all values by its share (0.99 for p99), and where that of the process lies.
+    /// Estimates a percentile by its share (0.99 for p99).
     pub fn percentile(&self, share: f64, confidence: f64) -> Estimate {
         self.sample.percentile_of_sorted(&self.sorted, share, confidence)
     }
 }
 
-/// Each value is a cluster of its own.
+/// Collects values, each of which is a cluster of its own.
 impl FromIterator<f64> for Sample {
     fn from_iter<I: IntoIterator<Item = f64>>(values: I) -> Self {
         let values: Vec<f64> = values.into_iter().collect();

@@ -1,41 +1,43 @@
-//! From where on a series is settled: the MSER-5 cut and a test for a change of level.
+//! Finds where a series settles, by the MSER-5 cut and a test for a change of level.
 
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
 use crate::dependence::{integrated_length, ranks};
 use crate::ranks::whole;
 
-/// What a series in the order of time shows of its level. Indices are places in the series. Closed:
-/// these are all the cases.
+/// Result of the search for changes of level in a series in the order of time. Indices are those of
+/// the series. The enum is closed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Settling {
-    /// The level does not change by more than chance and by a part that matters.
+    /// The level does not change by more than chance, or not by a relevant part.
     Steady,
     /// The level changes in the first half and not after it.
     After {
-        /// First value of the settled part.
+        /// Index of the first value of the settled part.
         cut: usize,
     },
     /// The level changes in the second half, or again after a change in the first.
     Unsettled {
-        /// First value after the first change.
+        /// Index of the first value after the first change.
         first: usize,
-        /// First value after the last change that was found.
+        /// Index of the first value after the last change that was found.
         last: usize,
     },
-    /// The series is too short, or its values stay alike for too large a part of it.
+    /// The series is too short, or its values are similar for too large a part of it.
     Unknown,
 }
 
-/// Where a series settles.
+/// Finds where a series settles.
 ///
-/// The series is taken in batches of five values, as means of ranks, so that a few values far from all
-/// others do not decide. Whether the level changes is tested first: the largest standardised
-/// difference between the batches before a place and those after it (a likelihood ratio test for one
-/// change, with the distribution of Csorgo and Horvath 1997, theorem 1.3.2), with errors that allow for
-/// correlation. Only if it does the start is cut off, where that makes the standard error of what
-/// remains smallest (MSER-5, White 1997). A cut in the second half is no cut: then the series is cut
-/// where its level changes, if that is in the first half. What remains is tested once more.
+/// The series is divided into batches of five values, as means of ranks, so that a few outliers do
+/// not determine the result. The first test is whether the level changes. It takes the largest
+/// standardised difference between the batches before a place and those after it (a
+/// likelihood-ratio test for one change, with the distribution of Csorgo and Horvath 1997, theorem
+/// 1.3.2), with errors that allow for correlation.
+///
+/// If the level changes, the start is cut off where that makes the standard error of the rest
+/// smallest (MSER-5, White 1997). If that cut lies in the second half, the series is cut where its
+/// level changes, provided that this is in the first half. The rest is tested once more.
 pub fn settling(series: &[f64]) -> Settling {
     let change = match Change::of(series) {
         Found::Unknown => return Settling::Unknown,
@@ -57,7 +59,7 @@ pub fn settling(series: &[f64]) -> Settling {
     }
 }
 
-/// Whether the mean of a series is another one without the values before `cut`.
+/// Returns whether the mean of a series changes relevantly without the values before `cut`.
 fn matters(series: &[f64], cut: usize) -> bool {
     let (all, rest) = (mean(series), mean(&series[cut..]));
     (all - rest).abs() > LEAST_EFFECT * rest.abs()
@@ -74,7 +76,7 @@ enum Found {
 struct Change {
     /// First batch after the change.
     place: usize,
-    /// The difference of levels on both sides in units of a batch, standardised for independent
+    /// Difference of the levels on both sides in units of a batch, standardised for independent
     /// batches.
     distance: f64,
 }
@@ -96,7 +98,7 @@ impl Change {
         if effective < FEWEST_EFFECTIVE {
             return Found::Unknown;
         }
-        // Nothing can be said of a part that is hardly longer than its values stay alike.
+        // A part that is hardly longer than the correlation length cannot be tested.
         let margin = FEWEST_BATCHES.max(whole((2.0 * length).ceil()));
         let Some(change) = Self::largest(&batches, margin) else { return Found::Unknown };
         let errors = change.distance / (variance * length).sqrt();
@@ -105,7 +107,7 @@ impl Change {
         if is_chance { Found::Nothing } else { change.told(series) }
     }
 
-    /// The change that stands out most, at least `margin` batches from both ends.
+    /// Finds the largest change that is at least `margin` batches from both ends.
     fn largest(batches: &[f64], margin: usize) -> Option<Self> {
         let (count, mean) = (batches.len(), mean(batches));
         let mut sum = 0.0;
@@ -124,7 +126,7 @@ impl Change {
         most.filter(|most| most.distance > 0.0)
     }
 
-    /// The change, unless the levels are too near to each other to matter.
+    /// Returns the change, unless the levels are too close to each other to be relevant.
     fn told(&self, series: &[f64]) -> Found {
         let at = self.place * BATCH;
         let (before, after) = (mean(&series[..at]), mean(&series[at..]));
@@ -133,7 +135,7 @@ impl Change {
     }
 }
 
-/// Batches less the level of their side of a place.
+/// Subtracts from each batch the mean level of its side of a place.
 fn without_levels(batches: &[f64], place: usize) -> Vec<f64> {
     let (before, after) = batches.split_at(place);
     let off = |side: &[f64]| {
@@ -143,8 +145,8 @@ fn without_levels(batches: &[f64], place: usize) -> Vec<f64> {
     [off(before), off(after)].concat()
 }
 
-/// A difference in standard errors as it would be if the errors were known, where they come from so
-/// many independent values.
+/// Converts a difference in standard errors that were estimated from `effective` independent values
+/// to the equivalent with known errors.
 fn normal_of(errors: f64, effective: f64) -> f64 {
     let at = 1.0 - FALSE_ALARMS / 4.0;
     let normal = Normal::standard().inverse_cdf(at);
@@ -152,8 +154,8 @@ fn normal_of(errors: f64, effective: f64) -> f64 {
     student.map_or(0.0, |student| errors * normal / student.inverse_cdf(at))
 }
 
-/// The chance that the largest of all standardised differences is as large as `errors` although the
-/// level does not change, where a share of `margin` at both ends is left out.
+/// Returns the probability that the largest standardised difference is at least `errors` although
+/// the level does not change, where a share of `margin` at both ends is left out.
 fn chance(errors: f64, margin: f64) -> f64 {
     if errors < 1.5 {
         return 1.0;
@@ -163,8 +165,8 @@ fn chance(errors: f64, margin: f64) -> f64 {
     errors * density * ((1.0 - errors.powi(-2)) * span + 4.0 * errors.powi(-2))
 }
 
-/// The number of batches to leave out so that the standard error of the mean of the others, taken for
-/// independent, is smallest.
+/// Returns the number of leading batches to drop so that the standard error of the mean of the
+/// rest, as if independent, is smallest.
 fn mser(batches: &[f64]) -> usize {
     let (mut sum, mut squares) = (0.0, 0.0);
     let (mut least, mut cut) = (f64::INFINITY, 0);
@@ -191,21 +193,21 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Values in a batch.
+/// Number of values in a batch.
 const BATCH: usize = 5;
-/// Fewest values of which anything can be said.
+/// Least number of values that are tested.
 const FEWEST: usize = 50;
-/// A change is at least this number of batches away from both ends.
+/// Least distance of a change from both ends, in batches.
 const FEWEST_BATCHES: usize = 2;
-/// Batches that are left, at least; the error of fewer is small by chance.
+/// Least number of batches that remain. The error of fewer is small by chance.
 const FEWEST_LEFT: f64 = 5.0;
-/// Independent batches that a series must be worth.
+/// Least effective number of batches of a series.
 const FEWEST_EFFECTIVE: f64 = 5.0;
-/// Share of steady series that are taken for changing.
+/// Share of steady series in which a change is found.
 const FALSE_ALARMS: f64 = 0.02;
-/// Levels that differ by less than this share are one.
+/// Share by which levels must differ to count as different.
 const LEAST_DIFFERENCE: f64 = 0.1;
-/// A start that moves the mean of the whole by less than this share does not matter.
+/// Share by which a start must move the mean of the whole to be relevant.
 const LEAST_EFFECT: f64 = 0.02;
 
 #[cfg(test)]
@@ -214,7 +216,7 @@ mod tests {
 
     use super::*;
 
-    /// Independent values around `level` of a place.
+    /// Returns independent values around `level` of their index.
     fn series(count: usize, seed: u32, level: impl Fn(usize) -> f64) -> Vec<f64> {
         let mut random = NumpyRandom::seeded(seed);
         (0..count).map(|at| level(at) * random.normal(1.0, 0.2)).collect()

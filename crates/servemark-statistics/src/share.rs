@@ -1,12 +1,11 @@
-//! Shares: of successes, of requests within their objectives.
+//! Shares of requests, for example of successes or of those within their objectives.
 
 use crate::clustering::clustering;
 use crate::dependence::Dependence;
 use crate::{Bounds, Estimate, Reason};
 use statrs::distribution::{Beta, ContinuousCDF};
 
-/// The share of requests of which something holds, in the order of time, and where that of the process
-/// lies.
+/// Estimates the share of requests for which something holds, from values in the order of time.
 pub fn share(holds: &[bool], confidence: f64) -> Estimate {
     let series: Vec<f64> = holds.iter().map(|holds| if *holds { 1.0 } else { 0.0 }).collect();
     let misses: Vec<bool> = holds.iter().map(|holds| !holds).collect();
@@ -27,11 +26,11 @@ pub fn share(holds: &[bool], confidence: f64) -> Estimate {
     Estimate { value, bounds, at_least: low, error, samples, effective }
 }
 
-/// Fewest independent requests.
+/// Least number of independent requests.
 const FEWEST: f64 = 20.0;
 
-/// Between which shares that of the process lies, where the share `seen` of `draws` independent
-/// requests was seen (Clopper and Pearson 1934).
+/// Returns bounds on the share of the process, if the share `seen` of `draws` independent requests
+/// was observed (Clopper and Pearson 1934).
 pub fn share_bounds(seen: f64, draws: f64, alpha: f64) -> (f64, f64) {
     let (hits, misses) = (seen * draws, (1.0 - seen) * draws);
     let bound = |hits: f64, misses: f64, at: f64| {
@@ -52,7 +51,7 @@ mod tests {
             assert!((low - expected.0).abs() < 5e-5, "{low}");
             assert!((high - expected.1).abs() < 5e-5, "{high}");
         };
-        // Two-sided 95 % for 7 of 10: 0.3475 to 0.9333; nothing of ten: up to 0.3085.
+        // Two-sided 95 % for 7 of 10: 0.3475 to 0.9333; none of ten: up to 0.3085.
         near(share_bounds(0.7, 10.0, 0.025), (0.3475, 0.9333));
         near(share_bounds(0.0, 10.0, 0.025), (0.0, 0.3085));
         near(share_bounds(1.0, 299.0, 0.05), (0.990_03, 1.0));

@@ -4,7 +4,8 @@ use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
 use crate::moments;
 
-/// The two-sided confidence interval of the mean of independent values; it takes two of them.
+/// Returns the two-sided confidence interval of the mean of independent values; absent for fewer
+/// than two.
 pub fn independent_mean(values: &[f64], confidence: f64) -> Option<(f64, f64)> {
     let degrees = values.len().checked_sub(1).filter(|degrees| *degrees > 0)? as f64;
     let (mean, variance) = moments(values);
@@ -13,17 +14,18 @@ pub fn independent_mean(values: &[f64], confidence: f64) -> Option<(f64, f64)> {
     Some((mean - half, mean + half))
 }
 
-/// The mean of values and their sample standard deviation (n - 1), which takes two of them; nothing of
-/// no value.
+/// Returns the mean of values and their sample standard deviation (n - 1), which needs two values;
+/// absent without values.
 pub fn mean_and_deviation(values: &[f64]) -> Option<(f64, Option<f64>)> {
     let (mean, variance) = moments(values);
     (!values.is_empty()).then(|| (mean, (values.len() > 1).then(|| variance.sqrt())))
 }
 
-/// Whether a quantity rises by more than chance, from its steps over equal times.
+/// Returns whether a quantity rises by more than chance, from its steps over equal times.
 ///
-/// The test is Student's on the steps. It asks whether a random walk has a drift, so it holds however
-/// long the quantity stays alike, where a test of a regression line takes any slow change for one.
+/// The test is Student's on the steps. It asks whether a random walk has a drift, so it holds
+/// however long the quantity is correlated, where a test of a regression line takes any slow change
+/// for a rise.
 pub fn rises(steps: &[f64], confidence: f64) -> bool {
     let Some(degrees) = steps.len().checked_sub(1).filter(|degrees| *degrees > 0) else {
         return false;
@@ -33,12 +35,12 @@ pub fn rises(steps: &[f64], confidence: f64) -> bool {
     quantile(confidence, degrees as f64).is_some_and(|limit| mean > limit * error)
 }
 
-/// The quantile of Student's t at a probability.
+/// Returns the quantile of Student's t at a probability.
 pub(crate) fn quantile(probability: f64, degrees: f64) -> Option<f64> {
     StudentsT::new(0.0, 1.0, degrees).ok().map(|student| student.inverse_cdf(probability))
 }
 
-/// The quantile of the normal distribution at a probability.
+/// Returns the quantile of the normal distribution at a probability.
 pub(crate) fn normal_quantile(probability: f64) -> Option<f64> {
     Normal::new(0.0, 1.0).ok().map(|normal| normal.inverse_cdf(probability))
 }

@@ -1,4 +1,4 @@
-//! Two servers in turn, or one several times.
+//! Comparison of two servers measured in turn, and repeated runs against one server.
 
 use std::fmt::Write as _;
 
@@ -12,7 +12,7 @@ use servemark_cli::AbRuns;
 
 use crate::{failures, screen, serve};
 
-/// Asks two servers in turn, and compares them.
+/// Measures two servers in turn and compares them.
 pub(crate) fn ab(runs: &AbRuns) -> anyhow::Result<ExitCode> {
     let Some(context) = serve::prepare(&runs.first)? else { return Ok(ExitCode::Ok) };
     let ab = made(runs, &context)?;
@@ -33,14 +33,14 @@ pub(crate) fn ab(runs: &AbRuns) -> anyhow::Result<ExitCode> {
     }
     for known in &known {
         let mark = if known.is_known { "" } else { "error: --until: " };
-        screen::complain(&format!("{mark}{known}"));
+        screen::eprint_line(&format!("{mark}{known}"));
     }
-    screen::complain(&format!("Run logs: {}", runs.folder.display()));
+    screen::eprint_line(&format!("Run logs: {}", runs.folder.display()));
     let is_judged = compared.comparison.is_judged;
     Ok(if is_judged { ab.exit_code() } else { ab.exit_code().max(ExitCode::Undecided) })
 }
 
-/// Asks one server several times, and keeps how far the runs lie apart.
+/// Measures one server several times and stores the spread of the results.
 pub(crate) fn noise(runs: &AbRuns) -> anyhow::Result<ExitCode> {
     let Some(context) = serve::prepare(&runs.first)? else { return Ok(ExitCode::Ok) };
     let ab = made(runs, &context)?;
@@ -59,19 +59,19 @@ pub(crate) fn noise(runs: &AbRuns) -> anyhow::Result<ExitCode> {
         }
         screen::print(&table);
     }
-    screen::complain(&format!("Run logs: {}", runs.folder.display()));
+    screen::eprint_line(&format!("Run logs: {}", runs.folder.display()));
     if ab.exit_code() == ExitCode::Ok
         && let Some(path) = &runs.store
     {
         let store = NoiseStore::at(path);
         let kept = store.keep(header, &spreads);
         kept.with_context(|| format!("cannot keep the spread in {}", path.display()))?;
-        screen::complain(&format!("Kept in {}", path.display()));
+        screen::eprint_line(&format!("Kept in {}", path.display()));
     }
     Ok(ab.exit_code())
 }
 
-/// Makes the runs that are not made, and says what each shows.
+/// Makes the missing runs and prints the result of each.
 fn made<'a>(runs: &AbRuns, context: &'a RunContext) -> anyhow::Result<Ab<PointRunner<'a>>> {
     let servers = match (&runs.spec.urls[..], &runs.commands) {
         ([a, b], [a_command, b_command]) if a_command.is_some() || b_command.is_some() => {
@@ -84,10 +84,10 @@ fn made<'a>(runs: &AbRuns, context: &'a RunContext) -> anyhow::Result<Ab<PointRu
     let sides = runs.spec.urls.len();
     while let Some(run) = ab.next() {
         let run = run?;
-        screen::complain(&run.to_string());
+        screen::eprint_line(&run.to_string());
         failures::note_metrics(&run.metrics);
         if sides == 2 && ab.runs().len().is_multiple_of(2) && ab.runs().len() > 2 {
-            ab.known().iter().for_each(|known| screen::complain(&known.to_string()));
+            ab.known().iter().for_each(|known| screen::eprint_line(&known.to_string()));
         }
     }
     Ok(ab)

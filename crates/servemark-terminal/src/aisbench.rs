@@ -1,5 +1,5 @@
-//! AISBench's tasks, one after the other: each is run, or read from the log of a run before, and its
-//! tables and files are made.
+//! AISBench's tasks, one after the other: each is run, or read from the log of an earlier run, and
+//! its tables and files are written.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use servemark_cli::aisbench::{Reuse, Task, Tasks};
 
 use crate::{failures, screen, serve};
 
-/// Does the tasks. Its exit code is that of the one that went worst.
+/// Does the tasks. Returns the exit code of the worst one.
 pub(crate) fn run(tasks: &Tasks) -> anyhow::Result<ExitCode> {
     let mut context: Option<RunContext> = None;
     let mut worst = ExitCode::Ok;
@@ -32,7 +32,7 @@ pub(crate) fn run(tasks: &Tasks) -> anyhow::Result<ExitCode> {
         context = Some(shared);
     }
     if !tasks.tasks.iter().all(|task| task.parsed.plan_only) {
-        screen::complain(&format!("Results of all tasks: {}", tasks.folder.display()));
+        screen::eprint_line(&format!("Results of all tasks: {}", tasks.folder.display()));
     }
     Ok(worst)
 }
@@ -40,13 +40,13 @@ pub(crate) fn run(tasks: &Tasks) -> anyhow::Result<ExitCode> {
 fn measure(task: &Task, shared: &RunContext) -> anyhow::Result<ExitCode> {
     let Task { name, parsed, .. } = task;
     for warning in &parsed.warnings {
-        screen::complain(&format!("warning: {warning}"));
+        screen::eprint_line(&format!("warning: {warning}"));
     }
     if parsed.plan_only {
         screen::print(&format!("{:#}\n", parsed.plan.to_json()));
         return Ok(ExitCode::Ok);
     }
-    screen::complain(&format!("Task [{name}]"));
+    screen::eprint_line(&format!("Task [{name}]"));
     let folder = parsed.plan.output.run_log.as_deref().and_then(Path::parent);
     if let Some(folder) = folder {
         fs::create_dir_all(folder)
@@ -62,15 +62,16 @@ fn measure(task: &Task, shared: &RunContext) -> anyhow::Result<ExitCode> {
     serve::report(&run, &parsed.plan.scoring, &parsed.plan.output)
 }
 
-/// Removes the folders of a run that left nothing in them. One that holds something stays, and so do
-/// those above it.
+/// Removes the folders of a run that left no file in them. A folder with content stays, and so do
+/// its parents.
 fn leave_nothing(folder: &Path, task: &Task) {
     let Some(files) = &task.parsed.plan.output.aisbench else { return };
     let own = folder.ancestors().take_while(|path| path.starts_with(&files.folder));
     let _ = own.map(fs::remove_dir).find(Result::is_err);
 }
 
-/// What is wrong with the rows or the tokenizer, with the place at which a config asks for them.
+/// Returns the error of a run; if the data set or the tokenizer is at fault, with the place of the
+/// setting in the config.
 fn placed(error: ExecuteError, task: &Task) -> anyhow::Error {
     let place = match error {
         ExecuteError::Dataset(_) => Some(&task.data),
@@ -84,7 +85,7 @@ fn placed(error: ExecuteError, task: &Task) -> anyhow::Error {
     }
 }
 
-/// The log of a task that was run before and came to its measurement.
+/// Returns the log of an earlier run of the task, if that reached its measurement.
 fn past(task: &Task) -> Option<Result<RunLog, RunLogError>> {
     let path = task.parsed.plan.output.run_log.as_ref().filter(|path| path.exists())?;
     let log = RunLogReader::open(path).and_then(RunLogReader::into_log);
@@ -92,7 +93,7 @@ fn past(task: &Task) -> Option<Result<RunLog, RunLogError>> {
     (!is_empty).then_some(log)
 }
 
-/// The tables and the files of a task that was run before.
+/// Writes the tables and files of a task from the log of an earlier run.
 fn score(task: &Task, log: &RunLog) -> anyhow::Result<ExitCode> {
     let plan = &task.parsed.plan;
     let scores = Scores::of(log, &plan.scoring);

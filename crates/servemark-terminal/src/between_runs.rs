@@ -1,4 +1,4 @@
-//! What `servemark noise` found, held against the gates of a comparison.
+//! The spread stored by `servemark noise`, compared with the gates of a comparison.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use servemark::{ComparedResults, KnownNoise, NoiseStore};
 
 use crate::screen;
 
-/// How far runs of the same plan against the same server lie apart, for the runs of a comparison.
+/// The spread between runs of one plan against one server, for the runs of a comparison.
 #[derive(Debug)]
 pub(crate) struct BetweenRuns {
     known: Vec<KnownNoise>,
@@ -16,7 +16,7 @@ pub(crate) struct BetweenRuns {
 }
 
 impl BetweenRuns {
-    /// What is kept in a file of the runs of either side.
+    /// Returns the spread that a store file has for the runs of either side.
     pub(crate) fn of(store: Option<&Path>, compared: &ComparedResults) -> Self {
         let runs = compared.comparison.runs;
         let Some(store) = store.map(NoiseStore::at) else {
@@ -30,7 +30,7 @@ impl BetweenRuns {
         Self { known: found.collect(), runs }
     }
 
-    /// Says the spread of these figures, as far as it is known.
+    /// Prints the known spread of these figures.
     pub(crate) fn say(&self, figures: impl Iterator<Item = Figure>) {
         let Some(runs) = self.known.iter().map(|known| known.runs).max() else { return };
         let told: Vec<String> = figures
@@ -38,11 +38,12 @@ impl BetweenRuns {
             .collect();
         if !told.is_empty() {
             let told = told.join(", ");
-            screen::complain(&format!("Spread between runs of the same ({runs} runs): {told}"));
+            screen::eprint_line(&format!("Spread between runs of the same ({runs} runs): {told}"));
         }
     }
 
-    /// The conditions that can be judged; says of the others that they are below the spread.
+    /// Returns the conditions that can be judged; prints the others, whose limits are below the
+    /// spread.
     pub(crate) fn judged(&self, conditions: &[Condition]) -> Vec<Condition> {
         let is_judged = |condition: &&Condition| {
             let percent = match condition.bound {
@@ -54,7 +55,8 @@ impl BetweenRuns {
         conditions.iter().filter(is_judged).cloned().collect()
     }
 
-    /// The tolerances that can be judged; says of the others that they are below the spread.
+    /// Returns the tolerances that can be judged; prints the others, whose limits are below the
+    /// spread.
     pub(crate) fn tolerated(&self, judgements: &[ToleranceJudgement]) -> Vec<ToleranceJudgement> {
         let is_judged = |judgement: &&ToleranceJudgement| {
             let ToleranceJudgement { figure, percent, .. } = judgement;
@@ -63,21 +65,21 @@ impl BetweenRuns {
         judgements.iter().filter(is_judged).copied().collect()
     }
 
-    /// Whether a limit is above what chance between runs makes; says so if it is not.
+    /// Returns whether a limit exceeds the spread between runs; prints a message if it does not.
     fn allows(&self, figure: Figure, limit: f64, gate: &str) -> bool {
         let Some(spread) = self.spread(figure) else { return true };
         let chance = RunSpread::chance_percent(spread, self.runs);
         if limit >= chance {
             return true;
         }
-        screen::complain(&format!(
+        screen::eprint_line(&format!(
             "error: {gate} is not judged: runs of the same differ by {chance:.1} % by chance \
              (servemark noise); give a larger limit, or more runs a side"
         ));
         false
     }
 
-    /// The larger spread of the two sides, in percent.
+    /// Returns the larger spread of the two sides, in percent.
     fn spread(&self, figure: Figure) -> Option<f64> {
         self.known.iter().filter_map(|known| known.of(figure)).reduce(f64::max)
     }

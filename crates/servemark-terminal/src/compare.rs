@@ -1,6 +1,6 @@
-//! Results before and after a change, and conditions on what changed.
+//! Comparison of results before and after a change, with conditions on the changes.
 
-use servemark::metrics::{Broken, Comparison, Standing, ToleranceJudgement};
+use servemark::metrics::{Broken, Comparison, SloVerdict, ToleranceJudgement};
 use servemark::report::{comparison_json, write_changes, write_comparison};
 use servemark::{ComparedResults, ExitCode, compare as compare_results};
 use servemark_cli::CompareArgs;
@@ -8,7 +8,7 @@ use servemark_cli::CompareArgs;
 use crate::between_runs::BetweenRuns;
 use crate::{score, screen};
 
-/// Compares results. Its exit code is 3 if a condition holds or a tolerance fails, and 6 where either
+/// Compares results. The exit code is 3 if a condition holds or a tolerance fails, and 6 if either
 /// cannot be judged.
 pub(crate) fn compare(args: &CompareArgs) -> anyhow::Result<ExitCode> {
     let [before, after] = args.sides();
@@ -64,38 +64,40 @@ fn judge(
     let counts = |broken: &Broken<'_>| !(args.beyond_noise && broken.is_noise());
     let broken: Vec<_> = comparison.broken(&conditions).filter(counts).collect();
     for broken in &broken {
-        screen::complain(&format!("error: --fail-if {broken}"));
+        screen::eprint_line(&format!("error: --fail-if {broken}"));
     }
     for judgement in &tolerated {
-        screen::complain(&format!("{}: {judgement}", level(judgement.standing)));
+        screen::eprint_line(&format!("{}: {judgement}", level(judgement.verdict)));
     }
-    let is = |standing| tolerated.iter().any(|judgement| judgement.standing == standing);
-    if !broken.is_empty() || is(Standing::Fails) {
+    let is = |verdict| tolerated.iter().any(|judgement| judgement.verdict == verdict);
+    if !broken.is_empty() || is(SloVerdict::Fails) {
         ExitCode::GateFailed
-    } else if is(Standing::Undecided) || is_refused {
+    } else if is(SloVerdict::Undecided) || is_refused {
         ExitCode::Undecided
     } else {
         ExitCode::Ok
     }
 }
 
-fn level(standing: Standing) -> &'static str {
-    match standing {
-        Standing::Holds => "note",
-        Standing::Undecided => "warning",
-        Standing::Fails => "error",
+fn level(verdict: SloVerdict) -> &'static str {
+    match verdict {
+        SloVerdict::Holds => "note",
+        SloVerdict::Undecided => "warning",
+        SloVerdict::Fails => "error",
     }
 }
 
-/// Judges nothing where a run's numbers may be its client's.
+/// Refuses to judge because a run's numbers may reflect the client rather than the server.
 fn refuse(args: &CompareArgs, comparison: &Comparison) -> ExitCode {
     let why: Vec<String> = comparison.doubts.iter().map(ToString::to_string).collect();
     let why = why.join("; ");
     for condition in &args.conditions {
-        screen::complain(&format!("error: --fail-if {condition} is not judged: {why} (--force)"));
+        screen::eprint_line(&format!(
+            "error: --fail-if {condition} is not judged: {why} (--force)"
+        ));
     }
     if !args.no_worse_than.is_empty() {
-        screen::complain(&format!("error: --no-worse-than is not judged: {why} (--force)"));
+        screen::eprint_line(&format!("error: --no-worse-than is not judged: {why} (--force)"));
     }
     let has_gate = !args.conditions.is_empty() || !args.no_worse_than.is_empty();
     if has_gate { ExitCode::Undecided } else { ExitCode::Ok }

@@ -1,4 +1,4 @@
-//! The bodies of the binaries.
+//! The `main` functions of the binaries.
 
 use std::env::args_os;
 use std::ffi::OsString;
@@ -7,16 +7,18 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use servemark::{ExitCode as Code, stopped_by};
-use servemark_cli::{Environment, Invocation, UsageError, door as command_line, embedding_bench};
+use servemark_cli::{
+    Environment, Invocation, UsageError, dispatch as command_line, embedding_bench,
+};
 
 use crate::{screen, serve};
 
-/// The body of `bench-embedding`.
+/// Runs `bench-embedding`.
 pub fn bench_embedding() -> ExitCode {
     answer(|args, environment| embedding_bench("bench-embedding", args, environment))
 }
 
-/// The body of `bench-offline`.
+/// Runs `bench-offline`.
 #[cfg(feature = "engine")]
 pub fn bench_offline() -> ExitCode {
     answer(|args, environment| {
@@ -24,27 +26,27 @@ pub fn bench_offline() -> ExitCode {
     })
 }
 
-/// The body of `bench-serving`.
+/// Runs `bench-serving`.
 pub fn bench_serving() -> ExitCode {
     answer(|args, environment| command_line::bench_serving("bench-serving", args, environment))
 }
 
-/// The body of `servemark`.
-pub fn door() -> ExitCode {
+/// Runs `servemark`.
+pub fn dispatch() -> ExitCode {
     answer(command_line::parse)
 }
 
 fn answer(
     parse: impl FnOnce(Vec<OsString>, &Environment) -> Result<Invocation, UsageError>,
 ) -> ExitCode {
-    // A standard error that is closed is no error of the program.
+    // A closed standard error is not an error of the program.
     let log = tracing_subscriber::fmt().with_ansi(false).without_time();
     log.with_writer(|| screen::LogLines).log_internal_errors(false).init();
     let args = args_os().skip(1).collect();
     let environment = Environment::from_process();
     match survive_file_size_limit().map(|()| parse(args, &environment)) {
         Err(error) => {
-            screen::complain(&format!("error: cannot handle signals: {error}"));
+            screen::eprint_line(&format!("error: cannot handle signals: {error}"));
             Code::Internal.into()
         }
         Ok(parsed) => answered(parsed, &environment).of_process(stopped_by()).into(),
@@ -59,14 +61,14 @@ fn answered(parsed: Result<Invocation, UsageError>, environment: &Environment) -
             screen::settled(Code::Ok)
         }
         Err(usage) => {
-            screen::complain_lines(&usage.to_string());
+            screen::eprint_lines(&usage.to_string());
             Code::Usage
         }
     }
 }
 
-/// Makes a write beyond the limit of a file's size (`ulimit -f`) an error of that write. Otherwise
-/// the signal that comes with it ends the program.
+/// Makes a write beyond the file size limit (`ulimit -f`) fail with an error. Otherwise the signal
+/// that accompanies it ends the program.
 fn survive_file_size_limit() -> io::Result<()> {
     signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default()).map(drop)
 }

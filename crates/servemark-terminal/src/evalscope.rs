@@ -1,11 +1,11 @@
-//! evalscope's runs, one after the other or in a search, and the report of them all.
+//! evalscope's runs, one after the other or in a search, and their common report.
 
 mod debug;
 mod progress;
 mod search;
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Context;
@@ -18,10 +18,10 @@ use servemark_cli::{CliError, EvalscopeRuns, EvalscopeTask};
 
 use self::progress::Tracker;
 use crate::results::{self, Unwritten};
-use crate::rewrite::Rewrite;
+use crate::rewrite::{self, Rewrite};
 use crate::{screen, serve};
 
-/// Does what was asked for. Its exit code is that of the run that went worst.
+/// Does the requested runs. Returns the exit code of the worst one.
 pub(crate) fn run(asked: &EvalscopeRuns) -> anyhow::Result<ExitCode> {
     let Some(context) = serve::prepare(&asked.first)? else { return Ok(ExitCode::Ok) };
     match &asked.task {
@@ -30,32 +30,36 @@ pub(crate) fn run(asked: &EvalscopeRuns) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// A run that did not come to its report ends the sweep, and those before it are reported.
+/// Runs a sweep and reports it. A run that fails before its report ends the sweep; earlier runs are
+/// still reported.
 fn runs(asked: &EvalscopeRuns, spec: &SweepSpec, context: &RunContext) -> anyhow::Result<ExitCode> {
     make_folders(spec)?;
     let live = || Arc::clone(&context.live);
     let tracker = asked.tracked.map(|total| Tracker::start(&asked.folder, total, live()));
     let (tracker, mut done) = (tracker.transpose()?, Vec::<EvalscopeRun>::new());
-    let swept = sweep(asked, spec, context, &mut done);
+    let mut logs = Vec::new();
+    let swept = sweep(asked, spec, context, (&mut done, &mut logs));
     let is_whole = swept.as_ref().is_ok_and(|&code| code != ExitCode::Interrupted);
     tracker.map_or(Ok(()), |tracker| tracker.end(is_whole))?;
     if !done.is_empty() {
-        report(asked, &done)?;
-        page(asked, &done, Rewrite::Whole)?;
+        let written = report(asked, &done).and_then(|()| page(asked, &done, Rewrite::Whole));
+        rewrite::with_logs(written, logs.iter().map(Option::as_deref), "--as evalscope")?;
     }
     swept
 }
 
-/// Does the runs one after the other. Says how the worst of them went.
+/// Does the runs one after the other. Returns the exit code of the worst one.
 fn sweep(
     asked: &EvalscopeRuns,
     spec: &SweepSpec,
     context: &RunContext,
-    done: &mut Vec<EvalscopeRun>,
+    (done, logs): (&mut Vec<EvalscopeRun>, &mut Vec<Option<PathBuf>>),
 ) -> anyhow::Result<ExitCode> {
     let mut worst = ExitCode::Ok;
     for run in servemark::Sweep::open(spec, None, context)? {
-        let (reported, code) = run_one(asked, &run?)?;
+        let run = run?;
+        let (reported, code) = run_one(asked, &run)?;
+        logs.push(run.run.run_log);
         worst = worst.max(code);
         done.push(reported.run);
         summarize(asked, done, Rewrite::SoFar)?;
@@ -65,14 +69,14 @@ fn sweep(
     Ok(if is_stopped { ExitCode::Interrupted } else { worst })
 }
 
-/// A run with its numbers, and what is repeated of its command line.
+/// A run with its metrics and the arguments of its command line.
 struct Reported {
     run: EvalscopeRun,
     arguments: JsonObject,
 }
 
 impl Reported {
-    /// `benchmark_summary.json` and `benchmark_percentile.json`.
+    /// Returns `benchmark_summary.json` and `benchmark_percentile.json`.
     fn documents(&self) -> anyhow::Result<(JsonObject, Vec<JsonObject>)> {
         let files = self.run.files(&self.arguments);
         let percentiles = files.iter().find(|(name, _)| *name == "benchmark_percentile.json");
@@ -81,7 +85,7 @@ impl Reported {
     }
 }
 
-/// The tables and the files of a run that is over.
+/// Writes the tables and files of a completed run.
 fn run_one(asked: &EvalscopeRuns, done: &PointRun) -> anyhow::Result<(Reported, ExitCode)> {
     let plan = &done.point.plan;
     let scores = Scores::of_run(&done.run, &plan.scoring);
@@ -99,13 +103,13 @@ fn run_one(asked: &EvalscopeRuns, done: &PointRun) -> anyhow::Result<(Reported, 
     }
     let code = serve::keep(&done.run, &scores, &plan.output)?;
     if let Some(rates) = reported.run.output_rates().filter(EvalscopeRates::differ) {
-        screen::complain(&format!("note: {rates}"));
+        screen::eprint_line(&format!("note: {rates}"));
     }
     unwritten.settled(done.run.run_log.as_deref())?;
     Ok((reported, code))
 }
 
-/// The report of all runs, on the screen and beside their folders.
+/// Prints the report of all runs and writes it beside their folders.
 fn report(asked: &EvalscopeRuns, runs: &[EvalscopeRun]) -> anyhow::Result<()> {
     screen::print(&summary(asked, runs));
     summarize(asked, runs, Rewrite::Whole)
@@ -121,7 +125,7 @@ fn summarize(asked: &EvalscopeRuns, runs: &[EvalscopeRun], rewrite: Rewrite) -> 
     rewrite.file(&path, "the report", &summary(asked, runs))
 }
 
-/// The same as a page, which a search has none of.
+/// Writes the report as a page. A search has no page.
 fn page(asked: &EvalscopeRuns, runs: &[EvalscopeRun], rewrite: Rewrite) -> anyhow::Result<()> {
     let arguments = &asked.first.plan.echo;
     let subject = subject(arguments, &asked.folder);
@@ -138,7 +142,7 @@ fn subject(arguments: &JsonObject, folder: &Path) -> EvalscopeSubject {
         .in_folder(&folder.to_string_lossy())
 }
 
-/// Makes the folder of every run; one that holds a run already stays as it is.
+/// Creates the folder of every run. Returns an error if a folder contains a run already.
 fn make_folders(spec: &SweepSpec) -> anyhow::Result<()> {
     let PointsSpec::Listed(plans) = &spec.points else { return Ok(()) };
     plans.iter().try_for_each(|named| make_folder(&named.plan))
@@ -146,7 +150,7 @@ fn make_folders(spec: &SweepSpec) -> anyhow::Result<()> {
 
 fn make_folder(plan: &BenchPlan) -> anyhow::Result<()> {
     let Some(folder) = folder(plan) else { return Ok(()) };
-    // A run that was killed left its log and nothing else.
+    // A run that was killed left only its log.
     let is_logged = plan.output.run_log.as_ref().is_some_and(|path| path.exists());
     let is_taken = is_logged || folder.join("benchmark_args.json").exists();
     if is_taken {
@@ -157,7 +161,7 @@ fn make_folder(plan: &BenchPlan) -> anyhow::Result<()> {
     fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))
 }
 
-/// The folder of a run, where its log is, too.
+/// Returns the folder of a run, which also contains its log.
 fn folder(plan: &BenchPlan) -> Option<&Path> {
     plan.output.run_log.as_deref().and_then(Path::parent)
 }

@@ -1,7 +1,7 @@
-//! The last line of a command: how many of its requests failed, and why.
+//! The last line of a command: how many of its requests failed and why.
 //!
-//! The counts are kept beside the commands, whose results differ too much to carry them: a program
-//! does one command and ends.
+//! The counts are kept in a static, because the results of the commands differ too much to carry
+//! them. A process runs one command and exits.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -15,16 +15,16 @@ pub(crate) fn note(log: &RunLog) {
     with_tally(|tally| tally.add_run(log));
 }
 
-/// Counts the failed requests of a run of which only the metrics are left.
+/// Counts the failed requests of a run from its metrics.
 pub(crate) fn note_metrics(metrics: &Metrics) {
     with_tally(|tally| tally.add_metrics(metrics));
 }
 
-/// Says how many requests failed, if any did.
+/// Prints the number of failed requests, if any failed.
 pub(crate) fn say() {
     with_tally(|tally| {
         if tally.failed() > 0 {
-            screen::complain(&tally.to_string());
+            screen::eprint_line(&tally.to_string());
         }
     });
 }

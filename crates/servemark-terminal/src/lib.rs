@@ -1,8 +1,9 @@
-//! What a person at a terminal sees of a run: news, progress, tables and exit codes.
+//! Terminal output of a run: messages, progress, tables and exit codes.
 //!
 //! This is the body of the serving binaries, so that each of them is a few lines. Tables go to
-//! standard output and everything else to standard error. Nothing here is on the measured path:
-//! the progress bar looks at counters ten times a second and the news come between the stages.
+//! standard output and everything else to standard error. Nothing here is on the measured path: the
+//! progress bar reads counters ten times a second, and messages are printed between the stages of a
+//! run.
 
 mod ab;
 mod aisbench;
@@ -32,4 +33,4 @@ mod vllm_sweep;
 
 #[cfg(feature = "engine")]
 pub use entry::bench_offline;
-pub use entry::{bench_embedding, bench_serving, door};
+pub use entry::{bench_embedding, bench_serving, dispatch};

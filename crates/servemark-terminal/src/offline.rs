@@ -1,7 +1,9 @@
-//! A benchmark of an engine, over HTTP or without a server: what is sent before, what is measured, and what vLLM tells.
+//! Offline benchmarks of an engine, over HTTP or in-process: the warm-up, the measurement, and
+//! vLLM's output.
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Context, ensure};
 use servemark::plan::BenchPlan;
@@ -9,14 +11,20 @@ use servemark::{
     ExitCode, Run, RunContext, Scores, execute, offline_latency, offline_throughput,
     stay_until_stopped,
 };
-use servemark_cli::vllm::{Offline, Told};
+use servemark_cli::vllm::{Offline, OfflineMessages};
 
-use crate::{screen, serve};
+use crate::screen::{self, Screen};
+use crate::serve;
+use crate::sglang::BenchMessages;
 
-/// Does what the command asks for. vLLM's text comes first, then the tables.
+/// Runs the benchmark. vLLM's text is printed first, then the tables.
 pub(crate) fn bench(offline: &Offline) -> anyhow::Result<ExitCode> {
     let whole = offline.whole();
-    let Some(context) = serve::prepare(&whole)? else { return Ok(ExitCode::Ok) };
+    let Some(mut context) = serve::prepare(&whole)? else { return Ok(ExitCode::Ok) };
+    if offline.told == OfflineMessages::Prompts {
+        let screen = Screen::new(whole.progress, Arc::clone(&context.live));
+        context.observer = Arc::new(screen.in_words_of(BenchMessages::Offline));
+    }
     let plan = &whole.plan;
     let run = run(plan, &context)?;
     let (text, document) = told(&run, offline.told)?;
@@ -27,23 +35,23 @@ pub(crate) fn bench(offline: &Offline) -> anyhow::Result<ExitCode> {
     let code = serve::keep(&run, &scores, &plan.output)?;
     kept?;
     if offline.stays {
-        screen::complain("All is done; Ctrl-C or SIGTERM ends the program.");
+        screen::eprint_line("All is done; Ctrl-C or SIGTERM ends the program.");
         stay_until_stopped(&context)?;
     }
     Ok(code)
 }
 
-/// The measurement, after what is sent before it. An engine without a server is loaded for both.
+/// Runs the warm-up and the measurement. An in-process engine is loaded for both.
 pub(crate) fn run(plan: &BenchPlan, context: &RunContext) -> anyhow::Result<Run> {
     let of_server = plan.warm_up.as_deref().filter(|_| plan.server.is_server());
     of_server.map_or(Ok(()), |warm_up| warm(warm_up, context))?;
     Ok(execute(plan, context)?)
 }
 
-/// What is not measured. It ends the command if nothing of it succeeds.
+/// Runs the warm-up, which is not measured. It ends the command if none of its requests succeeds.
 fn warm(warm_up: &BenchPlan, context: &RunContext) -> anyhow::Result<()> {
     let requests = warm_up.workload.requests;
-    screen::complain(&format!("Warming up with {requests} requests..."));
+    screen::eprint_line(&format!("Warming up with {requests} requests..."));
     let run = execute(warm_up, context)?;
     let first = run.log.measured().find_map(|record| record.outcome.as_ref().err());
     let is_well = run.log.measured().any(servemark::core::RequestRecord::is_success);
@@ -51,19 +59,23 @@ fn warm(warm_up: &BenchPlan, context: &RunContext) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// vLLM's text and its document.
-fn told(run: &Run, told: Told) -> anyhow::Result<(String, String)> {
+/// Printed by vLLM before the batches; Servemark prints it after them, with the results.
+const WARMING: &str = "Warming up...\n";
+
+/// Returns vLLM's text and its JSON document.
+fn told(run: &Run, told: OfflineMessages) -> anyhow::Result<(String, String)> {
     match told {
-        Told::Throughput => {
+        OfflineMessages::Throughput => {
             let throughput = offline_throughput(run);
             Ok((throughput.to_string(), throughput.to_json()))
         }
-        Told::Latency(size) => {
+        OfflineMessages::Latency(size) => {
             let latency = offline_latency(&run.log, size);
             ensure!(!latency.seconds.is_empty(), "in every batch a request failed");
-            Ok((latency.to_string(), latency.to_json()))
+            Ok((format!("{WARMING}{latency}"), latency.to_json()))
         }
-        Told::Nothing => Ok((String::new(), String::new())),
+        OfflineMessages::Nothing | OfflineMessages::Prompts => Ok((String::new(), String::new())),
+        OfflineMessages::Traces => Ok((WARMING.to_owned(), String::new())),
     }
 }
 

@@ -1,27 +1,33 @@
-//! SGLang's benchmark of one batch: every batch in its turn, and what is told of all of them.
+//! SGLang's one-batch benchmark: runs every batch and reports the results of all.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
 use serde_json::{Value, json};
-use servemark::core::RequestRecord;
-use servemark::plan::BatchCase;
+use servemark::core::{RequestRecord, printable};
+#[cfg(feature = "engine")]
+use servemark::engines::{EngineRunSpec, EngineSpec, WorkerEngine, WorkerSpec};
+use servemark::plan::{BatchCase, ServerSpec};
 use servemark::report::OneBatchResult;
 use servemark::{
-    BatchLimits, BatchRun, BatchRunner, BatchServer, ExitCode, RunContext, Scores, ServerProcess,
-    Shown, is_ready,
+    BatchLimits, BatchRun, BatchRunner, BatchServer, ChildStdout, ExitCode, RunContext, Scores,
+    ServerProcess, is_ready,
 };
 use servemark_cli::one_batch::{Batch, Launch, OneBatch};
+use servemark_pyjson as pyjson;
 
-use crate::{screen, serve};
+use crate::screen::{self, Screen};
+use crate::serve;
+use crate::sglang::BenchMessages;
 
-/// Sends all batches and tells of them.
+/// Sends all batches and reports them.
 pub(crate) fn bench(bench: &OneBatch) -> anyhow::Result<ExitCode> {
     for warning in &bench.common.warnings {
-        screen::complain(&format!("warning: {warning}"));
+        screen::eprint_line(&format!("warning: {warning}"));
     }
     if bench.common.plan_only {
         let cases: Vec<&BatchCase> = bench.batches.iter().map(|batch| &batch.case).collect();
@@ -29,9 +35,18 @@ pub(crate) fn bench(bench: &OneBatch) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::Ok);
     }
     bench.notes.iter().for_each(|note| say(note));
-    let context = serve::furnished(&serve::context(false)?, &bench.common);
+    let mut context = serve::furnished(&serve::context(false)?, &bench.common);
+    let screen = Screen::new(false, Arc::clone(&context.live)).in_words_of(BenchMessages::OneBatch);
+    context.observer = Arc::new(screen);
     let _server = bench.launch.as_ref().map(|launch| launched(launch, &context)).transpose()?;
+    let is_vllm = !bench.common.plan.backend.is_sglang();
+    if let (true, ServerSpec::At(target)) = (is_vllm, &bench.common.plan.server) {
+        say(&format!("Connecting to vLLM server at {}...", target.base_url));
+    }
     let runner = BatchRunner::open(&bench.common.plan, &context)?;
+    if is_vllm {
+        say("Tokenizer loaded.");
+    }
     say_limits(bench, runner.server());
     let mut turn = Turn { bench, runner, results: Vec::new(), code: ExitCode::Ok };
     turn.warm_up()?;
@@ -43,23 +58,45 @@ pub(crate) fn bench(bench: &OneBatch) -> anyhow::Result<ExitCode> {
     Ok(turn.code)
 }
 
-/// A server of our own, unless one is there already.
+/// Starts a server, unless one is running already.
 fn launched(launch: &Launch, context: &RunContext) -> anyhow::Result<Option<ServerProcess>> {
     if is_ready(&launch.url, READY)? {
-        screen::complain(&format!(
+        screen::eprint_line(&format!(
             "warning: reusing the server already running at {} (--model and server-launch args \
              ignored). Pass --base-url to silence.",
             launch.url
         ));
         return Ok(None);
     }
-    screen::complain(&format!("Starting {}", launch.command.join(" ")));
-    let server = ServerProcess::start(&launch.command, Shown::Yes, &[])?;
+    #[cfg(feature = "engine")]
+    check_presence(launch, context)?;
+    screen::eprint_line(&format!("Starting {}", launch.command.join(" ")));
+    let server = ServerProcess::start(&launch.command, ChildStdout::Yes, &[])?;
     server.wait_ready(&launch.url, READY, PATIENCE, context)?;
     Ok(Some(server))
 }
 
-/// What the server can hold, as SGLang's client shows it.
+/// Checks that the Python of a server has SGLang, before the server is started.
+#[cfg(feature = "engine")]
+fn check_presence(launch: &Launch, context: &RunContext) -> anyhow::Result<()> {
+    let Some(python) = launch.command.first() else { return Ok(()) };
+    let worker = Box::new(WorkerSpec::new(WorkerEngine::Sglang, python));
+    let spec = EngineRunSpec::new(EngineSpec::Worker(worker));
+    servemark::check_presence(&spec, context)
+        .context("no server is to be asked (--base-url), and none can be started")
+}
+
+/// Prints the message of SGLang's client while the server writes its traces.
+fn say_flushing(batch: &Batch) {
+    let Some(profile) = &batch.case.profile else { return };
+    let steps = profile.start.get("num_steps").and_then(Value::as_str).unwrap_or_default();
+    let by_stage = profile.start.get("profile_by_stage").map(pyjson::literal).unwrap_or_default();
+    say(&format!(
+        "Waiting for {steps} steps and the trace to be flushed.... (profile_by_stage={by_stage})"
+    ));
+}
+
+/// Prints the server's limits, as SGLang's client does.
 fn say_limits(bench: &OneBatch, server: &BatchServer) {
     if !bench.common.plan.backend.is_sglang() {
         return;
@@ -79,7 +116,7 @@ fn say_limits(bench: &OneBatch, server: &BatchServer) {
     }
 }
 
-/// Batches that are not larger than what the server works on at once.
+/// Prints the batches that are not larger than what the server processes at once.
 fn say_single_waves(bench: &OneBatch, most: u64) {
     let mut small: Vec<u32> =
         bench.sizes.iter().copied().filter(|size| u64::from(*size) <= most).collect();
@@ -94,7 +131,7 @@ fn say_single_waves(bench: &OneBatch, most: u64) {
     }
 }
 
-/// The batches as they are sent.
+/// The state of a benchmark while its batches are sent.
 struct Turn<'a> {
     bench: &'a OneBatch,
     runner: BatchRunner,
@@ -115,7 +152,7 @@ impl Turn<'_> {
             let BatchRun { run, .. } = self.runner.run(&batch.case)?;
             screen::print(&result(batch, &run)?.to_string());
         }
-        say("======== Warmup End   ========\n");
+        say_lines("======== Warmup End   ========\n");
         Ok(())
     }
 
@@ -135,7 +172,7 @@ impl Turn<'_> {
             self.code = self.code.max(serve::keep(&run, &scores, &batch.case.plan.output)?);
             result.as_ref().map_or(Ok(()), |result| self.append(result))?;
             let Some(result) = result else {
-                screen::complain(&format!("error: {}", failure(batch, &run)));
+                screen::eprint_line(&format!("error: {}", failure(batch, &run)));
                 self.code = self.code.max(ExitCode::TooManyFailed);
                 return Ok(());
             };
@@ -147,7 +184,7 @@ impl Turn<'_> {
         Ok(())
     }
 
-    /// The batches once more with the profiler on, of which only the traces count.
+    /// Sends the batches again with the profiler on; only the traces are kept.
     fn profile(&mut self) {
         let mut traces = Vec::new();
         for batch in &self.bench.profiled {
@@ -174,6 +211,7 @@ impl Turn<'_> {
         let link = traces.map(|folder| folder.display().to_string());
         if let Some(link) = &link {
             say(&format!("Dump profiling traces to {link}"));
+            say_flushing(batch);
         }
         let result = result(batch, &run)?;
         screen::print(&result.to_string());
@@ -198,15 +236,15 @@ impl Turn<'_> {
         append(path, &result.json_line())
     }
 
-    /// What is told of all batches.
+    /// Reports the results of all batches.
     fn tell(&mut self) -> anyhow::Result<()> {
         let files = &self.bench.files;
-        let shown = files.lines.as_deref().unwrap_or(Path::new("")).display();
-        say(&format!("\nResults are saved to {shown}"));
+        let shown = files.lines.as_deref().unwrap_or(Path::new("")).display().to_string();
+        say_lines(&format!("\nResults are saved to {}", printable(&shown)));
         if let Some(report) = &self.bench.report {
             let text = report.text(&self.results);
-            say(&text);
-            // SGLang's list is in the report's order where there is one.
+            say_lines(&text);
+            // SGLang's list is in the order of the report, if there is one.
             self.results.sort_by_key(|result| result.input_len);
             let summary = files.github_summary.as_ref();
             summary.map_or(Ok(()), |path| append(path, &text))?;
@@ -217,13 +255,13 @@ impl Turn<'_> {
             result.entry(&files.model, files.server_args.as_deref(), &traces)
         };
         let entries: Vec<Value> = self.results.iter().map(entry).collect();
-        fs::write(path, servemark_pyjson::to_string(&entries, list_style())?)
+        fs::write(path, pyjson::to_string(&entries, list_style())?)
             .with_context(|| format!("cannot write the results to {}", path.display()))
     }
 }
 
-fn list_style() -> servemark_pyjson::Style<'static> {
-    servemark_pyjson::Style::new(servemark_pyjson::Text::Unicode, Some(2))
+fn list_style() -> pyjson::Style<'static> {
+    pyjson::Style::new(pyjson::Text::Unicode, Some(2))
 }
 
 fn result(batch: &Batch, run: &servemark::Run) -> anyhow::Result<OneBatchResult> {
@@ -231,7 +269,7 @@ fn result(batch: &Batch, run: &servemark::Run) -> anyhow::Result<OneBatchResult>
     result.with_context(|| failure(batch, run))
 }
 
-/// Why there is no result.
+/// Returns the reason why a batch has no result.
 fn failure(batch: &Batch, run: &servemark::Run) -> String {
     let BatchCase { batch_size, input_len, output_len, .. } = &batch.case;
     let failed = run.log.measured().filter(|record| !record.is_success());
@@ -244,7 +282,7 @@ fn failure(batch: &Batch, run: &servemark::Run) -> String {
     )
 }
 
-/// The names of the traces in a folder.
+/// Returns the names of the traces in a folder.
 fn traces(folder: &str) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
@@ -264,8 +302,13 @@ fn say(line: &str) {
     screen::print_line(line);
 }
 
+/// Prints several lines, in which every value from outside is printable already.
+fn say_lines(text: &str) {
+    screen::print(&format!("{text}\n"));
+}
+
 const READY: &str = "/v1/models";
-/// How long SGLang's client waits for the server that it starts.
+/// Time for which SGLang's client waits for the server that it starts.
 const PATIENCE: Duration = Duration::from_secs(600);
 
 const ROUTER: &str = "WARNING: base_url points at a PD router; worker internal states are \

@@ -1,4 +1,4 @@
-//! All files that a command writes, tried before it sends anything.
+//! Checks all files that a command writes before it sends anything.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,8 @@ use servemark_cli::one_batch::OneBatch;
 use servemark_cli::vllm::sweep::SweepCommand;
 use servemark_cli::{Invocation, Parsed, ScoreArgs};
 
-/// Tries the files of a command. `files_read` is what its command line was read from besides.
+/// Checks the output files of a command. `files_read` are files that its command line was read
+/// from.
 pub(crate) fn check(invocation: &Invocation, files_read: &[PathBuf]) -> anyhow::Result<()> {
     let mut outputs = of(invocation);
     for path in files_read {
@@ -18,7 +19,7 @@ pub(crate) fn check(invocation: &Invocation, files_read: &[PathBuf]) -> anyhow::
     settled(&outputs)
 }
 
-/// Tries the files of a run that is run again, whose log is read.
+/// Checks the output files of a repeated run, whose log is an input.
 pub(crate) fn check_rerun(plan: &BenchPlan, recorded: &Path) -> anyhow::Result<()> {
     let mut outputs = Outputs::of(plan);
     outputs.add_input(recorded);
@@ -48,7 +49,7 @@ fn of(invocation: &Invocation) -> Outputs {
         Invocation::OneBatch(bench) if !bench.common.plan_only => add_batches(&mut outputs, bench),
         Invocation::Score(args) => add_score(&mut outputs, args),
         Invocation::Series(series) if !series.first.plan_only => {
-            // The runs' own files are tried where their points are known.
+            // The files of each run are checked when the points are known.
             add_inputs(&mut outputs, &series.first);
             add_file(&mut outputs, "the summary", series.summary.as_deref());
         }
@@ -80,7 +81,7 @@ fn add_run(outputs: &mut Outputs, parsed: &Parsed) {
     }
 }
 
-/// What a run reads.
+/// Adds the files that a run reads.
 fn add_inputs(outputs: &mut Outputs, parsed: &Parsed) {
     let mut plan = parsed.plan.clone();
     plan.output = OutputSpec::default();

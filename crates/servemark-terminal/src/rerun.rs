@@ -1,4 +1,4 @@
-//! A run that is over, once more.
+//! Repeats a completed run from its log.
 
 use servemark::core::RunLogReader;
 use servemark::{ExecuteError, ExitCode};
@@ -6,26 +6,26 @@ use servemark_cli::Rerun;
 
 use crate::{offline, outputs, screen, serve};
 
-/// Runs again what a log holds, and tells of it as of any run.
+/// Repeats the run of a log and reports it like any other run.
 pub(crate) fn rerun(rerun: &Rerun) -> anyhow::Result<ExitCode> {
     let old = &rerun.recorded;
     let reader = RunLogReader::open(old)?;
     let parsed = rerun.parsed(reader.header())?;
     if !parsed.plan_only {
-        screen::complain_lines(&rerun.announcement(reader.header()));
+        screen::eprint_lines(&rerun.announcement(reader.header()));
     }
     let Some(context) = serve::prepare(&parsed)? else { return Ok(ExitCode::Ok) };
     let plan = &parsed.plan;
     outputs::check_rerun(plan, old)?;
     let run = offline::run(plan, &context).inspect_err(|error| {
         if parsed.credentials.is_empty() && is_refusal(error) {
-            screen::complain(NO_KEY);
+            screen::eprint_line(NO_KEY);
         }
     })?;
     let code = serve::report(&run, &plan.scoring, &plan.output)?;
     if let Some(new) = &run.run_log {
         let [old, new] = [old, new].map(|path| path.display());
-        screen::complain(&format!("What changed: servemark compare {old} {new}"));
+        screen::eprint_line(&format!("What changed: servemark compare {old} {new}"));
     }
     Ok(code)
 }

@@ -1,4 +1,4 @@
-//! The files that are made of a run, and what is said where one cannot be written.
+//! The result files of a run, and the messages about files that could not be written.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -10,7 +10,7 @@ use servemark::{Scores, Sent, VllmSaved};
 
 use crate::screen;
 
-/// Writes the result files. One that cannot be written keeps no other from being written.
+/// Writes the result files. If one cannot be written, the others still are.
 pub(crate) fn write(scores: &Scores<'_>, output: &OutputSpec, sent: Option<&Sent>) -> Unwritten {
     let mut unwritten = Unwritten::default();
     if let Some(path) = &output.result_file {
@@ -42,7 +42,7 @@ pub(crate) fn write(scores: &Scores<'_>, output: &OutputSpec, sent: Option<&Sent
     unwritten
 }
 
-/// Writes the files of evalscope's into a run's folder.
+/// Writes evalscope's files into a run's folder.
 pub(crate) fn write_evalscope(
     scores: &Scores<'_>,
     run: &EvalscopeRun,
@@ -53,12 +53,12 @@ pub(crate) fn write_evalscope(
     written.with_context(|| format!("cannot write the results to {}", folder.display()))
 }
 
-/// Whether the files hold what was answered.
+/// Returns whether the result files contain the text of answers.
 pub(crate) fn has_texts(output: &OutputSpec) -> bool {
     output.details || output.vllm.as_ref().is_some_and(|files| files.details)
 }
 
-/// The result files that could not be written.
+/// Result files that could not be written.
 #[derive(Debug, Default)]
 pub(crate) struct Unwritten {
     errors: Vec<anyhow::Error>,
@@ -67,7 +67,7 @@ pub(crate) struct Unwritten {
 }
 
 impl Unwritten {
-    /// Takes note of a file that may have been written, and of the flag that writes it again.
+    /// Records an error of writing a file, with the flag that writes the file again.
     pub(crate) fn add(&mut self, flag: impl Into<String>, written: anyhow::Result<()>) {
         let Err(error) = written else { return };
         self.errors.push(error);
@@ -77,12 +77,13 @@ impl Unwritten {
         }
     }
 
-    /// A line for each.
+    /// Prints a line for each file.
     pub(crate) fn say(&self) {
-        self.errors.iter().for_each(|error| screen::complain(&format!("error: {error:#}")));
+        self.errors.iter().for_each(|error| screen::eprint_line(&format!("error: {error:#}")));
     }
 
-    /// An error if there is any, with the command that makes of the run log what is missing.
+    /// Returns an error if a file could not be written, with the command that writes it from the
+    /// run log.
     pub(crate) fn settled(self, run_log: Option<&Path>) -> anyhow::Result<()> {
         let mut errors = self.errors.iter().map(|error| format!("{error:#}"));
         let Some(first) = errors.next() else { return Ok(()) };
@@ -101,7 +102,8 @@ impl Unwritten {
     }
 }
 
-/// Of its plots vLLM's client says where they are, of its other files nothing.
+/// Prints the paths of the plots. vLLM's client does so, but does not print the paths of its other
+/// files.
 fn say_saved(saved: &VllmSaved) {
     let plots =
         [("Timeline plot", &saved.timeline), ("Dataset statistics plot", &saved.dataset_stats)];
@@ -111,13 +113,13 @@ fn say_saved(saved: &VllmSaved) {
         }
     }
     for path in [&saved.result, &saved.pytorch].into_iter().flatten() {
-        screen::complain(&format!("Result: {}", path.display()));
+        screen::eprint_line(&format!("Result: {}", path.display()));
     }
 }
 
 fn say_steady_state(is_found: bool) {
     if !is_found {
-        screen::complain("There is no steady state to write of: no request succeeded.");
+        screen::eprint_line("There is no steady state to write of: no request succeeded.");
     }
 }
 
@@ -125,7 +127,7 @@ fn cannot_append(what: &str, path: &Path) -> String {
     format!("cannot append {what} to {}", path.display())
 }
 
-/// A path as one word of a shell.
+/// Quotes a path as one word of a shell command.
 pub(crate) fn quoted(path: &Path) -> String {
     let path = path.to_string_lossy();
     let is_plain = |sign: char| sign.is_ascii_alphanumeric() || "/._-+=:,@%".contains(sign);

@@ -1,4 +1,4 @@
-//! The files of several runs, rewritten whenever one more of them is done.
+//! Files about several runs, which are rewritten after each run.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use servemark::{is_replaceable, replace_file};
 use crate::results::quoted;
 use crate::screen;
 
-/// Whether more runs follow. A file that cannot be written ends a command only after its last run.
+/// Whether more runs follow. A file that cannot be written fails a command only after its last run.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Rewrite {
     /// More runs may follow.
@@ -17,16 +17,17 @@ pub(crate) enum Rewrite {
     Whole,
 }
 
-/// Says of a table that could not be written at the end how it is made again from the run logs of
-/// a sweep or a search.
-pub(crate) fn with_cure(
+/// Adds to the error of a final table the command that makes it again from the run logs of a sweep
+/// or a search.
+pub(crate) fn with_folder(
     written: anyhow::Result<()>,
     run_logs: Option<&Path>,
+    file_flag: &str,
 ) -> anyhow::Result<()> {
     written.map_err(|error| match run_logs {
         Some(folder) => anyhow!(
             "{error:#}; the runs are whole in {}, and the same command line with \
-             --sweep-folder {} and a --sweep-file that can be written makes the table of them, \
+             --sweep-folder {} and a {file_flag} that can be written makes the table of them, \
              measuring nothing again",
             folder.display(),
             quoted(folder)
@@ -35,17 +36,17 @@ pub(crate) fn with_cure(
     })
 }
 
-/// Says of a table that could not be written at the end which command prints the numbers of each of
-/// its runs.
+/// Adds to the error of a final table the command that prints the metrics of each of its runs.
 pub(crate) fn with_logs<'a>(
     written: anyhow::Result<()>,
     run_logs: impl IntoIterator<Item = Option<&'a Path>>,
+    how: &str,
 ) -> anyhow::Result<()> {
     written.map_err(|error| {
         let commands: Vec<String> = run_logs
             .into_iter()
             .flatten()
-            .map(|path| format!("\n  servemark score {} --json", quoted(path)))
+            .map(|path| format!("\n  servemark score {} {how}", quoted(path)))
             .collect();
         if commands.is_empty() {
             return anyhow!("{error:#}; the runs have no logs to make it of");
@@ -58,7 +59,7 @@ pub(crate) fn with_logs<'a>(
 }
 
 impl Rewrite {
-    /// Replaces a file by the results of all runs that are done. `what` names the content in an error.
+    /// Replaces a file by the results of all completed runs. `what` names the content in an error.
     pub(crate) fn file(self, path: &Path, what: &str, content: &str) -> anyhow::Result<()> {
         if self == Self::SoFar && !is_replaceable(path) {
             return Ok(());
@@ -67,7 +68,7 @@ impl Rewrite {
             .with_context(|| format!("cannot write {what} to {}", path.display()));
         match (self, written) {
             (Self::SoFar, Err(error)) => {
-                screen::complain(&format!("warning: {error:#}; the runs go on"));
+                screen::eprint_line(&format!("warning: {error:#}; the runs go on"));
                 Ok(())
             }
             (_, written) => written,

@@ -1,4 +1,4 @@
-//! A run that is over, scored again from its log.
+//! Scores a completed run again from its log.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use servemark_cli::{CliError, ScoreArgs};
 
 use crate::{failures, results, screen, serve};
 
-/// Prints the tables of a run log and writes the files that are asked for.
+/// Prints the tables of a run log and writes the requested files.
 pub(crate) fn score(args: &ScoreArgs) -> anyhow::Result<ExitCode> {
     let reader = RunLogReader::open(&args.run_log)?.if_damaged(if_damaged(args.skip_damaged));
     let of_run = servemark::scoring_of(reader.header()).unwrap_or_default();
@@ -44,31 +44,32 @@ pub(crate) fn score(args: &ScoreArgs) -> anyhow::Result<ExitCode> {
     }
     if let Some(other) = scores.other_verdict() {
         let by = &log.header().servemark;
-        screen::complain(&format!("The run log has another audit, by servemark {by}: {other}."));
+        screen::eprint_line(&format!("The run log has another audit, by servemark {by}: {other}."));
     }
     unwritten.settled(Some(&args.run_log))?;
     Ok(scores.gates())
 }
 
-/// What becomes of damaged lines.
+/// Returns how damaged lines of a run log are handled.
 pub(crate) fn if_damaged(skips: bool) -> IfDamaged {
     if skips { IfDamaged::Skip } else { IfDamaged::Refuse }
 }
 
-/// Says which lines of a run log were not read.
+/// Prints the lines of a run log that were not read.
 pub(crate) fn say_left_out(path: &Path, left_out: &LeftOut) {
     if !left_out.is_nothing() {
-        screen::complain(&format!("warning: {}: {left_out}", path.display()));
+        screen::eprint_line(&format!("warning: {}: {left_out}", path.display()));
     }
 }
 
-/// The folder of evalscope's files, which are beside the run log, if the run was one of evalscope's.
+/// Returns the folder of evalscope's files, which is that of the run log, if evalscope's dialect
+/// made the run.
 fn evalscope_folder<'a>(args: &'a ScoreArgs, dialect: Option<&Layout>) -> Option<&'a Path> {
     let is_asked = args.files && dialect == Some(&Layout::Evalscope);
     args.run_log.parent().filter(|_| is_asked)
 }
 
-/// Adds the files of the peers that a run was to leave behind.
+/// Adds the peers' files that the run was to write.
 fn add_files(
     output: &mut OutputSpec,
     plan: serde_json::Value,

@@ -1,7 +1,7 @@
-//! Where text goes: tables to standard output, all the rest to standard error.
+//! Text output: tables to standard output, everything else to standard error.
 //!
-//! Nothing that is written here controls a terminal, whatever a server, a data set or a run log says.
-//! A line feed inside a message never begins a line that looks like one of ours.
+//! No output can control the terminal, whatever a server, a data set or a run log contains. A line
+//! feed inside a message cannot start a line that looks like one of Servemark's.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,53 +9,68 @@ use std::sync::{Arc, Mutex, PoisonError};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use servemark::core::{Progress, printable, printable_lines};
 use servemark::plan::BenchPlan;
-use servemark::{Audience, ExitCode, Live, News};
+use servemark::{ExitCode, Live, RunEvent, RunObserver};
 use servemark_cli::Namespace;
 
-use crate::sglang::SglangVoice;
+use crate::sglang::{BenchMessages, SglangMessages};
 use crate::ticker::Ticker;
-use crate::vllm::VllmVoice;
+use crate::vllm::VllmMessages;
 
-/// Shows a run to a person.
+/// Prints the events of a run.
 #[derive(Debug)]
 pub(crate) struct Screen {
     bars: bool,
     live: Arc<Live>,
     preparation: Mutex<Option<ProgressBar>>,
     ticker: Mutex<Option<Ticker>>,
-    peer: Option<Voice>,
+    peer: Option<PeerMessages>,
+    /// A peer's arguments with their label, printed once the simulator's address is known.
+    arguments: Option<(&'static str, Namespace)>,
 }
 
-/// The peer whose words are printed on standard output.
+/// The peer whose messages are printed on standard output.
 #[derive(Debug)]
-enum Voice {
-    Sglang(SglangVoice),
-    Vllm(VllmVoice),
+enum PeerMessages {
+    Bench(BenchMessages),
+    Sglang(SglangMessages),
+    Vllm(VllmMessages),
 }
 
-impl Voice {
-    fn lines(&self, news: &News<'_>) -> Option<Vec<String>> {
+impl PeerMessages {
+    fn lines(&self, event: &RunEvent<'_>) -> Option<Vec<String>> {
         match self {
-            Self::Sglang(voice) => voice.lines(news),
-            Self::Vllm(voice) => voice.lines(news),
+            Self::Bench(voice) => voice.lines(event),
+            Self::Sglang(voice) => voice.lines(event),
+            Self::Vllm(voice) => voice.lines(event),
         }
     }
 }
 
 impl Screen {
-    /// A screen with progress bars, as far as standard error is a terminal, or one without.
+    /// Returns a screen, with progress bars if they are wanted and standard error is a terminal.
     pub(crate) fn new(bars: bool, live: Arc<Live>) -> Self {
-        Self { bars, live, preparation: Mutex::default(), ticker: Mutex::default(), peer: None }
+        let (preparation, ticker) = Default::default();
+        Self { bars, live, preparation, ticker, peer: None, arguments: None }
     }
 
-    /// The same in the words of vLLM's client, where its dialect is spoken.
+    /// Prints the messages of vLLM's client, if the plan is in its dialect.
     pub(crate) fn about(self, plan: &BenchPlan) -> Self {
-        Self { peer: VllmVoice::of(plan).map(Voice::Vllm), ..self }
+        Self { peer: VllmMessages::of(plan).map(PeerMessages::Vllm), ..self }
     }
 
-    /// The same in the words of SGLang's client, whose arguments these are when they are settled.
+    /// Prints the messages of one of SGLang's other benchmarks.
+    pub(crate) fn in_words_of(self, voice: BenchMessages) -> Self {
+        Self { peer: Some(PeerMessages::Bench(voice)), ..self }
+    }
+
+    /// Prints the messages of SGLang's client, including these arguments when they are resolved.
     pub(crate) fn in_sglangs_words(self, arguments: &Namespace, plan: &BenchPlan) -> Self {
-        Self { peer: Some(Voice::Sglang(SglangVoice::new(arguments, plan))), ..self }
+        Self { peer: Some(PeerMessages::Sglang(SglangMessages::new(arguments, plan))), ..self }
+    }
+
+    /// Prints a peer's arguments after `label` once the simulator listens.
+    pub(crate) fn with_arguments(self, label: &'static str, arguments: &Namespace) -> Self {
+        Self { arguments: Some((label, arguments.clone())), ..self }
     }
 
     fn bar(&self, total: u64, template: &str) -> ProgressBar {
@@ -78,28 +93,31 @@ impl Screen {
     }
 }
 
-impl Audience for Screen {
-    fn tell(&self, news: &News<'_>) {
-        let lines = self.peer.as_ref().and_then(|voice| voice.lines(news));
+impl RunObserver for Screen {
+    fn on_event(&self, event: &RunEvent<'_>) {
+        if let (RunEvent::Simulating { url }, Some((label, arguments))) = (event, &self.arguments) {
+            print_line(&format!("{label}{}", arguments.with_base_url(url)));
+        }
+        let lines = self.peer.as_ref().and_then(|voice| voice.lines(event));
         for line in lines.iter().flatten() {
             print_line(line);
         }
-        match news {
-            News::Measuring { requests, .. } => self.measure(*requests),
-            News::Measured => drop(lock(&self.ticker).take()),
-            // SGLang says these with what comes next.
-            News::Prepared | News::Starting | News::AskingForModel => {}
-            News::Drawn { notices, skipped, .. } if lines.is_some() => {
+        match event {
+            RunEvent::Measuring { requests, .. } => self.measure(*requests),
+            RunEvent::Measured => drop(lock(&self.ticker).take()),
+            // SGLang prints these together with the next event.
+            RunEvent::Prepared | RunEvent::Starting | RunEvent::AskingForModel => {}
+            RunEvent::Drawn { notices, skipped, .. } if lines.is_some() => {
                 if let Some(skipped) = skipped {
-                    complain(&format!("warning: {}", printable(&skipped.to_string())));
+                    eprint_line(&format!("warning: {}", printable(&skipped.to_string())));
                 }
-                notices.iter().for_each(|notice| complain(notice));
+                notices.iter().for_each(|notice| eprint_line(notice));
             }
-            News::WarmedUp { failed: 1.., .. } => complain(&news.to_string()),
+            RunEvent::WarmedUp { failed: 1.., .. } => eprint_line(&event.to_string()),
             _ if lines.is_some() => {}
-            // What is drawn is not always worth a word.
-            _ => Some(news.to_string()).filter(|text| !text.is_empty()).iter().for_each(|text| {
-                if is_in_lines(news) { complain_lines(text) } else { complain(text) }
+            // Some events have a progress bar but no message.
+            _ => Some(event.to_string()).filter(|text| !text.is_empty()).iter().for_each(|text| {
+                if is_in_lines(event) { eprint_lines(text) } else { eprint_line(text) }
             }),
         }
     }
@@ -127,32 +145,36 @@ impl Progress for Screen {
     }
 }
 
-/// Whether the news have several lines of our own, in which every value from outside is printable.
-fn is_in_lines(news: &News<'_>) -> bool {
+/// Returns whether an event's text has several lines of Servemark's own, in which every value from
+/// outside is printable already.
+fn is_in_lines(event: &RunEvent<'_>) -> bool {
     matches!(
-        news,
-        News::Drawn { .. } | News::Profiler(_) | News::Replaying { .. } | News::Strained { .. }
+        event,
+        RunEvent::Drawn { .. }
+            | RunEvent::Profiler(_)
+            | RunEvent::Replaying { .. }
+            | RunEvent::Strained { .. }
     )
 }
 
-/// Writes a message to standard error. Lines after its first one begin with a bar, so that no value
-/// in it can pass for a message. A run goes on even if standard error is closed.
-pub(crate) fn complain(message: &str) {
-    complain_lines(&message.trim_end().replace('\n', CONTINUED));
+/// Writes a message to standard error. Continuation lines start with a bar, so that no value in a
+/// message can look like another message. A closed standard error is ignored.
+pub(crate) fn eprint_line(message: &str) {
+    eprint_lines(&message.trim_end().replace('\n', CONTINUED));
 }
 
-/// Writes text of several lines to standard error, in which every value from outside is printable.
-pub(crate) fn complain_lines(text: &str) {
+/// Writes several lines to standard error, in which every value from outside must be printable.
+pub(crate) fn eprint_lines(text: &str) {
     let _ = writeln!(io::stderr(), "{}", printable_lines(text.trim_end()));
 }
 
-/// Standard error for log lines of the libraries.
+/// A writer to standard error for log lines of libraries.
 #[derive(Debug)]
 pub(crate) struct LogLines;
 
 impl Write for LogLines {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        complain(&String::from_utf8_lossy(bytes));
+        eprint_line(&String::from_utf8_lossy(bytes));
         Ok(bytes.len())
     }
 
@@ -161,26 +183,26 @@ impl Write for LogLines {
     }
 }
 
-/// What is written, as text: it goes to standard output or to a file.
+/// Collects what `write` produces as text, for standard output or a file.
 pub(crate) fn text(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> anyhow::Result<String> {
     let mut out = Vec::new();
     write(&mut out)?;
     Ok(String::from_utf8(out)?)
 }
 
-/// Writes one line to standard output, whatever is in it.
+/// Writes one line to standard output, with control characters made printable.
 pub(crate) fn print_line(line: &str) {
     print(&format!("{}\n", printable(line)));
 }
 
-/// Writes lines to standard output; a value from outside that is not in a table of the `report`
-/// crate passes `printable` first. What cannot be written is told by [`settled`].
+/// Writes text to standard output. Values from outside that are not in a table of the `report`
+/// crate must pass through `printable` first. Errors are reported by [`settled`].
 pub(crate) fn print(text: &str) {
     print_bytes(text.as_bytes());
 }
 
-/// Writes a table to standard output. The first failure is kept, and nothing is printed after it: a
-/// run goes on, and its files are written.
+/// Writes bytes to standard output. After the first error nothing more is printed, but the run
+/// continues and its files are written.
 pub(crate) fn print_bytes(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let mut failure = lock(&STDOUT_FAILURE);
@@ -191,26 +213,26 @@ pub(crate) fn print_bytes(bytes: &[u8]) {
     }
 }
 
-/// The exit code of a program that is about to end: at least 1 if standard output was closed or
-/// full, which is told then.
+/// Returns the exit code of the program, which is at least 1 if standard output failed; the failure
+/// is printed.
 pub(crate) fn settled(code: ExitCode) -> ExitCode {
     match lock(&STDOUT_FAILURE).take() {
         None => code,
         Some(error) => {
-            complain(&format!("error: cannot write to standard output: {error}"));
+            eprint_line(&format!("error: cannot write to standard output: {error}"));
             code.max(ExitCode::Internal)
         }
     }
 }
 
-/// Why standard output, of which a process has one, takes nothing more.
+/// First error of standard output, which is shared by the process.
 static STDOUT_FAILURE: Mutex<Option<io::Error>> = Mutex::new(None);
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What stands between two lines of a message.
+/// Separates the lines of a message.
 const CONTINUED: &str = "\n  | ";
 
 const PREPARING: &str = "{msg} [{bar:40}] {pos}/{len} [{elapsed}<{eta}]";

@@ -1,4 +1,4 @@
-//! A self-test, shown and kept.
+//! Runs a self-test, prints it and stores its results.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use servemark_cli::SelftestArgs;
 
 use crate::screen::{self, Screen};
 
-/// Tests this machine. Figures that cannot be kept are told, and cost nothing else.
+/// Tests this machine. Results that cannot be stored are reported; the test is not affected.
 pub(crate) fn test(args: &SelftestArgs) -> anyhow::Result<ExitCode> {
     let live = Arc::default();
     let mut context = RunContext::new(Arc::new(Screen::new(false, Arc::clone(&live))));
@@ -29,10 +29,10 @@ fn spec(args: &SelftestArgs) -> SelftestSpec {
 fn keep(found: &Selftest, args: &SelftestArgs) {
     let Some(folder) = &args.cache else { return };
     match found.keep(folder) {
-        Ok(path) => screen::complain(&format!("Kept for later runs: {}", path.display())),
+        Ok(path) => screen::eprint_line(&format!("Kept for later runs: {}", path.display())),
         Err(error) => {
             let folder = folder.display();
-            screen::complain(&format!("Could not keep the figures in {folder}: {error}"));
+            screen::eprint_line(&format!("Could not keep the figures in {folder}: {error}"));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Several runs of one command line, and the table of them all.
+//! Several runs of one command line, and the table of all of them.
 
 use serde_json::{Value, json};
 use servemark::metrics::{Figure, Metrics, SeveralRuns};
@@ -9,7 +9,7 @@ use servemark_cli::{Purpose, Series};
 use crate::rewrite::{self, Rewrite};
 use crate::{screen, serve};
 
-/// Does the runs. Its exit code is that of the run that went worst.
+/// Does the runs. Returns the exit code of the worst one.
 pub(crate) fn series(series: &Series) -> anyhow::Result<ExitCode> {
     let (mut done, mut logs, mut worst) = (Vec::new(), Vec::new(), ExitCode::Ok);
     let Some(context) = serve::prepare(&series.first)? else { return Ok(ExitCode::Ok) };
@@ -24,7 +24,7 @@ pub(crate) fn series(series: &Series) -> anyhow::Result<ExitCode> {
     }
     screen::print(&table(&series.purpose, &done)?);
     let written = write_summary(series, &done, Rewrite::Whole);
-    rewrite::with_logs(written, logs.iter().map(Option::as_deref))?;
+    rewrite::with_logs(written, logs.iter().map(Option::as_deref), "--json")?;
     Ok(worst)
 }
 
@@ -53,7 +53,7 @@ fn table(purpose: &Purpose, done: &Done) -> anyhow::Result<String> {
     })
 }
 
-/// Of a sweep each run's numbers, of the same runs how far they lie apart.
+/// Returns the summary: the metrics of each run of a sweep, or the spread of repeated runs.
 fn summary(purpose: &Purpose, done: &Done) -> Value {
     match purpose {
         Purpose::Sweep { .. } => done.iter().map(numbers).collect(),

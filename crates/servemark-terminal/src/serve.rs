@@ -1,4 +1,4 @@
-//! What a command line asked for, done.
+//! Runs the commands.
 
 use std::error::Error;
 use std::path::PathBuf;
@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use anyhow::bail;
 use servemark::core::RunLogError;
-use servemark::metrics::Standing;
-use servemark::plan::{Layout, OutputSpec, ScoringSpec};
+use servemark::metrics::SloVerdict;
+use servemark::plan::{Layout, OutputSpec, ScoringSpec, ServerSpec};
 use servemark::{
     CompareError, DryRun, ExecuteError, ExitCode, ProcessError, Run, RunContext, Scores,
     SweepRunError, dry_run, execute, stop_on_signals,
@@ -18,15 +18,15 @@ use crate::failures;
 use crate::screen::{self, Screen};
 use crate::{outputs, results};
 
-/// Does what was asked for and says how it went.
+/// Runs a command and returns its exit code.
 pub(crate) fn invoked(invocation: Invocation, files_read: &[PathBuf]) -> ExitCode {
-    // A fault of a config shows now before its run and now in it.
+    // A fault in a config is reported here, before the run and not during it.
     let speaker = if let Invocation::Aisbench(_) = invocation { "ais_bench: " } else { "" };
     let dialect = invocation.dialect();
     let done = outputs::check(&invocation, files_read).and_then(|()| done(invocation));
     let code = done.unwrap_or_else(|error| {
         let words = dialect.words(&format!("{error:#}"));
-        screen::complain(&format!("{speaker}error: {words}"));
+        screen::eprint_line(&format!("{speaker}error: {words}"));
         exit_code(&error)
     });
     failures::say();
@@ -49,7 +49,7 @@ fn done(invocation: Invocation) -> anyhow::Result<ExitCode> {
         Invocation::Series(series) => crate::series::series(&series),
         Invocation::Selftest(args) => crate::selftest::test(&args),
         Invocation::SloSearch(runs) => crate::slo::search(&runs),
-        Invocation::Sweep(sweep) => crate::sweep::sweep(*sweep),
+        Invocation::Sweep(sweep) => crate::sweep::sweep(&sweep),
         Invocation::SweepRuns(runs) => crate::sweep::sweep_runs(&runs),
         Invocation::TextSlices(slices) => crate::slices::cut(&slices),
         Invocation::VllmSweep(command) => crate::vllm_sweep::run(&command),
@@ -57,14 +57,14 @@ fn done(invocation: Invocation) -> anyhow::Result<ExitCode> {
     }
 }
 
-/// One run.
+/// Does one run.
 pub(crate) fn bench(parsed: &Parsed) -> anyhow::Result<ExitCode> {
     let Some(context) = prepare(parsed)? else { return Ok(ExitCode::Ok) };
     let run = execute(&parsed.plan, &as_peer(context, parsed))?;
     report(&run, &parsed.plan.scoring, &parsed.plan.output)
 }
 
-/// What would be sent, in the words of vLLM's Rust client.
+/// Prints the requests that would be sent, in the format of vLLM's Rust client.
 fn dry(parsed: &Parsed) -> anyhow::Result<ExitCode> {
     let Some(context) = prepare(parsed)? else { return Ok(ExitCode::Ok) };
     let DryRun { requests, input_tokens, output_tokens, .. } = dry_run(&parsed.plan, &context)?;
@@ -79,11 +79,11 @@ fn dry(parsed: &Parsed) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::Ok)
 }
 
-/// What a run, or several one after the other, are given; nothing if the plan is only to be
-/// printed, which is done then.
+/// Returns the context of one or more runs; `None` if the plan was only to be printed, which is
+/// done here.
 pub(crate) fn prepare(parsed: &Parsed) -> anyhow::Result<Option<RunContext>> {
     for warning in &parsed.warnings {
-        screen::complain(&format!("warning: {warning}"));
+        screen::eprint_line(&format!("warning: {warning}"));
     }
     if parsed.plan_only {
         screen::print(&format!("{:#}\n", parsed.plan.to_json()));
@@ -93,7 +93,7 @@ pub(crate) fn prepare(parsed: &Parsed) -> anyhow::Result<Option<RunContext>> {
     Ok(Some(voiced(context, parsed)))
 }
 
-/// What runs are given that a person watches at this terminal, and may stop by Ctrl-C.
+/// Returns the context of runs that are watched at this terminal and can be stopped with Ctrl-C.
 pub(crate) fn context(progress: bool) -> anyhow::Result<RunContext> {
     let live = Arc::default();
     let screen = Screen::new(progress, Arc::clone(&live));
@@ -103,7 +103,7 @@ pub(crate) fn context(progress: bool) -> anyhow::Result<RunContext> {
     Ok(context)
 }
 
-/// The same with what a command line adds to it.
+/// Adds the settings of a command line to a context.
 pub(crate) fn furnished(context: &RunContext, parsed: &Parsed) -> RunContext {
     let mut context = context.clone();
     context.credentials = parsed.credentials.clone();
@@ -113,29 +113,35 @@ pub(crate) fn furnished(context: &RunContext, parsed: &Parsed) -> RunContext {
     context
 }
 
-/// The same with a screen that speaks the words of the command line's dialect.
+/// Adds a screen that prints the messages of the command line's dialect.
 pub(crate) fn voiced(mut context: RunContext, parsed: &Parsed) -> RunContext {
     let screen = Screen::new(parsed.progress, Arc::clone(&context.live)).about(&parsed.plan);
-    context.audience = Arc::new(screen);
+    context.observer = Arc::new(screen);
     context
 }
 
-/// Prints the arguments as the peer's client does, on standard output, and lets its words follow them
-/// there.
+/// Prints the arguments as the peer's client does, on standard output, followed by the client's
+/// messages. For a simulated run they are printed once the simulator listens, with its address.
 fn as_peer(mut context: RunContext, parsed: &Parsed) -> RunContext {
-    match &parsed.peer_arguments {
+    let screen = Screen::new(parsed.progress, Arc::clone(&context.live));
+    let (label, arguments, screen) = match &parsed.peer_arguments {
         Some(PeerArguments::Sglang { given, settled }) => {
-            screen::print_line(&format!("benchmark_args={given}"));
-            let screen = Screen::new(parsed.progress, Arc::clone(&context.live));
-            context.audience = Arc::new(screen.in_sglangs_words(settled, &parsed.plan));
+            ("benchmark_args=", given, screen.in_sglangs_words(settled, &parsed.plan))
         }
-        Some(PeerArguments::Vllm(arguments)) => screen::print_line(&arguments.to_string()),
-        _ => {}
-    }
+        Some(PeerArguments::Vllm(arguments)) => ("", arguments, screen.about(&parsed.plan)),
+        _ => return context,
+    };
+    let screen = if matches!(parsed.plan.server, ServerSpec::Simulated(_)) {
+        screen.with_arguments(label, arguments)
+    } else {
+        screen::print_line(&format!("{label}{arguments}"));
+        screen
+    };
+    context.observer = Arc::new(screen);
     context
 }
 
-/// The tables of a run, and what is kept of it.
+/// Prints the tables of a run and writes its files.
 pub(crate) fn report(
     run: &Run,
     scoring: &ScoringSpec,
@@ -146,7 +152,7 @@ pub(crate) fn report(
     keep(run, &scores, output)
 }
 
-/// The result files, and where the run log is. Says how the run went.
+/// Writes the result files and prints the path of the run log. Returns the exit code of the run.
 pub(crate) fn keep(
     run: &Run,
     scores: &Scores<'_>,
@@ -170,80 +176,82 @@ pub(crate) fn keep(
         );
     }
     if let Some(path) = &run.run_log {
-        screen::complain(&format!("Run log: {}", path.display()));
+        screen::eprint_line(&format!("Run log: {}", path.display()));
     }
     unwritten.settled(run.run_log.as_deref())?;
     Ok(scores.exit_code())
 }
 
-/// The audit and each verdict on the run on a line, whatever the tables tell of them, which of them the
-/// run was not to have, and the requests that were sent once more, of which only our own table tells.
+/// Prints, whatever the tables show: the audit, each verdict, the verdicts that `--fail-on-verdict`
+/// excludes, and the number of resent requests, which only Servemark's table has.
 pub(crate) fn say_verdict(scores: &Scores<'_>) {
     let audit = scores.audit();
     if let Some(resent) = resent_beside_tables(scores) {
-        screen::complain(&format!("note: {resent}"));
+        screen::eprint_line(&format!("note: {resent}"));
     }
-    screen::complain(&match scores.broken_gate() {
+    screen::eprint_line(&match scores.broken_gate() {
         None => format!("Client audit: {audit}"),
         Some(limit) => format!("error: --fail-on-verdict {limit}: the client audit is {audit}"),
     });
     for verdict in scores.verdicts() {
-        screen::complain(&format!("Run verdict: {}: {}", verdict.kind.name(), verdict.reason));
+        screen::eprint_line(&format!("Run verdict: {}: {}", verdict.kind.name(), verdict.reason));
     }
     for (kind, reason) in scores.unwanted() {
-        screen::complain(&format!("error: --fail-on {kind}: {reason}"));
+        screen::eprint_line(&format!("error: --fail-on {kind}: {reason}"));
     }
 }
 
-/// How many requests were sent once more, where no table tells it.
+/// Returns the message about resent requests, if no table shows their number.
 fn resent_beside_tables(scores: &Scores<'_>) -> Option<String> {
     let is_told = scores.has_table(Layout::Native);
     scores.audit().resending.resent_in_words().filter(|_| !is_told)
 }
 
-/// A line for each objective of the run.
+/// Prints a line for each objective of the run.
 pub(crate) fn say_objectives(scores: &Scores<'_>) {
     for judgement in scores.judgements() {
-        let is_held = judgement.standing == Standing::Holds;
+        let is_held = judgement.verdict == SloVerdict::Holds;
         let mark = if is_held { "" } else { "error: --slo: " };
-        screen::complain(&format!("{mark}{judgement}"));
+        screen::eprint_line(&format!("{mark}{judgement}"));
     }
 }
 
-/// A line for each figure that was to end the run, and whether the run is valid by the rules of its
-/// profile.
+/// Prints a line for each figure whose precision was to end the run, and whether the run is valid
+/// by the rules of its profile.
 pub(crate) fn say_known(scores: &Scores<'_>) {
     if let Some(result) = scores.mlperf() {
-        screen::complain_lines(&result.to_string());
+        screen::eprint_lines(&result.to_string());
     }
     for known in scores.known_enough() {
         let mark = if known.is_known { "" } else { "error: --until: " };
-        screen::complain(&format!("{mark}{known}"));
+        screen::eprint_line(&format!("{mark}{known}"));
     }
 }
 
-/// A line for each headline figure: how many requests or runs it takes to know it to 2 %.
+/// Prints, for each headline figure, the number of requests or runs needed to know it to within 2
+/// %.
 pub(crate) fn say_planning(scores: &Scores<'_>) {
     for planning in scores.planning() {
-        screen::complain(&planning.to_string());
+        screen::eprint_line(&planning.to_string());
     }
 }
 
-/// The tables come first: whatever fails after them, the numbers were shown.
+/// Prints the tables. They come first, so that the metrics are shown even if a later step fails.
 pub(crate) fn show(scores: &Scores<'_>) -> anyhow::Result<()> {
     let mut tables = Vec::new();
     scores.write_tables(&mut tables)?;
     screen::print_bytes(&tables);
     for warning in scores.warnings() {
-        screen::complain(&format!("warning: {warning}"));
+        screen::eprint_line(&format!("warning: {warning}"));
     }
     for difference in scores.differences() {
-        screen::complain(&format!("note: {difference}"));
+        screen::eprint_line(&format!("note: {difference}"));
     }
     Ok(())
 }
 
-/// A run that did not come to its report knows its code; all else is the machine's or the user's.
+/// Returns the exit code of an error. Errors of a run have codes; all others are caused by the
+/// machine or the user.
 fn exit_code(error: &anyhow::Error) -> ExitCode {
     let of_run = error.downcast_ref::<ExecuteError>().map(ExecuteError::exit_code);
     let of_sweep = error.downcast_ref::<SweepRunError>().map(SweepRunError::exit_code);
@@ -263,7 +271,7 @@ mod tests {
 
     use super::*;
 
-    /// What is said beside the tables of a run one request of which was sent once more.
+    /// Returns the message that is printed beside the tables of a run with one resent request.
     fn said(layouts: Vec<Layout>) -> Option<String> {
         let mut recorder = Recorder::new(0, Phase::Measure, &Sample::new("hi", 1, 2), Stamp::ZERO);
         recorder.sent(Stamp::from_nanos(1));

@@ -1,66 +1,104 @@
-//! What SGLang's client says before its table, in its words and on standard output as there.
+//! Messages of SGLang's client before its table, printed on standard output as the client does.
 
 use std::sync::{Mutex, PoisonError};
 
-use servemark::News;
+use servemark::RunEvent;
 use servemark::datasets::DatasetSpec;
 use servemark::plan::BenchPlan;
 use servemark_cli::Namespace;
 
-/// The words of SGLang's client about a run.
+/// Messages of SGLang's client about a run.
 #[derive(Debug)]
-pub(crate) struct SglangVoice {
-    /// The arguments that are printed before the data set's numbers, with the model once it is known.
+pub(crate) struct SglangMessages {
+    /// Arguments that are printed before the data set's figures, with the model and a simulator's
+    /// address once these are known.
     arguments: Mutex<Namespace>,
     warms_up: bool,
 }
 
-impl SglangVoice {
-    /// The words about a plan whose arguments these are when they are settled.
+impl SglangMessages {
+    /// Returns the messages about a plan with these arguments, which are completed when the run has
+    /// resolved them.
     pub(crate) fn new(arguments: &Namespace, plan: &BenchPlan) -> Self {
         let warms_up = plan.load.warmup.requests > 0;
         Self { arguments: Mutex::new(arguments.clone()), warms_up }
     }
 
-    /// The lines that SGLang's client says where this happens; nothing where it happens to us alone.
-    pub(crate) fn lines(&self, news: &News<'_>) -> Option<Vec<String>> {
-        Some(match news {
-            News::ModelFound { name, .. } => {
-                self.name_model(name);
+    /// Returns the lines that SGLang's client prints at an event; `None` if the event is
+    /// Servemark's only.
+    pub(crate) fn lines(&self, event: &RunEvent<'_>) -> Option<Vec<String>> {
+        Some(match event {
+            RunEvent::Simulating { url } => {
+                self.settle(|arguments| arguments.with_base_url(url));
                 return None;
             }
-            News::Drawn { summary, .. } => {
+            RunEvent::ModelFound { name, .. } => {
+                self.settle(|arguments| {
+                    if arguments.has_model() {
+                        arguments.clone()
+                    } else {
+                        arguments.with_model(name)
+                    }
+                });
+                return None;
+            }
+            RunEvent::Drawn { summary, .. } => {
                 let arguments = self.arguments.lock().unwrap_or_else(PoisonError::into_inner);
                 let mut lines = vec![arguments.to_string(), String::new()];
                 lines.extend(lines_of(summary.to_string().trim_end()));
                 lines
             }
-            News::Prepared if !self.warms_up => vec![warming_up(0), warmed_up(0)],
-            News::WarmingUp { requests } => vec![warming_up(*requests)],
-            News::WarmedUp { requests, .. } => vec![warmed_up(*requests)],
-            News::Replaying { dataset: DatasetSpec::Mooncake(_), .. }
-            | News::WaitingForServer { .. }
-            | News::ServerReady { .. }
-            | News::Profiler(_) => lines_of(&news.to_string()),
+            RunEvent::Prepared if !self.warms_up => vec![warming_up(0), warmed_up(0)],
+            RunEvent::WarmingUp { requests } => vec![warming_up(*requests)],
+            RunEvent::WarmedUp { requests, .. } => vec![warmed_up(*requests)],
+            RunEvent::Replaying { dataset: DatasetSpec::Mooncake(_), .. }
+            | RunEvent::WaitingForServer { .. }
+            | RunEvent::ServerReady { .. }
+            | RunEvent::Profiler(_) => lines_of(&event.to_string()),
             _ => return None,
         })
     }
 
-    fn name_model(&self, name: &str) {
+    fn settle(&self, change: impl FnOnce(&Namespace) -> Namespace) {
         let mut arguments = self.arguments.lock().unwrap_or_else(PoisonError::into_inner);
-        if !arguments.has_model() {
-            *arguments = arguments.with_model(name);
+        *arguments = change(&arguments);
+    }
+}
+
+/// Messages of SGLang's other benchmarks about their prompts and the server's cache.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum BenchMessages {
+    /// The one-batch benchmark, which prints the model that a running server serves.
+    OneBatch,
+    /// The offline benchmark of an in-process engine.
+    Offline,
+}
+
+impl BenchMessages {
+    /// Returns the lines that the benchmark prints at an event; `None` if the event is Servemark's
+    /// only.
+    pub(crate) fn lines(self, event: &RunEvent<'_>) -> Option<Vec<String>> {
+        match (self, event) {
+            (_, RunEvent::Drawn { summary, .. }) => Some(lines_of(summary.to_string().trim_end())),
+            (Self::OneBatch, RunEvent::FillingCache { .. } | RunEvent::CacheFilled) => {
+                Some(vec![event.to_string()])
+            }
+            (Self::OneBatch, RunEvent::ModelFound { name, .. }) => Some(vec![
+                format!("Found model: {name}"),
+                format!("Loading tokenizer for {name}..."),
+            ]),
+            _ => None,
         }
     }
 }
 
 fn warming_up(requests: usize) -> String {
-    News::WarmingUp { requests }.to_string()
+    RunEvent::WarmingUp { requests }.to_string()
 }
 
-/// It says the same if some of them failed.
+/// SGLang prints this line even if warm-up requests failed.
 fn warmed_up(requests: usize) -> String {
-    News::WarmedUp { requests, failed: 0 }.to_string()
+    RunEvent::WarmedUp { requests, failed: 0 }.to_string()
 }
 
 fn lines_of(text: &str) -> Vec<String> {

@@ -1,4 +1,4 @@
-//! A text cut into prompts, and the file they go to.
+//! Cuts a text into prompts and writes them to a file.
 
 use std::fs;
 
@@ -12,7 +12,7 @@ use crate::{screen, serve};
 /// Cuts a text and writes its prompts.
 pub(crate) fn cut(slices: &TextSlices) -> anyhow::Result<ExitCode> {
     for warning in &slices.warnings {
-        screen::complain(&format!("warning: {warning}"));
+        screen::eprint_line(&format!("warning: {warning}"));
     }
     let mut context = serve::context(true)?;
     context.hub = slices.hub.clone();
@@ -20,6 +20,6 @@ pub(crate) fn cut(slices: &TextSlices) -> anyhow::Result<ExitCode> {
     let lines = prompts.iter().map(TextSlice::line).collect::<Result<String, _>>()?;
     let path = slices.output.display();
     fs::write(&slices.output, lines).with_context(|| format!("cannot write {path}"))?;
-    screen::complain(&format!("Wrote {} prompts to {path}", prompts.len()));
+    screen::eprint_line(&format!("Wrote {} prompts to {path}", prompts.len()));
     Ok(ExitCode::Ok)
 }

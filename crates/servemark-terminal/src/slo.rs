@@ -1,4 +1,4 @@
-//! A search for the largest load that keeps its objectives.
+//! Search for the largest load that meets its objectives.
 
 use servemark::report::GridFormat;
 use servemark::{ExitCode, SloAnswer, SloSearch};
@@ -7,23 +7,23 @@ use servemark_cli::SloRuns;
 use crate::rewrite::{self, Rewrite};
 use crate::{failures, screen, serve};
 
-/// Searches: a line for each round that is done, then a table of all loads and the answer. Its exit
-/// code is 3 if not even the smallest load holds.
+/// Runs a search: prints a line per completed round, then a table of all loads and the result. The
+/// exit code is 3 if not even the smallest load meets the objectives.
 pub(crate) fn search(runs: &SloRuns) -> anyhow::Result<ExitCode> {
     let Some(context) = serve::prepare(&runs.first)? else { return Ok(ExitCode::Ok) };
     let mut search = SloSearch::open(&runs.spec, runs.folder.as_deref(), &context)?;
     while let Some(round) = search.next() {
         let trial = round?;
-        screen::complain(&trial.to_string());
+        screen::eprint_line(&trial.to_string());
         trial.rounds.last().into_iter().for_each(|last| failures::note_metrics(&last.metrics));
         write_files(runs, &search.answer(), Rewrite::SoFar)?;
     }
     let answer = search.answer();
     screen::print(&written(&answer, GridFormat::Markdown)?);
     let files = write_files(runs, &answer, Rewrite::Whole);
-    rewrite::with_cure(files, runs.folder.as_deref())?;
+    rewrite::with_folder(files, runs.folder.as_deref(), "--sweep-file")?;
     if let Some(folder) = &runs.folder {
-        screen::complain(&format!("Run logs: {}", folder.display()));
+        screen::eprint_line(&format!("Run logs: {}", folder.display()));
     }
     Ok(answer.exit_code())
 }

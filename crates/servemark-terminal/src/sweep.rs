@@ -1,4 +1,4 @@
-//! A grid of runs, one after the other, and the table of them all.
+//! A grid of runs, one after the other, and the table of all of them.
 
 use std::path::PathBuf;
 
@@ -12,20 +12,24 @@ use servemark_cli::{Parsed, Sweep, SweepRuns};
 use crate::rewrite::{self, Rewrite};
 use crate::{screen, serve};
 
-/// Does the runs of a sweep. Its exit code is that of the run that went worst.
-pub(crate) fn sweep(sweep: Sweep) -> anyhow::Result<ExitCode> {
-    let Sweep { points, is_grid, file, .. } = sweep;
+/// Does the runs of a sweep. Returns the exit code of the worst one.
+pub(crate) fn sweep(sweep: &Sweep) -> anyhow::Result<ExitCode> {
+    let Sweep { points, is_grid, file, folder, .. } = sweep;
     if !is_grid || points[0].plan_only {
         return serve::bench(&points[0]);
     }
-    let (runs, code) = runs(&points, file.as_ref())?;
+    let (runs, code) = runs(sweep)?;
     screen::print(&grid(&runs, GridFormat::Markdown)?);
     let written = write_grid(file.as_ref(), &runs, Rewrite::Whole);
-    rewrite::with_logs(written, runs.iter().map(|run| run.run_log.as_deref()))?;
+    if folder.is_some() {
+        rewrite::with_folder(written, folder.as_deref(), "--grid-file")?;
+    } else {
+        rewrite::with_logs(written, runs.iter().map(|run| run.run_log.as_deref()), "--json")?;
+    }
     Ok(code)
 }
 
-/// Does the runs of a sweep over flags: a line for each that is done, and a table of all.
+/// Does the runs of a sweep over flags: prints a line per completed run, and a table of all.
 pub(crate) fn sweep_runs(runs: &SweepRuns) -> anyhow::Result<ExitCode> {
     let Some(context) = serve::prepare(&runs.first)? else { return Ok(ExitCode::Ok) };
     let mut outcome = SweepOutcome::default();
@@ -36,13 +40,13 @@ pub(crate) fn sweep_runs(runs: &SweepRuns) -> anyhow::Result<ExitCode> {
             serve::report(&done.run, &plan.scoring, &plan.output)?;
         }
         let score = done.score();
-        screen::complain(&score.to_string());
+        screen::eprint_line(&score.to_string());
         outcome.add(score);
         write_sweep(&runs.files, &outcome, Rewrite::SoFar)?;
     }
     screen::print(&written(&outcome, GridFormat::Markdown)?);
     let files = write_sweep(&runs.files, &outcome, Rewrite::Whole);
-    rewrite::with_cure(files, runs.folder.as_deref())?;
+    rewrite::with_folder(files, runs.folder.as_deref(), "--sweep-file")?;
     let is_stopped = context.stop.signal().is(Stop::Drain);
     Ok(if is_stopped { ExitCode::Interrupted } else { outcome.exit_code() })
 }
@@ -61,18 +65,21 @@ fn written(outcome: &SweepOutcome, format: GridFormat) -> anyhow::Result<String>
     screen::text(|out| outcome.write(format, out))
 }
 
-/// The runs that there were: Ctrl-C ends the run and the sweep.
-fn runs(
-    points: &[Parsed],
-    file: Option<&(PathBuf, GridFormat)>,
-) -> anyhow::Result<(Vec<Run>, ExitCode)> {
+/// Returns the completed runs. Ctrl-C ends the current run and the sweep.
+fn runs(sweep: &Sweep) -> anyhow::Result<(Vec<Run>, ExitCode)> {
     let (mut all, mut worst) = (Vec::new(), ExitCode::Ok);
-    let Some(context) = serve::prepare(&points[0])? else { return Ok((all, worst)) };
-    for done in servemark::Sweep::open(&spec(points), None, &context)? {
-        let PointRun { point: Point { plan, .. }, run, .. } = done?;
-        worst = worst.max(serve::keep(&run, &Scores::of_run(&run, &plan.scoring), &plan.output)?);
+    let Some(context) = serve::prepare(&sweep.points[0])? else { return Ok((all, worst)) };
+    let (spec, folder) = (spec(sweep), sweep.folder.as_deref());
+    for done in servemark::Sweep::open(&spec, folder, &context)? {
+        let PointRun { point: Point { plan, .. }, run, origin, .. } = done?;
+        let scores = Scores::of_run(&run, &plan.scoring);
+        let code = match origin {
+            Origin::Measured => serve::keep(&run, &scores, &plan.output)?,
+            Origin::Resumed => scores.exit_code(),
+        };
+        worst = worst.max(code);
         all.push(run);
-        write_grid(file, &all, Rewrite::SoFar)?;
+        write_grid(sweep.file.as_ref(), &all, Rewrite::SoFar)?;
     }
     Ok((all, worst))
 }
@@ -86,10 +93,11 @@ fn write_grid(
     rewrite.file(path, "the grid", &grid(runs, *format)?)
 }
 
-/// The points as the command line has them, prompts and all.
-fn spec(points: &[Parsed]) -> SweepSpec {
+/// Returns the points of the command line as a sweep, including their prompts.
+fn spec(sweep: &Sweep) -> SweepSpec {
     let named = |Parsed { plan, .. }: &Parsed| NamedPlan::new(settings(plan), plan.clone());
-    SweepSpec::listed(points.iter().map(named)).isolated(Isolation::none())
+    let spec = SweepSpec::listed(sweep.points.iter().map(named)).isolated(Isolation::none());
+    spec.known_as(&sweep.identity)
 }
 
 fn settings(plan: &BenchPlan) -> Vec<(String, Value)> {

@@ -1,4 +1,4 @@
-//! Moves the progress bar of a measurement, from a thread of its own.
+//! Updates the progress bar of a measurement from its own thread.
 
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -8,7 +8,7 @@ use std::time::Duration;
 use indicatif::ProgressBar;
 use servemark::Live;
 
-/// Looks at a run's counters now and then and draws them, until it is dropped.
+/// Draws a run's counters at a fixed interval until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Ticker {
     stop: Option<Sender<()>>,
@@ -23,7 +23,7 @@ impl Ticker {
                 draw(&bar, &live);
             }
             draw(&bar, &live);
-            // Not `finish`, which draws a bar that is full: a run may have been stopped.
+            // `finish` would draw a full bar, but the run may have been stopped.
             bar.abandon();
         });
         Self { stop: Some(stop), thread: Some(thread) }
@@ -34,7 +34,7 @@ impl Drop for Ticker {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
-            // A bar that could not be drawn is no reason to lose a run.
+            // An error of the progress bar must not fail the run.
             let _ = thread.join();
         }
     }

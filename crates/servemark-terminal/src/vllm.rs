@@ -1,25 +1,25 @@
-//! What vLLM's client says before a run, in its words and on standard output as there.
+//! Messages of vLLM's client before a run, printed on standard output as the client does.
 
 use serde_json::Value;
-use servemark::News;
+use servemark::RunEvent;
 use servemark::backends::BackendSpec;
 use servemark::datasets::{DatasetSpec, VllmData};
 use servemark::plan::BenchPlan;
 use servemark_pyjson as pyjson;
 
-/// The words of vLLM's client about a plan.
+/// Messages of vLLM's client about a plan.
 #[derive(Debug)]
-pub(crate) struct VllmVoice {
-    /// What is said of the prompts when they are drawn.
+pub(crate) struct VllmMessages {
+    /// Printed when the prompts are drawn.
     drawn: Vec<String>,
-    /// What is said when everything is prepared.
+    /// Printed when everything is prepared.
     prepared: Vec<String>,
-    /// What is said of the load.
+    /// Lines about the load.
     traffic: Vec<String>,
 }
 
-impl VllmVoice {
-    /// The words about a plan in vLLM's dialect. Of an engine its client says nothing.
+impl VllmMessages {
+    /// Returns the messages about a plan in vLLM's dialect. There are none for an engine benchmark.
     pub(crate) fn of(plan: &BenchPlan) -> Option<Self> {
         if !plan.server.is_server() {
             return None;
@@ -37,35 +37,38 @@ impl VllmVoice {
         })
     }
 
-    /// The lines that vLLM's client says where this happens; nothing where it happens to us alone.
-    pub(crate) fn lines(&self, news: &News<'_>) -> Option<Vec<String>> {
-        Some(match news {
-            News::AskingForModel => {
+    /// Returns the lines that vLLM's client prints at an event; `None` if the event is Servemark's
+    /// only.
+    pub(crate) fn lines(&self, event: &RunEvent<'_>) -> Option<Vec<String>> {
+        Some(match event {
+            RunEvent::AskingForModel => {
                 vec!["Model not specified, fetching first model from server...".to_owned()]
             }
-            News::ModelFound { name, root } => {
+            RunEvent::ModelFound { name, root } => {
                 vec![format!("First model name: {name}, first model id: {root}")]
             }
-            News::Drawn { .. } => self.drawn.clone(),
-            News::Prepared => self.prepared.clone(),
-            News::TryingFirst { patience } => {
+            RunEvent::Drawn { .. } => self.drawn.clone(),
+            RunEvent::Prepared => self.prepared.clone(),
+            RunEvent::TryingFirst { patience } => {
                 let seconds = patience.as_secs();
                 vec![format!("Waiting for endpoint to become up in {seconds} seconds")]
             }
-            News::WarmingUp { requests } => vec![format!("Warming up with {requests} requests...")],
-            News::WarmedUp { .. } => vec!["Warmup run completed.".to_owned()],
-            News::Measuring { .. } => self.traffic.clone(),
-            News::NotAligned { .. }
-            | News::Aligning { .. }
-            | News::FirstAnswered
-            | News::Starting
-            | News::Profiler(_) => vec![news.to_string()],
+            RunEvent::WarmingUp { requests } => {
+                vec![format!("Warming up with {requests} requests...")]
+            }
+            RunEvent::WarmedUp { .. } => vec!["Warmup run completed.".to_owned()],
+            RunEvent::Measuring { .. } => self.traffic.clone(),
+            RunEvent::NotAligned { .. }
+            | RunEvent::Aligning { .. }
+            | RunEvent::FirstAnswered
+            | RunEvent::Starting
+            | RunEvent::Profiler(_) => vec![event.to_string()],
             _ => return None,
         })
     }
 }
 
-/// How a trace is read.
+/// Returns the message about reading a trace.
 fn trace(dataset: &DatasetSpec) -> Option<String> {
     let DatasetSpec::Vllm(spec) = dataset else { return None };
     let VllmData::TimedTrace(trace) = &spec.data else { return None };
@@ -111,7 +114,7 @@ fn load(plan: &BenchPlan) -> Vec<String> {
     lines
 }
 
-/// A value as Python prints it.
+/// Formats a value as Python does.
 fn python(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),

@@ -1,5 +1,5 @@
-//! vLLM's sweeps: servers in several settings, each started by its command, and plots of what was
-//! found. What is printed, and what is in which file, is the peer's.
+//! vLLM's sweeps: servers in several settings, each started by its command, and plots of the
+//! results. Printed text and file contents match the peer's.
 
 mod bench;
 mod experiment;
@@ -11,7 +11,7 @@ mod startup;
 use servemark::ExitCode;
 use servemark_cli::vllm::sweep::SweepCommand;
 
-/// Does what a sweep's command line asks for.
+/// Runs the command of a sweep.
 pub(crate) fn run(command: &SweepCommand) -> anyhow::Result<ExitCode> {
     match command {
         SweepCommand::Plot(plot) => figures::plot(plot),

@@ -1,14 +1,14 @@
-//! What a recorded request body was made of.
+//! Restores samples from recorded request bodies.
 
 use serde_json::Value;
 use servemark_core::{JsonObject, Medium, Prompt, Sample};
 
-/// The sample of which one of SGLang's clients made `body`, on whichever route: the prompt, the
-/// length asked for, the adapter and the pictures.
+/// Returns the sample from which one of SGLang's clients made `body`, for any route: the prompt,
+/// the length asked for, the adapter and the pictures.
 ///
 /// # Panics
 ///
-/// If the body has no prompt.
+/// Panics if the body has no prompt.
 pub fn sample(body: &Value) -> Sample {
     let limits = ["/max_completion_tokens", "/max_tokens", "/sampling_params/max_new_tokens"];
     let limit = limits.iter().find_map(|pointer| body.pointer(pointer)?.as_u64());
@@ -34,7 +34,7 @@ fn prompt(body: &Value) -> Prompt {
     serde_json::from_value(prompt.clone()).expect("a prompt")
 }
 
-/// The pictures of a body, wherever its route puts them.
+/// Returns the pictures of a body, whose position depends on the route.
 fn images(body: &Value) -> Vec<Medium> {
     let listed = body["image_data"].as_array().into_iter().flatten();
     let parts = body["messages"][0]["content"].as_array().into_iter().flatten();

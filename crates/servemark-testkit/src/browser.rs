@@ -1,7 +1,7 @@
-//! Pages in a real browser: Chromium without a window.
+//! Opens pages in a real browser: Chromium without a window.
 //!
-//! A page is opened under a policy that lets it load nothing: whatever it asks the network for, and
-//! every error of its scripts, is a line on the console.
+//! A page is opened under a policy that forbids it to load anything: every blocked request, and
+//! every error of its scripts, appears on the console.
 
 use std::fs;
 use std::path::Path;
@@ -9,27 +9,27 @@ use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
-/// What a browser made of a page.
+/// A page after a browser has opened it.
 #[derive(Clone, Debug)]
 pub struct OpenedPage {
     /// The document after its scripts have run.
     pub dom: String,
-    /// What was written on the console: errors, warnings, and whatever was not let through.
+    /// Lines of the console: errors, warnings and blocked requests.
     pub console: Vec<String>,
 }
 
 impl OpenedPage {
-    /// How often a text is in the document.
+    /// Returns how often `text` occurs in the document.
     pub fn count(&self, text: &str) -> usize {
         self.dom.matches(text).count()
     }
 
-    /// Checks that the page is sound and has its plots.
+    /// Checks that the page has no errors and has its plots.
     ///
     /// # Panics
     ///
-    /// If anything is on the console, was to be loaded, or if there are not as many drawings (`<svg`,
-    /// `<canvas`) as there should be.
+    /// Panics if the console has any line, or if the number of drawings (`<svg`, `<canvas`) is not
+    /// `drawings`.
     #[track_caller]
     pub fn assert_sound(&self, drawings: usize) {
         assert!(self.console.is_empty(), "on the console: {:#?}", self.console);
@@ -38,12 +38,12 @@ impl OpenedPage {
     }
 }
 
-/// Opens a page in Chromium. Where the variable `SERVEMARK_SCREENSHOTS` names a folder, a picture of
-/// the page is left there, as `name`.
+/// Opens a page in Chromium. If the variable `SERVEMARK_SCREENSHOTS` names a folder, a screenshot
+/// of the page is stored there under `name`.
 ///
 /// # Panics
 ///
-/// If there is no Chromium on this machine, with the command that installs it, or if it fails.
+/// Panics if this machine has no Chromium, with the command that installs it, or if Chromium fails.
 #[track_caller]
 pub fn open_page(name: &str, page: &str) -> OpenedPage {
     let folder = tempfile::tempdir().expect("a folder for the page");
@@ -57,7 +57,7 @@ pub fn open_page(name: &str, page: &str) -> OpenedPage {
     OpenedPage { dom: text(&output.stdout), console: lines.map(str::to_owned).collect() }
 }
 
-/// The page under a policy of its own, right after its `<head>`.
+/// Inserts the policy into the page, right after its `<head>`.
 fn guarded(page: &str) -> String {
     let (before, after) = page.split_once("<head>").expect("a page has a head");
     format!("{before}<head>{POLICY}{after}")
@@ -95,8 +95,8 @@ const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 const MISSING: &str = "this test opens a page in Chromium, and there is none on this machine; install \
                        it (apt-get install chromium)";
 
-/// Without a window, a graphics card, a sandbox (which containers have no rights for), or talk of
-/// its own with the network.
+/// No window, no graphics card, no sandbox (containers lack the rights for it), and no network
+/// traffic of Chromium's own.
 const QUIET: [&str; 9] = [
     "--headless=new",
     "--no-sandbox",

@@ -2,7 +2,7 @@
 
 use servemark_core::{JsonObject, SpecialTokens, Tokenizer, TokenizerError};
 
-/// Every byte is a token. It has no words, no special tokens and no chat template.
+/// A tokenizer whose tokens are bytes. It has no words, no special tokens and no chat template.
 #[derive(Clone, Copy, Debug)]
 pub struct ByteTokenizer;
 

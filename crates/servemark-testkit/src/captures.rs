@@ -1,8 +1,8 @@
 //! Recorded responses of real servers, for tests of decoders and of the client.
 //!
-//! `fixtures/sse_captures/<server>/<case>.http` holds a response's bytes as they were received; here
-//! they are taken apart as far as HTTP/1 goes. What a body means is the tests' business. A fixture
-//! that cannot be read is a broken checkout, so everything here panics.
+//! `fixtures/sse_captures/<server>/<case>.http` holds a response's bytes as they were received.
+//! This module parses HTTP/1 and leaves the content of the body to the tests. A fixture that cannot
+//! be read means a broken checkout, so all functions panic.
 
 use std::fmt;
 use std::fs;
@@ -11,39 +11,39 @@ use std::path::{Path, PathBuf};
 /// One recorded response.
 #[derive(Clone, Eq, PartialEq)]
 pub struct Capture {
-    /// The server and its version, as its folder is named.
+    /// Server and version, as the folder is named.
     pub server: String,
-    /// What it was asked, as the file is named.
+    /// Name of the request, as the file is named.
     pub case: String,
-    /// The status.
+    /// Status of the response.
     pub status: u16,
-    /// The headers in their order; names are in lower case.
+    /// Headers in order; names are in lower case.
     pub headers: Vec<(String, String)>,
     /// The body without its framing.
     pub body: Vec<u8>,
-    /// The body as the server cut it: one piece per chunk; a body without chunks is one piece.
+    /// The body in the server's pieces: one per chunk; a body without chunks is one piece.
     pub reads: Vec<Vec<u8>>,
     /// The whole response as it was received.
     pub raw: Vec<u8>,
 }
 
 impl Capture {
-    /// The recording of one case.
+    /// Loads the recording of one case.
     ///
     /// # Panics
     ///
-    /// If there is no such recording.
+    /// Panics if there is no such recording.
     pub fn load(server: &str, case: &str) -> Self {
         let path = root().join(server).join(case).with_extension("http");
         let raw = fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         Self::parse(server, case, raw)
     }
 
-    /// Every recording, by server and then by case.
+    /// Loads all recordings, sorted by server and then by case.
     ///
     /// # Panics
     ///
-    /// If the recordings cannot be read.
+    /// Panics if the recordings cannot be read.
     pub fn all() -> Vec<Self> {
         let servers = names(&root());
         let cases = servers.iter().flat_map(|server| {
@@ -53,18 +53,18 @@ impl Capture {
         cases.collect()
     }
 
-    /// `server/case`.
+    /// Returns `server/case`.
     pub fn name(&self) -> String {
         format!("{}/{}", self.server, self.case)
     }
 
-    /// A header's value.
+    /// Returns the value of a header.
     pub fn header(&self, name: &str) -> Option<&str> {
         let mut headers = self.headers.iter();
         headers.find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// Whether the body is an event stream, by its content type.
+    /// Returns whether the content type is that of an event stream.
     pub fn is_stream(&self) -> bool {
         self.header("content-type").is_some_and(|value| value.starts_with("text/event-stream"))
     }

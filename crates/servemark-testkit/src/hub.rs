@@ -1,4 +1,4 @@
-//! A stand-in of a model hub on loopback, and of the store to which it sends for big files.
+//! A test double of a model hub on loopback, and of the store to which it redirects for big files.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
@@ -10,14 +10,14 @@ use serde_json::json;
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
 
-/// A stand-in of a hub. It answers until the test's process ends.
+/// A test double of a hub. It answers until the test's process ends.
 #[derive(Clone, Debug)]
 pub struct StandInHub {
     hub: SocketAddr,
     shared: Arc<Shared>,
 }
 
-/// A file of the stand-in.
+/// A file of the test hub.
 #[derive(Clone, Debug)]
 pub struct HubFile {
     body: Vec<u8>,
@@ -34,36 +34,36 @@ enum Place {
     Store,
 }
 
-/// A request that the stand-in or its store saw.
+/// A request that the hub or its store received.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
-pub struct SeenRequest {
+pub struct ReceivedRequest {
     /// `GET` or `HEAD`.
     pub method: String,
-    /// Path and query.
+    /// Path and query of the request.
     pub route: String,
-    /// Whether it came to the store.
+    /// Whether the store received it.
     pub at_store: bool,
-    /// The header, if it was there.
+    /// Value of the `authorization` header, if there was one.
     pub authorization: Option<String>,
-    /// The header, if it was there.
+    /// Value of the `cookie` header, if there was one.
     pub cookie: Option<String>,
-    /// The header, if it was there.
+    /// Value of the `range` header, if there was one.
     pub range: Option<String>,
 }
 
 #[derive(Debug)]
 struct Shared {
     store: SocketAddr,
-    /// By `models/owner/name/path` or `datasets/…`.
+    /// Files by path, such as `models/owner/name/path` or `datasets/…`.
     files: Mutex<BTreeMap<String, HubFile>>,
-    /// What everybody has to send to see anything.
+    /// The key that every request must carry, if one is required.
     key: Mutex<Option<String>>,
-    seen: Mutex<Vec<SeenRequest>>,
+    seen: Mutex<Vec<ReceivedRequest>>,
 }
 
 impl HubFile {
-    /// A small file: the hub has it, and its tag is git's checksum.
+    /// Creates a small file: it is on the hub, and its tag is git's checksum.
     pub fn small(body: impl Into<Vec<u8>>) -> Self {
         let body = body.into();
         let mut digest = Sha1::new();
@@ -72,36 +72,36 @@ impl HubFile {
         Self { place: Place::Hub, tag: hex(&digest.finalize()), body, cut_at: None }
     }
 
-    /// A big file: the store has it, and its tag is its SHA-256.
+    /// Creates a big file: it is in the store, and its tag is its SHA-256.
     pub fn big(body: impl Into<Vec<u8>>) -> Self {
         let body = body.into();
         Self { place: Place::Store, tag: hex(&Sha256::digest(&body)), body, cut_at: None }
     }
 
-    /// The connection is lost after so many bytes, the first time.
+    /// Makes the connection break after `bytes` bytes, the first time.
     #[must_use]
     pub fn cut_at(self, bytes: usize) -> Self {
         Self { cut_at: Some(bytes), ..self }
     }
 
-    /// The hub says another tag than the contents have.
+    /// Makes the hub report a tag that differs from that of the content.
     #[must_use]
     pub fn tagged(self, tag: &str) -> Self {
         Self { tag: tag.to_owned(), ..self }
     }
 
-    /// What the hub says of it, which is its name in a cache.
+    /// Returns the tag that the hub reports, which is the file's name in a cache.
     pub fn tag(&self) -> &str {
         &self.tag
     }
 }
 
 impl StandInHub {
-    /// A hub without files.
+    /// Starts a hub without files.
     ///
     /// # Panics
     ///
-    /// Where there is no loopback.
+    /// Panics if the machine has no loopback interface.
     pub fn start() -> Self {
         let listen = || TcpListener::bind("127.0.0.1:0").expect("loopback has ports");
         let (hub, store) = (listen(), listen());
@@ -118,32 +118,32 @@ impl StandInHub {
         stand_in
     }
 
-    /// The same with one more file, such as `models/owner/name/tokenizer.json`.
+    /// Adds a file such as `models/owner/name/tokenizer.json`.
     #[must_use]
     pub fn with(self, path: &str, file: HubFile) -> Self {
         lock(&self.shared.files).insert(path.to_owned(), file);
         self
     }
 
-    /// The same, to those who send `authorization` only.
+    /// Requires the key `authorization` for all files of the hub.
     #[must_use]
     pub fn gated(self, authorization: &str) -> Self {
         *lock(&self.shared.key) = Some(authorization.to_owned());
         self
     }
 
-    /// What `HF_ENDPOINT` has to say.
+    /// Returns the value for `HF_ENDPOINT`.
     pub fn url(&self) -> String {
         format!("http://{}", self.hub)
     }
 
-    /// The address of a file in the store.
+    /// Returns the URL of a file in the store.
     pub fn store_url(&self, file: &str) -> String {
         format!("http://{}/{file}", self.shared.store)
     }
 
-    /// Every request since the last call.
-    pub fn take_seen(&self) -> Vec<SeenRequest> {
+    /// Returns all requests since the last call.
+    pub fn take_seen(&self) -> Vec<ReceivedRequest> {
         std::mem::take(&mut *lock(&self.shared.seen))
     }
 
@@ -152,7 +152,7 @@ impl StandInHub {
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let shared = Arc::clone(&shared);
-                // A client that leaves in the middle is some tests' point.
+                // In some tests the client closes the connection in the middle.
                 thread::spawn(move || shared.answer(&stream, is_store).ok());
             }
         });
@@ -167,7 +167,7 @@ impl Shared {
         reply.write(stream, request.method == "HEAD")
     }
 
-    fn of_hub(&self, request: &SeenRequest) -> Reply {
+    fn of_hub(&self, request: &ReceivedRequest) -> Reply {
         let key = lock(&self.key).clone();
         if key.is_some() && request.authorization != key && request.cookie != key {
             return Reply::status(401).header("x-error-code", "GatedRepo");
@@ -190,7 +190,7 @@ impl Shared {
         self.resolve(&format!("{kind}{repository}/{path}"))
     }
 
-    /// The hub says what a file is and sends away for it: to itself, or to the store.
+    /// Answers with the facts of a file and a redirect to it: on the hub, or in the store.
     fn resolve(&self, path: &str) -> Reply {
         let Some(file) = self.file(path) else { return Reply::status(404) };
         let to = match file.place {
@@ -203,7 +203,7 @@ impl Shared {
             .header("x-linked-size", &file.body.len().to_string())
     }
 
-    fn of_store(&self, request: &SeenRequest) -> Reply {
+    fn of_store(&self, request: &ReceivedRequest) -> Reply {
         let path = request.route.split('?').next().unwrap_or_default().trim_start_matches('/');
         let Some(file) = self.file(path) else { return Reply::status(404) };
         if let Some(file) = lock(&self.files).get_mut(path) {
@@ -249,7 +249,7 @@ impl Shared {
 }
 
 impl HubFile {
-    fn reply(&self, request: &SeenRequest) -> Reply {
+    fn reply(&self, request: &ReceivedRequest) -> Reply {
         let from = request.range.as_deref().and_then(|range| {
             range.strip_prefix("bytes=")?.strip_suffix('-')?.parse::<usize>().ok()
         });
@@ -267,7 +267,7 @@ impl HubFile {
     }
 }
 
-/// An answer, whose connection is closed after it.
+/// An answer after which the connection is closed.
 struct Reply {
     status: u16,
     headers: String,
@@ -307,11 +307,11 @@ impl Reply {
     }
 }
 
-fn read(stream: &TcpStream, at_store: bool) -> std::io::Result<SeenRequest> {
+fn read(stream: &TcpStream, at_store: bool) -> std::io::Result<ReceivedRequest> {
     let mut lines = BufReader::new(stream).lines();
     let first = lines.next().transpose()?.unwrap_or_default();
     let mut words = first.split(' ').map(str::to_owned);
-    let mut request = SeenRequest { at_store, ..SeenRequest::default() };
+    let mut request = ReceivedRequest { at_store, ..ReceivedRequest::default() };
     request.method = words.next().unwrap_or_default();
     request.route = words.next().unwrap_or_default();
     for line in lines {
@@ -336,5 +336,5 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The commit at the head of every branch of the stand-in.
+/// The commit at the head of every branch of the test hub.
 pub const COMMIT: &str = "c0ffee00c0ffee00c0ffee00c0ffee00c0ffee00";

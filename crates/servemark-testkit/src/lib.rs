@@ -8,5 +8,5 @@ mod hub;
 mod scripted;
 
 pub use byte_tokenizer::ByteTokenizer;
-pub use hub::{COMMIT, HubFile, SeenRequest, StandInHub};
+pub use hub::{COMMIT, HubFile, ReceivedRequest, StandInHub};
 pub use scripted::{Script, ScriptedTransport};

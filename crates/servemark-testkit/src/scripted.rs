@@ -1,4 +1,4 @@
-//! A transport that answers from a script, on a clock that a test may pause.
+//! A transport that answers from a script, on a clock that a test can pause.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,8 +8,8 @@ use servemark_core::{
 };
 use tokio::time::Instant;
 
-/// How one request is answered: so many pieces of one token, the first after `ttft`, the others
-/// `itl` apart, and then an end.
+/// The answer to one request: `pieces` pieces of one token, the first after `ttft`, the others
+/// `itl` apart, and then the end.
 #[derive(Clone, Debug)]
 pub struct Script {
     ttft: Duration,
@@ -19,12 +19,12 @@ pub struct Script {
 }
 
 impl Script {
-    /// An answer that ends well.
+    /// Creates an answer that succeeds.
     pub fn streaming(ttft: Duration, itl: Duration, pieces: u32) -> Self {
         Self { ttft, itl, pieces, error: None }
     }
 
-    /// The same answer, failing after its last piece.
+    /// Makes the answer fail with `error` after its last piece.
     #[must_use]
     pub fn failing(self, error: RequestError) -> Self {
         Self { error: Some(error), ..self }
@@ -33,14 +33,14 @@ impl Script {
 
 type Scripts = dyn Fn(&Sample) -> Result<Script, RequestError> + Send + Sync;
 
-/// Answers every sample with the script that a function finds for it.
+/// Answers every sample with the script that a function returns for it.
 pub struct ScriptedTransport<C> {
     clock: C,
     script: Box<Scripts>,
 }
 
 impl<C: Clock + 'static> ScriptedTransport<C> {
-    /// A transport on `clock`.
+    /// Creates a transport on `clock`.
     pub fn new(
         clock: C,
         script: impl Fn(&Sample) -> Result<Script, RequestError> + Send + Sync + 'static,

@@ -1,8 +1,9 @@
-//! The tokens of a byte-level BPE, for whoever only decodes.
+//! A decoder for byte-level BPE tokenizers.
 //!
-//! Nearly every newer model has one. Its text is what a table has for each id, one after the other,
-//! and such a table is made in a tenth of the time that the library takes to get ready to encode.
-//! Whatever the library would number or spell otherwise than the file does is left to it.
+//! Nearly every newer model has such a tokenizer. Decoding concatenates the bytes that a table
+//! holds for each id, and this table is built in a tenth of the time that the library needs to
+//! prepare encoding. If the library would number or spell any token differently from the file, this
+//! decoder is not used.
 
 use std::collections::BTreeMap;
 
@@ -13,19 +14,19 @@ use crate::document::Vocabulary;
 use crate::signs::{Signs, sign};
 use crate::special::Wrapping;
 
-/// What each id stands for.
+/// The bytes of each token id.
 #[derive(Debug)]
 pub(crate) struct ByteTokens {
     bytes: Vec<u8>,
-    /// Where those of each id end. They begin where those of the id before it do.
+    /// The end of each id's bytes; they begin at the end of the id before it.
     ends: Vec<usize>,
-    /// The tokens that are found in a text before it is split.
+    /// The tokens that are matched in a text before it is split.
     added: BTreeMap<String, u32>,
-    /// What goes around a text.
+    /// The special tokens around a text.
     pub(crate) wrapping: Wrapping,
 }
 
-/// A token that is found in a text before it is split.
+/// A token that is matched in a text before it is split.
 #[derive(Deserialize)]
 struct Added {
     id: u32,
@@ -34,7 +35,8 @@ struct Added {
 }
 
 impl ByteTokens {
-    /// Those of a document in the newest spelling, which names its model's vocabulary elsewhere.
+    /// Builds the table from a document in the newest spelling and its vocabulary, which is stored
+    /// separately. Returns `None` if the document is not a plain byte-level BPE.
     pub(crate) fn of(vocabulary: &Vocabulary<'_>, document: &Value) -> Option<Self> {
         let is_there = |byte: u8| vocabulary.contains_key(sign(byte).encode_utf8(&mut [0; 4]));
         if document["model"]["byte_level"] != true || !(0..=u8::MAX).all(is_there) {
@@ -47,7 +49,8 @@ impl ByteTokens {
         Some(Self { bytes, ends, added, wrapping: Wrapping::of(&around.single) })
     }
 
-    /// The text of `ids`. What is no character is replaced, and an id that is no token is nothing.
+    /// Returns the text of `ids`. Invalid UTF-8 becomes replacement characters, and unknown ids are
+    /// skipped.
     pub(crate) fn decode(&self, ids: &[u32]) -> String {
         let mut bytes = Vec::with_capacity(ids.len() * USUAL);
         for id in ids {
@@ -57,8 +60,7 @@ impl ByteTokens {
             .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
     }
 
-    /// The id of a text that is one token because it is found before anything is split. Where
-    /// another is found within it, nothing is said.
+    /// Returns the id of `text` if it is an added token and no other added token occurs in it.
     pub(crate) fn single(&self, text: &str) -> Option<u32> {
         let within = |other: &&String| text.contains(other.as_str());
         let is_whole = self.added.keys().filter(within).count() == 1;
@@ -73,8 +75,9 @@ impl ByteTokens {
     }
 }
 
-/// The added tokens, if the library gives them the ids that the file does: those that they have in
-/// the vocabulary, or the next ones behind it. It forgets how one is spelled that it normalizes.
+/// Returns the added tokens, provided that the library would give them the file's ids: the id of
+/// the vocabulary's equal token, or the next id after the vocabulary. Returns `None` also for a
+/// token that the library normalizes, because it does not keep the original spelling.
 fn added(vocabulary: &Vocabulary<'_>, document: &Value) -> Option<BTreeMap<String, u32>> {
     let mut listed: Vec<Added> = match &document["added_tokens"] {
         Value::Null => Vec::new(),
@@ -96,14 +99,14 @@ fn added(vocabulary: &Vocabulary<'_>, document: &Value) -> Option<BTreeMap<Strin
     Some(added)
 }
 
-/// Whether a text is changed before it is split. Some files name a sequence of nothing.
+/// Whether a text is changed before it is split. An empty sequence of normalizers changes nothing.
 fn normalizes(document: &Value) -> bool {
     let normalizer = &document["normalizer"];
     let steps = normalizer["normalizers"].as_array();
     steps.map_or(!normalizer.is_null(), |steps| !steps.is_empty())
 }
 
-/// The bytes of all tokens in the order of their ids, and where those of each end.
+/// Returns the bytes of all tokens in the order of their ids, and the end of each token's bytes.
 fn table(
     vocabulary: &Vocabulary<'_>,
     added: &BTreeMap<String, u32>,
@@ -133,8 +136,9 @@ fn table(
     Some((bytes, ends))
 }
 
-/// About how many bytes a token stands for.
+/// The usual number of bytes in a token.
 const USUAL: usize = 5;
 
-/// A file whose ids are farther apart would make a table of nothing.
+/// The largest ratio of the table's size to the number of tokens; beyond it, a table would be
+/// mostly empty.
 const MOST_IDS_A_TOKEN: usize = 16;

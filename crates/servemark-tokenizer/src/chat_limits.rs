@@ -1,10 +1,10 @@
-//! How much a chat template may do. Templates come from hubs, so a hostile one is stopped.
+//! Resource limits of chat templates. Templates come from hubs, so a hostile one must be stopped.
 //!
-//! The engine counts steps, and so a loop has an end. But a single step can double a text, repeat it
-//! or copy it, so every operation that makes text or lists goes through a function here that adds
-//! its result to the render's total first. Three operators are instructions of the engine and not
-//! functions; they are exchanged for calls after a template is compiled, which is what the engine's
-//! machinery is needed for.
+//! The engine counts steps, so every loop ends. But a single step can double, repeat or copy a
+//! text, so every operation that makes text or lists goes through a function of this module that
+//! first adds the result's size to the render's total. Three operators and slices are instructions
+//! of the engine rather than functions; they are replaced by calls after a template is compiled,
+//! which is why this module uses the engine's internal interface.
 
 use std::fmt::{self, Write};
 use std::sync::Arc;
@@ -19,33 +19,34 @@ use minijinja::value::{Rest, Value, ValueKind, ValueOrKwargs};
 use minijinja::{AutoEscape, Environment, Error, ErrorKind, State, context, filters};
 use minijinja_contrib::pycompat;
 
-/// The most bytes of a template.
+/// The largest size of a template in bytes.
 const MOST_SOURCE: usize = 1 << 20;
-/// The most instructions of a render. A message of a conversation takes some hundred.
+/// The largest number of instructions in a render. A message of a conversation takes a few hundred.
 const MOST_STEPS: u64 = 1_000_000;
-/// The most bytes that a render makes, with those that are thrown away again.
+/// The largest number of bytes that a render may create, including those it discards.
 const MOST_MADE: usize = 512 << 20;
-/// The most bytes of one text in a render.
+/// The largest size of a single text in a render, in bytes.
 const MOST_TEXT: usize = 32 << 20;
-/// The most items of a list, and of all lists in a value.
+/// The largest number of items in a list, and in all nested lists of a value together.
 const MOST_ITEMS: usize = 1_000_000;
-/// The deepest nesting of a value. JSON is read up to 128.
+/// The deepest nesting of a value. JSON is read up to 128 levels.
 const MOST_DEPTH: usize = 200;
-/// The most text that is written without a limit of its own: what stands between a template's tags.
+/// The largest number of bytes of raw template text, between the tags, that a render may write.
 const MOST_RAW: usize = 256 << 20;
-/// About what an item of a list takes in memory.
+/// The approximate size of a list item in memory, in bytes.
 const ITEM: usize = 32;
-/// About what a number takes when it is written.
+/// The approximate length of a number as text, in bytes.
 const NUMBER: usize = 32;
-/// Values that a template nests are dropped by recursion, so the render has a stack for as many
-/// levels as its steps can make.
+/// The stack size of a render in bytes. Nested values are dropped recursively, so the stack must
+/// suffice for as many levels as the steps of a render can create.
 const STACK: usize = 256 << 20;
 
-/// The bytes that a render has made.
+/// The number of bytes that a render has created.
 #[derive(Debug, Default)]
 struct Made(usize);
 
-/// Adds to what a render has made before it is made.
+/// Adds a result of `bytes` bytes to the render's total. Must be called before the result is
+/// created.
 pub(crate) fn charge(state: &mut State<'_, '_>, bytes: usize) -> Result<(), Error> {
     let made = state.get_or_insert_extension_with(Made::default);
     made.0 = made.0.saturating_add(bytes);
@@ -58,7 +59,8 @@ pub(crate) fn charge(state: &mut State<'_, '_>, bytes: usize) -> Result<(), Erro
     Ok(())
 }
 
-/// At least the length of a value as text. Refuses one that is nested too deeply or too large.
+/// Returns an upper bound on the length of a value as text. Fails if the value is nested too deeply
+/// or too large.
 pub(crate) fn measured(value: &Value) -> Result<usize, Error> {
     let mut left = MOST_ITEMS;
     measure(value, 0, &mut left)
@@ -84,7 +86,7 @@ fn measure(value: &Value, depth: usize, left: &mut usize) -> Result<usize, Error
     Ok(bytes)
 }
 
-/// Compiles a template and renders it in a thread of its own.
+/// Compiles a template and renders it on a thread of its own.
 pub(crate) fn render(
     environment: &Environment<'_>,
     syntax: &SyntaxConfig,
@@ -108,12 +110,13 @@ pub(crate) fn render(
     })
 }
 
-/// Says whether a template can be compiled.
+/// Checks that a template can be compiled.
 pub(crate) fn check(syntax: &SyntaxConfig, source: &str) -> Result<(), Error> {
     compiled(syntax, source).map(drop)
 }
 
-/// A template whose operators are calls, and the number of steps that it may take.
+/// Returns a template with its operators replaced by calls, and the number of steps that it may
+/// take.
 fn compiled<'s>(
     syntax: &SyntaxConfig,
     source: &'s str,
@@ -130,12 +133,13 @@ fn compiled<'s>(
     for block in template.blocks.values_mut() {
         raw = raw.max(exchange(block));
     }
-    // What stands between the tags is written by an instruction of the engine, too.
+    // Raw text is written by an instruction that does not charge, so its total is limited by the
+    // number of steps.
     let steps = (MOST_RAW / raw.max(1)) as u64;
     Ok((template, steps.min(MOST_STEPS)))
 }
 
-/// Exchanges operators that make text for calls, and returns the length of the longest raw text.
+/// Replaces operators that make text with calls, and returns the length of the longest raw text.
 fn exchange(instructions: &mut Instructions<'_>) -> usize {
     let mut longest = 0;
     let mut at = 0;
@@ -153,8 +157,8 @@ fn exchange(instructions: &mut Instructions<'_>) -> usize {
     longest
 }
 
-/// Constants are worked out while a template is compiled, where nothing is counted. Refuses those
-/// that could repeat a text or a list many times.
+/// Refuses constant expressions that could repeat a text or list many times. The engine evaluates
+/// constants while it compiles a template, where nothing is charged.
 fn refuse_constants(syntax: &SyntaxConfig, source: &str) -> Result<(), Error> {
     let tokens: Result<Vec<(Token<'_>, Span)>, Error> =
         tokenize(source, false, syntax.clone()).collect();
@@ -185,7 +189,7 @@ fn refuse_constants(syntax: &SyntaxConfig, source: &str) -> Result<(), Error> {
 const MOST_REPEATS: usize = 2;
 const MOST_TIMES: u64 = 4096;
 
-/// Puts the functions and filters that count what they make into an environment.
+/// Registers functions and filters that charge for what they create.
 pub(crate) fn limit(environment: &mut Environment<'static>) {
     environment.add_function(CONCAT, concat);
     environment.add_function(ADD, add);
@@ -241,7 +245,7 @@ pub(crate) fn limit(environment: &mut Environment<'static>) {
     });
 }
 
-/// What a filter may make, by its arguments.
+/// An upper bound on the bytes that a filter creates, from its arguments.
 type Cost = fn(&[Value]) -> Result<usize, Error>;
 
 fn counted(
@@ -267,7 +271,7 @@ fn items(args: &[Value]) -> Result<usize, Error> {
     if items > MOST_ITEMS { Err(too_many()) } else { Ok(items * ITEM) }
 }
 
-/// A list, and what stands between its items.
+/// The cost of joining a list with a separator.
 fn joined(args: &[Value]) -> Result<usize, Error> {
     let [list, between @ ..] = args else { return Ok(0) };
     let between = between.first().and_then(|between| between.as_str()).map_or(0, str::len);
@@ -291,13 +295,13 @@ fn indented(args: &[Value]) -> Result<usize, Error> {
     Ok(text.len().saturating_add((text.matches('\n').count() + 1).saturating_mul(width)))
 }
 
-/// Lists of a list, whose number or length is an argument.
+/// The cost of splitting a list into lists; their number or length is an argument.
 fn pieces(args: &[Value]) -> Result<usize, Error> {
     let count = args.get(1).and_then(Value::as_usize).unwrap_or(0);
     if count > MOST_ITEMS { Err(too_many()) } else { Ok(items(&args[..1])? + count * ITEM) }
 }
 
-/// A format's fields may be as wide as it says.
+/// The cost of formatting, where fields may be as wide as the format says.
 fn formatted(args: &[Value]) -> Result<usize, Error> {
     let format = args.first().and_then(|format| format.as_str()).unwrap_or_default();
     let numbers = format.split(|sign: char| !sign.is_ascii_digit()).filter(|part| !part.is_empty());
@@ -309,7 +313,7 @@ fn formatted(args: &[Value]) -> Result<usize, Error> {
     Ok(texts(args)?.saturating_mul(1 + format.matches(['{', '%']).count()).saturating_add(widths))
 }
 
-/// The number of items of a list, or of characters of a text.
+/// The number of items in a list, or of bytes in a text.
 fn length(value: &Value) -> Option<usize> {
     value.as_str().map(str::len).or_else(|| value.len())
 }
@@ -342,7 +346,7 @@ fn multiply(state: &mut State<'_, '_>, left: &Value, right: &Value) -> Result<Va
     plain(state, "left * right", context! { left, right })
 }
 
-/// `value[start:stop:step]`.
+/// Evaluates `value[start:stop:step]`.
 fn slice(
     state: &mut State<'_, '_>,
     value: &Value,
@@ -355,12 +359,12 @@ fn slice(
     plain(state, "value[start:stop:step]", context! { value, start, stop, step })
 }
 
-/// What the engine itself makes of an expression.
+/// Evaluates an expression with the engine's own operators.
 fn plain(state: &State<'_, '_>, expression: &'static str, context: Value) -> Result<Value, Error> {
     state.env().compile_expression(expression)?.eval(context)
 }
 
-/// One line for a person, where the engine's own words are none.
+/// Returns a readable reason for an error whose own message is not, if this is one.
 pub(crate) fn reason(error: &Error) -> Option<String> {
     (error.kind() == ErrorKind::OutOfFuel).then(|| {
         format!("it takes more than {MOST_STEPS} steps, or fewer long ones, which is the limit")
@@ -379,10 +383,10 @@ fn refused(why: impl fmt::Display) -> Error {
     Error::new(ErrorKind::InvalidOperation, why.to_string())
 }
 
-/// The only template of its environment.
+/// The name of the template, the only one in its environment.
 const NAME: &str = "chat";
 
-// No name in a template can be one of these.
+// These names contain characters that no name in a template can contain.
 const CONCAT: &str = "left ~ right";
 const ADD: &str = "left + right";
 const MULTIPLY: &str = "left * right";

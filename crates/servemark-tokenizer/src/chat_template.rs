@@ -1,8 +1,9 @@
 //! Chat templates, rendered as transformers renders them.
 //!
-//! The engine is set up as transformers sets up Jinja2: blocks are trimmed, `tojson` does not
-//! escape for HTML, loops can be left, `raise_exception` and `strftime_now` are there, and what is
-//! marked as the model's own (`{% generation %}`) is only text. It knows nothing of token ids.
+//! The engine is configured as transformers configures Jinja2: blocks are trimmed, `tojson` does
+//! not escape for HTML, loops support `break` and `continue`, `raise_exception` and `strftime_now`
+//! exist, and the markers of the model's own text (`{% generation %}`) leave only that text. This
+//! module does not deal with token ids.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -18,17 +19,17 @@ use servemark_pyjson::{Style, Text, to_string};
 use crate::chat_limits::{charge, measured};
 use crate::{chat_limits, date, generation_tag, python_text};
 
-/// A model's chat template and the special tokens it may name.
+/// A model's chat template and the special tokens that it may use.
 #[derive(Debug)]
 pub struct ChatTemplate {
     environment: Environment<'static>,
     source: String,
-    /// Why the template cannot be used. A run that never renders it does not care.
+    /// Why the template cannot be compiled. Reported only when it is rendered.
     broken: Option<String>,
     special_tokens: BTreeMap<String, String>,
 }
 
-/// A conversation, and what its template may want to know besides.
+/// A conversation, and the other inputs of a template.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Conversation<'a> {
@@ -36,25 +37,24 @@ pub struct Conversation<'a> {
     pub messages: &'a [JsonObject],
     /// The tools that the model may call.
     pub tools: Option<&'a [JsonObject]>,
-    /// Whether the text ends where the model's answer begins.
+    /// Whether the text ends with the prefix of the model's answer.
     pub add_generation_prompt: bool,
-    /// The template's own switches, such as `enable_thinking`. Tools and documents may be among
-    /// them.
+    /// Variables of the template, such as `enable_thinking`. They may include `tools` and
+    /// `documents`.
     pub variables: Option<&'a JsonObject>,
-    /// What `strftime_now` takes for now, since the Unix epoch; the machine's clock where it is
-    /// absent.
+    /// The time since the Unix epoch that `strftime_now` uses; the machine's clock if absent.
     pub now: Option<Duration>,
 }
 
 impl<'a> Conversation<'a> {
-    /// A conversation that waits for the model's answer.
+    /// Returns a conversation that ends where the model's answer begins.
     pub fn new(messages: &'a [JsonObject]) -> Self {
         Self { messages, tools: None, add_generation_prompt: true, variables: None, now: None }
     }
 }
 
 impl ChatTemplate {
-    /// The template `source`, with the texts of special tokens by role, such as `bos_token`.
+    /// Compiles the template `source`. The special tokens map roles, such as `bos_token`, to texts.
     pub fn new(source: &str, special_tokens: BTreeMap<String, String>) -> Self {
         let source = generation_tag::plain(source);
         let broken = chat_limits::check(&syntax(), &source).err();
@@ -62,7 +62,7 @@ impl ChatTemplate {
         Self { environment: environment(), source, broken, special_tokens }
     }
 
-    /// The conversation as one text.
+    /// Renders the conversation to text.
     pub fn render(&self, conversation: &Conversation<'_>) -> Result<String, TokenizerError> {
         let fail = |reason| TokenizerError::ChatTemplate { reason };
         if let Some(broken) = &self.broken {
@@ -109,7 +109,7 @@ fn environment() -> Environment<'static> {
     environment
 }
 
-/// The error and what it comes from, on one line.
+/// Returns the error and its causes on one line.
 fn reason(error: &Error) -> String {
     if let Some(limit) = chat_limits::reason(error) {
         return limit;
@@ -117,14 +117,14 @@ fn reason(error: &Error) -> String {
     format!("{error:#}").lines().next().unwrap_or_default().to_owned()
 }
 
-/// `json.dumps` with the arguments that transformers lets templates give it.
+/// The filter `tojson`: `json.dumps` with the arguments that transformers lets templates pass.
 #[expect(clippy::needless_pass_by_value, reason = "the engine hands arguments by value")]
 fn to_json(state: &mut State<'_, '_>, value: &Value, options: Kwargs) -> Result<String, Error> {
     let is_ascii = options.get::<Option<bool>>("ensure_ascii")? == Some(true);
     let text = if is_ascii { Text::Ascii } else { Text::Unicode };
     let separators: Option<Vec<String>> = options.get("separators")?;
     let indent: Option<usize> = options.get("indent")?;
-    // Each item may have a line of its own, as deep as values can be nested.
+    // Each item may be on a line of its own, indented by its depth.
     charge(state, measured(value)?.saturating_mul(2 + indent.unwrap_or_default()))?;
     let mut style = Style::new(text, indent);
     match separators.as_deref() {
@@ -141,12 +141,13 @@ fn to_json(state: &mut State<'_, '_>, value: &Value, options: Kwargs) -> Result<
     to_string(&json, style).map_err(|error| unsupported(error.to_string()))
 }
 
-/// As in Python: the engine would let one go through `none`, too, and templates ask this of tools.
+/// The test `iterable` as in Python. The engine would also accept `none`, and templates test tools.
 fn is_iterable(value: &Value) -> bool {
     !value.is_none() && value.try_iter().is_ok()
 }
 
-/// Templates refuse conversations that their model was not made for.
+/// The function `raise_exception`, with which templates refuse conversations that they do not
+/// support.
 fn raise_exception(message: String) -> Result<Value, Error> {
     Err(unsupported(message))
 }

@@ -1,9 +1,10 @@
-//! Dates as templates print them. It is told the time and knows only UTC, in which servers run.
+//! Dates as templates print them, in UTC, the time zone of most servers. The current time is an
+//! argument.
 
 use std::time::Duration;
 
-/// The time since the Unix epoch in a format of C's `strftime`; an error is the letter that is
-/// not known.
+/// Formats the time since the Unix epoch like C's `strftime`. The error is the unknown conversion
+/// letter.
 pub(crate) fn strftime(since_epoch: Duration, format: &str) -> Result<String, char> {
     let date = Date::of(since_epoch);
     let mut out = String::new();
@@ -17,13 +18,13 @@ pub(crate) fn strftime(since_epoch: Duration, format: &str) -> Result<String, ch
     Ok(out)
 }
 
-/// A day of the Gregorian calendar and a second of it.
+/// A day of the Gregorian calendar and a second of that day.
 struct Date {
     year: u64,
-    /// From 0.
+    /// Zero-based month.
     month: usize,
     day: u64,
-    /// From 0, a Sunday.
+    /// Zero-based day of the week, starting with Sunday.
     weekday: usize,
     second: u64,
 }

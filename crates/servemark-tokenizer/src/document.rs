@@ -1,9 +1,9 @@
-//! A tokenizer's document, in the one spelling that the library reads.
+//! A tokenizer's document, converted to the one spelling that the library reads.
 //!
 //! Most published files are older than that spelling and are rewritten first. Nine tenths of a file
-//! are its vocabulary and its merges, of which at most the merges are rewritten; so these are not
-//! made into values and back, but carried over as text. Whatever looks otherwise than expected
-//! takes the plain way, which is several times slower and right for everything.
+//! are its vocabulary and its merges, and at most the merges need rewriting; so these parts stay
+//! text and are not parsed into values and back. A document that differs from the expected form
+//! goes through the general path, which is several times slower but handles everything.
 
 use std::borrow::{Borrow, Cow};
 use std::collections::HashMap;
@@ -30,7 +30,7 @@ pub(crate) enum Document {
 }
 
 impl Document {
-    /// Loads all of it.
+    /// Loads the whole document.
     pub(crate) fn load(self, file: &Path) -> Result<Loaded, TokenizerError> {
         let whole = match self {
             Self::Text(text) => of_text(file, &text),
@@ -39,7 +39,7 @@ impl Document {
         Ok(whole?.map(Pipeline::Whole))
     }
 
-    /// Loads what decoding needs, and the rest when something is encoded for the first time.
+    /// Loads what decoding needs; the rest is loaded when something is encoded for the first time.
     pub(crate) fn load_to_decode(self, file: &Path) -> Result<Loaded, TokenizerError> {
         let Self::Text(text) = self else { return self.load(file) };
         let outline = Outline::of(&text);
@@ -53,14 +53,14 @@ impl Document {
     }
 }
 
-/// What a tokenizer's document makes: a tokenizer or a part of one, and the ids that it has.
+/// A loaded tokenizer or a part of one, and its ids.
 pub(crate) struct Loaded<P = Pipeline> {
     pub(crate) pipeline: P,
-    /// How many tokens the model's own vocabulary has.
+    /// The number of tokens in the model's own vocabulary.
     pub(crate) base_size: u32,
-    /// All ids, those of added tokens included, in rising order.
+    /// All ids in increasing order, including those of added tokens.
     pub(crate) ids: Vec<u32>,
-    /// Those of the model's own vocabulary that stand for a byte, in rising order.
+    /// The ids of the model's own vocabulary that stand for a single byte, in increasing order.
     pub(crate) bytes: Vec<u32>,
 }
 
@@ -71,13 +71,13 @@ impl<P> Loaded<P> {
     }
 }
 
-/// The library's tokenizer of a document that is text.
+/// Loads the library's tokenizer from the text of a document.
 pub(crate) fn whole(file: &Path, text: &str) -> Result<PipelineTokenizer, TokenizerError> {
     of_text(file, text).map(|loaded| loaded.pipeline)
 }
 
-/// Loads a document that is text. The way over text is left as soon as anything is unusual, so that
-/// every error is the plain way's.
+/// Loads a document from its text. Anything unusual goes through the general path, so that all
+/// errors come from there.
 fn of_text(file: &Path, text: &str) -> Result<Loaded<PipelineTokenizer>, TokenizerError> {
     let outline = Outline::of(text);
     if let Some(outline) = &outline {
@@ -89,7 +89,7 @@ fn of_text(file: &Path, text: &str) -> Result<Loaded<PipelineTokenizer>, Tokeniz
     }
 }
 
-/// Loads a document that is a value.
+/// Loads a document from its JSON value. This is the general path.
 fn of_value(file: &Path, mut document: Value) -> Result<Loaded<PipelineTokenizer>, TokenizerError> {
     tokenizers::canonicalize_value(&mut document).map_err(unusable(file))?;
     check_ids(file, all_ids(&document))?;
@@ -102,7 +102,7 @@ fn of_value(file: &Path, mut document: Value) -> Result<Loaded<PipelineTokenizer
     Ok(Loaded { pipeline, base_size, ids, bytes })
 }
 
-/// A document whose vocabulary and merges are still text.
+/// A document with its vocabulary and merges unparsed.
 #[derive(Deserialize)]
 struct Outline<'a> {
     #[serde(borrow)]
@@ -121,12 +121,12 @@ struct ModelOutline<'a> {
     settings: JsonObject,
 }
 
-/// A token, borrowed where it is written without escapes.
+/// A token, borrowed if its JSON has no escapes.
 #[derive(Deserialize, Eq, Hash, PartialEq)]
 #[serde(transparent)]
 pub(crate) struct Token<'a>(#[serde(borrow)] Cow<'a, str>);
 
-/// Tokens and their ids.
+/// A map from tokens to their ids.
 pub(crate) type Vocabulary<'a> = HashMap<Token<'a>, u32, BuildHasherDefault<WordHasher>>;
 
 impl Token<'_> {
@@ -141,7 +141,7 @@ impl Borrow<str> for Token<'_> {
     }
 }
 
-/// A document whose vocabulary is read, and all else but that and the merges in the newest spelling.
+/// A document in the newest spelling, with its vocabulary parsed separately and its merges removed.
 struct Canonical<'a> {
     vocab: &'a str,
     vocabulary: Vocabulary<'a>,
@@ -153,7 +153,7 @@ impl<'a> Outline<'a> {
         serde_json::from_str(text).ok()
     }
 
-    /// Refuses what would take all memory, before anything is made of it.
+    /// Fails if the document would exhaust the memory, before anything is built from it.
     fn check(&self, file: &Path) -> Result<(), TokenizerError> {
         let vocabulary: Option<HashMap<Token<'_>, Value>> =
             serde_json::from_str(self.model.vocab.get()).ok();
@@ -174,7 +174,8 @@ impl<'a> Outline<'a> {
         Some(canonical.loaded(library))
     }
 
-    /// Without merges every token of the vocabulary is said to be one, which need not be proven.
+    /// Loads what decoding needs. With `ignore_merges` set, the library does not check that each
+    /// token of the vocabulary can be built by merges, so the merges can be left out.
     fn load_to_decode(mut self) -> Option<Loaded<Part>> {
         self.model.merges?;
         self.model.settings.insert("ignore_merges".to_owned(), true.into());
@@ -186,7 +187,8 @@ impl<'a> Outline<'a> {
         Some(canonical.loaded(part))
     }
 
-    /// Spellings are told from the settings alone when the model says what it is.
+    /// Converts the document to the newest spelling. This needs no vocabulary if the model states
+    /// its type.
     fn canonical(self) -> Option<Canonical<'a>> {
         let ModelOutline { vocab, merges, mut settings } = self.model;
         let vocab = vocab.get();
@@ -204,7 +206,7 @@ impl<'a> Outline<'a> {
 }
 
 impl Canonical<'_> {
-    /// The library's tokenizer with these merges.
+    /// Builds the library's tokenizer with these merges.
     fn library(&self, merges: Option<&str>) -> Option<PipelineTokenizer> {
         let mut document = self.document.clone();
         let mut model = document.as_object_mut()?.remove("model")?;
@@ -230,7 +232,7 @@ impl Canonical<'_> {
     }
 }
 
-/// One more member of an object that is not empty.
+/// Adds a member to the text of a non-empty object.
 fn add(object: &mut String, key: &str, value: &str) {
     object.pop();
     for part in [",\"", key, "\":", value, "}"] {
@@ -238,14 +240,14 @@ fn add(object: &mut String, key: &str, value: &str) {
     }
 }
 
-/// The merges with `"a b"` as `["a","b"]`; nothing where one of them is neither.
+/// Rewrites merges such as `"a b"` to `["a","b"]`; `None` if one of them has neither form.
 fn pairs(merges: &RawValue) -> Option<String> {
     let merges_text = merges.get();
     let merges: Vec<&RawValue> = serde_json::from_str(merges_text).ok()?;
     let mut text = String::with_capacity(merges_text.len() + merges.len() * 4);
     text.push('[');
     for merge in merges.iter().map(|merge| merge.get()) {
-        // The first line of a `merges.txt` that somebody took for a merge.
+        // The first line of a `merges.txt` was mistaken for a merge.
         if merge.starts_with("\"#version") {
             continue;
         }
@@ -262,7 +264,7 @@ fn pair(merge: &str) -> Option<Cow<'_, str>> {
     if merge.starts_with('[') {
         return Some(merge.into());
     }
-    // An escape might stand for the space that parts the two.
+    // The space between the two tokens may be written as an escape.
     if merge.contains('\\') {
         let merge: String = serde_json::from_str(merge).ok()?;
         return Some(json!(two(&merge)?).to_string().into());
@@ -271,12 +273,13 @@ fn pair(merge: &str) -> Option<Cow<'_, str>> {
     Some(format!("[{left}\",\"{right}]").into())
 }
 
-/// The two sides of the only space.
+/// Splits at the only space.
 fn two(merge: &str) -> Option<(&str, &str)> {
     merge.split_once(' ').filter(|(_, right)| !right.contains(' '))
 }
 
-/// The ids of the model's own vocabulary: an object's values or, for Unigram, an array's places.
+/// Returns the ids of the model's own vocabulary: the values of an object or, for Unigram, the
+/// indices of an array.
 fn base_ids(document: &Value) -> Vec<u32> {
     match &document["model"]["vocab"] {
         Value::Object(vocabulary) => vocabulary.values().filter_map(id).collect(),
@@ -285,20 +288,20 @@ fn base_ids(document: &Value) -> Vec<u32> {
     }
 }
 
-/// Every id in a document, however large.
+/// Returns every id in a document, of any size.
 fn all_ids(document: &Value) -> impl Iterator<Item = u64> {
     let vocabulary = document["model"]["vocab"].as_object();
     let vocabulary = vocabulary.into_iter().flat_map(|vocabulary| vocabulary.values());
     vocabulary.filter_map(Value::as_u64).chain(added_ids(document))
 }
 
-/// The ids of the added tokens, however large.
+/// Returns the ids of the added tokens, of any size.
 fn added_ids(document: &Value) -> impl Iterator<Item = u64> {
     let added = document["added_tokens"].as_array().into_iter().flatten();
     added.filter_map(|token| token["id"].as_u64())
 }
 
-/// The tokens of the model's own vocabulary.
+/// Returns the tokens of the model's own vocabulary with their ids.
 fn named_ids(document: &Value) -> Vec<(&str, u32)> {
     match &document["model"]["vocab"] {
         Value::Object(vocabulary) => vocabulary
@@ -313,7 +316,7 @@ fn named_ids(document: &Value) -> Vec<(&str, u32)> {
     }
 }
 
-/// The ids of those that are called after a byte, as `<0x0A>` is.
+/// Returns the ids of tokens that are named after a byte, such as `<0x0A>`, in increasing order.
 fn bytes_among<'a>(tokens: impl IntoIterator<Item = (&'a str, u32)>) -> Vec<u32> {
     let is_byte = |name: &str| {
         let digits = name.strip_prefix("<0x").and_then(|rest| rest.strip_suffix('>'));
@@ -327,7 +330,7 @@ fn bytes_among<'a>(tokens: impl IntoIterator<Item = (&'a str, u32)>) -> Vec<u32>
     bytes
 }
 
-/// Ids with those of the added tokens, which may lie among them, in rising order.
+/// Adds the ids of the added tokens, sorts all ids and removes duplicates.
 fn with_added(mut ids: Vec<u32>, added: &Value) -> Vec<u32> {
     let added = added.as_array().into_iter().flatten();
     ids.extend(added.filter_map(|token| id(&token["id"])));

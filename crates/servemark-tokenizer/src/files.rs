@@ -1,4 +1,4 @@
-//! The files of a tokenizer's folder and what is read from each.
+//! The files of a tokenizer's folder, and the values that are read from each.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -11,13 +11,13 @@ use servemark_core::{JsonObject, TokenizerError};
 use crate::layout::{self, Read};
 use crate::limits;
 
-/// Where a tokenizer's files are.
+/// The location of a tokenizer's files.
 pub(crate) struct Folder {
     tokenizer: PathBuf,
 }
 
 impl Folder {
-    /// The folder at `path`, or that of the tokenizer's file at `path`.
+    /// Finds the files in the folder `path`, or beside the tokenizer's file `path`.
     pub(crate) fn at(path: &Path) -> Result<Self, TokenizerError> {
         let in_folder =
             || layout::vocabulary_of(path).unwrap_or_else(|| path.join("tokenizer.json"));
@@ -30,12 +30,12 @@ impl Folder {
         }
     }
 
-    /// The tokenizer itself: its file and what is in it.
+    /// Reads the tokenizer itself. Returns the path and contents of its file.
     pub(crate) fn tokenizer(&self, config: &Config) -> Result<(&Path, Read), TokenizerError> {
         Ok((&self.tokenizer, layout::read(&self.tokenizer, config)?))
     }
 
-    /// `tokenizer_config.json`; a folder without one has the defaults.
+    /// Reads `tokenizer_config.json`; without one, the defaults apply.
     pub(crate) fn config(&self) -> Result<Config, TokenizerError> {
         if self.is_mistrals() {
             return Ok(Config::default());
@@ -47,7 +47,7 @@ impl Folder {
         }
     }
 
-    /// What a JSON file of the folder says, if there is one.
+    /// Reads a JSON file of the folder, if it exists.
     pub(crate) fn json<T: DeserializeOwned>(
         &self,
         name: &str,
@@ -60,7 +60,7 @@ impl Folder {
         text.map(|text| serde_json::from_str(&text).map_err(unusable(&path))).transpose()
     }
 
-    /// The chat template: `chat_template.jinja`, else the one in the configuration.
+    /// Reads the chat template: `chat_template.jinja`, else the one in the configuration.
     pub(crate) fn chat_template(&self, config: &Config) -> Result<Option<String>, TokenizerError> {
         if self.is_mistrals() {
             return Ok(None);
@@ -71,18 +71,19 @@ impl Folder {
     }
 }
 
-/// Only whoever asks for Mistral's own file hears of it.
+/// The error for a missing `tekken.json`, which only `--tokenizer-mode mistral` asks for.
 const NO_TEKKEN: &str =
-    "it is not there; what else the folder holds is taken without --tokenizer-mode mistral";
+    "the file does not exist; without --tokenizer-mode mistral the folder's other files are used";
 
 impl Folder {
-    /// Whether the tokenizer is in Mistral's own layout. What lies beside it belongs to another.
+    /// Whether the tokenizer is in Mistral's own layout. The files beside it then belong to another
+    /// tokenizer.
     fn is_mistrals(&self) -> bool {
         self.tokenizer.file_name().is_some_and(|name| name == layout::TEKKEN)
     }
 }
 
-/// What `tokenizer_config.json` says that matters here.
+/// The relevant contents of `tokenizer_config.json`.
 #[derive(Default, Deserialize)]
 pub(crate) struct Config {
     chat_template: Option<Templates>,
@@ -90,7 +91,7 @@ pub(crate) struct Config {
     keys: JsonObject,
 }
 
-/// One chat template or several with names.
+/// One chat template, or several with names.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Templates {
@@ -105,12 +106,12 @@ struct NamedTemplate {
 }
 
 impl Config {
-    /// The text of a special token such as `bos_token`.
+    /// Returns the text of a special token such as `bos_token`.
     pub(crate) fn token(&self, role: &str) -> Option<&str> {
         token_text(self.keys.get(role)?)
     }
 
-    /// The texts of all special tokens: those with a role and those without.
+    /// Returns the texts of all special tokens, with or without a role.
     pub(crate) fn special_texts(&self) -> Vec<&str> {
         let roles = SPECIAL_TOKENS.iter().filter_map(|role| self.token(role));
         let lists = ["additional_special_tokens", "extra_special_tokens"];
@@ -118,18 +119,18 @@ impl Config {
         roles.chain(listed.filter_map(token_text)).collect()
     }
 
-    /// The texts of all special tokens, by their roles.
+    /// Returns the texts of the special tokens that have a role, by role.
     pub(crate) fn special_tokens(&self) -> BTreeMap<String, String> {
         let token = |role: &str| Some((role.to_owned(), self.token(role)?.to_owned()));
         SPECIAL_TOKENS.into_iter().filter_map(token).collect()
     }
 
-    /// Any other text.
+    /// Returns the value of a key that holds a string.
     pub(crate) fn text(&self, name: &str) -> Option<&str> {
         self.keys.get(name)?.as_str()
     }
 
-    /// The tokens that are added to the vocabulary, by their ids.
+    /// Returns the tokens that are added to the vocabulary, with their ids.
     pub(crate) fn added_tokens(&self) -> impl Iterator<Item = (u32, String)> {
         let tokens = self.keys.get("added_tokens_decoder").and_then(Value::as_object);
         let token = |(id, token): (&String, &Value)| {
@@ -138,13 +139,13 @@ impl Config {
         tokens.into_iter().flatten().filter_map(token)
     }
 
-    /// A switch such as `add_bos_token`, if it is there at all.
+    /// Returns the value of a switch such as `add_bos_token`, if the key exists.
     pub(crate) fn switch(&self, name: &str) -> Option<bool> {
         self.keys.get(name).map(|value| value.as_bool().unwrap_or(false))
     }
 }
 
-/// A token's text, which may stand alone or among its properties.
+/// Returns a token's text from its JSON, a string or an object of properties.
 fn token_text(token: &Value) -> Option<&str> {
     match token {
         Value::Object(token) => token.get("content")?.as_str(),
@@ -152,7 +153,7 @@ fn token_text(token: &Value) -> Option<&str> {
     }
 }
 
-/// The values of a list, or of an object that gives each a name.
+/// Returns the values of a list, or of an object that names each of them.
 fn values(list: &Value) -> Vec<&Value> {
     match list {
         Value::Array(values) => values.iter().collect(),
@@ -173,7 +174,7 @@ impl Templates {
     }
 }
 
-/// An error of the file at `path`.
+/// Wraps an error about the file at `path`.
 pub(crate) fn unusable<E: ToString>(path: &Path) -> impl FnOnce(E) -> TokenizerError + '_ {
     |error| TokenizerError::Load { path: path.to_owned(), reason: error.to_string() }
 }
@@ -182,6 +183,6 @@ fn read_optional(path: &Path) -> Result<Option<String>, TokenizerError> {
     if path.exists() { limits::read_text(path).map(Some) } else { Ok(None) }
 }
 
-/// The roles whose tokens a template may name.
+/// The roles of special tokens that a template may use.
 const SPECIAL_TOKENS: [&str; 7] =
     ["bos_token", "cls_token", "eos_token", "mask_token", "pad_token", "sep_token", "unk_token"];

@@ -1,10 +1,10 @@
-//! The tag with which templates mark what the model itself said: `{% generation %}`.
+//! The tag with which templates mark the model's own text: `{% generation %}`.
 //!
-//! transformers uses it to find the tokens to train on; the text is that of the block. The engine
-//! knows no tags but its own, so the tag becomes `with`, a block that likewise keeps what is set
-//! inside it.
+//! transformers uses it to find the tokens to train on; its text is that of the block. The engine
+//! supports only its own tags, so this tag becomes `with`, a block that also limits the scope of
+//! variables set inside it.
 
-/// The template with blocks that the engine knows.
+/// Replaces the tag with a block that the engine supports.
 pub(crate) fn plain(source: &str) -> String {
     let mut plain = String::with_capacity(source.len());
     let mut rest = source;
@@ -19,7 +19,7 @@ pub(crate) fn plain(source: &str) -> String {
     plain + rest
 }
 
-/// A tag without its delimiters, which may say what becomes of the blanks around it.
+/// Replaces the word of a tag, given without delimiters but with its whitespace control.
 fn replaced(tag: &str) -> String {
     let word = tag.trim_matches(|sign: char| sign.is_whitespace() || sign == '-' || sign == '+');
     match word {

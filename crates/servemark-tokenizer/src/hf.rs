@@ -12,16 +12,15 @@ use crate::pipeline::{Pipeline, bare_ids};
 use crate::special::Wrapping;
 use crate::vision::Vision;
 
-/// A tokenizer of the Hugging Face layout: `tokenizer.json`, or one of the older files that are
-/// turned into it, and beside it, where there are any, `tokenizer_config.json` and
-/// `chat_template.jinja`.
+/// A tokenizer of the Hugging Face layout: `tokenizer.json`, or an older file that is converted to
+/// it, with `tokenizer_config.json` and `chat_template.jinja` beside it if they exist.
 pub struct HfTokenizer {
     pipeline: Pipeline,
     vocab_size: u32,
     token_ids: Vec<u32>,
     byte_ids: Vec<u32>,
     special_ids: Vec<u32>,
-    /// Whether special tokens are found in a text.
+    /// Whether special tokens are recognised in a text.
     finds_special: bool,
     wrapping: Wrapping,
     bos_token: Option<String>,
@@ -29,24 +28,25 @@ pub struct HfTokenizer {
     vision: Option<SeenBy>,
 }
 
-/// How pictures are seen, and the id that stands for one.
+/// A model's image processor, and the id of its placeholder token.
 #[derive(Debug)]
 struct SeenBy {
     vision: Vision,
     token: u32,
 }
 
-/// How much of a document is loaded at once.
+/// A function that loads a document, entirely or only for decoding.
 type Load = fn(Document, &Path) -> Result<Loaded, TokenizerError>;
 
 impl HfTokenizer {
-    /// Loads the tokenizer in the folder `path`, or that of the file at `path` with its neighbours.
+    /// Loads the tokenizer in the folder `path`, or the file `path` and the files beside it.
     pub fn load(path: &Path) -> Result<Self, TokenizerError> {
         Self::load_by(path, Document::load)
     }
 
-    /// The same, made in a tenth of the time for whoever only decodes, or in half if it is no
-    /// byte-level BPE. The first text that is encoded waits for the rest.
+    /// Loads a tokenizer for decoding, in a tenth of the time of [`load`](Self::load), or in half
+    /// of it if it is not a byte-level BPE. The rest is loaded when a text is encoded for the first
+    /// time.
     pub fn load_to_decode(path: &Path) -> Result<Self, TokenizerError> {
         Self::load_by(path, Document::load_to_decode)
     }
@@ -65,7 +65,7 @@ impl HfTokenizer {
         tokenizer.seeing(Vision::of(&folder, &config)?)
     }
 
-    /// The tokenizer of a `tokenizer.json` that is already in memory, with no neighbours.
+    /// Loads a tokenizer from the contents of a `tokenizer.json`, without other files.
     pub fn from_json(text: &str) -> Result<Self, TokenizerError> {
         let file = Path::new("tokenizer.json");
         let loaded = Document::Text(text.to_owned()).load(file)?;
@@ -94,8 +94,8 @@ impl HfTokenizer {
         })
     }
 
-    /// The same with a processor of pictures, unless what stands for a picture is no single token:
-    /// then the processor belongs to another tokenizer.
+    /// Adds an image processor, unless its placeholder is not a single token: then the processor
+    /// belongs to another tokenizer.
     fn seeing(mut self, vision: Option<Vision>) -> Result<Self, TokenizerError> {
         if let Some(vision) = vision
             && let [token] = self.pipeline.token_ids(&vision.placeholder)?[..]
@@ -158,7 +158,8 @@ impl Tokenizer for HfTokenizer {
         images: &[ImageSize],
     ) -> Result<Option<u32>, TokenizerError> {
         let Some(SeenBy { vision, .. }) = &self.vision else { return Ok(None) };
-        // A placeholder is a token already, and one of those that the picture is said to be.
+        // A placeholder is already counted as one token, which is included in the picture's number
+        // of tokens.
         let shown = prompt.matches(&vision.placeholder).count().min(images.len());
         let tokens = images[..shown].iter().map(|size| vision.tokens(*size));
         let tokens = tokens.sum::<Result<u32, TokenizerError>>()?;
@@ -199,11 +200,11 @@ impl fmt::Debug for HfTokenizer {
     }
 }
 
-/// The ids of the special tokens, in rising order.
+/// Returns the ids of the special tokens in increasing order.
 fn special_ids(pipeline: &Pipeline, config: &Config) -> Result<Vec<u32>, TokenizerError> {
     let mut ids = Vec::new();
     for token in config.special_texts() {
-        // What is no single token is none of this vocabulary's.
+        // A special token that is not a single token does not belong to this vocabulary.
         if let [id] = pipeline.token_ids(token)?[..] {
             ids.push(id);
         }
@@ -213,7 +214,8 @@ fn special_ids(pipeline: &Pipeline, config: &Config) -> Result<Vec<u32>, Tokeniz
     Ok(ids)
 }
 
-/// What goes around a text: by the configuration if it says so, else by `tokenizer.json`.
+/// Returns the special tokens around a text: those of the configuration if it sets them, else those
+/// of `tokenizer.json`.
 fn wrapping(pipeline: &Pipeline, config: &Config, file: &Path) -> Result<Wrapping, TokenizerError> {
     let id_of = |token: &str| match pipeline.token_ids(token)?.as_slice() {
         [id] => Ok(*id),

@@ -1,4 +1,4 @@
-//! The layouts in which models ship their tokenizers, each turned into the one of `tokenizer.json`.
+//! The layouts in which models ship their tokenizers, each converted to that of `tokenizer.json`.
 
 mod byte_level;
 mod encodings;
@@ -19,18 +19,18 @@ use crate::limits;
 
 pub(crate) use self::tekken::FILE as TEKKEN;
 
-/// A tokenizer in the layout of `tokenizer.json`, and what its own layout says besides.
+/// A tokenizer in the layout of `tokenizer.json`, and additional facts from its own layout.
 #[derive(Debug)]
 pub(crate) struct Read {
     pub(crate) tokenizer: Document,
-    /// The size that the model's own tokenizer says it has, where it counts added tokens, too.
+    /// The vocabulary size that the model's own tokenizer reports, where it includes added tokens.
     pub(crate) vocab_size: Option<u32>,
     pub(crate) chat_template: Option<&'static str>,
-    /// The ids of the special tokens, where they are not found in a text.
+    /// The ids of the special tokens, where they are not recognised in a text.
     pub(crate) special_ids: Option<Vec<u32>>,
 }
 
-/// The file of a folder that says what the tokens are. The first that is there is the best.
+/// Returns the file of a folder that defines its tokens. Earlier names are preferred.
 pub(crate) fn vocabulary_of(folder: &Path) -> Option<PathBuf> {
     let named = |name: &str| Some(folder.join(name)).filter(|path| path.is_file());
     named("tokenizer.json")
@@ -41,7 +41,7 @@ pub(crate) fn vocabulary_of(folder: &Path) -> Option<PathBuf> {
         .or_else(|| named(TEKKEN))
 }
 
-/// Reads a tokenizer in whichever layout it is.
+/// Reads a tokenizer in any supported layout.
 pub(crate) fn read(path: &Path, config: &Config) -> Result<Read, TokenizerError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     if name.ends_with(".gguf") {
@@ -65,13 +65,13 @@ pub(crate) fn read(path: &Path, config: &Config) -> Result<Read, TokenizerError>
 }
 
 impl Read {
-    /// A tokenizer whose layout says no more.
+    /// Returns a tokenizer without additional facts.
     fn alone(tokenizer: Document) -> Self {
         Self { tokenizer, vocab_size: None, chat_template: None, special_ids: None }
     }
 }
 
-/// A file that is right for others and not for us.
+/// Returns the error for a file that is valid but not supported here.
 fn refuse(path: &Path, why: &str) -> TokenizerError {
     unusable(path)(format!(
         "{why}; give a folder that holds a tokenizer.json as the tokenizer, as transformers' \

@@ -1,11 +1,12 @@
-//! Tokenizer and chat-template loading, and token counting.
+//! Tokenizers, chat templates and token counts.
 //!
-//! A [`TokenizerSpec`] says which tokenizer, an [`HfTokenizer`] is one: text to ids and back, and
-//! conversations to text, as transformers' `AutoTokenizer` does it for the same folder. Lengths
-//! are never cut or padded, whatever the file asks for, because they are what is measured.
+//! A [`TokenizerSpec`] selects a tokenizer and an [`HfTokenizer`] is a loaded one: it converts text
+//! to ids and back, and conversations to text, like transformers' `AutoTokenizer` for the same
+//! folder. Texts are never truncated or padded, whatever the file asks for, because their lengths
+//! are what is measured.
 //!
-//! This is the only crate that links the `tokenizers` library and the template engine; everybody
-//! else knows core's `Tokenizer`. It reads local files and downloads nothing.
+//! This is the only crate that links the `tokenizers` library and the template engine; all other
+//! crates use core's `Tokenizer` trait. It reads local files and downloads nothing.
 //!
 //! ```no_run
 //! use servemark_core::{SpecialTokens, Tokenizer, TokenizerError};

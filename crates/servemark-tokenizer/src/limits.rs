@@ -1,7 +1,7 @@
-//! How large a tokenizer's files and numbers may be.
+//! Limits on the size of a tokenizer's files and numbers.
 //!
-//! The library keeps a table by id, so one token with a huge id would take all memory. A step that
-//! replaces text by longer text doubles it again and again where there are many of them.
+//! The library keeps a table indexed by id, so a single token with a huge id would exhaust the
+//! memory. A chain of steps that each replace text by longer text would let it grow exponentially.
 
 use std::fs;
 use std::io::Read;
@@ -12,19 +12,20 @@ use servemark_core::TokenizerError;
 
 use crate::files::unusable;
 
-/// The largest id of a token; vocabularies of today end below a million.
+/// The largest id of a token; today's vocabularies end below a million.
 pub(crate) const MOST_ID: u32 = 4_000_000;
 
-/// The most bytes of a file.
+/// The largest size of a file in bytes.
 const MOST_BYTES: u64 = 256 << 20;
 
-/// The most bytes of a token that merges are made of: each of its places is tried.
+/// The largest size in bytes of a token from which merges are derived, because every split of it is
+/// tried.
 pub(crate) const MOST_TOKEN_BYTES: usize = 1 << 14;
 
-/// How many times longer all replacements together may make a text.
+/// The largest factor by which all replacements together may lengthen a text.
 const MOST_GROWTH: f64 = 10_000.0;
 
-/// Reads a file of a tokenizer.
+/// Reads a tokenizer's file.
 pub(crate) fn read(path: &Path) -> Result<Vec<u8>, TokenizerError> {
     let file = fs::File::open(path).map_err(unusable(path))?;
     let mut bytes = Vec::new();
@@ -36,12 +37,12 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, TokenizerError> {
     Ok(bytes)
 }
 
-/// Reads a file of a tokenizer that is text.
+/// Reads a tokenizer's file as text.
 pub(crate) fn read_text(path: &Path) -> Result<String, TokenizerError> {
     String::from_utf8(read(path)?).map_err(unusable(path))
 }
 
-/// Refuses ids that are too large, by what they are of.
+/// Fails if one of the ids is too large.
 pub(crate) fn check_ids(
     path: &Path,
     ids: impl IntoIterator<Item = u64>,
@@ -55,7 +56,7 @@ pub(crate) fn check_ids(
     }
 }
 
-/// Refuses steps before and behind the model that make a text much longer.
+/// Fails if the steps before and after the model can lengthen a text too much.
 pub(crate) fn check_growth(path: &Path, document: &Value) -> Result<(), TokenizerError> {
     let steps = ["normalizer", "pre_tokenizer", "decoder"];
     if steps.iter().any(|step| growth(&document[*step]) > MOST_GROWTH) {

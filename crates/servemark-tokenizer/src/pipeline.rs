@@ -1,4 +1,4 @@
-//! As much of a tokenizer as is loaded.
+//! A tokenizer that is loaded entirely or in part.
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -11,26 +11,26 @@ use crate::document;
 use crate::files::unusable;
 use crate::special::Wrapping;
 
-/// A tokenizer, or as much of it as decodes. Most of the time that it takes to make the library's
-/// goes into what only encoding needs.
+/// A tokenizer, or the part of one that decodes. Most of the time to build the library's tokenizer
+/// goes into parts that only encoding needs.
 pub(crate) enum Pipeline {
-    /// All of it.
+    /// The library's tokenizer.
     Whole(PipelineTokenizer),
-    /// The library's without its merges. It decodes, finds added tokens in a text, and knows what
-    /// goes around one.
+    /// The library's tokenizer without merges. It can decode, match added tokens in a text, and
+    /// return the special tokens around a text.
     Unmerged(PipelineTokenizer, Later),
-    /// None of the library's.
+    /// A table of bytes in place of the library's tokenizer.
     Bytes(ByteTokens, Later),
 }
 
-/// A part of a tokenizer that decodes.
+/// The part of a tokenizer that decodes.
 pub(crate) enum Part {
     Unmerged(PipelineTokenizer),
     Bytes(ByteTokens),
 }
 
 impl Part {
-    /// With what is made when something is to be encoded.
+    /// Adds the tokenizer that is loaded when something is encoded.
     pub(crate) fn and(self, later: Later) -> Pipeline {
         match self {
             Self::Unmerged(library) => Pipeline::Unmerged(library, later),
@@ -39,7 +39,7 @@ impl Part {
     }
 }
 
-/// A tokenizer that is made when it is needed.
+/// A tokenizer that is loaded on first use.
 pub(crate) struct Later {
     file: PathBuf,
     text: String,
@@ -47,7 +47,7 @@ pub(crate) struct Later {
 }
 
 impl Pipeline {
-    /// The one that encodes. It may have to be made first.
+    /// Returns the tokenizer that can encode, after loading it if necessary.
     pub(crate) fn encoding(&self) -> Result<&PipelineTokenizer, TokenizerError> {
         match self {
             Self::Whole(whole) => Ok(whole),
@@ -55,7 +55,7 @@ impl Pipeline {
         }
     }
 
-    /// The text of `ids`.
+    /// Returns the text of `ids`.
     pub(crate) fn decode(&self, ids: &[u32]) -> Result<String, TokenizerError> {
         let library = match self {
             Self::Whole(library) | Self::Unmerged(library, _) => library,
@@ -66,8 +66,8 @@ impl Pipeline {
             .map_err(|error| TokenizerError::Decode { count: ids.len(), reason: error.to_string() })
     }
 
-    /// The ids of what is most likely a single token. An added token is found in a text before it
-    /// is encoded, so it takes nothing that encodes.
+    /// Returns the ids of a text that is usually a single token. An added token is matched before a
+    /// text is encoded, so it does not need a tokenizer that can encode.
     pub(crate) fn token_ids(&self, token: &str) -> Result<Vec<u32>, TokenizerError> {
         match self.single(token)? {
             Some(id) => Ok(vec![id]),
@@ -85,7 +85,7 @@ impl Pipeline {
         Ok(added.filter(|added| ids == [*added]))
     }
 
-    /// What the file itself puts around a text.
+    /// Returns the special tokens that the file puts around a text.
     pub(crate) fn wrapping(&self) -> Wrapping {
         match self {
             Self::Whole(library) | Self::Unmerged(library, _) => {
@@ -97,7 +97,7 @@ impl Pipeline {
 }
 
 impl Later {
-    /// The tokenizer of a document, which is the text of a file.
+    /// Returns a tokenizer that is loaded on first use from `text`, the contents of `file`.
     pub(crate) fn of(file: &Path, text: String) -> Self {
         Self { file: file.to_owned(), text, made: OnceLock::new() }
     }
@@ -113,8 +113,8 @@ impl Later {
     }
 }
 
-/// The ids of a text with nothing around it. A file may ask for truncation or padding, with which
-/// every text would count as equally long.
+/// Returns the ids of a text without special tokens around it. Truncation and padding are off even
+/// if the file asks for them: with them, all texts would have equal lengths.
 pub(crate) fn bare_ids(
     library: &PipelineTokenizer,
     text: &str,

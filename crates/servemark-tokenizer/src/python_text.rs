@@ -1,11 +1,11 @@
-//! Values as Python's `str` writes them, which is how a template prints them.
+//! Values as written by Python's `str`, which is how templates print them.
 
 use std::fmt::{self, Write};
 
 use minijinja::value::{Value, ValueKind};
 use servemark_pyjson::{quoted, repr};
 
-/// What is printed: text as it is, everything else as `repr` writes it.
+/// Writes a value: text unchanged, everything else like Python's `repr`.
 pub(crate) fn write_str(out: &mut impl Write, value: &Value) -> fmt::Result {
     match value.as_str() {
         Some(text) => out.write_str(text),

@@ -1,11 +1,12 @@
-//! The signs that stand for bytes in a byte-level vocabulary.
+//! The characters that stand for bytes in a byte-level vocabulary.
 
-/// The signs of some bytes.
+/// Returns the characters for these bytes.
 pub(crate) fn signs(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| sign(*byte)).collect()
 }
 
-/// A byte that can be seen stands for itself, the others for what follows Latin-1.
+/// Returns the character for a byte. A printable byte stands for itself, the others are numbered
+/// from U+0100.
 pub(crate) fn sign(byte: u8) -> char {
     let is_seen = |byte: u8| matches!(byte, 0x21..=0x7e | 0xa1..=0xac | 0xae..);
     if is_seen(byte) {
@@ -15,7 +16,7 @@ pub(crate) fn sign(byte: u8) -> char {
     char::from_u32(0x100 + unseen_before as u32).unwrap_or_default()
 }
 
-/// From signs back to bytes.
+/// The map from characters back to bytes.
 #[derive(Debug)]
 pub(crate) struct Signs {
     bytes: [Option<u8>; SPAN],
@@ -30,7 +31,7 @@ impl Signs {
         Self { bytes }
     }
 
-    /// Appends what a token stands for. What is no sign stands for itself.
+    /// Appends the bytes of a token. A character that stands for no byte is appended in UTF-8.
     pub(crate) fn read(&self, token: &str, to: &mut Vec<u8>) {
         for sign in token.chars() {
             match self.bytes.get(sign as usize) {
@@ -41,7 +42,7 @@ impl Signs {
     }
 }
 
-/// The 68 bytes that cannot be seen are the signs from 256 on.
+/// The 68 bytes that are not printable have the characters from U+0100 on.
 const SPAN: usize = 256 + 68;
 
 #[cfg(test)]

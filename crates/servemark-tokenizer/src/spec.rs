@@ -1,4 +1,4 @@
-//! Which tokenizer a run uses, as a plan stores it.
+//! The tokenizer of a run, as a plan stores it.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use servemark_core::TokenizerError;
 use crate::HfTokenizer;
 use crate::layout::TEKKEN;
 
-/// Which tokenizer: a folder with a `tokenizer.json`, or that file.
+/// The location of a tokenizer: a folder with a `tokenizer.json`, or a tokenizer's file.
 #[derive(Clone, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
 #[serde(transparent)]
 pub struct TokenizerSpec {
@@ -16,22 +16,24 @@ pub struct TokenizerSpec {
 }
 
 impl TokenizerSpec {
-    /// The tokenizer at `source`.
+    /// Returns a spec for the tokenizer at `source`.
     pub fn new(source: impl Into<String>) -> Self {
         Self { source: source.into() }
     }
 
-    /// Where it comes from.
+    /// Returns the path or name.
     pub fn source(&self) -> &str {
         &self.source
     }
 
-    /// The name of a model on a hub, if the source is no path of this machine and reads like one.
+    /// Returns the source if it looks like the name of a model on a hub and does not exist on this
+    /// machine.
     pub fn hub_name(&self) -> Option<&str> {
         hub_name(&self.source)
     }
 
-    /// The tokenizer in Mistral's own layout, `tekken.json`, of the same folder.
+    /// Returns the spec of the tokenizer in Mistral's own layout, `tekken.json`, in the same
+    /// folder.
     #[must_use]
     pub fn mistrals(&self) -> Self {
         match Path::new(&self.source) {
@@ -40,12 +42,12 @@ impl TokenizerSpec {
         }
     }
 
-    /// Loads it. What is on a hub has to be downloaded before.
+    /// Loads the tokenizer. One on a hub must have been downloaded before.
     pub fn load(&self) -> Result<HfTokenizer, TokenizerError> {
         HfTokenizer::load(self.path()?)
     }
 
-    /// The same for whoever [only decodes](HfTokenizer::load_to_decode).
+    /// Loads the tokenizer [for decoding](HfTokenizer::load_to_decode).
     pub fn load_to_decode(&self) -> Result<HfTokenizer, TokenizerError> {
         HfTokenizer::load_to_decode(self.path()?)
     }
@@ -59,13 +61,13 @@ impl TokenizerSpec {
     }
 }
 
-/// A source as a name on a hub, `name` or `owner/name`, unless it is something on this machine or
-/// reads like a path.
+/// Returns a source that is a name on a hub, `name` or `owner/name`. `None` if the source exists on
+/// this machine or looks like a path.
 pub fn hub_name(source: &str) -> Option<&str> {
     (is_hub_name(source) && !Path::new(source).exists()).then_some(source)
 }
 
-/// Whether a source reads like a name on a hub, `name` or `owner/name`, and not like a path.
+/// Whether a source looks like a name on a hub, `name` or `owner/name`, rather than a path.
 fn is_hub_name(source: &str) -> bool {
     !source.is_empty()
         && source.split('/').count() <= 2
@@ -73,7 +75,7 @@ fn is_hub_name(source: &str) -> bool {
         && !FILES.iter().any(|ending| source.ends_with(ending))
 }
 
-/// How the files of tokenizers end.
+/// The file extensions of tokenizers.
 const FILES: [&str; 4] = [".gguf", ".json", ".model", ".tiktoken"];
 
 #[cfg(test)]

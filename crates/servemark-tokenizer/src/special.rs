@@ -1,11 +1,11 @@
-//! The special tokens that are put around a text.
+//! The special tokens around a text.
 
 use servemark_core::TokenizerError;
 use tokenizers::pipeline::{PipelineToken, Template};
 
 use crate::files::Config;
 
-/// The ids that go before and after a text.
+/// The ids before and after a text.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(crate) struct Wrapping {
     pub(crate) before: Vec<u32>,
@@ -13,14 +13,14 @@ pub(crate) struct Wrapping {
 }
 
 impl Wrapping {
-    /// What a template of `tokenizer.json` puts there.
+    /// Returns the ids that a template of `tokenizer.json` adds.
     pub(crate) fn of(template: &Template) -> Self {
         let ids = |run: &[(PipelineToken, u8)]| run.iter().map(|(token, _)| token.id()).collect();
         Self { before: ids(&template.prefix), after: ids(&template.suffix) }
     }
 
-    /// What `tokenizer_config.json` asks for, if it does. transformers 5 then goes by it and not
-    /// by `tokenizer.json`, even where it switches tokens off.
+    /// Returns the ids that `tokenizer_config.json` adds, if it sets them. transformers 5 then
+    /// ignores `tokenizer.json`, even where the configuration switches tokens off.
     pub(crate) fn configured(
         config: &Config,
         id_of: impl Fn(&str) -> Result<u32, TokenizerError>,
@@ -36,7 +36,7 @@ impl Wrapping {
         Ok(Some(Self { before: ids(add_bos, "bos_token")?, after: ids(add_eos, "eos_token")? }))
     }
 
-    /// How many tokens that is.
+    /// The number of ids.
     pub(crate) fn len(&self) -> usize {
         self.before.len() + self.after.len()
     }

@@ -1,8 +1,8 @@
-//! How many tokens a picture is: the rules of the models' published processors, as transformers
-//! 5.19 applies them.
+//! The number of tokens in a picture, by the rules of the models' published processors as
+//! transformers 5.19 applies them.
 //!
-//! It knows sizes and no pixels. A processor whose rule is not here is none at all: its pictures
-//! are not counted, rather than counted wrongly.
+//! This module uses the size of a picture, never its pixels. An unknown processor counts as absent:
+//! its pictures are left uncounted rather than counted wrongly.
 
 use std::borrow::Cow;
 
@@ -11,34 +11,35 @@ use servemark_core::{ImageSize, TokenizerError};
 
 use crate::files::{Config, Folder};
 
-/// What a processor makes of pictures.
+/// A model's image processor.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Vision {
-    /// What stands for a picture in a rendered prompt: a single token.
+    /// The placeholder of a picture in a rendered prompt, which is a single token.
     pub(crate) placeholder: String,
-    /// What the processor puts in its place, without the tokens that are the picture.
+    /// The text that the processor puts in place of the placeholder, without the picture's own
+    /// tokens.
     frame: String,
     rule: Rule,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Rule {
-    /// Scaled to whole patches within bounds, then a token for each square of merged patches: the
-    /// models of the Qwen-VL family.
+    /// The picture is scaled to whole patches within bounds and has one token for each square of
+    /// merged patches: the models of the Qwen-VL family.
     Scaled {
-        /// The side of what becomes one token, in pixels.
+        /// The side of the square that becomes one token, in pixels.
         side: u32,
-        /// The fewest pixels of a scaled picture.
+        /// The smallest number of pixels in a scaled picture.
         least: u64,
-        /// The most.
+        /// The largest number of pixels in a scaled picture.
         most: u64,
     },
-    /// The same for every picture: `LLaVA`, Gemma 3.
+    /// Every picture has this number of tokens: `LLaVA`, Gemma 3.
     Fixed(u32),
 }
 
 impl Vision {
-    /// The processor that belongs to a tokenizer, if there is one and its rule is known.
+    /// Returns the processor of a tokenizer, if there is one and its rule is known.
     pub(crate) fn of(folder: &Folder, config: &Config) -> Result<Option<Self>, TokenizerError> {
         let settings: ProcessorFile = folder.json("processor_config.json")?.unwrap_or_default();
         let beside = folder.json("preprocessor_config.json")?;
@@ -46,7 +47,7 @@ impl Vision {
         let class = [&settings.processor_class, &pictures.processor_class];
         let class = class.into_iter().flatten().next().map_or("", String::as_str);
         let own = config.token("image_token");
-        // The token stays where it is and is repeated; so often it is one of its own kind already.
+        // The processor repeats the placeholder, so a picture's tokens already include it.
         let repeated = |placeholder: &str, rule| {
             let placeholder = own.unwrap_or(placeholder).to_owned();
             Self { frame: placeholder.clone(), placeholder, rule }
@@ -64,15 +65,15 @@ impl Vision {
         })
     }
 
-    /// Gemma 3's: pictures stand on lines of their own, between a token that opens and one that
-    /// closes; what opens is also the placeholder.
+    /// Returns Gemma 3's processor: a picture is on a line of its own, between an opening and a
+    /// closing token; the opening token is also the placeholder.
     fn framed(config: &Config, tokens: u32) -> Option<Self> {
         let (opens, closes) = (config.token("boi_token")?, config.token("eoi_token")?);
         let frame = format!("\n\n{opens}{closes}\n\n");
         Some(Self { placeholder: opens.to_owned(), frame, rule: Rule::Fixed(tokens + 1) })
     }
 
-    /// A prompt's text with each of its first `pictures` placeholders replaced.
+    /// Returns a prompt with its first `pictures` placeholders replaced by the frame.
     pub(crate) fn framing<'a>(&self, prompt: &'a str, pictures: usize) -> Cow<'a, str> {
         if self.frame == self.placeholder {
             return prompt.into();
@@ -80,7 +81,7 @@ impl Vision {
         prompt.replacen(&self.placeholder, &self.frame, pictures).into()
     }
 
-    /// How many tokens a picture is, one that stays of the placeholder included.
+    /// Returns the number of tokens in a picture, including the placeholder.
     pub(crate) fn tokens(&self, size: ImageSize) -> Result<u32, TokenizerError> {
         match self.rule {
             Rule::Fixed(tokens) => Ok(tokens),
@@ -89,7 +90,7 @@ impl Vision {
     }
 }
 
-/// `preprocessor_config.json`, or its part of `processor_config.json`.
+/// The contents of `preprocessor_config.json`, or of that part of `processor_config.json`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 struct PictureFile {
@@ -103,7 +104,7 @@ struct PictureFile {
     do_center_crop: Option<bool>,
 }
 
-/// `processor_config.json`.
+/// The contents of `processor_config.json`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct ProcessorFile {
@@ -116,7 +117,7 @@ struct ProcessorFile {
     vision_feature_select_strategy: Option<String>,
 }
 
-/// A size as the files spell it: one number for a square, or sides and edges by name.
+/// A size in the spellings of the files: one number for a square, or named sides or edges.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(untagged)]
 enum Size {
@@ -126,7 +127,8 @@ enum Size {
 }
 
 impl PictureFile {
-    /// For these models the edges are numbers of pixels, whatever their names say.
+    /// Returns the rule of the Qwen-VL family. For these models the edges are numbers of pixels,
+    /// despite their names.
     fn scaled(&self) -> Rule {
         let (shortest, longest) = match self.size {
             Some(Size::Edges { shortest_edge, longest_edge }) => (shortest_edge, longest_edge),
@@ -139,7 +141,7 @@ impl PictureFile {
         }
     }
 
-    /// The sides of every picture that the model sees, if it sees all alike.
+    /// Returns the size to which every picture is scaled, if it is the same for all.
     fn seen(&self) -> Option<(u32, u32)> {
         let size = if self.do_center_crop.unwrap_or(true) { self.crop_size } else { self.size };
         match size? {
@@ -160,8 +162,8 @@ impl ProcessorFile {
     }
 }
 
-/// The tokens of a picture that is scaled to whole multiples of `side` with `least` to `most`
-/// pixels, its shape kept as nearly as that allows.
+/// Returns the number of tokens in a picture that is scaled to multiples of `side` with `least` to
+/// `most` pixels, with its aspect ratio kept as far as that allows.
 #[expect(clippy::cast_sign_loss, reason = "sides and their quotients are not negative")]
 fn scaled(size: ImageSize, side: u32, least: u64, most: u64) -> Result<u32, TokenizerError> {
     let (width, height) = (f64::from(size.width), f64::from(size.height));
@@ -189,5 +191,5 @@ fn scaled(size: ImageSize, side: u32, least: u64, most: u64) -> Result<u32, Toke
     Ok((across * down) as u32)
 }
 
-/// The models' own limit.
+/// The models' own limit on the aspect ratio.
 const MOST_ELONGATED: f64 = 200.0;

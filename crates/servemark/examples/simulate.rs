@@ -1,4 +1,4 @@
-//! A whole benchmark against the bundled simulator, as a library: plan, run, table.
+//! A complete benchmark against the bundled simulator with the library: plan, run, table.
 
 use std::io::stdout;
 use std::sync::Arc;

@@ -1,8 +1,9 @@
-//! The same plan against two servers in turn, until their difference is known; or against one, to see
-//! how far runs of the same lie apart.
+//! Runs one plan against two servers in alternation until the difference between them is known,
+//! or against one server to measure how much repeated runs vary.
 //!
-//! An [`Ab`] gives its runs one at a time, like a [`Sweep`](crate::Sweep) its points. In a folder it
-//! keeps a run log for every run; begun again, what is whole is read and not run.
+//! An [`Ab`] iterates over its runs, as a [`Sweep`](crate::Sweep) iterates over its points. If it
+//! has a folder, it writes a run log there for every run; when it is opened again, complete runs
+//! are read from their logs and not repeated.
 
 mod servers;
 
@@ -18,7 +19,8 @@ use servemark_plan::AbSpec;
 pub use self::servers::AbServers;
 use crate::{ExitCode, PointRun, PointRunner, Probe, RunContext, Scores, SweepRunError};
 
-/// The runs against one server or two, each made when it is asked for.
+/// Iterator over runs against one server or two servers; each run is executed by the call of
+/// `next`.
 #[derive(Debug)]
 pub struct Ab<P> {
     spec: AbSpec,
@@ -31,26 +33,26 @@ pub struct Ab<P> {
     is_stopped: bool,
 }
 
-/// A run of an [`Ab`] that is over.
+/// A completed run of an [`Ab`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct AbRun {
-    /// Index of its server.
+    /// Zero-based index of the run's server.
     pub side: usize,
-    /// What it is called.
+    /// Name of the run, such as `round=2,side=b`.
     pub name: String,
-    /// Its run log, if it has a file.
+    /// Path of the run log, if the run has a file.
     pub run_log: Option<PathBuf>,
-    /// How it went.
+    /// Exit code of the run.
     pub exit_code: ExitCode,
-    /// Its numbers by our own definitions.
+    /// Metrics of the run by Servemark's own definitions.
     pub metrics: Metrics,
 }
 
 impl<'a> Ab<PointRunner<'a>> {
-    /// Runs whose logs are kept in `folder`. A folder that is there already must be one of the same
-    /// runs; what is whole in it is not run again. Servers with a command are started before their
-    /// runs and ended when the other one's turn comes.
+    /// Opens the runs whose logs are kept in `folder`. An existing folder must belong to the same
+    /// spec; complete runs in it are not repeated. If a server has a command, the server is
+    /// started before its runs and stopped before a run against the other server.
     pub fn open(
         spec: &AbSpec,
         folder: &Path,
@@ -68,7 +70,8 @@ impl<'a> Ab<PointRunner<'a>> {
 }
 
 impl<P: Probe> Ab<P> {
-    /// Runs that a probe of one's own makes. `nonce` tells their prompts from those of others.
+    /// Creates an `Ab` whose runs are executed by `probe`. `nonce` makes the prompts differ from
+    /// those of other `Ab`s.
     pub fn driving(probe: P, spec: AbSpec, nonce: u64) -> Self {
         let mut figures = Figure::headline();
         let mut policy = MetricPolicy::native();
@@ -87,17 +90,17 @@ impl<P: Probe> Ab<P> {
         Self { spec, nonce, probe, figures, policy, runs, header, is_stopped }
     }
 
-    /// The runs that are over, in their order.
+    /// Returns the completed runs in order of execution.
     pub fn runs(&self) -> &[AbRun] {
         &self.runs
     }
 
-    /// The header of the first run.
+    /// Returns the header of the first run's log.
     pub fn header(&self) -> Option<&Header> {
         self.header.as_ref()
     }
 
-    /// What the rounds that are over show of the change that is to be known.
+    /// Estimates the targeted changes from the completed rounds.
     pub fn known(&self) -> Vec<ChangeKnown> {
         let Some(until) = &self.spec.until else { return Vec::new() };
         let most = self.spec.rounds.get() as usize;
@@ -108,13 +111,13 @@ impl<P: Probe> Ab<P> {
         until.targets.iter().map(known).collect()
     }
 
-    /// How far each figure lies apart between the runs of one server.
+    /// Returns the spread of each figure between the runs of server A.
     pub fn spreads(&self) -> Vec<RunSpread> {
         let of = |figure: &Figure| RunSpread::of(*figure, &self.values(0, *figure));
         self.figures.iter().filter_map(of).collect()
     }
 
-    /// The run logs of A and of B in the rounds that are over.
+    /// Returns the run logs of A and B in the completed rounds.
     pub fn run_logs(&self) -> [Vec<PathBuf>; 2] {
         let rounds = self.rounds();
         [0, 1].map(|side| {
@@ -123,7 +126,7 @@ impl<P: Probe> Ab<P> {
         })
     }
 
-    /// What the exit code says of all runs.
+    /// Returns the exit code for all runs together.
     pub fn exit_code(&self) -> ExitCode {
         let is_open = self.known().iter().any(|known| !known.is_known);
         let of_runs = self.runs.iter().map(|run| run.exit_code).max().unwrap_or(ExitCode::Ok);
@@ -134,7 +137,7 @@ impl<P: Probe> Ab<P> {
         }
     }
 
-    /// Number of rounds that are over.
+    /// Number of completed rounds.
     fn rounds(&self) -> usize {
         self.runs.len() / self.spec.urls.len()
     }
@@ -144,7 +147,7 @@ impl<P: Probe> Ab<P> {
         of_side.filter_map(|run| figure.read(&run.metrics)).collect()
     }
 
-    /// Whether no more runs are to be made.
+    /// Returns whether no further run is to be made.
     fn is_over(&self) -> bool {
         let is_between_rounds = self.runs.len().is_multiple_of(self.spec.urls.len());
         let is_known = || {
@@ -169,7 +172,7 @@ impl<P: Probe> Ab<P> {
     }
 }
 
-/// Ends when the change is known, all runs are made, or the user wants to stop.
+/// The iterator ends when the change is known, all runs are made, or the user stops.
 impl<P: Probe> Iterator for Ab<P> {
     type Item = Result<AbRun, SweepRunError>;
 

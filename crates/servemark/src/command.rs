@@ -1,4 +1,4 @@
-//! Commands of a sweep that are run to their end.
+//! Runs the commands of a sweep.
 
 use std::io;
 use std::process::ExitStatus;
@@ -8,15 +8,16 @@ use servemark_runner::Stop;
 use tokio::process::{Child, Command};
 
 use crate::process::runtime;
-use crate::{ProcessError, RunContext, Shown, StopCause, stopped_by};
+use crate::{ChildStdout, ProcessError, RunContext, StopCause, stopped_by};
 
-/// Runs a command, its first word the program, to its end.
+/// Runs a command to its end; its first word is the program.
 ///
-/// When the run is stopped the command gets SIGTERM, unless the terminal has sent Ctrl-C to it as well
-/// as to this program. When requests in flight are given up, the command is killed.
+/// When the run is stopped, the command gets SIGTERM, unless Ctrl-C stopped the run, because the
+/// terminal then sends SIGINT to the command as well. When requests in flight are aborted, the
+/// command is killed.
 pub fn run_command(
     command: &[String],
-    shown: Shown,
+    shown: ChildStdout,
     context: &RunContext,
 ) -> Result<ExitStatus, ProcessError> {
     let failed = |source| ProcessError::Start { command: command.join(" "), source };
@@ -56,7 +57,7 @@ async fn ended(mut child: Child, context: &RunContext) -> io::Result<ExitStatus>
 fn terminate(child: &Child) {
     let number = child.id().and_then(|id| i32::try_from(id).ok());
     if let Some(pid) = number.and_then(Pid::from_raw) {
-        // The child is not reaped yet, so the number is still its own.
+        // The child is not reaped yet, so its process id cannot belong to another process.
         let _ = kill_process(pid, Signal::TERM);
     }
 }

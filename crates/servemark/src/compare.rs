@@ -1,5 +1,7 @@
-//! Results, read from wherever they are and held against each other.
+//! Reads run logs and result files and compares them.
 
+mod differences;
+mod noise;
 mod source;
 
 use std::io;
@@ -10,18 +12,19 @@ use servemark_metrics::{ComparedRun, ComparedSide, Comparison, Doubt, Figure, Me
 use servemark_report::Side;
 use thiserror::Error;
 
+pub use self::noise::{KnownNoise, NoiseStore};
 use self::source::{Source, files_in};
 use crate::ExitCode;
 
-/// Results before and after a change, held against each other.
+/// Comparison of the results before and after a change.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ComparedResults {
-    /// What the results of either side are called.
+    /// Names and models of the results on each side.
     pub sides: [Vec<Side>; 2],
-    /// What differs.
+    /// The changes from one side to the other.
     pub comparison: Comparison,
-    /// The lines of run logs that were not read, by file.
+    /// Lines of damaged run logs that were skipped, by file.
     pub left_out: Vec<(PathBuf, LeftOut)>,
 }
 
@@ -32,31 +35,31 @@ pub enum CompareError {
     /// A file or a folder cannot be read.
     #[error("cannot read {path}", path = path.display())]
     Read {
-        /// The file or folder.
+        /// Path of the file or folder.
         path: PathBuf,
-        /// Why.
+        /// Error of the operating system.
         #[source]
         source: io::Error,
     },
-    /// A run log is none.
+    /// A run log is invalid.
     #[error(transparent)]
     RunLog(#[from] RunLogError),
-    /// A result file is none.
+    /// A file is neither a run log nor a JSON result.
     #[error(
         "{path} is neither a run log nor a result file: its last line is no JSON object",
         path = path.display()
     )]
     NoResult {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// A folder has no run logs.
+    /// A folder contains no run logs.
     #[error("{path} has no run log (a .jsonl file of a run)", path = path.display())]
     EmptyFolder {
-        /// The folder.
+        /// Path of the folder.
         path: PathBuf,
     },
-    /// Runs of one side had different loads, so they are no repeats of each other.
+    /// Runs of one side had different loads, so they are not repeats of each other.
     #[error(
         "{one} and {other} are not runs of one load ({difference}): give the logs of one load on \
          each side",
@@ -64,33 +67,33 @@ pub enum CompareError {
         other = other.display()
     )]
     Loads {
-        /// The one.
+        /// Run log of the first run of the side.
         one: PathBuf,
-        /// The other.
+        /// Run log of the run that differs.
         other: PathBuf,
-        /// What differs.
+        /// The values of both runs that differ.
         difference: String,
     },
-    /// They have nothing in common.
+    /// The results have no figure in common.
     #[error("{before} and {after} have no number in common", before = before.display(), after = after.display())]
     Nothing {
-        /// The first of the one side.
+        /// First file of the side before the change.
         before: PathBuf,
-        /// The first of the other.
+        /// First file of the side after the change.
         after: PathBuf,
     },
 }
 
 impl CompareError {
-    /// The program's exit code.
+    /// Returns the program's exit code.
     pub fn exit_code(&self) -> ExitCode {
         ExitCode::Usage
     }
 }
 
-/// Compares run logs by a policy's definitions, or result files of SGLang's or vLLM's by the numbers
-/// that are in them: one or several on either side. A folder stands for the run logs in it. Of a
-/// result file with several lines the last one counts.
+/// Compares run logs by the definitions of a policy, or result files of SGLang or vLLM by the
+/// numbers in them, with one or more files on either side. A folder stands for the run logs in
+/// it. Of a result file with several lines, the last one is used.
 pub fn compare(
     sides: [&[PathBuf]; 2],
     figures: &[Figure],
@@ -113,7 +116,7 @@ pub fn compare(
     Ok(ComparedResults { sides: [read_before.names, read_after.names], comparison, left_out })
 }
 
-/// How the results of a side are read.
+/// Reads the results of one side.
 #[derive(Clone, Copy, Debug)]
 struct SideReader<'a> {
     figures: &'a [Figure],
@@ -121,7 +124,7 @@ struct SideReader<'a> {
     if_damaged: IfDamaged,
 }
 
-/// The results of one side.
+/// Results of one side.
 #[derive(Debug, Default)]
 struct ReadSide {
     names: Vec<Side>,
@@ -131,8 +134,8 @@ struct ReadSide {
 }
 
 impl SideReader<'_> {
-    /// Reads one file after the other and keeps of each what the comparison needs. The latencies of
-    /// single requests count only where each side is one run.
+    /// Reads the files in order and keeps what the comparison needs of each. The latencies of
+    /// single requests are kept only if each side is one run.
     fn read(
         &self,
         files: &[PathBuf],

@@ -1,59 +1,64 @@
-//! What a run is given besides its plan.
+//! Inputs of a run besides its plan.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use servemark_client::Credentials;
+use servemark_core::NoProgress;
 use servemark_hub::HubSettings;
 use servemark_runner::{Stop, StopHandle};
 
-use crate::audience::{Activity, Audience, Live, News};
-use crate::{ExecuteError, Grace};
+use crate::observer::{Activity, Live, RunEvent, RunObserver};
+use crate::{ExecuteError, Grace, Parts};
 
-/// What a run is given besides its plan.
+/// Inputs of a run besides its plan.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct RunContext {
-    /// What the server wants to see.
+    /// Credentials that are sent to the server.
     pub credentials: Credentials,
-    /// Where tokenizers and data sets come from that are given by name.
+    /// Settings for tokenizers and data sets that are given by name.
     pub hub: HubSettings,
-    /// Who watches.
-    pub audience: Arc<dyn Audience>,
-    /// Counters for whoever wants to look.
+    /// Observer of the run.
+    pub observer: Arc<dyn RunObserver>,
+    /// Counters of the run in progress.
     pub live: Arc<Live>,
-    /// How the run is stopped early.
+    /// Handle that stops the run early.
     pub stop: StopHandle,
-    /// How long requests in flight may take after SIGTERM or SIGHUP.
+    /// Time that requests in flight have to finish after SIGTERM or SIGHUP.
     pub grace: Grace,
-    /// The folder in which [`selftest`](crate::selftest())s keep what they found; without one a run
-    /// goes by what is assumed of a machine.
+    /// Folder in which a [`selftest`](crate::selftest()) stores its results; without a folder,
+    /// runs use default capacity figures.
     pub cache: Option<PathBuf>,
-    /// The core that the simulator keeps to, on Linux; any without one.
+    /// Parts of the run that the program supplies itself.
+    pub parts: Parts,
+    /// Core to which the simulator is pinned on Linux; `None` lets it use any core.
     pub simulator_core: Option<usize>,
 }
 
 impl RunContext {
-    /// A run that `audience` watches, with no credentials, and that downloads nothing.
-    pub fn new(audience: Arc<dyn Audience>) -> Self {
+    /// Creates a context with this observer, no credentials and no downloads.
+    pub fn new(observer: Arc<dyn RunObserver>) -> Self {
         Self {
             credentials: Credentials::new(),
             hub: HubSettings::default(),
-            audience,
+            observer,
             live: Arc::default(),
             stop: StopHandle::new(),
             grace: Grace::default(),
             cache: None,
+            parts: Parts::default(),
             simulator_core: None,
         }
     }
 
-    pub(crate) fn tell(&self, news: &News<'_>) {
-        self.audience.tell(news);
+    pub(crate) fn emit(&self, event: &RunEvent<'_>) {
+        self.observer.on_event(event);
     }
 
-    /// The work, unless the user stops the run before it is done. What follows then are the results
-    /// of the runs before this one, if there are any.
+    /// Awaits `work`, or returns [`ExecuteError::Interrupted`] as soon as the user stops the run.
+    /// The activity then becomes [`Activity::Reporting`], because the results of earlier runs, if
+    /// any, come next.
     pub(crate) async fn unless_stopped<T>(
         &self,
         work: impl Future<Output = Result<T, ExecuteError>>,
@@ -67,6 +72,13 @@ impl RunContext {
             }
             done = work => done,
         }
+    }
+}
+
+/// A context without an observer.
+impl Default for RunContext {
+    fn default() -> Self {
+        Self::new(Arc::new(NoProgress))
     }
 }
 

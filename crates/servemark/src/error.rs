@@ -1,4 +1,4 @@
-//! Why a run did not come to its report, and what the program's exit code says of it.
+//! Errors of a run and exit codes of the programs.
 
 use std::io;
 
@@ -15,29 +15,29 @@ use thiserror::Error;
 
 use crate::OutputError;
 
-/// Why a run did not come to its report.
+/// Why a run failed.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ExecuteError {
-    /// The plan cannot run.
+    /// The plan is invalid.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// The target's description or its credentials are not usable, or the machine is too small.
+    /// The target or its credentials are invalid, or the machine's limits are too low.
     #[error(transparent)]
     Target(ClientError),
-    /// The server is not there, or not ready, or does not say what it serves.
+    /// The server is unreachable or not ready, or it does not report its models.
     #[error(transparent)]
     NotReady(ClientError),
     /// The server lists no model.
     #[error("the server at {url} lists no model; name one with --model")]
     NoModel {
-        /// Where it was asked.
+        /// URL of the server.
         url: String,
     },
-    /// Nobody says where the tokenizer is.
+    /// Neither the plan nor the server names a tokenizer.
     #[error("no tokenizer: neither --tokenizer nor --model names one, and the server does not say")]
     NoTokenizer,
-    /// A tokenizer or a data set is neither on this machine nor to be had from a hub.
+    /// A tokenizer or a data set is neither on this machine nor available from a hub.
     #[error(transparent)]
     Hub(#[from] HubError),
     /// The tokenizer cannot be loaded.
@@ -46,22 +46,22 @@ pub enum ExecuteError {
     /// The samples cannot be drawn.
     #[error(transparent)]
     Dataset(#[from] DatasetError),
-    /// What was drawn does not say when it is due.
+    /// The drawn samples have no valid schedule.
     #[error(transparent)]
     Schedule(#[from] ScheduleError),
-    /// The first request was tried in vain; in vLLM's words.
+    /// The first request failed until the time for retries was over; the message is vLLM's.
     #[error(
         "Initial test run failed - Please make sure benchmark arguments are correctly specified. \
          Error: {0}"
     )]
     FirstRequest(RequestError),
-    /// The server was not there, or would not have a request.
+    /// The connection test failed: the server was unreachable or refused the request.
     #[error(
         "the test request failed, so nothing was sent: {0}; is the URL right, and the model's \
          name? --no-test-connection does without the test"
     )]
     Greeting(RequestError),
-    /// Not one warm-up request succeeded.
+    /// All warm-up requests failed.
     #[error("the warm-up failed, so nothing was measured: {0}")]
     Warmup(RequestError),
     /// The prefix cache could not be emptied.
@@ -70,7 +70,7 @@ pub enum ExecuteError {
     /// The prefix cache could not be filled before the measurement.
     #[error("the server's prefix cache could not be filled (--cache-hit-rate)")]
     CacheFill(#[source] ClientError),
-    /// A file that the run would write cannot be written.
+    /// An output file cannot be written.
     #[error(transparent)]
     Output(#[from] OutputError),
     /// The run log cannot be opened.
@@ -83,35 +83,51 @@ pub enum ExecuteError {
     #[cfg(feature = "engine")]
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// The engine would answer a request with less than it asks for, and say nothing.
+    /// A request is longer than the engine's context, so that its output would be cut without
+    /// notice.
     #[cfg(feature = "engine")]
     #[error(
         "a request has {tokens} tokens, prompt and output together, and the engine takes {most}: \
          ask for shorter ones, or start it with a larger context (vLLM: --max-model-len)"
     )]
     TooLong {
-        /// How many tokens it has.
+        /// Number of tokens of the request, prompt and output together.
         tokens: u64,
-        /// How many it may have.
+        /// Maximum number of tokens that the engine takes.
         most: u32,
     },
     /// The engine ended before any request was done.
     #[cfg(feature = "engine")]
     #[error("{why}")]
     EngineLost {
-        /// How, and what it said last.
+        /// How the engine ended and its last output.
         why: String,
     },
+    /// The plan names a part that the program does not supply.
+    #[error(
+        "the plan's {what} {name} is supplied by a program, and this program does not supply it"
+    )]
+    NotProvided {
+        /// Kind of the part.
+        what: &'static str,
+        /// Name of the part.
+        name: String,
+    },
+    /// The blocking entry was called inside an asynchronous runtime, which it would block.
+    #[error(
+        "a run blocks its thread, and this is a thread of an asynchronous runtime: use start()"
+    )]
+    InsideRuntime,
     /// The operating system refused a thread, a timer or a runtime.
     #[error("the operating system refused what a run needs")]
     Machine(#[source] io::Error),
-    /// The user stopped it before anything was measured.
+    /// The user stopped the run before anything was measured.
     #[error("stopped before anything was measured")]
     Interrupted,
 }
 
 impl ExecuteError {
-    /// Whether a server was there and answered with nothing but a status, such as 401.
+    /// Returns whether a server answered with an error status, such as 401.
     pub fn is_refusal(&self) -> bool {
         match self {
             Self::Target(error) | Self::NotReady(error) => error.is_status(),
@@ -122,7 +138,7 @@ impl ExecuteError {
         }
     }
 
-    /// The program's exit code.
+    /// Returns the program's exit code.
     pub fn exit_code(&self) -> ExitCode {
         match self {
             #[cfg(feature = "engine")]
@@ -138,6 +154,7 @@ impl ExecuteError {
             #[cfg(feature = "engine")]
             Self::EngineLost { .. } => ExitCode::Internal,
             Self::Plan(_)
+            | Self::NotProvided { .. }
             | Self::Target(_)
             | Self::NoModel { .. }
             | Self::NoTokenizer
@@ -154,21 +171,22 @@ impl ExecuteError {
             | Self::CacheFill(_)
             | Self::RunLog(_)
             | Self::Simulator(_)
+            | Self::InsideRuntime
             | Self::Machine(_) => ExitCode::Internal,
         }
     }
 }
 
-/// What the programs' exit codes mean. They are public: scripts may rely on them. Of several runs'
-/// codes the largest is told.
+/// Exit codes of the programs. They are stable, so scripts may rely on them. For several runs,
+/// the largest code is used.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 #[non_exhaustive]
 pub enum ExitCode {
-    /// The run came to its end.
+    /// The run is complete.
     Ok = 0,
-    /// Something is wrong with the program or the machine.
+    /// The program or the machine failed.
     Internal = 1,
-    /// The command line, the plan or its input is wrong.
+    /// The command line, the plan or its input is invalid.
     Usage = 2,
     /// An objective or a baseline was missed.
     GateFailed = 3,
@@ -176,21 +194,21 @@ pub enum ExitCode {
     NotReady = 4,
     /// More requests failed than are tolerated.
     TooManyFailed = 5,
-    /// An objective is neither held nor missed as far as the run shows, or was not judged.
+    /// The run does not show whether an objective holds, or the objective was not judged.
     Undecided = 6,
     /// SIGHUP stopped the run; what was measured is reported.
     HungUp = 129,
-    /// Ctrl-C stopped the run; what was measured is reported. Runs that were stopped have this code
-    /// whatever the signal was; [`ExitCode::of_process`] makes the signal's own of it.
+    /// Ctrl-C stopped the run; what was measured is reported. Stopped runs have this code for
+    /// every signal; [`ExitCode::of_process`] converts it to the code of the signal.
     Interrupted = 130,
     /// SIGTERM stopped the run; what was measured is reported.
     Terminated = 143,
 }
 
 impl ExitCode {
-    /// The code with which the process ends that a run's code is of: if a signal stopped the run, the
-    /// signal's. An engine that was told to end by the same signal as this process counts as stopped,
-    /// too.
+    /// Returns the exit code of the process for a run's code: if a signal stopped the run, the
+    /// code of that signal. A run whose engine was ended by the same signal as this process
+    /// counts as stopped, too.
     #[must_use]
     pub fn of_process(self, stopped_by: Option<StopCause>) -> Self {
         match (self, stopped_by) {

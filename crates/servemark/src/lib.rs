@@ -1,13 +1,16 @@
-//! Servemark, embedded: execute a benchmark plan, or compose the crates yourself.
+//! Servemark as a library: execute a benchmark plan, or compose the crates yourself.
 //!
 //! [`execute`] runs a whole [`BenchPlan`](plan::BenchPlan): it waits for the server, draws the
-//! samples, warms up, measures, and gives back the [`RunLog`](core::RunLog), which [`Scores`]
-//! turns into tables. A [`Sweep`] runs several. [`selftest()`] says what this machine is worth as a client. The parts are re-exported under their own names for a harness of one's own.
+//! samples, warms up, measures, and returns the [`RunLog`](core::RunLog), which [`Scores`] turns
+//! into tables. A [`Sweep`] runs several plans, an [`SloSearch`] searches for the largest load that
+//! keeps its objectives. [`selftest()`] measures the capacity and the accuracy of this machine as a
+//! client. The component crates are re-exported for custom harnesses.
 //!
-//! # A backend of one's own
+//! # Writing a custom backend
 //!
-//! A wire dialect is a [`Backend`](backends::Backend) that encodes and a
-//! [`Decoder`](backends::Decoder) that reads. Neither knows a socket, a runtime or a clock.
+//! A wire dialect is a [`Backend`](backends::Backend), which encodes requests, and a
+//! [`Decoder`](backends::Decoder), which decodes answers. Both are independent of sockets,
+//! runtimes and clocks.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -60,26 +63,79 @@
 //!     }
 //! }
 //!
-//! // From here on it is a benchmark like any other: a target, a load, and records.
+//! // From here on it is a benchmark like any other: a target, a data set, a load.
+//! use servemark::core::Session;
+//! use servemark::runner::LoadSpec;
+//! use servemark::schedule::ArrivalSpec;
+//! use servemark::{Bench, Scores};
+//!
+//! # fn bench() -> Result<(), Box<dyn std::error::Error>> {
+//! let stories = vec![Session::from(Sample::new("Tell me a story.", 5, 64)); 100];
+//! let (target, load) = ("http://127.0.0.1:9000".parse()?, LoadSpec::new(ArrivalSpec::Burst));
+//! let bench = Bench::at(target, ("pieces", Pieces), ("stories", stories), 100, load);
+//! let run = bench.run()?;
+//! Scores::of(&run.log, &bench.plan.scoring).write_tables(&mut std::io::stdout())?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A [`Bench`] has everything that a run of a bundled dialect has: the run log, the audit of the
+//! client, warm-up, several client threads, gates, [`Sweep`] and [`SloSearch`]. `Bench::over` takes
+//! a whole transport instead, for what does not speak HTTP. The example `own_parts` adds a latency
+//! and a report of the program's own.
+//!
+//! # Inside an asynchronous program
+//!
+//! [`execute`] blocks its thread and refuses to do so inside a runtime. [`start`] runs a plan on
+//! threads of its own and returns a future, which stops the run when it is dropped. The observer
+//! of the [`RunContext`] is told every event and every record; see the example `in_tokio`.
+//!
+//! ```no_run
+//! use std::time::Duration;
+//!
+//! use servemark::metrics::{MetricPolicy, Metrics};
+//! use servemark::plan::BenchPlan;
+//! use servemark::{RunContext, start};
+//!
+//! # async fn bench(plan: BenchPlan) -> Result<(), Box<dyn std::error::Error>> {
+//! let task = start(plan, RunContext::default());
+//! // When the time is over, the task is dropped and the run sends nothing more.
+//! let run = tokio::time::timeout(Duration::from_secs(60), task).await??;
+//! let metrics = Metrics::score(&run.log, &MetricPolicy::native());
+//! println!("p99 TTFT: {:?} ms", metrics.latencies.ttft.percentile_ms(99.0));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Single crates
+//!
+//! Each component works alone. A run without a plan is a transport, a runner and a place for the
+//! records:
+//!
+//! ```
+//! use std::sync::Arc;
+//!
+//! use servemark::backends::{BackendName, BackendSpec, CommonSpec};
 //! use servemark::client::{Credentials, HttpTransport, Target, TargetSpec};
-//! use servemark::core::{MonotonicClock, Session};
+//! use servemark::core::{MonotonicClock, Sample, Session};
+//! use servemark::mock::{MockServer, MockSpec};
 //! use servemark::pacer::SystemPacer;
 //! use servemark::runner::{Collector, LoadSpec, Runner, StopHandle};
 //! use servemark::schedule::{ArrivalSpec, Schedule};
 //!
 //! # async fn bench() -> Result<(), Box<dyn std::error::Error>> {
+//! let server = MockServer::start(MockSpec::default())?;
 //! let clock = MonotonicClock::start();
-//! let target = Target::new(&TargetSpec::new("http://127.0.0.1:9000".parse()?), Credentials::new())?;
-//! let transport = Arc::new(HttpTransport::new(target, Pieces, clock));
-//! let story = Session::from(Sample::new("Tell me a story.", 5, 64));
-//! let sessions: Arc<[Session]> = vec![story; 100].into();
+//! let target = Target::new(&TargetSpec::new(server.base_url().parse()?), Credentials::new())?;
+//! let dialect = BackendSpec::new(BackendName::VllmChat, CommonSpec::new("mock")).build();
+//! let transport = Arc::new(HttpTransport::new(target, dialect, clock));
+//! let story = Session::from(Sample::new("Tell me a story.", 5, 4));
+//! let sessions: Arc<[Session]> = vec![story; 10].into();
 //! let (records, stop) = (Arc::new(Collector::default()), StopHandle::new());
 //! let load = LoadSpec::new(ArrivalSpec::Burst);
 //! let runner = Runner::new(SystemPacer::new(clock)?, &load, records.clone(), stop.signal());
 //! runner.measure(&transport, &sessions, &Schedule::burst(sessions.len())).await;
-//! for record in records.take() {
-//!     println!("{}: first piece {:?}", record.index, record.deltas.first_at());
-//! }
+//! assert!(records.take().iter().all(|record| record.deltas.first_at().is_some()));
 //! # Ok(())
 //! # }
 //! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(bench())?;
@@ -87,80 +143,57 @@
 //! ```
 
 mod ab;
-mod affinity;
-mod afterwards;
-mod aisbench_files;
-mod align;
-mod audience;
-mod capacity;
+mod bench;
 mod command;
 mod compare;
 mod context;
-mod differences;
-mod discover;
-mod draw;
-mod drawing;
-#[cfg(feature = "engine")]
-mod engine;
 mod error;
-mod evalscope_files;
-mod execute;
-mod facts;
-mod files;
 mod grace;
-mod greeting;
-mod journal;
-mod known;
-mod noise;
-mod offline;
-mod one_batch;
+mod observer;
 mod outputs;
-mod probes;
+mod parts;
+mod peer_files;
 mod process;
-mod profiler;
 mod replace;
-mod salt;
+mod run;
+mod runtime;
 mod score;
 mod search;
 mod selftest;
-mod sent;
-mod server;
 mod signals;
 mod slices;
-mod stage;
 mod sweep;
-mod until;
-mod vllm_files;
 
 pub use ab::{Ab, AbRun, AbServers};
-pub use aisbench_files::AisbenchSaved;
-pub use audience::{Activity, Audience, Live, News, Profiler, Switch};
-pub use capacity::{Figures, Source};
+pub use bench::Bench;
 pub use command::run_command;
-pub use compare::{CompareError, ComparedResults, compare};
+pub use compare::{CompareError, ComparedResults, KnownNoise, NoiseStore, compare};
 pub use context::RunContext;
 pub use error::{ExecuteError, ExitCode};
-pub use execute::{DryRun, Run, dry_run, execute};
 pub use grace::Grace;
-pub use noise::{KnownNoise, NoiseStore};
-pub use offline::{offline_latency, offline_throughput};
-pub use one_batch::{BatchLimits, BatchRun, BatchRunner, BatchServer};
+pub use observer::{Activity, Live, Profiler, RunEvent, RunObserver, Switch};
 pub use outputs::{OutputError, Outputs};
-pub use process::{ProcessError, ServerProcess, Shown, is_ready, tell_server};
+pub use parts::Parts;
+pub use peer_files::{AisbenchSaved, VllmSaved};
+pub use process::{ChildStdout, ProcessError, ServerProcess, is_ready, tell_server};
 pub use replace::{is_replaceable, replace_file};
-pub use score::{Scores, scoring_of, write_runs};
+#[cfg(feature = "engine")]
+pub use run::check_presence;
+pub use run::{
+    BatchLimits, BatchRun, BatchRunner, BatchServer, DryRun, Figures, Run, RunTask, Sent,
+    SentBodies, Source, dry_run, execute, start,
+};
+pub use score::{Scores, offline_latency, offline_throughput, scoring_of, write_runs};
 pub use search::{SloAnswer, SloSearch, TierAnswer, Trial, TrialVerdict};
 pub use selftest::{
     Accuracy, Cost, Fitness, Lateness, MachineLimits, Placement, Selftest, SelftestSpec,
     SelftestVerdict, selftest,
 };
-pub use sent::{Sent, SentBodies};
 pub use signals::{StopCause, stay_until_stopped, stop_on_signals, stopped_by};
 pub use slices::cut_text;
 pub use sweep::{
     Origin, PointRun, PointRunner, PointScore, Probe, Sweep, SweepOutcome, SweepRunError,
 };
-pub use vllm_files::VllmSaved;
 
 pub use servemark_backends as backends;
 pub use servemark_client as client;

@@ -1,8 +1,8 @@
-//! The files that a command writes, tried before anything is sent.
+//! Checks the files that a command writes before anything is sent.
 //!
-//! A run that cannot be kept is refused while nothing is lost. Nothing is truncated and nothing is
-//! left behind: a file that exists is opened and closed again, and where none is a nameless one is
-//! made in its folder.
+//! A run whose results could not be saved is refused before it begins. The checks truncate
+//! nothing and leave nothing behind: an existing file is opened and closed again; for a new file,
+//! an unnamed temporary file is created in its folder.
 
 mod identity;
 mod trial;
@@ -17,7 +17,7 @@ use thiserror::Error;
 
 use self::identity::Identity;
 
-/// The files that a command writes, and those that it reads.
+/// Files that a command writes and files that it reads.
 #[derive(Clone, Debug, Default)]
 pub struct Outputs {
     outputs: Vec<Output>,
@@ -34,92 +34,92 @@ struct Output {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Kind {
     Appended,
-    /// A folder, which is made with those above it if there is none.
+    /// A folder that is created, together with its parents, if it does not exist.
     Folder,
     Replaced,
     RunLog(IfTaken),
 }
 
-/// Why a file cannot be written, or must not be.
+/// Why an output file is refused.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum OutputError {
-    /// The operating system refuses it.
+    /// The operating system refuses to write the file.
     #[error("cannot write {what} to {path}", path = path.display())]
     Refused {
-        /// What was to be written.
+        /// Description of the output.
         what: &'static str,
-        /// The file or folder.
+        /// Path of the file or folder.
         path: PathBuf,
-        /// Why.
+        /// Error of the operating system.
         #[source]
         source: io::Error,
     },
-    /// Its folder does not exist.
+    /// The folder of the file does not exist.
     #[error(
         "cannot write {what} to {path}: there is no folder {folder}; create it or name another",
         path = path.display(),
         folder = folder.display()
     )]
     NoFolder {
-        /// What was to be written.
+        /// Description of the output.
         what: &'static str,
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Its folder.
+        /// Path of the missing folder.
         folder: PathBuf,
     },
-    /// It is a folder where a file is wanted, or a file where a folder is.
+    /// The path is a folder where a file is needed, or a file where a folder is needed.
     #[error(
         "cannot write {what} to {path}, which is {is}; name another",
         path = path.display()
     )]
     OtherKind {
-        /// What was to be written.
+        /// Description of the output.
         what: &'static str,
-        /// The path.
+        /// Path of the output.
         path: PathBuf,
-        /// What it leads to, in words.
+        /// Kind of what exists at the path, in words.
         is: &'static str,
     },
-    /// Two outputs of one command are one file.
+    /// Two outputs of one command have the same file.
     #[error(
         "{one} and {other} would be written to the same file, {path}; name different files",
         path = path.display()
     )]
     Same {
-        /// The one.
+        /// Description of the first output.
         one: &'static str,
-        /// The other.
+        /// Description of the second output.
         other: &'static str,
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// An output is an input.
+    /// An output file is also an input of the command.
     #[error(
         "{what} would be written to {path}, which this command reads; name another file",
         path = path.display()
     )]
     Input {
-        /// What was to be written.
+        /// Description of the output.
         what: &'static str,
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// The run log cannot have its name.
+    /// The run log's path is refused.
     #[error(transparent)]
     RunLog(#[from] RunLogError),
 }
 
 impl Outputs {
-    /// The files of one run.
+    /// Returns the files of one run.
     pub fn of(plan: &BenchPlan) -> Self {
         let mut outputs = Self::default();
         outputs.add_plan(plan);
         outputs
     }
 
-    /// Adds the files that a run writes, and those that it reads.
+    /// Adds the files that a run writes and those that it reads.
     pub fn add_plan(&mut self, plan: &BenchPlan) {
         let output = &plan.output;
         if let Some(path) = &output.run_log {
@@ -141,7 +141,7 @@ impl Outputs {
         self.inputs.extend(inputs(plan));
     }
 
-    /// Adds a file that is written anew.
+    /// Adds a file that is created or replaced.
     pub fn add_file(&mut self, what: &'static str, path: &Path) {
         self.add(what, path, Kind::Replaced);
     }
@@ -151,7 +151,7 @@ impl Outputs {
         self.add(what, path, Kind::Appended);
     }
 
-    /// Adds a folder that is made if there is none. Files in it need no folder of their own.
+    /// Adds a folder that is created if it does not exist. Files in it need no existing folder.
     pub fn add_folder(&mut self, what: &'static str, path: &Path) {
         self.add(what, path, Kind::Folder);
     }
@@ -161,7 +161,7 @@ impl Outputs {
         self.inputs.push(path.to_owned());
     }
 
-    /// Tries all files. They must be writable, and neither each other nor what is read.
+    /// Checks that all files are writable, differ from each other and are not inputs.
     pub fn check(&self) -> Result<(), OutputError> {
         self.outputs.iter().try_for_each(|output| self.try_out(output))?;
         let known: Vec<(&Output, Identity)> = self
@@ -188,7 +188,7 @@ impl Outputs {
         self.outputs.push(Output { what, path: path.to_owned(), kind });
     }
 
-    /// The files of vLLM's client, as far as their names are known before the run.
+    /// Adds the files of vLLM's client whose names are known before the run.
     fn add_vllm(&mut self, files: &VllmFiles) {
         let folder = files.folder.clone().unwrap_or_default();
         let is_here = folder.as_os_str().is_empty();
@@ -234,16 +234,16 @@ impl Outputs {
 }
 
 impl Output {
-    /// Whether both may be written to one file: lines of the same kind, or run logs that are told
-    /// apart by a number.
+    /// Returns whether both outputs may have the same path: appended lines of the same kind, or
+    /// run logs that get different numbers.
     fn goes_with(&self, other: &Self) -> bool {
         let is_shared = [Kind::Appended, Kind::RunLog(IfTaken::Number)].contains(&self.kind);
         is_shared && self.kind == other.kind && self.what == other.what
     }
 }
 
-/// The files that a plan names: its data sets, tokenizers, certificates. Whatever it names by a
-/// path is a text in it, so this need not know each of them.
+/// Returns the files that a plan names: data sets, tokenizers and certificates. Every path is a
+/// string in the plan's JSON, so the fields are not listed here.
 fn inputs(plan: &BenchPlan) -> Vec<PathBuf> {
     let plan = plan.to_json();
     let mut texts = Vec::new();
@@ -262,7 +262,7 @@ fn collect_texts(value: &Value, texts: &mut Vec<PathBuf>) {
     }
 }
 
-/// What Linux takes.
+/// Maximum length of a path on Linux, in bytes.
 const LONGEST_PATH: usize = 4096;
 
 #[cfg(test)]

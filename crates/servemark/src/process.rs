@@ -1,4 +1,4 @@
-//! A server that is started by its command and never outlives whoever started it.
+//! Servers that are started by a command and end with this program.
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -13,61 +13,61 @@ use servemark_core::{Clock, MonotonicClock};
 use thiserror::Error;
 use tokio::time::{Instant, sleep_until};
 
-use crate::audience::News;
+use crate::observer::RunEvent;
 use crate::{ExecuteError, ExitCode, RunContext};
 
-/// A running server with all the processes that it has started.
+/// A running server and all processes started by it.
 ///
-/// They are a process group of their own, which is killed when this is dropped. Should this program
-/// be killed itself, so that nothing is dropped, a small watchman does it: a shell that waits for
-/// the end of a pipe from here.
+/// The processes form a process group, which is killed on drop. If this program is killed and
+/// nothing is dropped, a watchdog process kills the group: a shell that waits for the end of a
+/// pipe from this program.
 #[derive(Debug)]
 pub struct ServerProcess {
     child: Child,
     watchman: Child,
 }
 
-/// What becomes of what a command writes to standard output. Closed: it is seen or it is not.
+/// What happens to a command's standard output.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Shown {
-    /// Nobody sees it.
+pub enum ChildStdout {
+    /// Standard output is discarded.
     No,
-    /// It goes where this program's own goes.
+    /// Standard output is inherited from this program.
     Yes,
 }
 
-/// Why a command did not do what it was for.
+/// Why a command or the server that it starts failed.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ProcessError {
-    /// It cannot be started.
+    /// The command cannot be started.
     #[error("cannot run {command}")]
     Start {
-        /// The command.
+        /// The command line.
         command: String,
-        /// Why.
+        /// Error of the operating system.
         #[source]
         source: io::Error,
     },
     /// The server ended before it was ready.
     #[error("the server ended before it was ready: {how}")]
     Crashed {
-        /// How.
+        /// Exit code or signal of the server, in words.
         how: String,
     },
-    /// The server is not there, or does not do as it is told.
+    /// The server is unreachable or refuses a request.
     #[error(transparent)]
     Server(#[from] ClientError),
     /// The operating system refused a runtime.
     #[error("the operating system refused what a run needs")]
     Machine(#[source] io::Error),
-    /// The user stopped it.
+    /// The user stopped the run.
     #[error("stopped before the server was ready")]
     Interrupted,
 }
 
 impl ProcessError {
-    /// The program's exit code.
+    /// Returns the program's exit code.
     pub fn exit_code(&self) -> ExitCode {
         match self {
             Self::Start { .. } => ExitCode::Usage,
@@ -78,8 +78,8 @@ impl ProcessError {
     }
 }
 
-impl Shown {
-    /// Where standard output goes.
+impl ChildStdout {
+    /// Returns the destination of standard output.
     pub fn stdio(self) -> Stdio {
         match self {
             Self::No => Stdio::null(),
@@ -89,10 +89,10 @@ impl Shown {
 }
 
 impl ServerProcess {
-    /// Starts a command, its first word the program, with some more variables in its environment.
+    /// Starts a command with additional environment variables; its first word is the program.
     pub fn start(
         command: &[String],
-        shown: Shown,
+        shown: ChildStdout,
         variables: &[(&str, &str)],
     ) -> Result<Self, ProcessError> {
         let failed = |source| ProcessError::Start { command: command.join(" "), source };
@@ -115,7 +115,7 @@ impl ServerProcess {
         }
     }
 
-    /// Asks `route` until the answer is 200, unless the server ends before. Says how long it took.
+    /// Polls `route` until the answer is 200 or the server ends. Returns the time that it took.
     pub fn wait_ready(
         &self,
         url: &BaseUrl,
@@ -123,7 +123,7 @@ impl ServerProcess {
         patience: Duration,
         context: &RunContext,
     ) -> Result<Duration, ProcessError> {
-        context.tell(&News::WaitingForServer { url: &url.to_string(), patience });
+        context.emit(&RunEvent::WaitingForServer { url: &url.to_string(), patience });
         let clock = MonotonicClock::start();
         let control = control(url, clock)?;
         let waiting = async {
@@ -139,13 +139,13 @@ impl ServerProcess {
             Err(ExecuteError::Interrupted) => return Err(ProcessError::Interrupted),
             Err(_) => unreachable!("waiting alone cannot fail"),
         };
-        context.tell(&News::ServerReady { after });
+        context.emit(&RunEvent::ServerReady { after });
         Ok(after)
     }
 
-    /// How the server ended, when it has.
+    /// Waits for the server's end and describes it.
     async fn end(&self, clock: MonotonicClock) -> String {
-        // Left unwaited for: its number must stay its own until its group is killed.
+        // The process is not reaped, so that its id stays valid until its group is killed.
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         loop {
             if let Ok(Some(status)) = waitid(WaitId::Pid(Pid::from_child(&self.child)), options) {
@@ -156,13 +156,13 @@ impl ServerProcess {
     }
 }
 
-/// Whether a server at an address answers `route` with 200 now.
+/// Returns whether the server at `url` answers `route` with 200 now.
 pub fn is_ready(url: &BaseUrl, route: &str) -> Result<bool, ProcessError> {
     let control = control(url, MonotonicClock::start())?;
     Ok(runtime()?.block_on(control.wait_ready(route, Duration::ZERO)).is_ok())
 }
 
-/// Tells a server at an address to do something, by a POST to each of some routes.
+/// Sends a POST request to each of `routes` at `url`.
 pub fn tell_server(url: &BaseUrl, routes: &[&str]) -> Result<(), ProcessError> {
     let control = control(url, MonotonicClock::start())?;
     runtime()?.block_on(async {
@@ -175,16 +175,18 @@ pub fn tell_server(url: &BaseUrl, routes: &[&str]) -> Result<(), ProcessError> {
 
 impl Drop for ServerProcess {
     fn drop(&mut self) {
-        // The watchman first, so that it never kills a group that has the number after this one.
+        // Stop the watchdog first: otherwise it might kill a later group that reuses the process
+        // id.
         let _ = self.watchman.kill();
         let _ = self.watchman.wait();
-        // A group that is gone already is no matter.
+        // An error means that the group has already ended.
         let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
         let _ = self.child.wait();
     }
 }
 
-/// Kills a group when the pipe from here ends, which it does with this program.
+/// Starts a watchdog that kills a process group when the pipe from this program closes, which
+/// happens at the latest when this program ends.
 fn watch(group: Pid) -> io::Result<Child> {
     Command::new("sh")
         .args(["-c", "read -r end; kill -9 \"-$1\"", "watchman"])
@@ -200,7 +202,7 @@ fn ended(status: &WaitIdStatus) -> String {
     match (status.exit_status(), status.terminating_signal()) {
         (Some(code), _) => format!("exit code {code}"),
         (_, Some(signal)) => format!("signal {signal}"),
-        _ => "nobody knows how".to_owned(),
+        _ => "unknown exit status".to_owned(),
     }
 }
 

@@ -1,25 +1,26 @@
-//! Files that are replaced as a whole, so that a reader or a kill never finds half of one.
+//! Replaces files atomically, so that neither a reader nor a kill leaves a partial file.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-/// Replaces the content of a file at once: whatever happens, the file holds all of the old content or
-/// all of the new one.
+/// Replaces the content of a file atomically: the file has either all of the old content or all
+/// of the new content.
 ///
-/// The content is written beside the file under another name, which is then renamed. What is not a
-/// regular file, such as a pipe, and a file whose folder takes no new one are written directly.
+/// The content is written to a temporary file in the same folder, which is then renamed. If the
+/// path is not a regular file, such as a pipe, or its folder does not allow a new file, the
+/// content is written directly.
 pub fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
     if !is_replaceable(path) {
         return fs::write(path, content);
     }
-    // A link stays, and the file that it points to is replaced.
+    // Resolve links, so that the link is kept and its target is replaced.
     let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let draft = draft_of(&path);
     let replaced = write_synced(&draft, content).and_then(|()| fs::rename(&draft, &path));
     let Err(error) = replaced else { return Ok(()) };
-    // The draft may not exist, and what kept it from its place matters more.
+    // The draft may not exist; the first error is the one to report.
     let _ = fs::remove_file(&draft);
     match error.kind() {
         ErrorKind::CrossesDevices | ErrorKind::PermissionDenied | ErrorKind::ResourceBusy => {
@@ -29,8 +30,8 @@ pub fn replace_file(path: &Path, content: &[u8]) -> io::Result<()> {
     }
 }
 
-/// Returns whether a file can be replaced again and again: it is a regular file, or there is none yet.
-/// A pipe or a terminal can only be written once.
+/// Returns whether a file can be replaced repeatedly: it is a regular file or does not exist. A
+/// pipe or a terminal can only be written once.
 pub fn is_replaceable(path: &Path) -> bool {
     fs::metadata(path).map_or(true, |found| found.is_file())
 }
@@ -38,11 +39,11 @@ pub fn is_replaceable(path: &Path) -> bool {
 fn write_synced(path: &Path, content: &[u8]) -> io::Result<()> {
     let mut file = File::create(path)?;
     file.write_all(content)?;
-    // Otherwise the rename could reach the disk before the content does.
+    // Without this, the rename could reach the disk before the content does.
     file.sync_data()
 }
 
-/// The name under which the content is written first, in the folder of the file.
+/// Returns the path of the temporary file, in the folder of the file.
 fn draft_of(path: &Path) -> PathBuf {
     let mut name = OsString::from(".");
     name.push(path.file_name().unwrap_or_default());

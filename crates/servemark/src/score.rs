@@ -1,4 +1,6 @@
-//! A log, scored: tables for a person, lines for files, and an exit code for the shell.
+//! Scores of a run log: tables, result files and exit codes.
+
+mod offline;
 
 use std::cell::OnceCell;
 use std::fs::OpenOptions;
@@ -7,21 +9,22 @@ use std::path::Path;
 
 use servemark_core::{Header, RunLog};
 use servemark_metrics::{
-    Audit, FailOn, Judgement, KnownEnough, MetricPolicy, Metrics, MlperfResult, Planning,
-    PlateauSpec, RunVerdict, ServerCounts, Standing, Verdict,
+    Audit, FailOn, Judgement, KnownEnough, MetricPolicy, Metrics, MlperfResult, OwnLatency,
+    Planning, PlateauSpec, RunVerdict, ServerCounts, SloVerdict, Verdict,
 };
 use servemark_plan::{BenchPlan, Layout, RunProfile, ScoringSpec, SloSpec, UntilSpec};
 use servemark_report::{
-    EvalscopeStyle, GridFormat, Layout as Format, PlateauTable, Report, ReportFormat, RequestLines,
-    ScoreJson, SglangOptions, SteadyStateLine, ThroughputPlots, TurnsTable, write_grid,
+    GridFormat, Layout as Format, PlateauTable, Report, ReportFormat, RequestLines, ScoreJson,
+    SglangOptions, SteadyStateLine, ThroughputPlots, TurnsTable, write_grid,
 };
 
+pub use self::offline::{offline_latency, offline_throughput};
 use crate::{ExitCode, Run};
 
-/// A log with its scores. Each is made when the first report needs it, and only once.
+/// A run log and its scores. Each score is computed when a report first needs it.
 ///
-/// They are a function of the log and nothing else: the same log gives the same bytes, during its
-/// run and years after.
+/// The scores depend only on the log: the same log gives the same bytes during its run and at any
+/// later time.
 #[derive(Debug)]
 pub struct Scores<'a> {
     pub(crate) log: &'a RunLog,
@@ -35,7 +38,7 @@ pub struct Scores<'a> {
 }
 
 impl<'a> Scores<'a> {
-    /// A log, to be scored as `scoring` says.
+    /// Creates the scores of a log by the rules of `scoring`.
     pub fn of(log: &'a RunLog, scoring: &'a ScoringSpec) -> Self {
         Self {
             log,
@@ -49,13 +52,13 @@ impl<'a> Scores<'a> {
         }
     }
 
-    /// A run, to be scored as `scoring` says. Its audit was made when it ended.
+    /// Creates the scores of a run by the rules of `scoring`, with the run's existing audit.
     pub fn of_run(run: &'a Run, scoring: &'a ScoringSpec) -> Self {
         Self { audit: run.audit.clone().into(), ..Self::of(&run.log, scoring) }
     }
 
-    /// Writes the tables that are asked for, in their order, after the lines about each request
-    /// and the plots if there are to be any.
+    /// Writes the requested tables in order, after the lines for each request and the plots, if
+    /// they are requested.
     pub fn write_tables(&self, out: &mut dyn Write) -> io::Result<()> {
         if let Some(first) = self.scoring.layouts.first().copied() {
             if self.scoring.print_requests {
@@ -75,14 +78,14 @@ impl<'a> Scores<'a> {
         Ok(())
     }
 
-    /// What is to be said of the run on one line each, whatever the tables tell: that the server's
-    /// token counts are no JSON integers.
+    /// Returns warnings about the run, one line each, that apply to all tables: the server's
+    /// token counts are not JSON integers.
     pub fn warnings(&self) -> Vec<String> {
         ServerCounts::of(self.log).warning().into_iter().collect()
     }
 
-    /// The numbers by which a run is held against others of a series, by vLLM's definitions: with
-    /// these percentiles and those that every such table has, and with the part of the run at its
+    /// Returns metrics to compare the run with others of a series, by vLLM's definitions, with
+    /// `percentiles`, the 90th and the 99th percentile, and the plateau of the run at its full
     /// load.
     pub fn headline(&self, percentiles: &[f64]) -> Metrics {
         let mut policy = self.policy(MetricPolicy::vllm());
@@ -91,16 +94,17 @@ impl<'a> Scores<'a> {
         Metrics::score(self.log, &policy)
     }
 
-    /// Writes what the run shows as one JSON document: estimates with their intervals, verdicts on the
-    /// run and on the client, objectives, and every number of our own table.
+    /// Writes the results as one JSON document: estimates with confidence intervals, verdicts on
+    /// the run and on the client, objectives, and every number of the native table.
     pub fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
         let (slo, until, mlperf) = (self.judgements(), self.known_enough(), self.mlperf());
         let document = ScoreJson { slo: &slo, until: &until, mlperf: mlperf.as_ref() };
         self.write(Layout::Native, &document, out)
     }
 
-    /// Appends a line to a file of results, with an entry for every request if `details` are
-    /// wanted: SGLang's, or vLLM's where its table is the first.
+    /// Appends the result as a line to a file, in the format of vLLM's client or of the offline
+    /// benchmark if its layout is the first, otherwise of SGLang's client. `details` adds an
+    /// entry for every request.
     pub fn append_result(&self, details: bool, path: &Path) -> io::Result<()> {
         if self.scoring.layouts.first() == Some(&Layout::Vllm) {
             return self.append_vllm(&self.vllm_result(details, self.utc_offset_s()), path);
@@ -113,43 +117,49 @@ impl<'a> Scores<'a> {
         self.append(Format::Sglang(options).document().as_ref(), path)
     }
 
-    /// Appends the line of SGLang's steady-state file. Says whether there was a steady state to
-    /// write of.
+    /// Appends the line of SGLang's steady-state file. Returns whether the run has a steady
+    /// state.
     pub fn append_steady_state(&self, path: &Path) -> io::Result<bool> {
         let is_found = self.metrics(Layout::Sglang).steady_state.is_some();
         self.append(&SteadyStateLine, path).map(|()| is_found)
     }
 
-    /// What the client did to the run.
+    /// Writes a report of the program's own, with the numbers of Servemark's own definitions.
+    pub fn write_report(&self, format: &dyn ReportFormat, out: &mut dyn Write) -> io::Result<()> {
+        self.write(Layout::Native, format, out)
+    }
+
+    /// Returns the audit of the client's effect on the measurement.
     pub fn audit(&self) -> &Audit {
         self.audit.get_or_init(|| Audit::of(self.log))
     }
 
-    /// Whether a table of this layout is among those that are printed.
+    /// Returns whether a table of this layout is printed.
     pub fn has_table(&self, layout: Layout) -> bool {
         self.scoring.layouts.contains(&layout)
     }
 
-    /// The verdict that the log has of itself, if its audit is another than this one: whoever wrote
-    /// it audited by other rules, or the log was changed.
+    /// Returns the verdict stored in the log if the log's audit differs from this one: it was
+    /// made by other rules, or the log was changed.
     pub fn other_verdict(&self) -> Option<&str> {
         let kept = self.log.footer()?.audit.as_ref()?;
         let is_other = serde_json::to_value(self.audit()).ok().as_ref() != Some(kept);
         is_other.then(|| kept["verdict"].as_str().unwrap_or("nothing"))
     }
 
-    /// Verdicts on the run, by our own definitions whatever the tables are.
+    /// Returns the verdicts on the run by Servemark's own definitions.
     pub fn verdicts(&self) -> &[RunVerdict] {
         &self.metrics(Layout::Native).verdicts
     }
 
-    /// The verdicts that were not to be there and are, with their reasons.
+    /// Returns the verdicts that fail the run by the scoring rules and that the run has, with
+    /// their reasons.
     pub fn unwanted(&self) -> Vec<(FailOn, String)> {
         let named = self.scoring.unwanted.iter();
         named.filter_map(|kind| Some((*kind, self.reason(*kind)?))).collect()
     }
 
-    /// Why the run has a verdict, if it has.
+    /// Returns the reason of a verdict if the run has that verdict.
     fn reason(&self, kind: FailOn) -> Option<String> {
         match kind {
             FailOn::Run(kind) => {
@@ -162,59 +172,62 @@ impl<'a> Scores<'a> {
         }
     }
 
-    /// The verdict that was not to be reached, if this run's is that or a worse one.
+    /// Returns the audit verdict at which the scoring rules fail the run, if this run's verdict
+    /// is at least as bad.
     pub fn broken_gate(&self) -> Option<Verdict> {
         self.scoring.fail_on.filter(|&limit| self.audit().verdict >= limit)
     }
 
-    /// What the run shows of each of its objectives, by our own definitions.
+    /// Judges each objective of the run by Servemark's own definitions.
     pub fn judgements(&self) -> Vec<Judgement> {
         let judge =
             |slo: &SloSpec| slo.judge(self.log, self.audit(), &self.policy(MetricPolicy::native()));
         self.scoring.slo.as_ref().map_or_else(Vec::new, judge)
     }
 
-    /// What it takes to know each headline figure to 2 %, where our own table is among those that are
-    /// printed; of a run that did not come to its end nothing is said.
+    /// Returns the effort needed to know each headline figure to 2 %, if the native table is
+    /// printed and the run is complete.
     pub fn planning(&self) -> Vec<Planning> {
         let is_asked = self.scoring.layouts.contains(&Layout::Native) && self.log.is_complete();
         if is_asked { Planning::of(self.metrics(Layout::Native)) } else { Vec::new() }
     }
 
-    /// What the run shows of the figures that were to end it, by our own definitions.
+    /// Returns the precision of the figures that were to end the run, by Servemark's own
+    /// definitions.
     pub fn known_enough(&self) -> Vec<KnownEnough> {
         let of =
             |until: &UntilSpec| KnownEnough::of_log(self.log, &until.targets, until.confidence);
         self.scoring.until.as_ref().map_or_else(Vec::new, of)
     }
 
-    /// What `LoadGen` of `MLPerf` would say of the run, if it is to be valid by its rules.
+    /// Returns the result by the rules of `LoadGen` of `MLPerf`, if the scoring profile is
+    /// `MLPerf`.
     pub fn mlperf(&self) -> Option<MlperfResult> {
         let is_asked = self.scoring.profile == Some(RunProfile::Mlperf);
         let objectives = self.scoring.slo.as_ref().map_or(&[][..], |slo| &slo.objectives);
         is_asked.then(|| MlperfResult::of(self.log, objectives))
     }
 
-    /// What an objective that does not hold makes of the exit code, or a figure that was to be known and
-    /// is not: an objective that is missed weighs more than what is undecided.
+    /// Exit code for objectives and targeted figures: a missed objective takes precedence over an
+    /// undecided one or a figure that is not known precisely enough.
     fn gate_code(&self) -> ExitCode {
         let is_open = || self.known_enough().iter().any(|known| !known.is_known);
-        match self.judgements().iter().map(|judgement| judgement.standing).max() {
-            None | Some(Standing::Holds) if is_open() => ExitCode::Undecided,
-            None | Some(Standing::Holds) => ExitCode::Ok,
-            Some(Standing::Undecided) => ExitCode::Undecided,
-            Some(Standing::Fails) => ExitCode::GateFailed,
+        match self.judgements().iter().map(|judgement| judgement.verdict).max() {
+            None | Some(SloVerdict::Holds) if is_open() => ExitCode::Undecided,
+            None | Some(SloVerdict::Holds) => ExitCode::Ok,
+            Some(SloVerdict::Undecided) => ExitCode::Undecided,
+            Some(SloVerdict::Fails) => ExitCode::GateFailed,
         }
     }
 
-    /// What the gates on a run that is over make of the exit code.
+    /// Returns the exit code of the gates on a completed run.
     pub fn gates(&self) -> ExitCode {
         let is_invalid = self.mlperf().is_some_and(|result| !result.is_valid);
         let is_broken = self.broken_gate().is_some() || !self.unwanted().is_empty();
         if is_broken || is_invalid { ExitCode::GateFailed } else { self.gate_code() }
     }
 
-    /// What the exit code says of the run.
+    /// Returns the exit code of the run.
     pub fn exit_code(&self) -> ExitCode {
         match outcome(self.log, self.scoring) {
             ExitCode::Ok => self.gates(),
@@ -234,7 +247,7 @@ impl<'a> Scores<'a> {
         }
     }
 
-    /// One write, so that programs which share the file do not share a line.
+    /// Appends with a single write, so that lines of concurrent programs are not mixed.
     fn append(&self, format: &dyn ReportFormat, path: &Path) -> io::Result<()> {
         let mut line = Vec::new();
         self.write(Layout::Sglang, format, &mut line)?;
@@ -255,29 +268,34 @@ impl<'a> Scores<'a> {
     }
 
     pub(crate) fn metrics(&self, layout: Layout) -> &Metrics {
-        let (cell, policy): (_, fn() -> MetricPolicy) = match layout {
-            Layout::Aisbench => (&self.aisbench, MetricPolicy::aisbench),
-            Layout::Evalscope => (&self.evalscope, self.evalscope_policy()),
-            Layout::Offline | Layout::Sglang => (&self.sglang, MetricPolicy::sglang),
-            Layout::Vllm => (&self.vllm, MetricPolicy::vllm),
-            _ => (&self.native, MetricPolicy::native),
+        let cell = match layout {
+            Layout::Aisbench => &self.aisbench,
+            Layout::Evalscope => &self.evalscope,
+            Layout::Offline | Layout::Sglang => &self.sglang,
+            Layout::Vllm => &self.vllm,
+            _ => &self.native,
         };
-        let policy = match layout {
-            Layout::Vllm => policy().with_percentiles(self.scoring.vllm.percentiles.clone()),
-            _ => policy(),
-        };
-        cell.get_or_init(|| Metrics::score(self.log, &self.policy(policy)))
+        cell.get_or_init(|| Metrics::score(self.log, &self.policy(self.definitions(layout))))
     }
 
-    fn evalscope_policy(&self) -> fn() -> MetricPolicy {
-        match self.scoring.evalscope.style {
-            EvalscopeStyle::V1_0 => MetricPolicy::evalscope_1_0,
-            EvalscopeStyle::V1_7 => MetricPolicy::evalscope_1_7,
-            _ => MetricPolicy::evalscope,
+    /// Returns the definitions for the numbers of a layout.
+    fn definitions(&self, layout: Layout) -> MetricPolicy {
+        match layout {
+            Layout::Aisbench => self.scoring.aisbench.prefill.policy(),
+            Layout::Evalscope => self.scoring.evalscope.style.policy(),
+            Layout::Offline | Layout::Sglang => self.scoring.sglang_style.policy(),
+            Layout::Vllm => {
+                MetricPolicy::vllm().with_percentiles(self.scoring.vllm.percentiles.clone())
+            }
+            _ => {
+                let own = self.scoring.own_latencies.iter();
+                let own = own.filter_map(|name| OwnLatency::named(name));
+                MetricPolicy::native().with_own_latencies(own)
+            }
         }
     }
 
-    /// A policy with what is asked for besides.
+    /// Returns a policy with the additional analyses that the scoring rules ask for.
     fn policy(&self, policy: MetricPolicy) -> MetricPolicy {
         let slos = self.scoring.slos.iter().copied();
         let policy = policy.with_slos(slos).with_steady_state(self.scoring.steady_state);
@@ -286,12 +304,12 @@ impl<'a> Scores<'a> {
     }
 
     fn options(&self) -> SglangOptions {
-        let options = SglangOptions::default();
+        let options = SglangOptions::of(self.scoring.sglang_style);
         if self.scoring.cache_report { options.with_cache_report() } else { options }
     }
 }
 
-/// Writes a grid of runs, a row each.
+/// Writes a grid of runs, one row for each run.
 pub fn write_runs(runs: &[Run], format: GridFormat, out: &mut dyn Write) -> io::Result<()> {
     let score = |run: &Run| Metrics::score(&run.log, &MetricPolicy::native());
     let scores: Vec<Metrics> = runs.iter().map(score).collect();
@@ -301,12 +319,12 @@ pub fn write_runs(runs: &[Run], format: GridFormat, out: &mut dyn Write) -> io::
     write_grid(&reports, format, out)
 }
 
-/// How a log was to be scored when it was made.
+/// Returns the scoring rules in a log's header.
 pub fn scoring_of(header: &Header) -> Option<ScoringSpec> {
     serde_json::from_value::<BenchPlan>(header.plan.clone()).ok().map(|plan| plan.scoring)
 }
 
-/// What the exit code says of the ends of a run's requests.
+/// Exit code for interruptions and failed requests of a run.
 fn outcome(log: &RunLog, scoring: &ScoringSpec) -> ExitCode {
     if log.footer().is_some_and(|footer| footer.engine_ended.is_some()) {
         return ExitCode::TooManyFailed;

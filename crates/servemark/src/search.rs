@@ -1,11 +1,12 @@
-//! A search for the largest load that keeps its objectives.
+//! Searches for the largest load that keeps its objectives.
 //!
-//! A [`SloSearch`] gives its rounds one at a time, like a [`Sweep`](crate::Sweep) its points. In a
-//! folder it keeps a run log for every round; begun again, what is whole is read and not run, and
-//! because each next load follows from what was found so far, the answer is the same.
+//! A [`SloSearch`] iterates over its rounds, as a [`Sweep`](crate::Sweep) iterates over its
+//! points. If it has a folder, it writes a run log there for every round; when it is opened
+//! again, complete rounds are read from their logs and not repeated. Each next load follows from
+//! the results so far, so the answer is the same.
 //!
-//! Several tiers of objectives share the rounds: each is searched for in turn, and whatever load one of
-//! them asks for is judged for all.
+//! Several tiers of objectives share the rounds: the tiers are searched in order, and each load
+//! is judged for all of them.
 
 mod answer;
 mod trial;
@@ -19,7 +20,7 @@ pub use self::answer::{SloAnswer, TierAnswer};
 pub use self::trial::{Trial, TrialVerdict};
 use crate::{PointRunner, Probe, RunContext, SweepRunError};
 
-/// The rounds of a search, each run when it is asked for.
+/// Iterator over the rounds of a search; each round is executed by the call of `next`.
 ///
 /// ```
 /// # use servemark::plan::{BenchPlan, SloSearchSpec, SloSpec};
@@ -51,16 +52,17 @@ pub struct SloSearch<P> {
     nonce: u64,
     probe: P,
     policy: MetricPolicy,
-    /// The loads that were tried, in the order of their last rounds; any may want another round.
+    /// Loads that were tried, in the order of their last rounds. Any of them may need another
+    /// round.
     trials: Vec<Trial>,
-    /// How many rounds were run.
+    /// Number of rounds that were run.
     rounds: u32,
     is_stopped: bool,
 }
 
 impl<'a> SloSearch<PointRunner<'a>> {
-    /// A search that keeps its run logs in `folder`, or where its plan says. A folder that is there
-    /// already must be one of the same search; what is whole in it is not run again.
+    /// Opens a search that keeps its run logs in `folder`, or at the path of its plan. An
+    /// existing folder must belong to the same search; complete rounds in it are not repeated.
     pub fn open(
         spec: &SloSearchSpec,
         folder: Option<&Path>,
@@ -73,29 +75,31 @@ impl<'a> SloSearch<PointRunner<'a>> {
 }
 
 impl<P: Probe> SloSearch<P> {
-    /// A search that drives a probe of one's own. `nonce` tells its prompts from those of others.
+    /// Creates a search whose rounds are executed by `probe`. `nonce` makes the prompts differ
+    /// from those of other searches.
     pub fn driving(probe: P, spec: SloSearchSpec, nonce: u64) -> Self {
         let policy = MetricPolicy::native().with_slos(spec.base.scoring.slos.iter().copied());
         Self { spec, nonce, probe, policy, trials: Vec::new(), rounds: 0, is_stopped: false }
     }
 
-    /// What was found so far.
+    /// Returns the results so far.
     pub fn answer(&self) -> SloAnswer {
         let is_whole = !self.is_stopped && self.next_value().is_none();
         SloAnswer::of(&self.spec, self.trials.clone(), is_whole)
     }
 
-    /// The load that must be tried before all tiers have their answer.
+    /// Returns the next load to try for any tier; `None` when all tiers have an answer.
     fn next_value(&self) -> Option<f64> {
         (0..self.spec.tiers().len()).find_map(|tier| self.next_value_of(tier))
     }
 
-    /// The load that must be tried before a tier has its answer. A short round may hold by chance, or
-    /// because queues have not grown yet, so the largest load that holds is tried in all rounds.
+    /// Returns the next load to try for a tier; `None` when the tier has its answer. A short
+    /// round may hold by chance, or because queues have not grown yet, so the largest load that
+    /// holds is tried in all rounds.
     fn next_value_of(&self, tier: usize) -> Option<f64> {
         let trial_of = |value: f64| self.trials.iter().find(|trial| trial.is_of(value));
         let found = LoadBracket::find(&self.spec.range, |value| {
-            trial_of(value).and_then(|trial| trial.verdicts[tier].standing()).ok_or(value)
+            trial_of(value).and_then(|trial| trial.verdicts[tier].outcome()).ok_or(value)
         });
         let is_short =
             |value: &f64| trial_of(*value).is_some_and(|trial| !trial.has_all_rounds(&self.spec));
@@ -121,8 +125,8 @@ impl<P: Probe> SloSearch<P> {
     }
 }
 
-/// Ends when the answer is found or the user wants to stop. Each item is the load that was tried
-/// with all that is known of it.
+/// The iterator ends when the answer is found or the user stops. Each item is the load that was
+/// tried, with the results of all its rounds.
 impl<P: Probe> Iterator for SloSearch<P> {
     type Item = Result<Trial, SweepRunError>;
 

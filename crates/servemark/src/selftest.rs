@@ -1,7 +1,8 @@
-//! What this machine is worth as a client, measured against the bundled ground-truth server.
+//! Measures the capacity and the accuracy of this machine as a client, against the bundled
+//! ground-truth server.
 //!
-//! Everything is measured by whole runs of the client that measures real servers; the server is a
-//! thread on another core, where there is one. It takes a few seconds.
+//! All loads are complete runs of the client that measures real servers. The server runs as a
+//! thread on another core, if there is one. A self-test takes a few seconds.
 
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -10,9 +11,9 @@ use std::time::Duration;
 use serde::Serialize;
 use servemark_core::HostFacts;
 
-use crate::affinity;
-use crate::capacity::Figures;
-use crate::known::Known;
+use crate::run::affinity;
+use crate::run::capacity::Figures;
+use crate::run::capacity::cache::SelftestCache;
 use crate::{ExecuteError, RunContext};
 
 mod limits;
@@ -26,13 +27,13 @@ pub use stages::{Accuracy, Cost};
 pub use timer::Lateness;
 pub use verdict::{Fitness, SelftestVerdict};
 
-/// How a machine is to be tested.
+/// Parameters of a self-test.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct SelftestSpec {
-    /// How many answers stream at once.
+    /// Number of concurrent answers.
     pub streams: usize,
-    /// How long each of the four loads lasts.
+    /// Duration of each of the four loads.
     pub duration: Duration,
 }
 
@@ -42,44 +43,44 @@ impl Default for SelftestSpec {
     }
 }
 
-/// What a machine is worth as a client.
+/// Results of a self-test.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Selftest {
-    /// The version of the program.
+    /// Version of the program.
     pub servemark: String,
-    /// The machine.
+    /// Facts about the machine.
     pub host: HostFacts,
-    /// Where the two sides ran.
+    /// Cores of the client and of the server.
     pub placement: Placement,
-    /// How many connections it can hold.
+    /// Limits on the number of connections.
     pub limits: MachineLimits,
-    /// How late requests are sent at the earliest.
+    /// Lateness of the timer that sends requests.
     pub timer: Lateness,
-    /// What was reported beside what was true.
+    /// Difference between reported and true latencies.
     pub accuracy: Accuracy,
-    /// What a piece of output costs that comes alone.
+    /// Cost of a chunk that arrives by itself.
     pub paced: Cost,
-    /// The same of pieces that come as fast as they can.
+    /// Cost of a chunk when the server sends chunks as fast as it can.
     pub flood: Cost,
-    /// What a request costs that is answered with one token.
+    /// Cost of a request that is answered with one token.
     pub requests: Cost,
-    /// What all of it means.
+    /// Verdict on the machine.
     pub verdict: SelftestVerdict,
 }
 
-/// Which cores the two sides kept to; absent where they could not be parted.
+/// Cores to which client and server are pinned; `None` if they cannot be pinned.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Placement {
-    /// The client's.
+    /// Core of the client.
     pub client_core: Option<usize>,
-    /// The server's.
+    /// Core of the server.
     pub server_core: Option<usize>,
 }
 
 impl Placement {
-    /// The last core for the client and the first for the server, where there are two.
+    /// Uses the last core for the client and the first for the server, if there are at least two.
     fn among(cores: &[usize]) -> Self {
         match cores {
             [server, .., client] => Self { client_core: Some(*client), server_core: Some(*server) },
@@ -89,34 +90,35 @@ impl Placement {
 }
 
 impl Selftest {
-    /// What later runs should know of the machine.
+    /// Returns the capacity figures for later runs.
     pub fn figures(&self) -> Figures {
         Figures::new(self.paced.per_core_and_second(), self.requests.per_core_and_second())
     }
 
-    /// The whole of it as a document of JSON. Its `Display` is the table.
+    /// Returns all results as a JSON document. `Display` writes them as a table.
     ///
     /// # Panics
     ///
-    /// Never: it is plain data.
+    /// Never panics: the results are plain data.
     pub fn to_json(&self) -> String {
         let json = serde_json::to_string_pretty(self).expect("a self-test is plain data");
         format!("{json}\n")
     }
 
-    /// Keeps the figures for later runs, in a folder. Says in which file.
+    /// Stores the capacity figures in `folder` for later runs. Returns the path of the file.
     pub fn keep(&self, folder: &Path) -> std::io::Result<PathBuf> {
-        Known::of_this_machine(folder).keep(self.figures()).map(Path::to_owned)
+        SelftestCache::of_this_machine(folder).keep(self.figures()).map(Path::to_owned)
     }
 }
 
-/// Tests this machine. Whoever watches hears what is measured next.
+/// Tests this machine and reports progress to the context's observer.
 pub fn selftest(spec: &SelftestSpec, context: &RunContext) -> Result<Selftest, ExecuteError> {
     let placement = Placement::among(&affinity::cores());
     let client: Vec<usize> = placement.client_core.into_iter().collect();
-    // One core of it is all that the thread below is told of.
+    // Read here, because the pinned thread below sees only one core.
     let host = HostFacts::of_this_machine();
-    // On a thread of its own, whose runtime and whose helpers keep to the client's core.
+    // On a separate thread, whose runtime and helper threads inherit its pinning to the client's
+    // core.
     let tested = thread::scope(|scope| {
         scope
             .spawn(|| affinity::on(&client, || on_this_core(spec, context, placement, host)))

@@ -1,4 +1,4 @@
-//! The signals that end a run early, and in order: Ctrl-C, SIGTERM and SIGHUP.
+//! Handles the signals that end a run early and in order: Ctrl-C (SIGINT), SIGTERM and SIGHUP.
 
 use std::process::exit;
 use std::sync::OnceLock;
@@ -10,20 +10,21 @@ use servemark_signals::Signals;
 pub use servemark_signals::StopCause;
 use tokio::time::{Instant, sleep_until};
 
-use crate::audience::Activity;
-use crate::execute::on_this_thread;
-use crate::{ExecuteError, News, RunContext};
+use crate::observer::Activity;
+use crate::runtime::on_this_thread;
+use crate::{ExecuteError, RunContext, RunEvent};
 
-/// Lets signals stop the run. The first one sends no more requests and waits for those in flight, the
-/// second one gives them up, the third one ends the program at once. After SIGTERM and SIGHUP requests
-/// in flight have [`RunContext::grace`] to finish; after Ctrl-C they have as long as they take.
+/// Lets signals stop the run. The first signal stops sending and waits for requests in flight,
+/// the second aborts them, and the third ends the program at once. After SIGTERM and SIGHUP,
+/// requests in flight have [`RunContext::grace`] to finish; after Ctrl-C their time is not
+/// limited.
 ///
-/// Samples that are being drawn are left behind at the first signal, and the results of the runs before
-/// that one are written. Where nothing is drawn or measured and no result is being written, there is
-/// nothing to report, and the second signal ends the program.
+/// The first signal abandons the drawing of samples, and the results of earlier runs are written.
+/// While the program is neither drawing, measuring nor writing results, there is nothing to
+/// report, and the second signal ends the program.
 ///
-/// Signals are received on a thread of its own, from the moment at which this returns, without a gap
-/// between one signal and the next.
+/// Signals are received on a separate thread from the moment at which this function returns; none
+/// is lost between two signals.
 pub fn stop_on_signals(context: RunContext) -> Result<(), ExecuteError> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -41,13 +42,13 @@ pub fn stop_on_signals(context: RunContext) -> Result<(), ExecuteError> {
         .map_err(ExecuteError::Machine)
 }
 
-/// The first signal that asked this process to end, if one did. It is the process's and not a run's:
-/// the exit code tells it.
+/// Returns the first signal that asked this process to end, if any. It belongs to the process,
+/// not to a run, and determines the exit code.
 pub fn stopped_by() -> Option<StopCause> {
     FIRST.get().copied()
 }
 
-/// Waits for a signal. If one stopped the run already, there is nothing to wait for.
+/// Waits for a signal. Returns at once if a signal has already stopped the run.
 pub fn stay_until_stopped(context: &RunContext) -> Result<(), ExecuteError> {
     let stop = context.stop.signal();
     on_this_thread(async {
@@ -56,11 +57,11 @@ pub fn stay_until_stopped(context: &RunContext) -> Result<(), ExecuteError> {
     })
 }
 
-/// Turns signals into levels of a run's stop.
+/// Translates signals to stop levels of the run.
 struct Listener {
     context: RunContext,
     signals: Signals,
-    /// How many signals came so far.
+    /// Number of signals received.
     received: u32,
 }
 
@@ -84,7 +85,7 @@ impl Listener {
         }
     }
 
-    /// Stops the run by one level more.
+    /// Raises the stop level of the run by one, or ends the program.
     fn heed(&mut self, cause: StopCause, grace: Option<Duration>) {
         self.received += 1;
         let RunContext { live, stop, .. } = &self.context;
@@ -93,16 +94,16 @@ impl Listener {
             quit();
         }
         let level = stop.escalate();
-        self.context.tell(&News::Stopping { level, cause, grace, in_flight: live.in_flight() });
+        self.context.emit(&RunEvent::Stopping { level, cause, grace, in_flight: live.in_flight() });
     }
 
-    /// The grace is over: what is in flight is abandoned.
+    /// Aborts requests in flight when the grace period is over.
     fn give_up(&self) {
         let RunContext { live, stop, .. } = &self.context;
         let level = stop.escalate();
         if live.activity() == Activity::Measuring {
             let (cause, in_flight) = (StopCause::Terminate, live.in_flight());
-            self.context.tell(&News::Stopping { level, cause, grace: None, in_flight });
+            self.context.emit(&RunEvent::Stopping { level, cause, grace: None, in_flight });
         }
     }
 }

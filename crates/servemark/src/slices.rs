@@ -1,16 +1,17 @@
-//! A text cut into prompts, before there is any run.
+//! Cuts a text into prompts.
 
 use servemark_core::MonotonicClock;
 use servemark_datasets::{TextSlice, TextSlicesSpec};
 use servemark_hub::{DatasetSource, Hub};
 use servemark_tokenizer::TokenizerSpec;
 
-use crate::drawing::drawing;
-use crate::execute::on_this_thread;
-use crate::{ExecuteError, RunContext, files};
+use crate::run::drawing::drawing;
+use crate::run::files;
+use crate::runtime::on_this_thread;
+use crate::{ExecuteError, RunContext};
 
-/// Cuts `count` prompts out of a text, which may be on the web, with a tokenizer that may be on a
-/// hub.
+/// Cuts `count` prompts out of a text, using a tokenizer. The text may be a URL, and the
+/// tokenizer may be a name on a hub.
 pub fn cut_text(
     spec: &TextSlicesSpec,
     count: usize,
@@ -20,19 +21,19 @@ pub fn cut_text(
     let gathering = gather(spec, tokenizer, context);
     let (spec, tokenizer) = on_this_thread(context.unless_stopped(gathering))?;
     let cut = move |context: &RunContext| {
-        Ok(spec.cut(count, &tokenizer.load()?, context.audience.as_ref())?)
+        Ok(spec.cut(count, &tokenizer.load()?, context.observer.as_ref())?)
     };
     on_this_thread(drawing(context, cut))
 }
 
-/// Both as files of this machine.
+/// Resolves the text and the tokenizer to local files.
 async fn gather(
     spec: &TextSlicesSpec,
     tokenizer: &TokenizerSpec,
     context: &RunContext,
 ) -> Result<(TextSlicesSpec, TokenizerSpec), ExecuteError> {
     let clock = MonotonicClock::start();
-    let hub = Hub::new(&context.hub, clock, context.audience.as_ref());
+    let hub = Hub::new(&context.hub, clock, context.observer.as_ref());
     let tokenizer = files::local(context, &hub, tokenizer).await?;
     let mut spec = spec.clone();
     let path = spec.path.to_string_lossy();

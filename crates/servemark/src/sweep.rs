@@ -1,8 +1,8 @@
-//! Runs one after the other, each a point of a sweep.
+//! Executes the points of a sweep, one after the other.
 //!
-//! A [`Sweep`] gives its points one at a time, so that whoever drives it can print, plot or stop
-//! between two of them. In a folder it keeps a run log for every point, and what it is a sweep of:
-//! opened again, it goes on where it was stopped or killed.
+//! A [`Sweep`] iterates over its points, so that the caller can print, plot or stop between two
+//! of them. If it has a folder, it writes a run log for every point and a manifest of the sweep
+//! there. When it is opened again, it continues where it was stopped or killed.
 
 mod error;
 mod folder;
@@ -20,7 +20,7 @@ pub use self::outcome::{PointScore, SweepOutcome};
 pub use self::runner::{Origin, PointRun, PointRunner, Probe};
 use crate::RunContext;
 
-/// The points of a sweep, each run when it is asked for.
+/// Iterator over the points of a sweep; each point is executed by the call of `next`.
 ///
 /// ```
 /// use std::path::Path;
@@ -48,8 +48,8 @@ pub struct Sweep<'a> {
 }
 
 impl<'a> Sweep<'a> {
-    /// A sweep that keeps its run logs in `folder`, or where its plans say. A folder that is there
-    /// already must be one of the same sweep; what is whole in it is not run again.
+    /// Opens a sweep that keeps its run logs in `folder`, or at the paths of its plans. An
+    /// existing folder must belong to the same sweep; complete points in it are not repeated.
     pub fn open(
         spec: &SweepSpec,
         folder: Option<&Path>,
@@ -63,7 +63,7 @@ impl<'a> Sweep<'a> {
     }
 }
 
-/// Ends when all points are through or the user wants to stop.
+/// The iterator ends when all points are done or the user stops.
 impl Iterator for Sweep<'_> {
     type Item = Result<PointRun, SweepRunError>;
 

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use servemark_cli::{Environment, door};
+use servemark_cli::{Environment, dispatch};
 
 use crate::scratch;
 
@@ -17,7 +17,7 @@ pub fn configs(bytes: &[u8]) {
         .with_file("config.py", text)
         .with_file("config.toml", text)
         .with_file("config.yaml", text);
-    match door::parse(args, &environment) {
+    match dispatch::parse(args, &environment) {
         Ok(invocation) => drop(format!("{invocation:?}")),
         Err(refusal) => assert!(!refusal.to_string().is_empty()),
     }

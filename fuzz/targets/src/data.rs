@@ -8,7 +8,7 @@ use servemark::core::{DrawContext, NoProgress, Sample, Session};
 use servemark::datasets::DatasetSpec;
 use servemark::rng::RandomState;
 use servemark::tokenizer::HfTokenizer;
-use servemark_cli::{Environment, Invocation, door};
+use servemark_cli::{Environment, Invocation, dispatch};
 
 use crate::scratch;
 
@@ -62,7 +62,7 @@ fn render(sample: &Sample) -> Result<(), String> {
 fn spec(command: &str, path: &Path) -> Result<DatasetSpec, String> {
     let words = command.split(' ');
     let args = words.map(|word| if word == "FILE" { path.into() } else { OsString::from(word) });
-    match door::parse(args, &Environment::default()) {
+    match dispatch::parse(args, &Environment::default()) {
         Ok(Invocation::Bench(parsed)) => Ok(parsed.plan.workload.dataset),
         Ok(Invocation::Evalscope(runs)) => Ok(runs.first.plan.workload.dataset),
         Ok(other) => Err(format!("{other:?}")),

@@ -1,27 +1,27 @@
-//! What a server said, read from the bytes of its reply in the plainest way.
+//! Parses a server's replies in a simple way.
 //!
-//! It is the other side of every comparison, so it reads whole JSON values and shares no code with
-//! the client's decoders.
+//! This is the reference for every comparison, so it parses whole JSON values and shares no code
+//! with the client's decoders.
 
 use serde_json::Value;
 
 use super::wire::Exchange;
 
-/// What one reply amounts to.
+/// Content of one reply.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Answer {
     pub(super) status: u16,
     pub(super) text: String,
-    /// Events that brought output.
+    /// Number of events with output.
     pub(super) pieces: usize,
-    /// Vectors or scores.
+    /// Number of vectors or scores.
     pub(super) items: usize,
     pub(super) finish_reason: Option<String>,
     pub(super) counts: Counts,
     pub(super) clock: Option<ServerClock>,
 }
 
-/// Token counts, where they were told.
+/// Token counts, as far as they are reported.
 #[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
 pub(super) struct Counts {
     pub(super) prompt: Option<u64>,
@@ -30,7 +30,7 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    /// The counts in an object, under the names of all the engines.
+    /// Returns the counts in a usage object, by the names used by any engine.
     pub(super) fn of(usage: &Value) -> Self {
         let details = &usage["prompt_tokens_details"]["cached_tokens"];
         Self {
@@ -41,19 +41,19 @@ impl Counts {
     }
 }
 
-/// SGLang's own times of a request, in seconds.
+/// Times of a request that SGLang reports, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct ServerClock {
-    /// From its receipt to its first token.
+    /// From the receipt of the request to its first token.
     pub(super) first_token: f64,
-    /// From its receipt to its end.
+    /// From the receipt of the request to its end.
     pub(super) end: f64,
-    /// When the first token was sent, since the Unix epoch.
+    /// Time at which the first token was sent, since the Unix epoch.
     pub(super) answered_at: f64,
 }
 
 impl Answer {
-    /// Reads a reply.
+    /// Parses a reply.
     pub(super) fn of(exchange: &Exchange) -> Self {
         let mut answer = Self { status: exchange.status, ..Self::default() };
         for event in events(&exchange.reply) {
@@ -66,13 +66,13 @@ impl Answer {
             }
         }
         if answer.items > 0 {
-            // vLLM says that a vector has no output tokens, which is no count of any.
+            // vLLM reports 0 output tokens for a vector, which is not a count.
             answer.counts.completion = None;
         }
         answer
     }
 
-    /// An event of `/generate`, which holds all there is so far.
+    /// Adds an event of `/generate`, which contains the whole text so far.
     fn generated(&mut self, event: &Value) {
         let (info, text) = (&event["meta_info"], event["text"].as_str().unwrap_or_default());
         let counts = Counts::of(info);
@@ -85,7 +85,7 @@ impl Answer {
         self.clock = clock(info);
     }
 
-    /// An event of OpenAI's routes, which holds what is new.
+    /// Adds an event of OpenAI's routes, which contains only the new text.
     fn completed(&mut self, event: &Value) {
         let items = event["data"].as_array().or(event["results"].as_array());
         self.items += items.map_or(0, Vec::len);
@@ -100,7 +100,7 @@ impl Answer {
         }
     }
 
-    /// An event of the responses API, which says what it is.
+    /// Adds an event of the responses API, which names its type.
     fn responded(&mut self, event: &Value) {
         if event["type"] == "response.output_text.delta" {
             self.pieces += 1;
@@ -128,7 +128,7 @@ fn clock(info: &Value) -> Option<ServerClock> {
     })
 }
 
-/// The JSON values of a reply: one document, or the data of its events.
+/// Returns the JSON values of a reply: one document, or the data of its events.
 fn events(reply: &[u8]) -> Vec<Value> {
     if let Ok(document) = serde_json::from_slice(reply) {
         return vec![document];

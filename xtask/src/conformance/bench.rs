@@ -1,4 +1,4 @@
-//! Runs the client for a case and gathers what it logged and what went by.
+//! Runs the client for a case and collects its log and the bytes on the wire.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -23,42 +23,42 @@ use super::tally::Tally;
 use super::wire::{Exchange, exchanges};
 use super::wiretap::Wiretap;
 
-/// The client, built.
+/// The built client programs.
 #[derive(Debug)]
 pub(super) struct Bench {
-    /// The folder of our programs.
+    /// Folder of the programs.
     programs: PathBuf,
     workspace: PathBuf,
 }
 
-/// What a case is run against.
+/// Environment of a case.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Target<'a> {
     pub(super) serving: &'static Serving,
     pub(super) server: &'a Server,
     pub(super) wiretap: &'a Wiretap,
-    /// Where the engine is, and its own client.
+    /// Installation of the engine, including its own client.
     pub(super) place: &'a Place,
-    /// The folder of the model, with its tokenizer.
+    /// Folder of the model with its tokenizer.
     pub(super) model: &'a Path,
-    /// Every case has a folder of its own in here.
+    /// Folder that contains one folder for each case.
     pub(super) evidence: &'a Path,
 }
 
-/// A client's run, as it was seen from outside.
+/// Observed results of a client's run.
 #[derive(Debug)]
 pub(super) struct Run {
     status: ExitStatus,
     pub(super) exchanges: Vec<Exchange>,
-    /// What the server counted of it.
+    /// Increase of the server's counters during the run.
     pub(super) tally: Tally,
-    /// All that the client printed.
+    /// Everything that the client printed.
     pub(super) said: String,
     pub(super) result: Value,
 }
 
 impl Bench {
-    /// Takes the programs as they are shipped: those of a folder, or else builds them.
+    /// Uses the programs in a folder, or builds them in the release profile.
     pub(super) fn new(programs: Option<&Path>, workspace: &Path) -> anyhow::Result<Self> {
         let programs = match programs {
             Some(folder) => folder.to_owned(),
@@ -67,7 +67,7 @@ impl Bench {
         Ok(Self { programs, workspace: workspace.to_owned() })
     }
 
-    /// Puts the target through a case.
+    /// Runs a case against the target.
     pub(super) fn run(&self, target: Target<'_>, case: Case) -> CaseReport {
         match self.observe(target, &case) {
             Ok((records, ours, peers)) => judge(case, records, &ours, peers.as_ref()),
@@ -96,12 +96,12 @@ impl Bench {
         Ok((records, ours, peers.transpose()?))
     }
 
-    /// Where fixtures and scripts are.
+    /// Returns the folder with fixtures and scripts.
     pub(super) fn workspace(&self) -> &Path {
         &self.workspace
     }
 
-    /// One of our programs.
+    /// Returns a command for one of our programs.
     pub(super) fn program(&self, name: &str) -> Command {
         Command::new(self.programs.join(name))
     }
@@ -113,7 +113,7 @@ impl Bench {
         client
     }
 
-    /// Lets a client do its run and looks at all that can be seen of it.
+    /// Runs a client and collects its results.
     fn watch(
         &self,
         target: Target<'_>,
@@ -158,7 +158,7 @@ impl Bench {
 }
 
 fn build(workspace: &Path) -> anyhow::Result<PathBuf> {
-    let packages = ["bench-serving", "bench-embedding", "bench-offline", "servemark-door"];
+    let packages = ["bench-serving", "bench-embedding", "bench-offline", "servemark-bin"];
     let packages = packages.map(|name| format!("--package {name}")).join(" ");
     cargo(workspace, &format!("build --release {packages}"))?;
     let metadata = cargo(workspace, "metadata --format-version 1 --no-deps")?;
@@ -178,8 +178,8 @@ fn judge(case: Case, records: Vec<Record>, ours: &Run, peers: Option<&Run>) -> C
     CaseReport { case, pairs, faults, beside: comparison.map(|comparison| comparison.row) }
 }
 
-/// What the server has counted, when it is through with it: it counts a little later than it
-/// answers.
+/// Returns the server's counters when they no longer change: the server updates them a little
+/// later than it answers.
 fn tally(target: Target<'_>) -> anyhow::Result<Tally> {
     if target.serving.peer.is_none() {
         return Ok(Tally::default());
@@ -191,7 +191,7 @@ fn tally(target: Target<'_>) -> anyhow::Result<Tally> {
     })
 }
 
-/// What the client wrote of its run; nothing, if it wrote nothing.
+/// Returns the client's result file; `null` if it does not exist.
 fn result(folder: &Path) -> anyhow::Result<Value> {
     let path = folder.join(RESULT);
     if !path.exists() {
@@ -205,7 +205,7 @@ fn cargo(workspace: &Path, line: &str) -> anyhow::Result<String> {
     output(Command::new(env!("CARGO")).current_dir(workspace).args(line.split(' ')))
 }
 
-/// How the client ends, by its own table of exit codes.
+/// Returns the expected exit code of the client.
 fn exit_code(expected: &Expected) -> i32 {
     match expected {
         Expected::Answers(_) | Expected::Items(_) => 0,
@@ -213,7 +213,7 @@ fn exit_code(expected: &Expected) -> i32 {
     }
 }
 
-/// An empty folder: what a former run left there must not be taken for this one's.
+/// Creates an empty folder, so that files of an earlier run are not taken for this one's.
 pub(super) fn renew(folder: &Path) -> anyhow::Result<()> {
     if folder.exists() {
         fs::remove_dir_all(folder)?;
@@ -221,7 +221,7 @@ pub(super) fn renew(folder: &Path) -> anyhow::Result<()> {
     Ok(fs::create_dir_all(folder)?)
 }
 
-/// What went by, read from the wire; the bytes are kept beside the log.
+/// Returns the exchanges on the wire and saves their bytes in the folder of the log.
 fn overheard(wiretap: &Wiretap, folder: &Path) -> anyhow::Result<Vec<Exchange>> {
     let mut overheard = Vec::new();
     for (number, conversation) in wiretap.take().iter().enumerate() {
@@ -236,6 +236,7 @@ fn overheard(wiretap: &Wiretap, folder: &Path) -> anyhow::Result<Vec<Exchange>> 
 const RUN_LOG: &str = "run.jsonl";
 const SAID: &str = "client.log";
 const TOO_MANY_FAILED: i32 = 5;
-/// A run is eight short answers of a tiny model, and the import of a large Python package.
+/// A run consists of eight short answers of a tiny model and the import of a large Python
+/// package.
 const LONGEST_RUN: Duration = Duration::from_secs(300);
 const LONGEST_COUNT: Duration = Duration::from_secs(10);

@@ -1,4 +1,4 @@
-//! The runs that an engine is put through: which backend, which flags, and what must come of it.
+//! Runs against an engine: backend, flags and expected results.
 
 mod items;
 mod vllm;
@@ -13,49 +13,49 @@ pub(super) struct Case {
     pub(super) dialect: Dialect,
     pub(super) backend: &'static str,
     pub(super) flags: Vec<&'static str>,
-    /// How many requests it makes, the warm-up's among them.
+    /// Number of requests, including the warm-up.
     pub(super) requests: usize,
     pub(super) expected: Expected,
 }
 
 impl Case {
-    /// Its name as a folder's.
+    /// Returns the name in the form of a folder name.
     pub(super) fn slug(&self) -> String {
         format!("{} {} {}", self.dialect.as_str(), self.backend, self.name).replace(' ', "-")
     }
 }
 
-/// What must come of a run.
+/// Expected results of a run.
 #[derive(Debug)]
 pub(super) enum Expected {
-    /// Every request is answered.
+    /// Every request is answered, and the answers keep these promises.
     Answers(Vec<Promise>),
-    /// Every request is answered with so many vectors or scores.
+    /// Every request is answered with this number of vectors or scores.
     Items(usize),
     /// Every request is refused.
     Refusals(&'static Refusal),
 }
 
-/// What may hold of every answer of a run beside its agreement with the wire.
+/// Property of every answer of a run, besides its agreement with the wire.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Promise {
-    /// The server tells its counts.
+    /// The server reports token counts.
     Counts,
-    /// Every piece has its token count.
+    /// Every chunk has a token count.
     CountedPieces,
     /// No part of a prompt was in the server's cache.
     EmptyCache,
-    /// The server counts the prompt as the plan does.
+    /// The server's prompt token count equals the plan's.
     ExactPrompt,
-    /// The output has the length asked for.
+    /// The output has the requested length.
     FullLength,
-    /// One request at a time, so that the order on the wire is the order of the log.
+    /// One request is sent at a time, so the order on the wire is the order of the log.
     InTurn,
-    /// The server tells its own times.
+    /// The server reports its own times.
     ServerTimes,
 }
 
-/// Every run for a server.
+/// Returns all runs for a server.
 pub(super) fn cases(serving: &'static Serving) -> Vec<Case> {
     let mut cases = match serving.task {
         Task::Generate => answers(serving),
@@ -93,7 +93,7 @@ fn refusals(
     })
 }
 
-/// A way of asking.
+/// Flags of a run that are independent of the backend.
 struct Shape {
     name: &'static str,
     flags: &'static [&'static [&'static str]],
@@ -139,10 +139,10 @@ const IN_TURN: &[&str] = &["--max-concurrency", "1"];
 const LOGPROBS: &[&str] = &["--return-logprob", "--top-logprobs-num", "2"];
 const FLUSHED: &[&str] = &["--flush-cache"];
 const IDS: &[&str] = &["--tokenize-prompt"];
-/// A greedy answer of a random model says one word again and again. One that is drawn has tokens
-/// that are half a character, whose text the server holds back.
+/// A greedy answer of a random model repeats one word. A sampled answer has tokens that are parts
+/// of a character, for which the server delays the text.
 const VARIED: &[&str] = &["--extra-request-body", r#"{"temperature":1.0}"#];
-/// `/generate` keeps its temperature in here, and what is given replaces the whole object.
+/// The temperature of `/generate` is in this object, and the flag replaces the whole object.
 const VARIED_GENERATE: &[&str] = &[
     "--extra-request-body",
     r#"{"sampling_params":{"temperature":1.0,"max_new_tokens":24,"ignore_eos":true}}"#,
@@ -151,13 +151,14 @@ const VARIED_GENERATE: &[&str] = &[
 impl Shape {
     fn fits(&self, serving: &Serving, backend: &str) -> bool {
         match self.flags.last() {
-            // The client takes it with this backend alone, as SGLang's does.
+            // Like SGLang's client, our client accepts the flag with this backend only.
             Some(&IDS) => backend == "sglang",
-            // Of the engines only SGLang flushes without being started for it, and only here does
-            // it say what it had in its cache.
+            // Of the engines, only SGLang can flush its cache without a start-up flag, and it
+            // reports cached tokens only on this route.
             Some(&FLUSHED) => is_generate(backend),
             Some(&LOGPROBS) => serving.takes_logprobs && !is_chat(backend),
-            // `/generate` tells its counts unasked, so not asking for them is nothing new.
+            // `/generate` always reports counts, so a run without a request for them is not a
+            // separate case.
             Some(&RANDOM) => !is_generate(backend),
             _ => true,
         }
@@ -202,7 +203,7 @@ impl Shape {
     }
 }
 
-/// Whether prompts go into messages, which the server's template adds to.
+/// Whether prompts are sent as messages, to which the server's template adds tokens.
 fn is_chat(backend: &str) -> bool {
     backend.ends_with("-chat")
 }

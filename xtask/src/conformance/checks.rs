@@ -1,5 +1,4 @@
-//! What must hold of a run: that the log tells what went by on the wire, and that what went by is
-//! what was asked for.
+//! Compares the log with the bytes on the wire, and both with the planned requests.
 
 use std::fmt::Debug;
 
@@ -9,10 +8,10 @@ use super::engine::Refusal;
 use super::record::{Outcome, Record};
 use super::times;
 
-/// Each record with the reply that it is about.
+/// Pairs each record with its reply.
 ///
-/// The log does not say on which connection a request went, so both sides are put in the order of
-/// what they hold; among equals the order of their time is kept.
+/// The log does not contain the connection of a request, so both sides are sorted by their
+/// content; equal ones keep their order in time.
 pub(super) fn pairs(records: Vec<Record>, answers: Vec<Answer>) -> Vec<(Record, Answer)> {
     let (mut records, mut answers) = (records, answers);
     records.sort_by_key(|record| record.stamps.sent);
@@ -21,7 +20,7 @@ pub(super) fn pairs(records: Vec<Record>, answers: Vec<Answer>) -> Vec<(Record, 
     records.into_iter().zip(answers).collect()
 }
 
-/// Whether requests are missing from the log or from the wire.
+/// Checks that no request is missing from the log or from the wire.
 pub(super) fn miscounted(case: &Case, records: &[Record], answers: &[Answer]) -> Vec<String> {
     let found = [
         same("requests", &records.len(), &case.requests),
@@ -30,7 +29,7 @@ pub(super) fn miscounted(case: &Case, records: &[Record], answers: &[Answer]) ->
     found.into_iter().flatten().collect()
 }
 
-/// Every way in which the pairs are not as expected.
+/// Returns all differences between the pairs and the expectation.
 pub(super) fn faults(expected: &Expected, pairs: &[(Record, Answer)]) -> Vec<String> {
     let of = |record: &Record, answer: &Answer| match expected {
         Expected::Answers(promises) => [
@@ -54,7 +53,7 @@ pub(super) fn faults(expected: &Expected, pairs: &[(Record, Answer)]) -> Vec<Str
         .collect()
 }
 
-/// The log against the wire.
+/// Compares a record with its reply on the wire.
 fn agreement(record: &Record, answer: &Answer) -> Vec<String> {
     let reason = match &record.outcome {
         Outcome::Finished(reason) => reason.clone(),
@@ -70,7 +69,7 @@ fn agreement(record: &Record, answer: &Answer) -> Vec<String> {
     found.into_iter().flatten().collect()
 }
 
-/// The log against the plan.
+/// Compares a record with its plan.
 pub(super) fn kept(promises: &[Promise], record: &Record) -> Vec<String> {
     let reason = match &record.outcome {
         Outcome::Finished(reason) => reason.as_deref(),
@@ -79,7 +78,7 @@ pub(super) fn kept(promises: &[Promise], record: &Record) -> Vec<String> {
     let is_kept = |promise, holds: bool| holds || !promises.contains(&promise);
     let (planned, counts) = (record.planned.completion, record.counts);
     let tokens: Option<u64> = record.tokens.iter().copied().sum();
-    // The cache is flushed after the warm-up.
+    // The cache is flushed after the warm-up, so warm-up requests may use it.
     let is_cold = record.is_warmup || counts.cached == Some(0);
     let is_at_limit = matches!(reason, Some("length" | "max_output_tokens"));
     let is_full = !is_at_limit || counts.completion == planned;
@@ -102,7 +101,7 @@ pub(super) fn kept(promises: &[Promise], record: &Record) -> Vec<String> {
     found.into_iter().flatten().collect()
 }
 
-/// What an answer of vectors or scores must be.
+/// Checks an answer of vectors or scores.
 fn brought(items: usize, record: &Record, answer: &Answer) -> Vec<String> {
     if let Outcome::Failed { kind, message } = &record.outcome {
         return vec![format!("failed: {kind}: {message}")];
@@ -115,8 +114,8 @@ fn brought(items: usize, record: &Record, answer: &Answer) -> Vec<String> {
     found.into_iter().flatten().collect()
 }
 
-/// Whether the server counts the prompt much as the plan does. Random tokens, written as text and
-/// read again, are other tokens; a chat template adds its own.
+/// Whether the server's prompt token count is close to the plan's. Random tokens change when they
+/// are decoded and encoded again, and a chat template adds tokens.
 fn is_plausible(promises: &[Promise], record: &Record) -> bool {
     let (Some(planned), Some(counted)) = (record.planned.prompt, record.counts.prompt) else {
         return false;
@@ -150,7 +149,7 @@ pub(super) fn unless(holds: bool, fault: &str) -> Option<String> {
     (!holds).then(|| fault.to_owned())
 }
 
-/// Tokens that a template may add to a prompt.
+/// Maximum number of tokens that a template may add to a prompt.
 const TEMPLATE: u64 = 16;
 
 #[cfg(test)]

@@ -1,16 +1,16 @@
-//! In whose words the client is asked.
+//! Command-line dialects of the client.
 
 use std::path::Path;
 use std::process::Command;
 
-/// In whose words the client is asked. Closed: there is a program of ours for each.
+/// Command-line dialect of the client; each has a program of ours.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Dialect {
-    /// SGLang's, for text.
+    /// SGLang's dialect, for text.
     Sglang,
-    /// SGLang's, for vectors and scores.
+    /// SGLang's dialect, for vectors and scores.
     SglangItems,
-    /// vLLM's.
+    /// Dialect of vLLM's client.
     Vllm,
 }
 
@@ -22,7 +22,7 @@ impl Dialect {
         }
     }
 
-    /// Our program and the words before its flags.
+    /// Returns our program and the arguments before its flags.
     pub(super) const fn program(self) -> (&'static str, &'static [&'static str]) {
         match self {
             Self::Sglang => ("bench-serving", &[]),
@@ -31,7 +31,7 @@ impl Dialect {
         }
     }
 
-    /// Tells a client where its result goes.
+    /// Adds the flags that set the client's result file.
     pub(super) fn keep_result(self, client: &mut Command, folder: &Path) {
         match self {
             Self::Sglang | Self::SglangItems => {
@@ -45,5 +45,5 @@ impl Dialect {
     }
 }
 
-/// The file of the result in a run's folder.
+/// Name of the result file in a run's folder.
 pub(super) const RESULT: &str = "result.json";

@@ -1,7 +1,6 @@
-//! The engines as values: what to install, which servers to start, what they promise, how they
-//! refuse.
+//! Descriptions of the engines: packages, servers, promises and refusals.
 //!
-//! Nothing here is run; installing, starting and driving are other modules' business.
+//! This module runs nothing; other modules install, start and drive the engines.
 
 mod infinity;
 mod mlx;
@@ -12,77 +11,78 @@ mod vllm;
 #[derive(Debug)]
 pub(super) struct Engine {
     pub(super) name: &'static str,
-    /// How people call it.
+    /// Display name of the engine.
     pub(super) title: &'static str,
-    /// What is installed. The first is the engine; the report names their versions.
+    /// Required packages. The first is the engine; the report shows the versions of pinned ones.
     pub(super) packages: &'static [&'static str],
-    /// Further words for `uv pip install`.
+    /// Additional arguments of `uv pip install`.
     pub(super) install_flags: &'static [&'static str],
     /// Requirements that replace those of the packages.
     pub(super) overrides: &'static [&'static str],
-    /// The Python package whose libraries want a GPU driver's library, which a stub stands in for.
+    /// Python package whose libraries need a GPU driver's library, which a stub replaces.
     pub(super) wants_driver: Option<&'static str>,
     pub(super) environment: &'static [(&'static str, &'static str)],
-    /// Its own arguments, with or without a server.
+    /// Arguments of the engine, with or without a server.
     pub(super) arguments: &'static [&'static str],
-    /// What is started of it, one after the other.
+    /// Servers that are started, one after the other.
     pub(super) servers: &'static [Serving],
-    /// What is done with it without a server.
+    /// Description of the engine without a server, if it is examined.
     pub(super) offline: Option<Offline>,
 }
 
 /// An engine without a server, in a worker process.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Offline {
-    /// With what the title of its process begins that computes.
+    /// Beginning of the title of the process that computes.
     pub(super) core: &'static str,
-    /// Its own benchmarks, whose words ours take too: what Python is told to run.
+    /// Python arguments of the engine's own benchmarks, if our program accepts their command
+    /// lines.
     pub(super) bench: Option<&'static [&'static str]>,
-    /// Whether it has a class that starts a server and asks it.
+    /// Whether the engine has a class that starts a server and sends requests to it.
     pub(super) has_runtime: bool,
 }
 
-/// A server of an engine, with a model of its own.
+/// A server of an engine, with its model.
 #[derive(Debug)]
 pub(super) struct Serving {
-    /// What Python is told to run; the flag that takes the model's folder comes last.
+    /// Python arguments; the flag for the model's folder is the last.
     pub(super) launch: &'static [&'static str],
-    /// The path that answers 200 once requests are served.
+    /// Path that answers with status 200 when the server is ready.
     pub(super) ready_path: &'static str,
-    /// The model's name in requests.
+    /// Name of the model in requests.
     pub(super) model: &'static str,
     pub(super) weights: Weights,
-    /// What it is asked for.
+    /// Kind of output requested from the server.
     pub(super) task: Task,
-    /// The backends that it speaks, in SGLang's words.
+    /// Names of SGLang's backends that work with the server.
     pub(super) backends: &'static [&'static str],
     pub(super) honours_ignore_eos: bool,
-    /// It takes log-probabilities as a number of likeliest tokens.
+    /// Whether the server accepts log-probabilities as a number of most likely tokens.
     pub(super) takes_logprobs: bool,
     pub(super) refusals: &'static [Refusal],
-    /// The engine's own client, which its environment has: what Python is told to run.
+    /// Python arguments of the engine's own client, if its environment has one.
     pub(super) peer: Option<&'static [&'static str]>,
 }
 
-/// A model that is made here.
+/// A model that is created locally.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Weights {
-    /// The script that writes it.
+    /// Script that writes the model.
     pub(super) script: &'static str,
-    /// The folder that the script is given.
+    /// Folder that is passed to the script.
     pub(super) folder: &'static str,
-    /// The model's own folder: that one, or one in it.
+    /// Folder of the model: the folder passed to the script, or a folder in it.
     pub(super) model: &'static str,
 }
 
-/// What a server is asked for.
+/// Kind of output that a server generates.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Task {
-    /// Text.
+    /// Generated text.
     Generate,
-    /// Vectors.
+    /// Embedding vectors.
     Embed,
-    /// Scores.
+    /// Rerank scores.
     Rank,
     /// Vectors and scores.
     Items,
@@ -99,28 +99,28 @@ impl Task {
     }
 }
 
-/// A request that the engine refuses, and how.
+/// A request that the engine refuses, and the expected error.
 #[derive(Debug)]
 pub(super) struct Refusal {
     pub(super) name: &'static str,
     pub(super) backend: &'static str,
     pub(super) flags: &'static [&'static str],
     pub(super) status: u16,
-    /// The kind of failure that the log should name.
+    /// Kind of failure expected in the log.
     pub(super) kind: &'static str,
-    /// What the server says, in part.
+    /// Part of the server's message.
     pub(super) says: &'static str,
 }
 
-/// Every engine, the quickest first.
+/// All engines, the fastest first.
 pub(super) const ALL: [&Engine; 4] = [&mlx::MLX, &sglang::SGLANG, &vllm::VLLM, &infinity::INFINITY];
 
-/// A small Llama of random weights.
+/// A small Llama with random weights.
 pub(super) const TINY_LLAMA: Weights =
     Weights { script: "tiny_model.py", folder: "model", model: "model" };
-/// An adapter of random weights for it.
+/// An adapter with random weights for `TINY_LLAMA`.
 pub(super) const TINY_ADAPTER: Weights =
     Weights { script: "tiny_adapter.py", folder: "adapter", model: "adapter" };
-/// An embedder, with a ranker of random weights beside it.
+/// An embedding model; a rerank model with random weights is in the same folder.
 const EMBEDDER: Weights = Weights { script: "minilm.py", folder: "encoders", model: "encoders" };
 const RANKER: Weights = Weights { model: "encoders/reranker", ..EMBEDDER };

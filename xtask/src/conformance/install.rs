@@ -1,6 +1,7 @@
-//! Makes a folder in which an engine can be started: an environment, models, a stand-in driver.
+//! Creates a folder in which an engine can be started: Python environment, models and a stub
+//! driver.
 //!
-//! What is already there is used again.
+//! Existing parts are reused.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,20 +12,20 @@ use anyhow::ensure;
 use super::engine::{Engine, Weights};
 use super::process::output;
 
-/// Where an engine lives.
+/// Installation of an engine.
 #[derive(Debug)]
 pub(super) struct Place {
     pub(super) folder: PathBuf,
     pub(super) python: PathBuf,
     workspace: PathBuf,
-    /// The folder of the stand-in driver, where the engine wants one.
+    /// Folder of the stub driver, if the engine needs one.
     pub(super) driver: Option<PathBuf>,
-    /// Name and version of what was asked for.
+    /// Names and versions of the pinned packages.
     pub(super) versions: Vec<(String, String)>,
 }
 
 impl Place {
-    /// The folder of a model or an adapter, which is written if it is not there.
+    /// Returns the folder of a model or an adapter, which is created if it does not exist.
     pub(super) fn model(&self, weights: Weights) -> anyhow::Result<PathBuf> {
         let whole = self.folder.join(weights.folder);
         let model = self.folder.join(weights.model);
@@ -37,10 +38,10 @@ impl Place {
         Ok(model)
     }
 
-    /// Gives a program what the engine wants of its environment.
+    /// Sets the environment variables that the engine needs.
     pub(super) fn equip(&self, command: &mut Command, engine: &Engine) {
         command.envs(engine.environment.iter().copied()).env("HF_HUB_OFFLINE", "1");
-        // Without what was compiled before, an import of these packages takes a minute.
+        // Without cached bytecode, an import of these packages takes a minute.
         command.env_remove("PYTHONDONTWRITEBYTECODE");
         if let Some(driver) = &self.driver {
             command.env("LD_LIBRARY_PATH", driver);
@@ -48,7 +49,7 @@ impl Place {
     }
 }
 
-/// Installs what is missing.
+/// Installs whatever is missing.
 pub(super) fn install(engine: &Engine, folder: &Path, workspace: &Path) -> anyhow::Result<Place> {
     fs::create_dir_all(folder)?;
     let python = environment(folder).join("bin/python");
@@ -65,14 +66,14 @@ pub(super) fn install(engine: &Engine, folder: &Path, workspace: &Path) -> anyho
     })
 }
 
-/// Whether a former run installed just these packages, to the end.
+/// Whether an earlier run completely installed exactly these packages.
 pub(super) fn is_installed(engine: &Engine, folder: &Path) -> bool {
     fs::read_to_string(mark(folder)).is_ok_and(|names| names == wish(engine))
 }
 
-/// Removes the environment; what was found stays.
+/// Removes the environment and keeps the results.
 pub(super) fn remove(folder: &Path) {
-    // If it cannot be removed it is in nobody's way.
+    // A failure is harmless: the folder only takes space.
     let _ = fs::remove_dir_all(environment(folder));
 }
 
@@ -90,7 +91,7 @@ fn packages(engine: &Engine, folder: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Name and version of what was asked for in one version.
+/// Returns the names and versions of the packages that are pinned.
 fn versions(engine: &Engine, folder: &Path) -> anyhow::Result<Vec<(String, String)>> {
     let frozen = output(uv(folder).arg("freeze"))?;
     let pinned: Vec<_> = engine.packages.iter().filter_map(|package| pin(package)).collect();
@@ -99,13 +100,13 @@ fn versions(engine: &Engine, folder: &Path) -> anyhow::Result<Vec<(String, Strin
     Ok(wanted.map(|(name, version)| (name.to_owned(), version.to_owned())).collect())
 }
 
-/// The name in a requirement that pins a version.
+/// Returns the package name of a requirement that pins a version.
 fn pin(requirement: &str) -> Option<&str> {
     let (name, _) = requirement.split_once("==")?;
     name.split('[').next()
 }
 
-/// `uv pip`, for this environment.
+/// Returns a `uv pip` command for this environment.
 fn uv(folder: &Path) -> Command {
     let environment = environment(folder);
     let mut command = Command::new(environment.join("bin/uv"));
@@ -113,10 +114,11 @@ fn uv(folder: &Path) -> Command {
     command
 }
 
-/// Builds a library in the GPU driver's name whose every function says that there is no GPU.
+/// Builds a replacement of the GPU driver's library, in which every function returns that there
+/// is no GPU.
 ///
-/// SGLang's kernels are linked against the driver even where they run on a CPU. Which functions
-/// they miss changes with every release, so the installed libraries are asked.
+/// SGLang's kernels are linked against the driver even if they run on a CPU. The required
+/// functions change with every release, so they are read from the installed libraries.
 fn driver(folder: &Path, package: &str) -> anyhow::Result<PathBuf> {
     let stub = folder.join("driver");
     fs::create_dir_all(&stub)?;
@@ -130,8 +132,8 @@ fn driver(folder: &Path, package: &str) -> anyhow::Result<PathBuf> {
     Ok(stub)
 }
 
-/// The driver's functions that these libraries expect from elsewhere. Their names go on with a
-/// capital; those of the toolkit's own libraries, which are installed, do not.
+/// Returns the driver functions that these libraries import. Their names have an upper-case
+/// letter after `cu`, unlike those of the CUDA toolkit's libraries, which are installed.
 fn missing_functions(libraries: &[PathBuf]) -> anyhow::Result<Vec<String>> {
     let symbols = output(Command::new("nm").args(["-D", "--undefined-only"]).args(libraries))?;
     let is_drivers = |name: &str| {
@@ -146,7 +148,7 @@ fn missing_functions(libraries: &[PathBuf]) -> anyhow::Result<Vec<String>> {
     Ok(names)
 }
 
-/// The shared libraries of a Python package.
+/// Returns the shared libraries of a Python package.
 fn libraries(folder: &Path, package: &str) -> anyhow::Result<Vec<PathBuf>> {
     let find = output(
         Command::new("find")
@@ -163,7 +165,7 @@ fn environment(folder: &Path) -> PathBuf {
     folder.join("venv")
 }
 
-/// Written when an environment is whole, and gone with it.
+/// Path of a file that is written when the environment is complete and is removed with it.
 fn mark(folder: &Path) -> PathBuf {
     environment(folder).join("conformance")
 }
@@ -172,5 +174,5 @@ fn wish(engine: &Engine) -> String {
     [engine.packages, engine.install_flags, engine.overrides].concat().join("\n")
 }
 
-/// The driver's code for "no device was found".
+/// The driver's error code for "no device was found".
 const NO_DEVICE: i32 = 100;

@@ -1,6 +1,7 @@
-//! An engine without a server: `bench-offline` drives it in its worker process, beside the engine's
-//! own benchmark, and is ended in every way in which a run can end. Where we take the words of its own
-//! benchmarks, both are given the same ones.
+//! Examines an engine without a server: `bench-offline` drives it in a worker process, is
+//! compared with the engine's own benchmark, and is stopped in every way in which a run can end.
+//! If our program accepts the command lines of the engine's own benchmarks, both are run with the
+//! same ones.
 
 mod checks;
 mod client;
@@ -23,7 +24,7 @@ use super::bench::Bench;
 use super::engine::{Engine, Offline, TINY_LLAMA};
 use super::install::Place;
 
-/// What one run came to.
+/// Result of one run.
 #[derive(Debug)]
 pub(super) struct RunReport {
     name: &'static str,
@@ -31,16 +32,16 @@ pub(super) struct RunReport {
     counts: Counts,
 }
 
-/// What there is to tell of a run besides its faults.
+/// Counts of a run, by kind of run.
 #[derive(Debug)]
 enum Counts {
-    /// It gave nothing to compare.
+    /// The run could not be compared.
     None,
-    /// Of a whole run, from three sides.
+    /// Counts of a complete run from three sources.
     Whole(Sides),
-    /// Of one that was ended in its middle.
+    /// Outcome of a run that was stopped.
     Ended(Toll),
-    /// Of one in the engine's own words.
+    /// Counts of a run with the engine's own command line.
     Worded(Worded),
 }
 
@@ -53,25 +54,25 @@ struct Run {
     end: End,
 }
 
-/// How the engine is given its requests.
+/// How requests are submitted to the engine.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Submission {
     AtOnce,
-    /// At once, by a server that the engine's own class starts and asks.
+    /// All at once, by the engine's class that starts a server and sends requests to it.
     Served,
     OneByOne,
-    /// One by one, four at a time, so that some are answered while others are not.
+    /// One by one with at most four in flight, so that some are answered while others are not.
     FourAtATime,
 }
 
 /// How a run ends.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum End {
-    /// By itself.
+    /// The run completes.
     Done,
     /// The engine's process that computes is killed.
     EngineKilled,
-    /// Ctrl-C.
+    /// The run is interrupted by SIGINT.
     Interrupted,
     /// Our program is killed.
     ProgramKilled,
@@ -91,18 +92,18 @@ const fn whole(name: &'static str, submission: Submission) -> Run {
     Run { name, submission, output_tokens: SHORT, end: End::Done }
 }
 
-/// A run with a middle that is long enough to be ended in it.
+/// Creates a run that is long enough to be stopped before its end.
 const fn ended(name: &'static str, submission: Submission, end: End) -> Run {
     let output_tokens = if matches!(submission, Submission::AtOnce) { LONG } else { MIDDLE };
     Run { name, submission, output_tokens, end }
 }
 
-/// The name under which this part of an engine's examination is asked for.
+/// Returns the name that selects an engine's offline examination.
 pub(super) fn name(engine: &Engine) -> String {
     format!("{}-offline", engine.name)
 }
 
-/// Puts an engine through all runs whose names hold a word.
+/// Runs all cases of an engine whose names contain `only`.
 pub(super) fn examine(
     engine: &'static Engine,
     offline: Offline,
@@ -131,7 +132,7 @@ pub(super) fn examine(
     Ok(in_our_words.chain(in_its_words).inspect(tell).collect())
 }
 
-/// A run's name as a folder's.
+/// Returns a run's name in the form of a folder name.
 fn slug(engine: &Engine, run: &str) -> String {
     format!("{} {run}", name(engine)).replace(", ", " ").replace(' ', "-")
 }
@@ -153,14 +154,14 @@ impl Run {
 }
 
 impl RunReport {
-    /// A run that gave nothing to compare.
+    /// Creates the report of a run that could not be compared.
     fn broken(name: &'static str, error: &anyhow::Error) -> Self {
         Self { name, faults: vec![format!("{error:#}")], counts: Counts::None }
     }
 }
 
 const REQUESTS: usize = 16;
-/// Tokens of an answer, by how long a run should last.
+/// Output tokens of an answer, by the required duration of a run.
 const SHORT: u64 = 32;
 const MIDDLE: u64 = 128;
 const LONG: u64 = 512;

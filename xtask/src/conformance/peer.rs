@@ -1,4 +1,4 @@
-//! Our run beside that of the engine's own client: the same command line, the same server.
+//! Compares our run with a run of the engine's own client with the same command line and server.
 
 use std::collections::BTreeMap;
 
@@ -11,14 +11,14 @@ use super::record::Record;
 use super::tally::Tally;
 use super::wire::Exchange;
 
-/// What a comparison came to.
+/// Result of a comparison.
 #[derive(Debug)]
 pub(super) struct Comparison {
     pub(super) row: Beside,
     pub(super) faults: Vec<String>,
 }
 
-/// The same counts from three sides.
+/// Equal counts from our client, the engine's client and the server.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Beside {
     ours: Tally,
@@ -27,7 +27,7 @@ pub(super) struct Beside {
 }
 
 impl Beside {
-    /// Requests, prompt tokens and output tokens.
+    /// Formats requests, prompt tokens and output tokens.
     pub(super) fn rows(&self) -> [String; 3] {
         let Self { ours, peers, servers } = self;
         let row = |count: fn(&Tally) -> u64| {
@@ -41,7 +41,7 @@ impl Beside {
     }
 }
 
-/// Holds our run, with its log and the wire, against the peer's and against the server's counters.
+/// Compares our run, its log and the wire with the peer's run and the server's counters.
 pub(super) fn compare(pairs: &[(Record, Answer)], ours: &Run, peers: &Run) -> Comparison {
     let row = Beside {
         ours: measured(pairs, |record| record.is_warmup),
@@ -62,13 +62,14 @@ pub(super) fn compare(pairs: &[(Record, Answer)], ours: &Run, peers: &Run) -> Co
     Comparison { row, faults: faults.collect() }
 }
 
-/// What the log says of the measured requests, or of the others.
+/// Counts of the log, without the records for which `is_left_out` holds.
 fn measured(pairs: &[(Record, Answer)], is_left_out: impl Fn(&Record) -> bool) -> Tally {
     let counted = pairs.iter().map(|(record, _)| record).filter(|record| !is_left_out(record));
     total(counted.map(|record| (record.status, record.counts)))
 }
 
-/// What the wire says of all of them. The server counts every text and every document by itself.
+/// Counts of all replies on the wire. The server counts every text and every document as a
+/// request.
 fn told(pairs: &[(Record, Answer)]) -> Tally {
     let answers = pairs.iter().map(|(_, answer)| answer);
     let sum = total(answers.clone().map(|answer| (Some(answer.status.into()), answer.counts)));
@@ -85,7 +86,7 @@ fn total(counts: impl Iterator<Item = (Option<u64>, Counts)>) -> Tally {
     })
 }
 
-/// What a result file says.
+/// Counts of a result file.
 fn of_result(result: &Value) -> Tally {
     let count = |key: &str| result[key].as_u64().unwrap_or_default();
     Tally {
@@ -95,8 +96,8 @@ fn of_result(result: &Value) -> Tally {
     }
 }
 
-/// What was asked on which route, in an order that does not depend on the time; the names of
-/// requests begin with a word that every run draws anew.
+/// Returns path, number and body of each request, sorted. The names of requests begin with a
+/// prefix that differs for every run, so only the number at the end is kept.
 fn asked(exchanges: &[Exchange]) -> Vec<String> {
     let line = |exchange: &Exchange| {
         let number = exchange.id.as_deref().and_then(|id| id.rsplit('-').next());
@@ -109,7 +110,7 @@ fn asked(exchanges: &[Exchange]) -> Vec<String> {
     lines
 }
 
-/// Whether ours has vLLM's keys in vLLM's order; what is ours comes behind them.
+/// Whether our result begins with vLLM's keys in vLLM's order; additional keys follow them.
 pub(super) fn has_keys(ours: &Value, peers: &Value) -> bool {
     keys(ours).starts_with(&keys(peers))
 }
@@ -118,7 +119,7 @@ fn keys(result: &Value) -> Vec<&str> {
     result.as_object().into_iter().flatten().map(|(key, _)| key.as_str()).collect()
 }
 
-/// Every value that is no time: settings, counts, lengths and errors.
+/// Compares all values that are not times: settings, counts, lengths and errors.
 pub(super) fn settings(ours: &Value, peers: &Value) -> Vec<String> {
     let is_timeless = |key: &&str| !TIMES.iter().any(|word| key.contains(word));
     let of = |result: &Value| -> BTreeMap<String, Value> {
@@ -130,14 +131,14 @@ pub(super) fn settings(ours: &Value, peers: &Value) -> Vec<String> {
     both.filter_map(|(key, value, other)| same(key, value, other)).collect()
 }
 
-/// The table that a client printed: every label, and the values that are counts.
+/// Returns the table that a client printed: every label, and the values that are counts.
 fn table(said: &str) -> Vec<String> {
     let lines = said.lines().skip_while(|line| !line.contains(TITLE));
     let lines = lines.map_while(|line| (!line.bytes().all(|sign| sign == b'=')).then_some(line));
     lines.map(labelled).collect()
 }
 
-/// A line's label, with its value if that is a count.
+/// Returns a line's label, with its value if that is a count.
 pub(super) fn labelled(line: &str) -> String {
     match line.split_once(':') {
         Some((label, value)) if value.trim().parse::<u64>().is_ok() => {
@@ -150,7 +151,7 @@ pub(super) fn labelled(line: &str) -> String {
 
 const TITLE: &str = " Serving Benchmark Result ";
 
-/// Words in the names of values that are times, or depend on them.
+/// Substrings of the names of values that are times or depend on times.
 const TIMES: [&str; 15] = [
     "_ms",
     "_per_s",

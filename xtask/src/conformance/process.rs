@@ -1,4 +1,4 @@
-//! Other programs: run to their end, or kept in a group that dies with us.
+//! Runs other programs to their end, or in a process group that ends with this program.
 
 use std::fs;
 use std::os::unix::process::CommandExt;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context, bail, ensure};
 
-/// Runs a program to its end and hands out what it printed.
+/// Runs a program to its end and returns its standard output.
 pub(super) fn output(command: &mut Command) -> anyhow::Result<String> {
     let output = command.output().with_context(|| format!("cannot run {command:?}"))?;
     let errors = String::from_utf8_lossy(&output.stderr);
@@ -16,13 +16,13 @@ pub(super) fn output(command: &mut Command) -> anyhow::Result<String> {
     String::from_utf8(output.stdout).with_context(|| format!("{command:?} printed no text"))
 }
 
-/// The end of what a program wrote into a file.
+/// Returns the end of a program's log file.
 pub(super) fn end_of(log: &Path) -> String {
     let text = fs::read(log).unwrap_or_default();
     String::from_utf8_lossy(&text[text.len().saturating_sub(LONGEST_END)..]).trim().to_owned()
 }
 
-/// Asks `done` until it has an answer, four times a second and for at most `limit`.
+/// Calls `done` four times a second until it returns a value, for at most `limit`.
 pub(super) fn poll<T>(
     limit: Duration,
     mut done: impl FnMut() -> anyhow::Result<Option<T>>,
@@ -41,8 +41,8 @@ fn pause() {
     std::thread::sleep(PAUSE);
 }
 
-/// A program and all that it starts. They are killed when the value is dropped, and when we die
-/// in whichever way: the watchdog reads a pipe that only we hold open.
+/// A program and all its child processes. They are killed on drop and when this program ends for
+/// any reason: the watchdog reads a pipe that only this program holds open.
 #[derive(Debug)]
 pub(super) struct ProcessGroup {
     leader: Child,
@@ -50,7 +50,7 @@ pub(super) struct ProcessGroup {
 }
 
 impl ProcessGroup {
-    /// Starts a program in a group of its own.
+    /// Starts a program in a process group of its own.
     pub(super) fn spawn(command: &mut Command) -> anyhow::Result<Self> {
         let leader = command
             .stdin(Stdio::null())
@@ -66,12 +66,12 @@ impl ProcessGroup {
         Ok(Self { leader, watchdog })
     }
 
-    /// The number of the program's process.
+    /// Returns the process id of the program.
     pub(super) fn leader(&self) -> u32 {
         self.leader.id()
     }
 
-    /// How the program ended, if it did.
+    /// Returns the exit status if the program has ended.
     pub(super) fn ended(&mut self) -> anyhow::Result<Option<ExitStatus>> {
         Ok(self.leader.try_wait()?)
     }
@@ -85,13 +85,13 @@ impl ProcessGroup {
 impl Drop for ProcessGroup {
     fn drop(&mut self) {
         drop(self.watchdog.stdin.take());
-        // A wait fails only for a child that is no longer ours, and then there is nothing to do.
+        // A wait fails only if the child is already reaped.
         let _ = self.leader.wait();
         let _ = self.watchdog.wait();
     }
 }
 
-/// Sleeps until its pipe is closed, then ends the group, with force where words do not help.
+/// Waits until its pipe is closed, sends SIGTERM to the group and, after ten seconds, SIGKILL.
 const WATCHDOG: &str = r#"
 read -r _
 kill -s TERM -- "-$1" 2>/dev/null

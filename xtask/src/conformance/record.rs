@@ -1,4 +1,4 @@
-//! A run log as any other program would read it: lines of JSON, without our own types.
+//! Reads a run log as JSON lines, independently of Servemark's own types.
 
 use std::fs;
 use std::path::Path;
@@ -8,16 +8,16 @@ use serde_json::Value;
 
 use super::answer::Counts;
 
-/// A request as the log tells it.
+/// A request in the log.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Record {
     pub(super) index: u64,
     pub(super) is_warmup: bool,
-    /// When the run's clock started, in nanoseconds since the Unix epoch.
+    /// Start of the run's clock, in nanoseconds since the Unix epoch.
     pub(super) clock_started: u64,
     pub(super) planned: Counts,
     pub(super) stamps: Stamps,
-    /// Tokens of each piece, where the wire told them.
+    /// Token count of each chunk, if the wire has one.
     pub(super) tokens: Vec<Option<u64>>,
     pub(super) pieces: usize,
     pub(super) status: Option<u64>,
@@ -26,7 +26,7 @@ pub(super) struct Record {
     pub(super) outcome: Outcome,
 }
 
-/// Nanoseconds on the run's clock.
+/// Times in nanoseconds on the run's clock.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Stamps {
     pub(super) scheduled: u64,
@@ -50,22 +50,22 @@ impl Default for Outcome {
     }
 }
 
-/// A log that has an end.
+/// A log with a footer.
 #[derive(Debug)]
 pub(super) struct Log {
     pub(super) records: Vec<Record>,
-    /// Whether the run did not come to its own end.
+    /// Whether the run was interrupted.
     pub(super) interrupted: bool,
 }
 
-/// Every record of a log that came to its own end.
+/// Returns the records of a log; fails if the run was interrupted.
 pub(super) fn records(path: &Path) -> anyhow::Result<Vec<Record>> {
     let log = log(path)?;
     ensure!(!log.interrupted, "the log does not end with a whole run");
     Ok(log.records)
 }
 
-/// A whole log.
+/// Reads a log with header and footer.
 pub(super) fn log(path: &Path) -> anyhow::Result<Log> {
     let text = fs::read_to_string(path).with_context(|| format!("no log {}", path.display()))?;
     let lines: Vec<Value> = text.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
@@ -102,12 +102,12 @@ impl Record {
         })
     }
 
-    /// Seconds from sending to the first piece.
+    /// Seconds from sending to the first chunk.
     pub(super) fn ttft(&self) -> Option<f64> {
         Some(seconds(self.stamps.sent?, *self.stamps.pieces.first()?))
     }
 
-    /// When the first piece came, in seconds since the Unix epoch.
+    /// Time of the first chunk, in seconds since the Unix epoch.
     pub(super) fn first_piece_at(&self) -> Option<f64> {
         Some(seconds(0, self.clock_started + self.stamps.pieces.first()?))
     }
@@ -131,7 +131,7 @@ impl Stamps {
         })
     }
 
-    /// Every stamp in the order in which the moments must have come.
+    /// Returns all stamps in the order in which the events must have happened.
     pub(super) fn in_order(&self) -> Vec<u64> {
         let before = [Some(self.scheduled), self.sent, self.headers, self.first_byte];
         let stamps = before.into_iter().flatten().chain(self.pieces.iter().copied());
@@ -160,7 +160,7 @@ pub(super) mod tests {
 
     use super::*;
 
-    /// A request that went well: two pieces, three tokens.
+    /// A successful request with two chunks and three tokens.
     pub(in super::super) fn finished() -> Record {
         let request = json!({
             "index": 0, "phase": "measure",

@@ -1,4 +1,4 @@
-//! What was found, as a table for people.
+//! Writes the results as Markdown tables.
 
 use std::fmt::Write;
 
@@ -10,34 +10,34 @@ use super::record::Record;
 use super::subject::Subject;
 use super::times::{self, Excess};
 
-/// What one engine's runs came to.
+/// Results of one engine's runs.
 #[derive(Debug)]
 pub(super) struct EngineReport {
     pub(super) subject: Subject,
-    /// Name and version of what was installed.
+    /// Names and versions of the installed packages.
     pub(super) versions: Vec<(String, String)>,
     pub(super) findings: anyhow::Result<Findings>,
 }
 
-/// What was found, by what was examined.
+/// Results by kind of subject.
 #[derive(Debug)]
 pub(super) enum Findings {
     Served(Vec<CaseReport>),
     Offline(Vec<RunReport>),
 }
 
-/// What one run came to.
+/// Result of one run.
 #[derive(Debug)]
 pub(super) struct CaseReport {
     pub(super) case: Case,
     pub(super) pairs: Vec<(Record, Answer)>,
     pub(super) faults: Vec<String>,
-    /// Its counts beside those of the engine's own client and of the server.
+    /// Counts of our client, the engine's own client and the server, if they were compared.
     pub(super) beside: Option<Beside>,
 }
 
 impl EngineReport {
-    /// How many checks failed; an engine that could not be examined is one.
+    /// Number of failed checks; an engine that could not be examined counts as one.
     pub(super) fn faults(&self) -> usize {
         match &self.findings {
             Ok(Findings::Served(cases)) => cases.iter().map(|case| case.faults.len()).sum(),
@@ -48,13 +48,13 @@ impl EngineReport {
 }
 
 impl CaseReport {
-    /// A run that gave nothing to compare.
+    /// Creates the report of a run that could not be compared.
     pub(super) fn broken(case: Case, error: &anyhow::Error) -> Self {
         Self { case, pairs: Vec::new(), faults: vec![format!("{error:#}")], beside: None }
     }
 }
 
-/// One run as a line.
+/// Formats one run as a line.
 pub(super) fn line(report: &CaseReport) -> String {
     let CaseReport { case, pairs, faults, .. } = report;
     let mut line =
@@ -65,7 +65,7 @@ pub(super) fn line(report: &CaseReport) -> String {
     line
 }
 
-/// Every engine's table, as Markdown.
+/// Formats the tables of all engines as Markdown.
 pub(super) fn markdown(reports: &[EngineReport]) -> String {
     reports.iter().map(section).collect::<Vec<_>>().join("\n")
 }
@@ -104,7 +104,7 @@ fn row(report: &CaseReport) -> String {
     )
 }
 
-/// A count by the log and by the wire; a dash where nobody told it.
+/// Formats a count of the log and of the wire; a dash if it was not reported.
 fn compared(pairs: &[(Record, Answer)], count: impl Fn(&Counts) -> Option<u64>) -> String {
     let logged: Option<u64> = pairs.iter().map(|(record, _)| count(&record.counts)).sum();
     let heard: Option<u64> = pairs.iter().map(|(_, answer)| count(&answer.counts)).sum();
@@ -112,7 +112,7 @@ fn compared(pairs: &[(Record, Answer)], count: impl Fn(&Counts) -> Option<u64>) 
     format!("{} / {}", shown(logged), shown(heard))
 }
 
-/// The runs that the engine's own client did as well.
+/// Formats the runs that the engine's own client repeated.
 fn besides(cases: &[CaseReport]) -> String {
     let row = |report: &CaseReport| {
         let [requests, prompt, output] = report.beside.as_ref()?.rows();
@@ -135,7 +135,7 @@ pub(super) fn verdict(faults: &[String]) -> String {
     }
 }
 
-/// How far the client's times lie above the server's own, where the server tells them.
+/// Formats the client's times minus the server's, if the server reports times.
 fn times(cases: &[CaseReport]) -> String {
     let rows: String = cases.iter().filter_map(times_row).collect();
     if rows.is_empty() { rows } else { format!("{TIMES_HEAD}{rows}") }
@@ -160,7 +160,7 @@ fn times_row(report: &CaseReport) -> Option<String> {
     ))
 }
 
-/// Least, middle and most, in milliseconds.
+/// Formats minimum, median and maximum in milliseconds.
 fn spread(mut seconds: Vec<f64>) -> Option<String> {
     seconds.sort_by(f64::total_cmp);
     let at = |index: usize| seconds.get(index).map(|value| 1e3 * value);

@@ -1,4 +1,4 @@
-//! A server of an engine on loopback, from its start to its certain end.
+//! Starts and ends an engine's server on loopback.
 
 use std::fs::File;
 use std::io::{Read, Write};
@@ -14,7 +14,7 @@ use super::install::Place;
 use super::process::{ProcessGroup, end_of, poll};
 use super::tally::Tally;
 
-/// A running server. Dropping it ends it.
+/// A running server, which is ended on drop.
 #[derive(Debug)]
 pub(super) struct Server {
     port: u16,
@@ -22,7 +22,7 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// Starts a server with its model and waits until it serves.
+    /// Starts a server with its model and waits until it is ready.
     pub(super) fn start(
         engine: &Engine,
         serving: &Serving,
@@ -47,7 +47,7 @@ impl Server {
         self.port
     }
 
-    /// What the server's own counters say by now.
+    /// Returns the current values of the server's counters.
     pub(super) fn tally(&self) -> anyhow::Result<Tally> {
         let page = ask(self.port, "/metrics").context("the server's metrics")?;
         Ok(Tally::of(&page))
@@ -62,7 +62,7 @@ fn command(engine: &Engine, place: &Place, log: &Path) -> anyhow::Result<Command
     Ok(command)
 }
 
-/// A port that nobody had a moment ago.
+/// Returns a port that was free a moment ago.
 fn free_port() -> anyhow::Result<u16> {
     Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port())
 }
@@ -71,7 +71,7 @@ fn is_ready(port: u16, path: &str) -> bool {
     ask(port, path).is_ok_and(|answer| answer.split(' ').nth(1) == Some("200"))
 }
 
-/// The answer to a GET, as it stands on the wire.
+/// Sends a GET request and returns the raw response.
 fn ask(port: u16, path: &str) -> std::io::Result<String> {
     let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, port))?;
     stream.set_read_timeout(Some(Duration::from_secs(10)))?;
@@ -81,5 +81,5 @@ fn ask(port: u16, path: &str) -> std::io::Result<String> {
     Ok(answer)
 }
 
-/// Three imports of a large Python package in a row take minutes on a small machine.
+/// Three consecutive imports of a large Python package take minutes on a small machine.
 const LONGEST_START: Duration = Duration::from_secs(600);

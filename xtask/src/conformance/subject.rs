@@ -1,4 +1,4 @@
-//! What can be examined: an engine's servers, and the engine without one.
+//! Subjects of an examination: an engine's servers, or the engine without a server.
 
 use anyhow::Context;
 
@@ -6,17 +6,17 @@ use super::USAGE;
 use super::engine::{self, Engine, Offline};
 use super::offline;
 
-/// What is examined.
+/// Subject of an examination.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Subject {
-    /// An engine's servers.
+    /// The servers of an engine.
     Served(&'static Engine),
     /// An engine without a server.
     Offline(&'static Engine, Offline),
 }
 
 impl Subject {
-    /// Everything, engine by engine.
+    /// Returns all subjects, grouped by engine.
     pub(super) fn all() -> impl Iterator<Item = Self> {
         engine::ALL.into_iter().flat_map(|engine| {
             let offline = engine.offline.map(|offline| Self::Offline(engine, offline));
@@ -24,13 +24,13 @@ impl Subject {
         })
     }
 
-    /// The one of this name.
+    /// Returns the subject of this name.
     pub(super) fn named(name: &str) -> anyhow::Result<Self> {
         let found = Self::all().find(|subject| subject.name() == name);
         found.with_context(|| format!("there is no engine {name:?}; usage: {USAGE}"))
     }
 
-    /// Both examinations of an engine have its installation.
+    /// Returns the engine; both subjects of an engine share its installation.
     pub(super) fn engine(self) -> &'static Engine {
         match self {
             Self::Served(engine) | Self::Offline(engine, _) => engine,
@@ -44,7 +44,7 @@ impl Subject {
         }
     }
 
-    /// How people call it.
+    /// Returns the display name.
     pub(super) fn title(self) -> String {
         match self {
             Self::Served(engine) => engine.title.to_owned(),

@@ -1,18 +1,18 @@
-//! What a server counts by itself, on its page for Prometheus.
+//! Counters of a server from its Prometheus page.
 
 use std::ops::Sub;
 
-/// What vLLM's counters say since the server's start.
+/// Values of vLLM's counters since the server's start.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) struct Tally {
-    /// Requests that were answered.
+    /// Number of answered requests.
     pub(super) requests: u64,
     pub(super) prompt_tokens: u64,
     pub(super) output_tokens: u64,
 }
 
 impl Tally {
-    /// Reads a page of metrics. A counter that is not there has counted nothing.
+    /// Parses a page of metrics. A missing counter is 0.
     pub(super) fn of(page: &str) -> Self {
         Self {
             requests: sum(page, "vllm:request_success_total"),
@@ -25,7 +25,7 @@ impl Tally {
 impl Sub for Tally {
     type Output = Self;
 
-    /// What was added; a counter that went back has added nothing.
+    /// Returns the increase of each counter; 0 for a counter that decreased.
     fn sub(self, before: Self) -> Self {
         Self {
             requests: self.requests.saturating_sub(before.requests),
@@ -35,11 +35,11 @@ impl Sub for Tally {
     }
 }
 
-/// A counter, over all its labels.
+/// Returns the sum of a counter over all its labels.
 fn sum(page: &str, name: &str) -> u64 {
     let lines = page.lines().filter_map(|line| line.strip_prefix(name));
     let values = lines.filter(|rest| rest.starts_with(['{', ' ']));
-    // They are whole, and written with a fraction.
+    // The values are integers, written with a fraction.
     let whole = |rest: &str| rest.rsplit(' ').next()?.strip_suffix(".0")?.parse::<u64>().ok();
     values.filter_map(whole).sum()
 }

@@ -1,24 +1,24 @@
-//! The log's times against the server's own, where it tells them.
+//! Compares the log's times with the server's own times, if the server reports them.
 
 use super::answer::Answer;
 use super::case::Promise;
 use super::record::Record;
 
-/// By how many seconds the client's times exceed the server's. The server's clock starts after
-/// ours and stops before it, so none can be negative.
+/// Client times minus server times, in seconds. The server's clock starts after the client's and
+/// stops before it, so no value can be negative.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Excess {
-    /// Of our time to the first piece over the server's to the first token.
+    /// Client's time to the first chunk minus the server's time to the first token.
     pub(super) ttft: f64,
-    /// Of our time to the last byte over the server's to the end.
+    /// Client's time to the last byte minus the server's time to the end.
     pub(super) latency: f64,
-    /// Of our stamp of the first piece over the server's of its sending. Both clocks are those of
-    /// one machine.
+    /// Client's stamp of the first chunk minus the server's stamp of sending it. Both clocks are
+    /// on the same machine.
     pub(super) arrival: f64,
 }
 
 impl Excess {
-    /// The excess of one request.
+    /// Returns the excess of one request.
     pub(super) fn of(record: &Record, answer: &Answer) -> Option<Self> {
         let clock = answer.clock?;
         Some(Self {
@@ -36,13 +36,13 @@ impl Excess {
     }
 }
 
-/// Whether times can be compared: the server tells them, and one request after the other is asked,
-/// so that a reply is sure to be a record's own.
+/// Whether times can be compared: the server reports its times, and requests are sent one after
+/// the other, so that each reply certainly belongs to its record.
 pub(super) fn are_told(promises: &[Promise]) -> bool {
     promises.contains(&Promise::ServerTimes) && promises.contains(&Promise::InTurn)
 }
 
-/// Every time that is not close to the server's.
+/// Returns all times that are not close to the server's.
 pub(super) fn faults(promises: &[Promise], record: &Record, answer: &Answer) -> Vec<String> {
     if !are_told(promises) {
         return Vec::new();
@@ -51,7 +51,8 @@ pub(super) fn faults(promises: &[Promise], record: &Record, answer: &Answer) -> 
     Excess::of(record, answer).map_or_else(missing, Excess::faults)
 }
 
-/// Seconds by which the client may be behind the server, on a machine that the engine fills.
+/// Maximum delay of the client behind the server, in seconds, on a machine that the engine fully
+/// uses.
 const FARTHEST: f64 = 0.1;
 
 #[cfg(test)]
@@ -62,7 +63,8 @@ mod tests {
 
     const PROMISES: [Promise; 2] = [Promise::ServerTimes, Promise::InTurn];
 
-    /// A server that took so long, asked by a request of 20 ns to its first piece and 40 in all.
+    /// Checks a server's times against a request with 20 ns to its first chunk and 40 ns in
+    /// total.
     #[track_caller]
     fn check(clock: Option<ServerClock>, expected: &[&str]) {
         let answer = Answer { clock, ..Answer::default() };

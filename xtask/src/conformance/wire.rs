@@ -1,8 +1,7 @@
-//! HTTP/1 as it went by, cut into exchanges: what was asked, and what came back.
+//! Splits recorded HTTP/1 bytes into exchanges of a request and its response.
 //!
-//! This is a second reader of the same bytes, as plain as can be and with nothing of the
-//! client's, so that it does not share the client's mistakes. What a reply means is the `answer`
-//! module's business.
+//! This is a second, simple reader of the bytes. It shares no code with the client, so that it
+//! does not share the client's mistakes. The `answer` module interprets the replies.
 
 use anyhow::{Context, ensure};
 
@@ -12,23 +11,23 @@ use super::wiretap::Conversation;
 #[derive(Clone, Debug)]
 pub(super) struct Exchange {
     pub(super) path: String,
-    /// The name that the request has of itself.
+    /// Value of the request's `x-request-id` header.
     pub(super) id: Option<String>,
-    /// The request's body.
+    /// Body of the request.
     pub(super) asked: Vec<u8>,
     pub(super) status: u16,
-    /// The response's body, out of its framing.
+    /// Body of the response, without chunked framing.
     pub(super) reply: Vec<u8>,
 }
 
 impl Exchange {
-    /// Whether a model was asked for output; a cache is flushed by a POST too.
+    /// Whether the request asks a model for output; a cache is flushed by a POST, too.
     pub(super) fn is_inference(&self) -> bool {
         INFERENCE.contains(&&*self.path)
     }
 }
 
-/// The POSTs of a conversation, in their order.
+/// Returns the POST exchanges of a connection in order.
 pub(super) fn exchanges(conversation: &Conversation) -> anyhow::Result<Vec<Exchange>> {
     let (mut sent, mut received) = (&*conversation.sent, &*conversation.received);
     let mut exchanges = Vec::new();
@@ -48,12 +47,12 @@ pub(super) fn exchanges(conversation: &Conversation) -> anyhow::Result<Vec<Excha
     Ok(exchanges)
 }
 
-/// How long a body is that does not say so.
+/// Length of a body without a length header.
 #[derive(Clone, Copy)]
 enum Whole {
-    /// It is none.
+    /// The message has no body.
     Declared,
-    /// It goes on to the end of the connection.
+    /// The body continues to the end of the connection.
     UntilClose,
 }
 
@@ -93,7 +92,7 @@ fn field<'a>(fields: &'a str, name: &str) -> Option<&'a str> {
     pairs.into_iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.trim())
 }
 
-/// The data of chunks, up to and with the empty one that ends them.
+/// Takes the data of a chunked body, including its final empty chunk.
 fn chunks(bytes: &mut &[u8]) -> anyhow::Result<Vec<u8>> {
     let mut data = Vec::new();
     loop {
@@ -121,7 +120,7 @@ fn take<'a>(bytes: &mut &'a [u8], length: usize) -> anyhow::Result<&'a [u8]> {
     Ok(front)
 }
 
-/// The routes on which a model is asked.
+/// Routes that ask a model for output.
 const INFERENCE: [&str; 7] = [
     "/generate",
     "/pooling",
@@ -140,7 +139,7 @@ pub(super) mod tests {
 
     const QUESTION: &[u8] = b"POST /generate HTTP/1.1\r\ncontent-length: 2\r\n\r\n{}";
 
-    /// An exchange whose response is a recorded one.
+    /// Returns an exchange with a recorded response.
     pub(in super::super) fn recorded(name: &str) -> Exchange {
         let captures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/sse_captures");
         let received = std::fs::read(captures.join(name)).unwrap();

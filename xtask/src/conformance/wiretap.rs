@@ -1,7 +1,7 @@
-//! Carries connections on to a server and keeps every byte, both ways.
+//! Forwards connections to a server and records all bytes in both directions.
 //!
-//! It neither understands nor changes what goes by. It costs two copies on loopback, which the
-//! client's latencies then hold and the server's do not.
+//! The wiretap neither parses nor changes the bytes. It adds two copies on loopback, which are
+//! part of the client's latencies but not of the server's.
 
 use std::io::{Read, Write};
 use std::mem;
@@ -9,14 +9,14 @@ use std::net::{Ipv4Addr, Shutdown, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
-/// A port that leads to the server and remembers what was said.
+/// A port that forwards to the server and records the connections.
 #[derive(Debug)]
 pub(super) struct Wiretap {
     port: u16,
     connections: Connections,
 }
 
-/// What was said on one connection.
+/// Bytes of one connection.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Conversation {
     pub(super) sent: Vec<u8>,
@@ -26,7 +26,8 @@ pub(super) struct Conversation {
 type Connections = Arc<Mutex<Vec<JoinHandle<std::io::Result<Conversation>>>>>;
 
 impl Wiretap {
-    /// Listens for the server at `server`. The listener lives as long as the program.
+    /// Listens on a new port and forwards to the port `server`. The listener lives as long as the
+    /// program.
     pub(super) fn start(server: u16) -> anyhow::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let port = listener.local_addr()?.port();
@@ -34,7 +35,8 @@ impl Wiretap {
         let known = Arc::clone(&connections);
         thread::spawn(move || {
             for client in listener.incoming().flatten() {
-                // The lock is taken first, so that no connection is served before it is known.
+                // Lock before the thread starts, so that every connection that is served is also
+                // listed.
                 let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
                 known.push(thread::spawn(move || carry(&client, server)));
             }
@@ -46,8 +48,8 @@ impl Wiretap {
         self.port
     }
 
-    /// What was said since the last time, by connection in order of their opening. Waits for
-    /// their end, so the client must have gone.
+    /// Returns the connections since the last call, in the order of their opening. Waits for
+    /// their end, so the client must have ended.
     pub(super) fn take(&self) -> Vec<Conversation> {
         let mut known = self.connections.lock().unwrap_or_else(PoisonError::into_inner);
         let ended = mem::take(&mut *known).into_iter().map(JoinHandle::join);
@@ -66,7 +68,7 @@ fn carry(client: &TcpStream, server: u16) -> std::io::Result<Conversation> {
     }))
 }
 
-/// Hands bytes on until one side is through, and returns them.
+/// Forwards bytes until one side closes, and returns them.
 fn copy(mut from: &TcpStream, mut to: &TcpStream) -> Vec<u8> {
     let (mut kept, mut buffer) = (Vec::new(), vec![0; 64 * 1024]);
     while let Ok(length @ 1..) = from.read(&mut buffer) {
@@ -76,7 +78,7 @@ fn copy(mut from: &TcpStream, mut to: &TcpStream) -> Vec<u8> {
             break;
         }
     }
-    // It fails if the other side has already gone, which is what it is to bring about.
+    // This fails if the other side is already closed, which has the intended effect.
     let _ = to.shutdown(Shutdown::Write);
     kept
 }

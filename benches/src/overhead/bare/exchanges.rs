@@ -1,4 +1,5 @@
-//! The floor of short requests: sends the next one when the answer before it is over.
+//! The bare reader for short requests: it sends the next request when the previous answer on the
+//! connection is complete.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -10,10 +11,10 @@ use rustix::fd::OwnedFd;
 use servemark::backends::Route;
 use servemark::core::{ClientCost, MonotonicClock, Sample};
 
-use super::super::bed::CostMeter;
+use super::super::test_bed::CostMeter;
 use super::{open, request};
 
-/// The floor's connections, each of which carries one request at a time.
+/// Connections of the bare reader, each of which carries one request at a time.
 pub(in super::super) struct Exchanges {
     epoll: OwnedFd,
     connections: Vec<TcpStream>,
@@ -41,7 +42,7 @@ impl Exchanges {
         Ok(Self { epoll, connections: open_ones, request, end })
     }
 
-    /// Sends so many requests and reads their answers.
+    /// Sends `requests` requests and reads their answers.
     pub(in super::super) fn run(mut self, requests: usize) -> anyhow::Result<ClientCost> {
         let clock = MonotonicClock::start();
         let meter = CostMeter::start(&clock);
@@ -78,8 +79,8 @@ impl Exchanges {
     }
 }
 
-/// The last chunk of an answer of unknown length.
+/// Last chunk of an answer of unknown length.
 const STREAM_END: &[u8] = b"0\r\n\r\n";
 
-/// A list of embeddings ends with an object in an object, and has no other.
+/// End of a list of embeddings: an object in an object, which occurs nowhere else in it.
 const DOCUMENT_END: &[u8] = b"}}";

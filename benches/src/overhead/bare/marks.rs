@@ -1,17 +1,17 @@
-//! Counts events in a stream that is cut anywhere.
+//! Counts events in a stream whose reads end anywhere.
 
 use memchr::memmem;
 
-/// How many events have begun so far.
+/// Number of events that have begun so far.
 #[derive(Debug, Default)]
 pub(super) struct Marks {
     count: u32,
-    /// How many bytes of a mark the last read ended with.
+    /// Number of bytes of a mark at the end of the last read.
     begun: usize,
 }
 
 impl Marks {
-    /// Counts on through the next read and says how many there are by its end.
+    /// Counts the events in the next read. Returns the total number by its end.
     pub(super) fn count(&mut self, bytes: &[u8]) -> u32 {
         let missing = &MARK[self.begun..];
         let goes_on = self.begun > 0 && missing.starts_with(bytes);
@@ -27,7 +27,8 @@ impl Marks {
     }
 }
 
-/// Its first byte is nowhere else in it, so one broken match never hides another.
+/// Mark at the start of an event. Its first byte occurs only once in it, so a partial match never
+/// hides another one.
 const MARK: &[u8] = b"data:";
 
 #[cfg(test)]

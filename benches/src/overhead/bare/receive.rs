@@ -1,4 +1,4 @@
-//! One read of a socket, and when what it brought had arrived.
+//! Reads a socket once, with the arrival time of what was read.
 
 use std::io::{self, Read};
 use std::net::TcpStream;
@@ -9,16 +9,17 @@ use servemark_receive::{ask_for_stamps, receive};
 
 use super::super::Reader;
 
-/// By whose clock arrivals are known.
+/// Clock that arrivals are stamped by.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(in super::super) enum Arrivals {
-    /// The reader's own, after a read.
+    /// The reader's own clock, after a read.
     Own,
-    /// The kernel's: how long the last byte had been there, taken off the reader's own.
+    /// The kernel's clock: the time since the arrival of the last byte is subtracted from the
+    /// reader's own.
     Kernel,
 }
 
-/// What one read brought.
+/// Length and arrival of one read.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Arrived {
     pub(super) length: usize,
@@ -26,7 +27,7 @@ pub(super) struct Arrived {
 }
 
 impl Arrivals {
-    /// Those of a bare reader; nothing for another.
+    /// Returns the clock of a bare reader; absent for another reader.
     pub(in super::super) fn of(reader: Reader) -> Option<Self> {
         match reader {
             Reader::Floor => Some(Self::Own),
@@ -35,7 +36,7 @@ impl Arrivals {
         }
     }
 
-    /// Makes the kernel stamp what this socket receives, where its stamps are wanted.
+    /// Makes the kernel stamp what this socket receives, if its stamps are used.
     pub(super) fn ask(self, socket: &TcpStream) -> io::Result<()> {
         if self == Self::Kernel {
             ask_for_stamps(socket)?;
@@ -43,7 +44,7 @@ impl Arrivals {
         Ok(())
     }
 
-    /// Reads once; nothing at the end of the stream.
+    /// Reads once; the length is zero at the end of the stream.
     pub(super) fn receive(
         self,
         mut socket: &TcpStream,

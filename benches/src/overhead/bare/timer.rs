@@ -1,4 +1,4 @@
-//! Wakes the floor when requests are due.
+//! A timer that wakes the bare reader when requests are due.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -24,13 +24,14 @@ impl Timer {
         Ok(Self { descriptor, due: 0, step, requests })
     }
 
-    /// The first request is due at once: a first value of zero would mean never.
+    /// Starts the timer. The first request is due at once; a first value of zero would disarm the
+    /// timer.
     pub(super) fn start(&self) -> io::Result<()> {
         self.arm(Duration::from_nanos(1), self.step)
     }
 
-    /// How many requests are due by now; call it when the timer has fired. After the last one it
-    /// does not fire again.
+    /// Returns the number of requests that are due by now; call it when the timer has fired. After
+    /// the last request it does not fire again.
     pub(super) fn fired(&mut self) -> io::Result<usize> {
         let mut steps = [0; 8];
         rustix::io::read(&self.descriptor, &mut steps)?;

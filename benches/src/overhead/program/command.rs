@@ -1,11 +1,11 @@
-//! What each program is told.
+//! Command lines of the programs.
 
 use std::ffi::OsString;
 use std::path::Path;
 
 use super::{Program, Workload};
 
-/// The arguments behind a program's name.
+/// Returns the arguments of a program.
 pub(super) fn arguments(
     program: Program,
     workload: &Workload,
@@ -21,7 +21,7 @@ pub(super) fn arguments(
     told.into_iter().map(OsString::from).collect()
 }
 
-/// SGLang's own command line, which is ours too.
+/// Returns SGLang's command line, which Servemark's program takes too.
 fn sglang(workload: &Workload, url: &str, result: &Path) -> Vec<String> {
     let backend = if workload.embeddings { "sglang-embedding" } else { "vllm-chat" };
     let mut told = common(workload, url);
@@ -36,7 +36,8 @@ fn vllm(workload: &Workload, url: &str, result: &Path) -> Vec<String> {
     let (backend, endpoint) = if workload.embeddings {
         ("openai-embeddings", "/v1/embeddings")
     } else {
-        // Its client in Rust takes a chat's opening chunk, which has no text, for the first token.
+        // vLLM's client in Rust takes a chat's opening chunk, which has no text, for the first
+        // token.
         ("openai", "/v1/completions")
     };
     let file = result.file_name().unwrap_or_default().to_string_lossy();
@@ -49,7 +50,7 @@ fn vllm(workload: &Workload, url: &str, result: &Path) -> Vec<String> {
     told
 }
 
-/// What both call the same.
+/// Returns the flags that both command lines have in common.
 fn common(workload: &Workload, url: &str) -> Vec<String> {
     let number = |number: u32| number.to_string();
     let rate = workload.per_second.map_or_else(|| "inf".to_owned(), |rate| rate.to_string());
@@ -74,7 +75,7 @@ fn pairs(flags: &[(&str, &str)]) -> Vec<String> {
     flags.iter().flat_map(|(flag, value)| [(*flag).to_owned(), (*value).to_owned()]).collect()
 }
 
-/// A real one, of 151,665 tokens.
+/// A real tokenizer with 151,665 tokens.
 const TOKENIZER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/tokenizers/qwen2.5");
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Where programs are.
+//! Finds installed programs.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -8,27 +8,27 @@ use serde::{Deserialize, Serialize};
 
 use super::Program;
 
-/// Where to look for programs.
+/// Locations where programs are looked for.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Places {
-    /// The folder of our own programs; the one that this program is in, if not given.
+    /// Folder of Servemark's programs; if absent, the folder of this program.
     pub ours: Option<PathBuf>,
-    /// A Python, with the peers' packages or with what those need.
+    /// Python interpreter with the peers' packages, or with the packages that those need.
     pub python: Option<PathBuf>,
-    /// A folder with SGLang's unpacked wheel, if that Python does not have it.
+    /// Folder of SGLang's unpacked wheel, if the interpreter does not have the package.
     pub sglang: Option<PathBuf>,
-    /// A folder with vLLM's unpacked wheel, if that Python does not have it.
+    /// Folder of vLLM's unpacked wheel, if the interpreter does not have the package.
     pub vllm: Option<PathBuf>,
 }
 
-/// A program that is there.
+/// An installed program.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Installed {
-    /// Which.
+    /// The program.
     pub program: Program,
-    /// Its version.
+    /// Version of the program.
     pub version: String,
 }
 
@@ -37,7 +37,7 @@ impl Places {
     ///
     /// # Errors
     ///
-    /// It is not there; the error says what is missing.
+    /// The program is not installed; the error says what is missing.
     pub fn find(&self, program: Program) -> anyhow::Result<Installed> {
         let version = match program {
             Program::Servemark => {
@@ -55,7 +55,7 @@ impl Places {
         Ok(Installed { program, version })
     }
 
-    /// A program's command, without arguments.
+    /// Returns a program's command, without arguments.
     pub(in super::super) fn command(&self, program: Program) -> anyhow::Result<Command> {
         let (sglang, vllm) = (self.sglang.as_deref(), self.vllm.as_deref());
         let mut command = match program {
@@ -91,7 +91,7 @@ impl Places {
         Ok(program)
     }
 
-    /// Python's command for a module, or for the same of an unpacked wheel, through a script.
+    /// Returns the Python command of a module, or of a script that runs it from an unpacked wheel.
     fn script(
         &self,
         script: &str,
@@ -132,7 +132,7 @@ impl Places {
     }
 }
 
-/// The version in the name of a wheel's folder of facts about itself.
+/// Returns the version in the name of a wheel's metadata folder.
 fn wheel_version(package: &str, wheel: &Path) -> anyhow::Result<String> {
     let entries = std::fs::read_dir(wheel);
     let entries = entries.with_context(|| format!("cannot look into {}", wheel.display()))?;

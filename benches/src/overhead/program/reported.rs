@@ -1,17 +1,17 @@
-//! The times that a program reports, request by request.
+//! Reads the times that a program reports, request by request.
 
 use anyhow::Context;
 use serde::Deserialize;
 
-/// The times of every request that was answered, in milliseconds.
+/// Times of every answered request, in milliseconds.
 #[derive(Clone, Debug, PartialEq)]
 pub(in super::super) struct Reported {
     pub(in super::super) ttfts: Vec<f64>,
     pub(in super::super) gaps: Vec<f64>,
 }
 
-/// A result file in detail. SGLang's and vLLM's clients, ours and both in Rust share these names
-/// and units; what else a file holds is passed over.
+/// A detailed result file. Servemark's, SGLang's and vLLM's clients, also those in Rust, share
+/// these names and units; other fields are ignored.
 #[derive(Deserialize)]
 struct Detailed {
     #[serde(default)]
@@ -23,16 +23,16 @@ struct Detailed {
 }
 
 impl Reported {
-    /// Reads a file of JSON lines, of which the last is this run's.
+    /// Parses a file of JSON lines, the last of which is this run's result.
     ///
     /// # Errors
     ///
-    /// It is none, or it tells of a request that failed.
+    /// The text is no result file, or a request of the run failed.
     pub(in super::super) fn parse(text: &str) -> anyhow::Result<Self> {
         let line = text.lines().rfind(|line| !line.trim().is_empty());
         let line = line.context("its result is empty")?;
         let Detailed { ttfts, itls, errors } = serde_json::from_str(&without_pythons_numbers(line))
-            .context("its result is not what it used to be")?;
+            .context("its result has an unknown format")?;
         if let Some(error) = errors.into_iter().flatten().find(|error| !error.is_empty()) {
             let last = error.lines().last().unwrap_or_default();
             anyhow::bail!("a request of it failed: {last}");
@@ -45,8 +45,8 @@ impl Reported {
     }
 }
 
-/// Python writes an infinite rate as no JSON has it. The numbers that are read are finite, and a text
-/// that changes is not read.
+/// Replaces numbers that Python writes but JSON does not have, such as an infinite rate. The
+/// numbers that are read are finite, and texts are not read, so nothing that is read changes.
 fn without_pythons_numbers(line: &str) -> String {
     ["-Infinity", "Infinity", "NaN"]
         .iter()
@@ -72,7 +72,7 @@ mod tests {
         assert!((reported.ttfts[0] - first_ms).abs() < 1e-3, "{reported:?}");
     }
 
-    /// Two streams of three chunks, TTFT 5 ms, as each client wrote them down.
+    /// Two streams of three chunks with a TTFT of 5 ms, as each client wrote them.
     #[test]
     fn every_client_is_read() {
         is_read(include_str!("../../../tests/reported/sglang-python.jsonl"), 6.768);
@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn what_cannot_be_trusted_is_refused() {
         refused("\n", "its result is empty");
-        refused("3", "its result is not what it used to be");
+        refused("3", "its result has an unknown format");
         let failed = r#"{"ttfts":[0.0],"itls":[[]],"errors":["Traceback\nKeyError: 'x'"]}"#;
         refused(failed, "a request of it failed: KeyError: 'x'");
     }

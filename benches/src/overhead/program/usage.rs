@@ -1,4 +1,4 @@
-//! What a program used, noted as it ran.
+//! CPU time of a program, recorded while it runs.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use servemark::pacer::MachineClock;
 use super::super::noise::millis;
 use super::super::proc;
 
-/// What a process and its children used, noted as it ran.
+/// CPU time of a process and its children, recorded while it runs.
 #[derive(Debug)]
 pub(super) struct Usage {
     process: String,
@@ -23,8 +23,8 @@ impl Usage {
         Self { process, notes: Vec::new(), waited: Duration::ZERO, switches: 0 }
     }
 
-    /// Notes what has been used by now. A thread that has ended takes what it waited with it, so
-    /// the most that was ever seen stands.
+    /// Records the CPU time used so far. Waits of a thread that has ended are no longer reported,
+    /// so the largest total is kept.
     pub(super) fn note(&mut self) {
         let family = proc::family(&self.process);
         let cpu = family.iter().map(|member| proc::cpu(member)).sum();
@@ -35,17 +35,18 @@ impl Usage {
         self.switches = self.switches.max(switches);
     }
 
-    /// What was used between two instants.
+    /// Returns the CPU time used between two instants.
     pub(super) fn between(&self, from: Stamp, to: Stamp) -> Duration {
         self.until(to).saturating_sub(self.until(from))
     }
 
-    /// Milliseconds it waited for a core, and how often it was taken off one, in its whole life.
+    /// Returns how many milliseconds the process waited for a core, and how often it was taken off
+    /// one, in its whole life.
     pub(super) fn noise(&self) -> (f64, u64) {
         (millis(self.waited), self.switches)
     }
 
-    /// What had been used at an instant, evenly between two notes.
+    /// Returns the CPU time used up to an instant, interpolated linearly between two recordings.
     fn until(&self, at: Stamp) -> Duration {
         let next = self.notes.partition_point(|(noted, _)| *noted <= at);
         let before = next.checked_sub(1).map(|index| self.notes[index]);

@@ -1,4 +1,4 @@
-//! The program as a user runs it, against the simulator.
+//! Runs the program against the simulator, as a user does.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -27,7 +27,7 @@ fn value(table: &str, label: &str) -> f64 {
     line[label.len()..].trim().parse().expect("a number")
 }
 
-/// A small run against the simulator.
+/// Flags of a small run against the simulator.
 const SMALL: [&str; 9] = [
     "--simulate",
     "ttft=2ms",
@@ -49,6 +49,17 @@ fn a_run_counts_requests_and_items() {
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     assert!(table.contains("= Embedding report ="), "{table}");
     assert!(table.contains("\nclient audit "), "{table}");
+    let beginnings = [
+        "benchmark_args=Namespace(backend='sglang-embedding', base_url='http://127.0.0.1:",
+        "Namespace(backend='sglang-embedding', base_url='http://127.0.0.1:",
+        "#Input tokens: ",
+        "Starting warmup with 1 sequences...",
+        "Warmup completed with 1 sequences. Starting main benchmark run...",
+    ];
+    let mut lines = table.lines();
+    for beginning in beginnings {
+        assert!(lines.any(|line| line.starts_with(beginning)), "{beginning}\n{table}");
+    }
     let is = |label: &str, expected: f64| (value(&table, label) - expected).abs() < f64::EPSILON;
     assert!(is("items per request", 8.0) && is("ok", 12.0) && is("failed", 0.0), "{table}");
     let ratio = value(&table, "items/s") / value(&table, "requests/s");
@@ -67,9 +78,29 @@ fn base64_is_shorter_than_decimal_numbers() {
         let output = run(&folder, &[&SMALL[..], &flags].concat());
         value(&text(&output.stdout), "bytes per item")
     };
-    // 256 floats are 1,368 characters of base64; the simulator writes a number with four or five.
+    // 256 floats are 1,368 characters of base64; the simulator writes a number with four or five
+    // characters.
     let (float, base64) = (bytes("float"), bytes("base64"));
     assert!((1_368.0..1_600.0).contains(&base64) && float > base64, "{float} {base64}");
+}
+
+#[test]
+fn the_table_of_a_grid_is_made_again_from_its_folder() {
+    let folder = TempDir::new().unwrap();
+    let sweep = ["--sweep", "batch-size=1,4", "--sweep-folder", "night"];
+    let line = |file| [&SMALL[..], &sweep, &["--grid-file", file]].concat();
+    let first = run(&folder, &line("one.csv"));
+    assert_eq!(first.status.code(), Some(0), "{}", text(&first.stderr));
+    let results = fs::read_to_string(folder.path().join("result.jsonl")).unwrap();
+    let again = run(&folder, &line("two.csv"));
+    let news = text(&again.stderr);
+    assert_eq!(again.status.code(), Some(0), "{news}");
+    assert!(news.contains("Point 2 of 2 was measured already"), "{news}");
+    let read = |file: &str| fs::read_to_string(folder.path().join(file)).unwrap();
+    assert_eq!(read("one.csv"), read("two.csv"));
+    assert_eq!(read("result.jsonl"), results, "nothing is measured or appended again");
+    let unwritable = run(&folder, &line("absent/three.csv"));
+    assert_eq!(unwritable.status.code(), Some(2), "{}", text(&unwritable.stderr));
 }
 
 #[test]
@@ -170,7 +201,7 @@ fn a_search_finds_the_largest_load_that_holds() {
         ["--slo", "e2el:p50<60s", "--slo-search", "max-concurrency", "--slo-bounds", "1,4"];
     let more = ["--slo-start", "2", "--slo-requests", "40", "--slo-duration", "0.01"];
     let kept = ["--sweep-folder", "search", "--sweep-file", "search.json"];
-    // Slow enough that a client that shares its core still keeps up.
+    // Slow enough for a client that shares its core.
     let slow = ["--simulate", "ttft=25ms", "--num-prompts", "12", "--random-input-len", "16"];
     let output = run(&folder, &[&slow[..], &search, &more, &kept].concat());
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
@@ -190,7 +221,7 @@ fn what_does_not_go_together_is_refused() {
         ("--task rank", "expected embed or rerank, got 'rank'"),
         ("--sweep batch-size=0", "expected KEY=N,N"),
         ("--sweep size=1", "expected KEY=N,N"),
-        ("--task rerank --sweep batch-size=2", "names what sglang-rerank has not"),
+        ("--task rerank --sweep batch-size=2", "does not go with --backend sglang-rerank"),
         ("--sweep batch-size=2 --grid-file grid.txt", "expected a name in .md, .csv or .json"),
         ("--grid-file grid.md", "--grid-file has no effect without --sweep"),
         ("--task rerank --dimensions 8", "--dimensions has no effect beyond"),

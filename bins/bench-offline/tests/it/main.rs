@@ -1,5 +1,5 @@
-//! The program from its command line to its files, on a scripted engine and on stand-ins of real
-//! ones. These need a `python3`, which the project's checks install.
+//! Runs the program from its command line to its files, with a scripted engine and with stand-ins
+//! for real engines. The stand-ins need `python3`, which the project's checks install.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 use servemark_testkit::{HubFile, StandInHub};
 use tempfile::TempDir;
 
-/// A folder to run in, and what is found there afterwards.
+/// A folder in which the program runs and leaves its files.
 struct Bench {
     folder: TempDir,
 }
@@ -41,7 +41,7 @@ impl Bench {
         self.command(args).output().unwrap()
     }
 
-    /// A run of a stand-in for SGLang that behaves so.
+    /// Returns the command of a run with a stand-in for SGLang that behaves as `fake` describes.
     fn fake(&self, fake: &Value) -> Command {
         let args = json!({ "fake": fake }).to_string();
         self.command(&["--model-path", MODEL, "--engine-args", &args])
@@ -60,14 +60,14 @@ impl Bench {
         self.folder.path().join("pid")
     }
 
-    /// Whether the engine's stray child is there; it must have been.
+    /// Returns whether the engine's stray child process is running; asserts that it was started.
     fn has_stray(&self) -> bool {
         let pid = fs::read_to_string(self.pid_file()).unwrap();
         Path::new("/proc").join(pid.trim()).exists()
     }
 }
 
-/// A tokenizer of so many words, which are their own ids.
+/// Returns a tokenizer of `words` words: word `w7` has the id 7.
 fn tokenizer(words: usize) -> String {
     let vocabulary: Map<String, Value> =
         (0..words).map(|id| (format!("w{id}"), id.into())).collect();
@@ -91,6 +91,11 @@ fn a_scripted_engine_runs_from_flags_to_files() {
     let table = text(&output.stdout);
     assert!(table.contains("====== Offline Throughput Benchmark Result ======="), "{table}");
     assert!(table.contains("Successful requests:                     4"), "{table}");
+    // The data set and the warm-up, counted by SGLang's client before anything else.
+    let said: Vec<&str> = table.lines().take(4).collect();
+    let is_counted = |line: &&str| line.starts_with("#Input tokens: ");
+    assert_eq!((is_counted(&said[0]), said[2]), (true, "#Input tokens: 1024"), "{table}");
+    assert_eq!((said[1], said[3]), ("#Output tokens: 20", "#Output tokens: 64"), "{table}");
     assert!(table.contains("dummy: random numbers"), "{table}");
     assert!(table.contains("counted by      the engine (4)"), "{table}");
     assert!(table.contains("arrivals by       the engine's stamps"), "{table}");
@@ -239,7 +244,7 @@ fn an_engine_that_does_not_load_is_not_ready() {
     assert!(text(&output.stderr).contains("RuntimeError: no such model"));
 }
 
-/// A run that hangs in its engine until somebody ends it.
+/// Starts a run that hangs in its engine until it is killed.
 fn hanging(bench: &Bench) -> Child {
     hanging_with(bench, &[])
 }

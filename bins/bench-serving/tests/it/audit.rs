@@ -1,10 +1,10 @@
-//! What the program says of its own part in a run.
+//! Client audit in the output of the program.
 
 use serde_json::Value;
 
 use crate::program::{Folder, SMALL, text};
 
-/// A run of which nothing succeeds, and that is content with it.
+/// Flags of a run of which every request fails and which tolerates that.
 const FRUITLESS: [&str; 7] = [
     "--simulate-fault",
     "status:500/1",
@@ -72,8 +72,8 @@ fn too_many_failures_are_worse_than_a_verdict() {
     assert_eq!(output.status.code(), Some(5), "{}", text(&output.stderr));
 }
 
-/// Every fifth request is a refusal after five times as long as an answer takes: more than half of
-/// the time in flight is that of failures.
+/// Every fifth request is refused after five times the time of an answer, so that failures take
+/// more than half of the time in flight.
 #[test]
 fn slow_failures_of_the_server_do_not_make_the_client_suspect_by_littles_law() {
     let folder = Folder::new();

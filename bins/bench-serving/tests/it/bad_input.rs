@@ -2,8 +2,8 @@ use servemark_mock::{MockServer, MockSpec};
 
 use crate::program::{Folder, SMALL, text};
 
-/// The program refuses, with this code and with all of these words on standard error, prints no table
-/// to standard output and leaves no panic behind.
+/// Asserts that the program refuses with this exit code and with all of these words on standard
+/// error, prints no table to standard output and does not panic.
 #[track_caller]
 fn refuses(folder: &Folder, args: &[&str], code: i32, words: &[&str]) {
     let output = folder.run(args);
@@ -58,7 +58,7 @@ fn files_that_are_not_there_or_not_right() {
         simulated(&[&more[..], &["--tokenizer", TOKENIZER, "--use-trace-timestamps"]].concat())
     };
     let bad = folder.write("bad.csv", "TIMESTAMP,ContextTokens,GeneratedTokens\nNaN,1,1\n");
-    refuses(&folder, &trace(&bad), 2, &["bad.csv:2", "is no date and time"]);
+    refuses(&folder, &trace(&bad), 2, &["bad.csv:2", "is not a date and time"]);
     let no_tokenizer = simulated(&["--tokenizer", "."]);
     refuses(&folder, &no_tokenizer, 2, &["tokenizer.json", "as the tokenizer"]);
 }
@@ -85,7 +85,7 @@ fn files_that_cannot_be_written() {
     let folder = Folder::new();
     let log = simulated(&["--run-log", "/dev/full"]);
     refuses(&folder, &log, 1, &["/dev/full", "No space left"]);
-    // The result comes after the tables, so those are seen.
+    // The result is written after the tables, so the tables are printed.
     let output = folder.run(&simulated(&["--output-file", "/dev/full"]));
     assert_eq!(output.status.code(), Some(1));
     assert!(text(&output.stdout).contains("Successful requests:"));

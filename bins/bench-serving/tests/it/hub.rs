@@ -1,4 +1,4 @@
-//! Tokenizers and data sets by name, from a stand-in of the hub.
+//! Tokenizers and data sets by name, from a stand-in for the hub.
 
 use std::fs;
 use std::process::Output;

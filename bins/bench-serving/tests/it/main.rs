@@ -1,4 +1,4 @@
-//! The program as its user meets it.
+//! Runs the program as a user does.
 
 mod audit;
 mod bad_input;

@@ -1,4 +1,4 @@
-//! Objectives: a gate on a run, and a search for the largest load that passes it.
+//! Objectives as a gate on a run, and a search for the largest load that passes the gate.
 
 use crate::program::{Folder, SMALL, text};
 
@@ -17,7 +17,7 @@ fn a_run_that_keeps_its_objectives_says_so_and_one_that_does_not_fails() {
     let news = text(&output.stderr);
     assert_eq!(output.status.code(), Some(3), "{news}");
     assert!(news.contains("error: --slo: e2el:median<0.001ms fails: "), "{news}");
-    // A dozen requests show nothing of a 99th percentile.
+    // Twelve requests are too few to judge a 99th percentile.
     let open = ["--slo", "e2el:p99<60s", "--no-run-log"];
     let output = folder.run(&[&SMALL[..], &open].concat());
     let news = text(&output.stderr);
@@ -50,8 +50,11 @@ fn a_search_ends_with_its_table_its_page_and_its_answer() {
     assert_eq!(output.status.code(), Some(0), "{news}");
     assert!(news.contains("max_concurrency=2: holds by "), "{news}");
     assert!(table.starts_with("| max_concurrency | verdict | rounds | requests |"), "{table}");
-    assert!(table.contains("The largest max_concurrency that holds is 4: "), "{table}");
-    assert!(table.contains("it is the upper bound"), "{table}");
+    let reaches_bound = table.contains("The largest max_concurrency that holds is 4: ")
+        && table.contains("it is the upper bound");
+    // On a busy machine the client cannot offer every load, and the answer says so.
+    let is_limited = table.contains("This client could not offer ");
+    assert!(reaches_bound || is_limited, "{table}");
     assert!(folder.read("search.html").contains("<svg"));
     let again = folder.run(&[&SMALL[..], &SEARCH, &objective].concat());
     assert_eq!(text(&again.stdout), table, "all of it is read from the folder");

@@ -1,4 +1,4 @@
-//! Files that a run writes: none is lost, and none takes the place of another.
+//! Output files of a run: none is lost, and none replaces another.
 
 use std::fs::{self, File};
 use std::process::{Command, Output};
@@ -15,14 +15,14 @@ fn simulated<'a>(more: &[&'a str]) -> Vec<&'a str> {
     [&SMALL[..], more].concat()
 }
 
-/// Whether a file holds a run that came to its own end.
+/// Returns whether a file contains a complete run.
 fn is_whole(log: &str) -> bool {
     let lines: Vec<Value> =
         log.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect();
     lines[0].get("header").is_some() && lines[lines.len() - 1].get("footer").is_some()
 }
 
-/// Runs against a server that must not be asked anything, and gives what is said on standard error.
+/// Runs against a server that must receive no request, and returns the standard error.
 #[track_caller]
 fn refused(folder: &Folder, more: &[&str]) -> String {
     let mut spec = MockSpec::default();
@@ -38,7 +38,7 @@ fn refused(folder: &Folder, more: &[&str]) -> String {
     news
 }
 
-/// The usual names of run logs of the seconds to come.
+/// Returns the default names of run logs for the next seconds.
 fn names_to_come() -> Vec<String> {
     let date = |args: &[&str]| {
         let output = Command::new("date").arg("-u").args(args).output();
@@ -182,7 +182,7 @@ fn a_standard_error_that_is_closed_is_nothing_to_tell() {
     assert_eq!(child.wait_with_output().unwrap().status.code(), Some(0));
 }
 
-/// As a full disk, and as what `ulimit -f` does to a program that is not ready for it.
+/// Tests a full disk, and the effect of `ulimit -f` on a program that does not handle SIGXFSZ.
 #[test]
 fn a_file_size_limit_is_an_error_of_a_write_and_no_death() {
     let folder = Folder::new();
@@ -260,8 +260,8 @@ fn a_folder_with_run_logs_and_without_its_manifest_is_not_measured_over() {
     assert!(logs() == before);
 }
 
-/// A sweep whose table could not be written is repeated with another `--sweep-file`: it makes the table of the
-/// run logs in its folder and sends nothing again.
+/// A sweep whose table could not be written is repeated with another `--sweep-file`: it makes the
+/// table from the run logs in its folder and sends nothing again.
 #[test]
 fn the_table_of_a_sweep_that_cannot_be_written_is_made_of_its_run_logs() {
     let folder = Folder::new();

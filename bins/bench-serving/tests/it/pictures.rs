@@ -1,4 +1,4 @@
-//! Requests with pictures, from the command line to the table.
+//! Requests with images, from the command line to the table.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -14,7 +14,7 @@ use crate::program::{Folder, text};
 
 const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures");
 
-/// A folder with a tokenizer and a processor of pictures beside it, as a model's is.
+/// Creates a folder with a tokenizer and an image processor, like that of a model.
 fn model(folder: &Folder) -> String {
     let model = folder.path("model");
     fs::create_dir(&model).unwrap();
@@ -53,7 +53,8 @@ fn drawn_pictures_are_sent_and_their_tokens_told() {
         let lines = text(&output.stdout);
         assert!(lines.contains("=== Token Breakdown (per request avg / total) ==="), "{lines}");
         assert!(lines.contains("Created 3 random png images with "), "{lines}");
-        // 4 and 3 tokens a side, what opens and what closes; three times two pictures.
+        // 4 and 3 tokens per side, plus a start and an end token; three requests with two images
+        // each.
         assert_eq!(vision_tokens(&output), 3 * 2 * (6 + 2));
         let result = result(&folder, &format!("{backend}_"), "_3_8_4_2imgs_64x96.jsonl");
         assert_eq!(result["total_input_vision_tokens"], 48);
@@ -85,7 +86,7 @@ fn a_model_of_text_alone_is_told_apart() {
     assert!(news.contains("Vision tokens are not counted: "), "{news}");
 }
 
-/// The result file that SGLang's naming gives, whatever the day.
+/// Returns the result file whose name follows SGLang's pattern, for any date.
 fn result(folder: &Folder, begins: &str, ends: &str) -> Value {
     let entries = fs::read_dir(folder.path(".")).unwrap();
     let mut names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());

@@ -1,4 +1,4 @@
-//! Runs the program in a folder of its own.
+//! Runs the program in a temporary folder.
 
 use std::fs;
 use std::path::PathBuf;
@@ -36,7 +36,8 @@ impl Folder {
         self.command(args).envs(variables.iter().copied()).output().expect("the program starts")
     }
 
-    /// Starts the program such that SIGHUP is not ignored, even if it is here because of `nohup`.
+    /// Starts the program with the default action for SIGHUP, even if `nohup` made the tests
+    /// ignore it.
     pub(crate) fn spawn(&self, args: &[&str]) -> Child {
         let program = env!("CARGO_BIN_EXE_bench-serving");
         let mut command = if cfg!(target_os = "linux") {
@@ -60,7 +61,7 @@ impl Folder {
         command
     }
 
-    /// A program in the folder, with nothing of the user's in its environment.
+    /// Returns a command for a program in the folder, without the user's environment.
     pub(crate) fn command_of(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command.current_dir(self.0.path()).stdin(Stdio::null());
@@ -79,7 +80,7 @@ pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// A small run against the simulator.
+/// Flags of a small run against the simulator.
 pub(crate) const SMALL: [&str; 11] = [
     "--simulate",
     "ttft=2ms,itl=1ms",

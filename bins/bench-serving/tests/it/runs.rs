@@ -1,5 +1,5 @@
 use serde_json::Value;
-use servemark_mock::{MockServer, MockSpec, SeenRequest};
+use servemark_mock::{MockServer, MockSpec, ReceivedRequest};
 
 use crate::program::{Folder, SMALL, text};
 
@@ -61,14 +61,18 @@ fn what_sglangs_client_prints_before_its_table_is_on_standard_output_in_its_orde
     let (table, news) = (text(&output.stdout), text(&output.stderr));
     assert_eq!(output.status.code(), Some(0), "{news}");
     let beginnings = [
-        "benchmark_args=Namespace(backend='sglang', base_url=None, ",
-        "Namespace(backend='sglang', base_url=None, host='0.0.0.0', port=30000, ",
+        "benchmark_args=Namespace(backend='sglang', base_url='http://127.0.0.1:",
+        "Namespace(backend='sglang', base_url='http://127.0.0.1:",
         "#Input tokens: ",
         "#Output tokens: ",
         "Starting warmup with 2 sequences...",
         "Warmup completed with 2 sequences. Starting main benchmark run...",
         "============ Serving Benchmark Result ============",
     ];
+    let arguments = table.lines().next().unwrap();
+    for given in ["dataset_name='random-ids', ", "num_prompts=12, ", "request_rate=inf, "] {
+        assert!(arguments.contains(given), "{given} is not in {arguments}");
+    }
     let mut lines = table.lines();
     for beginning in beginnings {
         assert!(lines.any(|line| line.starts_with(beginning)), "{beginning}\n{table}");
@@ -202,6 +206,7 @@ fn every_other_route_runs_against_the_simulator() {
         ("truss", generated),
         ("ollama", generated),
         ("ollama-chat", generated),
+        ("anthropic", generated),
         ("vllm-rerank", 0),
     ] {
         let folder = Folder::new();
@@ -216,8 +221,8 @@ fn every_other_route_runs_against_the_simulator() {
     }
 }
 
-/// The requests for text of a run with these flags, in their order, the warm-up first.
-fn sent(flags: &[&str]) -> Vec<SeenRequest> {
+/// Returns the text requests of a run with these flags in order, beginning with the warm-up.
+fn sent(flags: &[&str]) -> Vec<ReceivedRequest> {
     let mut spec = MockSpec::default();
     spec.keep_requests = 20;
     let server = MockServer::start(spec).expect("a server");
@@ -291,8 +296,8 @@ fn a_group_of_prompts_begins_alike_and_is_routed_alike() {
     assert!(sent[0] == sent[1] && sent[2] == sent[3] && sent[0] != sent[2], "{sent:?}");
 }
 
-/// The group that the routing key names, and the system prompt.
-fn group_and_beginning(request: &SeenRequest) -> (String, String) {
+/// Returns the group named by the routing key, and the system prompt.
+fn group_and_beginning(request: &ReceivedRequest) -> (String, String) {
     let key = request.header("x-smg-routing-key").and_then(|key| key.rsplit_once('_'));
     let body: Value = serde_json::from_slice(&request.body).expect("it is JSON");
     let parts = body["text"].as_str().and_then(|text| text.split_once("\n\n"));

@@ -4,7 +4,8 @@ use std::thread::yield_now;
 
 use crate::program::{Folder, text};
 
-/// Answers take two seconds, ten are asked for a second, and Ctrl-C comes while some are under way.
+/// Flags of a run with ten answers per second that take two seconds each, so that Ctrl-C arrives
+/// while some are in flight.
 const LONG: [&str; 14] = [
     "--simulate",
     "ttft=50ms,itl=20ms",
@@ -22,7 +23,8 @@ const LONG: [&str; 14] = [
     "run.jsonl",
 ];
 
-/// Starts the run and waits until `requests` of its requests, the warm-up among them, are over.
+/// Starts the run and waits until `requests` of its requests, including the warm-up, are
+/// complete.
 fn under_way(folder: &Folder, requests: usize) -> Child {
     under_way_with(folder, requests, &[])
 }
@@ -88,12 +90,12 @@ fn a_kill_loses_no_finished_request() {
     assert!(!log.contains(r#"{"footer""#));
 }
 
-/// Reads news until a line begins with `start`.
+/// Reads events until a line begins with `start`.
 fn heard(news: &mut impl BufRead, start: &str) -> bool {
     news.lines().map_while(Result::ok).any(|line| line.starts_with(start))
 }
 
-/// Checks what a run leaves behind that a signal has stopped.
+/// Checks the output of a run that was stopped by a signal.
 fn check_report(folder: &Folder, output: &Output, code: i32) {
     let (table, log) = (text(&output.stdout), folder.read("run.jsonl"));
     assert_eq!(output.status.code(), Some(code), "{}", text(&output.stderr));
@@ -168,7 +170,7 @@ fn a_program_that_waits_for_its_server_ends_at_the_first_signal() {
     assert_eq!(ended(child).status.code(), Some(143));
 }
 
-/// A sweep, but for what it goes over.
+/// Flags of a sweep, without the swept setting.
 const SWEEP: [&str; 14] = [
     "--simulate",
     "ttft=50ms,itl=20ms",
@@ -186,10 +188,10 @@ const SWEEP: [&str; 14] = [
     "sweep.csv",
 ];
 
-/// Two points: one request, then two hundred for twenty seconds.
+/// Two points: one request, then two hundred requests in twenty seconds.
 const TWO_POINTS: [&str; 2] = ["--sweep", "num-prompts=1,200"];
 
-/// Starts the sweep and waits until its first point is done.
+/// Starts the sweep and waits until its first point is complete.
 fn after_one_point(folder: &Folder, flags: &[&[&str]]) -> Child {
     let mut child = folder.spawn(&[&SWEEP[..], &flags.concat()].concat());
     while !folder.path("sweep.csv").exists() {
@@ -199,7 +201,7 @@ fn after_one_point(folder: &Folder, flags: &[&[&str]]) -> Child {
     child
 }
 
-/// Checks that the file of the sweep has a head and the point that was done.
+/// Checks that the sweep's file has a header and the completed point.
 fn check_one_point(folder: &Folder) {
     let csv = folder.read("sweep.csv");
     let [head, point] = [csv.lines().next(), csv.lines().nth(1)].map(Option::unwrap_or_default);
@@ -225,7 +227,7 @@ fn sigterm_ends_a_sweep_with_its_table_and_its_files() {
     check_stopped_sweep(&folder, child, 143);
 }
 
-/// Checks what a sweep leaves behind that was stopped after its first point.
+/// Checks the output of a sweep that was stopped after its first point.
 fn check_stopped_sweep(folder: &Folder, child: Child, code: i32) {
     let output = ended(child);
     assert_eq!(output.status.code(), Some(code), "{}", text(&output.stderr));
@@ -249,7 +251,7 @@ fn while_drawing(mut child: Child) -> Child {
     child
 }
 
-/// A million prompts take longer to draw than anybody waits for a table.
+/// Drawing a million prompts takes longer than the time allowed for the output.
 #[cfg(target_os = "linux")]
 #[test]
 fn samples_that_are_being_drawn_do_not_hold_up_the_table_of_a_stopped_sweep() {

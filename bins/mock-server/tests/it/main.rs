@@ -1,4 +1,4 @@
-//! The program from outside: what it prints, writes and exits with.
+//! Runs the program and checks its output, files and exit codes.
 
 #![expect(clippy::unwrap_used, reason = "a test's helpers fail as its assertions do")]
 
@@ -18,7 +18,8 @@ fn run(flags: &[&str]) -> Output {
     program(flags).output().unwrap()
 }
 
-/// The program such that SIGHUP is not ignored, even if it is here because of `nohup`.
+/// Returns a command that starts the program with the default action for SIGHUP, even if `nohup`
+/// made the tests ignore it.
 fn receiving(flags: &[&str]) -> Command {
     if !cfg!(target_os = "linux") {
         return program(flags);
@@ -28,7 +29,7 @@ fn receiving(flags: &[&str]) -> Command {
     command
 }
 
-/// Starts the program and waits until it says where it listens.
+/// Starts the program and waits until it prints its URL.
 fn start(flags: &[&str]) -> (Child, String) {
     let mut child = receiving(flags).stdout(Stdio::piped()).spawn().unwrap();
     let mut url = String::new();
@@ -51,8 +52,10 @@ fn complete(addr: &str) -> String {
 #[cfg(unix)]
 fn check_ends_in_order(signal: &str) {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("truth{signal}.jsonl"));
-    let flags = ["--ttft-ms", "2", "--itl-ms", "0.5", "--truth", path.to_str().unwrap()];
-    let (mut child, addr) = start(&flags);
+    let seen = path.with_extension("requests.jsonl");
+    let times = ["--ttft-ms", "2", "--itl-ms", "0.5"];
+    let files = ["--truth", path.to_str().unwrap(), "--requests", seen.to_str().unwrap()];
+    let (mut child, addr) = start(&[times, files].concat());
     assert!(complete(&addr).contains("[DONE]"));
     let signal = format!("kill {signal} {}", child.id());
     assert!(Command::new("sh").args(["-c", &signal]).status().unwrap().success());
@@ -60,6 +63,10 @@ fn check_ends_in_order(signal: &str) {
     let lines = fs::read_to_string(path).unwrap();
     assert_eq!(lines.lines().count(), 1);
     assert!(lines.starts_with(r#"{"index":0,"received":"#), "{lines}");
+    let seen = fs::read_to_string(seen).unwrap();
+    assert_eq!(seen.lines().count(), 1);
+    assert!(seen.starts_with(r#"{"method":"POST","path":"/v1/completions""#), "{seen}");
+    assert!(seen.contains(r#""body":"{\"prompt\": \"a\","#), "{seen}");
 }
 
 #[test]

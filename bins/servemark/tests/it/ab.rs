@@ -1,4 +1,4 @@
-//! Two servers in turn, and one several times.
+//! Comparison of two servers in alternation, and repeated runs against one server.
 
 use std::fs;
 use std::process::Output;
@@ -12,14 +12,14 @@ use crate::{servemark, text};
 
 const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures");
 
-/// A server with this TTFT, and tokens a millisecond apart.
+/// Starts a server with this TTFT and one token per millisecond.
 fn mock(ttft_ms: u64) -> MockServer {
     let mut spec = MockSpec::new(Duration::from_millis(ttft_ms), Duration::from_millis(1));
     spec.keep_requests = 1000;
     MockServer::start(spec).unwrap()
 }
 
-/// The requests of a run: 25 of them, one after the other.
+/// Flags of a run of 25 sequential requests.
 fn flags() -> Vec<String> {
     let line = "--dataset-name random-ids --num-prompts 25 --random-input-len 8 --random-output-len 4 \
                 --max-concurrency 1 --backend vllm --warmup-requests 0 --tokenizer";
@@ -34,7 +34,7 @@ fn run(folder: &TempDir, ours: &[&str]) -> Output {
     servemark(folder, &args)
 }
 
-/// Names of the run logs of a folder.
+/// Returns the names of the run logs in a folder.
 fn logs(folder: &TempDir, name: &str) -> Vec<String> {
     let entries = fs::read_dir(folder.path().join(name)).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned());
@@ -48,7 +48,7 @@ fn two_servers_are_asked_in_turn_until_their_difference_is_known() {
     let folder = tempfile::tempdir().unwrap();
     let (slow, fast) = (mock(20), mock(4));
     let [a, b] = [slow.base_url(), fast.base_url()];
-    // A tolerance that no noise of a machine misses, so that it ends early.
+    // The tolerance is larger than any noise of a machine, so the comparison ends early.
     let args = ["ab", "--a", &a, "--b", &b, "--max-runs", "4", "--folder", "f", "--json"];
     let until = ["--until", "ttft:p50+-1000000%"];
     let output = run(&folder, &[&args[..], &until, &["--force"]].concat());
@@ -72,7 +72,8 @@ fn two_servers_are_asked_in_turn_until_their_difference_is_known() {
             "004_round=2,side=a.runlog.jsonl",
         ]
     );
-    // Begun again, nothing is measured any more; without a log, that run alone is.
+    // When it is run again, nothing is measured; if one log is missing, only that run is
+    // repeated.
     let before = slow.requests().len() + fast.requests().len();
     fs::remove_file(folder.path().join("f").join(&names[1])).unwrap();
     let again = run(&folder, &[&args[..], &until].concat());
@@ -107,13 +108,13 @@ fn a_server_with_a_command_is_started_for_its_runs() {
     let folder = tempfile::tempdir().unwrap();
     let server = mock(3);
     let url = server.base_url();
-    // The server is there already; the command shows that it was started, and that it was ended.
+    // The server is already running; the command records that it was started and ended.
     let command = "echo started >> starts; sleep 1000";
     let args = ["ab", "--a", &url, "--b", &url, "--max-runs", "2", "--folder", "f"];
     let output = run(&folder, &[&args[..], &["--b-command", command]].concat());
     let news = text(&output.stderr);
     assert!(matches!(output.status.code(), Some(0 | 6)), "{news}");
-    // B's two runs follow each other: A B B A.
+    // The two runs of B follow each other: A B B A.
     let starts = fs::read_to_string(folder.path().join("starts")).unwrap();
     assert_eq!(starts, "started\n");
 }
@@ -134,7 +135,7 @@ fn the_spread_between_runs_is_kept_and_a_gate_below_it_is_refused() {
     assert!(key.contains(&url), "{key}");
     assert!(entry["percent"]["ttft_ms.mean"].as_f64().unwrap() > 0.0, "{entry}");
     assert_eq!(entry["runs"], 3);
-    // A spread that is known, so that the gate does not depend on the machine.
+    // A fixed spread, so that the gate does not depend on the machine.
     entry["percent"]["ttft_ms.mean"] = 10.0.into();
     fs::write(&store, kept.to_string()).unwrap();
     let logs = logs(&folder, "f");

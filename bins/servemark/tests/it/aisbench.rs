@@ -1,4 +1,4 @@
-//! `servemark ais_bench` as its user meets it, against the bundled simulator.
+//! Runs `servemark ais_bench` against the bundled simulator, as a user does.
 
 mod services;
 
@@ -15,13 +15,13 @@ const INPUTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/aisben
 const CHAT: &str = "--models vllm_api_stream_chat --datasets";
 const SIX: &str = "synthetic_gen_string --set datasets.config.RequestCount=6";
 
-/// A folder in which tasks were run, and what was said of them.
+/// A folder in which tasks were run, and their output.
 struct Done {
     folder: TempDir,
     output: Output,
 }
 
-/// Runs the tasks of a command line against the simulator, where it names no server.
+/// Runs the tasks of a command line; uses the simulator if the line names no server.
 fn ran(line: &str) -> Done {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let output = again(&folder, line);
@@ -45,7 +45,7 @@ impl Done {
         text(&self.output.stdout) + &text(&self.output.stderr)
     }
 
-    /// The folder with the results of the only model.
+    /// Returns the folder with the results of the only model.
     fn results(&self) -> PathBuf {
         let runs = only(&self.folder.path().join("outputs/default"));
         only(&runs.join("performances"))
@@ -56,7 +56,7 @@ impl Done {
         fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     }
 
-    /// A row of the second table.
+    /// Returns a row of the second table.
     fn common(&self, data: &str, row: &str) -> Value {
         let table: Value = serde_json::from_str(&self.file(&format!("{data}.json"))).unwrap();
         table[row]
@@ -78,7 +78,7 @@ impl Done {
     }
 }
 
-/// The only entry of a folder.
+/// Returns the only entry of a folder.
 fn only(folder: &Path) -> PathBuf {
     let entries =
         fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
@@ -214,7 +214,7 @@ fn a_run_that_never_began_leaves_nothing_and_says_who_speaks() {
     assert!(!said.contains("\nerror: "), "{said}");
     let lost = ran(&format!("{CHAT} mtbench_gen --dataset-path absent.jsonl"));
     assert!(
-        lost.said().contains("ais_bench: error: built-in datasets:75: cannot read absent.jsonl"),
+        lost.said().contains("ais_bench: error: built-in datasets:81: cannot read absent.jsonl"),
         "{}",
         lost.said()
     );

@@ -1,4 +1,4 @@
-//! Two runs compared: what is judged of them, and what is not.
+//! Comparison of two runs.
 
 use std::fs;
 
@@ -6,8 +6,8 @@ use tempfile::TempDir;
 
 use crate::{servemark, text};
 
-/// A run against a simulator that fails every request, so that its client audit says suspect, or
-/// client-limited on a machine that is busy.
+/// Runs against a simulator that fails every request, so that the client audit is suspect, or
+/// client-limited on a busy machine.
 fn fruitless(folder: &TempDir, log: &str) {
     let line = "bench-serving --simulate ttft=2ms,itl=1ms --num-prompts 12 --random-input-len 8 \
                 --random-output-len 4 --simulate-fault status:500/1 --warmup-requests 0 \
@@ -44,7 +44,7 @@ fn no_condition_is_judged_on_a_run_whose_client_is_suspect_unless_forced() {
     assert!(table.contains("\nJUDGED BY FORCE: "), "{table}");
 }
 
-/// A run against a simulator whose first token takes `ttft_ms`.
+/// Runs against a simulator whose first token takes `ttft_ms`.
 fn run(folder: &TempDir, ttft_ms: u32, log: &str) {
     let line = format!(
         "bench-serving --simulate ttft={ttft_ms}ms,itl=1ms --num-prompts 60 --random-input-len 8 \

@@ -1,4 +1,4 @@
-//! Run logs that are cut or damaged, and files that are made of whole ones.
+//! Truncated and damaged run logs, and files made from intact ones.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use tempfile::TempDir;
 
 use crate::{RUN, servemark, text};
 
-/// A folder with a run log.
+/// Creates a folder with a run log.
 fn measured() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let run = servemark(&folder, &RUN);
@@ -18,7 +18,7 @@ fn log(folder: &TempDir) -> Vec<u8> {
     fs::read(folder.path().join("run.jsonl")).unwrap()
 }
 
-/// Scores and compares a log of these bytes, and gives what both say on standard error.
+/// Scores and compares a log with these bytes, and returns the standard error of both commands.
 #[track_caller]
 fn read(folder: &TempDir, log: &[u8], flags: &[&str], code: i32) -> String {
     fs::write(folder.path().join("cut.jsonl"), log).unwrap();

@@ -1,5 +1,5 @@
-//! vLLM's benchmarks of an engine, on a stand-in of it. They need a `python3`, which the project's
-//! checks install.
+//! vLLM's offline benchmarks with a stand-in for the engine. They need `python3`, which the
+//! project's checks install.
 
 use std::fs;
 use std::process::{Command, Output};
@@ -11,7 +11,7 @@ use crate::text;
 
 const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures");
 
-/// `vllm bench COMMAND …` with the stand-in, in a folder of its own.
+/// Runs `vllm bench COMMAND …` with the stand-in in a folder.
 fn bench(folder: &TempDir, line: &str) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_servemark"));
     command.current_dir(folder).args(["vllm", "bench"]).args(line.split_whitespace());
@@ -80,8 +80,9 @@ fn a_batch_after_the_other_is_told_as_vllm_tells_it() {
     assert_eq!(run.status.code(), Some(0), "{}", text(&run.stderr));
     let told = text(&run.stdout);
     let lines: Vec<&str> = told.lines().collect();
-    assert!(lines[0].starts_with("Avg latency: ") && lines[0].ends_with(" seconds"), "{told}");
-    for (line, percent) in lines[1..].iter().zip([10, 25, 50, 75, 90, 99]) {
+    assert_eq!(lines[0], "Warming up...");
+    assert!(lines[1].starts_with("Avg latency: ") && lines[1].ends_with(" seconds"), "{told}");
+    for (line, percent) in lines[2..].iter().zip([10, 25, 50, 75, 90, 99]) {
         assert!(line.starts_with(&format!("{percent}% percentile latency: ")), "{told}");
     }
     let out = result(&folder);
@@ -126,7 +127,7 @@ fn an_engine_that_is_not_there_is_refused_before_anything_is_prepared() {
         let folder = tempfile::tempdir().unwrap();
         let mut command = Command::new(env!("CARGO_BIN_EXE_servemark"));
         command.current_dir(&folder).env_remove("PYTHONPATH").env("HF_HUB_OFFLINE", "1");
-        // Whoever loaded this tokenizer first would complain of it.
+        // Loading this tokenizer before the check of the engine would fail with another message.
         let run = command.args(line.split_whitespace()).arg("no/such-tokenizer").output().unwrap();
         let said = text(&run.stderr);
         assert_eq!(run.status.code(), Some(2), "{said}");

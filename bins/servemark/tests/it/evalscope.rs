@@ -1,4 +1,4 @@
-//! evalscope's sweeps and searches as their user meets them, over a server of this process.
+//! Runs evalscope's sweeps and searches as a user does, against a server in the test process.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use crate::{refuses, servemark, text};
 
-/// A folder for results, and a server with these faults.
+/// A folder for results and a server with the given faults.
 struct Stage {
     folder: TempDir,
     mock: MockServer,
@@ -30,7 +30,8 @@ impl Stage {
         Self { folder: tempfile::tempdir().unwrap(), mock: MockServer::start(spec).unwrap() }
     }
 
-    /// The command line up to what a test adds to it; results go to `out/m`.
+    /// Returns a command line with the test's own arguments appended; results are written to
+    /// `out/m`.
     fn args(&self, line: &str) -> Vec<String> {
         let url = self.mock.base_url();
         let usual = format!(
@@ -56,13 +57,13 @@ impl Stage {
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts")
     }
 
-    /// The bodies that were posted to the server so far.
+    /// Returns the bodies of the POST requests to the server so far.
     fn asked(&self) -> Vec<Value> {
         let posted = self.mock.requests().into_iter().filter(|request| request.method == "POST");
         posted.map(|request| serde_json::from_slice(&request.body).unwrap()).collect()
     }
 
-    /// Where they were posted, each path once.
+    /// Returns the distinct paths of the POST requests.
     fn asked_at(&self) -> Vec<String> {
         let posted = self.mock.requests().into_iter().filter(|request| request.method == "POST");
         let mut paths: Vec<String> = posted.map(|request| request.path).collect();
@@ -70,7 +71,7 @@ impl Stage {
         paths
     }
 
-    /// A file of the results of `m`.
+    /// Reads a file of the results of `m`.
     fn read(&self, name: &str) -> String {
         let folder = self.folder.path().join("out/m");
         fs::read_to_string(folder.join(name)).unwrap_or_default()
@@ -97,7 +98,7 @@ fn ends_with(code: i32, output: &Output) -> String {
 
 #[test]
 fn what_was_done_before_a_run_that_fails_is_reported() {
-    // The fourth request is the test of the connection before the second run.
+    // The fourth request is the connection test before the second run.
     let stage = Stage::set(&["status:404/4"]);
     let output = stage.run("--prompt hello --parallel 1 2 3 -n 2 2 2");
     let told = ends_with(4, &output);
@@ -141,7 +142,7 @@ fn a_run_that_was_killed_is_not_measured_over() {
 
 #[test]
 fn ctrl_c_ends_a_sweep_and_what_was_done_is_reported() {
-    // Of the second run the first request is never answered to its end.
+    // The first request of the second run never gets its full answer.
     let stage = Stage::set(&["stall@1/5"]);
     let mut child = stage.start("--prompt hello --parallel 1 2 3 -n 2 2 2");
     while stage.asked().len() < 6 {
@@ -229,7 +230,7 @@ fn a_search_goes_to_the_best() {
     assert!(summary.get("parallel_2").is_some(), "{summary}");
 }
 
-/// Slower where more is in flight: one place, and every request waits for those before it.
+/// A server with a single slot, so that latency grows with the number of requests in flight.
 #[test]
 fn a_search_goes_to_the_least() {
     let stage = Stage::of(|spec| {
@@ -246,7 +247,8 @@ fn a_search_goes_to_the_least() {
     assert!(!loads.contains(&"parallel_8"), "it went the wrong way: {loads:?}");
 }
 
-/// Requests to decide, and what they are told of: whole ones of a file, and those of a data set.
+/// Requests that ask for a decision, and their reports: complete ones from a file, and those of a
+/// data set.
 #[test]
 fn decisions_are_measured_by_their_inputs() {
     for (api, data, route) in [
@@ -278,12 +280,14 @@ fn a_decision_that_does_not_fit_its_question_is_no_success() {
     let path = fixture("evalscope/inputs/decisions.jsonl");
     let line =
         format!("--api systemone --url {url} --dataset line_by_line --dataset-path {path} -n 2");
-    ends_with(5, &stage.run(&line));
+    // evalscope ends with 0 although every request failed, and so does this without a tolerance.
+    ends_with(0, &stage.run(&line));
     let summary = stage.json("parallel_1_number_2/benchmark_summary.json");
     assert_eq!(summary["Failed Requests"], 2, "{summary}");
+    ends_with(5, &stage.run(&format!("{line} --name strict --tolerate-failures 0.5")));
 }
 
-/// What is ranked has no tokens, by whatever path.
+/// Ranked documents have no output tokens on any path.
 #[test]
 fn a_ranking_has_the_tables_of_rankings_by_the_usual_path() {
     let stage = Stage::set(&[]);
@@ -306,7 +310,7 @@ fn pictures_have_the_colours_asked_for() {
     ends_with(0, &stage.run(&format!("{line} --image-format P --name palette")));
     let asked = stage.asked();
     let shown = asked.last().unwrap()["messages"][0]["content"][1]["image_url"]["url"].to_string();
-    // The header of a PNG whose pixels are places of a palette, in base64.
+    // Base64 of the header of a PNG with palette indices as pixels.
     assert!(shown.contains("data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAABAAAAAQCAM"), "{shown}");
     let refused = ends_with(2, &stage.run(&format!("{line} --image-format CMYK")));
     assert_eq!(refused, "");
@@ -351,8 +355,8 @@ fn turns_wait_for_gaps_of_their_own() {
     assert_eq!(summary["Request Rate (req/s)"], 50.0, "{summary}");
 }
 
-/// What several runs of one command line asked, recorded of evalscope: the second draws from where the
-/// first left the generators.
+/// Requests of several runs of one command line, recorded from evalscope: the second run
+/// continues with the random state of the first.
 #[test]
 fn runs_of_a_sweep_draw_one_after_the_other() {
     let folder = fixture("evalscope/sweeps");
@@ -378,7 +382,7 @@ fn runs_of_a_sweep_draw_one_after_the_other() {
     }
 }
 
-/// The recorded command line for this server.
+/// Returns the recorded command line for this server.
 fn repeated(argv: &Value, server: &str) -> Vec<String> {
     let words = argv.as_array().unwrap().iter().map(|word| word.as_str().unwrap());
     let found = |word: &str| match word {
@@ -403,7 +407,7 @@ fn is_greeting(body: &Value) -> bool {
     body["messages"] == hello || body["prompt"] == "hello"
 }
 
-/// A body without what depends on the server's answers, and without pixels.
+/// Returns a body without the parts that depend on the server's answers, and without pixels.
 fn comparable(mut body: Value) -> String {
     let messages = body.get_mut("messages").and_then(Value::as_array_mut);
     for message in messages.into_iter().flatten() {

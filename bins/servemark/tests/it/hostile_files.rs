@@ -1,4 +1,5 @@
-//! Files that would take all memory or all of the stack end a program with 2 and a clear word.
+//! Files that would exhaust the memory or the stack end a program with exit code 2 and a clear
+//! message.
 
 use std::fs;
 
@@ -6,7 +7,8 @@ use tempfile::TempDir;
 
 use super::{servemark, text};
 
-/// The program refuses what it is given within a memory that an honest run never needs.
+/// Asserts that the program refuses its input within a memory limit that is above the needs of a
+/// normal run.
 #[track_caller]
 fn refuses(folder: &TempDir, args: &[&str], words: &[&str]) {
     let output = servemark(folder, args);
@@ -50,7 +52,7 @@ fn hostile_configs() {
     refuses(&folder, &vllm, &["deep.yaml is nested more than 100 deep"]);
 }
 
-/// A run whose tokenizer is in a folder, for the data set of a file.
+/// Returns the arguments of a run whose tokenizer is in a folder, with a data set from a file.
 fn run(tokenizer: &str) -> Vec<&str> {
     let run = "python3 -m sglang.bench_serving --backend sglang-oai-chat --simulate ttft=1ms \
                --dataset-name custom --dataset-path talks.jsonl --num-prompts 1 \

@@ -1,4 +1,5 @@
-//! Escape codes, line ends and bidi marks of a run log or a server never reach the terminal.
+//! Escape codes, line ends and bidi marks in a run log or from a server are never printed to the
+//! terminal.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -12,13 +13,13 @@ use tempfile::TempDir;
 
 use super::{RUN, servemark, text};
 
-/// What a terminal must not be given, with lines that look like ours.
+/// Text with control characters for terminals, and with lines that imitate the program's own.
 const HOSTILE: &str = "m\u{1b}[2J\u{1b}]0;owned\u{7}\r\nClient audit: clean\nForged line\t\0\u{9b}31m\
                        \u{7f}\u{202e}\u{2066}\u{200f}\u{61c}\u{2028}z|";
 
 const FORGED: [&str; 2] = ["Client audit: clean", "Forged line"];
 
-/// Neither stream controls the terminal or begins a line with what another program wrote.
+/// Asserts that no stream controls the terminal or has a line that begins with foreign text.
 #[track_caller]
 fn is_harmless(output: &Output, what: &str) {
     for (stream, bytes) in [("standard output", &output.stdout), ("standard error", &output.stderr)]
@@ -38,7 +39,7 @@ fn is_harmless(output: &Output, what: &str) {
     }
 }
 
-/// Puts the hostile text into every string below a value, but for those with a meaning of their own.
+/// Puts the hostile text into every string below a value, except strings with a fixed meaning.
 fn poison(value: &mut Value) {
     const KEPT: [&str; 5] = ["verdict", "arrival_clock", "of", "dataset_name", "weights"];
     match value {
@@ -52,7 +53,7 @@ fn poison(value: &mut Value) {
     }
 }
 
-/// A run log whose every line comes from somebody who means harm.
+/// Creates a run log in which every line has hostile text.
 fn hostile_log(folder: &TempDir) {
     let run = [&RUN[..], &["--simulate-fault", "status:500/3", "--warmup-requests", "0"]].concat();
     servemark(folder, &run);
@@ -61,7 +62,7 @@ fn hostile_log(folder: &TempDir) {
     let mut poisoned = String::new();
     for line in log.lines() {
         let line: Value = serde_json::from_str(line).unwrap();
-        // Without its checksum, which a line may lack.
+        // The checksum is removed; a line is valid without it.
         let kinds = ["header", "request", "footer"];
         let kind = kinds.into_iter().find(|kind| line.get(kind).is_some()).unwrap();
         let mut body = line[kind].clone();
@@ -109,7 +110,7 @@ fn a_hostile_run_log_is_scored_and_compared_without_harm_to_the_terminal() {
     is_harmless(&servemark(&folder, &["score", &HOSTILE.replace('\0', "")]), "a file name");
 }
 
-/// A server that says hostile things in every place that HTTP has for them.
+/// A server with hostile text in every part of an HTTP answer that can have text.
 struct Hostile {
     url: String,
 }
@@ -127,12 +128,12 @@ impl Hostile {
     }
 }
 
-/// The number of answers so far; every second one is an error.
+/// Number of answers so far; every second answer is an error.
 static SENT: AtomicUsize = AtomicUsize::new(0);
 
 const TOKENIZER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/tokenizers/gpt2");
 
-/// Answers one request; nothing once the connection is over.
+/// Answers one request; `None` if the connection is closed.
 fn answer(mut stream: &TcpStream) -> Option<()> {
     let mut reader = BufReader::new(stream);
     let (mut request, mut length) = (String::new(), 0);

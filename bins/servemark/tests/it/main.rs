@@ -1,9 +1,10 @@
-//! The door as its user meets it.
+//! Runs the `servemark` program as a user does.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod ab;
 mod aisbench;
+mod command_lines;
 mod compare;
 mod damaged;
 mod engines;
@@ -51,7 +52,7 @@ const RUN: [&str; 13] = [
 fn a_run_is_scored_again_to_the_same_bytes() {
     let folder = tempfile::tempdir().unwrap();
     let slos = ["--goodput", "ttft:1", "tpot:50", "--layout", "sglang"];
-    // What each answer said is shown too, and so read again.
+    // `--print-requests` also shows the text of each answer, so texts are read again.
     let requests = ["--print-requests", "--backend", "sglang-oai-chat"];
     for more in [&[][..], &slos, &requests] {
         let run = servemark(&folder, &[&RUN[..], &["--overwrite"], more].concat());
@@ -60,7 +61,7 @@ fn a_run_is_scored_again_to_the_same_bytes() {
         let news = text(&score.stderr);
         assert_eq!(score.status.code(), Some(0), "{news}");
         assert!(score.stdout.len() > 1_000);
-        // Before its table a run prints what SGLang's client prints there.
+        // Before its table, a run also prints the lines that SGLang's client prints.
         let (run, score) = (text(&run.stdout), text(&score.stdout));
         assert!(run.ends_with(&score), "{run}\n{score}");
         assert!(!news.contains("another audit"), "{news}");
@@ -120,7 +121,7 @@ fn a_verdict_on_the_run_is_told_and_failed_on_whatever_the_table() {
     servemark(&folder, &RUN);
     let path = folder.path().join("run.jsonl");
     let log = fs::read_to_string(&path).unwrap();
-    // More tokens were asked for than came. A program that changes a line leaves its checksum out.
+    // More tokens were requested than received. The edited line has no checksum any more.
     let asked = |line: &str| match line.rsplit_once(",\"crc32\":") {
         Some((line, _)) if line.starts_with("{\"request\"") => {
             line.replace("\"output_tokens\":", "\"output_tokens\":9") + "}\n"
@@ -143,7 +144,7 @@ fn a_score_says_when_the_run_log_has_another_audit() {
     servemark(&folder, &RUN);
     let path = folder.path().join("run.jsonl");
     let log = fs::read_to_string(&path).unwrap();
-    // A program that changes a line leaves its checksum out.
+    // The edited line has no checksum any more.
     let (log, _) = log.rsplit_once(",\"crc32\":").unwrap();
     fs::write(&path, log.replace("\"judged\":", "\"weighed\":") + "}\n").unwrap();
     let score = servemark(&folder, &["score", "run.jsonl"]);
@@ -177,7 +178,7 @@ fn a_run_says_how_many_requests_its_figures_take() {
     let run = servemark(&folder, &[&RUN[..], &["--num-prompt", "40"]].concat());
     let news = text(&run.stderr);
     let line = news.lines().find(|line| line.starts_with("for +-2 % of the mean TTFT: "));
-    // Beside busy neighbours the run may be too short to tell.
+    // With a busy machine, the run may be too short to be judged.
     let ends = [" by 40)", "(this run of 40 is too short: "];
     assert!(line.is_some_and(|line| ends.iter().any(|end| line.contains(end))), "{news}");
     let score = servemark(&folder, &["score", "run.jsonl"]);
@@ -188,7 +189,7 @@ fn a_run_says_how_many_requests_its_figures_take() {
     let mean = planning.iter().find(|plan| plan["figure"] == "ttft_ms.mean").unwrap();
     assert!(mean["requests"].as_u64().unwrap() > 0, "{mean}");
     assert_eq!(mean["asked_percent"], 2.0);
-    // The peer's table alone brings no line of ours.
+    // The peer's table alone adds no native line.
     let peer = servemark(&folder, &["score", "run.jsonl", "--layout", "sglang"]);
     assert!(!text(&peer.stderr).contains("for +-2 %"), "{}", text(&peer.stderr));
 }

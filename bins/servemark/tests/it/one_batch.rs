@@ -1,11 +1,11 @@
-//! SGLang's benchmark of one batch through the door.
+//! SGLang's one-batch benchmark with the `servemark` program.
 
 use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use servemark_mock::{MockServer, MockSpec, SeenRequest};
+use servemark_mock::{MockServer, MockSpec, ReceivedRequest};
 use tempfile::TempDir;
 
 use crate::{servemark, text};
@@ -14,7 +14,7 @@ fn fixture(path: &str) -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "../../fixtures", path].iter().collect()
 }
 
-/// A server that keeps what it is asked, and whose model has the tokenizer of the recordings.
+/// Starts a server that records its requests and whose model has the tokenizer of the recordings.
 fn server(change: impl FnOnce(&mut MockSpec)) -> MockServer {
     let mut spec = MockSpec::new(Duration::from_millis(3), Duration::from_millis(1));
     spec.model = fixture("tokenizers/gpt2").to_string_lossy().into_owned();
@@ -28,7 +28,7 @@ fn words<'a>(url: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     [&module[..], more].concat()
 }
 
-/// A recorded word; the paths are those of the folder of fixtures.
+/// Converts a recorded argument; its paths are those of the fixtures folder.
 fn word(word: &str) -> String {
     if word.contains('/') { fixture(word).to_string_lossy().into_owned() } else { word.to_owned() }
 }
@@ -38,7 +38,7 @@ fn the_same_requests_are_sent_as_by_sglang() {
     let recorded = fs::read(fixture("sglang/one_batch.json")).unwrap();
     let recorded: Value = serde_json::from_slice(&recorded).unwrap();
     let mut compared = 0;
-    // The recorded server that says what it can hold holds less than ours.
+    // The recorded server that reports its capacity has a smaller one than the test server.
     let runs = recorded["runs"].as_array().unwrap().iter().filter(|run| run["name"] != "skipped");
     for run in runs {
         let folder = tempfile::tempdir().unwrap();
@@ -58,13 +58,60 @@ fn the_same_requests_are_sent_as_by_sglang() {
         let expected: Vec<String> =
             run["requests"].as_array().unwrap().iter().map(Value::to_string).collect();
         assert_eq!(sent, expected, "{}", run["name"]);
+        let said = skeleton(&text(&output.stdout));
+        assert_eq!(said, skeleton(run["stdout"].as_str().unwrap()), "{}", run["name"]);
         compared += 1;
     }
     assert_eq!(compared, 14, "a run was added or lost");
 }
 
-/// A request in the form of the recording.
-fn posted(request: &SeenRequest, traces: &str) -> Option<String> {
+/// Returns SGLang's lines without their numbers, which depend on the server. Lines about the
+/// server's answers are omitted, because they differ.
+fn skeleton(said: &str) -> Vec<String> {
+    let is_sglangs = |line: &&str| SAID.iter().any(|start| line.starts_with(start));
+    let words = |line: &str| -> String {
+        let words = line.split_whitespace().filter(|word| !differs(word));
+        words.collect::<Vec<_>>().join(" ")
+    };
+    said.lines().filter(is_sglangs).map(words).collect()
+}
+
+/// Whether it is a number, a name with one, or a name in place of a path.
+fn differs(word: &str) -> bool {
+    word.starts_with('$') || word.contains(|sign: char| sign.is_ascii_digit())
+}
+
+/// Beginnings of SGLang's lines.
+const SAID: [&str; 25] = [
+    "max_running_requests_per_dp=",
+    "num_dp_ranks=",
+    "skip_",
+    "NOTE: ",
+    "#Input tokens: ",
+    "#Output tokens: ",
+    "batch size: ",
+    "input_len: ",
+    "output_len: ",
+    "latency: ",
+    "input throughput: ",
+    "output throughput: ",
+    "last_ttft: ",
+    "last generation throughput: ",
+    "Warming up cache with ",
+    "Cache warmup completed",
+    "Waiting for ",
+    "Dump profiling traces to ",
+    "======== Warmup ",
+    "Warmup with ",
+    "Connecting to ",
+    "Found model: ",
+    "Loading tokenizer for ",
+    "Tokenizer loaded.",
+    "Input lens: ",
+];
+
+/// Formats a request like the recording.
+fn posted(request: &ReceivedRequest, traces: &str) -> Option<String> {
     if request.method != "POST" {
         return None;
     }
@@ -83,7 +130,7 @@ fn posted(request: &SeenRequest, traces: &str) -> Option<String> {
     Some(json!({"path": request.path, "body": body}).to_string())
 }
 
-/// A long prompt of ids in a row is told by its ends.
+/// Replaces a long prompt of ids by its first id, its last id and its length.
 fn shorten(prompt: &mut Value) {
     let ids = prompt.as_array().unwrap();
     if let ([first, .., last], true) = (ids.as_slice(), ids.len() > 64) {
@@ -108,11 +155,12 @@ fn a_batch_is_measured_told_and_kept() {
     let told = text(&output.stdout);
     assert!(told.contains("batch size: 3\ninput_len: 6\noutput_len: 8\nlatency: "), "{told}");
     assert!(told.contains("acc_length: 2.00 \n") && told.contains("|   batch size |"), "{told}");
-    assert!(told.contains("Results are saved to result.jsonl"), "{told}");
+    assert!(told.contains("\n\nResults are saved to result.jsonl\n"), "{told}");
+    assert!(told.contains("\n\nInput lens: [6]. Output lens: [8].\n"), "{told}");
     let line = fs::read_to_string(folder.path().join("result.jsonl")).unwrap();
     let line: Value = serde_json::from_str(&line).unwrap();
     assert_eq!((&line["total_output_tokens"], &line["num_early_stopped"]), (&json!(24), &json!(0)));
-    // The schedule: the first token after 3 ms, each other 1 ms later.
+    // The simulator's schedule: the first token after 3 ms, the following ones 1 ms apart.
     assert!(line["last_ttft"].as_f64() >= Some(0.003) && line["latency"].as_f64() >= Some(0.01));
     let log = fs::read_to_string(folder.path().join("batch.runlog.jsonl")).unwrap();
     let requests: Vec<Value> = log
@@ -125,6 +173,22 @@ fn a_batch_is_measured_told_and_kept() {
     assert!(requests.iter().all(|one| one["sent"] == requests[0]["sent"]));
     let scored = servemark(&folder, &["score", "batch.runlog.jsonl", "--layout", "native"]);
     assert!(text(&scored.stdout).contains("  ok                3\n"), "{}", text(&scored.stderr));
+}
+
+#[test]
+fn a_server_that_cannot_be_started_is_refused_before_anything_is_prepared() {
+    let folder = tempfile::tempdir().unwrap();
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = port.to_string();
+    let module = ["python3", "-m", "sglang.bench_one_batch_server", "--model-path", "m"];
+    let output = servemark(&folder, &[&module[..], &["--port", &port]].concat());
+    let complaint = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{complaint}");
+    for told in ["--base-url", "python3 has no module named sglang; install it", "--python PATH"] {
+        assert!(complaint.contains(told), "{told} is not in {complaint}");
+    }
+    assert!(!complaint.contains("Starting"), "{complaint}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing is written");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! A run that is over, once more: the same requests, to the same server or to another.
+//! Repeats a completed run: it sends equal requests to the same or another server.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,7 +16,7 @@ fn mock() -> MockServer {
     MockServer::start(spec).unwrap()
 }
 
-/// How often the server was sent each body.
+/// Returns how often the server received each body.
 fn bodies(mock: &MockServer) -> BTreeMap<String, usize> {
     let mut bodies = BTreeMap::new();
     for request in mock.requests().into_iter().filter(|request| request.method == "POST") {
@@ -36,7 +36,7 @@ fn lines(folder: &TempDir, name: &str) -> Vec<Value> {
     log.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// When requests were due, in the order of the plan.
+/// Returns the due times of the requests in the order of the plan.
 fn due(folder: &TempDir, name: &str) -> Vec<u64> {
     let requests = lines(folder, name).into_iter().map(|mut line| line["request"].take());
     let measured = requests.filter(|request| request["phase"] == "measure");

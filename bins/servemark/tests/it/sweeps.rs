@@ -1,4 +1,4 @@
-//! vLLM's sweeps as their user meets them: servers and benchmarks that are scripts, results in files.
+//! Runs vLLM's sweeps as a user does, with scripts as servers and benchmarks.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -11,18 +11,19 @@ use tempfile::TempDir;
 
 use crate::{servemark, text};
 
-/// A folder with a server and a benchmark that are scripts. What the server is asked, a mock of this
-/// process answers.
+/// A folder with scripts for a server and a benchmark. A mock server in the test process answers
+/// the requests to the server.
 struct Stage {
     folder: TempDir,
     mock: MockServer,
 }
 
-/// Tells its number and stays. Whoever ends it ends a child of it, too.
+/// Script that writes its process id and stays; it has a child process that must end with it.
 const SERVER: &str = "#!/bin/sh\nsleep 1000 &\necho $$ >> servers\nwait\n";
 
-/// Writes a result of round numbers: half as many requests in a second as are in flight, and their
-/// limit again in milliseconds. At a limit of 7 it kills who has started it, at 9 it fails.
+/// Script that writes a result with round numbers: throughput is half the concurrency limit in
+/// requests per second, and latency is half a millisecond more than the limit in milliseconds. At
+/// a limit of 7 it kills its parent, at 9 it fails.
 const BENCH: &str = r#"#!/bin/sh
 echo "$@" >> benches
 while [ $# -gt 0 ]; do
@@ -91,13 +92,13 @@ impl Stage {
         servemark(&self.folder, &[&common, more].concat())
     }
 
-    /// How often the server's caches were emptied.
+    /// Returns the paths of the POST requests, which emptied the server's caches.
     fn resets(&self) -> Vec<String> {
         let asked = self.mock.requests().into_iter().filter(|request| request.method == "POST");
         asked.map(|request| request.path).collect()
     }
 
-    /// Waits until every server that was started is gone. What nobody has reaped yet is.
+    /// Waits until every started server is gone; a zombie counts as gone.
     fn has_no_server(&self) -> usize {
         let servers = self.text("servers");
         for number in servers.lines() {

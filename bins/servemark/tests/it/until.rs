@@ -1,4 +1,4 @@
-//! Runs that end when a figure is known.
+//! Runs that end when a figure is known precisely enough.
 
 use std::fs;
 
@@ -7,10 +7,10 @@ use tempfile::TempDir;
 
 use crate::{RUN, servemark, text};
 
-/// Far more requests than it takes, also beside busy neighbours, whose phases make latencies alike.
+/// Far more requests than needed, even if the load of other processes makes latencies correlated.
 const MANY: [&str; 4] = ["--num-prompt", "20000", "--request-rate", "400"];
 
-/// The requests of the run log, and its footer.
+/// Returns the requests of the run log, and its footer.
 fn lines(folder: &TempDir) -> (Vec<Value>, Value) {
     let text = fs::read_to_string(folder.path().join("run.jsonl")).unwrap();
     let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
@@ -33,7 +33,7 @@ fn a_run_ends_when_its_figure_is_known() {
     let judged = footer["early_stop"]["requests"].as_u64().unwrap();
     assert!(judged >= 50 && measured.len() as u64 >= judged, "{footer}");
     assert!(measured.len() < 20_000 && footer["interrupted"] == false, "{footer}");
-    // What was on its way was waited for.
+    // Requests in flight were completed.
     assert!(measured.iter().all(|line| !line["request"]["outcome"]["Ok"].is_null()));
     let score = servemark(&folder, &["score", "run.jsonl", "--json"]);
     let document: Value = serde_json::from_slice(&score.stdout).unwrap();

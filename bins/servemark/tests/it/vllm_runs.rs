@@ -1,5 +1,5 @@
-//! Whole runs of vLLM's client, made again: the same command line sends the same requests in the
-//! same order and says the same lines.
+//! Replays complete runs of vLLM's client: the same command line sends the same requests in the
+//! same order and prints the same lines.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,23 +13,24 @@ use serde_json::Value;
 
 const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures");
 
-/// A request as the server saw it.
+/// A request as received by the server.
 #[derive(Clone, Debug, Default)]
 struct Seen {
-    /// `POST /v1/completions HTTP/1.1`
+    /// Request line, such as `POST /v1/completions HTTP/1.1`.
     line: String,
     headers: BTreeMap<String, String>,
     body: String,
 }
 
-/// Answers as a recorded run was answered and keeps what it is asked.
+/// Answers like the server of a recorded run and records the requests.
 struct Replay {
     answers: Vec<(Seen, Value)>,
     seen: Vec<Seen>,
 }
 
 impl Replay {
-    /// What the same request was answered, else what any was on its route.
+    /// Returns the recorded answer to an equal request, otherwise any recorded answer on its
+    /// route.
     fn answer(&mut self, request: Seen) -> Value {
         let on_route = || self.answers.iter().filter(|(recorded, _)| recorded.line == request.line);
         let same = on_route().find(|(recorded, _)| recorded.body() == request.body());
@@ -39,7 +40,7 @@ impl Replay {
     }
 }
 
-/// A server on loopback; it lives as long as the test's process.
+/// Starts a server on loopback that lives as long as the test process.
 fn serve(recorded: &Value) -> (String, Arc<Mutex<Replay>>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has a free port");
     let base = format!("http://{}", listener.local_addr().expect("it is bound"));
@@ -56,7 +57,7 @@ fn serve(recorded: &Value) -> (String, Arc<Mutex<Replay>>) {
     (base, replay)
 }
 
-/// One request and its answer; nothing when the client has hung up.
+/// Reads one request and writes its answer; `None` when the client has closed the connection.
 fn exchange(mut stream: &TcpStream, replay: &Mutex<Replay>) -> Option<()> {
     let mut reader = BufReader::new(stream);
     let mut lines = reader.by_ref().lines().map_while(Result::ok);
@@ -93,7 +94,7 @@ impl Seen {
         Self { line, headers: pairs.map(header).collect(), body }
     }
 
-    /// Whether it belongs to the load, and not to the routes beside it or to the probes.
+    /// Returns whether the request belongs to the load, and not to control routes or probes.
     fn is_load(&self) -> bool {
         if self.body().contains(r#""prompt":"Hi""#) {
             return false;
@@ -102,7 +103,7 @@ impl Seen {
         !beside.iter().any(|route| self.line.contains(route))
     }
 
-    /// The body's keys are as they were sent; how they are spaced is Python's business.
+    /// Returns the body without Python's spacing; the keys keep their order.
     fn body(&self) -> String {
         serde_json::from_str(&self.body)
             .map_or_else(|_| self.body.clone(), |body: Value| body.to_string())
@@ -112,7 +113,7 @@ impl Seen {
     fn check(&self, recorded: &Self, case: &str) {
         assert_eq!(self.line, recorded.line, "{case}");
         assert_eq!(self.body(), recorded.body(), "{case}");
-        // Python's library names a type even where there is no body.
+        // Python's library sends a content type even without a body.
         let is_ours = |name: &str| name != "content-type" || !self.body.is_empty();
         for (name, value) in recorded.headers.iter().filter(|(name, _)| is_ours(name)) {
             assert_eq!(self.headers.get(name), Some(value), "{name}: {case}");
@@ -127,13 +128,14 @@ fn check_all(ours: &[Seen], recorded: &[Seen], case: &str) {
     ours.iter().zip(recorded).for_each(|(ours, recorded)| ours.check(recorded, case));
 }
 
-/// The load, and what was asked beside it: of the counters vLLM asks twice and we once.
+/// Separates the load from the other requests; vLLM reads the counters twice where our program
+/// reads them once.
 fn parted(requests: impl Iterator<Item = Seen>, in_order: bool) -> [Vec<Seen>; 2] {
     let known = requests.filter(|request| !request.line.contains("/metrics "));
     let (mut load, mut beside): (Vec<Seen>, Vec<Seen>) = known.partition(Seen::is_load);
     let asked = |request: &Seen| (request.line.clone(), request.body());
     beside.sort_by_key(asked);
-    // How many probes there are is a matter of time.
+    // The number of probes depends on timing.
     beside.dedup_by_key(|request| asked(request));
     if !in_order {
         load.sort_by_key(|request| request.headers["x-request-id"].clone());
@@ -163,7 +165,7 @@ fn check(recorded: &Value) {
     }
 }
 
-/// What is said before the table, but for what vLLM says of other programs.
+/// Checks the output before the table, except for vLLM's remarks on other programs.
 #[track_caller]
 fn check_lines(said: &str, recorded: &Value, case: &str) {
     let lines = recorded["said"].as_array().expect("a list").iter().map(text);

@@ -1,5 +1,5 @@
-//! Answers of text-generation-inference and of `MindIE`: a token an event, and at the end the whole
-//! text with what was counted.
+//! Decodes answers of text-generation-inference and of `MindIE`: one token per event, and at the
+//! end the whole text with the counts.
 
 use std::ops::ControlFlow;
 
@@ -15,26 +15,26 @@ use crate::running_text::RunningText;
 use crate::wire::{Frame, Text, in_stream, parse};
 use crate::{Decoder, Flow};
 
-/// Reads an answer of text-generation-inference or of `MindIE`.
+/// Decodes an answer of text-generation-inference or of `MindIE`.
 ///
-/// The text is in the tokens of a stream, and in `generated_text` where there were none. AISBench
-/// takes the last `generated_text` for the text, and the time of each event whatever it says; so one
-/// that says nothing new, because its text is that of the one before it, is a piece without text.
+/// The text is that of a stream's tokens, or `generated_text` if there were none. AISBench uses the
+/// last `generated_text` as the text and takes the time of every event; therefore an event that
+/// adds nothing, because its text equals the one before, is reported as a piece without text.
 #[derive(Clone, Debug)]
 pub struct GeneratedDecoder {
     answer: Answer<Seen>,
 }
 
-/// What was read of the text.
+/// The text that was read.
 #[derive(Clone, Debug, Default)]
 struct Seen {
-    /// Whether any of it was a token's.
+    /// Whether any text came from tokens.
     by_token: bool,
     whole: RunningText,
 }
 
 impl GeneratedDecoder {
-    /// A reader for the answer to a sample.
+    /// Returns a decoder for the answer to a sample.
     pub fn new(sample: &Sample) -> Self {
         Self { answer: Answer::to(sample) }
     }
@@ -48,20 +48,21 @@ impl GeneratedDecoder {
         match (&part.token, text) {
             (Some(token), _) => self.token(token, out),
             (None, Some(new)) if !new.is_empty() => self.answer.delta(Delta::content(new), out),
-            // AISBench takes the time of every event, also of one that says nothing new.
+            // AISBench takes the time of every event, including one that adds nothing.
             (None, _) => out.delta(Delta::content("")),
         }
         part.details.map_or(Ok(()), |details| self.details(&details, out))
     }
 
-    /// A token without text is one that the server still holds back, or the one that ends.
+    /// Handles a token. It has no text if the server still holds the text back, or if it ends the
+    /// output.
     fn token(&mut self, token: &Token<'_>, out: &mut dyn Sink) {
         let text = token.text.as_ref().filter(|_| !token.special).map_or("", |text| &text.0);
         self.answer.choice(0).by_token |= !text.is_empty();
         self.answer.delta(Delta::content(text).with_tokens(Some(token.id.count())), out);
     }
 
-    /// What is new of a text that is all so far, or a piece.
+    /// Returns the new part of a text that is either all text so far or a piece.
     fn whole<'t>(&mut self, text: &'t str) -> &'t str {
         self.answer.over();
         let seen = self.answer.choice(0);
@@ -88,7 +89,7 @@ impl Decoder for GeneratedDecoder {
         }
     }
 
-    /// One object, or a list with one in it.
+    /// Decodes one object, or a list that holds one.
     fn document(&mut self, body: &[u8], out: &mut dyn Sink) -> Result<(), RequestError> {
         let Frame::Json(json) = Frame::of(body) else { return Ok(()) };
         if !json.starts_with(b"[") {
@@ -121,12 +122,12 @@ struct Token<'a> {
     text: Option<Text<'a>>,
     #[serde(default)]
     id: Ids,
-    /// Whether it ends or parts what is said, and is no word of it.
+    /// Whether the token is a control token rather than text.
     #[serde(default)]
     special: bool,
 }
 
-/// One token's id, or those of several that were found at once.
+/// The id of one token, or those of several that were accepted at once.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum Ids {

@@ -1,4 +1,4 @@
-//! Answers of Triton's generate extension: each event holds the next piece of the text.
+//! Decodes answers of Triton's generate extension: each event holds the next piece of the text.
 
 use std::ops::ControlFlow;
 
@@ -11,15 +11,15 @@ use crate::answer::Answer;
 use crate::wire::{Frame, Text, in_stream, parse};
 use crate::{Decoder, Flow};
 
-/// Reads an answer of Triton's generate extension. It has neither counts nor an end mark; it is over
-/// when its body is.
+/// Decodes an answer of Triton's generate extension. The answer has neither counts nor an end mark;
+/// it ends with its body.
 #[derive(Clone, Debug)]
 pub struct TritonDecoder {
     answer: Answer<()>,
 }
 
 impl TritonDecoder {
-    /// A reader for the answer to a sample.
+    /// Returns a decoder for the answer to a sample.
     pub fn new(sample: &Sample) -> Self {
         Self { answer: Answer::to(sample) }
     }
@@ -31,7 +31,7 @@ impl TritonDecoder {
         }
         match &piece.text_output {
             Some(Text(text)) if !text.is_empty() => self.answer.delta(Delta::content(text), out),
-            // AISBench takes its time all the same.
+            // AISBench takes the time of every event, including one without text.
             _ => out.delta(Delta::content("")),
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! How the answer to several prompts is read: each event says by its `index` whose it is.
+//! Decodes the answer to several prompts. Each event has an `index` that selects its prompt.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -9,7 +9,7 @@ use super::BatchServer;
 use crate::wire::{Frame, Text, in_stream, parse};
 use crate::{Decoder, Flow, GenerateDecoder};
 
-/// Reads the answer to several prompts. Which of them were answered is the records' business.
+/// Decodes the answer to several prompts. The records show which prompts were answered.
 #[derive(Clone, Debug)]
 pub struct BatchDecoder {
     answers: Answers,
@@ -18,14 +18,14 @@ pub struct BatchDecoder {
 
 #[derive(Clone, Debug)]
 enum Answers {
-    /// Each read for itself, as `/generate` answers one.
+    /// A decoder for each prompt, as for a single answer of `/generate`.
     Sglang(Vec<GenerateDecoder>),
-    /// Choices, of which it is known whether each is over.
+    /// Whether the choice of each prompt is finished.
     Vllm(Vec<bool>),
 }
 
 impl BatchDecoder {
-    /// A reader of the answer to a sample.
+    /// Returns a decoder for the answer to a sample.
     pub(super) fn new(server: BatchServer, sample: &Sample) -> Self {
         let prompts = sample.prompt.records();
         let answers = match server {
@@ -35,7 +35,7 @@ impl BatchDecoder {
         Self { answers, is_over: false }
     }
 
-    /// How many prompts have an answer that is not over.
+    /// Returns the number of prompts whose answers are not finished.
     fn open(&self) -> usize {
         match &self.answers {
             Answers::Sglang(decoders) => {
@@ -64,7 +64,7 @@ impl Decoder for BatchDecoder {
         }
     }
 
-    /// A list of answers in the order of the prompts.
+    /// Decodes a list of answers in the order of the prompts.
     fn document(&mut self, body: &[u8], out: &mut dyn Sink) -> Result<(), RequestError> {
         let Answers::Sglang(decoders) = &mut self.answers else {
             let message = "expected an event stream, got one document";
@@ -94,7 +94,7 @@ impl Decoder for BatchDecoder {
     }
 }
 
-/// Reads an event of `/generate`. One that is nobody's is an error of all.
+/// Decodes an event of `/generate`. An event without an index is an error of the whole batch.
 fn generated(
     decoders: &mut [GenerateDecoder],
     event: Event<'_>,
@@ -112,7 +112,8 @@ struct Indexed {
     index: Option<usize>,
 }
 
-/// Whose event it is. SGLang says so at its very end, behind all the text so far.
+/// Returns the index of an event's prompt. SGLang writes it as the last key, after all text so far,
+/// so it is looked up from the end before the event is parsed.
 fn index_of(data: &[u8]) -> Result<Option<usize>, RequestError> {
     if let Some(index) = last_index(data) {
         return Ok(Some(index));
@@ -124,7 +125,8 @@ fn last_index(data: &[u8]) -> Option<usize> {
     let rest = data.trim_ascii_end().strip_suffix(b"}")?.trim_ascii_end();
     let digits = rest.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
     let (before, number) = rest.split_at(rest.len() - digits);
-    // What stands before it must be a key, and no end of a text that looks like one.
+    // The key must follow a closing brace and a comma; otherwise it could be the end of a text that
+    // looks like a key.
     let before = before.trim_ascii_end().strip_suffix(b":")?.strip_suffix(b"\"index\"")?;
     let is_key = before.trim_ascii_end().ends_with(b"},");
     std::str::from_utf8(number).ok().filter(|_| is_key)?.parse().ok()
@@ -152,7 +154,7 @@ struct Choice<'a> {
     finish_reason: Option<Text<'a>>,
 }
 
-/// Reads an event of `/v1/completions`.
+/// Decodes an event of `/v1/completions`.
 fn completed(finished: &mut [bool], json: &[u8], out: &mut dyn Sink) -> Result<(), RequestError> {
     let chunk: Chunk<'_> = parse(json)?;
     if chunk.error.is_some() {
@@ -163,7 +165,8 @@ fn completed(finished: &mut [bool], json: &[u8], out: &mut dyn Sink) -> Result<(
         let is_finished =
             finished.get_mut(choice.index).ok_or_else(|| stranger(choice.index, count))?;
         out.prompt(choice.index);
-        // vLLM counts no tokens here: to its own benchmark every event of a choice is output.
+        // vLLM sends no token counts here; its own benchmark counts every event of a choice as
+        // output.
         out.delta(Delta::content(choice.text.as_ref().map_or("", |text| &text.0)));
         if let Some(reason) = &choice.finish_reason {
             out.finish_reason(&reason.0);

@@ -1,4 +1,4 @@
-//! Bodies that ask for tokens.
+//! Bodies of requests for tokens.
 
 use serde_json::{Value, json};
 use servemark_core::{JsonObject, Prompt, RequestError, Sample};
@@ -6,25 +6,25 @@ use servemark_core::{JsonObject, Prompt, RequestError, Sample};
 use super::{EvalscopeSpec, value_of};
 use crate::payload::cannot_say;
 
-/// A body that is being filled.
+/// A body under construction.
 pub(super) struct Filling {
     body: JsonObject,
-    /// Whether what it has already stays.
+    /// Whether existing keys are kept rather than replaced.
     keeps: bool,
 }
 
 impl Filling {
-    /// A body whose keys are replaced where they stand.
+    /// Returns a body whose existing keys are replaced in place.
     pub(super) fn replacing(body: JsonObject) -> Self {
         Self { body, keeps: false }
     }
 
-    /// A whole request's body, of which only the gaps are filled.
+    /// Returns the body of a whole request, to which only missing keys are added.
     fn keeping(body: JsonObject) -> Self {
         Self { body, keeps: true }
     }
 
-    /// The next key.
+    /// Adds or replaces a key.
     pub(super) fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
         if !(self.keeps && self.body.contains_key(key)) {
             self.body.insert(key.to_owned(), value.into());
@@ -32,7 +32,7 @@ impl Filling {
         self
     }
 
-    /// The next key, if there is a value for it.
+    /// Adds or replaces a key if there is a value for it.
     pub(super) fn with_some(self, key: &str, value: Option<impl Into<Value>>) -> Self {
         match value {
             Some(value) => self.with(key, value),
@@ -40,13 +40,14 @@ impl Filling {
         }
     }
 
-    /// The model, if it has a name.
+    /// Sets the model, or the adapter in its place, if it has a name.
     pub(super) fn with_model(self, spec: &EvalscopeSpec, sample: &Sample) -> Self {
         let name = sample.adapter.as_deref().unwrap_or(&spec.common.model);
         self.with_some("model", (!name.is_empty()).then_some(name))
     }
 
-    /// A stream is asked for its counts; anything else must not have options for one.
+    /// Asks a stream for its counts. Without a stream, removes such options, because servers refuse
+    /// them.
     fn with_stream_options(mut self) -> Self {
         if self.body.get("stream") == Some(&Value::Bool(true)) {
             return self.with("stream_options", json!({"include_usage": true}));
@@ -55,12 +56,12 @@ impl Filling {
         self
     }
 
-    /// The body as it is.
+    /// Returns the body.
     pub(super) fn finish(self) -> JsonObject {
         self.body
     }
 
-    /// What the run adds.
+    /// Adds the run's additional keys and returns the body.
     pub(super) fn with_extra(self, spec: &EvalscopeSpec) -> JsonObject {
         let ignoring = spec.common.ignore_eos.then_some(true);
         let filled = self.with_some("ignore_eos", ignoring);
@@ -69,7 +70,7 @@ impl Filling {
     }
 }
 
-/// Chat and text completions.
+/// Returns a body for chat or text completions.
 pub(super) fn openai(spec: &EvalscopeSpec, sample: &Sample) -> Result<JsonObject, RequestError> {
     let filling = match (&sample.prompt, &spec.query_template) {
         (Prompt::TokenIds(ids), _) => Filling::replacing(only("prompt", json!(ids))),
@@ -102,7 +103,8 @@ pub(super) fn openai(spec: &EvalscopeSpec, sample: &Sample) -> Result<JsonObject
         .with_extra(spec))
 }
 
-/// The responses API. It has no other knobs, and a whole request's are replaced.
+/// Returns a body for the responses API. It supports fewer parameters, and they also replace those
+/// of a whole request.
 pub(super) fn responses(spec: &EvalscopeSpec, sample: &Sample) -> Result<JsonObject, RequestError> {
     let filling = match (&sample.prompt, &spec.query_template) {
         (prompt @ Prompt::TokenIds(_), _) => return Err(cannot_say(prompt, spec.path())),
@@ -123,7 +125,7 @@ pub(super) fn responses(spec: &EvalscopeSpec, sample: &Sample) -> Result<JsonObj
         .with_extra(spec))
 }
 
-/// What evalscope's template of a plugin sends.
+/// Returns the body of evalscope's plugin template.
 pub(super) fn custom(spec: &EvalscopeSpec, sample: &Sample) -> Result<JsonObject, RequestError> {
     let filling = match (&sample.prompt, &spec.query_template) {
         (prompt @ Prompt::TokenIds(_), _) => return Err(cannot_say(prompt, spec.path())),
@@ -147,12 +149,12 @@ pub(super) fn custom(spec: &EvalscopeSpec, sample: &Sample) -> Result<JsonObject
         .with_extra(spec))
 }
 
-/// An object of one key.
+/// Returns an object with one key.
 pub(super) fn only(key: &str, value: Value) -> JsonObject {
     [(key.to_owned(), value)].into_iter().collect()
 }
 
-/// A whole request of a chat, for the responses API.
+/// Converts the body of a whole chat request for the responses API.
 fn with_input(mut body: JsonObject) -> JsonObject {
     if !body.contains_key("input")
         && let Some(messages) = body.shift_remove("messages")
@@ -162,7 +164,7 @@ fn with_input(mut body: JsonObject) -> JsonObject {
     body
 }
 
-/// Messages as the responses API has them: it has other names for the parts of one.
+/// Converts messages for the responses API, which has other names for the parts of a message.
 fn as_input(mut value: Value) -> Value {
     for message in value.as_array_mut().into_iter().flatten() {
         let parts = message.get_mut("content").and_then(Value::as_array_mut);

@@ -1,7 +1,7 @@
-//! `DashScope`'s own route for texts: how a sample is asked for and how the answer is read.
+//! `DashScope`'s own route for texts: requests and answers.
 //!
-//! evalscope 1.14.1 has a builder of such bodies and nothing that sends them. Every event holds the
-//! text so far, or, with `incremental_output`, a piece.
+//! evalscope 1.14.1 builds such bodies but never sends them. Every event holds the text so far or,
+//! with `incremental_output`, a piece.
 
 use std::ops::ControlFlow;
 
@@ -19,7 +19,8 @@ use crate::running_text::RunningText;
 use crate::wire::{Few, Frame, Text, in_stream, parse};
 use crate::{Decoder, Flow};
 
-/// The prompt under `input`, the knobs under `parameters`; what the run adds belongs to them.
+/// Returns a body with the prompt under `input` and the parameters, including the run's additional
+/// keys, under `parameters`.
 pub(super) fn body(spec: &EvalscopeSpec, sample: &Sample) -> Result<JsonObject, RequestError> {
     let (Prompt::Messages(_) | Prompt::Text(_) | Prompt::Lazy(_)) = &sample.prompt else {
         return Err(cannot_say(&sample.prompt, spec.path()));
@@ -35,7 +36,7 @@ pub(super) fn body(spec: &EvalscopeSpec, sample: &Sample) -> Result<JsonObject, 
     Ok(filled)
 }
 
-/// By which header a stream is asked for.
+/// Returns the header that requests a stream.
 pub(super) fn streamed() -> [(String, String); 1] {
     [("X-DashScope-SSE".to_owned(), "enable".to_owned())]
 }
@@ -55,7 +56,7 @@ fn parameters_of(spec: &EvalscopeSpec, sample: &Sample, given: JsonObject) -> Js
         .with_extra(spec)
 }
 
-/// A template's object under a key.
+/// Removes an object from a template and returns it.
 fn take(body: &mut JsonObject, key: &str) -> JsonObject {
     match body.shift_remove(key) {
         Some(Value::Object(object)) => object,
@@ -63,13 +64,13 @@ fn take(body: &mut JsonObject, key: &str) -> JsonObject {
     }
 }
 
-/// Reads an answer of `DashScope`'s own route.
+/// Decodes an answer of `DashScope`'s own route.
 #[derive(Clone, Debug)]
 pub struct DashscopeDecoder {
     answer: Answer<Choice>,
 }
 
-/// How far the texts of a choice have come.
+/// The progress of a choice.
 #[derive(Clone, Debug, Default)]
 struct Choice {
     reasoning: RunningText,
@@ -78,7 +79,7 @@ struct Choice {
 }
 
 impl DashscopeDecoder {
-    /// A reader of the answer to a sample.
+    /// Returns a decoder for the answer to a sample.
     pub fn new(sample: &Sample) -> Self {
         Self { answer: Answer::to(sample) }
     }
@@ -145,7 +146,7 @@ impl Decoder for DashscopeDecoder {
     }
 }
 
-/// An event, or a whole document. One without an output says what went wrong.
+/// An event, or a whole document. Without an output it is an error message.
 #[derive(Debug, Deserialize)]
 struct Part<'a> {
     #[serde(borrow)]
@@ -168,7 +169,7 @@ struct Counts {
     output_tokens: Count,
 }
 
-/// A text with its end, or choices that have both.
+/// A text with its finish reason, or choices that have both.
 #[derive(Debug, Deserialize)]
 struct Output<'a> {
     #[serde(borrow)]
@@ -203,7 +204,7 @@ impl Output<'_> {
         }))
     }
 
-    /// A choice that goes on has the text `null` for a reason.
+    /// Returns the finish reasons. An unfinished choice has the string `null` for a reason.
     fn ends(&self) -> impl Iterator<Item = (u32, &str)> {
         let alone = self.finish_reason.iter().map(|reason| (0, reason));
         let each =

@@ -1,8 +1,8 @@
-//! Decisions: a state and one typed question, answered by how likely each of its labels is.
+//! Decisions: a state and one typed question, answered by the probability of each label.
 //!
-//! Requests are whole ones of the user's, to which nothing is added but the model. What a question
-//! and an answer must hold is evalscope 1.14.1's rule (`models/utils/decision.py`): an answer that
-//! does not fit its question is no success.
+//! Requests are whole bodies from the user, to which only the model is added. Questions and answers
+//! are validated by the rules of evalscope 1.14.1 (`models/utils/decision.py`): an answer that does
+//! not fit its question is a failure.
 
 mod answer;
 mod question;
@@ -18,7 +18,7 @@ use crate::payload::cannot_say;
 use crate::wire::{Frame, in_stream, parse};
 use crate::{Decoder, Flow};
 
-/// A whole request, once it is found to ask one question.
+/// Returns the body of a request after checking that it asks one question.
 pub(super) fn body(spec: &EvalscopeSpec, sample: &Sample) -> Result<JsonObject, RequestError> {
     let Prompt::Body(body) = &sample.prompt else {
         return Err(cannot_say(&sample.prompt, spec.path()));
@@ -36,14 +36,14 @@ pub(super) fn body(spec: &EvalscopeSpec, sample: &Sample) -> Result<JsonObject, 
     Ok(body)
 }
 
-/// Knobs of texts.
+/// Parameters of text generation, which decisions do not accept.
 const FORBIDDEN: [&str; 6] = ["stream", "temperature", "top_p", "top_k", "max_tokens", "n"];
 
-/// Reads a decision, which comes as one document and fits its question.
+/// Decodes a decision: one document, which must fit its question.
 #[derive(Clone, Debug)]
 pub struct DecisionDecoder {
     api: EvalscopeApi,
-    /// None of a request that asks none, which is not sent.
+    /// The question; `None` for an invalid request, which is never sent.
     question: Option<Question>,
     is_read: bool,
 }
@@ -93,7 +93,7 @@ impl Decoder for DecisionDecoder {
     }
 }
 
-/// The server's counts by the names of either kind of API.
+/// Returns the server's counts, under the names of either kind of API.
 fn usage(document: &JsonObject) -> Result<Option<Usage>, String> {
     let usage = match document.get("usage") {
         None | Some(Value::Null) => return Ok(None),

@@ -1,4 +1,4 @@
-//! Bodies that ask for embeddings and rankings: conversations become the texts in them.
+//! Bodies of requests for embeddings and rankings. Conversations are reduced to their texts.
 
 use serde_json::{Value, json};
 use servemark_core::{JsonObject, Prompt, RequestError, Sample};
@@ -7,7 +7,7 @@ use super::EvalscopeSpec;
 use super::body::{Filling, only};
 use crate::payload::{cannot_say, text_of};
 
-/// Embeddings of one text, or of several at once.
+/// Returns a body for the embeddings of one or several texts.
 pub(super) fn embedding(spec: &EvalscopeSpec, sample: &Sample) -> Result<JsonObject, RequestError> {
     let input = match &sample.prompt {
         Prompt::Texts(texts) => json!(texts),
@@ -20,7 +20,7 @@ pub(super) fn embedding(spec: &EvalscopeSpec, sample: &Sample) -> Result<JsonObj
     Ok(Filling::replacing(only("input", input)).with_model(spec, sample).with_extra(spec))
 }
 
-/// Documents ranked by a query.
+/// Returns a body to rank documents by a query.
 pub(super) fn rerank(spec: &EvalscopeSpec, sample: &Sample) -> Result<JsonObject, RequestError> {
     let (query, documents) =
         ranking(&sample.prompt).ok_or_else(|| cannot_say(&sample.prompt, spec.path()))?;
@@ -30,7 +30,7 @@ pub(super) fn rerank(spec: &EvalscopeSpec, sample: &Sample) -> Result<JsonObject
         .with_extra(spec))
 }
 
-/// How many embeddings a prompt asks for.
+/// Returns the number of embeddings that a prompt requests.
 pub(super) fn texts(prompt: &Prompt) -> usize {
     match prompt {
         Prompt::Texts(texts) => texts.len(),
@@ -39,13 +39,13 @@ pub(super) fn texts(prompt: &Prompt) -> usize {
     }
 }
 
-/// How many documents a prompt has.
+/// Returns the number of documents in a prompt.
 pub(super) fn documents(prompt: &Prompt) -> usize {
     let documents = ranking(prompt).map(|(_, documents)| documents);
     documents.as_ref().and_then(Value::as_array).map_or(0, Vec::len)
 }
 
-/// A query and its documents. The first of several texts, or messages, is the query.
+/// Returns a query and its documents. The first of several texts or messages is the query.
 fn ranking(prompt: &Prompt) -> Option<(Value, Value)> {
     Some(match prompt {
         Prompt::Ranking { query, documents } => (json!(query), json!(documents)),
@@ -70,17 +70,18 @@ fn ranking(prompt: &Prompt) -> Option<(Value, Value)> {
     })
 }
 
-/// The texts of a conversation, one by one.
+/// Returns the texts of a conversation.
 fn said(messages: &[JsonObject]) -> Vec<&str> {
     messages.iter().flat_map(|message| texts_of(message.get("content"))).collect()
 }
 
-/// The text of a message.
+/// Returns the text of a message.
 fn content(message: &JsonObject) -> String {
     texts_of(message.get("content")).join(" ")
 }
 
-/// A content is a text, or parts of which some are. Without one it is an empty text.
+/// Returns the texts of a message's content, which is a text or a list of parts. A missing content
+/// counts as an empty text.
 fn texts_of(content: Option<&Value>) -> Vec<&str> {
     match content {
         None => vec![""],
@@ -95,5 +96,5 @@ fn text_part(part: &Value) -> Option<&str> {
     is_text.then(|| part.get("text").and_then(Value::as_str).unwrap_or_default())
 }
 
-/// What a query without documents ranks.
+/// The document for a query without documents.
 const TEST_DOCUMENT: &str = "This is a test document for reranking.";

@@ -1,8 +1,7 @@
-//! SGLang's `/generate`: how an answer is read, streamed or whole.
+//! Decodes answers of SGLang's `/generate`, streamed or whole.
 //!
-//! Every frame tells the counts of the whole answer so far, so every piece has its token count.
-//! What is in a frame is the `part` module's business, what of its text is new the
-//! `running_text` module's.
+//! Every frame has the counts of the whole answer so far, so every piece has a token count. The
+//! `part` module parses a frame, and the `running_text` module finds the new part of its text.
 
 use std::ops::ControlFlow;
 
@@ -16,15 +15,15 @@ use crate::running_text::RunningText;
 use crate::wire::{Cached, Frame, believable, in_stream, parse};
 use crate::{Decoder, Flow};
 
-/// Reads an answer of `/generate`.
+/// Decodes an answer of `/generate`.
 #[derive(Clone, Debug)]
 pub struct GenerateDecoder {
     answer: Answer<Progress>,
-    /// Apart, so that decoders stay small.
+    /// Boxed to keep decoders small.
     last: Box<Last>,
 }
 
-/// The last frame in which nothing counts but what grows.
+/// The last frame that held nothing but growing fields.
 #[derive(Clone, Debug, Default)]
 struct Last {
     growing: Growing,
@@ -32,7 +31,7 @@ struct Last {
     usage: Option<Usage>,
 }
 
-/// How far a choice has come.
+/// The progress of a choice.
 #[derive(Clone, Debug, Default)]
 struct Progress {
     tokens: TokenCounter,
@@ -41,12 +40,12 @@ struct Progress {
 }
 
 impl GenerateDecoder {
-    /// A reader of the answer to a sample.
+    /// Returns a decoder for the answer to a sample.
     pub fn new(sample: &Sample) -> Self {
         Self { answer: Answer::to(sample), last: Box::default() }
     }
 
-    /// Whether its answer has come to its end.
+    /// Whether the answer is finished.
     pub(crate) fn is_finished(&self) -> bool {
         self.answer.has_finished()
     }
@@ -71,7 +70,7 @@ impl GenerateDecoder {
         Ok(())
     }
 
-    /// What a frame says that differs from the one before it in what has grown alone.
+    /// Handles a frame that differs from the one before it only in its growing fields.
     fn grow(&mut self, grown: &Grown<'_>, out: &mut dyn Sink) {
         let choice = self.answer.choice(self.last.index);
         let tokens = choice.tokens.advance(Some(grown.tokens));
@@ -83,7 +82,7 @@ impl GenerateDecoder {
         }
     }
 
-    /// A document about several choices is a list, whose items have no index of their own.
+    /// Decodes a document of several choices: a list whose items have no index of their own.
     fn list(&mut self, json: &[u8], out: &mut dyn Sink) -> Result<(), RequestError> {
         let parts: Vec<Part<'_>> = parse(json)?;
         (0..).zip(&parts).try_for_each(|(index, part)| self.part(index, part, out))
@@ -131,7 +130,7 @@ impl GenerateDecoder {
         }
     }
 
-    /// The counts so far. The output's are each choice's own, so they are added up.
+    /// Returns the counts so far. Each choice counts its own output, so these counts are added up.
     fn usage(&self, part: &Part<'_>) -> Option<Usage> {
         let info = part.meta_info.as_ref()?;
         let output = info.completion_tokens.tokens().map(|_| self.total());
@@ -143,13 +142,13 @@ impl GenerateDecoder {
 }
 
 impl GenerateDecoder {
-    /// The tokens of all choices.
+    /// Returns the number of output tokens in all choices.
     fn total(&self) -> u32 {
         let totals = self.answer.choices().map(|choice| choice.tokens.total());
         totals.fold(0, u32::saturating_add)
     }
 
-    /// The steps of every choice that has told of its own.
+    /// Returns the number of verification steps of all choices that report one.
     fn verify_steps(&self) -> Option<u32> {
         let known = self.answer.choices().filter_map(|choice| choice.verify_steps);
         known.reduce(u32::saturating_add)

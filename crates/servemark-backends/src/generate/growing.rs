@@ -1,8 +1,8 @@
-//! Reads a frame that differs from the one before it only in what has grown.
+//! A fast path for frames that differ from the one before them only in growing fields.
 //!
-//! SGLang repeats all text and all token ids with every token. Between bytes that stay the same the
-//! text is longer, the ids are more and the count is higher; of such a frame only what is new is
-//! read, and whatever does not match is parsed.
+//! SGLang repeats all text and all token ids with every token. Between constant bytes, the text and
+//! the list of ids become longer and the count rises; of such a frame only the new parts are
+//! decoded, and any other frame is parsed.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -10,33 +10,34 @@ use std::ops::Range;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// A frame that was read, cut where the next one grows.
+/// A frame that was parsed, split at the fields that grow.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Growing {
     before: Vec<u8>,
-    /// All text so far, as JSON has it.
+    /// All text so far, with JSON escapes.
     text: Vec<u8>,
     to_ids: Vec<u8>,
-    /// All ids so far; none where the server sends none.
+    /// All token ids so far; empty if the server sends none.
     ids: Vec<u8>,
     id_count: Option<u32>,
     to_count: Vec<u8>,
     after: Vec<u8>,
-    /// How many frames were remembered since the last one that helped.
+    /// The number of frames stored since the last one that matched its successor.
     wasted: u8,
 }
 
-/// What is new in a frame.
+/// The new parts of a frame.
 #[derive(Debug, PartialEq)]
 pub(super) struct Grown<'a> {
-    /// The text behind what is known.
+    /// The text after the known text.
     pub(super) text: Cow<'a, str>,
-    /// The tokens of the answer so far.
+    /// The number of tokens in the answer so far.
     pub(super) tokens: u32,
 }
 
 impl Growing {
-    /// Remembers a frame. A server whose frames differ in something else is soon left alone.
+    /// Stores a frame to match the next one against. Stops doing so for a server whose frames also
+    /// differ in other fields.
     pub(super) fn learn(&mut self, frame: &[u8]) {
         let wasted = self.wasted.saturating_add(1);
         self.forget();
@@ -48,12 +49,12 @@ impl Growing {
         self.wasted = wasted;
     }
 
-    /// Forgets the frame, so that none matches.
+    /// Discards the stored frame, so that no frame matches.
     pub(super) fn forget(&mut self) {
         *self = Self { wasted: self.wasted, ..Self::default() };
     }
 
-    /// What is new in a frame that has only grown.
+    /// Returns the new parts of a frame that differs only in growing fields.
     pub(super) fn read<'a>(&mut self, frame: &'a [u8]) -> Option<Grown<'a>> {
         if self.before.is_empty() {
             return None;
@@ -66,7 +67,7 @@ impl Growing {
         let (count, rest) = rest.split_at(rest.iter().take_while(|b| b.is_ascii_digit()).count());
         let (tokens, new_ids) = (number(count)?, numbers(ids)?);
         let id_count = self.id_count.map(|known| known.saturating_add(new_ids));
-        // Where there are as many ids as tokens the frame holds all, and not a piece.
+        // With as many ids as tokens the frame holds the whole output rather than a piece.
         let is_whole = id_count.map_or(ids.is_empty(), |ids| ids == tokens);
         if rest != self.after || !is_whole {
             return None;
@@ -79,7 +80,7 @@ impl Growing {
     }
 }
 
-/// Where in a frame there is what grows, in this order.
+/// The byte ranges of the growing fields in a frame, in this order.
 #[derive(Debug)]
 struct Places {
     text: Range<usize>,
@@ -140,14 +141,14 @@ struct Counts<'a> {
     completion_tokens: &'a RawValue,
 }
 
-/// Where in a frame a value lies that is borrowed from it.
+/// Returns the range of a value in the frame that it is borrowed from.
 fn place(frame: &[u8], raw: &RawValue) -> Option<Range<usize>> {
     let start = (raw.get().as_ptr() as usize).checked_sub(frame.as_ptr() as usize)?;
     let range = start..start + raw.get().len();
     (frame.get(range.clone())? == raw.get().as_bytes()).then_some(range)
 }
 
-/// Where the string ends whose rest this is.
+/// Returns the end of a JSON string, given the rest of the string.
 fn string_end(rest: &[u8]) -> Option<usize> {
     let mut at = 0;
     loop {
@@ -160,7 +161,7 @@ fn string_end(rest: &[u8]) -> Option<usize> {
     }
 }
 
-/// A part of a string's inside as text.
+/// Decodes a part of the contents of a JSON string.
 fn unescaped(text: &[u8]) -> Option<Cow<'_, str>> {
     if text.contains(&b'\\') {
         let string = [b"\"", text, b"\""].concat();
@@ -173,7 +174,7 @@ fn is_of_list(byte: u8) -> bool {
     byte == b',' || byte.is_ascii_digit()
 }
 
-/// How many numbers there are, each behind a comma.
+/// Returns the number of integers in a list, each preceded by a comma.
 fn numbers(list: &[u8]) -> Option<u32> {
     let mut items = list.split(|&byte| byte == b',');
     let is_begun = items.next()?.is_empty();
@@ -184,11 +185,11 @@ fn commas(list: &[u8]) -> u32 {
     list.iter().map(|&byte| u32::from(byte == b',')).sum()
 }
 
-/// A number as JSON has it: nothing before its first digit.
+/// Parses a JSON integer, which has no leading zeros.
 fn number(digits: &[u8]) -> Option<u32> {
     let is_plain = digits == b"0" || digits.first().is_some_and(|digit| *digit != b'0');
     std::str::from_utf8(digits).ok().filter(|_| is_plain)?.parse().ok()
 }
 
-/// After so many frames that helped to read none, none is remembered.
+/// The largest number of stored frames without a match before no more are stored.
 const MOST_WASTED: u8 = 8;

@@ -1,4 +1,4 @@
-//! One frame of `/generate`, with only the fields that say something about the output.
+//! A frame of `/generate`, with only the fields that concern the output.
 
 use std::fmt;
 
@@ -9,7 +9,7 @@ use servemark_core::Sink;
 use crate::count::Count;
 use crate::wire::{Cached, Text};
 
-/// A frame of a stream, or a whole document about one choice.
+/// A frame of a stream, or a document of one choice.
 #[derive(Debug, serde::Deserialize)]
 pub(super) struct Part<'a> {
     pub(super) index: Option<u32>,
@@ -24,7 +24,7 @@ pub(super) struct Part<'a> {
     object: Option<Text<'a>>,
 }
 
-/// What the server counted, and why it stopped.
+/// The server's counts and its finish reason.
 #[derive(Debug, serde::Deserialize)]
 pub(super) struct MetaInfo<'a> {
     #[serde(default)]
@@ -41,7 +41,7 @@ pub(super) struct MetaInfo<'a> {
     finish_reason: Option<FinishReason<'a>>,
 }
 
-/// An object that names its type; gateways make a word of it.
+/// A finish reason: an object with a type, or a string from some gateways.
 #[derive(Debug, serde::Deserialize)]
 #[serde(untagged)]
 enum FinishReason<'a> {
@@ -56,7 +56,7 @@ enum FinishReason<'a> {
     },
 }
 
-/// What made the model stop: a text, or a token of which nobody here wants the number.
+/// The match that ended the output: a text, or a token whose id is ignored.
 #[derive(Debug, serde::Deserialize)]
 #[serde(untagged)]
 enum Matched<'a> {
@@ -65,22 +65,22 @@ enum Matched<'a> {
 }
 
 impl Part<'_> {
-    /// Whether it is an error object instead, wrapped or flat.
+    /// Whether this is an error object, wrapped or flat.
     pub(super) fn is_error(&self) -> bool {
         self.error.is_some() || self.object.as_ref().is_some_and(|object| object.0 == "error")
     }
 
-    /// The text, whole or a piece; a server without a tokenizer sends none.
+    /// Returns the text, whole or a piece; empty from a server without a tokenizer.
     pub(super) fn text(&self) -> &str {
         self.text.as_ref().map_or("", |text| &text.0)
     }
 
-    /// The tokens of the answer so far.
+    /// Returns the number of tokens in the answer so far.
     pub(super) fn completion_tokens(&self) -> Option<u32> {
         self.meta_info.as_ref()?.completion_tokens.tokens()
     }
 
-    /// Tells `out` of counts that are no JSON integers.
+    /// Reports counts that are not JSON integers to `out`.
     pub(super) fn report_counts(&self, out: &mut dyn Sink) {
         let Some(info) = &self.meta_info else { return };
         info.prompt_tokens.report("prompt_tokens", out);
@@ -92,12 +92,12 @@ impl Part<'_> {
         }
     }
 
-    /// Where cached tokens were.
+    /// Returns where cached tokens were stored.
     pub(super) fn cached(&self) -> Option<&Cached<'_>> {
         self.meta_info.as_ref()?.cached_tokens_details.as_ref()
     }
 
-    /// Whether nothing in it counts but what grows: text, ids and the count of tokens.
+    /// Whether the frame has only growing fields: text, ids and the count of tokens.
     pub(super) fn is_growing(&self) -> bool {
         let info = self.meta_info.as_ref();
         let counts_tokens = info.is_some_and(|info| {
@@ -107,18 +107,18 @@ impl Part<'_> {
         counts_tokens && !names_storage && self.finish_reason().is_none()
     }
 
-    /// Whether there are as many token ids as tokens are `new` and not as many as there are in
-    /// all. Then the text is a piece too, even where it looks like the whole.
+    /// Whether there are as many token ids as tokens are `new`, but fewer than tokens in all. Then
+    /// the text is a piece, too, even if it looks like the whole.
     pub(super) fn ids_are_a_piece(&self, new: Option<u32>) -> bool {
         let ids = self.output_ids.as_ref().map(|ids| ids.0);
         ids.is_some() && ids == new && ids < self.completion_tokens()
     }
 
-    /// Why the choice stopped, with the server's explanation if it has one.
+    /// Returns the finish reason of the choice, with the server's explanation if there is one.
     pub(super) fn finish_reason(&self) -> Option<(&str, Option<&str>)> {
         Some(match self.meta_info.as_ref()?.finish_reason.as_ref()? {
             FinishReason::Word(word) => (&word.0, None),
-            // To SGLang's scheduler that is a stop like any other.
+            // SGLang's scheduler reports a numerical failure as an ordinary stop with this match.
             FinishReason::Object { matched: Some(Matched::Text(text)), .. } if text.0 == NAN => {
                 ("error", Some(NAN))
             }
@@ -129,10 +129,10 @@ impl Part<'_> {
     }
 }
 
-/// What SGLang's scheduler says has matched where the model computed no numbers any more.
+/// The match that SGLang's scheduler reports if the model's output became NaN.
 const NAN: &str = "NaN happened";
 
-/// How many items a list has; the items are not kept.
+/// The number of items in a list; the items are skipped.
 #[derive(Debug)]
 struct Length(u32);
 

@@ -1,4 +1,5 @@
-//! Ollama's answers, streamed line by line or whole: a document is the same object as a line.
+//! Decodes Ollama's answers, streamed line by line or whole; a document is the same object as a
+//! line.
 
 use std::borrow::Cow;
 use std::ops::ControlFlow;
@@ -13,14 +14,14 @@ use crate::count::Count;
 use crate::wire::{Few, Frame, Text, in_stream, parse};
 use crate::{Decoder, Flow};
 
-/// Reads an answer of `/api/chat` or `/api/generate`.
+/// Decodes an answer of `/api/chat` or `/api/generate`.
 #[derive(Clone, Debug)]
 pub struct OllamaDecoder {
     answer: Answer<()>,
 }
 
 impl OllamaDecoder {
-    /// A reader of the answer to a sample.
+    /// Returns a decoder for the answer to a sample.
     pub fn new(sample: &Sample) -> Self {
         Self { answer: Answer::to(sample) }
     }
@@ -32,7 +33,8 @@ impl OllamaDecoder {
         }
         match line.output() {
             Some((kind, text)) => {
-                // An answer that has begun is whole only when its one choice is finished.
+                // Registers the only choice, so that the answer is complete only when it is
+                // finished.
                 self.answer.choice(0);
                 self.answer.delta(Delta::content(&text).of_kind(kind), out);
             }
@@ -45,7 +47,7 @@ impl OllamaDecoder {
         Ok(Flow::Done)
     }
 
-    /// The last line, which alone has counts and times.
+    /// Handles the last line, the only one with counts and times.
     fn done(&mut self, line: &Line<'_>, out: &mut dyn Sink) -> Result<(), RequestError> {
         line.prompt_eval_count.report("prompt_eval_count", out);
         line.eval_count.report("eval_count", out);
@@ -122,7 +124,7 @@ struct ToolCall<'a> {
     function: Option<Function<'a>>,
 }
 
-/// The arguments are an object here, and no text.
+/// A function call. Its arguments are a JSON object, unlike the string of OpenAI's API.
 #[derive(Debug, Deserialize)]
 struct Function<'a> {
     #[serde(borrow)]
@@ -132,8 +134,8 @@ struct Function<'a> {
 }
 
 impl Line<'_> {
-    /// What the line adds to the output: one piece, whatever it is made of. A line of several kinds
-    /// is of the last of them, because the earlier kind has ended with it.
+    /// Returns what the line adds to the output, as one piece. A line with several kinds of text
+    /// has the last of them, because the earlier kind ends with it.
     fn output(&self) -> Option<(DeltaKind, Cow<'_, str>)> {
         let mut pieces = self.pieces().filter(|(_, text)| !text.is_empty());
         let (kind, text) = pieces.next()?;
@@ -153,15 +155,15 @@ impl Line<'_> {
             .chain(calls.map(|text| (DeltaKind::ToolCall, text)))
     }
 
-    /// A prompt that was wholly in the cache has no count.
+    /// Returns the counts. A prompt that was entirely in the cache has none.
     fn usage(&self) -> Option<Usage> {
         let (prompt, output) = (self.prompt_eval_count.tokens(), self.eval_count.tokens());
         (prompt.is_some() || output.is_some()).then(|| Usage::new(prompt, output))
     }
 
-    /// What the server says in nanoseconds: for how long it loaded the model or waited for it, and
-    /// how long the prompt took. Its total and its generation time are spans up to the end, of
-    /// which the record has its own.
+    /// Returns the server's times, sent in nanoseconds: the time to load the model or to wait for
+    /// it, and the time to process the prompt. Its total and generation times extend to the end of
+    /// the answer, which the record measures itself.
     fn server_times(&self) -> Option<ServerTimes> {
         let ms = |nanos: Option<f64>| nanos.map(|nanos| nanos / 1e6);
         let (queue, ttft) = (ms(self.load_duration), ms(self.prompt_eval_duration));

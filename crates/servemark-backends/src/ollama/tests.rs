@@ -14,7 +14,7 @@ fn body(api: OllamaApi, change: impl FnOnce(&mut OllamaSpec), sample: &Sample) -
     serde_json::from_slice(&request.body).unwrap()
 }
 
-/// What was read of an answer.
+/// The result of decoding an answer.
 #[derive(Debug, Default, PartialEq)]
 struct Read {
     pieces: Vec<String>,

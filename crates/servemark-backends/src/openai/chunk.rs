@@ -1,4 +1,4 @@
-//! One frame of OpenAI's two routes, with only the fields that say something about the output.
+//! A frame of OpenAI's two routes, with only the fields that concern the output.
 
 use std::borrow::Cow;
 
@@ -25,22 +25,22 @@ pub(super) struct Chunk<'a> {
     metrics: Option<&'a RawValue>,
 }
 
-/// What a frame adds to the output. A frame is one piece, whatever it is made of.
+/// The output in a frame, always one piece even if it has several parts.
 #[derive(Debug)]
 pub(super) struct Output<'a> {
-    /// The choice it belongs to; the first, if the frame adds to several.
+    /// The index of the choice; the first one if the frame adds to several.
     pub(super) index: u32,
     pub(super) kind: DeltaKind,
     pub(super) text: Cow<'a, str>,
 }
 
 impl<'a> Chunk<'a> {
-    /// Whether it is an error object instead, wrapped or flat.
+    /// Whether this is an error object, wrapped or flat.
     pub(super) fn is_error(&self) -> bool {
         self.error.is_some() || self.object.as_ref().is_some_and(|object| object.0 == "error")
     }
 
-    /// The server's counts, which may come with any frame.
+    /// Returns the server's counts, which any frame may have.
     pub(super) fn usage(&self) -> Option<Usage> {
         let wire = self.usage.as_ref();
         let details = self.cached().map(Cached::details);
@@ -55,7 +55,7 @@ impl<'a> Chunk<'a> {
         Some(usage.with_verify_steps(steps))
     }
 
-    /// Tells `out` of counts that are no JSON integers.
+    /// Reports counts that are not JSON integers to `out`.
     pub(super) fn report_counts(&self, out: &mut dyn Sink) {
         if let Some(usage) = &self.usage {
             usage.report(out);
@@ -69,22 +69,22 @@ impl<'a> Chunk<'a> {
         }
     }
 
-    /// Where cached tokens were, which SGLang adds when it was asked with
-    /// `return_cached_tokens_details`.
+    /// Returns where cached tokens were stored. SGLang adds this on request
+    /// (`return_cached_tokens_details`).
     pub(super) fn cached(&self) -> Option<&Cached<'a>> {
         self.sglext.as_ref()?.cached_tokens_details.as_ref()
     }
 
-    /// The steps of speculative decoding, which SGLang adds when it was asked with
-    /// `return_spec_tokens_details`.
+    /// Returns the number of steps of speculative decoding. SGLang adds it on request
+    /// (`return_spec_tokens_details`).
     fn verify_steps(&self) -> Option<u32> {
         let choices = self.sglext.as_ref()?.spec_tokens_details.as_ref()?.choices();
         let steps = choices.iter().filter_map(|choice| choice.spec_verify_ct.tokens());
         steps.reduce(u32::saturating_add)
     }
 
-    /// The times that vLLM's server tells of a request. What is under that name elsewhere is passed
-    /// over.
+    /// Returns the times that vLLM's server reports for a request. Other contents of `metrics` are
+    /// ignored.
     pub(super) fn server_times(&self) -> Option<ServerTimes> {
         let times: JsonObject = serde_json::from_str(self.metrics?.get()).ok()?;
         let [queue, ttft] =
@@ -92,7 +92,7 @@ impl<'a> Chunk<'a> {
         queue.or(ttft).map(|_| ServerTimes::new(queue, ttft))
     }
 
-    /// Whether nothing in it counts but its output.
+    /// Whether the frame has output and no other relevant field.
     pub(super) fn is_output_alone(&self) -> bool {
         self.usage.is_none()
             && self.sglext.is_none()
@@ -100,7 +100,7 @@ impl<'a> Chunk<'a> {
             && self.finish_reasons().next().is_none()
     }
 
-    /// What it adds to the output. `None` for a role alone, an empty text, counts alone.
+    /// Returns the output in the frame. `None` for a role, an empty text or counts without output.
     pub(super) fn output(&'a self) -> Option<Output<'a>> {
         let mut pieces = self.choices().flat_map(|choice| {
             let full = choice.pieces().filter(|(_, text)| !text.is_empty());
@@ -115,12 +115,12 @@ impl<'a> Chunk<'a> {
         }))
     }
 
-    /// Whether it is of the answer, and not counts alone.
+    /// Whether the frame has choices, as opposed to counts alone.
     pub(super) fn has_choices(&self) -> bool {
         self.choices().next().is_some()
     }
 
-    /// Why choices stopped, each with its index.
+    /// Returns the finish reasons with the indices of their choices.
     pub(super) fn finish_reasons(&self) -> impl Iterator<Item = (u32, &str)> {
         self.choices().filter_map(|choice| Some((choice.index, &*choice.finish_reason.as_ref()?.0)))
     }
@@ -130,7 +130,8 @@ impl<'a> Chunk<'a> {
     }
 }
 
-/// The kind of a frame that holds pieces of both kinds: the answer has begun with it.
+/// Returns the kind of a frame that holds pieces of both kinds. Content takes precedence, because
+/// it begins the actual answer, then tool calls.
 fn leading(one: DeltaKind, other: DeltaKind) -> DeltaKind {
     match (one, other) {
         (DeltaKind::Content, _) | (_, DeltaKind::Content) => DeltaKind::Content,
@@ -147,7 +148,7 @@ struct Choice<'a> {
     text: Option<Text<'a>>,
     #[serde(borrow)]
     delta: Option<Message<'a>>,
-    /// Of a whole document, which is not worth the room in every frame of a stream.
+    /// The message of a whole document; boxed because it would enlarge every frame of a stream.
     #[serde(borrow)]
     message: Option<Box<Message<'a>>>,
     #[serde(borrow)]
@@ -176,7 +177,7 @@ struct Message<'a> {
 }
 
 impl Message<'_> {
-    /// Reasoning, then content, as the peers join them; then tool calls.
+    /// Returns reasoning, then content, in the order in which the peers join them, then tool calls.
     fn pieces(&self) -> impl Iterator<Item = (DeltaKind, &str)> {
         let reasoning = self.reasoning().map(|text| (DeltaKind::Reasoning, text));
         let content = self.content.as_ref().map(|text| (DeltaKind::Content, &*text.0));
@@ -185,7 +186,8 @@ impl Message<'_> {
         reasoning.into_iter().chain(content).chain(calls)
     }
 
-    /// Servers name it either way; one that sends both sends the same twice.
+    /// Returns the reasoning, which servers send under either name. A server that uses both names
+    /// sends the same text twice.
     fn reasoning(&self) -> Option<&str> {
         let names = [&self.reasoning_content, &self.reasoning];
         names.into_iter().flatten().map(|text| &*text.0).find(|text| !text.is_empty())
@@ -253,7 +255,7 @@ struct SglangExtension<'a> {
     spec_tokens_details: Option<SpecDetails>,
 }
 
-/// Of the only choice, or of each.
+/// Details of the only choice, or of each one.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum SpecDetails {

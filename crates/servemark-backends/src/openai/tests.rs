@@ -1,18 +1,18 @@
-//! What is read by the template of an earlier frame is what parsing the frame gives.
+//! Decoding by the template of an earlier frame gives the same result as parsing the frame.
 
 use proptest::prelude::*;
 use servemark_core::ServerTimes;
 use servemark_testkit::captures::Capture;
 
 use super::*;
-use crate::heard::{self, Heard};
+use crate::recording_sink::{self, RecordingSink};
 
-/// What each frame gives, and how many were not parsed. Without templates all are.
+/// Decodes frames and counts those that were not parsed. Without templates, all are parsed.
 fn heard(
     frames: &[impl AsRef<[u8]>],
     forget: bool,
-) -> (Heard, Vec<Result<Flow, RequestError>>, usize) {
-    heard::heard(OpenAiDecoder::new(&Sample::new("hi", 1, 4)), frames, |decoder, frame| {
+) -> (RecordingSink, Vec<Result<Flow, RequestError>>, usize) {
+    recording_sink::heard(OpenAiDecoder::new(&Sample::new("hi", 1, 4)), frames, |decoder, frame| {
         if forget {
             decoder.template = Template::default();
         }
@@ -20,7 +20,7 @@ fn heard(
     })
 }
 
-/// How many frames were not parsed, which must not show.
+/// Returns the number of frames that were not parsed, after checking that the results are the same.
 #[track_caller]
 fn same(frames: &[impl AsRef<[u8]>]) -> usize {
     let ((taught, outcomes, unparsed), (parsed, expected, none)) =
@@ -66,8 +66,8 @@ proptest! {
     }
 }
 
-/// A frame of a few shapes, so that some follow upon their like, with a text of any sort, and
-/// sometimes damaged.
+/// A frame of one of a few shapes, so that equal shapes sometimes follow each other, with any text
+/// and sometimes damaged.
 fn frame() -> impl Strategy<Value = String> {
     let shape = prop::sample::select(SHAPES.to_vec());
     let text = prop::sample::select(TEXTS.to_vec());

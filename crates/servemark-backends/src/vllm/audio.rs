@@ -1,4 +1,4 @@
-//! What is sent to be transcribed: a form with a recording and its settings as texts.
+//! Requests for transcriptions: a form with an audio file, and its settings as text fields.
 
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -10,14 +10,14 @@ use servemark_pyjson::literal;
 
 use crate::WireRequest;
 
-/// The recording of a sample, which no request can be without.
+/// Returns the audio file of a sample. A sample without audio is an error.
 pub(super) fn file(sample: &Sample) -> Result<SoundFile, RequestError> {
     let silent = "a transcription needs a recording: use a data set that has them";
     let audio = sample.audio.as_ref();
     audio.ok_or_else(|| RequestError::new(ErrorKind::Encode, silent))?.file()
 }
 
-/// A form with a file and, behind it, each setting as Python writes it into a text.
+/// Returns a form with a file, followed by each setting as Python formats it.
 pub(super) fn form(
     path: impl Into<Cow<'static, str>>,
     file: &SoundFile,
@@ -35,15 +35,15 @@ pub(super) fn form(
     form.finish(path.into())
 }
 
-/// A form that is being written.
+/// A form under construction.
 struct Form {
     boundary: String,
     body: Vec<u8>,
 }
 
 impl Form {
-    /// A form whose boundary is made of what is in its file, so that it is not in there and the
-    /// same request has the same body.
+    /// Returns a form whose boundary is a hash of its file, so that the file does not contain it
+    /// and equal requests have equal bodies.
     fn around(bytes: &[u8]) -> Self {
         let mut hasher = DefaultHasher::new();
         bytes.hash(&mut hasher);
@@ -71,12 +71,12 @@ impl Form {
     }
 }
 
-/// A setting as Python's `str` writes it.
+/// Formats a setting like Python's `str`.
 fn text_of(value: &Value) -> String {
     value.as_str().map_or_else(|| literal(value), str::to_owned)
 }
 
-/// A file's name with everything escaped that a URL has no place for.
+/// Percent-encodes all characters of a file's name that are not unreserved in a URL.
 fn escaped(name: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-~".contains(&byte);
     let escape = |byte: u8| match byte {

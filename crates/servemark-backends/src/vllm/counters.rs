@@ -1,11 +1,11 @@
-//! What vLLM's servers count of their own work and show under `/metrics`.
+//! The counters that vLLM's servers report under `/metrics`.
 
 use servemark_core::{DiffusionCounters, PrefixCacheCounters, ServerCounters, SpeculationCounters};
 
 use crate::prometheus::{PrometheusSample, prometheus_samples};
 
-/// The counters in the text under a vLLM server's `/metrics`, all of its engines together. What
-/// the server does not count stays absent.
+/// Parses the counters of a vLLM server's `/metrics`, summed over its engines. Counters that the
+/// server lacks are absent.
 ///
 /// ```
 /// use servemark_backends::vllm_counters;
@@ -63,7 +63,7 @@ fn cached(counters: &mut PrefixCacheCounters, name: &str, sample: &PrometheusSam
     }
 }
 
-/// Counts are whole; Prometheus has nothing but floats to write them as.
+/// Returns a count, which is whole although Prometheus writes every value as a float.
 fn count(sample: &PrometheusSample<'_>) -> i64 {
     sample.value as i64
 }

@@ -1,4 +1,4 @@
-//! The answers of vLLM's `/pooling`.
+//! Decodes answers of vLLM's `/pooling`.
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -9,7 +9,7 @@ use crate::items::{expect, items, no_stream};
 use crate::wire::Frame;
 use crate::{Decoder, Flow};
 
-/// Reads an answer of `/pooling`. A result for each text makes it whole.
+/// Decodes an answer of `/pooling`. It is complete if it has a result for each text.
 #[derive(Clone, Debug)]
 pub struct PoolingDecoder {
     expected: usize,
@@ -17,7 +17,7 @@ pub struct PoolingDecoder {
 }
 
 impl PoolingDecoder {
-    /// A reader of so many results.
+    /// Returns a decoder that expects this number of results.
     pub(super) fn expecting(expected: usize) -> Self {
         Self { expected, is_read: false }
     }
@@ -41,7 +41,7 @@ impl Decoder for PoolingDecoder {
     }
 }
 
-/// What was made of a text; its numbers are passed over.
+/// The result of a text; its numbers are skipped.
 #[derive(Debug, Deserialize)]
 struct Pooled {
     data: Option<IgnoredAny>,

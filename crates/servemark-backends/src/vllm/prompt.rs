@@ -1,17 +1,17 @@
-//! How a prompt is said on each of the routes.
+//! Prompts in the form of each route.
 
 use std::borrow::Cow;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
-use servemark_core::{Audio, Medium, Prompt, RequestError, Sample};
+use servemark_core::{Audio, JsonObject, Medium, Prompt, RequestError, Sample};
 
 use super::VllmDialect;
 use crate::payload::text_of;
 use crate::places::filled;
 
-/// A prompt where several texts, or token ids, are as good as one text.
+/// Returns a prompt for routes that accept a text, several texts or token ids.
 pub(super) fn inputs(prompt: &Prompt, path: &str) -> Result<Value, RequestError> {
     Ok(match prompt {
         Prompt::Texts(texts) => json!(texts),
@@ -23,7 +23,7 @@ pub(super) fn inputs(prompt: &Prompt, path: &str) -> Result<Value, RequestError>
     })
 }
 
-/// A query and its documents; the first of several texts is a query, too.
+/// Returns a query and its documents; the first of several texts is the query.
 pub(super) fn ranking(prompt: &Prompt) -> Option<(&str, &[String])> {
     match prompt {
         Prompt::Ranking { query, documents } => Some((query, documents)),
@@ -35,7 +35,7 @@ pub(super) fn ranking(prompt: &Prompt) -> Option<(&str, &[String])> {
     }
 }
 
-/// A conversation, or what a user says and shows.
+/// Returns a conversation, or a message of the user with text, pictures and audio.
 pub(super) fn messages(sample: &Sample, path: &str) -> Result<Value, RequestError> {
     match &sample.prompt {
         Prompt::Messages(messages) => filled(messages, &sample.media),
@@ -46,11 +46,15 @@ pub(super) fn messages(sample: &Sample, path: &str) -> Result<Value, RequestErro
     }
 }
 
-/// The same for a model that embeds it. Some models want a picture without its text, or in front of
-/// it.
+/// Returns the messages for a model that embeds them. Some models expect a picture without its
+/// text, or before it.
 pub(super) fn to_embed(dialect: VllmDialect, sample: &Sample) -> Result<Value, RequestError> {
     let path = dialect.path();
-    if sample.media.is_empty() || dialect == VllmDialect::OpenaiEmbeddingsChat {
+    let is_finished = match &sample.prompt {
+        Prompt::Messages(messages) => !is_of_text(messages),
+        _ => sample.media.is_empty(),
+    };
+    if is_finished || dialect == VllmDialect::OpenaiEmbeddingsChat {
         return messages(sample, path);
     }
     let text = match dialect {
@@ -64,7 +68,14 @@ pub(super) fn to_embed(dialect: VllmDialect, sample: &Sample) -> Result<Value, R
     }
 }
 
-/// What `VLM2Vec` is told: every other request asks about its picture.
+/// Returns whether messages were built from a text and its media, which puts the key `text` before
+/// `type`. The messages of a file keep their own order of texts and pictures.
+fn is_of_text(messages: &[JsonObject]) -> bool {
+    let first = messages.first().and_then(|message| message.get("content")?.get(0)?.as_object());
+    first.and_then(|part| part.keys().next()).is_some_and(|key| key == "text")
+}
+
+/// Returns the text for `VLM2Vec`: every other request asks about its picture.
 fn about_picture(sample: &Sample, path: &str) -> Result<Value, RequestError> {
     if request_number(sample).is_none_or(|last| last % 2 == 0) {
         return Ok("Represent the given image.".into());
@@ -74,7 +85,7 @@ fn about_picture(sample: &Sample, path: &str) -> Result<Value, RequestError> {
     Ok(format!("Represent the given image with the following question: {question}").into())
 }
 
-/// The last digit of the number with which a request's id ends.
+/// Returns the last digit of the number at the end of a request's id.
 fn request_number(sample: &Sample) -> Option<u32> {
     let mut headers = sample.headers.iter();
     let (_, id) = headers.find(|(name, _)| name.eq_ignore_ascii_case("x-request-id"))?;
@@ -90,7 +101,7 @@ fn text_part(text: &Value) -> Value {
     json!({"type": "text", "text": text})
 }
 
-/// What a sample shows and lets hear.
+/// Returns the parts of a message with a sample's pictures, videos and audio.
 fn parts(sample: &Sample) -> impl Iterator<Item = Result<Value, RequestError>> {
     sample.media.iter().map(shown).chain(sample.audio.iter().map(heard))
 }

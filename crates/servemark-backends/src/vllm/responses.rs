@@ -1,4 +1,4 @@
-//! The answers of `/v1/responses`: events that say themselves what they are.
+//! Decodes answers of `/v1/responses`, whose events have a type.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -9,7 +9,7 @@ use crate::count::Count;
 use crate::wire::{Frame, Text, believable, in_stream, parse};
 use crate::{Decoder, Flow};
 
-/// Reads an answer of `/v1/responses`. It is whole when the server says that it is over.
+/// Decodes an answer of `/v1/responses`. It is complete when the server says so.
 #[derive(Clone, Debug)]
 pub struct ResponsesDecoder {
     expects_output: bool,
@@ -18,7 +18,7 @@ pub struct ResponsesDecoder {
 }
 
 impl ResponsesDecoder {
-    /// A reader of the answer to a sample.
+    /// Returns a decoder for the answer to a sample.
     pub fn new(sample: &Sample) -> Self {
         Self { expects_output: sample.output_tokens > 0, has_output: false, is_over: false }
     }
@@ -106,7 +106,7 @@ impl Decoder for ResponsesDecoder {
     }
 }
 
-/// What of an event is needed.
+/// The relevant fields of an event.
 #[derive(Debug, Deserialize)]
 struct Message<'a> {
     #[serde(borrow, rename = "type")]
@@ -124,7 +124,7 @@ impl Message<'_> {
         self.kind.as_ref().map_or("", |kind| &kind.0)
     }
 
-    /// Why the answer is not whole. vLLM's server says so under `response.completed`, too.
+    /// Returns why the answer is incomplete. vLLM's server also says so in `response.completed`.
     fn incomplete(&self) -> Option<&str> {
         let details = self.response.as_ref()?.incomplete_details.as_ref()?;
         Some(&details.reason.as_ref()?.0)
@@ -196,7 +196,7 @@ struct Document<'a> {
     usage: Option<WireUsage>,
 }
 
-/// What the model put out: a message, or what it thought.
+/// An item of the model's output: a message or reasoning.
 #[derive(Debug, Deserialize)]
 struct Item<'a> {
     #[serde(borrow, rename = "type")]
@@ -234,11 +234,11 @@ impl Document<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::heard::Heard;
+    use crate::recording_sink::RecordingSink;
 
-    fn read(body: &str) -> (Heard, Result<(), RequestError>) {
+    fn read(body: &str) -> (RecordingSink, Result<(), RequestError>) {
         let mut decoder = ResponsesDecoder::new(&Sample::new("Hi", 1, 8));
-        let mut heard = Heard::default();
+        let mut heard = RecordingSink::default();
         let read = decoder.document(body.as_bytes(), &mut heard);
         (heard, read.and_then(|()| decoder.end()))
     }

@@ -1,5 +1,6 @@
-//! What AISBench's own models send, and what we send: `fixtures/aisbench/bodies.json`. And what is
-//! made of the answers of text-generation-inference, `MindIE` and Triton.
+//! Bodies recorded with AISBench's own models, compared with this crate's
+//! (`fixtures/aisbench/bodies.json`), and answers of text-generation-inference, `MindIE` and
+//! Triton.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -33,19 +34,23 @@ fn spec(class: AisbenchClass, stream: bool) -> BackendSpec {
     BackendSpec::Aisbench(AisbenchSpec::new(class, common))
 }
 
-/// The generation settings of the recordings.
+/// Returns the generation settings of the recordings.
 fn settings() -> JsonObject {
     let settings = json!({"temperature": 0.01, "ignore_eos": false, "stop": ["\n"], "seed": null,
                           "max_tokens": 3, "é": "ü"});
     serde_json::from_value(settings).unwrap()
 }
 
-/// What a body asks, to be asked again.
+/// Returns the prompt of a recorded body.
 fn prompt(body: &Value) -> Prompt {
     match &body["messages"] {
         Value::Null => {
             let keys = ["prompt", "inputs", "text_input"];
             keys.iter().find_map(|key| body[key].as_str()).unwrap().into()
+        }
+        // A text is a message whose role stands first; those of a conversation have it behind.
+        messages if messages[0].as_object().unwrap().keys().next().unwrap() == "role" => {
+            messages[0]["content"].as_str().unwrap().into()
         }
         messages => Prompt::Messages(serde_json::from_value(messages.clone()).unwrap()),
     }

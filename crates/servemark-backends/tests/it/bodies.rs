@@ -1,4 +1,5 @@
-//! What SGLang's own client sends, key by key, and what we send for the same flags.
+//! Bodies recorded with SGLang's own client, compared key by key with this crate's for the same
+//! flags.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +10,7 @@ use servemark_backends::{Backend, BackendName, BackendSpec, CommonSpec, WireBack
 use servemark_core::{JsonObject, Medium, Sample};
 use servemark_testkit::bodies;
 
-/// One recorded run of the peer.
+/// A recorded run of SGLang's client.
 struct Recording {
     name: String,
     argv: Vec<String>,
@@ -101,7 +102,7 @@ impl Recording {
         self.value(flag).map_or(default, |value| value.parse().ok().unwrap())
     }
 
-    /// The few flags that a backend is told, mapped by hand.
+    /// Returns the codec for the few flags that concern a backend, which are mapped by hand.
     fn backend(&self) -> WireBackend {
         let name = self.backend_name();
         let mut spec = BackendSpec::new(name, self.common(name));
@@ -149,13 +150,14 @@ impl Recording {
         extra
     }
 
-    /// The sample that the peer drew, as its body tells: the prompt, the length and what it adds.
+    /// Returns the sample that SGLang's client drew, reconstructed from its body: prompt, length
+    /// and additional keys.
     fn sample(&self, body: &Value) -> Sample {
         bodies::sample(body).with_extra_body(self.added(body))
     }
 
-    /// What a row of data adds. Its keys are told from the body, which is circular;
-    /// what is tested is where they go.
+    /// Returns the keys that a row of data adds. Their values are taken from the body, so this
+    /// tests only their position.
     fn added(&self, body: &Value) -> JsonObject {
         let is_row = self.value("--dataset-name") == Some("openai");
         let row = is_row.then_some(["temperature", "top_p", "tools", "tool_choice"]);
@@ -165,7 +167,7 @@ impl Recording {
     }
 }
 
-/// Every recording but of those that ended before anything was sent.
+/// Returns all recordings except those of runs that ended before they sent anything.
 fn recordings() -> Vec<Recording> {
     let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/sglang/bodies"));
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());

@@ -1,6 +1,6 @@
-//! Every recorded answer of a real server that speaks one of the dialects.
+//! Every recorded answer of a real server in one of the dialects.
 //!
-//! The table was made from the recordings by a script of its own, not with these decoders.
+//! The table was generated from the recordings by a separate script, without these decoders.
 
 use servemark_backends::{Route, error_message};
 use servemark_core::Usage;
@@ -8,10 +8,10 @@ use servemark_testkit::captures::Capture;
 
 use crate::reading::{Reading, decoder};
 
-/// What a recording holds.
+/// The contents of a recording.
 #[derive(Clone, Copy, Debug)]
 struct Row {
-    /// Server and case.
+    /// The server and the case.
     name: &'static str,
     answer: Answer,
 }
@@ -20,9 +20,9 @@ struct Row {
 enum Answer {
     Whole {
         pieces: usize,
-        /// The pieces' tokens in all, if each piece says how many.
+        /// The sum of the pieces' tokens, if each piece has a count.
         tokens: Option<u32>,
-        /// The text: what is repeated, and how often.
+        /// The text: each string and its number of repetitions.
         text: &'static [(&'static str, usize)],
         usage: Option<Usage>,
         finish_reason: &'static str,
@@ -72,16 +72,16 @@ fn check_whole(row: &Row, capture: &Capture) {
     }
 }
 
-/// The same answer in several reads: as the server cut it, at once, and in slivers.
+/// Returns the results of decoding an answer in the server's own reads, at once, and in small
+/// slices.
 fn readings(capture: &Capture) -> Vec<Reading> {
-    let decoder = decoder(route(&capture.case).unwrap());
+    let decoder = || decoder(route(&capture.case).unwrap());
     if !capture.is_stream() {
-        return vec![Reading::of_document(decoder, &capture.body)];
+        return vec![Reading::of_document(decoder(), &capture.body)];
     }
-    let mut readings =
-        vec![Reading::of_stream(decoder.clone(), capture.reads.iter().map(Vec::as_slice))];
+    let mut readings = vec![Reading::of_stream(decoder(), capture.reads.iter().map(Vec::as_slice))];
     for size in [capture.body.len(), 997, 64, 7, 1] {
-        readings.push(Reading::of_stream(decoder.clone(), capture.body.chunks(size)));
+        readings.push(Reading::of_stream(decoder(), capture.body.chunks(size)));
     }
     readings
 }

@@ -1,4 +1,4 @@
-//! Token counts that are no JSON integers, and answers of counted tokens without a text.
+//! Token counts that are not JSON integers, and answers with counted tokens but no text.
 
 use servemark_backends::{
     AisbenchClass, AisbenchSpec, Backend, BackendSpec, CommonSpec, EvalscopeApi, EvalscopeSpec,
@@ -8,7 +8,7 @@ use servemark_core::{ErrorKind, Prompt, Sample, Usage};
 
 use crate::reading::{Reading, decoder};
 
-/// A reader of an answer of sixteen tokens.
+/// Returns a decoder for an answer of sixteen tokens.
 fn reader(spec: &BackendSpec) -> WireDecoder {
     spec.build().decoder(&Sample::new("hi", 1, 16))
 }
@@ -27,7 +27,7 @@ fn vllm(dialect: &str) -> WireDecoder {
     reader(&BackendSpec::Vllm(VllmSpec::new(dialect, CommonSpec::new("m"))))
 }
 
-/// A document in which `#` stands for the two counts, or for the only one.
+/// Checks a document in which `#` stands for the two counts, or for the only one.
 #[track_caller]
 fn check(decoder: impl Fn() -> WireDecoder, document: &str, prompts: bool) {
     let read = |[one, other]: [&str; 2]| {

@@ -1,4 +1,4 @@
-//! Decisions, held against what evalscope's own plugins take for one.
+//! Decisions, compared with the validation of evalscope's own plugins.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -7,7 +7,7 @@ use servemark_core::{ErrorKind, JsonObject, Prompt, Sample, Usage};
 
 use crate::reading::Reading;
 
-/// A request, and an answer to it where there is one.
+/// A request, and an answer to it if there is one.
 #[derive(Deserialize)]
 struct Case {
     api: String,
@@ -15,7 +15,7 @@ struct Case {
     /// The request as it is sent.
     sent: Option<Value>,
     answer: Option<Value>,
-    /// What the server counted of the prompt and of its answer.
+    /// The server's counts of prompt and output tokens.
     counts: Option<[u32; 2]>,
     error: Option<String>,
 }
@@ -84,7 +84,7 @@ fn answers_are_taken_or_refused_as_evalscope_does() {
     assert_eq!((taken, refused), (24, 52), "a case was added or lost");
 }
 
-/// evalscope counts nothing where the server does not say.
+/// Returns counts as evalscope does: zero if the server reports none.
 fn counts(usage: Option<Usage>) -> [u32; 2] {
     let usage = usage.unwrap_or_default();
     [usage.prompt_tokens, usage.completion_tokens].map(Option::unwrap_or_default)

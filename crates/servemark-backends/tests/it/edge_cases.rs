@@ -1,14 +1,15 @@
-//! Streams that went wrong in the peers, and what is right.
+//! Streams that the peers misread, and the right way to read them.
 //!
-//! The first part is the table of odd streams on which SGLang 0.5.23's clients were measured; each
-//! test says what they made of it. One call of `check` is one stream on one or on all routes.
+//! The first part is the table of unusual streams on which SGLang 0.5.23's client was measured; the
+//! comment of each test describes what the client did. One call of `check` tests one stream on one
+//! route or on all.
 
 use servemark_backends::Route;
 use servemark_core::{CachedDetails, DeltaKind, ErrorKind, Usage};
 
 use crate::reading::{Piece, Reading, decoder};
 
-/// What a stream should be read as: the pieces' texts, then how it ends.
+/// The expected result of a stream: the texts of the pieces, and how it ends.
 type Expected<'a> = (&'a [&'a str], Result<(), ErrorKind>);
 
 #[track_caller]
@@ -20,8 +21,8 @@ fn check(route: Route, body: &str, (texts, outcome): Expected<'_>) -> Reading {
     reading
 }
 
-/// The same on every route; `{n:text}` stands for the route's own frame about `text`, the `n`th
-/// token, and `{end}` for its last frame.
+/// Checks a stream on every route. `{1:a}` and `{2:b}` stand for the route's own frames of the
+/// first and second token, and `{end}` for its last frame.
 #[track_caller]
 fn check_all(template: &str, expected: Expected<'_>) -> [Reading; 3] {
     [Route::Generate, Route::Completions, Route::Chat].map(|route| {
@@ -44,7 +45,7 @@ fn kind(reading: &Reading) -> Result<(), ErrorKind> {
     reading.outcome.clone().map_err(|error| error.kind)
 }
 
-/// The first token, the second token, and why it stopped.
+/// Returns the frames of the first token, the second token, and the finish reason.
 fn frames(route: Route) -> [&'static str; 3] {
     match route {
         Route::Generate => [
@@ -72,31 +73,31 @@ fn a_plain_stream() {
     check_all("data: {1:a}\n\ndata: {2:b}\n\ndata: {end}\n\ndata: [DONE]\n\n", WHOLE);
 }
 
-/// The peer crashes on its own latency.
+/// SGLang's client crashes when it computes the latency.
 #[test]
 fn an_empty_body_is_empty() {
     check_all("", (&[], Err(ErrorKind::Empty)));
 }
 
-/// The peer takes it for a success of the length asked for.
+/// SGLang's client reports a success of the requested length.
 #[test]
 fn an_end_mark_alone_is_empty() {
     check_all("data: [DONE]\n\n", (&[], Err(ErrorKind::Empty)));
 }
 
-/// The peer fails.
+/// SGLang's client fails on this stream.
 #[test]
 fn the_space_after_the_colon_is_optional() {
     check_all("data:{1:a}\n\ndata:{2:b}\n\ndata:[DONE]\n\n", WHOLE);
 }
 
-/// The peer fails.
+/// SGLang's client fails on this stream.
 #[test]
 fn a_comment_is_no_event() {
     check_all(": ping\n\ndata: {1:a}\n\n: ping\n\ndata: {2:b}\n\ndata: [DONE]\n\n", WHOLE);
 }
 
-/// The peer fails.
+/// SGLang's client fails on this stream.
 #[test]
 fn events_may_be_named() {
     check_all("event: message\ndata: {1:a}\n\ndata: {2:b}\n\nevent: done\ndata: [DONE]\n\n", WHOLE);
@@ -107,7 +108,7 @@ fn lines_may_end_as_in_http() {
     check_all("data: {1:a}\r\n\r\ndata: {2:b}\r\n\r\ndata: [DONE]\r\n\r\n", WHOLE);
 }
 
-/// The peer takes it for a success, on chat of the length asked for.
+/// SGLang's client reports a success, on the chat route of the requested length.
 #[test]
 fn an_error_after_a_token_fails_and_keeps_the_token() {
     let frames = "data: {1:a}\n\ndata: {\"error\":{\"message\":\"out of memory\"}}\n\n";
@@ -116,13 +117,13 @@ fn an_error_after_a_token_fails_and_keeps_the_token() {
     }
 }
 
-/// The peer takes it for a success of the length asked for.
+/// SGLang's client reports a success of the requested length.
 #[test]
 fn an_error_alone_fails() {
     check_all("data: {\"error\":\"no such model\"}\n\n", (&[], Err(ErrorKind::InStream)));
 }
 
-/// The peer fails on completions.
+/// SGLang's client fails on completions.
 #[test]
 fn counts_may_come_without_choices() {
     let last = r#"{"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":9}}"#;
@@ -132,7 +133,7 @@ fn counts_may_come_without_choices() {
     assert_eq!(chat.usage, completions.usage);
 }
 
-/// The peer ignores the counts on completions.
+/// SGLang's client ignores the counts on completions.
 #[test]
 fn counts_may_come_with_an_empty_text() {
     let last = r#"{"choices":[{"index":0,"text":"","delta":{"content":""}}],"text":"ab","meta_info":{"completion_tokens":2},"usage":{"completion_tokens":9}}"#;
@@ -143,7 +144,7 @@ fn counts_may_come_with_an_empty_text() {
     assert_eq!(chat.usage, completions.usage);
 }
 
-/// The transport tells that the connection broke; what came is no whole answer either way.
+/// The transport reports that the connection broke; in any case the data is not a whole answer.
 #[test]
 fn a_stream_that_is_cut_is_truncated() {
     check_all(
@@ -152,7 +153,7 @@ fn a_stream_that_is_cut_is_truncated() {
     );
 }
 
-/// The peer counts pieces on the OpenAI routes and tokens on its own.
+/// SGLang's client counts pieces on the OpenAI routes and tokens on its own route.
 #[test]
 fn frames_in_one_read_are_pieces_of_their_own() {
     let [generate, completions, _] =
@@ -161,7 +162,7 @@ fn frames_in_one_read_are_pieces_of_their_own() {
     assert_eq!(completions.tokens(), None);
 }
 
-/// The peer fails from 20 MiB on.
+/// SGLang's client fails from 20 MiB on.
 #[test]
 fn a_line_may_be_long() {
     let long = "x".repeat(25 << 20);
@@ -169,7 +170,7 @@ fn a_line_may_be_long() {
     check(Route::Completions, &body, (&[long.as_str()], Ok(())));
 }
 
-/// The peer takes both for a success.
+/// SGLang's client reports both streams as successes.
 #[test]
 fn without_an_end_mark_a_finish_reason_is_asked_for() {
     check_all("data: {1:a}\n\ndata: {2:b}\n\ndata: {end}\n\n", WHOLE);
@@ -467,6 +468,18 @@ fn triton_accumulates_and_only_what_is_new_is_output() {
 fn triton_that_does_not_accumulate_is_understood() {
     let body = "data: {\"text_output\":\"a\"}\n\ndata: {\"text_output\":\"b\"}\n\n";
     check(Route::Trt, body, (&["a", "b"], Ok(())));
+}
+
+#[test]
+fn triton_that_repeats_a_piece_loses_none() {
+    let event = |text: &&str| ["data: {\"text_output\":\"", *text, "\"}\n\n"].concat();
+    let stream = |texts: &[&str]| texts.iter().map(event).collect::<String>();
+    // What shows as no text may be a piece; what it was comes with the first that tells.
+    let pieces = stream(&["a", "a", "a", "b", "b"]);
+    check(Route::Trt, &pieces, (&["a", "", "", "aab", "b"], Ok(())));
+    let whole = stream(&["a", "a", "ab", "ab", "abc"]);
+    check(Route::Trt, &whole, (&["a", "", "b", "c"], Ok(())));
+    check(Route::Trt, &stream(&["a", "a"]), (&["a", ""], Ok(())));
 }
 
 #[test]

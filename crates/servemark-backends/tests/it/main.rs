@@ -1,4 +1,4 @@
-//! The codecs from outside: what is sent, and what is made of an answer's bytes.
+//! Tests of the codecs through their public interface: the bytes sent, and the output decoded.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! What must hold of any bytes at all.
+//! Properties that hold for arbitrary bytes.
 
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -23,7 +23,7 @@ proptest! {
         for route in ROUTES {
             let sink = &mut Reading::of_document(decoder(route), b"");
             let mut decoder = decoder(route);
-            // Whatever comes of it, more than once, since a decoder remembers.
+            // Any result is fine. Each call is repeated because decoders have state.
             for _ in 0..2 {
                 let _ = decoder.event(Event::from_data(&data), sink);
                 let _ = decoder.document(&data, sink);
@@ -63,7 +63,7 @@ fn any_bytes() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(any::<u8>(), 0..200)
 }
 
-/// A frame of which a part was replaced: mostly still JSON of some shape or other.
+/// A frame with a part replaced, which is usually still JSON of some shape.
 fn damaged_frame() -> impl Strategy<Value = Vec<u8>> {
     let frame = prop::sample::select(FRAMES.to_vec());
     let other = prop::sample::select(FRAGMENTS.to_vec());

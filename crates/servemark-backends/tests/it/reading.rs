@@ -1,11 +1,11 @@
-//! Reads an answer's bytes as a client does, and keeps what a decoder finds.
+//! Decodes an answer's bytes as a client does and keeps the results.
 
 use servemark_backends::{Backend, BackendName, BackendSpec, CommonSpec, Decoder, Flow, Route};
 use servemark_backends::{WireBackend, WireDecoder};
 use servemark_core::{Delta, DeltaKind, OddCount, RequestError, Sample, Sink, Usage};
 use servemark_sse::{FeedError, Parser};
 
-/// What was found in an answer.
+/// The result of decoding an answer.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Reading {
     pub(crate) pieces: Vec<Piece>,
@@ -16,7 +16,7 @@ pub(crate) struct Reading {
     pub(crate) outcome: Result<(), RequestError>,
 }
 
-/// One piece of output.
+/// A piece of output.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Piece {
     pub(crate) kind: DeltaKind,
@@ -25,7 +25,7 @@ pub(crate) struct Piece {
 }
 
 impl Reading {
-    /// Reads a stream that arrives in the given reads.
+    /// Decodes a stream that arrives in these reads.
     pub(crate) fn of_stream<'a>(
         mut decoder: WireDecoder,
         reads: impl IntoIterator<Item = &'a [u8]>,
@@ -36,7 +36,7 @@ impl Reading {
         reading
     }
 
-    /// Reads a document.
+    /// Decodes a document.
     pub(crate) fn of_document(mut decoder: WireDecoder, body: &[u8]) -> Self {
         let mut reading = Self::nothing();
         let outcome = decoder.document(body, &mut reading);
@@ -44,12 +44,12 @@ impl Reading {
         reading
     }
 
-    /// The whole output.
+    /// Returns the whole output.
     pub(crate) fn text(&self) -> String {
         self.pieces.iter().map(|piece| piece.text.as_str()).collect()
     }
 
-    /// The sum of the pieces' tokens, if each has a count.
+    /// Returns the sum of the pieces' tokens, if each piece has a count.
     pub(crate) fn tokens(&self) -> Option<u32> {
         self.pieces.iter().map(|piece| piece.tokens).sum()
     }
@@ -111,14 +111,14 @@ impl Sink for Reading {
     }
 }
 
-/// The plain codec of a route.
+/// Returns the codec of a route with default options.
 pub(crate) fn backend(route: Route) -> WireBackend {
     let names = BackendName::ALL.into_iter();
     let name = names.into_iter().find(|name| name.route() == route).unwrap();
     BackendSpec::new(name, CommonSpec::new("m")).build()
 }
 
-/// A reader of an answer of sixteen tokens.
+/// Returns a decoder for an answer of sixteen tokens.
 pub(crate) fn decoder(route: Route) -> WireDecoder {
     backend(route).decoder(&Sample::new("hi", 1, 16))
 }

@@ -1,5 +1,5 @@
-//! What vLLM's own client sends and reads, and what we do with the same: `fixtures/vllm/bodies.json`
-//! and `streams.json`.
+//! Requests and answers recorded with vLLM's own client, compared with this crate's:
+//! `fixtures/vllm/bodies.json` and `streams.json`.
 
 use std::time::Duration;
 
@@ -12,7 +12,8 @@ use servemark_backends::{
     Backend, BackendSpec, CommonSpec, VllmDialect, VllmSpec, WireBackend, WireDecoder, WireRequest,
 };
 use servemark_core::{
-    Audio, DeltaKind, ErrorKind, JsonObject, Medium, Prompt, RequestError, Sample, Sound, SoundFile,
+    Audio, AudioSource, DeltaKind, ErrorKind, JsonObject, Medium, Prompt, RequestError, Sample,
+    SoundFile,
 };
 
 use crate::reading::Reading;
@@ -22,7 +23,7 @@ fn read<T: DeserializeOwned>(file: &str) -> T {
     serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
 }
 
-/// A request as the peer sent it, and what its function was given.
+/// A request as vLLM's client sent it, and the input of the function that sent it.
 #[derive(Deserialize)]
 struct Sent {
     backend: String,
@@ -46,7 +47,7 @@ impl Sent {
             common.extra_body.clone_from(extra);
         }
         let mut spec = VllmSpec::new(dialect, common);
-        spec.logprobs = self.input.get("logprobs").map(|count| count.as_u64().unwrap() as u32);
+        spec.logprobs = self.input.get("logprobs").map(|count| count.as_i64().unwrap());
         spec
     }
 
@@ -77,7 +78,7 @@ fn prompt(value: &Value) -> Prompt {
     let Value::Array(items) = value else { return value.as_str().unwrap().into() };
     match &items[0] {
         Value::String(_) => Prompt::Texts(serde_json::from_value(value.clone()).unwrap()),
-        // Texts and pictures between each other are what one user says.
+        // A mixed list of texts and pictures is one message of the user.
         Value::Object(item) if item.contains_key("type") => {
             let message = json!([{"role": "user", "content": value}]);
             serde_json::from_value(message).unwrap()
@@ -86,7 +87,7 @@ fn prompt(value: &Value) -> Prompt {
     }
 }
 
-/// What a request shows, one or several.
+/// Returns the pictures and videos of a request.
 fn media(content: &Value) -> Vec<Medium> {
     let all = content.as_array().cloned().unwrap_or_else(|| vec![content.clone()]);
     let medium = |part: &Value| {
@@ -97,23 +98,23 @@ fn media(content: &Value) -> Vec<Medium> {
     all.iter().filter_map(medium).collect()
 }
 
-/// What a request lets hear: a file of the fixtures, or a WAV file that the client wrote.
+/// Returns the audio of a request: a file of the fixtures, or a WAV file that the client wrote.
 fn audio(content: &Value) -> Option<Audio> {
     if let Some(name) = content.get("audio_path") {
         let name = name.as_str().unwrap();
         let path = format!("{}/../../fixtures/vllm/inputs/{name}", env!("CARGO_MANIFEST_DIR"));
         let bytes = std::fs::read(path).unwrap();
-        return Some(Audio::new(Heard(SoundFile::new(name, "audio/x-wav", bytes))));
+        return Some(Audio::new(Observed(SoundFile::new(name, "audio/x-wav", bytes))));
     }
     let data = content.get("input_audio")?["data"].as_str()?;
     let bytes = STANDARD.decode(data).unwrap();
-    Some(Audio::new(Heard(SoundFile::new("audio.wav", "audio/wav", bytes))))
+    Some(Audio::new(Observed(SoundFile::new("audio.wav", "audio/wav", bytes))))
 }
 
 #[derive(Debug)]
-struct Heard(SoundFile);
+struct Observed(SoundFile);
 
-impl Sound for Heard {
+impl AudioSource for Observed {
     fn file(&self) -> Result<SoundFile, RequestError> {
         Ok(self.0.clone())
     }
@@ -135,7 +136,7 @@ fn we_send_what_vllms_client_sends() {
         } else {
             let expected: Value = serde_json::from_str(sent.body.as_ref().unwrap()).unwrap();
             let ours: Value = serde_json::from_slice(&request.body).unwrap();
-            // Objects are equal in any order of their keys; the wire is not.
+            // Equality of objects ignores the order of keys, which matters on the wire.
             assert_eq!(ours.to_string(), expected.to_string(), "{place}");
         }
         assert_eq!(sent.line, format!("POST {} HTTP/1.1", request.path));
@@ -146,7 +147,7 @@ fn we_send_what_vllms_client_sends() {
     assert_eq!(compared, 51, "a case was added or lost");
 }
 
-/// A form as it was recorded: its boundary has a name, and all of it is base64.
+/// Returns a form in the recorded form: with a placeholder for its boundary, in base64.
 fn form_of(request: &WireRequest) -> String {
     let kind = request.headers["content-type"].to_str().unwrap();
     let boundary = kind.strip_prefix("multipart/form-data; boundary=").unwrap().as_bytes();
@@ -158,7 +159,7 @@ fn form_of(request: &WireRequest) -> String {
     STANDARD.encode([&named[..], rest].concat())
 }
 
-/// An answer, and what the peer made of it.
+/// An answer, and its interpretation by vLLM's client.
 #[derive(Deserialize)]
 struct Answered {
     name: String,
@@ -223,7 +224,7 @@ fn we_read_what_vllms_client_reads_but_for_its_defects() {
     assert_eq!(compared, 13, "a case was added or lost");
 }
 
-/// How many pieces there are, and how many tokens the server counted.
+/// The number of pieces and the number of tokens that the server counted.
 type Told = Result<(usize, Option<u32>), ErrorKind>;
 
 fn told(reading: &Reading) -> Told {
@@ -234,8 +235,9 @@ fn told(reading: &Reading) -> Told {
     }
 }
 
-/// Where we read otherwise: lines that end as the standard allows, counts beside choices, reasoning
-/// by its other name, errors in a stream, answers that break off; and pieces without text are none.
+/// The answers that this crate decodes differently from vLLM's client: line ends that the standard
+/// allows, counts beside choices, reasoning under its other name, errors in a stream, and truncated
+/// answers; also, events without text are not pieces here.
 const MENDED: [(&str, Told); 10] = [
     ("audio", Ok((1, Some(3)))),
     ("chat_empty_content", Ok((1, Some(2)))),

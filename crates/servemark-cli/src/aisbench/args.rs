@@ -1,6 +1,7 @@
-//! The flags of `ais_bench`, mirrored in its order, then ours.
+//! The flags of `ais_bench`: AISBench's in its order, then our own.
 //!
-//! Names, defaults and choices are those of AISBench v3.1; a test holds them against its own list.
+//! Names, defaults and choices are those of AISBench v3.1; a test compares them with a recording of
+//! its parser.
 
 mod own;
 
@@ -67,42 +68,43 @@ pub(super) struct AisbenchArgs {
     /// How many requests warm up
     #[arg(long, value_name = "N", default_value = "1", value_parser = python::int)]
     pub(super) num_warmups: i64,
-    /// Look for strange answers: of accuracy alone
+    /// Look for anomalous answers: no effect on performance runs
     #[arg(long, overrides_with = "no_response_anomaly")]
     pub(super) response_anomaly: bool,
     #[arg(long, hide = true)]
     pub(super) no_response_anomaly: bool,
-    /// What is kept of them
+    /// Which answers --response-anomaly keeps: no effect on performance runs
     #[arg(long, value_name = "WHICH", value_parser = PossibleValuesParser::new(["all", "anomalies", "none"]))]
     pub(super) response_anomaly_payload_retention: Option<String>,
     /// Let every client send one request after the other until --pressure-time is over
     #[arg(long)]
     pub(super) pressure: bool,
-    /// For how many seconds that is
+    /// How many seconds --pressure sends requests
     #[arg(long, value_name = "SECONDS", default_value = "15", value_parser = python::int)]
     pub(super) pressure_time: i64,
-    /// Ask the server what it guessed of speculative decoding
+    /// Read the server's counters of speculative decoding before and after the run
     #[arg(long)]
     pub(super) spec_decode: bool,
     /// Send data sets of one class as one: no effect, the performance mode always does
     #[arg(long)]
     pub(super) merge_ds: bool,
-    /// Keep how answers were judged: of accuracy alone
+    /// Keep how answers were judged: no effect on performance runs
     #[arg(long)]
     pub(super) dump_eval_details: bool,
-    /// Keep how many answers were found: of accuracy alone
+    /// Keep how many answers could be extracted: no effect on performance runs
     #[arg(long)]
     pub(super) dump_extract_rate: bool,
-    /// A file of questions of one's own: .jsonl or .csv
+    /// A file of your own questions: .jsonl or .csv
     #[arg(long, value_name = "PATH")]
     pub(super) custom_dataset_path: Option<String>,
-    /// The file that says how many of them are sent, and how long answers are
+    /// The file that sets how many questions of --custom-dataset-path are sent, and how long their
+    /// answers are
     #[arg(long, value_name = "PATH")]
     pub(super) custom_dataset_meta_path: Option<String>,
-    /// Whether they have choices
+    /// Whether the questions of --custom-dataset-path have choices (mcq) or not (qa)
     #[arg(long, value_name = "TYPE", value_parser = PossibleValuesParser::new(["mcq", "qa"]))]
     pub(super) custom_dataset_data_type: Option<String>,
-    /// How they are asked
+    /// How the questions of --custom-dataset-path are asked
     #[arg(long, value_name = "METHOD", value_parser = PossibleValuesParser::new(["gen"]))]
     pub(super) custom_dataset_infer_method: Option<String>,
     #[command(flatten)]
@@ -120,7 +122,7 @@ pub(super) struct AisbenchArgs {
 }
 
 impl AisbenchArgs {
-    /// The whole command.
+    /// Returns the complete clap command; help and messages call the program `program`.
     pub(super) fn whole_command(program: &str) -> Command {
         let mut command = Self::command().after_help(NOTES).bin_name(program);
         command.build();
@@ -128,12 +130,12 @@ impl AisbenchArgs {
     }
 }
 
-/// A number of rows; the peer takes the word none for all.
+/// Parses a number of rows. AISBench accepts the word `none`, in any case, for all rows.
 fn count(text: &str) -> Result<i64, String> {
     if text.eq_ignore_ascii_case("none") { Ok(i64::MAX) } else { python::int(text) }
 }
 
-/// The folder of configs where none is named; it need not be there.
+/// Default folder of configs. It need not exist.
 pub(super) const USUAL_FOLDER: &str = "configs";
 
 const MODES: [&str; 8] =
@@ -149,7 +151,7 @@ the config, else from OPENAI_API_KEY.
   servemark ais_bench --models vllm_api_stream_chat --datasets synthetic_gen_string -m perf \\
     --host-ip 10.0.0.7 --host-port 8000 --batch-size 64 --set datasets.config.RequestCount=500";
 
-/// AISBench's flags in its order.
+/// AISBench's long flags in its order.
 pub(super) const PEER: [&str; 28] = [
     "--help",
     "--models",

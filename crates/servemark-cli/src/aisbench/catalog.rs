@@ -1,8 +1,8 @@
-//! The configs that come with the program, by the names that AISBench's own have.
+//! The built-in configs, under the names of AISBench's config files.
 
 use super::python::{Dict, Fault, Library, Located, Value};
 
-/// What can be asked for by name.
+/// Kind of config that can be given by name.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Kind {
     Models,
@@ -11,7 +11,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// The folder of a config folder in which files of this kind are.
+    /// Returns the name of the folder, inside a config folder, that holds the files of this kind.
     pub(super) fn folder(self) -> &'static str {
         match self {
             Self::Models => "models",
@@ -37,7 +37,7 @@ impl Kind {
     }
 }
 
-/// What is built in under a name.
+/// Returns the built-in config of this kind and name, or `None` if there is none.
 pub(super) fn find(
     kind: Kind,
     name: &str,
@@ -47,12 +47,13 @@ pub(super) fn find(
     Ok(names.into_iter().find(|(known, _)| known == name).map(|(_, value)| value))
 }
 
-/// The names of what is built in.
+/// Returns the names of the built-in configs of this kind.
 pub(super) fn names(kind: Kind, library: &Library<'_>) -> Result<Vec<String>, Fault> {
     Ok(all(kind, library)?.into_iter().map(|(name, _)| name).collect())
 }
 
-/// Configs are lists, or the dict of a summarizer; what else the texts hold is a part of them.
+/// Returns the built-in configs of this kind by name: the lists in the text, or the dicts for
+/// summarizers. Other variables in the text are parts of these configs.
 fn all(kind: Kind, library: &Library<'_>) -> Result<Dict, Fault> {
     let names = library.built_in(&format!("built-in {}", kind.folder()), kind.text())?;
     let is_config = |(_, value): &(String, Located)| match &value.value {
@@ -63,8 +64,13 @@ fn all(kind: Kind, library: &Library<'_>) -> Result<Dict, Fault> {
     Ok(names.into_iter().filter(is_config).collect())
 }
 
-/// A config as the module of its name, for files that include it.
+/// Returns the variables that a built-in config defines as a module, for files that include the
+/// module of this name.
 pub(super) fn module(name: &str, library: &Library<'_>) -> Result<Option<Dict>, Fault> {
+    if name == "synthetic_config" {
+        let text = include_str!("catalog/synthetic_config.py");
+        return library.built_in("built-in synthetic_config", text).map(Some);
+    }
     if let Some(models) = find(Kind::Models, name, library)? {
         return Ok(Some(vec![("models".to_owned(), models)]));
     }
@@ -74,13 +80,11 @@ pub(super) fn module(name: &str, library: &Library<'_>) -> Result<Option<Dict>, 
     if let Some(summarizer) = find(Kind::Summarizer, name, library)? {
         return Ok(Some(vec![("summarizer".to_owned(), summarizer)]));
     }
-    let text = Kind::Datasets.text();
-    let parts = library.built_in("built-in datasets", text)?;
-    let part = parts.into_iter().find(|(known, _)| known == name && name == "synthetic_config");
-    Ok(part.map(|part| vec![part]))
+    Ok(None)
 }
 
-/// What the peer's file calls its data sets: after their short name.
+/// Returns the variable that holds these data sets in AISBench's file: their short name with
+/// `_datasets` at the end.
 fn variable(datasets: &Located) -> String {
     let Value::List(items) = &datasets.value else { return String::new() };
     let items = items.borrow();

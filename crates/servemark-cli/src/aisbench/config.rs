@@ -1,4 +1,4 @@
-//! What a command line asks for by files and by names, put together.
+//! Collects the models, data sets and summarizer of a command line from files and by name.
 
 use std::path::Path;
 
@@ -9,18 +9,18 @@ use super::section::items;
 use super::toml;
 use crate::nearest::did_you_mean;
 
-/// What is to be run, before anything of it is understood.
+/// Models, data sets and summarizer of a command line, before their settings are interpreted.
 #[derive(Debug, Default)]
 pub(super) struct Config {
     pub(super) models: Vec<Located>,
     pub(super) datasets: Vec<Located>,
     pub(super) summarizer: Option<Located>,
     pub(super) work_dir: Option<String>,
-    /// What was found under each name, for `--search`.
+    /// Place where each name was found, for `--search`.
     pub(super) found: Vec<Found>,
 }
 
-/// Where a name was found.
+/// A config that was given by name, and the place where it was found.
 #[derive(Clone, Debug)]
 pub(super) struct Found {
     pub(super) kind: Kind,
@@ -29,7 +29,7 @@ pub(super) struct Found {
 }
 
 impl Config {
-    /// The config of a command line, with what its flags change of it.
+    /// Reads the config of a command line, and applies the settings that its flags change.
     pub(super) fn of(
         args: &AisbenchArgs,
         file: Option<&str>,
@@ -58,7 +58,7 @@ impl Config {
         Ok(config)
     }
 
-    /// What the names of a whole config file stand for.
+    /// Creates a config from the variables of a whole config file.
     fn of_names(names: Dict, path: &str) -> Result<Self, Fault> {
         let file = Place { file: path.into(), line: 0 };
         let mut config = Self::default();
@@ -79,7 +79,8 @@ impl Config {
         Ok(config)
     }
 
-    /// What a name stands for: a file of the config folder, or what is built in.
+    /// Returns the configs of a name: from a file of the config folder, else from a file of
+    /// [`SHIPPED`], else the built-in ones. Adds the place to [`found`](Self::found).
     fn find(
         &mut self,
         kind: Kind,
@@ -105,7 +106,7 @@ impl Config {
         }
     }
 
-    /// Changes what flags say of all models and of all data sets.
+    /// Applies settings of flags to all models and all data sets.
     fn apply(&mut self, settings: &[Setting]) -> Result<(), Fault> {
         for setting in settings {
             let list = match setting.of {
@@ -120,10 +121,13 @@ impl Config {
     }
 }
 
-/// Where a checkout of the peer's has its configs: whoever runs in one has edited those.
+/// Folder of the configs in a checkout of AISBench. A user who runs in a checkout may have edited
+/// its configs, so they take precedence over the built-in ones.
 const SHIPPED: &str = "ais_bench/benchmark/configs";
 
-/// What a config file says of a kind: the value of its name, or of all names that end so.
+/// Returns the value of a kind in a config file: of the variable `models`, of the variable
+/// `summarizer` (or `key`), or of all variables that end with `_datasets` (or with `key`) as one
+/// list. `key` is empty if the command line does not give it.
 fn of_file(
     kind: Kind,
     key: &str,
@@ -154,8 +158,8 @@ fn of_file(
     Ok(Some(Located { value: Value::list(list), place: first.place }))
 }
 
-/// Refuses a folder of configs that was named and is not there or is empty: names would be looked for in
-/// what is built in, and the wrong config run.
+/// Refuses a config folder that was given and that is missing or empty. Otherwise the names would
+/// be looked up among the built-in configs, and the wrong config would run.
 fn check_folder(folder: &str, library: &Library<'_>) -> Result<(), Fault> {
     if folder == USUAL_FOLDER || !library.environment.names_in(folder).is_empty() {
         return Ok(());
@@ -174,7 +178,8 @@ fn unknown(kind: Kind, name: &str, folder: &str, library: &Library<'_>) -> Resul
     Ok(place.fault(why))
 }
 
-/// What a flag changes: a key, or a key inside a key.
+/// The key that a flag changes in all models or all data sets, and its new value. The path leads to
+/// the key through nested dicts.
 #[derive(Debug)]
 pub(super) struct Setting {
     pub(super) of: Kind,

@@ -1,33 +1,35 @@
-//! A data set of a config: what is sent.
+//! Data sets of a config: the rows and the prompts made of them.
 
-mod asked;
+mod prompt_settings;
 mod synthetic;
 
 use std::path::PathBuf;
 
 use servemark_datasets::{
-    AisbenchConversations, AisbenchCustomSpec, AisbenchData, AisbenchShownSpec, AisbenchTemplate,
+    AisbenchConversations, AisbenchCustomSpec, AisbenchData, AisbenchMediaSpec, AisbenchTemplate,
     AisbenchTraceSpec, AisbenchTurns, MediaForm, ShownLayout,
 };
 
-use self::asked::Asked;
+use self::prompt_settings::PromptSettings;
 use self::synthetic::synthetic;
 use super::python::{Fault, Located, Place};
 use super::section::{Section, class, items, text};
 
-/// A data set and what is made of its rows.
+/// A data set of a config: the source of its rows, and how prompts are made of them.
 #[derive(Clone, Debug)]
 pub(super) struct Data {
     pub(super) place: Place,
     pub(super) abbr: String,
-    /// Its class, and what asks its rows: data sets of the same are sent as one.
+    /// Names of the data set's class and of its inferencer with its mode. Data sets for which both
+    /// are equal are sent as one.
     pub(super) kind: (String, String),
     pub(super) source: AisbenchData,
     pub(super) template: AisbenchTemplate,
     pub(super) answer: Option<String>,
-    /// The columns that a request is made of.
+    /// Columns from which a request is made.
     pub(super) columns: Vec<String>,
-    /// The rows that are sent, if not all are.
+    /// Zero-based indices of the first row that is sent and of the first row after it that is not;
+    /// all rows are sent if absent.
     pub(super) range: Option<(usize, Option<usize>)>,
 }
 
@@ -42,7 +44,7 @@ impl Data {
     fn read(section: &mut Section) -> Result<Self, Fault> {
         let place = section.place.clone();
         let kind = section.require("type")?;
-        let mut asked = Asked::of(section.section("infer_cfg", "infer_cfg")?)?;
+        let mut asked = PromptSettings::of(section.section("infer_cfg", "infer_cfg")?)?;
         let reader = Reader::of(section.section("reader_cfg", "reader_cfg")?)?;
         section.ignore(&["eval_cfg", "trust_remote_code"]);
         let source = source(&kind, section, &mut asked)?;
@@ -58,7 +60,7 @@ impl Data {
         })
     }
 
-    /// Whether drawing it takes a tokenizer.
+    /// Returns whether drawing the prompts requires a tokenizer.
     pub(super) fn needs_tokenizer(&self) -> bool {
         match &self.source {
             AisbenchData::SyntheticIds(_) | AisbenchData::Trace(_) => true,
@@ -67,17 +69,18 @@ impl Data {
         }
     }
 
-    /// Whether its rows say how long answers are to be.
+    /// Returns whether each row gives the length of its answer.
     pub(super) fn has_own_lengths(&self) -> bool {
         self.columns.iter().any(|column| column == "max_out_len")
     }
 
-    /// Whether its rows say when they are sent.
+    /// Returns whether each row gives the time at which it is sent.
     pub(super) fn has_times(&self) -> bool {
         self.columns.iter().any(|column| column == "timestamp")
     }
 
-    /// How the turns of its conversations are asked, if it has any.
+    /// Returns how the turns of the conversations are sent; `None` if the data set has no
+    /// conversations.
     pub(super) fn turns(&self) -> Option<AisbenchTurns> {
         match &self.source {
             AisbenchData::Conversations(spec) => Some(spec.turns),
@@ -86,7 +89,8 @@ impl Data {
     }
 }
 
-/// A file of one's own, as the command line names it.
+/// Returns the data set of `--custom-dataset-path`. Its prompts show the answer options if
+/// `is_choice` is true, or if it is absent and the file has several option columns (`A`, `B`, …).
 pub(super) fn of_file(
     path: &str,
     meta: Option<&str>,
@@ -123,7 +127,11 @@ pub(super) fn of_file(
     }
 }
 
-fn source(kind: &Located, section: &mut Section, asked: &mut Asked) -> Result<AisbenchData, Fault> {
+fn source(
+    kind: &Located,
+    section: &mut Section,
+    asked: &mut PromptSettings,
+) -> Result<AisbenchData, Fault> {
     let name = class(kind)?;
     if name == "SyntheticDataset" {
         let config = section.require("config")?;
@@ -141,16 +149,16 @@ fn source(kind: &Located, section: &mut Section, asked: &mut Asked) -> Result<Ai
         }
         "MMStarDataset" => {
             let form = if asked.sends_base64() { MediaForm::Base64 } else { MediaForm::Path };
-            AisbenchData::Shown(AisbenchShownSpec::new(path, ShownLayout::Mmstar, form))
+            AisbenchData::Shown(AisbenchMediaSpec::new(path, ShownLayout::Mmstar, form))
         }
         "MMCustomDataset" => {
             section.ignore(&["num_frames"]);
             let form = form(section.take("mm_type"), ["path", "base64"])?;
-            AisbenchData::Shown(AisbenchShownSpec::new(path, ShownLayout::Custom, form))
+            AisbenchData::Shown(AisbenchMediaSpec::new(path, ShownLayout::Custom, form))
         }
         "TEXTVQADataset" => {
             let form = form(section.take("image_type"), ["image_path", "image_base64"])?;
-            AisbenchData::Shown(AisbenchShownSpec::new(path, ShownLayout::Textvqa, form))
+            AisbenchData::Shown(AisbenchMediaSpec::new(path, ShownLayout::Textvqa, form))
         }
         "MooncakeTraceDataset" => AisbenchData::Trace(trace(path, section)?),
         "CustomDataset" => {
@@ -197,7 +205,7 @@ fn trace(path: Option<PathBuf>, section: &mut Section) -> Result<AisbenchTraceSp
     Ok(spec)
 }
 
-/// What is read of a row.
+/// The section `reader_cfg` of a data set: the columns and rows that are read.
 struct Reader {
     columns: Vec<String>,
     answer: Option<String>,
@@ -224,7 +232,7 @@ impl Reader {
     }
 }
 
-/// `[:100]` or `[10:20]`, as Python slices.
+/// Parses a range of rows in Python's slice syntax: `[:100]`, `[10:20]`.
 fn range(value: &Located) -> Result<(usize, Option<usize>), Fault> {
     let slice = text(value, "test_range")?;
     let inner = slice.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));

@@ -1,8 +1,8 @@
-//! Data sets that are sent as one: those of one class whose rows are asked in the same way.
+//! Groups data sets that are sent as one: those with the same class, inferencer and mode.
 
 use super::data::Data;
 
-/// One data set, or several of one kind.
+/// Data sets that are sent as one: a single data set, or several of one kind.
 #[derive(Debug)]
 pub(super) struct Group<'a> {
     pub(super) first: &'a Data,
@@ -10,8 +10,9 @@ pub(super) struct Group<'a> {
 }
 
 impl<'a> Group<'a> {
-    /// The groups in the order of their first data sets. One whose short name was there before is left
-    /// out, because its files would be the other's.
+    /// Groups data sets by kind, in the order of their first data sets. A data set with a short
+    /// name that an earlier one has is left out with a warning, because both would write the same
+    /// files.
     pub(super) fn all(sets: &'a [Data], warnings: &mut Vec<String>) -> Vec<Self> {
         let mut groups: Vec<Self> = Vec::new();
         for (index, data) in sets.iter().enumerate() {
@@ -31,7 +32,8 @@ impl<'a> Group<'a> {
         groups
     }
 
-    /// Its name: that of its only data set, or of the class.
+    /// Returns the name of the group: the short name of its only data set, or the name of the class
+    /// in lower case.
     pub(super) fn name(&self) -> String {
         match self.others.as_slice() {
             [] => self.first.abbr.clone(),
@@ -43,7 +45,7 @@ impl<'a> Group<'a> {
         std::iter::once(self.first).chain(self.others.iter().copied())
     }
 
-    /// Where its data sets stand.
+    /// Returns the positions of the data sets in the config, separated by commas.
     pub(super) fn places(&self) -> String {
         self.sets().map(|data| data.place.to_string()).collect::<Vec<_>>().join(", ")
     }

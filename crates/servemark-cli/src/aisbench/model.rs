@@ -1,39 +1,41 @@
-//! A model of a config: who is asked, how, and how much at once.
+//! Models of a config: the server, the requests and the load.
 
 use std::num::NonZero;
 use std::path::PathBuf;
 
+use serde_json::Value as Json;
 use servemark_backends::AisbenchClass;
 use servemark_core::JsonObject;
-use servemark_schedule::{ArrivalSpec, Burstiness, Growth, Ramp, Rate, ScheduleError};
+use servemark_schedule::{ArrivalSpec, Burstiness, Ramp, RampShape, Rate, ScheduleError};
 
 use super::python::{Fault, Located, Place, Value};
 use super::section::{Section, class, text, whole};
 
-/// A model of a service.
+/// A model of a config with `attr="service"`.
 #[derive(Clone, Debug)]
 pub(super) struct Model {
     pub(super) place: Place,
     pub(super) abbr: String,
     pub(super) class: AisbenchClass,
     pub(super) stream: bool,
-    /// Where its tokenizer is.
+    /// Path of the tokenizer.
     pub(super) path: Option<String>,
-    /// Where that is written.
+    /// Position of `path` in the config; that of the model if it is not set.
     pub(super) tokenizer: Place,
-    /// What requests call it.
+    /// Model name in requests.
     pub(super) name: Option<String>,
     pub(super) arrivals: ArrivalSpec,
-    /// The rate alone, by which pressure grows.
+    /// Requests per second without burstiness and ramp. `--pressure` opens the slots of the
+    /// concurrency limit at this rate; without it, all are open from the start.
     pub(super) rate: Option<Rate>,
     pub(super) use_timestamp: bool,
-    /// How many tries a request has.
+    /// Maximum number of attempts per request, including the first.
     pub(super) tries: NonZero<u32>,
     pub(super) api_key: Option<String>,
     pub(super) host: String,
     pub(super) port: u16,
     pub(super) url: Option<String>,
-    /// Where that, or what stands for it, is written.
+    /// Position of `url` in the config; that of the model if it is not set.
     pub(super) address: Place,
     pub(super) tls: bool,
     pub(super) max_out_len: u32,
@@ -92,19 +94,19 @@ impl Model {
                 .whole("batch_size", 1, MOST_AT_ONCE)?
                 .and_then(NonZero::new)
                 .unwrap_or(NonZero::<u32>::MIN),
-            generation: section.object("generation_kwargs")?,
+            generation: in_order(section.object("generation_kwargs")?),
             place,
         })
     }
 
-    /// Where the server is, as its address is written.
+    /// Returns the server's URL as the config gives it, with a scheme; `None` if `url` is not set.
     pub(super) fn base_url(&self) -> Option<String> {
         let scheme = if self.tls { "https" } else { "http" };
         let url = self.url.as_deref()?.trim();
         Some(if url.contains("://") { url.to_owned() } else { format!("{scheme}://{url}") })
     }
 
-    /// How often each row is sent.
+    /// Returns how many times each row is sent (`num_return_sequences`).
     pub(super) fn repeats(&self) -> Result<NonZero<u32>, Fault> {
         let Some(value) = self.generation.get("num_return_sequences") else {
             return Ok(NonZero::<u32>::MIN);
@@ -114,13 +116,14 @@ impl Model {
         number.ok_or_else(|| self.place.fault("num_return_sequences must be 1 or more"))
     }
 
-    /// The file that says which adapter answers which row.
+    /// Returns the path of the file that assigns adapters to rows (`lora_data_map_file`).
     pub(super) fn adapters(&self) -> Option<PathBuf> {
         self.generation.get("lora_data_map_file")?.as_str().map(PathBuf::from)
     }
 }
 
-/// A class by its name, and whether the name says that it streams.
+/// Returns the class of a name, and whether the name alone requests streaming; `None` for unknown
+/// names.
 fn named(class: &str) -> Option<(AisbenchClass, bool)> {
     Some(match class {
         "VLLMCustomAPIChat" | "VLLMFunctionCallAPIChat" => (AisbenchClass::VllmChat, false),
@@ -140,7 +143,8 @@ fn shown(kind: &Located) -> String {
     class(kind).unwrap_or_default()
 }
 
-/// The peer sends nothing at all where there are no tries.
+/// Returns the number of attempts per request. Refuses zero, with which AISBench sends nothing at
+/// all.
 fn tries(section: &mut Section) -> Result<NonZero<u32>, Fault> {
     let Some(value) = section.take("retry") else { return Ok(USUAL_TRIES) };
     let tries: u32 = whole(&value, "retry", 0, 1000)?;
@@ -148,7 +152,7 @@ fn tries(section: &mut Section) -> Result<NonZero<u32>, Fault> {
     NonZero::new(tries).ok_or_else(|| value.fault(nothing))
 }
 
-/// Keys that are not built and must not be set to anything.
+/// Refuses keys that are not supported, unless they are absent, `None` or `False`.
 fn refuse_set(section: &mut Section, keys: &[&str]) -> Result<(), Fault> {
     for key in keys {
         match section.take(key) {
@@ -160,11 +164,11 @@ fn refuse_set(section: &mut Section, keys: &[&str]) -> Result<(), Fault> {
     Ok(())
 }
 
-/// What shapes a rate.
+/// The section `traffic_cfg` of a model: the burstiness and the ramp of the request rate.
 #[derive(Debug)]
 struct Traffic {
     burstiness: f64,
-    ramp: Option<(Growth, f64, f64)>,
+    ramp: Option<(RampShape, f64, f64)>,
 }
 
 impl Traffic {
@@ -184,7 +188,7 @@ impl Traffic {
     }
 
     fn arrivals(&self, rate: f64) -> Result<ArrivalSpec, ScheduleError> {
-        // A shape of nothing is AISBench's word for even gaps.
+        // In AISBench, a shape of zero means even gaps.
         let burstiness = match self.burstiness {
             0.0 => Burstiness::EVEN,
             shape => Burstiness::new(shape)?,
@@ -202,12 +206,12 @@ impl Traffic {
     }
 }
 
-/// How a rate grows; an empty word says that it does not.
-fn growth(value: &Located) -> Result<Option<Growth>, Fault> {
+/// Parses how the rate grows in a ramp; an empty string means that there is no ramp.
+fn growth(value: &Located) -> Result<Option<RampShape>, Fault> {
     match text(value, "ramp_up_strategy")?.as_str() {
         "" => Ok(None),
-        "linear" => Ok(Some(Growth::Linear)),
-        "exponential" => Ok(Some(Growth::Exponential)),
+        "linear" => Ok(Some(RampShape::Linear)),
+        "exponential" => Ok(Some(RampShape::Exponential)),
         other => {
             Err(value
                 .fault(format!("ramp_up_strategy must be linear or exponential, not {other:?}")))
@@ -215,7 +219,7 @@ fn growth(value: &Located) -> Result<Option<Growth>, Fault> {
     }
 }
 
-/// A rate, unless it is so small that AISBench takes it for none.
+/// Returns a request rate; `None` if it is so low that AISBench ignores it.
 fn paced(rate: f64) -> Option<Rate> {
     Rate::new(rate).ok().filter(|_| rate >= SLOWEST)
 }
@@ -224,7 +228,7 @@ const USUAL_TRIES: NonZero<u32> = NonZero::new(2).expect("it is not zero");
 const SLOWEST: f64 = 0.001;
 const FASTEST: f64 = 64_000.0;
 const MOST_AT_ONCE: i64 = 100_000;
-/// What is of accuracy or of the peer's own process.
+/// Keys that concern accuracy or AISBench's own process.
 const IGNORED: [&str; 8] = [
     "custom_client",
     "min_out_len",
@@ -235,3 +239,19 @@ const IGNORED: [&str; 8] = [
     "trust_remote_code",
     "verbose",
 ];
+
+/// Sorts the keys of an object and of all objects inside it. AISBench writes its config, sorted in
+/// this way, into a file for the process that sends, so requests have their keys in this order.
+fn in_order(object: JsonObject) -> JsonObject {
+    let mut entries: Vec<_> = object.into_iter().collect();
+    entries.sort_by(|(one, _), (other, _)| one.cmp(other));
+    entries.into_iter().map(|(key, value)| (key, sorted(value))).collect()
+}
+
+fn sorted(value: Json) -> Json {
+    match value {
+        Json::Object(object) => Json::Object(in_order(object)),
+        Json::Array(items) => items.into_iter().map(sorted).collect(),
+        other => other,
+    }
+}

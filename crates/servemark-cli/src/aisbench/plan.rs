@@ -1,4 +1,4 @@
-//! Tasks: each model with each data set, as a plan.
+//! Converts each model with each data set into a task with its plan.
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,8 @@ use crate::environment::Environment;
 use crate::error::CliError;
 use crate::number::{at_least, refused};
 
-/// Every model with every data set, models first.
+/// Returns the tasks of a command line: every model with every group of data sets, all groups of
+/// the first model first.
 pub(super) fn tasks(
     args: &AisbenchArgs,
     given: &Given,
@@ -66,7 +67,8 @@ pub(super) fn tasks(
 pub(super) const NOTHING: &str = "You must specify a config file path, or specify --models and --datasets (or \
                        --custom-dataset-path).";
 
-/// The folder of this run, or of the one that is looked at again.
+/// Returns the folder of this run, or of the earlier run that `--reuse` selects, and what happens
+/// with run logs in it.
 fn folder(
     args: &AisbenchArgs,
     work_dir: Option<&str>,
@@ -93,7 +95,7 @@ fn folder(
     }
 }
 
-/// A file of one's own, whose first line says which columns there are.
+/// Returns the data set of `--custom-dataset-path`. The first line of the file gives the columns.
 fn custom(path: &str, args: &AisbenchArgs, environment: &Environment) -> Result<Data, CliError> {
     let refuse = |why: String| CliError::setting("--custom-dataset-path", why);
     let text = environment
@@ -115,7 +117,7 @@ fn custom(path: &str, args: &AisbenchArgs, environment: &Environment) -> Result<
     Ok(of_file(path, meta, &columns, is_choice, place))
 }
 
-/// What all tasks share.
+/// Settings that all tasks of a command line share.
 struct Whole<'a> {
     args: &'a AisbenchArgs,
     summarizer: Option<&'a Located>,
@@ -167,6 +169,7 @@ impl Whole<'_> {
         plan.scoring = self.args.run.judging.scoring(Layout::Aisbench)?;
         plan.scoring.aisbench =
             summary::options(&model.abbr, &group.name(), self.summarizer, warnings)?;
+        plan.scoring.aisbench = plan.scoring.aisbench.of_release(self.args.own.style);
         plan.scoring.aisbench.batch_size =
             model.use_timestamp.then(|| model.batch_size.get() as usize);
         plan.output.run_log = self.run_log(model, &group.name())?;
@@ -193,7 +196,7 @@ impl Whole<'_> {
         let mut spec = AisbenchSpec::new(data.source.clone(), model.max_out_len);
         spec.template = data.template.clone();
         spec.answer.clone_from(&data.answer);
-        spec.messages = model.class.takes_messages();
+        spec.messages = model.class.sends_messages();
         spec.own_lengths = data.has_own_lengths();
         spec.timed = model.use_timestamp;
         if let Some((from, until)) = data.range {
@@ -250,7 +253,8 @@ impl Whole<'_> {
         Ok(ServerSpec::At(self.args.trust.applied_to(target)?))
     }
 
-    /// Routes that name no model need not be asked for one.
+    /// Returns the model's name and tokenizer. If requests carry no model name, the short name is
+    /// used, so that the server is not asked for its model.
     fn model(&self, model: &Model) -> ModelSpec {
         let mut spec = ModelSpec::default();
         let simulated = self.args.simulator.spec(model.name.as_deref()).map(|spec| spec.model);
@@ -271,8 +275,8 @@ impl Whole<'_> {
         Ok(given.map(|path| if is_named { path } else { usual() }))
     }
 
-    /// A log of a run that is looked at again is scored where it holds a measurement, so what is
-    /// replaced holds none.
+    /// Returns what happens if the run log already exists. With `--reuse` it is replaced: a task
+    /// whose log holds a measurement is scored and not run, so a log that is replaced holds none.
     fn if_taken(&self) -> IfTaken {
         match (&self.args.run.run_log, &self.args.reuse) {
             (Some(_), _) => self.args.run.if_taken(),
@@ -281,8 +285,10 @@ impl Whole<'_> {
         }
     }
 
+    /// Returns the API key. As in AISBench, only the classes of vLLM send the one of the config.
     fn credentials(&self, model: &Model) -> Result<Credentials, CliError> {
-        let key = model.api_key.as_deref().or(self.environment.variable("OPENAI_API_KEY"));
+        let own = model.api_key.as_deref().filter(|_| model.class.sends_key());
+        let key = own.or(self.environment.variable(KEY));
         match key {
             Some(key) => Credentials::new().bearer(key).map_err(refused("the API key")),
             None => Ok(Credentials::new()),
@@ -300,10 +306,11 @@ fn wire(model: &Model) -> BackendSpec {
 /// Refuses a model and a data set that do not go together.
 fn check(model: &Model, data: &Data, is_simulated: bool) -> Result<(), CliError> {
     let class = model.class;
-    let has_messages =
-        matches!(data.template, AisbenchTemplate::Parts(_)) || data.turns().is_some();
-    if has_messages && !class.takes_messages() {
-        let why = format!("the data set {} has messages, which {class} does not take", data.abbr);
+    if matches!(data.template, AisbenchTemplate::Parts(_)) && !class.sends_messages() {
+        let why = format!(
+            "the data set {} has messages of parts, which {class} does not send",
+            data.abbr
+        );
         return Err(data.place.fault(why).into());
     }
     if data.needs_tokenizer() && model.path.is_none() && !is_simulated {
@@ -317,8 +324,16 @@ fn check(model: &Model, data: &Data, is_simulated: bool) -> Result<(), CliError>
     Ok(())
 }
 
-/// What the peer would do and this does not.
+/// Environment variable of an API key, which every class sends.
+const KEY: &str = "OPENAI_API_KEY";
+
+/// Adds warnings about settings that are not used, or only in part: the key, timestamps, and the
+/// row range.
 fn warn(model: &Model, data: &Data, args: &AisbenchArgs, warnings: &mut Vec<String>) {
+    if model.api_key.is_some() && !model.class.sends_key() {
+        let (place, class) = (&model.place, model.class);
+        warnings.push(format!("{place}: {class} sends no api_key; the variable {KEY} is sent"));
+    }
     if data.has_times() && !model.use_timestamp {
         let place = &data.place;
         warnings.push(format!("{place}: timestamps are not used without use_timestamp=True"));

@@ -1,16 +1,17 @@
-//! The peer's config files, read as data.
+//! Reads AISBench's config files as data.
 //!
-//! They are Python, and the peer runs them. Nothing runs here: a file is read by a small parser for
-//! the part of Python in which data is written down, and whatever else stands in a file is refused
-//! with its file, its line and the line's text. That part is:
+//! The files are Python, and AISBench executes them. Nothing is executed here: a small parser reads
+//! the part of Python that expresses data. It refuses anything else, and names the file, the line
+//! number and the text of the line. That part is:
 //!
-//! * numbers, strings (raw, of three quotes, side by side), `True`, `False`, `None`;
-//! * lists, tuples (read as lists), `{…}` and `dict(…)` with strings for keys, `*` and `**` in them;
-//! * names that were bound before, items of theirs (`models[0]["abbr"]`), `+ - * / // **` on numbers,
-//!   `+` on strings and lists;
+//! * numbers, strings (raw, triple-quoted, adjacent), `True`, `False`, `None`;
+//! * lists, tuples (read as lists), `{…}` and `dict(…)` with strings as keys, `*` and `**` in them;
+//! * names that were bound before, subscripts of them (`models[0]["abbr"]`), `+ - * / // **` on
+//!   numbers, `+` on strings and lists;
 //! * `name = value`, `name += list`, `name[…] = value`;
-//! * `from x import Y` and `import x`, whose names are classes of which only the name counts;
-//! * `with read_base():` and `from .a import b` under it, which include another file.
+//! * `from x import Y` and `import x`, whose names stand for classes of which only the name is
+//!   used;
+//! * `with read_base():` with `from .a import b` below it, which includes another file.
 
 mod expression;
 mod limits;
@@ -30,19 +31,20 @@ pub(super) use self::value::{Dict, Fault, Located, Place, Value, put};
 use super::catalog;
 use crate::environment::Environment;
 
-/// Where files come from that are read, and that include one another.
+/// The config files of a command line, which may include one another, and the limits on all of them
+/// together.
 pub(super) struct Library<'a> {
     pub(super) environment: &'a Environment,
     limits: Limits,
 }
 
 impl<'a> Library<'a> {
-    /// The files of an environment, of which nothing is read yet.
+    /// Creates a library of an environment's files, of which none is read yet.
     pub(super) fn new(environment: &'a Environment) -> Self {
         Self { environment, limits: Limits::default() }
     }
 
-    /// What the names of a file stand for.
+    /// Reads a config file. Returns its variables.
     pub(super) fn file(&self, path: &str) -> Result<Dict, Fault> {
         let file: Rc<str> = path.into();
         let place = Place { file: Rc::clone(&file), line: 0 };
@@ -52,14 +54,16 @@ impl<'a> Library<'a> {
         Reader::read(&text, self, vec![file])
     }
 
-    /// What the names of a text stand for that comes with the program.
+    /// Reads a config text that is part of the program. Returns its variables. Messages call the
+    /// text `name`.
     pub(super) fn built_in(&self, name: &str, text: &str) -> Result<Dict, Fault> {
-        // What comes with the program does not count towards the limits of the user's files.
+        // Built-in texts do not count towards the limits on the user's files.
         Reader::read(text, &Library::new(self.environment), vec![name.into()])
     }
 
-    /// What the names of an included module stand for: a file's beside the one that includes it, or
-    /// below the current folder, or one that is built in.
+    /// Returns the variables of an included module: of a file beside the one that includes it or
+    /// below the current folder, or of a built-in config. `trail` holds the files whose includes
+    /// led here.
     fn module(&self, module: &str, trail: &[Rc<str>], place: &Place) -> Result<Dict, Fault> {
         if module == OF_ACCURACY {
             return catalog::module("example", self).map(Option::unwrap_or_default);
@@ -88,7 +92,7 @@ impl<'a> Library<'a> {
     }
 }
 
-/// Refuses a config file that is larger than any config is.
+/// Refuses a config of more than [`MOST_BYTES`] bytes.
 pub(super) fn refuse_large(text: &str, file: &Place) -> Result<(), Fault> {
     if text.len() > MOST_BYTES {
         let why = format!("the config has more than {MOST_BYTES} bytes, which is the limit");
@@ -97,15 +101,17 @@ pub(super) fn refuse_large(text: &str, file: &Place) -> Result<(), Fault> {
     Ok(())
 }
 
-/// The peer's summary of accuracy, whose groups are code. Shipped configs of measurements include it,
-/// and no measurement uses it.
+/// AISBench's module of summarizers of accuracy, which contains code. Shipped configs of
+/// performance runs include it, but no performance run uses it. The built-in `example` takes its
+/// place.
 const OF_ACCURACY: &str = "ais_bench.benchmark.configs.summarizers.example";
 
 fn absent(module: &str, file: &str) -> String {
     format!("{module} is not built in, and there is no {file} here")
 }
 
-/// `.a.b` is `a/b.py` beside the file, `..a` is in the folder above it, `a.b` below the current one.
+/// Returns the path of a module that `file` includes: `.a.b` is `a/b.py` beside the file, `..a` is
+/// `a.py` in the folder above, and `a.b` is `a/b.py` below the current folder.
 fn path_of(module: &str, file: &str) -> PathBuf {
     let name = module.trim_start_matches('.');
     let dots = module.len() - name.len();

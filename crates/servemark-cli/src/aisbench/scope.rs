@@ -1,11 +1,12 @@
-//! Flags whose value would change nothing.
+//! Finds flags that have no effect on the command line.
 
 use super::args::AisbenchArgs;
 use crate::argparse::{Given, Owner, Scope, check_scopes};
 use crate::error::CliError;
 use crate::own;
 
-/// Refuses our own flags without effect, and warns of the peer's.
+/// Refuses modes other than the performance modes, and our own flags without effect. Warns about
+/// the peer's flags without effect.
 pub(super) fn check(
     args: &AisbenchArgs,
     given: &Given,

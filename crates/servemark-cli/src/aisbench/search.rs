@@ -1,8 +1,8 @@
-//! Where configs are: the answer to `--search`.
+//! The output of `--search`: where each config was found.
 
 use super::config::Found;
 
-/// A line for each name.
+/// Formats a table with a header and a line for each name.
 pub(super) fn table(found: &[Found]) -> String {
     let rows = found.iter().map(|Found { kind, name, place }| [kind.flag(), name, place]);
     let rows: Vec<[&str; 3]> =

@@ -1,15 +1,16 @@
-//! A dict of a config file, read key by key: what is left in the end is a key that nobody knows.
+//! Reads a dict of a config file key by key. Keys that remain at the end are unknown and are
+//! refused.
 
 use serde_json::{Number, Value as Json};
 use servemark_core::JsonObject;
 
 use super::python::{Dict, Fault, Located, Place, Value};
 
-/// A dict whose keys are taken out one by one.
+/// A dict of a config whose keys are taken out one by one.
 pub(super) struct Section {
-    /// Where it stands.
+    /// Position of the dict in the config.
     pub(super) place: Place,
-    /// What it is, for a person.
+    /// Description of the dict in messages, such as `a model`.
     what: &'static str,
     left: Dict,
 }
@@ -24,27 +25,27 @@ impl Section {
         }
     }
 
-    /// Where the value of a key stands, as long as it is not taken.
+    /// Returns the position of a key's value; `None` if the key is absent or was taken out.
     pub(super) fn place_of(&self, key: &str) -> Option<Place> {
         let found = self.left.iter().find(|(name, _)| name == key);
         found.map(|(_, value)| value.place.clone())
     }
 
-    /// What stands under a key; `None` is as good as nothing.
+    /// Takes out the value of a key. The value `None` counts as absent.
     pub(super) fn take(&mut self, key: &str) -> Option<Located> {
         let place = self.left.iter().position(|(name, _)| name == key)?;
         let (_, value) = self.left.remove(place);
         (value.value != Value::None).then_some(value)
     }
 
-    /// The same for a key without which nothing goes.
+    /// Takes out the value of a key, which may be `None`. Refuses a dict without the key.
     pub(super) fn require(&mut self, key: &str) -> Result<Located, Fault> {
         let missing = || self.place.fault(format!("{} needs the key {key:?}", self.what));
         let place = self.left.iter().position(|(name, _)| name == key).ok_or_else(missing)?;
         Ok(self.left.remove(place).1)
     }
 
-    /// Keys that say nothing about performance.
+    /// Removes keys that do not affect performance.
     pub(super) fn ignore(&mut self, keys: &[&str]) {
         self.left.retain(|(name, _)| !keys.contains(&name.as_str()));
     }
@@ -53,7 +54,7 @@ impl Section {
         self.take(key).map(|value| text(&value, key)).transpose()
     }
 
-    /// A text that says something.
+    /// Takes out a string; an empty one counts as absent.
     pub(super) fn word(&mut self, key: &str) -> Result<Option<String>, Fault> {
         Ok(self.text(key)?.filter(|text| !text.is_empty()))
     }
@@ -68,7 +69,7 @@ impl Section {
         self.take(key).map(flag).transpose()
     }
 
-    /// A whole number between two others.
+    /// Takes out a whole number from `least` to `most`.
     pub(super) fn whole<T: TryFrom<i64>>(
         &mut self,
         key: &str,
@@ -78,7 +79,7 @@ impl Section {
         self.take(key).map(|value| whole(&value, key, least, most)).transpose()
     }
 
-    /// A number between two others.
+    /// Takes out a number from `least` to `most`; an empty string counts as absent.
     pub(super) fn number(
         &mut self,
         key: &str,
@@ -89,7 +90,7 @@ impl Section {
             let number = match value.value {
                 Value::Int(number) => Some(number as f64),
                 Value::Float(number) => Some(number),
-                // An empty text is as good as None to the peer.
+                // AISBench treats an empty string like None.
                 Value::Text(ref text) if text.is_empty() => return Ok(None),
                 _ => None,
             };
@@ -109,7 +110,7 @@ impl Section {
         self.take(key).map(|value| Self::of(&value, what)).transpose()
     }
 
-    /// An object that goes into requests as it is.
+    /// Takes out an object that goes into requests unchanged; returns an empty one if it is absent.
     pub(super) fn object(&mut self, key: &str) -> Result<JsonObject, Fault> {
         let Some(value) = self.take(key) else { return Ok(JsonObject::new()) };
         match json(&value)? {
@@ -118,7 +119,7 @@ impl Section {
         }
     }
 
-    /// Refuses what was not taken.
+    /// Refuses the dict if a key was not taken out.
     pub(super) fn finish(self) -> Result<(), Fault> {
         match self.left.first() {
             None => Ok(()),
@@ -127,7 +128,7 @@ impl Section {
     }
 }
 
-/// A whole number between two others, of a kind that holds them.
+/// Parses a whole number from `least` to `most` into a type that can hold it.
 pub(super) fn whole<T: TryFrom<i64>>(
     value: &Located,
     key: &str,
@@ -144,7 +145,7 @@ pub(super) fn whole<T: TryFrom<i64>>(
     })
 }
 
-/// The items of a list.
+/// Returns the items of a list; refuses other values.
 pub(super) fn items(list: &Located, what: &str) -> Result<Vec<Located>, Fault> {
     match &list.value {
         Value::List(items) => Ok(items.borrow().clone()),
@@ -159,7 +160,7 @@ pub(super) fn text(value: &Located, key: &str) -> Result<String, Fault> {
     }
 }
 
-/// The last part of a class's name, however it is given.
+/// Returns the last part of the dotted name of a class, which is given as a name or as a string.
 pub(super) fn class(value: &Located) -> Result<String, Fault> {
     match &value.value {
         Value::Name(name) | Value::Text(name) => {
@@ -169,7 +170,7 @@ pub(super) fn class(value: &Located) -> Result<String, Fault> {
     }
 }
 
-/// A value as JSON has it; classes are none.
+/// Converts a value to JSON. Refuses classes and other names, and numbers that JSON cannot express.
 pub(super) fn json(value: &Located) -> Result<Json, Fault> {
     Ok(match &value.value {
         Value::None => Json::Null,

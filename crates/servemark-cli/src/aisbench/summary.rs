@@ -1,4 +1,4 @@
-//! A summarizer of a config: which columns the table has, and of which part of a run.
+//! Summarizers of a config: the columns of the tables, and the part of the run that they cover.
 
 use servemark_metrics::{StableCounting, StableRule, StageSpec, StageStatistic};
 use servemark_report::AisbenchOptions;
@@ -6,8 +6,8 @@ use servemark_report::AisbenchOptions;
 use super::python::{Fault, Located};
 use super::section::{Section, class, items, text};
 
-/// What the tables of a task tell. Statistics that nobody knows are left out, and named in
-/// `warnings`, as the peer does it.
+/// Returns the options of a task's tables. Unknown statistics are left out and named in `warnings`,
+/// as in AISBench.
 pub(super) fn options(
     model: &str,
     dataset: &str,
@@ -18,7 +18,7 @@ pub(super) fn options(
     let Some(summarizer) = summarizer else { return Ok(options) };
     let mut section = Section::of(summarizer, "a summarizer")?;
     if section.text("attr")?.as_deref() != Some("performance") {
-        // One of accuracy stands for the default, as with the peer.
+        // A summarizer of accuracy selects the default tables, as in AISBench.
         return Ok(options);
     }
     section.ignore(&["type"]);

@@ -1,10 +1,11 @@
-//! The mirror of the flags, held against what AISBench's own parser says; configs and what is wrong
-//! with them.
+//! Tests of the flags against a recording of AISBench's own parser, and of configs and their
+//! errors.
 
 use clap::ArgMatches;
 use serde_json::{Value, json};
 use servemark_datasets::DatasetSpec;
 use servemark_plan::BenchPlan;
+use servemark_report::PrefillRow;
 use servemark_runner::WarmupSpec;
 
 use super::args::{AisbenchArgs, PEER};
@@ -20,7 +21,7 @@ fn mirror() -> Mirror {
     Mirror { command, peer: &PEER, exclusive: &[], flags }
 }
 
-/// What a flag's value is, in the form of the recording.
+/// Returns the value of a flag in the form of the recording.
 fn value(mirror: &Mirror, matches: &ArgMatches, flag: &Value) -> Value {
     match flag["name"].as_str().unwrap() {
         "--response-anomaly" => match matches.get_flag("response_anomaly") {
@@ -87,7 +88,7 @@ fn refuses(line: &str, files: &[(&str, &str)], message: &str) {
     assert_eq!(parse(line, files).map(|_| ()).unwrap_err(), message);
 }
 
-/// The plan of the only task.
+/// Returns the plan of a command line that has one task.
 #[track_caller]
 fn plan(line: &str, files: &[(&str, &str)]) -> BenchPlan {
     let tasks = parse(line, files).unwrap();
@@ -255,4 +256,27 @@ fn questions_of_ones_own_need_no_config() {
         &[("q.jsonl", "{\"a\": 1}")],
         "q.jsonl:1: there is no column question",
     );
+}
+
+#[test]
+fn the_file_that_the_guide_has_edited_is_read() {
+    let line = "--models vllm_api_stream_chat --datasets synthetic_gen -m perf --tokenizer-path t";
+    let edited = "synthetic_config = {'Type': 'string', 'RequestCount': 7, 'StringConfig': {
+        'Input': {'Method': 'uniform', 'Params': {'MinValue': 2, 'MaxValue': 3}},
+        'Output': {'Method': 'uniform', 'Params': {'MinValue': 4, 'MaxValue': 5}}}}";
+    let there = [("ais_bench/datasets/synthetic/synthetic_config.py", edited)];
+    let asked = |files: &[(&str, &str)]| dataset(&plan(line, files)).to_string();
+    assert_ne!(asked(&there), asked(&[]));
+    let own = line.replace("synthetic_gen", "synthetic_gen_string");
+    assert_eq!(dataset(&plan(&own, &there)), dataset(&plan(&own, &[])));
+}
+
+#[test]
+fn a_style_is_that_of_a_release() {
+    let scoring =
+        |style: &str| plan(&format!("{SHIPPED} --summarizer stable_stage{style}"), &[]).scoring;
+    let (newest, older) = (scoring("").aisbench, scoring(" --style 2026-06").aisbench);
+    assert_eq!((newest.prefill, older.prefill), (PrefillRow::OfRequests, PrefillRow::OfRun));
+    assert_ne!(newest.stage, older.stage);
+    assert!(parse(&format!("{SHIPPED} --style 2020-01"), &[]).is_err());
 }

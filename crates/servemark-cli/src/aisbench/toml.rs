@@ -1,7 +1,7 @@
-//! The same settings in a declarative file: TOML instead of Python.
+//! Reads a config from a declarative file: TOML instead of Python.
 //!
-//! The keys are those of the Python files. `[[models]]` and `[[datasets]]` may begin with
-//! `base = "NAME"`, the name of what is built in, which the other keys then change.
+//! The keys are those of the Python files. `[[models]]` and `[[datasets]]` may begin with `base =
+//! "NAME"`, the name of a built-in config whose settings the other keys change.
 
 use std::rc::Rc;
 
@@ -12,7 +12,8 @@ use super::catalog::{self, Kind};
 use super::python::{Dict, Fault, Library, Located, Place, Value, put, refuse_large};
 use super::section::{items, text};
 
-/// What the top-level keys of a file stand for.
+/// Reads a TOML config file. Returns the values of its top-level keys, with built-in configs in
+/// place of their names.
 pub(super) fn read(path: &str, library: &Library<'_>) -> Result<Dict, Fault> {
     let file: Rc<str> = path.into();
     let whole = Place { file: Rc::clone(&file), line: 0 };
@@ -74,13 +75,14 @@ impl Reader<'_> {
                 Value::list(items.iter().map(|item| self.value(item)).collect::<Result<_, _>>()?)
             }
             DeValue::Table(table) => Value::dict(self.entries(table)?),
-            DeValue::Datetime(_) => return Err(place.fault("a date is nothing to a config")),
+            DeValue::Datetime(_) => return Err(place.fault("no key of a config takes a date")),
         };
         Ok(Located { value, place })
     }
 }
 
-/// Puts what a file says of each item over what is built in under its `base`.
+/// Replaces each item of a list that has a `base` by the built-in configs of this name, changed by
+/// the other keys of the item.
 fn based(list: &mut Located, kind: Kind, library: &Library<'_>) -> Result<(), Fault> {
     let mut based = Vec::new();
     for item in items(list, kind.folder())? {
@@ -105,7 +107,8 @@ fn based(list: &mut Located, kind: Kind, library: &Library<'_>) -> Result<(), Fa
     Ok(())
 }
 
-/// Puts entries into a dict, and those of dicts into the dicts that are there.
+/// Puts entries into a dict. They replace those of the same key; if both values are dicts, they are
+/// merged.
 fn over(under: &Located, entries: Dict) {
     let Value::Dict(below) = &under.value else { return };
     for (key, value) in entries {
@@ -120,7 +123,7 @@ fn over(under: &Located, entries: Dict) {
     }
 }
 
-/// A summarizer may be given by its name alone.
+/// Replaces a summarizer that is given by its name alone by the built-in one.
 fn summarizer(value: &mut Located, library: &Library<'_>) -> Result<(), Fault> {
     let Value::Text(name) = &value.value else { return Ok(()) };
     let found = catalog::find(Kind::Summarizer, name, library)?;

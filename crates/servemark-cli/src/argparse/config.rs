@@ -1,4 +1,4 @@
-//! `--config FILE.yaml`: flags that stand in a file, before those of the command line.
+//! Reads `--config FILE.yaml`: flags in a file, which go before those of the command line.
 
 use serde_json::{Value, json};
 use servemark_core::JsonObject;
@@ -8,7 +8,8 @@ use super::yaml;
 use crate::environment::Environment;
 use crate::error::CliError;
 
-/// The arguments with those of their file in front, which they override.
+/// Returns the arguments with those of their config file in front, so that the command line
+/// overrides the file. `has_flag` says whether the command has a flag of the given name.
 pub(crate) fn with_config(
     args: Vec<String>,
     environment: &Environment,
@@ -43,7 +44,7 @@ fn read(path: &str, environment: &Environment) -> Result<Yaml, CliError> {
     }
 }
 
-/// A flag for each key.
+/// Returns one flag, with its values, for each key of a map.
 fn flags(map: &Yaml, has_flag: impl Fn(&str) -> bool) -> Vec<String> {
     let mut args = Vec::new();
     for (key, value) in map.as_hash().into_iter().flatten() {
@@ -64,7 +65,8 @@ fn flags(map: &Yaml, has_flag: impl Fn(&str) -> bool) -> Vec<String> {
     args
 }
 
-/// Yes or no, in all the words that YAML 1.1 has for them.
+/// Returns whether a value is on or off, in YAML 1.1's words for them, such as `yes` and `off`;
+/// `None` if it is neither.
 fn switch(value: &Yaml) -> Option<bool> {
     match value {
         Yaml::Boolean(on) => Some(*on),
@@ -77,7 +79,7 @@ fn switch(value: &Yaml) -> Option<bool> {
     }
 }
 
-/// A value as one argument: a map is JSON.
+/// Returns a value as one argument, as Python writes it; a map or a list becomes JSON.
 fn scalar(value: &Yaml) -> String {
     match value {
         Yaml::Real(text) => text.replace(".inf", "inf"),

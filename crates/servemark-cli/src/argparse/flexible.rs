@@ -1,5 +1,5 @@
-//! What vLLM's `FlexibleArgumentParser` adds to argparse, taken back before argparse's rules apply:
-//! flags with underscores, JSON values given key by key, and help about a word.
+//! Translates what vLLM's `FlexibleArgumentParser` adds to argparse, before argparse's rules apply:
+//! flags with underscores, JSON values given key by key, and help about a keyword.
 
 use clap::{Arg, Command, CommandFactory, FromArgMatches};
 use serde_json::{Value, json};
@@ -10,19 +10,19 @@ use super::refusal::expected_argument;
 use super::token::split_value;
 use crate::error::{CliError, UsageError};
 
-/// A command line without them.
+/// A command line that needs only argparse's rules, not those of vLLM's `FlexibleArgumentParser`.
 #[derive(Debug, Default)]
 pub(crate) struct Flexible {
-    /// The arguments as argparse would be given them.
+    /// Arguments in the form that argparse understands.
     pub(crate) args: Vec<String>,
-    /// What the user should know.
+    /// Warnings about keys and flags that were given twice.
     pub(crate) warnings: Vec<String>,
-    /// What help is asked about.
+    /// Keyword of `--help=KEYWORD`, in lower case and with dashes.
     keyword: Option<String>,
 }
 
 impl Flexible {
-    /// Takes back what is not argparse's.
+    /// Translates the additions of vLLM's parser into plain arguments.
     pub(crate) fn take_back(args: Vec<String>) -> Result<Self, CliError> {
         let mut flexible = Self::default();
         let mut objects = Objects::default();
@@ -42,7 +42,7 @@ impl Flexible {
         Ok(flexible)
     }
 
-    /// The flags of a command whose flags are all the peer's.
+    /// Parses the arguments of a command whose flags are all the peer's.
     pub(crate) fn typed<T: CommandFactory + FromArgMatches>(
         &self,
         program: &str,
@@ -63,8 +63,9 @@ impl Flexible {
         self.args.push("--help".to_owned());
     }
 
-    /// The command, whose help shows only the flags that were asked about: those that have the word
-    /// in their name or in the title of their group, or all.
+    /// Limits the help of a command to the flags that `--help=KEYWORD` asks about: those that have
+    /// the keyword in their name or as the title of their group. The help stays whole without a
+    /// keyword, and with `all`.
     pub(crate) fn searched(&self, command: Command) -> Command {
         let Some(keyword) = self.keyword.as_deref().filter(|keyword| *keyword != "all") else {
             return command;
@@ -78,7 +79,7 @@ impl Flexible {
     }
 }
 
-/// A flag's underscores become dashes, up to its first dot or its equals sign.
+/// Replaces the underscores of a flag by dashes, up to its first dot or its equals sign.
 fn with_dashes(arg: &str) -> String {
     if !arg.starts_with("--") {
         return arg.to_owned();
@@ -87,7 +88,8 @@ fn with_dashes(arg: &str) -> String {
     format!("{}{rest}", name.replace('_', "-"))
 }
 
-/// `--flag.key.key`, perhaps with `=value`, perhaps with a `+` at its end.
+/// A flag of the form `--flag.key.key`, optionally with `+` at the end of its name, which adds to a
+/// list, and optionally with `=value`.
 #[derive(Debug)]
 struct Dotted {
     flag: String,
@@ -106,20 +108,21 @@ impl Dotted {
         (!keys.is_empty()).then(|| Self { flag, keys, value: value.map(str::to_owned), adds })
     }
 
-    /// The object that this says, with nothing in it but the value.
+    /// Returns a JSON object with nothing in it but `text` as the value under the keys of the flag.
     fn object(&self, text: &str) -> Value {
         let value = if self.adds { text.split(',').collect() } else { typed(text) };
         self.keys.iter().rev().fold(value, |value, key| json!({ key: value }))
     }
 }
 
-/// A value as JSON, else as a number with a unit of thousands, else as text.
+/// Returns a text as JSON, else as a number with a unit of thousands, else as a string.
 fn typed(text: &str) -> Value {
     let number = || human_int(text).map(Value::from);
     serde_json::from_str(text).ok().or_else(number).unwrap_or_else(|| text.into())
 }
 
-/// `1k` is 1000, `1K` is 1024, `25.6k` is 25600.
+/// Parses a number with a unit: `1k` is 1000, `1K` is 1024, `25.6k` is 25600. The units are k, m, g
+/// and t.
 fn human_int(text: &str) -> Option<i64> {
     let text = text.trim();
     let unit = text.chars().next_back()?;
@@ -138,7 +141,7 @@ fn human_int(text: &str) -> Option<i64> {
     Some(product as i64)
 }
 
-/// The objects that flags with dots make, each flag's in one.
+/// JSON objects that dotted flags describe, one for each flag.
 #[derive(Debug, Default)]
 struct Objects {
     flags: Vec<(String, Value)>,
@@ -161,7 +164,7 @@ impl Objects {
         Ok(())
     }
 
-    /// Flags and keys that were given more than once.
+    /// Returns the flags and keys that were given more than once, and forgets them.
     fn twice(&mut self, args: &[String]) -> Vec<String> {
         let mut seen = Vec::new();
         for flag in args.iter().filter(|arg| arg.starts_with("--")) {
@@ -179,8 +182,8 @@ impl Objects {
     }
 }
 
-/// Puts what is new into what is there: objects into objects, lists behind lists, and the rest in
-/// place of what had its key.
+/// Merges a new value into a known one: objects are merged key by key, lists are appended, and any
+/// other value replaces the known one. The paths of replaced values are added to `twice`.
 fn merge(known: &mut Value, new: Value, path: &str, twice: &mut Vec<String>) {
     match (known, new) {
         (Value::Object(known), Value::Object(new)) => {

@@ -1,4 +1,4 @@
-//! Which flags the user gave, beside what they say.
+//! The command line that was given: which flags it has, and what their values are.
 
 use std::ffi::{OsStr, OsString};
 
@@ -8,7 +8,7 @@ use super::{Grammar, Reading, refusal};
 use crate::error::{CliError, UsageError};
 use crate::python;
 
-/// The command line by flags, held against the command's defaults.
+/// A command line read by argparse's rules, and the command whose defaults apply to it.
 #[derive(Debug)]
 pub(crate) struct Given {
     pub(crate) reading: Reading,
@@ -16,7 +16,8 @@ pub(crate) struct Given {
 }
 
 impl Given {
-    /// Reads a command line by argparse's rules.
+    /// Reads a command line by argparse's rules. `peer` lists the peer's flags in their order; of
+    /// the flags of a group in `exclusive` at most one may be given.
     pub(crate) fn read(
         command: Command,
         peer: &[&str],
@@ -27,7 +28,7 @@ impl Given {
         Ok(Self { reading, command })
     }
 
-    /// The values in their types.
+    /// Converts the values to their types, as the fields of `T`, and returns clap's matches too.
     pub(crate) fn typed<T: FromArgMatches>(
         &self,
         program: &str,
@@ -38,18 +39,19 @@ impl Given {
         Ok((T::from_arg_matches(&matches).map_err(refuse)?, matches))
     }
 
-    /// Whether a flag was given at all.
+    /// Returns whether a flag was given, with any value.
     pub(crate) fn is(&self, flag: &str) -> bool {
         self.reading.is_given(flag)
     }
 
-    /// A flag's values as they were written.
+    /// Returns the values of a flag as they were written; empty if the flag was not given.
     pub(crate) fn values(&self, flag: &str) -> &[String] {
         self.reading.values(flag).unwrap_or_default()
     }
 
-    /// Whether a flag was given and says another thing than its default. A list without a value
-    /// asks for nothing, as with SGLang.
+    /// Returns whether a flag was given and its values are not the default. A switch always asks
+    /// for something, and so does a flag whose optional value is left out. A list without a value
+    /// asks for nothing, as with SGLang, unless it has a default.
     pub(crate) fn asks(&self, flag: &str) -> bool {
         let Some(values) = self.reading.values(flag) else { return false };
         let mut args = self.command.get_arguments();
@@ -68,14 +70,15 @@ impl Given {
     }
 }
 
-/// Whether a value is the default, however its number is written.
+/// Returns whether a value is the default. Numbers are compared by value, not by notation.
 fn is_same(default: &OsStr, given: &str) -> bool {
     let default = default.to_string_lossy();
     let number = |text| python::float(text).ok();
     default == given || number(&default).is_some_and(|default| number(given) == Some(default))
 }
 
-/// Arguments as text, which every flag and value of the peers is.
+/// Converts arguments to text, which every flag and value of the peers is; refuses arguments that
+/// are not UTF-8.
 pub(crate) fn texts(args: impl IntoIterator<Item = OsString>) -> Result<Vec<String>, CliError> {
     let not_utf8 = |arg: OsString| CliError::NotUtf8 { shown: arg.to_string_lossy().into_owned() };
     args.into_iter().map(|arg| arg.into_string().map_err(not_utf8)).collect()

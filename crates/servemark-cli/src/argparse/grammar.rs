@@ -1,46 +1,47 @@
-//! What must be known of the flags: their names, and how many values each takes.
+//! What argparse's rules must know of the flags: their names, and the number of values of each.
 
 use clap::{Arg, ArgAction, Command};
 
-/// The flags of a command line.
+/// The flags of a command line, as far as argparse's rules depend on them.
 #[derive(Clone, Debug)]
 pub(crate) struct Grammar {
-    /// The peer's flags in the peer's order, which its messages show. They may be abbreviated.
+    /// The peer's flags in the peer's order, which messages show. They may be abbreviated.
     pub(crate) peer: Vec<Flag>,
-    /// Our own flags.
+    /// Servemark's own flags, which are matched exactly.
     pub(crate) own: Vec<Flag>,
-    /// Groups of which at most one flag may be given.
+    /// Groups of flags of which at most one flag may be given.
     pub(crate) exclusive: &'static [&'static [&'static str]],
 }
 
-/// A long flag.
+/// A long flag, and what argparse's rules must know of it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Flag {
-    /// With its dashes.
+    /// Name of the flag, with its dashes.
     pub(crate) name: String,
-    /// The letter that stands for it behind one dash.
+    /// Letter that stands for the flag after a single dash; `None` if there is none.
     pub(crate) letter: Option<char>,
-    /// How many values it takes.
+    /// Number of values that the flag takes.
     pub(crate) arity: Arity,
 }
 
-/// How many values a flag takes: argparse's `nargs`.
+/// Number of values that a flag takes: argparse's `nargs`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Arity {
-    /// `*`
+    /// Any number of values, including none: argparse's `*`.
     Any,
-    /// One, by default.
+    /// Exactly one value, which is argparse's default.
     One,
-    /// `?`
+    /// At most one value: argparse's `?`.
     Optional,
-    /// `+`
+    /// At least one value: argparse's `+`.
     Some,
-    /// None at all.
+    /// No value at all.
     Switch,
 }
 
 impl Grammar {
-    /// The flags of a command, told apart by the peer's list of names.
+    /// Creates the grammar of a command. `peer` lists the names of the peer's flags; all others are
+    /// Servemark's.
     pub(crate) fn of(
         command: &Command,
         peer: &[&str],
@@ -78,7 +79,7 @@ impl Arity {
         }
     }
 
-    /// How many values at most.
+    /// Returns the maximum number of values.
     pub(super) fn most(self) -> usize {
         match self {
             Self::Switch => 0,
@@ -87,7 +88,8 @@ impl Arity {
         }
     }
 
-    /// What is missing where there is no value.
+    /// Returns what argparse's message says is expected if there is no value; `None` if none is
+    /// needed.
     pub(super) fn expected(self) -> Option<&'static str> {
         match self {
             Self::Any | Self::Optional | Self::Switch => None,

@@ -1,4 +1,4 @@
-//! A command line's values as Python prints the object that argparse makes of them.
+//! Prints the values of a command line as Python prints the object that argparse makes of them.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use crate::python;
 pub struct Namespace(Vec<(String, String)>);
 
 impl Namespace {
-    /// The values of `flags`, the peer's in its order, each flag once.
+    /// Creates the values of `flags`, which are the peer's in its order, each flag once.
     pub(crate) fn of(given: &Given, matches: &ArgMatches, flags: &[&str]) -> Self {
         let member = |flag: &&str| {
             let name = flag.trim_start_matches('-').replace('-', "_");
@@ -23,21 +23,21 @@ impl Namespace {
         Self(flags.iter().filter(|flag| **flag != "--help").map(member).collect())
     }
 
-    /// Gives a value to a flag of this name in Python, if there is one. `value` is Python's own
-    /// notation.
+    /// Sets the value of the flag with this name in Python, if there is one. `value` is in Python's
+    /// own notation.
     pub(crate) fn set(&mut self, name: &str, value: impl Into<String>) {
         if let Some((_, old)) = self.0.iter_mut().find(|(member, _)| member == name) {
             *old = value.into();
         }
     }
 
-    /// Puts an argument before all others.
+    /// Adds an argument before all others.
     pub(crate) fn after(mut self, name: &str, value: impl Into<String>) -> Self {
         self.0.insert(0, (name.to_owned(), value.into()));
         self
     }
 
-    /// The arguments with the model named.
+    /// Returns the arguments with `model` as the name of the model.
     #[must_use]
     pub fn with_model(&self, model: &str) -> Self {
         let mut named = self.clone();
@@ -45,7 +45,15 @@ impl Namespace {
         named
     }
 
-    /// Whether a model is named.
+    /// Returns the arguments with `url` as the address of the server.
+    #[must_use]
+    pub fn with_base_url(&self, url: &str) -> Self {
+        let mut placed = self.clone();
+        placed.set("base_url", python::repr(url));
+        placed
+    }
+
+    /// Returns whether the arguments name a model.
     pub fn has_model(&self) -> bool {
         self.0.iter().any(|(name, value)| name == "model" && value != NONE)
     }
@@ -85,7 +93,7 @@ fn value(given: &Given, matches: &ArgMatches, flag: &str, id: &str) -> String {
     }
 }
 
-/// The values of a flag, if they are of this type.
+/// Returns the values of a flag as `shown` prints them; `None` if they are not of this type.
 fn typed<T: Clone + Send + Sync + 'static>(
     matches: &ArgMatches,
     id: &str,

@@ -1,4 +1,4 @@
-//! clap's refusals in argparse's words.
+//! Converts clap's errors to errors in argparse's words.
 
 use std::error::Error;
 
@@ -9,7 +9,8 @@ use crate::error::{CliError, UsageError};
 use crate::nearest::did_you_mean;
 use crate::python::repr;
 
-/// Help as clap writes it, and everything else as argparse does.
+/// Converts an error of clap: errors about a value have argparse's words, help and all other errors
+/// those of clap.
 pub(super) fn of_clap(program: &str, command: &Command, error: &clap::Error) -> UsageError {
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.as_str()),
@@ -34,14 +35,15 @@ pub(super) fn of_clap(program: &str, command: &Command, error: &clap::Error) -> 
     }
 }
 
-/// All choices of a flag: the peer's, then those of ours, which the help hides.
+/// Returns all choices of a flag: the peer's, then Servemark's own, which the help hides.
 fn choices(command: &Command, flag: &str) -> Vec<String> {
     let is_meant = |arg: &&Arg| arg.get_long() == flag.strip_prefix("--");
     let choices = command.get_arguments().find(is_meant).map(Arg::get_possible_values);
     choices.unwrap_or_default().iter().map(|choice| choice.get_name().to_owned()).collect()
 }
 
-/// Refuses a command line without flags that it must have. Beside each stands whether it was given.
+/// Refuses a command line that lacks required flags. Each flag of `flags` comes with whether it was
+/// given.
 pub(crate) fn refuse_missing<const N: usize>(flags: [(&str, bool); N]) -> Result<(), CliError> {
     let missing: Vec<&str> =
         flags.into_iter().filter(|(_, is_given)| !is_given).map(|(flag, _)| flag).collect();
@@ -52,7 +54,7 @@ pub(crate) fn refuse_missing<const N: usize>(flags: [(&str, bool); N]) -> Result
     Err(CliError::Peer(format!("the following arguments are required: {missing}")))
 }
 
-/// A flag stands without what it needs.
+/// Returns the error for a flag that lacks a value.
 pub(super) fn expected_argument(flag: &str, expected: &'static str) -> CliError {
     CliError::ExpectedArgument { flag: flag.to_owned(), expected }
 }

@@ -1,9 +1,10 @@
-//! Flags whose value would change nothing.
+//! Finds flags that were given and have no effect.
 
 use super::Given;
 use crate::error::CliError;
 
-/// Flags, and when they have an effect: a question of the kind `F`.
+/// Flags, and the condition `in_use`, of type `F`, under which they have an effect. `when` ends the
+/// message "FLAG has no effect …" for the case that the condition is not met.
 pub(crate) struct Scope<F> {
     pub(crate) flags: &'static [&'static str],
     pub(crate) in_use: F,
@@ -11,18 +12,19 @@ pub(crate) struct Scope<F> {
     pub(crate) owner: Owner,
 }
 
-/// Whose business it is that a flag has no effect.
+/// What happens if a flag has no effect.
 #[derive(Clone, Copy)]
 pub(crate) enum Owner {
-    /// A flag of ours, or one that contradicts a flag of ours: a mistake, which is refused.
+    /// An error: the flag is Servemark's own, or contradicts a flag of Servemark's own.
     Ours,
-    /// The flag asks for what happens without it: a warning says so, and the run goes on.
+    /// A warning: the flag asks for what happens without it.
     Harmless,
-    /// The peer accepts it and does nothing with it: the user hears of it.
+    /// A warning: the flag is the peer's, which accepts it and does nothing with it.
     Peer,
 }
 
-/// Refuses our own flags without effect, and warns of harmless ones and of the peer's.
+/// Refuses Servemark's own flags that have no effect, and warns of harmless ones and of the peer's.
+/// `answer` returns whether a condition is met.
 pub(crate) fn check_scopes<F>(
     scopes: &[Scope<F>],
     given: &Given,

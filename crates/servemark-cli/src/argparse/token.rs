@@ -1,23 +1,23 @@
-//! Which arguments are flags and which are values.
+//! Distinguishes the arguments that are flags from those that are values.
 
 use super::{Flag, Grammar};
 use crate::error::CliError;
 
-/// An argument, told for what it is.
+/// An argument, classified as a flag or a value.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Token<'a> {
-    /// A known flag, and what follows its equals sign.
+    /// A known flag, and the text after its equals sign, if it has one.
     Flag { flag: &'a Flag, attached: Option<&'a str> },
-    /// The end of the flags.
+    /// The argument `--`, which ends the flags.
     End,
-    /// It looks like a flag and is none.
+    /// An argument that looks like a flag and is not a known one.
     Unknown(&'a str),
-    /// Something for the flag before it.
+    /// A value, which may belong to the flag before it.
     Value(&'a str),
 }
 
 impl<'a> Token<'a> {
-    /// The argument itself, for a token that is no flag.
+    /// Returns the argument as it was written; of a flag only the full name.
     pub(super) fn text(&self) -> &'a str {
         match self {
             Self::Flag { flag, .. } => &flag.name,
@@ -70,7 +70,8 @@ impl Grammar {
         self.peer.iter().chain(&self.own).find(|flag| flag.name == name)
     }
 
-    /// A peer's flag by its letter, and what is written right behind that: `-n5`, `-n=5`.
+    /// Returns the peer's flag that an argument gives by its letter, and the value right behind it,
+    /// as in `-n5` and `-n=5`; the value may be empty.
     fn lettered<'a>(&'a self, arg: &'a str) -> Option<(&'a Flag, &'a str)> {
         let mut letters = arg.strip_prefix('-')?.chars();
         let letter = letters.next();
@@ -79,7 +80,7 @@ impl Grammar {
         Some((flag, rest.strip_prefix('=').unwrap_or(rest)))
     }
 
-    /// The peer's flags that begin so.
+    /// Returns the peer's flags whose names begin with `prefix`.
     pub(super) fn abbreviated(&self, prefix: &str) -> Vec<&Flag> {
         if !prefix.starts_with("--") {
             return Vec::new();
@@ -88,12 +89,13 @@ impl Grammar {
     }
 }
 
-/// The flag that an argument is, and what follows its equals sign.
+/// Splits an argument at its first equals sign into the flag and its value, if there is one.
 pub(crate) fn split_value(arg: &str) -> (&str, Option<&str>) {
     arg.split_once('=').map_or((arg, None), |(name, value)| (name, Some(value)))
 }
 
-/// `-5`, `-.5` or `-0.5`, and not `-1e5`: argparse knows no more than these.
+/// Returns whether an argument is a negative number by argparse's rule, such as `-5`, `-.5` or
+/// `-0.5`, but not `-1e5`.
 fn is_negative_number(arg: &str) -> bool {
     let all_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
     arg.strip_prefix('-').is_some_and(|number| match number.split_once('.') {
@@ -104,5 +106,5 @@ fn is_negative_number(arg: &str) -> bool {
     })
 }
 
-/// What ends the flags.
+/// Argument that ends the flags.
 const END: &str = "--";

@@ -1,12 +1,14 @@
-//! A YAML file as a value, with limits. An alias stands for all that its anchor holds, so a short
-//! file can hold more than memory does; and a document is built by recursion.
+//! Reads a YAML file, with limits on its bytes, its depth and its values. An alias stands for
+//! everything that its anchor holds, so a short file can hold more than fits into memory; and a
+//! document is built by recursion, so a deep one can exhaust the stack.
 
 use std::collections::HashMap;
 
 use yaml_rust2::parser::{Event, Parser};
 use yaml_rust2::{Yaml, YamlLoader};
 
-/// The first document of a text. An error says what is wrong with the file.
+/// Returns the first document of a text; `None` if there is none. An error says what is wrong with
+/// the file, without naming it.
 pub(super) fn load(text: &str) -> Result<Option<Yaml>, String> {
     if text.len() > MOST_BYTES {
         return Err(format!("has more than {MOST_BYTES} bytes, which is the limit"));
@@ -16,7 +18,8 @@ pub(super) fn load(text: &str) -> Result<Option<Yaml>, String> {
     Ok(documents.into_iter().next())
 }
 
-/// Walks through the file without building anything, and counts what each anchor stands for.
+/// Checks the limits on depth and values without building anything. An alias counts as much as its
+/// anchor stands for.
 fn check(text: &str) -> Result<(), String> {
     let mut parser = Parser::new_from_str(text);
     let mut sizes: HashMap<usize, usize> = HashMap::new();
@@ -64,7 +67,7 @@ fn not_yaml(error: &yaml_rust2::ScanError) -> String {
 const MOST_BYTES: usize = 1 << 20;
 const MOST_DEPTH: usize = 100;
 const MOST_VALUES: usize = 100_000;
-/// So many bytes of text count as one value more.
+/// Number of bytes of text that count as one more value.
 const TEXT_UNIT: usize = 64;
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! The flags of `evalscope perf`, mirrored by theme, then ours.
+//! The flags of `evalscope perf`: the peer's by theme, then our own.
 //!
-//! Names, types, defaults and choices are evalscope 1.14.1's; a test holds them against its own
-//! list. What the flags mean is told by the modules that turn them into plans.
+//! Names, types, defaults and choices are evalscope 1.14.1's; a test compares them with a recording
+//! of its parser. What the flags mean is documented in the modules that turn them into plans.
 
 mod client;
 mod dataset;
@@ -77,7 +77,7 @@ pub(super) struct EvalscopeArgs {
 }
 
 impl EvalscopeArgs {
-    /// The whole command.
+    /// Returns the complete clap command; help and messages call the program `program`.
     pub(super) fn whole_command(program: &str) -> Command {
         let mut command = Self::command().after_help(NOTES).bin_name(program);
         command.build();

@@ -1,9 +1,8 @@
-//! What is sent.
+//! The data set of a run: the source and the form of its prompts.
 
 use std::num::NonZero;
 use std::path::PathBuf;
 
-use serde_json::Value;
 use servemark_core::JsonObject;
 use servemark_datasets::{
     DatasetSpec, EvalscopeData, EvalscopeName, EvalscopePictureMode, EvalscopePromptSpec,
@@ -12,56 +11,63 @@ use servemark_datasets::{
 use servemark_plan::WorkloadSpec;
 
 use super::args::EvalscopeArgs;
+use super::resolved::{ResolvedArgs, Step};
 use super::settings::{NoSettings, TextSettings, TurnSettings, WorkloadSettings, read};
-use super::settled::{Settled, Step};
 use super::{Place, load, refusal};
 use crate::environment::Environment;
 use crate::error::CliError;
 use crate::number::{at_least, some_at_least};
 
-/// The requests of a run, those that lead to its measurement included.
+/// Returns the workload of a run, including the requests that lead to its measurement.
 pub(super) fn workload(
     args: &EvalscopeArgs,
-    settled: &Settled,
+    resolved: &ResolvedArgs,
     step: Step,
     place: Place,
     environment: &Environment,
 ) -> Result<WorkloadSpec, CliError> {
-    let mut spec = EvalscopeSpec::new(data(args, settled, step, environment)?);
-    spec.chat = settled.chat;
+    let mut spec = EvalscopeSpec::new(data(args, resolved, step, environment)?);
+    spec.chat = resolved.chat;
     spec.tokenize = args.sampling.tokenize_prompt;
     spec.tokenizer = has_tokenizer(args);
     spec.shortest = at_least("--min-prompt-length", 0, args.prompt.min_prompt_length)?;
     spec.longest = at_least("--max-prompt-length", 0, args.prompt.max_prompt_length)?;
-    spec.max_tokens = match settled.max_tokens {
+    spec.max_tokens = match resolved.max_tokens {
         MaxTokens::Between { least, most, .. } => {
-            MaxTokens::Between { least, most, tested: tests_connection(args, settled) }
+            MaxTokens::Between { least, most, tested: tests_connection(args, resolved) }
         }
         tokens => tokens,
     };
     spec.offset = place.offset;
     let mut dataset = DatasetSpec::Evalscope(spec);
     refusal::check_source(args.dataset.data_source.as_deref(), &mut dataset)?;
-    let mut workload = WorkloadSpec::new(dataset, requests(args, settled, step)?);
+    let mut workload = WorkloadSpec::new(dataset, requests(args, resolved, step)?);
     workload.seed = place.seed;
     Ok(workload)
 }
 
-/// Whether prompts can be measured in tokens.
+/// Returns whether prompts can be measured in tokens.
 pub(super) fn has_tokenizer(args: &EvalscopeArgs) -> bool {
     args.target.tokenizer_path.is_some() || args.simulator.simulate.is_some()
 }
 
-/// Whether the server is greeted before each run. Those that only read are not.
-pub(super) fn tests_connection(args: &EvalscopeArgs, settled: &Settled) -> bool {
-    !args.target.no_test_connection && settled.api.generates()
+/// Returns whether the server is greeted before each run. A server whose API generates nothing is
+/// not greeted.
+pub(super) fn tests_connection(args: &EvalscopeArgs, resolved: &ResolvedArgs) -> bool {
+    !args.target.no_test_connection && resolved.api.generates()
 }
 
-/// Recorded requests are all that there are where nobody says how many, and the first of them lead
-/// in; of other data sets those that lead in are drawn besides.
-fn requests(args: &EvalscopeArgs, settled: &Settled, step: Step) -> Result<usize, CliError> {
+/// Returns whether requests are sent at their recorded times.
+pub(super) fn replays(args: &EvalscopeArgs, resolved: &ResolvedArgs) -> bool {
+    resolved.dataset == EvalscopeName::WorkloadTrace && own_prompt(args).is_none()
+}
+
+/// Returns the number of requests to draw. Of recorded requests, all are drawn (zero) if `--number`
+/// is not given, and the first of them lead to the measurement; for other data sets, those that
+/// lead to the measurement are drawn in addition.
+fn requests(args: &EvalscopeArgs, resolved: &ResolvedArgs, step: Step) -> Result<usize, CliError> {
     let number: usize = at_least("--number", 1, step.number)?;
-    if settled.dataset == EvalscopeName::WorkloadTrace {
+    if replays(args, resolved) {
         return Ok(if args.load.number.is_some() { number } else { 0 });
     }
     Ok(number + load::lead_in(&args.load, step)?)
@@ -69,23 +75,30 @@ fn requests(args: &EvalscopeArgs, settled: &Settled, step: Step) -> Result<usize
 
 fn data(
     args: &EvalscopeArgs,
-    settled: &Settled,
+    resolved: &ResolvedArgs,
     step: Step,
     environment: &Environment,
 ) -> Result<EvalscopeData, CliError> {
-    if let Some(prompt) = &args.prompt.prompt {
+    if let Some(prompt) = own_prompt(args) {
         let text = said("--prompt", prompt, environment)?;
         return Ok(EvalscopeData::Prompt(EvalscopePromptSpec::new(text)));
     }
-    let mut data = EvalscopeData::named(settled.dataset);
+    let mut data = EvalscopeData::named(resolved.dataset);
     read_from(&mut data, args.dataset.dataset_path.as_ref().map(Into::into));
     shape(&mut data, args)?;
     converse(&mut data, args, step)?;
-    set_apart(&mut data, args, settled)?;
+    set_apart(&mut data, args, resolved)?;
     Ok(data)
 }
 
-/// Where the file is, of data sets that have one.
+/// Returns the prompt of `--prompt`, which is used instead of a data set. As in evalscope, an empty
+/// prompt counts as none, and conversations come from the data set in any case.
+pub(super) fn own_prompt(args: &EvalscopeArgs) -> Option<&str> {
+    let prompt = args.prompt.prompt.as_deref().filter(|prompt| !prompt.is_empty());
+    prompt.filter(|_| !args.turns.multi_turn)
+}
+
+/// Sets the path of a data set that has a file.
 fn read_from(data: &mut EvalscopeData, path: Option<PathBuf>) {
     match data {
         EvalscopeData::Texts(spec) => spec.path = path,
@@ -101,7 +114,7 @@ fn read_from(data: &mut EvalscopeData, path: Option<PathBuf>) {
     }
 }
 
-/// What single requests look like.
+/// Sets the form of single requests: prefixes, pictures and batches.
 fn shape(data: &mut EvalscopeData, args: &EvalscopeArgs) -> Result<(), CliError> {
     let prompt = &args.prompt;
     let prefix = at_least("--prefix-length", 0, prompt.prefix_length)?;
@@ -123,15 +136,23 @@ fn shape(data: &mut EvalscopeData, args: &EvalscopeArgs) -> Result<(), CliError>
         EvalscopeData::Embedding(spec) => spec.batch = batch(args, spec.batch)?,
         EvalscopeData::RandomRerank(spec) => {
             spec.documents = whole(args, "num_documents", spec.documents)?;
-            let ratio = args.sampling.extra_args.get("document_length_ratio");
-            spec.length_ratio = ratio.and_then(Value::as_f64).unwrap_or(spec.length_ratio);
+            if let Some(ratio) = args.sampling.extra_args.get("document_length_ratio") {
+                let why = || {
+                    CliError::setting(
+                        "--extra-args",
+                        format!("document_length_ratio must be a number, not {ratio}"),
+                    )
+                };
+                spec.length_ratio = ratio.as_f64().ok_or_else(why)?;
+            }
         }
         _ => {}
     }
     Ok(())
 }
 
-/// Pillow, which draws evalscope's pictures, fails with any other of its modes.
+/// Parses the colour mode of pictures. Pillow, which draws evalscope's pictures, fails with any
+/// other of its modes.
 fn picture_mode(name: &str) -> Result<EvalscopePictureMode, CliError> {
     EvalscopePictureMode::named(name).ok_or_else(|| {
         let why = format!("must be RGB, RGBA or P, which alone can be drawn as PNG, not {name}");
@@ -139,7 +160,7 @@ fn picture_mode(name: &str) -> Result<EvalscopePictureMode, CliError> {
     })
 }
 
-/// How many turns conversations have.
+/// Sets the number of turns of conversations.
 fn converse(data: &mut EvalscopeData, args: &EvalscopeArgs, step: Step) -> Result<(), CliError> {
     match data {
         EvalscopeData::RandomTurns(spec) => {
@@ -157,15 +178,15 @@ fn converse(data: &mut EvalscopeData, args: &EvalscopeArgs, step: Step) -> Resul
     Ok(())
 }
 
-/// The data set's own settings; a key that is none of them is refused.
+/// Applies the data set's own settings (`--dataset-args`). Refuses unknown keys.
 fn set_apart(
     data: &mut EvalscopeData,
     args: &EvalscopeArgs,
-    settled: &Settled,
+    resolved: &ResolvedArgs,
 ) -> Result<(), CliError> {
-    let own = settled.dataset_args.as_ref();
+    let own = resolved.dataset_args.as_ref();
     match data {
-        EvalscopeData::Texts(spec) => spec.target = target(settled.dataset, own)?,
+        EvalscopeData::Texts(spec) => spec.target = target(resolved.dataset, own)?,
         EvalscopeData::SweSmith(spec) => {
             let settings: TurnSettings = read(own)?;
             spec.first_turn = settings.first_turn_length.unwrap_or(spec.first_turn);
@@ -180,7 +201,7 @@ fn set_apart(
             spec.matches_outputs = settings.match_output_length;
             spec.own_headers = own_headers(args);
         }
-        _ if takes_turn_settings(settled.dataset) => {
+        _ if takes_turn_settings(resolved.dataset) => {
             let _: TurnSettings = read(own)?;
         }
         _ => {
@@ -190,7 +211,8 @@ fn set_apart(
     Ok(())
 }
 
-/// Conversations that know settings of agents' conversations and have no use for them.
+/// Returns whether a data set of conversations accepts the settings of agents' conversations and
+/// does not use them.
 fn takes_turn_settings(name: EvalscopeName) -> bool {
     [
         EvalscopeName::RandomMultiTurn,
@@ -200,7 +222,7 @@ fn takes_turn_settings(name: EvalscopeName) -> bool {
     .contains(&name)
 }
 
-/// A text as it stands, or that of a file behind an `@`.
+/// Returns a text as it is given, or the content of the file whose path follows an `@`.
 pub(super) fn said(
     flag: &'static str,
     text: &str,
@@ -211,7 +233,8 @@ pub(super) fn said(
     read.map_err(|error| CliError::setting(flag, format!("{path} cannot be read: {error}")))
 }
 
-/// The length that texts are to have; those of one's own have none.
+/// Returns the length that texts are to have; `None` if the settings give none. The user's own
+/// texts (`custom`) have no such setting.
 fn target(name: EvalscopeName, own: Option<&JsonObject>) -> Result<Option<TargetLength>, CliError> {
     if name == EvalscopeName::Custom {
         return read::<NoSettings>(own).map(|NoSettings {}| None);
@@ -261,14 +284,15 @@ fn turns(args: &EvalscopeArgs) -> Result<(Count, Count), CliError> {
     Ok((least, most))
 }
 
-/// How many conversations are drawn at least, as evalscope draws them.
+/// Returns the minimum number of conversations whose lengths are drawn, as evalscope draws them.
 fn pool(args: &EvalscopeArgs, step: Step) -> Result<usize, CliError> {
     let (number, parallel): (usize, usize) =
         (at_least("--number", 1, step.number)?, at_least("--parallel", 1, step.parallel)?);
     Ok((4 * parallel).max(number + load::lead_in(&args.load, step)? + 1))
 }
 
-/// How many texts go together; a key of the body says it, as with evalscope.
+/// Returns the number of texts in a request; as in evalscope, the key `batch_size` of
+/// `--extra-args` gives it. Returns `None` if `usual` is `None`.
 fn batch(args: &EvalscopeArgs, usual: Option<Count>) -> Result<Option<Count>, CliError> {
     let Some(usual) = usual else { return Ok(None) };
     let size = whole(args, "batch_size", usual.get())?;
@@ -288,7 +312,8 @@ fn speed(speed: f64) -> Result<f64, CliError> {
     (speed > 0.0).then_some(speed).ok_or_else(|| CliError::setting("--dataset-args", why()))
 }
 
-/// Headers that the run sends itself, which recorded ones do not replace.
+/// Returns the names of the headers that the run itself sends and that recorded headers do not
+/// replace.
 fn own_headers(args: &EvalscopeArgs) -> Vec<String> {
     let given = args.target.headers.iter().flatten();
     let names = given.filter_map(|pair| pair.split_once('=')).map(|(name, _)| name.trim());

@@ -1,27 +1,28 @@
-//! When requests are sent.
+//! The load of a run: when its requests are sent.
 
 use std::num::NonZeroUsize;
 
-use servemark_datasets::EvalscopeName;
 use servemark_runner::{LeadInSpec, LoadSpec, WarmupSpec};
 use servemark_schedule::{ArrivalSpec, Burstiness, Rate};
 
 use super::args::{EvalscopeArgs, LoadArgs};
-use super::settled::{Settled, Step};
+use super::dataset;
+use super::resolved::{ResolvedArgs, Step};
 use crate::error::CliError;
 use crate::number::{at_least, refused, some_time};
 
-/// Arrivals, limit, what leads to the measurement, and its time.
+/// Returns the load of a run: its arrivals, its limit of requests in flight, what leads to its
+/// measurement, and its duration.
 pub(super) fn load(
     args: &EvalscopeArgs,
-    settled: &Settled,
+    resolved: &ResolvedArgs,
     step: Step,
 ) -> Result<LoadSpec, CliError> {
-    let replays = settled.dataset == EvalscopeName::WorkloadTrace;
+    let replays = dataset::replays(args, resolved);
     let converses = args.turns.multi_turn;
     let arrivals = match replays {
         true => ArrivalSpec::Timetable,
-        // Each turn waits for a gap of its own, however many conversations there are.
+        // Each turn waits for a gap of its own, regardless of the number of conversations.
         false if converses => ArrivalSpec::Burst,
         false => arrivals(step.rate)?,
     };
@@ -44,8 +45,9 @@ pub(super) fn load(
     Ok(load)
 }
 
-/// How many requests, or conversations, lead to the measurement: so many from one on, a share of
-/// those that are measured below.
+/// Returns the number of requests, or of conversations, that lead to the measurement. A
+/// `--warmup-num` of one or more is that number; below one it is a share of those that are
+/// measured.
 #[expect(clippy::cast_sign_loss, reason = "both are positive")]
 pub(super) fn lead_in(args: &LoadArgs, step: Step) -> Result<usize, CliError> {
     let warmup = args.warmup_num;
@@ -62,7 +64,8 @@ pub(super) fn lead_in(args: &LoadArgs, step: Step) -> Result<usize, CliError> {
     })
 }
 
-/// Gaps of a Poisson process, stretched until the last request is due when the rate says so.
+/// Returns the arrivals of a rate: gaps of a Poisson process, scaled so that the last request is
+/// due when the rate implies. A negative rate means that all requests are due at once.
 fn arrivals(rate: f64) -> Result<ArrivalSpec, CliError> {
     if rate < 0.0 {
         return Ok(ArrivalSpec::Burst);
@@ -71,5 +74,5 @@ fn arrivals(rate: f64) -> Result<ArrivalSpec, CliError> {
     Ok(ArrivalSpec::Gamma { requests_per_second, burstiness: Burstiness::default() })
 }
 
-/// More than any run has.
+/// Largest `--warmup-num`; no run has more requests.
 const MOST: f64 = 1e9;

@@ -1,6 +1,7 @@
-//! The flags of evalscope 1.14.1's `perf` in their order, which messages about abbreviations show.
+//! The flags of evalscope 1.14.1's `perf` in their order, which appear in messages about
+//! abbreviations.
 
-/// Every long flag of the peer.
+/// All long flags of the peer, in its order.
 pub(super) const PEER: [&str; 83] = [
     "--help",
     "--model",

@@ -1,32 +1,36 @@
-//! The command line as evalscope's own model of its arguments has it, which results repeat.
+//! The arguments in the form of evalscope's own model of them, which results repeat.
 
 use serde_json::{Value, json};
 use servemark_core::JsonObject;
 use servemark_datasets::MaxTokens;
 
 use super::args::EvalscopeArgs;
+use super::resolved::{ResolvedArgs, Step};
 use super::server;
 use super::settings;
-use super::settled::{Settled, Step};
 use crate::error::CliError;
 
-/// Every argument, in evalscope's order. Values of headers are left out: each may be a secret.
-pub(super) fn namespace(args: &EvalscopeArgs, settled: &Settled) -> Result<JsonObject, CliError> {
+/// Returns every argument, in evalscope's order. Values of headers are hidden, because each may be
+/// a secret.
+pub(super) fn namespace(
+    args: &EvalscopeArgs,
+    resolved: &ResolvedArgs,
+) -> Result<JsonObject, CliError> {
     let parts = [
-        target(args, settled)?,
-        load(args, settled),
+        target(args, resolved)?,
+        load(args, resolved),
         search(args),
         client(args),
-        prompts(args, settled),
-        data(args, settled),
-        sampling(args, settled),
+        prompts(args, resolved),
+        data(args, resolved),
+        sampling(args, resolved),
         turns(args)?,
     ];
     let pairs = parts.into_iter().flatten();
     Ok(pairs.map(|(key, value)| (key.to_owned(), value)).collect())
 }
 
-/// The same of one run of a sweep.
+/// Returns the arguments of one run of a sweep, from those of the whole command line.
 pub(super) fn of_run(
     mut namespace: JsonObject,
     step: Step,
@@ -46,7 +50,8 @@ pub(super) fn of_run(
     namespace
 }
 
-/// The model's own name, by which its results are told from others'.
+/// Returns the last part of the model's name, by which its results are distinguished from others;
+/// the name of the data set if no model is given.
 pub(super) fn model_id(args: &EvalscopeArgs) -> &str {
     match args.target.model.as_deref() {
         Some(model) if !model.is_empty() => model.rsplit('/').next().unwrap_or_default(),
@@ -56,7 +61,7 @@ pub(super) fn model_id(args: &EvalscopeArgs) -> &str {
 
 type Pairs = Vec<(&'static str, Value)>;
 
-fn target(args: &EvalscopeArgs, settled: &Settled) -> Result<Pairs, CliError> {
+fn target(args: &EvalscopeArgs, resolved: &ResolvedArgs) -> Result<Pairs, CliError> {
     let target = &args.target;
     let mut headers = JsonObject::new();
     for pair in target.headers.iter().flatten() {
@@ -73,7 +78,7 @@ fn target(args: &EvalscopeArgs, settled: &Settled) -> Result<Pairs, CliError> {
         ("api", json!(target.api)),
         ("tokenizer_path", json!(target.tokenizer_path)),
         ("port", json!(target.port)),
-        ("url", json!(settled.address.url())),
+        ("url", json!(resolved.address.url())),
         ("headers", headers.into()),
         ("connect_timeout", json!(target.connect_timeout)),
         ("read_timeout", json!(target.read_timeout)),
@@ -83,15 +88,15 @@ fn target(args: &EvalscopeArgs, settled: &Settled) -> Result<Pairs, CliError> {
     ])
 }
 
-fn load(args: &EvalscopeArgs, settled: &Settled) -> Pairs {
+fn load(args: &EvalscopeArgs, resolved: &ResolvedArgs) -> Pairs {
     let load = &args.load;
-    // It is a whole number where nobody gives one.
+    // In evalscope the default is an integer, and a given value is a float.
     let warmup = if load.warmup_num == 0.0 { json!(0) } else { json!(load.warmup_num) };
     vec![
         ("scenario", json!(load.scenario)),
-        ("number", json!(settled.number)),
-        ("parallel", json!(settled.parallel)),
-        ("rate", json!(settled.rate)),
+        ("number", json!(resolved.number)),
+        ("parallel", json!(resolved.parallel)),
+        ("rate", json!(resolved.rate)),
         ("warmup_num", warmup),
         ("enable_pd_metrics", json!(load.enable_pd_metrics)),
         ("open_loop", json!(load.open_loop)),
@@ -102,14 +107,10 @@ fn load(args: &EvalscopeArgs, settled: &Settled) -> Pairs {
 
 fn search(args: &EvalscopeArgs) -> Pairs {
     let sla = &args.sla;
-    let params = match &sla.sla_params {
-        Some(Value::Object(group)) => json!([group]),
-        params => json!(params),
-    };
     vec![
         ("sla_auto_tune", json!(sla.sla_auto_tune)),
         ("sla_variable", json!(sla.sla_variable)),
-        ("sla_params", params),
+        ("sla_params", json!(sla.sla_params)),
         ("sla_num_runs", json!(sla.sla_num_runs)),
         ("sla_upper_bound", json!(sla.sla_upper_bound)),
         ("sla_lower_bound", json!(sla.sla_lower_bound)),
@@ -139,7 +140,7 @@ fn client(args: &EvalscopeArgs) -> Pairs {
     ]
 }
 
-fn prompts(args: &EvalscopeArgs, settled: &Settled) -> Pairs {
+fn prompts(args: &EvalscopeArgs, resolved: &ResolvedArgs) -> Pairs {
     let prompt = &args.prompt;
     vec![
         ("max_prompt_length", json!(prompt.max_prompt_length)),
@@ -148,7 +149,7 @@ fn prompts(args: &EvalscopeArgs, settled: &Settled) -> Pairs {
         ("prefix_count", json!(prompt.prefix_count)),
         ("prompt", json!(prompt.prompt)),
         ("query_template", json!(prompt.query_template)),
-        ("apply_chat_template", json!(settled.chat)),
+        ("apply_chat_template", json!(resolved.chat)),
         ("image_width", json!(prompt.image_width)),
         ("image_height", json!(prompt.image_height)),
         ("image_format", json!(prompt.image_format)),
@@ -157,20 +158,20 @@ fn prompts(args: &EvalscopeArgs, settled: &Settled) -> Pairs {
     ]
 }
 
-fn data(args: &EvalscopeArgs, settled: &Settled) -> Pairs {
+fn data(args: &EvalscopeArgs, resolved: &ResolvedArgs) -> Pairs {
     let dataset = &args.dataset;
     vec![
         ("dataset", json!(dataset.dataset)),
         ("dataset_path", json!(dataset.dataset_path)),
         ("data_source", json!(dataset.data_source)),
         ("dataset_offset", json!(dataset.dataset_offset)),
-        ("dataset_args", json!(settled.dataset_args)),
+        ("dataset_args", json!(resolved.dataset_args)),
     ]
 }
 
-fn sampling(args: &EvalscopeArgs, settled: &Settled) -> Pairs {
+fn sampling(args: &EvalscopeArgs, resolved: &ResolvedArgs) -> Pairs {
     let sampling = &args.sampling;
-    let max_tokens = match settled.max_tokens {
+    let max_tokens = match resolved.max_tokens {
         MaxTokens::Between { least, most, .. } => json!([least, most]),
         _ => json!(sampling.max_tokens[0]),
     };
@@ -204,5 +205,5 @@ fn turns(args: &EvalscopeArgs) -> Result<Pairs, CliError> {
     ])
 }
 
-/// What stands for a secret.
+/// Text that replaces a secret.
 const HIDDEN: &str = "**********";

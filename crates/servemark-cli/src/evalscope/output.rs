@@ -1,4 +1,4 @@
-//! What is made of the runs, and where it goes.
+//! Tables and files of the runs.
 
 use std::path::{Path, PathBuf};
 
@@ -7,35 +7,44 @@ use servemark_report::{EvalscopeOptions, EvalscopeStyle};
 
 use super::args::EvalscopeArgs;
 use super::namespace;
-use super::settled::Settled;
+use super::resolved::ResolvedArgs;
 use crate::environment::Environment;
 use crate::error::CliError;
 
-/// The tables and what counts as a run that went well.
-pub(super) fn scoring(args: &EvalscopeArgs, settled: &Settled) -> Result<ScoringSpec, CliError> {
+/// Returns how runs are scored: the tables, and what counts as a successful run.
+pub(super) fn scoring(
+    args: &EvalscopeArgs,
+    resolved: &ResolvedArgs,
+) -> Result<ScoringSpec, CliError> {
     let mut scoring = args.judging.scoring(Layout::Evalscope)?;
     let style = EvalscopeStyle::from_name(&args.extras.style).unwrap_or_default();
     let mut options = EvalscopeOptions::of(style);
     options.handoff = args.load.enable_pd_metrics;
     options.speeds = args.dataset.dataset.starts_with("speed_benchmark");
-    options.decides = settled.api.decides();
+    options.decides = resolved.api.decides();
     scoring.evalscope = options;
+    if args.judging.tolerate_failures.is_none() {
+        scoring.tolerated_failures = ALL;
+    }
     Ok(scoring)
 }
 
-/// The files of one run.
+/// evalscope ends with 0 even if every request failed.
+const ALL: f64 = 1.0;
+
+/// Returns the output of the run in a folder.
 pub(super) fn output(folder: &Path) -> OutputSpec {
     let mut output = OutputSpec::default();
     output.run_log = Some(folder.join(RUN_LOG));
-    // The database of requests has them, and the bodies of later turns.
+    // The database of requests contains the texts, and the bodies of later turns repeat them.
     output.keeps_texts = true;
     output
 }
 
 const RUN_LOG: &str = "run.runlog.jsonl";
 
-/// The folder of all results. What no file system takes in a name, or what would lead elsewhere, is
-/// an underscore.
+/// Returns the folder of all results. In its name, an underscore replaces each character that file
+/// systems refuse or that would lead to another folder.
 pub(super) fn folder(args: &EvalscopeArgs, environment: &Environment) -> PathBuf {
     let name = args.client.name.as_deref().filter(|name| !name.is_empty());
     let name = name.unwrap_or_else(|| namespace::model_id(args));

@@ -1,4 +1,4 @@
-//! Runs as plans.
+//! Converts runs into plans.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -8,65 +8,66 @@ use servemark_core::JsonObject;
 use servemark_plan::{BenchPlan, ControlSpec, Isolation, NamedPlan, SweepSpec};
 
 use super::args::EvalscopeArgs;
-use super::settled::{Settled, Step};
+use super::resolved::{ResolvedArgs, Step};
 use super::sla::SlaSearch;
-use super::{Used, dataset, load, namespace, output, server, wire};
+use super::{Consumed, dataset, load, namespace, output, server, wire};
 use crate::argparse::Given;
 use crate::dialect::Dialect;
 use crate::environment::Environment;
 use crate::error::CliError;
 use crate::number::at_least;
 
-/// Makes a plan of every run that a command line asks for.
+/// Makes the plans of all runs of a command line.
 #[derive(Clone, Debug)]
 pub(super) struct Planner {
     args: EvalscopeArgs,
-    settled: Settled,
+    resolved: ResolvedArgs,
     environment: Environment,
     control: ControlSpec,
     namespace: JsonObject,
     seed: u32,
     offset: u64,
-    /// The folder of all results.
+    /// Folder of all results.
     pub(super) folder: PathBuf,
 }
 
-/// Where a run stands among the others.
+/// Seed of a run, and the position at which its random prompts begin.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Place {
-    /// The seed of all runs.
+    /// Seed, which all runs share.
     pub(super) seed: u32,
-    /// How many places of the vocabulary were used before it.
+    /// Position in the vocabulary: `--dataset-offset`, and one more for each request of earlier
+    /// runs.
     pub(super) offset: u64,
 }
 
 impl Planner {
     pub(super) fn new(
         args: EvalscopeArgs,
-        settled: Settled,
+        resolved: ResolvedArgs,
         given: &Given,
         environment: &Environment,
     ) -> Result<Self, CliError> {
         Ok(Self {
-            control: server::control(&args, &settled, given)?,
-            namespace: namespace::namespace(&args, &settled)?,
+            control: server::control(&args, &resolved, given)?,
+            namespace: namespace::namespace(&args, &resolved)?,
             seed: seed(args.sampling.seed, environment)?,
             offset: at_least("--dataset-offset", 0, args.dataset.dataset_offset)?,
             folder: output::folder(&args, environment),
             args,
-            settled,
+            resolved,
             environment: environment.clone(),
         })
     }
 
-    /// The runs of a sweep, or the first ones of a search. Each begins where the one before it ended
-    /// in the vocabulary, and left the generators.
+    /// Returns the runs of a sweep, or the first ones of a search. Each run continues where the one
+    /// before it left the vocabulary and the random generators.
     pub(super) fn sweep(&self, search: Option<&SlaSearch>) -> Result<Vec<NamedPlan>, CliError> {
         if let Some(search) = search {
-            return Ok(self.probe(search, search.first(), &Used::default())?.0);
+            return Ok(self.probe(search, search.first(), &Consumed::default())?.0);
         }
-        let mut used = Used::default();
-        let steps = self.settled.steps();
+        let mut used = Consumed::default();
+        let steps = self.resolved.steps();
         check_apart(&steps)?;
         let plans = steps.into_iter().map(|step| {
             let named = self.named(step, &self.folder.join(step.name()), &used)?;
@@ -76,20 +77,20 @@ impl Planner {
         plans.collect()
     }
 
-    /// The same, with the server at rest between two runs.
+    /// Returns a sweep of the plans, with a pause of `--sleep-interval` between two runs.
     pub(super) fn spec(&self, plans: Vec<NamedPlan>) -> Result<SweepSpec, CliError> {
         let rest = at_least("--sleep-interval", 0, self.args.load.sleep_interval)?;
         let isolation = Isolation::none().with_cool_down(Duration::from_secs(rest));
         Ok(SweepSpec::listed(plans).isolated(isolation))
     }
 
-    /// The runs of a search at one load, and what is used up after them.
+    /// Returns the runs of a search at one load, and what is used up after them.
     pub(super) fn probe(
         &self,
         search: &SlaSearch,
         load: u32,
-        used: &Used,
-    ) -> Result<(Vec<NamedPlan>, Used), CliError> {
+        used: &Consumed,
+    ) -> Result<(Vec<NamedPlan>, Consumed), CliError> {
         let mut used = used.clone();
         let (step, tuning) = (search.step(load), self.folder.join("sla_tuning"));
         let runs = (0..search.runs).map(|run| {
@@ -102,7 +103,7 @@ impl Planner {
         Ok((runs, used))
     }
 
-    fn named(&self, step: Step, folder: &Path, used: &Used) -> Result<NamedPlan, CliError> {
+    fn named(&self, step: Step, folder: &Path, used: &Consumed) -> Result<NamedPlan, CliError> {
         let plan = self.plan(step, folder, used)?;
         let settings = if step.is_open {
             ("rate".to_owned(), json!(step.rate))
@@ -115,20 +116,20 @@ impl Planner {
         Ok(named)
     }
 
-    fn plan(&self, step: Step, folder: &Path, used: &Used) -> Result<BenchPlan, CliError> {
-        let (args, settled) = (&self.args, &self.settled);
+    fn plan(&self, step: Step, folder: &Path, used: &Consumed) -> Result<BenchPlan, CliError> {
+        let (args, resolved) = (&self.args, &self.resolved);
         let place = Place { seed: self.seed, offset: self.offset + used.requests };
         let mut plan = BenchPlan::new(
-            server::server(args, settled)?,
-            wire::backend(settled),
-            wire::wire(args, settled, &self.environment)?,
-            dataset::workload(args, settled, step, place, &self.environment)?,
-            load::load(args, settled, step)?,
+            server::server(args, resolved)?,
+            wire::backend(resolved),
+            wire::wire(args, resolved, &self.environment)?,
+            dataset::workload(args, resolved, step, place, &self.environment)?,
+            load::load(args, resolved, step)?,
         );
         plan.workload.after.clone_from(&used.drawn);
         plan.control = self.control.clone();
         plan.model = server::model(args);
-        plan.scoring = output::scoring(args, settled)?;
+        plan.scoring = output::scoring(args, resolved)?;
         plan.output = output::output(folder);
         let shown = folder.to_string_lossy();
         plan.echo = namespace::of_run(self.namespace.clone(), step, &shown, place.offset);
@@ -137,7 +138,7 @@ impl Planner {
     }
 }
 
-/// No two runs have the same folder.
+/// Refuses two runs with the same folder.
 fn check_apart(steps: &[Step]) -> Result<(), CliError> {
     let mut names: Vec<String> = steps.iter().map(Step::name).collect();
     names.sort_unstable();
@@ -148,8 +149,8 @@ fn check_apart(steps: &[Step]) -> Result<(), CliError> {
     })
 }
 
-/// evalscope draws without a seed where none is given; here one is chosen, so that the run log says
-/// which it was.
+/// Returns the seed. evalscope draws without a seed if none is given; here one is chosen, so that
+/// the run log contains it.
 fn seed(given: Option<i64>, environment: &Environment) -> Result<u32, CliError> {
     given.map_or(Ok(environment.seed()), |seed| at_least("--seed", 0, seed))
 }

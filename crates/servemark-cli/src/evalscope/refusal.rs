@@ -1,21 +1,21 @@
-//! Command lines that are refused before they become plans: what is not built, and rules of the
-//! data sets.
+//! Refuses command lines before they become plans: flags that are not built, and violated rules of
+//! the data sets.
 
 use servemark_datasets::{DatasetSpec, EvalscopeHub, EvalscopeName};
 
 use super::args::EvalscopeArgs;
-use super::dataset::has_tokenizer;
-use super::settled::Settled;
+use super::dataset::{has_tokenizer, own_prompt};
+use super::resolved::ResolvedArgs;
 use crate::argparse::Given;
 use crate::error::CliError;
 
-/// What is not built, by name.
+/// Refuses flags that are not built, by name.
 pub(super) fn check_built(given: &Given) -> Result<(), CliError> {
     let asked = NOT_BUILT.iter().find(|flag| given.asks(flag));
     asked.map_or(Ok(()), |flag| Err(CliError::not_built(*flag)))
 }
 
-/// Where a data set is to come from that is given no file.
+/// Checks `--data-source` for a data set without a local file, and sets its hub.
 pub(super) fn check_source(
     source: Option<&str>,
     dataset: &mut DatasetSpec,
@@ -29,7 +29,8 @@ pub(super) fn check_source(
     }
 }
 
-/// Some data sets are there in another form.
+/// Sets ModelScope as the hub of a data set. Refuses a data set that ModelScope has in another form
+/// only.
 fn from_modelscope(dataset: &mut DatasetSpec) -> Result<(), CliError> {
     if let DatasetSpec::Evalscope(spec) = dataset {
         spec.hub = EvalscopeHub::ModelScope;
@@ -43,27 +44,29 @@ fn from_modelscope(dataset: &mut DatasetSpec) -> Result<(), CliError> {
     )))
 }
 
-/// Flags of which nothing is built.
+/// Flags that are not built.
 pub(super) const NOT_BUILT: &[&str] =
     &["--scenario", "--swanlab-api-key", "--visualizer", "--wandb-api-key"];
 
-/// Data sets of whole requests.
+/// Data sets whose rows are whole requests.
 const WHOLE: [EvalscopeName; 3] =
     [EvalscopeName::LineByLine, EvalscopeName::OpenDecisions, EvalscopeName::WorkloadTrace];
 
-/// What a data set needs.
-pub(super) fn check_dataset(args: &EvalscopeArgs, settled: &Settled) -> Result<(), CliError> {
-    let name = settled.dataset;
-    if args.prompt.prompt.is_some() && !settled.api.decides() {
-        return Ok(());
+/// Refuses a data set without the flags that it needs, or with flags or an API that it does not
+/// support.
+pub(super) fn check_dataset(args: &EvalscopeArgs, resolved: &ResolvedArgs) -> Result<(), CliError> {
+    let name = resolved.dataset;
+    if own_prompt(args).is_some() {
+        let rule = "Decision perf requires complete JSON objects via --dataset line_by_line.";
+        return if resolved.api.decides() { Err(CliError::Together(rule)) } else { Ok(()) };
     }
     if name.needs_tokenizer() && !has_tokenizer(args) {
         return Err(CliError::Peer(format!("--dataset {name} needs --tokenizer-path")));
     }
-    if settled.api.decides() && !WHOLE.contains(&name) {
+    if resolved.api.decides() && !WHOLE.contains(&name) {
         return Err(CliError::Peer(format!(
             "--api {} sends whole requests: give --dataset line_by_line or open_decisions",
-            settled.api
+            resolved.api
         )));
     }
     if name == EvalscopeName::WorkloadTrace && !args.load.open_loop {

@@ -1,7 +1,7 @@
-//! Flags whose value would change nothing.
+//! Finds flags that have no effect on the command line.
 //!
-//! evalscope accepts flags of data sets and modes that are not in use, and so do we, with a warning.
-//! One of our own flags without effect is a mistake and is refused.
+//! evalscope accepts flags of data sets and modes that are not in use. They are accepted here too,
+//! with a warning. One of our own flags without effect is a mistake and is refused.
 
 use super::args::EvalscopeArgs;
 use crate::address::is_encrypted;
@@ -9,7 +9,7 @@ use crate::argparse::{Given, Owner, Scope, check_scopes};
 use crate::error::CliError;
 use crate::own;
 
-/// Refuses our own flags without effect, and warns of the peer's.
+/// Refuses our own flags without effect, and warns about the peer's.
 pub(super) fn check(
     args: &EvalscopeArgs,
     given: &Given,
@@ -142,6 +142,6 @@ const SCOPES: &[Scope<InUse>] = &[
     },
 ];
 
-/// Data sets whose prompts may begin alike.
+/// Random data sets whose prompts may have a common prefix.
 const RANDOM: [&str; 3] = ["random", "random_multi_turn", "random_vl"];
 const TRIE: [&str; 3] = ["trie_agentic_coding", "trie_code_qa", "trie_office_work"];

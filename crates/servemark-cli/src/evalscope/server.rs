@@ -1,4 +1,4 @@
-//! Who is asked, with which credentials, and under which model's name.
+//! The server, its credentials and time-outs, and the model's name.
 
 use std::time::Duration;
 
@@ -8,19 +8,22 @@ use servemark_plan::{ControlSpec, ModelSpec, ServerSpec};
 
 use super::args::{EvalscopeArgs, TargetArgs};
 use super::dataset;
-use super::settled::Settled;
+use super::resolved::ResolvedArgs;
 use crate::argparse::Given;
 use crate::error::CliError;
 use crate::number::{at_least, refused};
 use crate::own::ModelNames;
 
-/// The server, or the simulator.
-pub(super) fn server(args: &EvalscopeArgs, settled: &Settled) -> Result<ServerSpec, CliError> {
+/// Returns the server of the command line, or the simulator.
+pub(super) fn server(
+    args: &EvalscopeArgs,
+    resolved: &ResolvedArgs,
+) -> Result<ServerSpec, CliError> {
     if let Some(simulator) = simulator(args) {
         args.trust.refuse()?;
         return Ok(ServerSpec::Simulated(simulator));
     }
-    let target: TargetSpec = args.protocol.target(settled.address.server()?);
+    let target: TargetSpec = args.protocol.target(resolved.address.server()?);
     let mut target = args.trust.applied_to(target)?;
     target.timeouts = timeouts(&args.target)?;
     Ok(ServerSpec::At(target))
@@ -30,7 +33,8 @@ fn simulator(args: &EvalscopeArgs) -> Option<MockSpec> {
     args.simulator.spec(args.target.model.as_deref())
 }
 
-/// Where nobody says how long a server may be silent, it may be for as long as a request may take.
+/// Returns the time-outs of requests. Without `--read-timeout`, the server may be silent for as
+/// long as a request may take.
 fn timeouts(args: &TargetArgs) -> Result<Timeouts, CliError> {
     let mut timeouts = Timeouts::default();
     let time = |flag, seconds| -> Result<Duration, CliError> {
@@ -46,8 +50,8 @@ fn timeouts(args: &TargetArgs) -> Result<Timeouts, CliError> {
     Ok(timeouts)
 }
 
-/// The model's name and its tokenizer. Without a tokenizer prompts are measured in characters, and
-/// answers are counted by the server alone.
+/// Returns the model's name and its tokenizer. Without a tokenizer, prompts are measured in
+/// characters, and only the server counts the tokens of answers.
 pub(super) fn model(args: &EvalscopeArgs) -> ModelSpec {
     let TargetArgs { model, tokenizer_path: tokenizer, .. } = &args.target;
     let mut spec = args.simulator.model(&ModelNames { model, served: &None, tokenizer });
@@ -57,7 +61,8 @@ pub(super) fn model(args: &EvalscopeArgs) -> ModelSpec {
     spec
 }
 
-/// The headers of the command line, then the API key, which wins.
+/// Returns the headers of the command line and the API key. The key overrides a header of the same
+/// name.
 pub(super) fn credentials(args: &TargetArgs) -> Result<Credentials, CliError> {
     let mut credentials = Credentials::new();
     for pair in args.headers.iter().flatten() {
@@ -70,7 +75,7 @@ pub(super) fn credentials(args: &TargetArgs) -> Result<Credentials, CliError> {
     }
 }
 
-/// A header's name and value.
+/// Splits a header `NAME=VALUE` into its name and its value.
 pub(super) fn split(pair: &str) -> Result<(&str, &str), CliError> {
     let (name, value) = pair.split_once('=').ok_or_else(|| {
         CliError::Peer(format!("Error parsing key-value pairs: Invalid key-value pair: {pair}"))
@@ -78,17 +83,17 @@ pub(super) fn split(pair: &str) -> Result<(&str, &str), CliError> {
     Ok((name.trim(), value.trim()))
 }
 
-/// What is asked of the server besides answers. evalscope greets it for as long as a request may
-/// take, which is six hours; here it is that long only where somebody says how long that is.
+/// Returns the control calls of a run. evalscope greets the server for as long as a request may
+/// take, by default six hours; here that holds only if `--total-timeout` is given.
 pub(super) fn control(
     args: &EvalscopeArgs,
-    settled: &Settled,
+    resolved: &ResolvedArgs,
     given: &Given,
 ) -> Result<ControlSpec, CliError> {
     let mut control = ControlSpec::default();
     control.ready_timeout = Duration::ZERO;
     control.counters = true;
-    if dataset::tests_connection(args, settled) {
+    if dataset::tests_connection(args, resolved) {
         let said = given.is("--total-timeout");
         let patience = if said { timeouts(&args.target)?.total } else { PATIENCE };
         control.greeting = Some(patience);
@@ -96,5 +101,5 @@ pub(super) fn control(
     Ok(control)
 }
 
-/// How long a server is greeted where nobody says.
+/// How long a server is greeted if `--total-timeout` is not given.
 const PATIENCE: Duration = Duration::from_secs(60);

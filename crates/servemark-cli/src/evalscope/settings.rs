@@ -1,4 +1,4 @@
-//! `--dataset-args`: a data set's own settings.
+//! The settings of a data set (`--dataset-args`).
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use servemark_datasets::{LengthRange, PrefixRole, ShortTexts};
 use super::args::EvalscopeArgs;
 use crate::error::CliError;
 
-/// The settings under their old flag, of which only the known ones count.
+/// Returns the settings of the old flag `--multi-turn-args`, without unknown keys.
 pub(super) fn old(args: &EvalscopeArgs) -> Result<JsonObject, CliError> {
     let Some(text) = &args.turns.multi_turn_args else { return Ok(JsonObject::new()) };
     let refuse =
@@ -20,10 +20,10 @@ pub(super) fn old(args: &EvalscopeArgs) -> Result<JsonObject, CliError> {
     Ok(object.into_iter().filter(|(key, _)| OLD.contains(&key.as_str())).collect())
 }
 
-/// What the old flag could say.
+/// Keys that the old flag may set.
 const OLD: [&str; 3] = ["first_turn_length", "subsequent_turn_length", "chars_per_token"];
 
-/// The same with what holds where they say nothing.
+/// Returns the settings of the old flag, with defaults for those that it does not set.
 pub(super) fn whole(args: &EvalscopeArgs) -> Result<JsonObject, CliError> {
     let (mut known, usual) = (old(args)?, [json!(65_000), json!(500), json!(3.0)]);
     let pairs = OLD.into_iter().zip(usual);
@@ -34,8 +34,8 @@ pub(super) fn whole(args: &EvalscopeArgs) -> Result<JsonObject, CliError> {
     Ok(whole)
 }
 
-/// The settings, with those of the old flag where they say nothing. How many processes make prompts
-/// is none of them any more.
+/// Returns the settings of `--dataset-args`, with those of the old flag where they are absent. The
+/// number of processes that make prompts (`num_workers`) is no longer a setting and is left out.
 pub(super) fn merged(
     args: &EvalscopeArgs,
     old: JsonObject,
@@ -62,7 +62,8 @@ pub(super) fn merged(
     Ok(settings)
 }
 
-/// The settings in the form of a data set, or a refusal that names the key that is none of them.
+/// Converts settings into the type of a data set's settings. The error names a key that is not one
+/// of them.
 pub(super) fn read<T: for<'a> Deserialize<'a>>(
     settings: Option<&JsonObject>,
 ) -> Result<T, CliError> {
@@ -71,12 +72,12 @@ pub(super) fn read<T: for<'a> Deserialize<'a>>(
         .map_err(|error| CliError::setting("--dataset-args", format!("cannot be used: {error}")))
 }
 
-/// Those of data sets that have none.
+/// Settings of data sets that have none.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NoSettings {}
 
-/// Those of texts.
+/// Settings of data sets of texts.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct TextSettings {
@@ -88,7 +89,7 @@ pub(super) struct TextSettings {
     pub(super) prefix_role: PrefixRole,
 }
 
-/// Those of conversations.
+/// Settings of data sets of conversations.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct TurnSettings {
@@ -97,7 +98,7 @@ pub(super) struct TurnSettings {
     pub(super) chars_per_token: Option<f64>,
 }
 
-/// Those of recorded requests.
+/// Settings of data sets of recorded requests.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WorkloadSettings {

@@ -1,14 +1,14 @@
-//! `--simulate`: a run against the bundled server that is worth looking at.
+//! Defaults of `--simulate`, a run against the bundled server.
 //!
-//! What the user gives stands; the rest is chosen so that `--simulate` alone is over in a few
-//! seconds.
+//! Values that the user gives are kept. The others are chosen so that a run with `--simulate` alone
+//! takes a few seconds and has meaningful tables.
 
 use servemark_backends::EvalscopeApi;
 
 use super::args::EvalscopeArgs;
 use crate::argparse::Given;
 
-/// Chooses what the user left open.
+/// Sets the flags that the user did not give.
 pub(super) fn choose_the_rest(args: &mut EvalscopeArgs, given: &Given) {
     let Some(simulator) = &args.simulator.simulate else { return };
     let open = |flag: &str| !given.is(flag);
@@ -37,10 +37,10 @@ pub(super) fn choose_the_rest(args: &mut EvalscopeArgs, given: &Given) {
     }
 }
 
-/// Where the simulator answers what an API asks.
+/// Returns the path at which the simulator answers the requests of an API.
 fn path(api: &str) -> &'static str {
     EvalscopeApi::of(api).unwrap_or(EvalscopeApi::Openai).path()
 }
 
-/// What has no effect beside the simulator.
+/// Start of the URL, which has no effect with the simulator.
 const HOST: &str = "http://127.0.0.1:8877";

@@ -1,4 +1,4 @@
-//! The search for the largest load that holds (`--sla-auto-tune`).
+//! The search for the largest load that meets its criteria (`--sla-auto-tune`).
 
 mod criterion;
 
@@ -8,30 +8,32 @@ use servemark_plan::{Grain, SearchRange};
 
 pub use self::criterion::{SlaCriterion, SlaGoal, SlaMetric};
 use super::args::{EvalscopeArgs, SlaArgs};
-use super::settled::{Settled, Step};
+use super::resolved::{ResolvedArgs, Step};
 use crate::error::CliError;
 use crate::number::{at_least, refused};
 
-/// What is searched for. Closed: evalscope knows two.
+/// Load that a search varies. Closed enum: evalscope knows two.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum SlaVariable {
-    /// How many requests are in flight.
+    /// Number of requests in flight.
     Parallel,
-    /// How many are sent each second.
+    /// Number of requests that are sent each second.
     Rate,
 }
 
-/// A search for the largest load that holds, or for the best one.
+/// A search for the largest load that meets its criteria, or for the load that is best by one
+/// metric.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct SlaSearch {
-    /// What is searched for.
+    /// Load that the search varies.
     pub variable: SlaVariable,
-    /// Criteria that are to hold together; each group is a search of its own.
+    /// Groups of criteria. Those of one group have to be met together; each group is a search of
+    /// its own.
     pub groups: Vec<Vec<SlaCriterion>>,
-    /// How many runs each load is judged by.
+    /// Number of runs by which each load is judged.
     pub runs: u32,
-    /// Where is searched.
+    /// Loads at which the search begins and between which it stays.
     pub range: SearchRange,
     multiplier: f64,
     parallel: i64,
@@ -39,7 +41,7 @@ pub struct SlaSearch {
 }
 
 impl SlaVariable {
-    /// Its name, as evalscope writes it.
+    /// Returns the name of the variable, as evalscope writes it.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Parallel => "parallel",
@@ -49,20 +51,23 @@ impl SlaVariable {
 }
 
 impl SlaSearch {
-    /// The search that a command line asks for, if it asks for one.
-    pub(super) fn of(args: &EvalscopeArgs, settled: &Settled) -> Result<Option<Self>, CliError> {
+    /// Returns the search of a command line; `None` without `--sla-auto-tune`.
+    pub(super) fn of(
+        args: &EvalscopeArgs,
+        resolved: &ResolvedArgs,
+    ) -> Result<Option<Self>, CliError> {
         let sla = &args.sla;
         if !sla.sla_auto_tune {
             return Ok(None);
         }
         let groups = groups(sla.sla_params.as_ref())?;
-        check_input_only(&groups, settled)?;
+        check_input_only(&groups, resolved)?;
         let variable =
             if sla.sla_variable == "rate" { SlaVariable::Rate } else { SlaVariable::Parallel };
         let [lower, upper] = [sla.sla_lower_bound, sla.sla_upper_bound].map(|bound| bound as f64);
         let start = match variable {
-            SlaVariable::Parallel => settled.parallel[0] as f64,
-            SlaVariable::Rate => settled.rate[0],
+            SlaVariable::Parallel => resolved.parallel[0] as f64,
+            SlaVariable::Rate => resolved.rate[0],
         };
         let range = SearchRange::new(start, lower, upper, Grain::Whole);
         Ok(Some(Self {
@@ -76,13 +81,14 @@ impl SlaSearch {
         }))
     }
 
-    /// The load that it begins with.
+    /// Returns the load with which the search begins.
     #[expect(clippy::cast_sign_loss, reason = "bounds are one or more")]
     pub(super) fn first(&self) -> u32 {
         self.range.start as u32
     }
 
-    /// A run at a load. Python rounds halves to even numbers.
+    /// Returns the run at a load. Its number of requests is rounded like Python's `round`, halves
+    /// to even numbers.
     pub(super) fn step(&self, load: u32) -> Step {
         let number = (f64::from(load) * self.multiplier).round_ties_even().max(1.0) as i64;
         let (parallel, rate) = match self.variable {
@@ -93,15 +99,15 @@ impl SlaSearch {
     }
 }
 
-/// What evalscope checks of the flags before anything else of them.
+/// Checks the flags of a search. evalscope makes these checks before all others of them.
 pub(super) fn check(args: &SlaArgs) -> Result<(), CliError> {
+    check_list(args)?;
     if !args.sla_auto_tune {
         return Ok(());
     }
     let is_empty = match &args.sla_params {
         None | Some(Value::Null) => true,
         Some(Value::Array(groups)) => groups.is_empty(),
-        Some(Value::Object(group)) => group.is_empty(),
         Some(_) => false,
     };
     let bounds_fit = args.sla_lower_bound >= 1 && args.sla_upper_bound >= args.sla_lower_bound;
@@ -121,11 +127,22 @@ pub(super) fn check(args: &SlaArgs) -> Result<(), CliError> {
     ])
 }
 
-/// The groups of criteria: an object is one, a list has several.
+/// Refuses `--sla-params` that are no list, whether the run is a search or not. evalscope's help
+/// promises that an object is read, too, but evalscope refuses it.
+fn check_list(args: &SlaArgs) -> Result<(), CliError> {
+    match &args.sla_params {
+        None | Some(Value::Null | Value::Array(_)) => Ok(()),
+        Some(other) => Err(CliError::setting(
+            "--sla-params",
+            format!("must be a list of objects, such as [{{\"p99_ttft\": \"<200\"}}], not {other}"),
+        )),
+    }
+}
+
+/// Parses the groups of criteria.
 fn groups(params: Option<&Value>) -> Result<Vec<Vec<SlaCriterion>>, CliError> {
     let bad = || CliError::Together("--sla-params must contain only non-empty criterion groups");
     let records: Vec<&JsonObject> = match params {
-        Some(Value::Object(group)) => vec![group],
         Some(Value::Array(groups)) => groups
             .iter()
             .map(|group| group.as_object().ok_or_else(bad))
@@ -147,14 +164,14 @@ fn groups(params: Option<&Value>) -> Result<Vec<Vec<SlaCriterion>>, CliError> {
     Ok(groups)
 }
 
-/// Of what only reads, few numbers are known.
-fn check_input_only(groups: &[Vec<SlaCriterion>], settled: &Settled) -> Result<(), CliError> {
-    if settled.api.generates() {
+/// Refuses metrics that do not exist for APIs that generate nothing.
+fn check_input_only(groups: &[Vec<SlaCriterion>], resolved: &ResolvedArgs) -> Result<(), CliError> {
+    if resolved.api.generates() {
         return Ok(());
     }
     let unknown = groups.iter().flatten().find(|criterion| !criterion.metric.is_of_inputs());
     unknown.map_or(Ok(()), |criterion| {
-        let (api, name) = (settled.api, criterion.metric.name);
+        let (api, name) = (resolved.api, criterion.metric.name);
         Err(CliError::Peer(format!("Metrics unavailable for {api}: {name}")))
     })
 }

@@ -1,4 +1,4 @@
-//! The mirror of the flags, held against what evalscope 1.14.1's own parser says.
+//! Tests of the flags against a recording of evalscope 1.14.1's own parser.
 
 mod runs;
 mod usage;
@@ -16,7 +16,7 @@ fn mirror() -> Mirror {
     Mirror { command, peer: &PEER, exclusive: &[], flags }
 }
 
-/// What a flag's value is, in the form of the recording.
+/// Returns the value of a flag in the form of the recording.
 fn value(mirror: &Mirror, matches: &ArgMatches, flag: &Value) -> Value {
     let is_on = |id: &str| matches.get_flag(id);
     match flag["name"].as_str().unwrap() {
@@ -32,8 +32,8 @@ fn value(mirror: &Mirror, matches: &ArgMatches, flag: &Value) -> Value {
     }
 }
 
-/// The same of what was recorded: argparse keeps a default as it is written, and reads it only where
-/// it is a text.
+/// Returns the default of a flag in the recording, converted to the flag's type. argparse keeps a
+/// default as it is written, and converts it only if it is a string.
 fn expected(flag: &Value) -> Value {
     let default = &flag["default"];
     let read = match (flag["type"].as_str(), default) {
@@ -60,7 +60,7 @@ fn choices_arities_and_names_are_the_peers() {
     mirror().check_grammar(500);
 }
 
-/// What has no effect or is not built is argued, flag by flag.
+/// Every flag that is not built is explained in the documentation.
 #[test]
 fn what_is_not_built_is_argued() {
     let argued = include_str!("../../../../docs/compat/evalscope.md");

@@ -1,4 +1,4 @@
-//! Where requests go: evalscope's rules for what a URL means.
+//! The URL to which requests go, by evalscope's rules.
 
 use servemark_backends::EvalscopeApi;
 use servemark_client::BaseUrl;
@@ -6,18 +6,18 @@ use servemark_client::BaseUrl;
 use crate::error::CliError;
 use crate::number::refused;
 
-/// A URL in its parts.
+/// A URL, split into its parts.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Address {
-    /// The scheme, the host and the port.
+    /// Scheme, host and port.
     base: String,
     path: String,
-    /// What follows a question mark, with it.
+    /// Query with its question mark; empty if there is none.
     query: String,
 }
 
 impl Address {
-    /// The parts of a URL.
+    /// Splits a URL into its parts, without its fragment.
     pub(super) fn of(url: &str) -> Self {
         let (url, _fragment) = url.split_once('#').unwrap_or((url, ""));
         let (place, query) = url.split_at(url.find('?').unwrap_or(url.len()));
@@ -27,8 +27,8 @@ impl Address {
         Self { base: base.to_owned(), path: path.to_owned(), query: query.to_owned() }
     }
 
-    /// The same with the end of the path that an API's servers have, if it has no known one. Says
-    /// what was changed.
+    /// Returns the address with the endpoint of an API at the end of its path, if that does not end
+    /// with a known endpoint; and a warning if it was changed.
     pub(super) fn completed(self, api: EvalscopeApi) -> (Self, Option<String>) {
         let Some(end) = ending(api) else { return (self, None) };
         let path = self.path.trim_end_matches('/').to_owned();
@@ -49,19 +49,21 @@ impl Address {
         (Self { path: format!("{path}/{end}"), ..self }, Some(warning))
     }
 
-    /// Whether it is that of a chat.
+    /// Returns whether the path is that of chat completions.
     pub(super) fn is_chat(&self) -> bool {
         self.path.trim_end_matches('/').ends_with(CHAT)
     }
 
-    /// The same of the route that takes token ids.
+    /// Returns the address of the route that takes token ids: completions in place of chat
+    /// completions.
     pub(super) fn for_token_ids(self) -> Self {
         let path = self.path.trim_end_matches('/').strip_suffix(CHAT);
         let path = path.map_or_else(|| self.path.clone(), |root| format!("{root}completions"));
         Self { path, ..self }
     }
 
-    /// The same of a data set that is for completions. Says what was changed.
+    /// Returns the address with `v1/completions` in place of `v1/chat/completions`, for data sets
+    /// of completions; and a warning if it was changed.
     pub(super) fn for_completions(self) -> (Self, Option<String>) {
         let path = self.path.replace("v1/chat/completions", "v1/completions");
         let warning = "The API URL is not set correctly for `speed_benchmark`. Using \
@@ -70,24 +72,24 @@ impl Address {
         (Self { path, ..self }, warning)
     }
 
-    /// The server.
+    /// Returns the base URL of the server.
     pub(super) fn server(&self) -> Result<BaseUrl, CliError> {
         self.base.parse().map_err(refused("--url"))
     }
 
-    /// Where its requests go, from the server.
+    /// Returns the path and the query to which requests go.
     pub(super) fn endpoint(&self) -> String {
         let path = if self.path.is_empty() { "/" } else { &self.path };
         format!("{path}{}", self.query)
     }
 
-    /// All of it.
+    /// Returns the whole URL, without a fragment.
     pub(super) fn url(&self) -> String {
         format!("{}{}{}", self.base, self.path, self.query)
     }
 }
 
-/// What the path of an API's servers ends with, if evalscope knows.
+/// Returns the endpoint at the end of the paths of an API; `None` if evalscope appends none.
 fn ending(api: EvalscopeApi) -> Option<&'static str> {
     match api {
         EvalscopeApi::Openai => Some(CHAT),
@@ -102,6 +104,6 @@ fn ending(api: EvalscopeApi) -> Option<&'static str> {
 
 const CHAT: &str = "chat/completions";
 
-/// What paths may end with.
+/// Known endpoints at the end of paths.
 const ENDINGS: [&str; 8] =
     [CHAT, "completions", "responses", "embeddings", "reranks", "rerank", "systemone", "decide"];

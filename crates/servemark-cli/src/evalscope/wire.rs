@@ -1,4 +1,4 @@
-//! How a request is put.
+//! The wire dialect of requests, with the parameters of their bodies.
 
 use serde_json::Value;
 use servemark_backends::{
@@ -7,34 +7,34 @@ use servemark_backends::{
 use servemark_core::JsonObject;
 
 use super::args::{EvalscopeArgs, SamplingArgs};
-use super::settled::Settled;
+use super::resolved::ResolvedArgs;
 use super::{dataset, server};
 use crate::environment::Environment;
 use crate::error::CliError;
 use crate::number::{finite, some_at_least};
 
-/// The API with its knobs.
+/// Returns the wire dialect of the API, with its parameters.
 pub(super) fn wire(
     args: &EvalscopeArgs,
-    settled: &Settled,
+    resolved: &ResolvedArgs,
     environment: &Environment,
 ) -> Result<BackendSpec, CliError> {
     let model = server::model(args).name.unwrap_or_default();
-    let mut spec = EvalscopeSpec::new(settled.api, model);
+    let mut spec = EvalscopeSpec::new(resolved.api, model);
     spec.common.stream = !args.sampling.no_stream;
     spec.common.extra_body = extra(&args.sampling)?;
     *spec.sampling = sampling(&args.sampling)?;
     spec.query_template = template(args, environment)?;
-    spec.endpoint = Some(settled.address.endpoint());
+    spec.endpoint = Some(resolved.address.endpoint());
     Ok(BackendSpec::Evalscope(spec))
 }
 
-/// The habits of the servers that have such an API.
-pub(super) fn backend(settled: &Settled) -> BackendName {
-    match settled.api {
+/// Returns the backend that stands for the conventions of servers with this API.
+pub(super) fn backend(resolved: &ResolvedArgs) -> BackendName {
+    match resolved.api {
         EvalscopeApi::OpenaiEmbedding => BackendName::VllmEmbedding,
         EvalscopeApi::OpenaiRerank => BackendName::VllmRerank,
-        _ if settled.chat => BackendName::VllmChat,
+        _ if resolved.chat => BackendName::VllmChat,
         _ => BackendName::Vllm,
     }
 }

@@ -1,4 +1,4 @@
-//! How the server is spoken to.
+//! Flags about the connections to the server.
 
 use clap::Args;
 use servemark_client::{BaseUrl, HttpVersion, TargetSpec, Timeouts};
@@ -12,7 +12,7 @@ use crate::python;
 pub(crate) struct ConnectionArgs {
     #[command(flatten)]
     protocol: ProtocolArgs,
-    /// How many seconds look-up, TCP and TLS may take; by default 30
+    /// How many seconds look-up, TCP and TLS may take together; by default 30
     #[arg(long, value_name = "SECONDS", value_parser = python::finite_positive_float)]
     connect_timeout: Option<f64>,
     /// How many seconds the answer's first byte may take; by default 3600
@@ -26,7 +26,7 @@ pub(crate) struct ConnectionArgs {
     total_timeout: Option<f64>,
 }
 
-/// What is spoken on a connection; of time-outs some peers have flags of their own.
+/// Flags about connections except time-outs, for which some peers have flags of their own.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Servemark: connections")]
 pub(crate) struct ProtocolArgs {
@@ -52,12 +52,12 @@ pub(crate) struct ProtocolArgs {
     max_answers_bytes: Option<usize>,
 }
 
-/// How connections are reused.
+/// Flags about the reuse of connections.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Servemark: connections")]
 struct ReuseArgs {
-    /// Open a connection for each request and say so to the server (connection: close); more than some
-    /// 470 requests a second to one address then run out of local ports
+    /// Open a connection for each request and say so to the server (connection: close); more than
+    /// some 470 requests a second to one address then run out of local ports
     #[arg(long)]
     no_keep_alive: bool,
     /// Count a request as failed that the server did not process (a reused connection that it had
@@ -66,17 +66,18 @@ struct ReuseArgs {
     no_resend: bool,
 }
 
-/// Whether the server's certificate is checked; one peer has the flag itself.
+/// The flag `--insecure`. It is a struct of its own because one peer has the flag itself.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Servemark: connections")]
 pub(crate) struct TrustArgs {
-    /// Do not check the server's TLS certificate: whoever answers gets the API key
+    /// Do not check the server's TLS certificate: any server that answers gets the API key
     #[arg(long)]
     insecure: bool,
 }
 
 impl TrustArgs {
-    /// The target with its certificate checked or not.
+    /// Sets whether the certificate of a target is checked; refuses `--insecure` if the target's
+    /// address does not begin with `https://`.
     pub(crate) fn applied_to(&self, mut target: TargetSpec) -> Result<TargetSpec, CliError> {
         if self.insecure && !target.base_url.is_https() {
             return Err(no_effect("without an https:// address"));
@@ -85,7 +86,7 @@ impl TrustArgs {
         Ok(target)
     }
 
-    /// Refuses the flag where the simulator is asked.
+    /// Refuses `--insecure` if the simulator is measured.
     pub(crate) fn refuse(&self) -> Result<(), CliError> {
         if self.insecure { Err(no_effect("with --simulate")) } else { Ok(()) }
     }
@@ -95,7 +96,7 @@ fn no_effect(when: &'static str) -> CliError {
     CliError::NoEffect { flag: "--insecure", when }
 }
 
-/// The flags of [`ConnectionArgs`] and [`ProtocolArgs`].
+/// Names of the flags of [`ConnectionArgs`] and [`ProtocolArgs`].
 pub(crate) const CONNECTION: &[&str] = &[
     "--http2",
     "--no-keep-alive",
@@ -111,7 +112,7 @@ pub(crate) const CONNECTION: &[&str] = &[
 ];
 
 impl ConnectionArgs {
-    /// A target at an address.
+    /// Returns a target at an address, with the settings and time-outs of the flags.
     pub(crate) fn target(&self, base_url: BaseUrl) -> Result<TargetSpec, CliError> {
         let mut target = self.protocol.target(base_url);
         target.timeouts = self.timeouts()?;
@@ -135,7 +136,7 @@ impl ConnectionArgs {
 }
 
 impl ProtocolArgs {
-    /// A target at an address, with the usual time-outs.
+    /// Returns a target at an address, with the settings of the flags and the default time-outs.
     pub(crate) fn target(&self, base_url: BaseUrl) -> TargetSpec {
         let mut target = TargetSpec::new(base_url);
         target.http_version = if self.http2 { HttpVersion::Http2 } else { HttpVersion::Http1 };
@@ -151,7 +152,7 @@ impl ProtocolArgs {
     }
 }
 
-/// Reads a number of bytes that something can be held in.
+/// Parses a number of bytes above 0.
 fn byte_count(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(bytes) if bytes > 0 => Ok(bytes),

@@ -1,4 +1,4 @@
-//! The run as a whole: what is made of it and what is kept.
+//! Flags about the run as a whole: what is reported of it and what is kept.
 
 use std::path::PathBuf;
 
@@ -24,10 +24,10 @@ pub(crate) struct RunArgs {
     /// Keep the run in memory only
     #[arg(long)]
     pub(crate) no_run_log: bool,
-    /// Let the file of --run-log take the place of one that exists, which is refused otherwise
+    /// Replace the file of --run-log if it exists, which is refused otherwise
     #[arg(long)]
     pub(crate) overwrite: bool,
-    /// The file to which a line about that part is appended
+    /// The file to which a line about the part of --steady-state-concurrency-ratio is appended
     #[arg(long, value_name = "PATH")]
     pub(crate) steady_state_output_file: Option<String>,
     #[command(flatten)]
@@ -36,7 +36,7 @@ pub(crate) struct RunArgs {
     pub(crate) asking: AskingArgs,
 }
 
-/// What is made of a run.
+/// Flags about the tables, the steady part and the exit code of a run.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Servemark: run and results")]
 pub(crate) struct JudgingArgs {
@@ -45,8 +45,8 @@ pub(crate) struct JudgingArgs {
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = parse_layout)]
     pub(crate) layout: Vec<Layout>,
     /// The largest share of failed requests, 0 to 1, with which the exit code is not 5; by default
-    /// 0.01 in commands of our own (bench-embedding, bench-offline, rerun) and anything below 1 in a
-    /// peer's
+    /// 0.01 in commands of our own (bench-embedding, bench-offline, rerun) and anything below 1 in
+    /// a peer's
     #[arg(long, value_name = "SHARE", value_parser = python::float)]
     pub(crate) tolerate_failures: Option<f64>,
     /// Exit with 3 if the client audit's verdict is this or a worse one: corrected, suspect or
@@ -57,13 +57,13 @@ pub(crate) struct JudgingArgs {
     /// short-outputs, unknown-tokens, suspect, client-limited
     #[arg(long, value_name = "KINDS", value_delimiter = ',')]
     pub(crate) fail_on: Vec<FailOn>,
-    /// Tell the longest part of the run apart in which this share of its peak concurrency was in
-    /// flight, above 0 and at most 1
+    /// Report separately the longest part of the run in which this share of its peak concurrency
+    /// was in flight, above 0 and at most 1
     #[arg(long, value_name = "SHARE", value_parser = python::float)]
     pub(crate) steady_state_concurrency_ratio: Option<f64>,
 }
 
-/// What is asked instead of a run.
+/// Flags that ask for something else than a run.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Servemark: run and results")]
 pub(crate) struct AskingArgs {
@@ -76,8 +76,8 @@ pub(crate) struct AskingArgs {
 }
 
 impl JudgingArgs {
-    /// The tables and what counts as a run that went well, with the dialect's table where none is
-    /// asked for.
+    /// Returns the tables to print and the conditions of a good run. If no tables are asked for,
+    /// the dialect's table and the native one are printed.
     pub(crate) fn scoring(&self, dialect: Layout) -> Result<ScoringSpec, CliError> {
         let mut scoring = ScoringSpec::default();
         scoring.layouts = match self.layout.as_slice() {
@@ -98,7 +98,8 @@ impl JudgingArgs {
 }
 
 impl RunArgs {
-    /// Where the run log goes, by default into a file that names the backend and the time.
+    /// Returns the path of the run log, by default with the backend and the time in its name;
+    /// `None` if no log is kept.
     pub(crate) fn run_log(
         &self,
         backend: &str,
@@ -118,12 +119,12 @@ impl RunArgs {
         }
     }
 
-    /// What happens where that file exists.
+    /// Returns what happens if the file of the run log exists.
     pub(crate) fn if_taken(&self) -> IfTaken {
         if_taken(self.run_log.is_some(), self.overwrite)
     }
 
-    /// Puts both into a plan's output.
+    /// Sets in `output` the path of the run log, and what happens if its file exists.
     pub(crate) fn keep_log(
         &self,
         backend: &str,
@@ -137,8 +138,8 @@ impl RunArgs {
     }
 }
 
-/// What happens where the file of a run log exists: a default name gets a number, a file that the user named
-/// is refused or, with `--overwrite`, replaced.
+/// Returns what happens if the file of a run log exists: a default name gets a number, a file that
+/// the user named is refused or, with `--overwrite`, replaced.
 pub(crate) fn if_taken(is_named: bool, overwrites: bool) -> IfTaken {
     match (is_named, overwrites) {
         (false, _) => IfTaken::Number,
@@ -147,17 +148,17 @@ pub(crate) fn if_taken(is_named: bool, overwrites: bool) -> IfTaken {
     }
 }
 
-/// Where the run log goes if nobody says.
+/// Returns the default path of a run log.
 pub(crate) fn usual_run_log(backend: &str, now: LocalTime) -> PathBuf {
     let [date, time] = now.digits();
     format!("servemark_{backend}_{date}_{time}.runlog.jsonl").into()
 }
 
-/// The largest share of failed requests with which a command of our own still ends well, if none is
-/// asked for. In a peer's dialect the peer decides.
+/// Largest share of failed requests, from 0 to 1, with which a command of Servemark's own still
+/// ends well, by default. In a peer's dialect the peer's rule applies.
 pub(crate) const OWN_TOLERANCE: f64 = 0.01;
 
-/// Reads a share.
+/// Parses a share from 0 to 1.
 pub(crate) fn parse_share(text: &str) -> Result<f64, String> {
     let share = python::float(text)?;
     check_share(share).map(|()| share)
@@ -168,7 +169,7 @@ fn check_share(share: f64) -> Result<(), String> {
     lies_within.then_some(()).ok_or_else(|| format!("must lie in 0 to 1, not {share}"))
 }
 
-/// Reads the name of a verdict that a run can be spared.
+/// Parses the name of a verdict that can be made to fail a run: all except the best one.
 pub(crate) fn parse_verdict(name: &str) -> Result<Verdict, String> {
     let known = Verdict::ALL.into_iter().find(|verdict| verdict.name() == name);
     known.filter(|&verdict| verdict > Verdict::Clean).ok_or_else(|| {
@@ -176,7 +177,7 @@ pub(crate) fn parse_verdict(name: &str) -> Result<Verdict, String> {
     })
 }
 
-/// Reads the name of a table.
+/// Parses the name of a table.
 pub(crate) fn parse_layout(name: &str) -> Result<Layout, String> {
     match name {
         "aisbench" => Ok(Layout::Aisbench),

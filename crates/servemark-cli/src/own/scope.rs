@@ -1,11 +1,11 @@
-//! Flags of ours whose value would change nothing, in any dialect.
+//! Finds flags of Servemark's own that would have no effect in any dialect.
 
 use crate::address;
 use crate::argparse::{Given, Owner, Scope, check_scopes};
 use crate::error::CliError;
 use crate::own::CONNECTION;
 
-/// Refuses those that were given and have no effect.
+/// Refuses flags of Servemark's own that were given and have no effect.
 pub(crate) fn check(given: &Given) -> Result<(), CliError> {
     check_scopes(SCOPES, given, |in_use| in_use(given), &mut Vec::new())
 }

@@ -1,4 +1,4 @@
-//! Who sends, and how exactly.
+//! Flags about the threads that send requests, and how exactly they send.
 
 use std::num::NonZeroUsize;
 
@@ -14,13 +14,14 @@ use crate::python;
 pub(crate) struct ShardArgs {
     #[command(flatten)]
     threads: ThreadArgs,
-    /// Send requests for so many seconds at most, or as long as there are any, and wait for what is
-    /// in flight then
+    /// Stop sending requests after this number of seconds and wait for those in flight then; by
+    /// default all requests are sent
     #[arg(long, value_name = "SECONDS", value_parser = python::float)]
     stop_after: Option<f64>,
 }
 
-/// Who sends; for how long, some peers have flags of their own.
+/// Flags about the threads that send requests. Some peers have flags of their own for how long they
+/// send.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Servemark: load")]
 pub(crate) struct ThreadArgs {
@@ -28,14 +29,14 @@ pub(crate) struct ThreadArgs {
     /// for every 1000 streams that may be open at once, up to the number of cores
     #[arg(long, value_name = "N", value_parser = python::int)]
     shards: Option<i64>,
-    /// Send each request at the very instant it is due, by a thread that watches the clock and needs
-    /// a core of its own; with a --request-rate or a trace, over HTTP/1.1 without TLS
+    /// Send each request at the very instant it is due, by a thread that watches the clock and
+    /// needs a core of its own; with a --request-rate or a trace, over HTTP/1.1 without TLS
     #[arg(long)]
     precise_send: bool,
 }
 
 impl ShardArgs {
-    /// Tells a load who sends it, and for how long.
+    /// Sets in a load the number of threads, whether they send precisely, and how long they send.
     pub(crate) fn apply(&self, load: &mut LoadSpec) -> Result<(), CliError> {
         load.lasts = self.stop_after.map(|time| some_time("--stop-after", time)).transpose()?;
         self.threads.apply(load)
@@ -43,7 +44,7 @@ impl ShardArgs {
 }
 
 impl ThreadArgs {
-    /// Tells a load who sends it.
+    /// Sets in a load the number of threads, and whether they send precisely.
     pub(crate) fn apply(&self, load: &mut LoadSpec) -> Result<(), CliError> {
         load.precise_send = self.precise_send;
         let shards: Option<usize> = some_at_least("--shards", 1, self.shards)?;

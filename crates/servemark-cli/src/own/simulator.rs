@@ -1,4 +1,4 @@
-//! `--simulate`: the bundled server.
+//! Flags about `--simulate`, the bundled server.
 
 use clap::{ArgAction, Args};
 use serde_json::Value;
@@ -13,18 +13,19 @@ use crate::python;
 #[command(next_help_heading = "Servemark: simulator")]
 #[expect(clippy::option_option, reason = "clap's form of a flag with an optional value")]
 pub(crate) struct SimulatorArgs {
-    /// Ask a bundled server whose true latencies are known, and choose a short run; KEY=VALUE pairs
-    /// say how it behaves: ttft=200ms,itl=20ms,jitter=1ms,tokens_per_chunk=4,output_tokens=64,
+    /// Measure a bundled server whose true latencies are known, and choose a short run; KEY=VALUE
+    /// pairs say how it behaves:
+    /// ttft=200ms,itl=20ms,jitter=1ms,tokens_per_chunk=4,output_tokens=64,
     /// accept_length=2.5,model=NAME,seed=1, pieces_per_write=64,threads=2,spin=true,places=8
     #[arg(long, value_name = "SPEC", num_args = 0..=1, value_parser = parse_simulator)]
     pub(crate) simulate: Option<Option<MockSpec>>,
-    /// What goes wrong with it, as NAME[@CHUNK][:ARGUMENT][/EVERY]: status:503/10, cut@5/3,
+    /// A fault of the bundled server, as NAME[@CHUNK][:ARGUMENT][/EVERY]: status:503/10, cut@5/3,
     /// stall@5:2s, reset/100, close-after:0.1ms; may be given several times
     #[arg(long, value_name = "FAULT", action = ArgAction::Append)]
     simulate_fault: Vec<Fault>,
 }
 
-/// How a peer's flags name the model and its tokenizer.
+/// The model's names and its tokenizer, as a peer's flags give them.
 pub(crate) struct ModelNames<'a> {
     pub(crate) model: &'a Option<String>,
     pub(crate) served: &'a Option<String>,
@@ -32,7 +33,8 @@ pub(crate) struct ModelNames<'a> {
 }
 
 impl SimulatorArgs {
-    /// The model by its names; a simulator's own is known without asking it.
+    /// Returns the model's names and its tokenizer. The name of a simulator's model is known
+    /// without asking the simulator.
     pub(crate) fn model(&self, names: &ModelNames<'_>) -> ModelSpec {
         let simulated = self.spec(names.model.as_deref()).map(|simulator| simulator.model);
         let mut spec = ModelSpec::default();
@@ -42,7 +44,8 @@ impl SimulatorArgs {
         spec
     }
 
-    /// The simulator that was asked for, with its faults and under the model's name.
+    /// Returns the simulator that was asked for, with its faults and under the model's name; `None`
+    /// without `--simulate`.
     pub(crate) fn spec(&self, model: Option<&str>) -> Option<MockSpec> {
         let mut spec = self.simulate.as_ref()?.clone().unwrap_or_default();
         spec.faults.extend(self.simulate_fault.iter().cloned());
@@ -53,7 +56,7 @@ impl SimulatorArgs {
     }
 }
 
-/// Reads `ttft=200ms,itl=20ms`: the keys of a [`MockSpec`], parted by commas.
+/// Parses `ttft=200ms,itl=20ms`: the keys of a [`MockSpec`] with their values, separated by commas.
 fn parse_simulator(text: &str) -> Result<MockSpec, String> {
     let pairs = text.split(',').map(str::trim).filter(|pair| !pair.is_empty());
     let object = pairs.map(pair).collect::<Result<JsonObject, String>>()?;

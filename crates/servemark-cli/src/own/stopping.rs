@@ -1,4 +1,4 @@
-//! What becomes of requests in flight when the program is told to end.
+//! The flag about requests in flight when a signal ends the program.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ pub(crate) struct StoppingArgs {
     pub(crate) grace: Duration,
 }
 
-/// Reads a number of seconds of at most a day.
+/// Parses a number of seconds from 0 to one day.
 fn parse_grace(text: &str) -> Result<Duration, String> {
     let seconds = text.parse::<f64>().ok().filter(|seconds| (0.0..=DAY).contains(seconds));
     seconds

@@ -1,4 +1,4 @@
-//! A real engine in a process of its own Python.
+//! Flags about an engine that runs in a worker process, with a Python of its own.
 
 #![cfg_attr(not(feature = "engine"), expect(dead_code, reason = "engines are not built"))]
 
@@ -11,6 +11,7 @@ use servemark_engine::WorkerSpec;
 use servemark_plan::OutputSpec;
 
 use crate::error::CliError;
+use crate::number::some_time;
 use crate::python;
 
 #[derive(Args, Clone, Debug)]
@@ -22,26 +23,25 @@ pub(crate) struct WorkerArgs {
     /// For how many seconds the engine may be silent before it counts as hung
     #[arg(long, value_name = "SECONDS", default_value = "3600", value_parser = python::float)]
     engine_patience: f64,
-    /// The file that keeps all that the engine prints; by default the run log's name and .engine.log
+    /// The file that keeps all that the engine prints; by default the run log's name and
+    /// .engine.log
     #[arg(long, value_name = "PATH")]
     engine_log: Option<String>,
 }
 
 impl WorkerArgs {
-    /// The interpreter: the flag's, else the one that the command line began with.
+    /// Returns the interpreter: the one of `--python`, else the one that the command line began
+    /// with, else `python3`.
     pub(crate) fn interpreter<'a>(&'a self, named: Option<&'a str>) -> &'a str {
         self.python.as_deref().or(named).unwrap_or("python3")
     }
 
-    /// For how long it may be silent.
+    /// Returns how long the engine may be silent before it counts as hung.
     pub(crate) fn patience(&self) -> Result<Duration, CliError> {
-        let seconds = self.engine_patience;
-        let time = Duration::try_from_secs_f64(seconds).ok().filter(|time| !time.is_zero());
-        let why = || format!("must be more than 0 seconds, not {seconds}");
-        time.ok_or_else(|| CliError::setting("--engine-patience", why()))
+        some_time("--engine-patience", self.engine_patience)
     }
 
-    /// Puts where all that it prints is kept into a worker.
+    /// Sets the file into which everything that the engine prints is written.
     #[cfg(feature = "engine")]
     pub(crate) fn keep_log(&self, output: &OutputSpec, worker: &mut WorkerSpec) {
         match &self.engine_log {
@@ -51,7 +51,8 @@ impl WorkerArgs {
     }
 }
 
-/// Keeps all that an engine prints beside the run log, under a name that no other run has.
+/// Sets the default file for everything that an engine prints: it is beside the run log, and gets a
+/// number if its name is taken. Without a run log nothing is kept.
 #[cfg(feature = "engine")]
 pub(crate) fn keep_usual_log(output: &OutputSpec, worker: &mut WorkerSpec) {
     let path = output.run_log.as_ref().map(|path| path.to_string_lossy().into_owned());

@@ -1,6 +1,6 @@
-//! The order in which Python walks through a set of small numbers: that of its hash table.
+//! The order in which Python iterates over a set of small numbers, which is that of its hash table.
 
-/// The numbers, each once, as `list(set(numbers))` has them.
+/// Returns the numbers, each once, in the order of Python's `list(set(numbers))`.
 pub(crate) fn set_order(numbers: &[u32]) -> Vec<u32> {
     let mut set = Set { table: vec![None; LEAST_SLOTS], used: 0 };
     for number in numbers {
@@ -9,7 +9,7 @@ pub(crate) fn set_order(numbers: &[u32]) -> Vec<u32> {
     set.table.into_iter().flatten().collect()
 }
 
-/// A table of open addressing. The hash of a number is the number.
+/// A hash table with open addressing, as Python's sets. The hash of a number is the number.
 struct Set {
     table: Vec<Option<u32>>,
     used: usize,
@@ -28,7 +28,7 @@ impl Set {
         }
     }
 
-    /// Where a number is, or belongs.
+    /// Returns the slot that a number has, or would get.
     fn slot(&self, number: u32) -> usize {
         let mask = self.table.len() - 1;
         let (mut perturb, mut start) = (number as usize, number as usize & mask);
@@ -54,5 +54,5 @@ impl Set {
 }
 
 const LEAST_SLOTS: usize = 8;
-/// How many slots beside the first are tried before the next place.
+/// Number of slots after the first that are tried before the next place of the probe sequence.
 const NEIGHBOURS: usize = 9;

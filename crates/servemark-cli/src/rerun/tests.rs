@@ -6,7 +6,7 @@ use servemark_plan::Layout;
 
 use super::*;
 
-/// A header as a run of this command line leaves it.
+/// Returns the header in the log of a run of this command line.
 fn header(line: &str) -> Header {
     let args = line.split_whitespace().map(Into::into);
     let parsed = sglang::parse("bench-serving", args, &Environment::default()).unwrap();

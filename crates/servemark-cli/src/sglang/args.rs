@@ -1,7 +1,7 @@
-//! The flags, mirrored: SGLang's by theme, then ours.
+//! The flags: SGLang's by theme, then Servemark's own.
 //!
-//! Names, types, defaults and choices are SGLang 0.5.23's; a test holds them against its own list.
-//! What the flags mean is told by the modules that turn them into a plan.
+//! Names, types, defaults and choices are those of SGLang 0.5.23; a test compares them with a
+//! recording of its parser. The modules that turn the flags into a plan describe their meaning.
 
 mod client;
 mod dataset;
@@ -22,7 +22,7 @@ pub(super) use self::dataset::DatasetArgs;
 pub(super) use self::embedding::EmbeddingArgs;
 pub(super) use self::load::LoadArgs;
 pub(super) use self::output::OutputArgs;
-pub(super) use self::own::{OwnArgs, SessionArgs, parse_bad_line};
+pub(super) use self::own::{OwnArgs, SessionArgs, StyleArgs, parse_bad_line};
 pub(super) use self::profile::ProfileArgs;
 pub(super) use self::request::RequestArgs;
 pub(super) use self::shared_prefix::SharedPrefixArgs;
@@ -64,6 +64,8 @@ pub(super) struct SglangArgs {
     #[command(flatten)]
     pub(super) own: OwnArgs,
     #[command(flatten)]
+    pub(super) style: StyleArgs,
+    #[command(flatten)]
     pub(super) shards: ShardArgs,
     #[command(flatten)]
     pub(super) sessions: SessionArgs,
@@ -78,12 +80,12 @@ pub(super) struct SglangArgs {
 }
 
 impl SglangArgs {
-    /// The whole command.
+    /// Creates the command with all flags.
     pub(super) fn whole_command(program: &str) -> Command {
         Self::extended_command(program, |command| command)
     }
 
-    /// The same with what another program adds.
+    /// Creates the command with all flags and with what `extend` adds for another program.
     pub(super) fn extended_command(
         program: &str,
         extend: impl FnOnce(Command) -> Command,
@@ -99,7 +101,8 @@ const NOTES: &str = "\
 SGLang's flags may be abbreviated as Python allows it (--num-prompt 10, --random-input=512); ours \
 are written in full.
 
-Environment: OPENAI_API_KEY (sent as a bearer token), API_KEY (sent as it is), SGLANG_IS_IN_CI, \
+Environment: OPENAI_API_KEY (sent as a bearer token), API_KEY (sent as it is), \
+ANTHROPIC_API_KEY (with --backend anthropic, as x-api-key), SGLANG_IS_IN_CI, \
 SGLANG_TORCH_PROFILER_DIR.
 
 Exit codes: 0 done, 1 internal error, 2 usage, 3 a gate failed, 4 server not ready, 5 too many \

@@ -1,4 +1,4 @@
-//! What the server is asked to do around the measurement: be ready, flush, profile.
+//! Control requests to the server around the measurement: readiness check, cache flush, profiler.
 
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
@@ -13,7 +13,7 @@ use crate::environment::Environment;
 use crate::error::CliError;
 use crate::number::{at_least, refused, seconds, some_at_least};
 
-/// Readiness, cache and profiler.
+/// Returns the readiness check, the cache flush and the profiler that the flags ask for.
 pub(super) fn control(
     args: &SglangArgs,
     backend: BackendName,
@@ -29,7 +29,9 @@ pub(super) fn control(
     Ok(control)
 }
 
-/// SGLang's own tests set a variable so that none of their runs meets another's cache.
+/// Returns how long flushing the cache may take; `None` if the cache is not flushed. SGLang's own
+/// tests set `SGLANG_IS_IN_CI`, so that none of their runs finds the cache of another; it has an
+/// effect on SGLang's backends only.
 fn flush(
     args: &LoadArgs,
     backend: BackendName,
@@ -40,13 +42,15 @@ fn flush(
     Ok((args.flush_cache || is_forced).then_some(timeout))
 }
 
-/// The bodies of `/start_profile` and `/stop_profile`, key for key SGLang 0.5.23's.
+/// Returns the profiler with the bodies of `/start_profile` and `/stop_profile`: keys and order are
+/// those of SGLang 0.5.23's client.
 fn profile(args: &ProfileArgs, environment: &Environment) -> Result<ProfileSpec, CliError> {
     let start_step: Option<u64> =
         some_at_least("--profile-start-step", 0, args.profile_start_step)?;
     let steps: Option<u64> = some_at_least("--profile-steps", 0, args.profile_steps)?;
     let num_steps: Option<u64> = some_at_least("--profile-num-steps", 0, args.profile_num_steps)?;
-    // SGLang's client stops the workers itself even when it gave them this number of steps.
+    // With `--pd-separated` SGLang's client stops the workers itself, even if it gave them
+    // `--profile-num-steps`.
     let stops_by_itself = steps.is_some() || num_steps.is_some() && !args.pd_separated;
     let num_steps = num_steps.or(args.profile_by_stage.then_some(STEPS_BY_STAGE));
     let mut start = object([
@@ -58,7 +62,7 @@ fn profile(args: &ProfileArgs, environment: &Environment) -> Result<ProfileSpec,
         ("profile_prefix", json!(args.profile_prefix)),
     ]);
     let mut stop = JsonObject::new();
-    // These two are sent as text.
+    // SGLang's client sends these two numbers as text.
     if let Some(step) = start_step {
         start.insert("start_step".to_owned(), json!(step.to_string()));
         stop.insert("start_step".to_owned(), json!(step.to_string()));
@@ -73,7 +77,8 @@ fn profile(args: &ProfileArgs, environment: &Environment) -> Result<ProfileSpec,
     Ok(spec)
 }
 
-/// The server, or the workers in the order of the command line.
+/// Returns what is profiled: the server or, with `--pd-separated`, the workers in the order of the
+/// command line, those for prefill before those for decode.
 fn profiled(args: &ProfileArgs) -> Result<Profiled, CliError> {
     if !args.pd_separated {
         return Ok(Profiled::Server);
@@ -98,8 +103,8 @@ pub(super) fn object<const N: usize>(pairs: [(&str, Value); N]) -> JsonObject {
     pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
 }
 
-/// A folder of this run's own. SGLang's client also creates it, on the client's machine; the server
-/// does that where it is needed.
+/// Returns a folder for the traces of this run alone. SGLang's client also creates it, on the
+/// client's machine; here only the server does, on its own machine, where it is needed.
 fn output_dir(args: &ProfileArgs, environment: &Environment) -> PathBuf {
     let chosen = args.profile_output_dir.as_deref();
     let base = chosen.or(environment.variable("SGLANG_TORCH_PROFILER_DIR")).unwrap_or("/tmp");
@@ -107,7 +112,8 @@ fn output_dir(args: &ProfileArgs, environment: &Environment) -> PathBuf {
     folder.join(format!("{:?}", environment.now().unix_seconds))
 }
 
-/// A path without `.` and `..`, by its words alone, as Python's `os.path.abspath` has it.
+/// Returns a path without `.` and `..`. Like Python's `os.path.abspath` it considers only the
+/// path's components, not the file system.
 pub(super) fn normal(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for part in path.components() {
@@ -122,5 +128,6 @@ pub(super) fn normal(path: &Path) -> PathBuf {
     normal
 }
 
-/// What SGLang asks for where stages are kept apart and no number is given.
+/// Number of steps that SGLang's client asks for with `--profile-by-stage` if `--profile-num-steps`
+/// is absent.
 const STEPS_BY_STAGE: u64 = 5;

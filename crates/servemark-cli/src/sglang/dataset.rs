@@ -1,4 +1,4 @@
-//! What is sent, and how much of it.
+//! Turns the flags into the workload: the data set and the number of its prompts.
 
 use std::num::NonZero;
 use std::path::PathBuf;
@@ -18,12 +18,12 @@ use crate::environment::Environment;
 use crate::error::CliError;
 use crate::number::{at_least, refused, some_at_least};
 
-/// The data set's name.
+/// Parses `--dataset-name`.
 pub(super) fn name(args: &DatasetArgs) -> Result<DatasetName, CliError> {
     args.dataset_name.parse().map_err(refused("--dataset-name"))
 }
 
-/// The data set with its knobs, and how much of it.
+/// Returns the data set with its settings, the number of requests, their grouping and the seed.
 pub(super) fn workload(
     args: &SglangArgs,
     backend: BackendName,
@@ -31,7 +31,7 @@ pub(super) fn workload(
 ) -> Result<WorkloadSpec, CliError> {
     check_token_ids(&args.dataset, backend)?;
     let dataset = dataset(args, backend, environment)?;
-    // SGLang, too, sends every shared-prefix prompt, however many were asked for.
+    // As in SGLang's client, `--num-prompts` does not limit shared-prefix prompts.
     let requests = match &dataset {
         DatasetSpec::GeneratedSharedPrefix(spec) => spec.sessions(),
         _ => prompts(&args.dataset)?,
@@ -42,7 +42,8 @@ pub(super) fn workload(
     Ok(workload)
 }
 
-/// How many prompts are asked for.
+/// Returns the number of `--num-prompts`, which may be zero for data sets of which zero means all
+/// prompts.
 pub(super) fn prompts(args: &DatasetArgs) -> Result<usize, CliError> {
     let least = i64::from(!name(args)?.zero_means_all());
     at_least("--num-prompts", least, args.num_prompts)
@@ -61,7 +62,7 @@ fn dataset(
     Ok(match name(args)? {
         DatasetName::AgenticTrace => DatasetSpec::AgenticTrace(agentic_trace(args)?),
         DatasetName::GeneratedSharedPrefix => DatasetSpec::GeneratedSharedPrefix(
-            shared_prefix::spec(shared_prefix, args, environment)?,
+            shared_prefix::spec(shared_prefix, args, environment, backend)?,
         ),
         DatasetName::LongBenchV2 => DatasetSpec::LongBenchV2(long_bench(args, own)?),
         DatasetName::SpeedBench => DatasetSpec::SpeedBench(speed_bench(args, own)?),
@@ -100,7 +101,7 @@ fn dataset(
     })
 }
 
-/// How many texts go into a request: several on the routes that take several.
+/// Returns how many texts a request has; several only on the routes that take several.
 fn grouping(args: &EmbeddingArgs, backend: BackendName) -> Result<Grouping, CliError> {
     let batch: usize = at_least("--batch-size", 1, args.batch_size)?;
     let documents: usize = at_least("--documents", 1, args.documents)?;
@@ -112,19 +113,30 @@ fn grouping(args: &EmbeddingArgs, backend: BackendName) -> Result<Grouping, CliE
     })
 }
 
-/// Refuses token ids where SGLang asserts that there are none.
-fn check_token_ids(args: &DatasetArgs, backend: BackendName) -> Result<(), CliError> {
-    let can_be_ids = matches!(
-        name(args)?,
+/// Returns whether the prompts of a data set can be token ids.
+pub(super) fn draws_ids(name: DatasetName) -> bool {
+    matches!(
+        name,
         DatasetName::GeneratedSharedPrefix | DatasetName::Random | DatasetName::RandomIds
+    )
+}
+
+/// Refuses `--tokenize-prompt` where SGLang's client asserts that prompts are not token ids: with
+/// data sets of texts, and with backends other than `sglang`.
+fn check_token_ids(args: &DatasetArgs, backend: BackendName) -> Result<(), CliError> {
+    let name = name(args)?;
+    let asserts_none = matches!(
+        name,
+        DatasetName::Custom | DatasetName::Image | DatasetName::Mmmu | DatasetName::Sharegpt
     );
-    match (args.tokenize_prompt, can_be_ids, backend) {
-        (false, _, _) | (true, true, BackendName::Sglang) => Ok(()),
-        (true, true, _) => Err(CliError::Together("--tokenize-prompt requires --backend sglang")),
-        (true, false, _) => Err(CliError::Together(
+    match backend {
+        _ if !args.tokenize_prompt => Ok(()),
+        _ if asserts_none => Err(CliError::Together(
             "--tokenize-prompt requires --dataset-name random, random-ids or \
              generated-shared-prefix",
         )),
+        BackendName::Sglang => Ok(()),
+        _ => Err(CliError::Together("--tokenize-prompt requires --backend sglang")),
     }
 }
 
@@ -132,7 +144,7 @@ fn agentic_trace(args: &DatasetArgs) -> Result<AgenticTraceSpec, CliError> {
     let mut spec = AgenticTraceSpec::default();
     spec.path = path(args);
     spec.offset = args.dataset_offset;
-    // Zero is no limit and no length, because it is none to SGLang.
+    // SGLang takes zero as absent: as no limit on turns, and as no output length.
     let turns: Option<usize> = some_at_least("--agentic-max-turns", 0, args.agentic_max_turns)?;
     spec.max_turns = turns.filter(|turns| *turns > 0);
     let output: Option<u32> = some_at_least(OUTPUT_LEN, 0, args.sharegpt_output_len)?;
@@ -200,7 +212,8 @@ fn mmmu(args: &DatasetArgs, backend: BackendName) -> Result<MmmuSpec, CliError> 
     Ok(spec)
 }
 
-/// A route for chats renders the text that comes with pictures, any other takes it rendered.
+/// Returns the format of texts that come with pictures. On a chat route the server renders them; on
+/// any other route they are sent rendered.
 fn pictured_text(backend: BackendName) -> PromptFormat {
     match backend.route() {
         Route::Chat => PromptFormat::Raw,
@@ -240,10 +253,10 @@ fn trace(format: TraceFormat, args: &DatasetArgs) -> DatasetSpec {
     DatasetSpec::Trace(TraceSpec::new(format, path(args)))
 }
 
-/// Zero is no limit, because it is none to SGLang.
+/// Returns `--sharegpt-context-len` in tokens. Zero means no limit, as in SGLang.
 fn context_tokens(args: &DatasetArgs) -> Result<Option<NonZero<u32>>, CliError> {
-    let context: Option<u32> =
-        some_at_least("--sharegpt-context-len", 0, args.sharegpt_context_len)?;
+    let limit = args.sharegpt_context_len.map(|limit| limit.min(u32::MAX.into()));
+    let context: Option<u32> = some_at_least("--sharegpt-context-len", 0, limit)?;
     Ok(context.and_then(NonZero::new))
 }
 

@@ -1,5 +1,5 @@
-//! `bench-embedding`: SGLang's command line for embeddings and rankings, with a task, defaults that
-//! fit it, and a grid of runs.
+//! Parses command lines of `bench-embedding`: SGLang's flags for embeddings and rankings, with a
+//! task, defaults that fit it, and a grid of runs.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use servemark_plan::Layout;
 use servemark_report::GridFormat;
 
 use super::args::SglangArgs;
-use super::{backend, read, simulate, understand};
+use super::{backend, namespace, read, simulate, understand};
 use crate::Parsed;
 use crate::argparse::Given;
 use crate::environment::Environment;
@@ -19,19 +19,25 @@ use crate::own::OWN_TOLERANCE;
 use crate::python;
 use crate::sweep::SEARCH_NOTES;
 
-/// A command line of `bench-embedding`, understood.
+/// A parsed command line of `bench-embedding`: one run, or a grid of runs.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Sweep {
-    /// The runs, in their order; one if there is no grid.
+    /// The runs in the order of the grid; exactly one if there is no grid.
     pub points: Vec<Parsed>,
-    /// Whether they are the points of a grid.
+    /// Whether the runs are the points of a grid.
     pub is_grid: bool,
-    /// Where the grid is written besides, and as what.
+    /// File into which the table of the grid is also written, and its format.
     pub file: Option<(PathBuf, GridFormat)>,
+    /// Folder that keeps the runs of the grid. Running the same command line again with this folder
+    /// continues the grid.
+    pub folder: Option<PathBuf>,
+    /// Hash by which [`folder`](Self::folder) recognises the command line. It is a hash because the
+    /// command line may contain secrets.
+    pub identity: String,
 }
 
-/// Reads a command line, without the program's name.
+/// Parses a command line, which is given without the program's name.
 ///
 /// ```
 /// use servemark_cli::{Environment, embedding};
@@ -55,7 +61,11 @@ pub fn parse(
     given.reading.refuse_leftovers().map_err(refuse)?;
     simulate::choose_the_rest(&mut args, &given);
     own.choose_the_rest(&mut args, &given);
-    own.sweep(&args, &given, environment).map_err(refuse)
+    let mut sweep = own.sweep(&args, &given, environment).map_err(refuse)?;
+    if let (false, [run]) = (sweep.is_grid, sweep.points.as_mut_slice()) {
+        run.peer_arguments = Some(namespace::arguments(&args, &given, &matches));
+    }
+    Ok(sweep)
 }
 
 fn extend(command: Command) -> Command {
@@ -71,7 +81,7 @@ fn extend(command: Command) -> Command {
         .mut_args(told)
 }
 
-/// The argument with the default and the choices that it has here, where SGLang's are others.
+/// Replaces the help of an argument whose default or choices differ from SGLang's.
 fn told(arg: Arg) -> Arg {
     let help = TOLD.iter().find(|(name, _)| arg.get_long() == Some(name)).map(|(_, help)| *help);
     match help {
@@ -80,12 +90,12 @@ fn told(arg: Arg) -> Arg {
     }
 }
 
-/// Flags with other defaults and fewer choices than SGLang's.
+/// Flags whose defaults or choices differ from SGLang's, each with its help.
 const TOLD: [(&str, &str); 8] = [
     (
         "backend",
-        "The server and the route it is asked by: sglang-embedding, vllm-embedding, sglang-rerank or \
-         vllm-rerank; by default sglang-embedding, with --task rerank sglang-rerank",
+        "The kind of server and the route of its requests: sglang-embedding, vllm-embedding, \
+         sglang-rerank or vllm-rerank; by default sglang-embedding, with --task rerank sglang-rerank",
     ),
     (
         "dataset-name",
@@ -118,7 +128,7 @@ const TOLD: [(&str, &str); 8] = [
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Servemark: embeddings and rankings")]
 struct SweepArgs {
-    /// What is asked for: embed or rerank; by default what --backend says, else embed
+    /// The task: embed or rerank; by default the one of --backend, else embed
     #[arg(long, value_name = "TASK", value_parser = parse_task)]
     task: Option<Task>,
     /// Run once for every pair of the two lists, such as batch-size=1,8,32 max-concurrency=1,4;
@@ -137,7 +147,7 @@ enum Task {
     Rerank,
 }
 
-/// One side of a grid.
+/// One dimension of a grid: a setting and its values.
 #[derive(Clone, Debug, PartialEq)]
 struct Axis {
     key: Key,
@@ -152,7 +162,7 @@ enum Key {
 }
 
 impl SweepArgs {
-    /// Chooses what the user left open.
+    /// Sets the defaults of `bench-embedding` for flags that were not given.
     fn choose_the_rest(&self, args: &mut SglangArgs, given: &Given) {
         let open = |flag: &str| !given.is(flag);
         if open("--backend") {
@@ -192,7 +202,8 @@ impl SweepArgs {
         if is_grid {
             points.iter_mut().for_each(name_after_point);
         }
-        Ok(Sweep { points, is_grid, file: self.grid_file.clone() })
+        let (file, folder, identity) = (self.grid_file.clone(), None, String::new());
+        Ok(Sweep { points, is_grid, file, folder, identity })
     }
 
     fn check(&self, backend: BackendName) -> Result<(), CliError> {
@@ -218,13 +229,17 @@ impl SweepArgs {
         match axes.map(|axis| axis.key).find(|key| *key == foreign) {
             Some(_) => Err(CliError::setting(
                 "--sweep",
-                format!("names what {backend} has not; batches are of texts, documents are ranked"),
+                format!(
+                    "has a key that does not go with --backend {backend}: batch-size= is for \
+                     embeddings, documents= for rankings"
+                ),
             )),
             None => Ok(()),
         }
     }
 
-    /// The command line of every point: the sides of the grid, each with all of the next.
+    /// Returns the arguments of every point of the grid; the values of the last dimension change
+    /// fastest.
     fn points(&self, args: &SglangArgs) -> Vec<SglangArgs> {
         let grid = vec![args.clone()];
         self.sweep.iter().flatten().fold(grid, |grid, axis| {
@@ -258,7 +273,8 @@ impl Key {
     }
 }
 
-/// Every point has a run log of its own.
+/// Adds the number of items per request and the concurrency limit of a point to the name of its run
+/// log, so that every point has a log of its own.
 fn name_after_point(point: &mut Parsed) {
     let (items, limit) = (point.plan.workload.grouping.items(), point.plan.load.max_concurrency);
     let limit = limit.map_or_else(|| "all".to_owned(), |limit| limit.to_string());
@@ -308,8 +324,8 @@ fn parse_grid_file(path: &str) -> Result<(PathBuf, GridFormat), String> {
 
 const LOG_ENDS: [&str; 2] = [".runlog.jsonl", ".jsonl"];
 
-/// Flags about output, pictures and conversations, which are not there; they are taken as SGLang takes
-/// them, and not listed.
+/// Flags about output, pictures and conversations, which embeddings and rankings do not have. They
+/// are accepted as SGLang's client accepts them, but are hidden in the help.
 const IDLE: [&str; 26] = [
     "agentic-max-turns",
     "dataset-offset",

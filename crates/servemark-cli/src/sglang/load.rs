@@ -1,4 +1,4 @@
-//! When requests are sent.
+//! Turns the flags into the load: when requests are sent, and how many at once.
 
 use std::num::NonZeroUsize;
 
@@ -12,11 +12,12 @@ use super::dataset;
 use crate::error::CliError;
 use crate::number::{at_least, refused, some_at_least};
 
-/// Arrivals, limit, warm-up and sessions.
+/// Returns the arrivals, the concurrency limit, the warm-up, the adapters, the threads and the
+/// settings of sessions.
 pub(super) fn load(args: &SglangArgs) -> Result<LoadSpec, CliError> {
     let mut load = LoadSpec::new(arrivals(args)?);
     let SglangArgs { load: args, shards, sessions, .. } = args;
-    // Zero is no limit, because it is none to SGLang.
+    // SGLang takes zero as no limit.
     let limit: Option<usize> = some_at_least("--max-concurrency", 0, args.max_concurrency)?;
     load.max_concurrency = limit.and_then(NonZeroUsize::new);
     load.warmup = WarmupSpec::of(at_least("--warmup-requests", 0, args.warmup_requests)?);
@@ -27,9 +28,11 @@ pub(super) fn load(args: &SglangArgs) -> Result<LoadSpec, CliError> {
     Ok(load)
 }
 
-/// Mooncake is always replayed; with SGLang nothing else can be.
+/// Returns whether requests are sent at the times that the data set's rows give. `mooncake` is
+/// always sent so, and other data sets with times only with `--use-trace-timestamps`. SGLang's
+/// client can replay only `mooncake`, even with this flag.
 pub(super) fn is_replayed(dataset: DatasetName, use_trace_timestamps: bool) -> bool {
-    dataset == DatasetName::Mooncake || use_trace_timestamps
+    dataset == DatasetName::Mooncake || use_trace_timestamps && dataset.tells_times()
 }
 
 fn arrivals(args: &SglangArgs) -> Result<ArrivalSpec, CliError> {
@@ -43,7 +46,7 @@ fn arrivals(args: &SglangArgs) -> Result<ArrivalSpec, CliError> {
         .map_err(|error| CliError::setting("--request-rate:", error))
 }
 
-/// Without a name, none is asked for.
+/// Returns the `LoRA` adapters and how one is chosen for each session; `None` if no name is given.
 fn adapters(args: &LoadArgs) -> Result<Option<AdapterSpec>, CliError> {
     let alpha = args.lora_zipf_alpha;
     let choice = match args.lora_request_distribution.as_str() {

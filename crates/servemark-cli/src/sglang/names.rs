@@ -1,6 +1,6 @@
-//! The flags of SGLang 0.5.23 in their order, which messages about abbreviations show.
+//! The flags of SGLang 0.5.23 in their order, which messages about ambiguous abbreviations show.
 
-/// Every long flag of the peer.
+/// Every long flag of SGLang's client, in its order.
 pub(super) const PEER: [&str; 88] = [
     "--help",
     "--backend",
@@ -92,5 +92,5 @@ pub(super) const PEER: [&str; 88] = [
     "--rust-worker-threads",
 ];
 
-/// Groups of which at most one flag may be given.
+/// Groups of flags of which at most one flag may be given.
 pub(super) const EXCLUSIVE: &[&[&str]] = &[&["--profile-prefill-url", "--profile-decode-url"]];

@@ -1,8 +1,9 @@
-//! The dialect of SGLang 0.5.23's benchmark of an engine without a server
+//! Parses command lines of SGLang 0.5.23's benchmark of an engine without a server
 //! (`python -m sglang.benchmark.offline_throughput`).
 //!
-//! What is sent is put into the words of the serving benchmark, as SGLang's own client shares its
-//! data sets between the two. What is no flag of the benchmark is the engine's own.
+//! The flags about prompts and load are translated into flags of the serving benchmark, whose
+//! parser reads them: SGLang's own client also shares its data sets between the two benchmarks.
+//! Arguments that are not flags of the benchmark are passed on to the engine.
 
 mod args;
 mod candle;
@@ -29,9 +30,10 @@ use crate::argparse::{Given, texts};
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 use crate::own::OWN_TOLERANCE;
-use crate::vllm::{Offline, Told};
+use crate::vllm::{Offline, OfflineMessages};
 
-/// Reads a command line, without the program's name. `python` is the interpreter that it named.
+/// Parses a command line, which is given without the program's name. `python` is the interpreter
+/// that the command line began with, if it did.
 pub(crate) fn parse(
     program: &str,
     python: Option<&str>,
@@ -48,11 +50,17 @@ pub(crate) fn parse(
     let mut run = super::parse(program, args.words().into_iter().map(Into::into), environment)?;
     args.fill(&mut run, &given, python, environment).map_err(refuse)?;
     let warm_up = (!args.skip_warmup).then(|| warm_up(&run));
-    Ok(Offline { warm_up, run, told: Told::Nothing, output_json: None, stays: args.do_not_exit })
+    Ok(Offline {
+        warm_up,
+        run,
+        told: OfflineMessages::Prompts,
+        output_json: None,
+        stays: args.do_not_exit,
+    })
 }
 
 impl OfflineArgs {
-    /// Refuses what is not built or would have no effect.
+    /// Refuses flags that are invalid, not built or without effect.
     fn check(&self, given: &Given, environment: &Environment) -> Result<(), CliError> {
         match self.backend.as_str() {
             "engine" => {}
@@ -68,7 +76,8 @@ impl OfflineArgs {
         self.check_engine(given)
     }
 
-    /// SGLang's class for it knows neither tokens that come one by one nor a profiler's settings.
+    /// Refuses flags that do not go with `--backend runtime`: SGLang's class for it returns no
+    /// tokens one by one and cannot set up a profiler.
     fn check_runtime(&self) -> Result<(), CliError> {
         CliError::first_broken([
             (
@@ -107,7 +116,7 @@ impl OfflineArgs {
         found.map_or(Ok(()), |(_, flag, when)| Err(CliError::NoEffect { flag, when }))
     }
 
-    /// What is sent, in the words of the serving benchmark.
+    /// Returns the prompts and the load as flags of the serving benchmark.
     fn words(&self) -> Vec<String> {
         let number = |flag: &str, value: i64| format!("{flag}={value}");
         let some = |flag: &str, value: Option<i64>| value.map(|value| number(flag, value));
@@ -135,7 +144,8 @@ impl OfflineArgs {
         words
     }
 
-    /// Puts the engine in the place of the server, and what is made of the run.
+    /// Turns a parsed serving benchmark into this benchmark: puts the engine in the place of the
+    /// server, and sets the scoring, the output files, the model and the profiler.
     fn fill(
         &self,
         run: &mut Parsed,
@@ -145,7 +155,7 @@ impl OfflineArgs {
     ) -> Result<(), CliError> {
         let plan = &mut run.plan;
         plan.scoring = self.run.judging.scoring(Layout::Offline)?;
-        // Without the peer's interpreter it is our own command.
+        // Without an interpreter the command is `bench-offline`, which is Servemark's own.
         if python.is_none() && !given.is("--tolerate-failures") {
             plan.scoring.tolerated_failures = OWN_TOLERANCE;
         }
@@ -194,12 +204,12 @@ impl OfflineArgs {
         spec.sampling.extra =
             json_object("--extra-request-body", self.extra_request_body.as_deref())?;
         spec.patience = self.target.worker.patience()?;
-        // Its server takes no token ids.
+        // The server of `--backend runtime` takes no token ids.
         spec.prompts = if self.is_runtime() { PromptForm::Text } else { PromptForm::Tokens };
         Ok(spec)
     }
 
-    /// What every call of the engine is given besides.
+    /// Returns the arguments that every call of the engine has besides.
     fn call(&self) -> JsonObject {
         if !self.return_logprob {
             return JsonObject::new();
@@ -225,7 +235,7 @@ impl OfflineArgs {
 }
 
 impl TargetArgs {
-    /// Whose worker process it is, if it has one.
+    /// Returns the engine that runs in a worker process; `None` if the engine is in this program.
     fn worker(&self) -> Option<WorkerEngine> {
         match self.engine.as_str() {
             "sglang" => Some(WorkerEngine::Sglang),
@@ -245,7 +255,8 @@ impl TargetArgs {
         model
     }
 
-    /// The engine's own command line: what is none of our flags, and the model by its flags.
+    /// Returns the engine's own command line: the model and the tokenizer by the engine's flags,
+    /// and the arguments that are not Servemark's.
     fn argv(&self, engine: WorkerEngine, leftovers: &[String]) -> Result<Vec<String>, CliError> {
         let (model, tokenizer) = match engine {
             WorkerEngine::Vllm => ("--model", "--tokenizer"),
@@ -263,8 +274,9 @@ impl TargetArgs {
     }
 }
 
-/// SGLang's: up to sixteen prompts of 256 tokens with 16 tokens of output. Theirs are ShareGPT's
-/// words, for which nobody has to download ShareGPT here.
+/// Returns SGLang's warm-up: up to 16 prompts of 256 tokens, each with 16 tokens of output. SGLang
+/// draws their texts from ShareGPT; here they are drawn from the vocabulary, so that ShareGPT need
+/// not be downloaded.
 fn warm_up(run: &Parsed) -> Parsed {
     let mut warm_up = run.clone();
     let mut random = RandomSpec::default();
@@ -287,7 +299,7 @@ fn json_object(flag: &'static str, text: Option<&str>) -> Result<JsonObject, Cli
 
 const TRACES: &str = "SGLANG_TORCH_PROFILER_DIR";
 
-/// The flags of SGLang 0.5.23's benchmark in their order, without the engine's.
+/// The flags of SGLang 0.5.23's offline benchmark in their order, without the engine's.
 const PEER: [&str; 28] = [
     "--help",
     "--backend",

@@ -1,4 +1,4 @@
-//! Flags of older versions of SGLang's serving benchmark, put into those of today.
+//! Replaces flags of older versions of SGLang's serving benchmark by those of today.
 
 use std::ffi::OsString;
 use std::iter::Peekable;
@@ -8,17 +8,17 @@ use crate::argparse::split_value;
 use crate::error::CliError;
 use crate::python;
 
-/// A command line in flags of today.
+/// A command line that has only flags of today.
 #[derive(Debug, Default)]
 pub(crate) struct Renewed {
-    /// The command line.
+    /// Arguments of the command line.
     pub(crate) args: Vec<OsString>,
-    /// What became of each flag that was exchanged.
+    /// One warning for each replaced flag, which names the replacement.
     pub(crate) warnings: Vec<String>,
 }
 
-/// Exchanges the flags of older versions, which are known by their whole names. `--multi` becomes a
-/// sweep with the same prompts at each rate.
+/// Replaces the flags of older versions, which are recognised only by their whole names. `--multi`
+/// becomes a sweep with the same prompts at each rate.
 pub(crate) fn renewed(args: impl IntoIterator<Item = OsString>) -> Result<Renewed, CliError> {
     let (mut renewed, mut is_multi, mut range) = (Renewed::default(), false, None);
     let mut args = args.into_iter().collect::<Vec<_>>().into_iter().peekable();
@@ -80,8 +80,8 @@ fn truth(text: Option<&str>) -> Option<bool> {
     is("true").then_some(true).or_else(|| is("false").then_some(false))
 }
 
-/// Three numbers are the first rate, the one that is not reached any more, and the step; any other
-/// number of them are the rates.
+/// Parses the value of `--request-rate-range`. Three numbers are the first rate, the end of the
+/// range, which is not a rate itself, and the step; any other count of numbers is a list of rates.
 fn rates(text: &str) -> Result<Vec<i64>, CliError> {
     let wrong = |why: &str| CliError::setting(RANGE, format!("{why}, got {}", python::repr(text)));
     let whole = || wrong("takes START,STOP,STEP or a list of rates, all of them whole numbers");
@@ -108,10 +108,10 @@ const RANGE: &str = "--request-rate-range";
 const ROUTING: &str = "--gsp-send-routing-id";
 const TIMESTAMPS: &str = "--use-trace-timestamps";
 
-/// The default of older versions.
+/// Default of `--request-rate-range` in older versions.
 const USUAL_RANGE: &str = "2,34,2";
 
-/// More than these are a mistake: each is a run.
+/// Maximum number of rates. More of them are taken for a mistake, because each is a run.
 const MOST_RATES: usize = 1000;
 
 #[cfg(test)]

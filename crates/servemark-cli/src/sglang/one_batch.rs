@@ -1,8 +1,8 @@
-//! The dialect of SGLang 0.5.23's benchmark of one batch
+//! Parses command lines of SGLang 0.5.23's benchmark of one batch
 //! (`python -m sglang.benchmark.one_batch_server`).
 //!
-//! A command line becomes a list of batches, in the order in which they are sent: the warm-up, the
-//! grid of all sizes and lengths, and the grid once more for the profiler.
+//! A command line becomes lists of batches, in the order in which they are sent: the warm-up, the
+//! grid of all sizes and lengths, and the same grid again with the profiler on.
 
 #[expect(clippy::doc_markdown, reason = "doc comments are help texts there, backticks would show")]
 mod args;
@@ -27,41 +27,42 @@ use crate::error::{CliError, UsageError};
 use crate::number::{at_least, refused};
 use crate::sglang::keyed;
 
-/// A benchmark of batches that are sent as one request each.
+/// A parsed command line of a benchmark whose batches are sent as one request each.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct OneBatch {
-    /// What all have in common; its plan is the first batch's.
+    /// Settings that all batches share; the plan is the one of the first batch.
     pub common: Parsed,
-    /// The server that is started, unless one is there already; none if it must be there.
+    /// Server that is started unless one is already running at its address; `None` if no server is
+    /// to be started.
     pub launch: Option<Launch>,
-    /// What is sent before, and not kept.
+    /// Batches of the warm-up, which are sent first and whose results are not kept.
     pub warm_up: Vec<Batch>,
-    /// What is measured.
+    /// Batches that are measured.
     pub batches: Vec<Batch>,
-    /// The same with the profiler on.
+    /// The measured batches once more, to be sent with the profiler on; empty without `--profile`.
     pub profiled: Vec<Batch>,
-    /// The sizes of the batches.
+    /// Batch sizes of the command line, in its order.
     pub sizes: Vec<u32>,
-    /// Whether a batch may have more prompts than the server works on at once.
+    /// Whether a batch may have more prompts than the server processes at once.
     pub exceeds_running: bool,
     /// Whether a batch may have more tokens than the server can hold.
     pub exceeds_capacity: bool,
-    /// What is written of them.
+    /// Files into which the results are written.
     pub files: OneBatchFiles,
-    /// The table of all batches, if it is to be printed.
+    /// Table of the results of all batches; `None` if it is not printed.
     pub report: Option<OneBatchReport>,
-    /// What is said first.
+    /// Lines that are printed before anything is sent.
     pub notes: Vec<String>,
 }
 
-/// One batch, and what its result repeats.
+/// One batch, and the settings that its result repeats.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Batch {
-    /// What is sent.
+    /// Run that sends the batch, and the steps around it.
     pub case: BatchCase,
-    /// What was asked.
+    /// Settings that the result of the batch repeats.
     pub asked: OneBatchAsked,
 }
 
@@ -69,29 +70,30 @@ pub struct Batch {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Launch {
-    /// Its command.
+    /// Command that starts the server, with its arguments.
     pub command: Vec<String>,
-    /// Where it listens.
+    /// Address at which the server listens.
     pub url: BaseUrl,
 }
 
-/// What is written of batches.
+/// Files into which the results of batches are written.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct OneBatchFiles {
-    /// A line each.
+    /// File to which a JSON line is appended for each batch.
     pub lines: Option<PathBuf>,
-    /// A list of all.
+    /// File of a JSON list of the results of all batches.
     pub list: Option<PathBuf>,
-    /// The model in it.
+    /// Name of the model in the entries of [`list`](Self::list).
     pub model: String,
-    /// What it repeats of the server.
+    /// Texts about the server that the entries of [`list`](Self::list) repeat.
     pub server_args: Option<Vec<String>>,
-    /// The summary of a job of GitHub's.
+    /// Summary file of a GitHub job, to which the table is appended.
     pub github_summary: Option<PathBuf>,
 }
 
-/// Reads a command line, without the program's name. `python` is the interpreter that it named.
+/// Parses a command line, which is given without the program's name. `python` is the interpreter
+/// that the command line began with, if it did.
 pub(crate) fn parse(
     program: &str,
     python: Option<&str>,
@@ -136,7 +138,8 @@ fn understand(
     })
 }
 
-/// Who is asked: the simulator, a server that is there, or one that is started.
+/// Returns the server to measure: the simulator, a running server, or one to be started, with how
+/// to start it.
 fn server(
     args: &OneBatchArgs,
     given: &Given,
@@ -155,8 +158,8 @@ fn server(
     Ok((at(url.clone())?, Some(Launch { command, url })))
 }
 
-/// SGLang's server with its own flags: those that we know of, as they were given, and all that is
-/// none of ours.
+/// Returns the command that starts SGLang's server. It has the server's flags that the benchmark
+/// knows too, as they were given, and all arguments that are not flags of the benchmark.
 fn launch_command(
     args: &OneBatchArgs,
     given: &Given,
@@ -182,7 +185,7 @@ impl args::ServerArgs {
         self.model_path.as_deref().or(self.model.as_deref())
     }
 
-    /// How many GPUs share a model.
+    /// Returns the number of GPUs that share the model.
     fn gpus(&self) -> Result<u32, CliError> {
         let size = self.tp.or(self.tensor_parallel_size).unwrap_or(self.tp_size);
         at_least("--tp-size", 1, size)
@@ -203,7 +206,7 @@ fn files(args: &OneBatchArgs, environment: &Environment) -> OneBatchFiles {
 }
 
 fn report(args: &OneBatchArgs, given: &Given) -> Result<OneBatchReport, CliError> {
-    // What is given is a list to Python, and what is not a tuple.
+    // To SGLang's client, lengths of the command line are a list, and default lengths a tuple.
     let shown = |flag: &str, numbers: &[i64]| {
         if given.is(flag) { format!("{numbers:?}") } else { format!("({},)", numbers[0]) }
     };
@@ -222,7 +225,7 @@ const NO_BATCH: &str = "there is no batch to send; give --batch-size, --input-le
 const NO_SERVER: &str = "there is no server to ask: give --base-url, or --model-path and SGLang's \
                          own flags to start one";
 
-/// The flags of SGLang 0.5.23's benchmark in their order, without the server's.
+/// The flags of SGLang 0.5.23's one-batch benchmark in their order, without the server's.
 const PEER: [&str; 45] = [
     "--help",
     "--run-name",

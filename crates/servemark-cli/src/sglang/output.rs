@@ -1,4 +1,4 @@
-//! What is made of the run, where it goes, and what the result repeats.
+//! Turns the flags into the scoring, the output files, and the settings that the result repeats.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use serde_json::json;
 use servemark_backends::BackendName;
 use servemark_core::JsonObject;
 use servemark_plan::{Layout, OutputSpec, ScoringSpec};
-use servemark_report::ResultFileName;
+use servemark_report::{ResultFileName, SglangStyle};
 
 use super::args::SglangArgs;
 use super::control::object;
@@ -15,17 +15,18 @@ use crate::environment::{Environment, LocalTime};
 use crate::error::CliError;
 use crate::number::at_least;
 
-/// The tables and what counts as good.
+/// Returns the tables to print, and the objectives that a good request meets.
 pub(super) fn scoring(args: &SglangArgs) -> Result<ScoringSpec, CliError> {
     let mut scoring = args.run.judging.scoring(Layout::Sglang)?;
     scoring.slos = args.output.goodput.clone().unwrap_or_default();
+    scoring.sglang_style = args.style.style.unwrap_or_default();
     scoring.cache_report = args.output.cache_report;
     scoring.print_requests = args.output.print_requests;
     scoring.plots = args.output.plot_throughput;
     Ok(scoring)
 }
 
-/// The files.
+/// Returns the output files: the run log, the result and the steady part of the run.
 pub(super) fn output(
     args: &SglangArgs,
     backend: BackendName,
@@ -42,8 +43,8 @@ pub(super) fn output(
     Ok(output)
 }
 
-/// What the result line repeats of the command line, in SGLang's order. An infinite rate is null:
-/// JSON has no word for it. Where timestamps were asked for, it is `trace`.
+/// Returns what the result line repeats of the command line, in SGLang's order. An infinite rate is
+/// `null`, because JSON has no infinity. With `--use-trace-timestamps` the rate is `trace`.
 pub(super) fn echo(args: &SglangArgs) -> JsonObject {
     let SglangArgs { dataset, trace, load, .. } = args;
     let rate = if trace.use_trace_timestamps { json!("trace") } else { json!(load.request_rate) };
@@ -63,12 +64,22 @@ pub(super) fn echo(args: &SglangArgs) -> JsonObject {
 fn result_file(args: &SglangArgs, now: LocalTime) -> Result<PathBuf, CliError> {
     let dataset = &args.dataset;
     let prompts = dataset::prompts(dataset)?;
-    let input = at_least("--random-input-len", 0, dataset.random_input_len)?;
-    let output = at_least("--random-output-len", 0, dataset.random_output_len)?;
-    let images = at_least("--image-count", 1, dataset.image_count)?;
-    let name = ResultFileName::new(&args.target.backend, &dataset.dataset_name, prompts)
-        .with_lengths(input, output)
-        .with_images(images, &dataset.image_resolution);
+    // In file names SGLang 0.5.1 calls every data set that is not random `sharegpt`.
+    let is_first = args.style.style == Some(SglangStyle::V0_5_1);
+    let is_random = dataset.dataset_name.starts_with("random");
+    let label = if is_first && !is_random { "sharegpt" } else { &dataset.dataset_name };
+    let mut name = ResultFileName::new(&args.target.backend, label, prompts);
+    // Lengths and pictures are checked only if the data set uses them.
+    let has_images = dataset.dataset_name == "image";
+    if has_images || is_random {
+        let input = at_least("--random-input-len", 0, dataset.random_input_len)?;
+        let output = at_least("--random-output-len", 0, dataset.random_output_len)?;
+        name = name.with_lengths(input, output);
+    }
+    if has_images {
+        let images = at_least("--image-count", 1, dataset.image_count)?;
+        name = name.with_images(images, &dataset.image_resolution);
+    }
     let (_, month, day) = now.date;
     Ok(name.on(month, day).into())
 }

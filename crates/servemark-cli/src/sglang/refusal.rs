@@ -1,4 +1,4 @@
-//! Command lines that are refused before they become a plan, by SGLang's rules between flags.
+//! Refuses command lines by SGLang's rules between flags, before they become a plan.
 
 use std::cmp::Ordering;
 
@@ -6,13 +6,13 @@ use super::args::{SglangArgs, SharedPrefixArgs};
 use crate::argparse::Given;
 use crate::error::CliError;
 
-/// SGLang's rules, first its parser's and then those on which its client ends.
+/// Checks SGLang's rules: first those of its parser, then those on which its client exits.
 pub(super) fn check(args: &SglangArgs, given: &Given) -> Result<(), CliError> {
     check_rules(args, given)?;
     check_exits(args)
 }
 
-/// The rules of SGLang's parser, in its words.
+/// Checks the rules of SGLang's parser. Errors have its words.
 fn check_rules(args: &SglangArgs, given: &Given) -> Result<(), CliError> {
     let SharedPrefixArgs { gsp_group_distribution, gsp_zipf_alpha, gsp_num_turns, .. } =
         &args.shared_prefix;
@@ -51,7 +51,8 @@ fn check_rules(args: &SglangArgs, given: &Given) -> Result<(), CliError> {
     ])
 }
 
-/// What ends SGLang's client with a message and the exit code 1, in its words.
+/// Checks the rules on which SGLang's client ends with a message and exit code 1. Errors have its
+/// words.
 fn check_exits(args: &SglangArgs) -> Result<(), CliError> {
     let backend = args.target.backend.as_str();
     let is_nameless = args.target.model.is_none() && args.simulator.simulate.is_none();

@@ -1,35 +1,45 @@
-//! Flags whose value would change nothing.
+//! Finds flags that would have no effect.
 //!
-//! SGLang accepts flags of data sets and routes that are not in use, and so do we, with a warning;
-//! those that its result line repeats need none. One of our own flags without effect is a mistake
-//! and is refused.
+//! SGLang's client accepts flags of data sets and routes that are not in use. Servemark accepts
+//! them too, with a warning; flags that SGLang's result line repeats need none. Servemark's own
+//! flags without effect are refused as mistakes.
 
 use servemark_backends::{BackendName, Route};
 use servemark_datasets::DatasetName;
 
+use super::dataset::draws_ids;
 use super::load::is_replayed;
+use super::shared_prefix::takes_routing_key;
 use crate::argparse::{Given, Owner, Scope, check_scopes};
 use crate::error::CliError;
 use crate::own;
 
-/// What decides whether a flag has an effect.
+/// Facts that decide whether a flag has an effect.
 #[derive(Debug)]
-pub(super) struct Scene<'a> {
+pub(super) struct ScopeInputs<'a> {
     pub(super) given: &'a Given,
     pub(super) dataset: DatasetName,
     pub(super) backend: BackendName,
 }
 
-/// The warning where `mooncake` sends SGLang's own prompts by default.
+/// Warning if `mooncake` sends SGLang's own prompts only because that is the default.
 const SHORT_PROMPTS: &str = "prompts of mooncake are SGLang's own, some 130 tokens for each block of 512, \
                              whatever the trace says; --mooncake-prompts lengths sends as many tokens as \
                              it says";
 
-impl Scene<'_> {
-    /// Refuses our own flags without effect, and warns of the peer's.
+impl ScopeInputs<'_> {
+    /// Refuses Servemark's own flags that have no effect, and warns of SGLang's.
     pub(super) fn check(&self, warnings: &mut Vec<String>) -> Result<(), CliError> {
         if self.is_mooncake() && !self.given.is("--mooncake-prompts") {
             warnings.push(SHORT_PROMPTS.to_owned());
+        }
+        if self.dataset == DatasetName::Openai && self.backend.route().passes_messages() {
+            let path = self.backend.route().path();
+            warnings.push(format!(
+                "--dataset-name openai: {path} takes texts, and is sent messages as they stand, as by \
+                 SGLang's client; choose a chat backend (--backend sglang-oai-chat, vllm-chat or \
+                 lmdeploy-chat)"
+            ));
         }
         own::check(self.given)?;
         check_scopes(SCOPES, self.given, |in_use| in_use(self), warnings)
@@ -45,6 +55,10 @@ impl Scene<'_> {
 
     fn is_ollama(&self) -> bool {
         matches!(self.backend.route(), Route::OllamaChat | Route::OllamaGenerate)
+    }
+
+    fn is_anthropic(&self) -> bool {
+        self.backend.route() == Route::Anthropic
     }
 
     fn is_completions(&self) -> bool {
@@ -91,114 +105,128 @@ impl Scene<'_> {
     }
 }
 
-type InUse = fn(&Scene<'_>) -> bool;
+type InUse = fn(&ScopeInputs<'_>) -> bool;
 
 const SCOPES: &[Scope<InUse>] = &[
     Scope {
         flags: &["--include-usage"],
-        in_use: |scene| !scene.is_generate(),
+        in_use: |inputs| !inputs.is_generate(),
         when: "on /generate, which always counts tokens",
         owner: Owner::Ours,
     },
     Scope {
         flags: &["--include-usage"],
-        in_use: |scene| scene.is_completions() || scene.is_chat() || scene.is_generate(),
+        in_use: |inputs| inputs.is_completions() || inputs.is_chat() || inputs.is_generate(),
         when: "beyond /v1/completions and /v1/chat/completions",
         owner: Owner::Ours,
     },
     Scope {
         flags: &["--batch-size", "--encoding-format", "--dimensions"],
-        in_use: |scene| scene.backend.route() == Route::Embeddings,
+        in_use: |inputs| inputs.backend.route() == Route::Embeddings,
         when: "beyond --backend sglang-embedding and vllm-embedding",
         owner: Owner::Ours,
     },
     Scope {
         flags: &["--documents"],
-        in_use: |scene| scene.backend.route() == Route::Rerank,
+        in_use: |inputs| inputs.backend.route() == Route::Rerank,
         when: "beyond --backend sglang-rerank and vllm-rerank",
         owner: Owner::Ours,
     },
     Scope {
         flags: &["--disable-stream"],
-        in_use: |scene| scene.backend.route() != Route::Trt,
+        in_use: |inputs| inputs.backend.route() != Route::Trt,
         when: "with --backend trt, which always streams",
         owner: Owner::Peer,
     },
     Scope {
         flags: &["--disable-stream", "--disable-ignore-eos"],
-        in_use: |scene| scene.backend.route().generates(),
+        in_use: |inputs| inputs.backend.route().generates(),
         when: "on routes that generate nothing",
         owner: Owner::Peer,
     },
     Scope {
         flags: &["--disable-ignore-eos"],
-        in_use: |scene| !scene.is_ollama(),
-        when: "with --backend ollama and ollama-chat, whose server always heeds the end of a text",
+        in_use: |inputs| !inputs.is_ollama() && !inputs.is_anthropic(),
+        when: "with --backend ollama, ollama-chat and anthropic, whose servers always heed the end of \
+               a text",
         owner: Owner::Peer,
     },
     Scope {
         flags: &["--include-usage"],
-        in_use: |scene| !scene.given.is("--disable-stream"),
+        in_use: |inputs| !inputs.given.is("--disable-stream"),
         when: "with --disable-stream, whose answers always count tokens",
         owner: Owner::Harmless,
     },
     Scope {
         flags: &["--echo-reasoning"],
-        in_use: |scene| scene.converses(),
+        in_use: |inputs| inputs.converses(),
         when: "where no session has several turns",
         owner: Owner::Ours,
     },
     Scope {
         flags: &["--bad-lines"],
-        in_use: |scene| scene.reads_lines(),
+        in_use: |inputs| inputs.reads_lines(),
         when: "beyond --dataset-name custom, openai, longbench_v2 and speed-bench",
         owner: Owner::Ours,
     },
     Scope {
         flags: &["--mooncake-prompts"],
-        in_use: |scene| scene.is_mooncake(),
+        in_use: |inputs| inputs.is_mooncake(),
         when: "beyond --dataset-name mooncake",
         owner: Owner::Ours,
     },
     Scope {
         flags: &["--mooncake-num-rounds", "--mooncake-workload"],
-        in_use: |scene| scene.is_mooncake(),
+        in_use: |inputs| inputs.is_mooncake(),
         when: "beyond --dataset-name mooncake",
         owner: Owner::Peer,
     },
     Scope {
         flags: &["--mooncake-workload"],
-        in_use: |scene| !scene.is_mooncake() || !scene.given.asks("--dataset-path"),
+        in_use: |inputs| !inputs.is_mooncake() || !inputs.given.asks("--dataset-path"),
         when: "with --dataset-path",
         owner: Owner::Peer,
     },
     Scope {
+        flags: &["--tokenize-prompt"],
+        in_use: |inputs| draws_ids(inputs.dataset),
+        when: "beyond --dataset-name random, random-ids and generated-shared-prefix",
+        owner: Owner::Peer,
+    },
+    Scope {
+        flags: &["--use-trace-timestamps"],
+        in_use: |inputs| inputs.dataset.tells_times(),
+        when: "on when requests are sent: rows of this data set do not say when theirs came; the \
+               rate is called trace, as SGLang calls it",
+        owner: Owner::Peer,
+    },
+    Scope {
         flags: &["--mooncake-slowdown-factor"],
-        in_use: |scene| scene.is_replayed(),
+        in_use: |inputs| inputs.is_replayed(),
         when: "beyond --dataset-name mooncake and --use-trace-timestamps",
         owner: Owner::Peer,
     },
     Scope {
         flags: &["--request-rate"],
-        in_use: |scene| !scene.is_replayed(),
+        in_use: |inputs| !inputs.is_replayed(),
         when: "where a trace says when requests are sent",
         owner: Owner::Peer,
     },
     Scope {
         flags: &["--host", "--port"],
-        in_use: |scene| !scene.given.is("--base-url"),
+        in_use: |inputs| !inputs.given.is("--base-url"),
         when: "with --base-url",
         owner: Owner::Peer,
     },
     Scope {
         flags: &["--dataset-path"],
-        in_use: |scene| !scene.reads_no_file(),
+        in_use: |inputs| !inputs.reads_no_file(),
         when: "with --dataset-name image, random-ids and generated-shared-prefix",
         owner: Owner::Peer,
     },
     Scope {
         flags: &["--num-prompts"],
-        in_use: |scene| !scene.is_shared_prefix(),
+        in_use: |inputs| !inputs.is_shared_prefix(),
         when: "with --dataset-name generated-shared-prefix, which sends --gsp-num-groups times \
                --gsp-prompts-per-group",
         owner: Owner::Peer,
@@ -218,37 +246,37 @@ const SCOPES: &[Scope<InUse>] = &[
             "--gsp-group-distribution",
             "--gsp-zipf-alpha",
         ],
-        in_use: |scene| scene.is_shared_prefix(),
+        in_use: |inputs| inputs.is_shared_prefix(),
         when: "beyond --dataset-name generated-shared-prefix",
         owner: Owner::Peer,
     },
     Scope {
         flags: &["--gsp-fast-prepare"],
-        in_use: |scene| !scene.is_shared_prefix() || !scene.given.is("--tokenize-prompt"),
+        in_use: |inputs| !inputs.is_shared_prefix() || !inputs.given.is("--tokenize-prompt"),
         when: "with --tokenize-prompt, which knows every length",
         owner: Owner::Peer,
     },
     Scope {
         flags: &["--sharegpt-context-len"],
-        in_use: |scene| scene.reads_conversations() || scene.dataset == DatasetName::LongBenchV2,
+        in_use: |inputs| inputs.reads_conversations() || inputs.dataset == DatasetName::LongBenchV2,
         when: "beyond --dataset-name sharegpt, custom and longbench_v2",
         owner: Owner::Peer,
     },
     Scope {
         flags: &["--prompt-suffix", "--apply-chat-template"],
-        in_use: |scene| scene.reads_conversations(),
+        in_use: |inputs| inputs.reads_conversations(),
         when: "beyond --dataset-name sharegpt and custom",
         owner: Owner::Peer,
     },
     Scope {
         flags: &["--dataset-offset", "--agentic-max-turns"],
-        in_use: |scene| scene.dataset == DatasetName::AgenticTrace,
+        in_use: |inputs| inputs.dataset == DatasetName::AgenticTrace,
         when: "beyond --dataset-name agentic-trace",
         owner: Owner::Peer,
     },
     Scope {
         flags: &["--speed-bench-category", "--speed-bench-output-len"],
-        in_use: |scene| scene.dataset == DatasetName::SpeedBench,
+        in_use: |inputs| inputs.dataset == DatasetName::SpeedBench,
         when: "beyond --dataset-name speed-bench",
         owner: Owner::Peer,
     },
@@ -260,63 +288,71 @@ const SCOPES: &[Scope<InUse>] = &[
             "--image-format",
             "--image-content",
         ],
-        in_use: |scene| scene.dataset == DatasetName::Image,
+        in_use: |inputs| inputs.dataset == DatasetName::Image,
         when: "beyond --dataset-name image",
         owner: Owner::Peer,
     },
     Scope {
         flags: &["--temperature", "--top-p"],
-        in_use: |scene| scene.is_generate() || scene.is_ollama(),
-        when: "beyond /generate and Ollama's routes; use --extra-request-body on this route",
+        in_use: |inputs| inputs.is_generate() || inputs.is_ollama() || inputs.is_anthropic(),
+        when: "beyond /generate, /v1/messages and Ollama's routes; use --extra-request-body on this \
+               route",
         owner: Owner::Peer,
     },
     Scope {
         flags: &["--token-ids-logprob", "--logprob-start-len", "--return-routed-experts"],
-        in_use: |scene| scene.is_generate(),
+        in_use: |inputs| inputs.is_generate(),
         when: "beyond /generate",
         owner: Owner::Peer,
     },
     Scope {
         flags: &["--return-logprob"],
-        in_use: |scene| {
-            scene.is_generate() || scene.is_completions() && scene.given.asks("--top-logprobs-num")
+        in_use: |inputs| {
+            inputs.is_generate()
+                || inputs.is_completions() && inputs.given.asks("--top-logprobs-num")
         },
         when: "beyond /generate, and /v1/completions with --top-logprobs-num",
         owner: Owner::Peer,
     },
     Scope {
         flags: &["--top-logprobs-num"],
-        in_use: |scene| {
-            scene.is_generate() || scene.is_completions() && scene.given.is("--return-logprob")
+        in_use: |inputs| {
+            inputs.is_generate() || inputs.is_completions() && inputs.given.is("--return-logprob")
         },
         when: "beyond /generate, and /v1/completions with --return-logprob",
         owner: Owner::Peer,
     },
     Scope {
+        flags: &["--gsp-send-routing-key"],
+        in_use: |inputs| takes_routing_key(inputs.backend),
+        when: "with --backend trt and truss, to which SGLang's client sends none",
+        owner: Owner::Peer,
+    },
+    Scope {
         flags: &["--cache-report"],
-        in_use: |scene| scene.backend.reports_cache(),
+        in_use: |inputs| inputs.backend.reports_cache(),
         when: "beyond sglang, sglang-native, sglang-oai and sglang-oai-chat, whose servers tell of \
                their cache",
         owner: Owner::Peer,
     },
     Scope {
         flags: &["--lora-name"],
-        in_use: |scene| {
-            let route = scene.backend.route();
-            !scene.is_ollama() && !matches!(route, Route::Trt | Route::Truss | Route::Rerank)
+        in_use: |inputs| {
+            let route = inputs.backend.route();
+            !inputs.is_ollama() && !matches!(route, Route::Trt | Route::Truss | Route::Rerank)
         },
         when: "on the routes of trt, truss, ollama and rerankers",
         owner: Owner::Peer,
     },
     Scope {
         flags: &["--lora-zipf-alpha"],
-        in_use: |scene| scene.given.values("--lora-request-distribution") == ["skewed"],
+        in_use: |inputs| inputs.given.values("--lora-request-distribution") == ["skewed"],
         when: "without --lora-request-distribution skewed",
         owner: Owner::Peer,
     },
     Scope {
         flags: &["--flush-cache-timeout"],
-        in_use: |scene| scene.flushes(),
+        in_use: |inputs| inputs.flushes(),
         when: "without --flush-cache and a backend of SGLang",
         owner: Owner::Peer,
     },
@@ -332,13 +368,13 @@ const SCOPES: &[Scope<InUse>] = &[
             "--profile-prefix",
             "--pd-separated",
         ],
-        in_use: |scene| scene.given.is("--profile"),
+        in_use: |inputs| inputs.given.is("--profile"),
         when: "without --profile",
         owner: Owner::Peer,
     },
     Scope {
         flags: &["--profile-prefill-url", "--profile-decode-url"],
-        in_use: |scene| scene.given.is("--profile") && scene.given.is("--pd-separated"),
+        in_use: |inputs| inputs.given.is("--profile") && inputs.given.is("--pd-separated"),
         when: "without --profile and --pd-separated",
         owner: Owner::Peer,
     },

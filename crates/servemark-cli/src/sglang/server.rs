@@ -1,6 +1,6 @@
-//! Who is asked, with which credentials and under which model's name.
+//! Turns the flags into the server, the credentials and the names of the model.
 
-use servemark_backends::BackendName;
+use servemark_backends::{BackendName, Route};
 use servemark_client::{BaseUrl, Credentials};
 use servemark_plan::{ModelSpec, ServerSpec};
 
@@ -11,7 +11,7 @@ use crate::error::CliError;
 use crate::number::{at_least, refused};
 use crate::own::ModelNames;
 
-/// The server, or the simulator.
+/// Returns the server to measure: the one at the given address, or the simulator.
 pub(super) fn server(args: &SglangArgs, backend: BackendName) -> Result<ServerSpec, CliError> {
     if let Some(simulator) = args.simulator.spec(args.target.model.as_deref()) {
         args.trust.refuse()?;
@@ -21,26 +21,43 @@ pub(super) fn server(args: &SglangArgs, backend: BackendName) -> Result<ServerSp
     Ok(ServerSpec::At(args.trust.applied_to(args.connection.target(base_url)?)?))
 }
 
-/// The model's names and its tokenizer.
+/// Returns the names of the model and its tokenizer.
 pub(super) fn model(args: &SglangArgs) -> ModelSpec {
-    let TargetArgs { model, served_model_name: served, tokenizer, .. } = &args.target;
+    let TargetArgs { model, served_model_name, tokenizer, .. } = &args.target;
+    // SGLang takes an empty name as absent.
+    let served = &served_model_name.clone().filter(|name| !name.is_empty());
     args.simulator.model(&ModelNames { model, served, tokenizer })
 }
 
-/// The API key of the environment, then the headers of the command line, which win.
+/// Returns the API key of the environment and the headers of the command line, which override the
+/// key. As SGLang's client does, the key is left out on the route of Triton. On Anthropic's route,
+/// `ANTHROPIC_API_KEY` is sent in Anthropic's header instead.
 pub(super) fn credentials(
     args: &TargetArgs,
+    backend: BackendName,
     environment: &Environment,
     warnings: &mut Vec<String>,
 ) -> Result<Credentials, CliError> {
     let mut credentials = keyed(environment)?;
+    let anthropic = environment.variable("ANTHROPIC_API_KEY");
+    if let Some(key) = anthropic.filter(|_| backend.route() == Route::Anthropic) {
+        credentials =
+            Credentials::new().header("x-api-key", key).map_err(refused("the API key"))?;
+    }
+    if backend.route() == Route::Trt && !credentials.is_empty() {
+        credentials = Credentials::new();
+        warnings.push(NO_KEY.to_owned());
+    }
     for (name, value) in headers(args, warnings) {
         credentials = credentials.header(name, value).map_err(refused("--header"))?;
     }
     Ok(credentials)
 }
 
-/// The API key of the environment, if it has one.
+const NO_KEY: &str = "OPENAI_API_KEY and API_KEY are not sent with --backend trt, as by SGLang's \
+                      client; --header Authorization=VALUE is";
+
+/// Returns the API key of the environment, or empty credentials if there is none.
 pub(crate) fn keyed(environment: &Environment) -> Result<Credentials, CliError> {
     match authorization(environment) {
         Some(key) => Credentials::new().authorization(&key).map_err(refused("the API key")),
@@ -48,13 +65,15 @@ pub(crate) fn keyed(environment: &Environment) -> Result<Credentials, CliError> 
     }
 }
 
-/// The `Authorization` header that the environment asks for.
+/// Returns the value of the `Authorization` header: `OPENAI_API_KEY` as a bearer token, else
+/// `API_KEY` as it is.
 fn authorization(environment: &Environment) -> Option<String> {
     let bearer = environment.variable("OPENAI_API_KEY").map(|key| format!("Bearer {key}"));
     bearer.or_else(|| environment.variable("API_KEY").map(str::to_owned))
 }
 
-/// The headers of the command line. SGLang leaves a bad item out and says nothing.
+/// Returns the headers of the command line. Items that are not `KEY=VALUE` are left out with a
+/// warning; SGLang's client leaves them out without one.
 fn headers<'a>(args: &'a TargetArgs, warnings: &mut Vec<String>) -> Vec<(&'a str, &'a str)> {
     let mut headers = Vec::new();
     for (place, item) in (1..).zip(args.header.iter().flatten()) {
@@ -103,6 +122,21 @@ mod tests {
         check_authorization(&[("API_KEY", "Token k")], Some("Token k"));
         check_authorization(&[("API_KEY", "k"), ("OPENAI_API_KEY", "sk")], Some("Bearer sk"));
         check_authorization(&[("API_KEY", "k"), ("OPENAI_API_KEY", "")], Some("k"));
+    }
+
+    #[test]
+    fn some_routes_have_another_key_or_none() {
+        let environment = Environment::default()
+            .with_variable("OPENAI_API_KEY", "sk")
+            .with_variable("ANTHROPIC_API_KEY", "ant");
+        let names = |backend| {
+            let (args, mut warnings) = (SglangArgs::parse_from(["x"]).target, Vec::new());
+            let credentials = credentials(&args, backend, &environment, &mut warnings).unwrap();
+            (credentials.names().join(" "), warnings.len())
+        };
+        assert_eq!(names(BackendName::Vllm), ("authorization".to_owned(), 0));
+        assert_eq!(names(BackendName::Anthropic), ("x-api-key".to_owned(), 0));
+        assert_eq!(names(BackendName::Trt), (String::new(), 1));
     }
 
     #[test]

@@ -1,7 +1,8 @@
-//! Groups of prompts that begin alike.
+//! The data set `generated-shared-prefix`: groups of prompts with the same beginning.
 
 use std::num::NonZero;
 
+use servemark_backends::{BackendName, Route};
 use servemark_datasets::{
     Counting, GroupOrder, Popularity, RangeRatio, SharedPrefixSpec, ZipfAlpha,
 };
@@ -12,11 +13,12 @@ use crate::environment::Environment;
 use crate::error::CliError;
 use crate::number::{at_least, refused};
 
-/// The groups with their knobs.
+/// Returns the data set `generated-shared-prefix` with its settings.
 pub(super) fn spec(
     args: &SharedPrefixArgs,
     dataset: &DatasetArgs,
     environment: &Environment,
+    backend: BackendName,
 ) -> Result<SharedPrefixSpec, CliError> {
     let mut spec = SharedPrefixSpec::default();
     spec.groups = several("--gsp-num-groups", args.gsp_num_groups)?;
@@ -31,8 +33,14 @@ pub(super) fn spec(
     spec.order = if args.gsp_ordered { GroupOrder::Drawn } else { GroupOrder::Shuffled };
     spec.form = form(dataset);
     spec.counting = if args.gsp_fast_prepare { Counting::Skipped } else { Counting::Exact };
-    spec.routing_run = args.gsp_send_routing_key.then(|| environment.run_name());
+    let sends_key = args.gsp_send_routing_key && takes_routing_key(backend);
+    spec.routing_run = sends_key.then(|| environment.run_name());
     Ok(spec)
+}
+
+/// Returns whether SGLang's client sends a routing key to this backend.
+pub(super) fn takes_routing_key(backend: BackendName) -> bool {
+    !matches!(backend.route(), Route::Trt | Route::Truss)
 }
 
 fn popularity(args: &SharedPrefixArgs, seed: u32) -> Result<Popularity, CliError> {

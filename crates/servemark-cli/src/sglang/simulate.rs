@@ -1,12 +1,13 @@
-//! `--simulate`: the bundled server, and a run against it that is worth looking at.
+//! The defaults of `--simulate`, a run against the bundled server.
 //!
-//! What the user gives stands; the rest is chosen so that `--simulate` alone is over in about six
-//! seconds and shows queueing, streaming and a spread of lengths.
+//! Flags that were given keep their values. The others are set so that `--simulate` alone takes
+//! about six seconds and shows queueing, streaming and a range of lengths.
 
 use super::args::SglangArgs;
 use crate::argparse::Given;
 
-/// Chooses what the user left open.
+/// Sets the defaults of `--simulate` for flags that were not given; does nothing without
+/// `--simulate`.
 pub(super) fn choose_the_rest(args: &mut SglangArgs, given: &Given) {
     if args.simulator.simulate.is_none() {
         return;

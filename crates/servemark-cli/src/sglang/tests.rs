@@ -1,4 +1,4 @@
-//! The mirror of the flags, held against what SGLang 0.5.23's own parser says.
+//! Compares the flags with a recording of SGLang 0.5.23's own parser.
 
 mod usage;
 

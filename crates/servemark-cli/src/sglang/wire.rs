@@ -1,4 +1,5 @@
-//! How a request is put: the route's knobs, and the keys that every body carries besides.
+//! Turns the flags into the wire format: the settings of the route, and the fields that every body
+//! has besides.
 
 use serde_json::{Value, json};
 use servemark_backends::{BackendName, BackendSpec, CommonSpec, GenerateSpec, Route};
@@ -11,7 +12,7 @@ use super::server::model;
 use crate::error::CliError;
 use crate::number::{at_least, finite, some_at_least};
 
-/// The route with its knobs.
+/// Returns the route with its settings.
 pub(super) fn wire(
     args: &SglangArgs,
     backend: BackendName,
@@ -25,11 +26,15 @@ pub(super) fn wire(
             completions.include_usage = include_usage;
             completions.logprobs = completions_logprobs(&args.request)?;
         }
-        // How long a conversation has become, only the server knows.
+        // Only the server knows how many tokens a conversation has after several turns.
         BackendSpec::Chat(chat) => chat.include_usage = include_usage || dataset.is_multi_turn(),
         BackendSpec::Embeddings(embeddings) => {
             embeddings.encoding_format = args.embedding.encoding_format;
             embeddings.dimensions = some_at_least("--dimensions", 1, args.embedding.dimensions)?;
+        }
+        BackendSpec::Anthropic(anthropic) => {
+            anthropic.temperature = finite("--temperature", args.request.temperature)?;
+            anthropic.top_p = finite("--top-p", args.request.top_p)?;
         }
         BackendSpec::Ollama(ollama) => {
             ollama.temperature = finite("--temperature", args.request.temperature)?;
@@ -54,15 +59,15 @@ fn set_generate(spec: &mut GenerateSpec, args: &RequestArgs) -> Result<(), CliEr
     spec.top_p = finite("--top-p", args.top_p)?;
     spec.return_logprob = args.return_logprob;
     spec.top_logprobs_num = at_least("--top-logprobs-num", 0, args.top_logprobs_num)?;
-    let ids = args.token_ids_logprob.iter().flatten();
-    spec.token_ids_logprob =
-        ids.map(|id| at_least("--token-ids-logprob", 0, *id)).collect::<Result<_, _>>()?;
+    // Numbers that are not ids of tokens are sent too; refusing them is left to the server.
+    spec.token_ids_logprob = args.token_ids_logprob.clone().unwrap_or_default();
     spec.logprob_start_len = args.logprob_start_len;
     spec.return_routed_experts = args.return_routed_experts;
     Ok(())
 }
 
-/// Sent only when both flags ask for it.
+/// Returns the number of log-probabilities per token on `/v1/completions`; `None` unless both
+/// `--return-logprob` and `--top-logprobs-num` ask for them.
 fn completions_logprobs(args: &RequestArgs) -> Result<Option<u32>, CliError> {
     let top: u32 = at_least("--top-logprobs-num", 0, args.top_logprobs_num)?;
     Ok((args.return_logprob && top > 0).then_some(top))
@@ -74,7 +79,7 @@ fn extra_body(args: &SglangArgs, backend: BackendName) -> Result<JsonObject, Cli
         Some(text) => json_object(text)?,
         None => JsonObject::new(),
     };
-    // `/generate` tells unasked.
+    // `/generate` reports cached tokens without this field.
     if output.cache_report && backend.reports_cache() && backend.route() != Route::Generate {
         extra.insert("return_cached_tokens_details".to_owned(), json!(true));
     }

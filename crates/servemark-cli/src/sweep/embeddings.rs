@@ -1,14 +1,15 @@
-//! Objectives of `bench-embedding`, whose `--sweep` is one of its own.
+//! Objectives and searches of `bench-embedding`, whose `--sweep` is a flag of its dialect.
 
 use std::ffi::OsString;
 
-use super::{Asked, NOT_BOTH, identity};
+use super::{NOT_BOTH, RequestedSweep, identity};
+use crate::argparse::split_value;
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 use crate::{Invocation, embedding, slo};
 
-/// A benchmark of embeddings or rankings, whose grid has flags of its own: one run, a grid of them, or a
-/// search for the largest load.
+/// Parses the command line of a benchmark of embeddings or rankings, whose grid has flags of its
+/// own: one run, a grid of runs, or a search for the largest load.
 pub fn embedding_bench(
     program: &str,
     args: impl IntoIterator<Item = OsString>,
@@ -16,8 +17,8 @@ pub fn embedding_bench(
 ) -> Result<Invocation, UsageError> {
     let refuse = |error| UsageError::refused(program, error);
     let args: Vec<OsString> = args.into_iter().collect();
-    let (args, asked) = Asked::beside_a_grid(args).map_err(refuse)?;
-    let identity = identity(program, &asked.identifying);
+    let (args, asked) = RequestedSweep::beside_a_grid(args).map_err(refuse)?;
+    let identity = identity(program, &without_grid_file(&asked.identifying));
     if asked.profile.is_some() {
         let when = "on embeddings and rankings, of which MLPerf has no Server scenario";
         return Err(refuse(CliError::NoEffect { flag: "--profile mlperf", when }));
@@ -32,8 +33,11 @@ pub fn embedding_bench(
         asked.complete(&mut point.plan, gate.as_ref()).map_err(refuse)?;
     }
     if !asked.slo.is_search() {
-        let idle = |flag| CliError::NoEffect { flag, when: "without --slo-search" };
-        asked.last.map_or(Ok(()), |flag| Err(refuse(idle(flag))))?;
+        let when = if sweep.is_grid { "without --slo-search" } else { IDLE };
+        let idle = |flag| CliError::NoEffect { flag, when };
+        let found = asked.idle_beside_a_grid(sweep.is_grid);
+        found.map_or(Ok(()), |flag| Err(refuse(idle(flag))))?;
+        (sweep.folder, sweep.identity) = (asked.folder, identity);
         return Ok(Invocation::Sweep(Box::new(sweep)));
     }
     if sweep.is_grid {
@@ -43,7 +47,26 @@ pub fn embedding_bench(
     Ok(Invocation::SloSearch(Box::new(search)))
 }
 
-/// What help says of objectives where answers have no tokens.
+/// Returns the arguments by which a grid is recognised when it is resumed: all but the file of its
+/// table.
+fn without_grid_file(args: &[OsString]) -> Vec<OsString> {
+    let is_file = |arg: &OsString| arg.to_str().is_some_and(|arg| split_value(arg).0 == GRID_FILE);
+    let (mut kept, mut args) = (Vec::new(), args.iter());
+    while let Some(arg) = args.next() {
+        if !is_file(arg) {
+            kept.push(arg.clone());
+        } else if arg == GRID_FILE {
+            args.next();
+        }
+    }
+    kept
+}
+
+const GRID_FILE: &str = "--grid-file";
+
+const IDLE: &str = "without --slo-search, and without the grid of --sweep";
+
+/// Help text about objectives, searches and known figures for answers without tokens.
 pub(crate) const SEARCH_NOTES: &str = "\
 Objectives: --slo OBJECTIVE[,OBJECTIVE] ... is what the run must keep to, such as e2el:p99<200ms, \
 response_e2el:mean<100ms (from when a request was due), queue:p90<10ms or success>=99%; the exit code is \

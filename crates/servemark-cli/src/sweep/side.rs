@@ -1,20 +1,20 @@
-//! Flags that move together.
+//! Flags of a sweep that change together.
 
-use super::asked::SWEEP;
+use super::requested::SWEEP;
 use crate::error::CliError;
 use crate::python;
 
-/// The flags of a run that a sweep adds, with their values.
+/// Flags that a sweep adds to a run, with their values.
 pub(super) type Settings = Vec<(String, String)>;
 
-/// Flags that move together, each with equally many values.
+/// Flags that change together, each with the same number of values.
 #[derive(Debug)]
 pub(super) struct Side {
     flags: Vec<(String, Vec<String>)>,
 }
 
 impl Side {
-    /// `max-concurrency=1,8+num-prompts=10,80`
+    /// Parses flags that change together: `max-concurrency=1,8+num-prompts=10,80`.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let expected =
             || format!("expected FLAG=V,V or FLAG=V,V+FLAG=V,V, got {}", python::repr(text));

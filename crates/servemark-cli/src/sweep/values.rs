@@ -1,4 +1,4 @@
-//! What follows one of our flags.
+//! The values that follow one of our flags.
 
 use std::ffi::OsString;
 use std::iter::Peekable;
@@ -7,7 +7,7 @@ use std::vec;
 use crate::error::CliError;
 use crate::python;
 
-/// What follows one of our flags.
+/// The values of one of our flags: behind an equals sign, or in the arguments after it.
 pub(crate) struct Values<'a> {
     pub(crate) flag: &'static str,
     pub(super) attached: Option<String>,

@@ -17,7 +17,7 @@ use clap::{Command, CommandFactory, Parser};
 
 pub(super) use self::corpora::CorporaArgs;
 pub(super) use self::dataset::DatasetArgs;
-pub(super) use self::extras::ExtrasArgs;
+pub(super) use self::extras::{ExtrasArgs, StyleArgs};
 pub(super) use self::load::LoadArgs;
 pub(super) use self::output::OutputArgs;
 pub(super) use self::random::RandomArgs;
@@ -57,6 +57,8 @@ pub(super) struct VllmArgs {
     pub(super) extras: ExtrasArgs,
     #[command(flatten)]
     pub(super) run: RunArgs,
+    #[command(flatten)]
+    pub(super) style: StyleArgs,
     #[command(flatten)]
     pub(super) shards: ShardArgs,
     #[command(flatten)]

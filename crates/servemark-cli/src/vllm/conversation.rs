@@ -87,7 +87,7 @@ fn sharegpt(args: &VllmArgs) -> Result<ShareGptTurnsSpec, CliError> {
     Ok(spec)
 }
 
-/// So many turns; zero is what holds otherwise.
+/// Returns a number of turns; zero stands for the default.
 fn turns_or(
     flag: &'static str,
     turns: i64,

@@ -21,7 +21,7 @@ use crate::environment::Environment;
 use crate::error::CliError;
 use crate::number::{at_least, some_at_least};
 
-/// The data set with its knobs, and how much of it.
+/// The data set with its settings, and how much of it.
 pub(super) fn workload(
     args: &VllmArgs,
     environment: &Environment,
@@ -108,6 +108,7 @@ fn rerank(args: &VllmArgs) -> Result<VllmRerankSpec, CliError> {
     spec.input_tokens = at_least("--random-input-len", 0, input)?;
     spec.spread = spreads(RATIO, &random.random_range_ratio)?.input;
     spec.batch = several("--random-batch-size", random.random_batch_size)?;
+    spec.as_texts = args.target.backend != "vllm-rerank";
     spec.mode = if random.no_reranker { RerankMode::Each } else { RerankMode::Pair };
     Ok(spec)
 }

@@ -3,7 +3,9 @@
 use std::num::NonZeroUsize;
 
 use servemark_runner::{LoadSpec, WarmupSpec};
-use servemark_schedule::{AdapterChoice, AdapterSpec, ArrivalSpec, Burstiness, Growth, Ramp, Rate};
+use servemark_schedule::{
+    AdapterChoice, AdapterSpec, ArrivalSpec, Burstiness, Ramp, RampShape, Rate,
+};
 
 use super::args::{LoadArgs, VllmArgs};
 use super::conversation;
@@ -40,11 +42,12 @@ fn limit(args: &LoadArgs) -> Result<Option<NonZeroUsize>, CliError> {
 fn arrivals(args: &VllmArgs) -> Result<ArrivalSpec, CliError> {
     let load = &args.load;
     let burstiness = Burstiness::new(load.burstiness).map_err(refused("--burstiness"))?;
+    let ramp = load.ramp_up_strategy.as_ref().map(|strategy| ramp(strategy, load)).transpose()?;
     if is_self_timed(args) {
         return Ok(ArrivalSpec::Timetable);
     }
-    if let Some(strategy) = &load.ramp_up_strategy {
-        return Ok(ArrivalSpec::Ramp { ramp: ramp(strategy, load)?, burstiness });
+    if let Some(ramp) = ramp {
+        return Ok(ArrivalSpec::Ramp { ramp, burstiness });
     }
     if load.request_rate == f64::INFINITY {
         return Ok(ArrivalSpec::Burst);
@@ -73,7 +76,7 @@ fn ramp(strategy: &str, args: &LoadArgs) -> Result<Ramp, CliError> {
         (from > to, "Ramp-up start RPS must be less than end RPS"),
         (is_exponential && from == 0, "For exponential ramp-up, the start RPS cannot be 0."),
     ])?;
-    let growth = if is_exponential { Growth::Exponential } else { Growth::Linear };
+    let growth = if is_exponential { RampShape::Exponential } else { RampShape::Linear };
     let rate = |flag, rate: i64| Rate::new(rate as f64).map_err(refused(flag));
     let (from, to) = (rate("--ramp-up-start-rps", from)?, rate("--ramp-up-end-rps", to)?);
     Ramp::new(growth, from, to).map_err(refused("--ramp-up-end-rps"))

@@ -52,6 +52,11 @@ pub(super) fn printed(
     if is_open {
         printed.set("self_timed", "None");
     }
+    if args.simulator.simulate.is_some() {
+        printed.set("num_prompts", args.dataset.num_prompts.to_string());
+        printed.set("random_input_len", args.random.random_input_len.to_string());
+        printed.set("request_rate", servemark_pyjson::repr(args.load.request_rate));
+    }
     // Without `--request-id-prefix` the client draws one.
     if let DatasetSpec::Vllm(VllmSpec { request_ids: Some(prefix), .. }) = &plan.workload.dataset {
         printed.set("request_id_prefix", python::repr(prefix));

@@ -43,10 +43,10 @@ pub struct Offline {
     /// What is measured.
     pub run: Parsed,
     /// What is told of it.
-    pub told: Told,
+    pub told: OfflineMessages,
     /// The file of `--output-json`.
     pub output_json: Option<PathBuf>,
-    /// Whether the program stays when all is done, for whoever watches it.
+    /// Whether the program waits for a signal when the run is done, for a profiler that is attached.
     pub stays: bool,
 }
 
@@ -59,15 +59,19 @@ impl Offline {
     }
 }
 
-/// What is told of a benchmark of an engine. Closed: these are vLLM's.
+/// Messages of a benchmark of an engine besides the tables. Closed: these are vLLM's and SGLang's.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Told {
-    /// How long batches of so many requests took, one after the other.
+pub enum OfflineMessages {
+    /// The latency of each batch of this number of requests.
     Latency(NonZeroUsize),
-    /// Nothing but what the tables say.
+    /// No messages.
     Nothing,
+    /// The number of prompt tokens, once the prompts are drawn.
+    Prompts,
     /// How many requests and tokens there were a second.
     Throughput,
+    /// Nothing but that it warms up: of a profiler's run the traces count.
+    Traces,
 }
 
 /// A command line of one of the commands, read by argparse's rules.
@@ -128,12 +132,12 @@ impl<A: Parser> Line<A> {
 
     /// A command line for `bench serve`: what it has of the flags that were given, and what the
     /// others mean.
-    fn words(&self, meant: Vec<String>) -> Vec<String> {
+    fn words(&self, flags: Vec<String>) -> Vec<String> {
         let command = A::command();
         let is_own = |name: &str| command.get_arguments().any(|arg| is_named(arg, name));
         let given = self.given.reading.given.iter();
         let shared = given.filter(|occurrence| !is_own(&occurrence.flag));
-        shared.flat_map(written).chain(meant).collect()
+        shared.flat_map(written).chain(flags).collect()
     }
 }
 
@@ -142,7 +146,7 @@ impl<A: Parser> Line<A> {
 enum Callee {
     /// vLLM's engine, which is given texts.
     Vllm,
-    /// The same, which is given conversations.
+    /// vLLM's engine, which is given conversations.
     VllmChat,
     /// A model of Transformers.
     Transformers,
@@ -154,7 +158,7 @@ struct Calls {
     callee: Callee,
     /// Its own arguments, as a command line.
     argv: Vec<String>,
-    /// The same by name.
+    /// Arguments of the engine by name.
     args: JsonObject,
     /// What the worker is told of each call besides requests.
     call: JsonObject,
@@ -164,7 +168,7 @@ struct Calls {
     streams: bool,
 }
 
-/// The same with an engine in the place of the server.
+/// Replaces the server of an offline benchmark by the engine in this program.
 #[cfg(feature = "engine")]
 fn here(
     mut offline: Offline,
@@ -213,7 +217,7 @@ fn plan(
     Ok(parsed)
 }
 
-/// The same without files: what is sent before the measurement is not told of.
+/// Removes the output files of a run before the measurement, which is not reported.
 fn unlogged(mut parsed: Parsed) -> Parsed {
     parsed.plan.output.run_log = None;
     parsed.plan.output.run_log_if_taken = IfTaken::default();

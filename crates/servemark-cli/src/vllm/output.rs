@@ -32,6 +32,7 @@ fn options(args: &VllmArgs) -> Result<VllmOptions, CliError> {
     if let Some(metrics) = metrics {
         options = options.with_metrics(metrics.split(','));
     }
+    options.style = args.style.style.unwrap_or_default();
     Ok(if args.target.skip_tokenizer_init { options.without_tokens() } else { options })
 }
 
@@ -130,7 +131,8 @@ fn slo(pair: &str) -> Result<Slo, CliError> {
              non-negative."
         )));
     }
-    Slo::new(metric, limit_ms).map_err(refused("--goodput"))
+    // Every request meets a limit without an end.
+    Slo::new(metric, limit_ms.min(f64::MAX)).map_err(refused("--goodput"))
 }
 
 const BAD_GOODPUT: &str = "Invalid format found for service level objectives. Specify service \

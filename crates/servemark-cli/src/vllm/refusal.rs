@@ -14,7 +14,7 @@ pub(super) fn check(args: &VllmArgs) -> Result<(), CliError> {
     check_timing(args)
 }
 
-/// Refuses flags that vLLM's Rust client alone has, by name, before what nobody knows.
+/// Refuses flags that only vLLM's Rust client has, by name, before unknown flags are refused.
 pub(super) fn check_leftovers(reading: &Reading) -> Result<(), CliError> {
     let name = |arg: &str| arg.split_once('=').map_or(arg, |(name, _)| name).to_owned();
     let named = |(flag, _): &&(&str, &str)| reading.leftovers.iter().any(|arg| name(arg) == *flag);

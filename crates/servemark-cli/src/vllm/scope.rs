@@ -280,6 +280,12 @@ const SCOPES: &[Scope<InUse>] = &[
         owner: Owner::Peer,
     },
     Scope {
+        flags: &["--served-model-name"],
+        in_use: |args| args.target.model.is_some() || args.simulator.simulate.is_some(),
+        when: "without --model: the first that the server lists is asked for",
+        owner: Owner::Peer,
+    },
+    Scope {
         flags: &["--host", "--port"],
         in_use: |args| args.target.base_url.is_none(),
         when: "with --base-url",

@@ -31,7 +31,11 @@ fn base_url(args: &TargetArgs) -> Result<BaseUrl, CliError> {
 
 /// The model's names and its tokenizer.
 pub(super) fn model(args: &VllmArgs) -> ModelSpec {
-    let TargetArgs { model, served_model_name: served, tokenizer, .. } = &args.target;
+    let TargetArgs { model, tokenizer, .. } = &args.target;
+    // Where the server says which model it has, that is what it is asked for.
+    let is_known = model.is_some() || args.simulator.simulate.is_some();
+    let served = args.target.served_model_name.clone();
+    let served = &served.filter(|name| is_known && !name.is_empty());
     let mut spec = args.simulator.model(&ModelNames { model, served, tokenizer });
     spec.mistral_tokenizer = tokenizer_mode::is_mistrals(args);
     spec.untokenized = args.target.skip_tokenizer_init;

@@ -1,8 +1,8 @@
 //! The dialect of vLLM 0.33.0's sweeps (`vllm bench sweep …`).
 //!
 //! A command line becomes a [`SweepCommand`]: what is to be run or plotted, with every text in it
-//! understood. Files are named and not read: whoever runs the sweep reads them, and gives their text
-//! to [`combinations`].
+//! understood. Files are named and not read: the caller reads them and passes their text to
+//! [`combinations`].
 
 #[expect(clippy::doc_markdown, reason = "doc comments are help texts there, backticks would show")]
 mod args;

@@ -51,7 +51,7 @@ fn value(mirror: &Mirror, matches: &ArgMatches, flag: &Value) -> Value {
     }
 }
 
-/// The same of what was recorded: a number is a float where the flag's type says so.
+/// Returns a recorded value with the type of its flag: a number is a float if the flag takes floats.
 fn expected(flag: &Value, recorded: &Value) -> Value {
     match (flag["type"].as_str(), recorded) {
         (Some("float"), Value::Number(number)) => json!(number.as_f64()),

@@ -1,4 +1,4 @@
-//! How a request is put: the dialect's knobs, and the keys that every body carries besides.
+//! How a request is put: the dialect's settings, and the keys that every body carries besides.
 
 use serde_json::{Value, json};
 use servemark_backends::{BackendSpec, CommonSpec, VllmDialect, VllmSpec};
@@ -8,13 +8,13 @@ use super::args::{RequestArgs, VllmArgs};
 use super::server::model;
 use crate::argparse::Given;
 use crate::error::CliError;
-use crate::number::{finite, some_at_least};
+use crate::number::finite;
 
-/// The dialect with its knobs.
+/// The dialect with its settings.
 pub(super) fn wire(args: &VllmArgs, given: &Given) -> Result<BackendSpec, CliError> {
     let dialect = dialect(args)?;
     let mut spec = VllmSpec::new(dialect, common(args, dialect)?);
-    spec.logprobs = some_at_least("--logprobs", 0, args.request.logprobs)?;
+    spec.logprobs = args.request.logprobs;
     spec.endpoint = endpoint(args, given, dialect)?;
     Ok(BackendSpec::Vllm(spec))
 }
@@ -31,6 +31,11 @@ fn common(args: &VllmArgs, dialect: VllmDialect) -> Result<CommonSpec, CliError>
     common.ignore_eos = ignores_eos(args, dialect);
     if dialect.generates() {
         common.extra_body = sampling(&args.request)?;
+    }
+    if dialect == VllmDialect::OpenaiAudio && !common.extra_body.is_empty() {
+        return Err(CliError::Together(
+            "Sampling parameters are only supported by openai-compatible backends.",
+        ));
     }
     common.extra_body.extend(extra_body(&args.request)?);
     Ok(common)

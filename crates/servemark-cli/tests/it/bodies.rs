@@ -1,4 +1,4 @@
-//! The peer's recorded runs: for the same command line, our plan asks for the same.
+//! Tests with SGLang's recorded runs: our plan of the same command line sends the same requests.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use servemark_testkit::bodies;
 
 use super::environment;
 
-/// One recorded run of the peer.
+/// A recorded run of SGLang.
 struct Recording {
     name: String,
     file: Value,
@@ -32,7 +32,7 @@ fn the_same_bodies_are_asked_for() {
     for recording in recordings() {
         let Ok(parsed) = recording.read() else { continue };
         if parsed.plan.workload.dataset.name() == DatasetName::Openai {
-            continue; // Its rows have keys of their own, which are the data set's business.
+            continue; // Its rows have keys of their own, which the data set adds.
         }
         let backend = recording.wire(&parsed).build();
         for body in recording.bodies(parsed.plan.backend.path()) {
@@ -55,7 +55,7 @@ fn the_same_arguments_are_printed() {
         let mut ours = vec![format!("benchmark_args={given}"), settled.to_string()];
         let theirs = recording.file["stdout_before_report"].as_str().unwrap();
         let theirs = theirs.lines().filter(|line| line.contains("Namespace("));
-        // Values of headers are kept secret, and a model may be the server's.
+        // Values of headers are hidden in the recording, and a model may be the server's.
         let mut theirs: Vec<String> = theirs.map(fill).collect();
         ours.truncate(theirs.len());
         for line in ours.iter_mut().chain(&mut theirs) {
@@ -67,11 +67,11 @@ fn the_same_arguments_are_printed() {
     }
 }
 
-/// Arguments whose values may be another, each with the one behind it.
+/// Arguments whose values may differ, each with the argument after it.
 const HIDDEN: [(&str, &str); 3] =
     [("base_url", "host"), ("model", "served_model_name"), ("header", "rust_client")];
 
-/// The line without one of its members.
+/// Returns a line without the argument `member`, which the argument `next` follows.
 fn without(line: &str, member: &str, next: &str) -> String {
     let from = line.find(&format!(" {member}=")).unwrap();
     let to = line.find(&format!(" {next}=")).unwrap();
@@ -120,7 +120,7 @@ fn the_profilers_are_told_the_same() {
     assert!(told > 15, "only {told} calls");
 }
 
-/// Addresses and bodies, in their order.
+/// Returns the URLs and bodies of the profiler calls of a plan, in their order.
 fn profiler_calls(control: &ControlSpec) -> Vec<(String, String)> {
     let Some(profile) = &control.profile else { return Vec::new() };
     let servers = match &profile.of {
@@ -154,7 +154,8 @@ impl Recording {
         parsed.map_err(|refusal| refusal.cause().unwrap().clone())
     }
 
-    /// The route of the plan; a model that only the server knew is taken from what was sent.
+    /// Returns the wire dialect of the plan. A model name that only the server knew is taken from a
+    /// recorded body.
     fn wire(&self, parsed: &Parsed) -> BackendSpec {
         let mut wire = parsed.plan.wire.clone();
         let sent =
@@ -192,7 +193,7 @@ fn folder() -> PathBuf {
     concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/sglang/bodies").into()
 }
 
-/// Every recording but of those that ended before anything was sent.
+/// Returns all recordings except those of runs that ended before anything was sent.
 fn recordings() -> Vec<Recording> {
     let mut paths: Vec<_> =
         fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -202,7 +203,7 @@ fn recordings() -> Vec<Recording> {
     runs.filter(|recording| !recording.name.starts_with("exit_")).collect()
 }
 
-/// Puts our environment in the place of what the recording left open.
+/// Replaces the placeholders of a recording by the values of our environment.
 fn fill(text: &str) -> String {
     let filled = [
         ("$BASE_URL", "http://127.0.0.1:1"),

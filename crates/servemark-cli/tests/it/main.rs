@@ -1,10 +1,11 @@
-//! Command lines in, plans out.
+//! Tests of command lines and their plans.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod bodies;
 mod plans;
 mod properties;
+mod published;
 mod refusals;
 mod vllm;
 #[cfg(feature = "engine")]
@@ -12,13 +13,13 @@ mod vllm_throughput;
 
 use servemark_cli::{CliError, Environment, LocalTime, Parsed, UsageError, sglang};
 
-/// A fixed moment and folder.
+/// Returns an environment with a fixed time and folder.
 fn environment() -> Environment {
     let now = LocalTime::new((2026, 7, 4), (9, 5, 0), 1_783_155_900.25);
     Environment::default().at(now).in_directory("/bench")
 }
 
-/// Reads a command line whose words hold no space.
+/// Parses a command line whose arguments contain no spaces.
 fn read(line: &str) -> Result<Parsed, UsageError> {
     sglang::parse("bench-serving", line.split_whitespace().map(Into::into), &environment())
 }

@@ -1,11 +1,11 @@
-//! Command lines and the plans they become.
+//! Tests of SGLang's command lines and the plans they become.
 
 use serde_json::Value;
 use servemark_cli::sglang;
 
-use super::{environment, parsed};
+use super::{environment, parsed, read};
 
-/// What a plan says that the one without any flag does not.
+/// Returns the values of a plan that differ from those of the plan without flags.
 #[track_caller]
 fn differences(line: &str) -> String {
     let json = |line| serde_json::to_value(&parsed(line).plan).unwrap();
@@ -542,6 +542,21 @@ fn each_request_at_its_instant() {
     let plan = |line: &str| parsed(line).plan.load;
     assert!(plan("--precise-send --request-rate 500").precise_send);
     assert!(!plan("--request-rate 500").precise_send);
+}
+
+#[test]
+fn tables_of_an_older_release() {
+    insta::assert_snapshot!(differences("--style 0.5.9"), @r#".scoring.sglang_style = "v0_5_9""#);
+    let named = |line: &str| parsed(line).plan.output.result_file.unwrap();
+    assert_eq!(
+        named("--style 0.5.6 --dataset-name custom").to_str(),
+        Some("sglang_0704_1000_custom.jsonl")
+    );
+    let first = named("--style 0.5.1 --dataset-name custom");
+    assert_eq!(first.to_str(), Some("sglang_0704_1000_sharegpt.jsonl"));
+    let random = named("--style 0.5.1 --dataset-name random-ids");
+    assert_eq!(random.to_str(), Some("sglang_0704_1000_1024_1024.jsonl"));
+    assert_eq!(read("--style 0.4").unwrap_err().exit_code(), 2);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What holds of every command line.
+//! Properties of all command lines.
 
 use proptest::prelude::*;
 use servemark_cli::sglang;

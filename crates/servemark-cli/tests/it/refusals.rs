@@ -1,4 +1,4 @@
-//! What is refused or warned of before anything is sent.
+//! Tests of refusals and warnings before anything is sent.
 
 use servemark_cli::{Environment, sglang};
 
@@ -96,13 +96,34 @@ fn parts_that_do_not_go_together() {
         "--run-log x --no-run-log",
         "argument --no-run-log: not allowed with argument --run-log",
     );
-    assert!(refusal("--dataset-name openai").to_string().contains("choose a chat backend"));
     assert!(refusal("--dataset-name otel-trace").to_string().contains("choose a chat backend"));
-    refuses(
+}
+
+#[test]
+fn what_changes_nothing_on_a_data_set_is_warned_of() {
+    warns(
         "--dataset-name random-ids --use-trace-timestamps",
-        "the data set random-ids does not tell when its requests came; leave \
-         --use-trace-timestamps out and give a --request-rate",
+        &[
+            "--use-trace-timestamps has no effect on when requests are sent: rows of this data set do \
+           not say when theirs came; the rate is called trace, as SGLang calls it",
+        ],
     );
+    warns(
+        "--dataset-name openai --dataset-path x --tokenize-prompt",
+        &[
+            "--dataset-name openai: /generate takes texts, and is sent messages as they stand, as by \
+             SGLang's client; choose a chat backend (--backend sglang-oai-chat, vllm-chat or \
+             lmdeploy-chat)",
+            "--tokenize-prompt has no effect beyond --dataset-name random, random-ids and \
+             generated-shared-prefix",
+        ],
+    );
+}
+
+#[test]
+fn what_a_data_set_does_not_look_at_may_be_anything() {
+    let flags = "--dataset-name sharegpt --image-count 0 --random-input-len=-1";
+    assert_eq!(parsed(flags).warnings, ["--image-count has no effect beyond --dataset-name image"]);
 }
 
 #[test]
@@ -223,7 +244,7 @@ fn flags_of_the_peer_without_effect_are_warned_of() {
     warns(
         "--backend vllm --temperature 0.5 --top-logprobs-num 2",
         &[
-            "--temperature has no effect beyond /generate and Ollama's routes; use \
+            "--temperature has no effect beyond /generate, /v1/messages and Ollama's routes; use \
              --extra-request-body on this route",
             "--top-logprobs-num has no effect beyond /generate, and /v1/completions with \
              --return-logprob",
@@ -373,11 +394,11 @@ fn pictures_that_cannot_be_drawn_or_sent_are_refused() {
     );
     assert_eq!(
         image("--image-format webp"),
-        "--image-format cannot be used: pictures are not encoded as \"webp\"; known are jpeg and png"
+        "--image-format cannot be used: unknown image format \"webp\"; known are jpeg and png"
     );
     assert_eq!(
         image("--image-content stripes"),
-        "--image-content cannot be used: there are no \"stripes\" pictures; known are random and blank"
+        "--image-content cannot be used: unknown image content \"stripes\"; known are random and blank"
     );
     assert_eq!(image("--image-count 0"), "--image-count must be 1 or more, not 0");
     for dataset in ["image", "mmmu"] {
@@ -404,7 +425,7 @@ fn a_fault_that_is_none_is_told_what_would_do() {
 fn a_refusal_is_the_whole_text_to_print() {
     insta::assert_snapshot!(read("--backend nope").unwrap_err(), @"
     usage: bench-serving [OPTIONS] (bench-serving --help lists them)
-    bench-serving: error: argument --backend: invalid choice: 'nope' (choose from 'sglang', 'sglang-native', 'sglang-oai', 'sglang-oai-chat', 'sglang-embedding', 'vllm', 'vllm-chat', 'vllm-embedding', 'lmdeploy', 'lmdeploy-chat', 'trt', 'gserver', 'truss', 'sglang-rerank', 'vllm-rerank', 'ollama', 'ollama-chat')
+    bench-serving: error: argument --backend: invalid choice: 'nope' (choose from 'sglang', 'sglang-native', 'sglang-oai', 'sglang-oai-chat', 'sglang-embedding', 'vllm', 'vllm-chat', 'vllm-embedding', 'lmdeploy', 'lmdeploy-chat', 'trt', 'gserver', 'truss', 'sglang-rerank', 'vllm-rerank', 'ollama', 'ollama-chat', 'anthropic')
     ");
 }
 

@@ -1,4 +1,4 @@
-//! vLLM's command lines and the plans they become.
+//! Tests of vLLM's command lines and the plans they become.
 
 use serde_json::{Value, json};
 use servemark_cli::{Environment, Parsed, UsageError, vllm};
@@ -50,6 +50,19 @@ fn without_flags_it_is_vllms_own_benchmark() {
             ("/scoring/layouts", json!(["vllm", "native"])),
         ],
     );
+}
+
+#[test]
+fn tables_of_an_older_release() {
+    says("--style 0.11.0", &[("/scoring/vllm/style", json!("v0_11_0"))]);
+    says("--model m", &[("/scoring/vllm/style", Value::Null)]);
+    let kept = "--style 0.10.2 --layout native --save-result";
+    says(kept, &[("/scoring/vllm/style", json!("v0_10_2"))]);
+    refuses(
+        "--style 0.10.2 --layout native",
+        "--style has no effect where neither vLLM's table is printed nor its result is kept",
+    );
+    assert_eq!(read("--style 0.12").unwrap_err().exit_code(), 2);
 }
 
 #[test]
@@ -151,6 +164,15 @@ fn rules_between_flags_are_vllms_in_its_words() {
              --dataset-name (e.g., 'sharegpt', 'custom', 'hf') for your dataset file: x.json",
         ),
         (
+            "--dataset-name timed_trace --dataset-path t.jsonl --ramp-up-strategy linear",
+            "When using --ramp-up-strategy, both --ramp-up-start-rps and --ramp-up-end-rps must be \
+             specified",
+        ),
+        (
+            "--backend openai-audio --top-k 3",
+            "Sampling parameters are only supported by openai-compatible backends.",
+        ),
+        (
             "--goodput itl:5",
             "Invalid metric name found, itl: 5.0. The service level objective name should be one \
              of ['ttft', 'tpot', 'e2el']. ",
@@ -163,6 +185,20 @@ fn rules_between_flags_are_vllms_in_its_words() {
     ] {
         refuses(line, message);
     }
+}
+
+#[test]
+fn objectives_may_be_met_by_nothing_and_by_everything() {
+    says("--goodput tpot:0", &[("/scoring/slos/0/limit_ms", json!(0.0))]);
+    says("--goodput e2el:inf", &[("/scoring/slos/0/limit_ms", json!(f64::MAX))]);
+}
+
+#[test]
+fn a_query_is_one_of_the_texts_where_nothing_is_ranked() {
+    let line = "--dataset-name random-rerank --random-batch-size 2";
+    let as_texts = |expected: Value| [("/workload/dataset/as_texts", expected)];
+    says(&format!("{line} --backend openai-embeddings"), &as_texts(json!(true)));
+    says(&format!("{line} --backend vllm-rerank"), &as_texts(Value::Null));
 }
 
 #[test]

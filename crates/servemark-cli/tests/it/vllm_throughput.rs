@@ -1,12 +1,12 @@
-//! `vllm bench throughput`: for the same command line the same prompts are sent as by vLLM, before
-//! the measurement and in it.
+//! Tests of `vllm bench throughput`: a command line sends the same prompts as in vLLM, before the
+//! measurement and in it.
 
 use std::fs;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
 use servemark_cli::vllm::Offline;
-use servemark_cli::{Invocation, Parsed, door};
+use servemark_cli::{Invocation, Parsed, dispatch};
 use servemark_core::{DrawContext, NoProgress, Session};
 use servemark_rng::RandomState;
 use servemark_schedule::AdapterSpec;
@@ -30,7 +30,8 @@ fn the_prompts_are_vllms() {
     assert_eq!(compared, 19, "a case was added or lost");
 }
 
-/// vLLM takes `--prefix-len` and then goes by the default of `--random-prefix-len`.
+/// Returns whether vLLM draws other prompts than its flags say, which is not copied: it takes
+/// `--prefix-len` and then uses the default of `--random-prefix-len`.
 fn is_mended(case: &Value) -> bool {
     case["argv"].as_array().unwrap().contains(&json!("--prefix-len"))
 }
@@ -39,14 +40,14 @@ fn fixture(path: &str) -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "../../fixtures", path].iter().collect()
 }
 
-/// The recorded paths are those of the folder of fixtures.
+/// Parses the command line of a case. Its paths are relative to the folder of fixtures.
 fn read(case: &Value) -> Offline {
     let argv = case["argv"].as_array().unwrap().iter().map(|word| word.as_str().unwrap());
     let word = |word: &str| {
         if word.contains('/') { fixture(word).into_os_string() } else { word.into() }
     };
     let words = ["vllm", "bench", "throughput"].into_iter().map(Into::into).chain(argv.map(word));
-    match door::parse(words, &environment()).unwrap() {
+    match dispatch::parse(words, &environment()).unwrap() {
         Invocation::Offline(offline) => *offline,
         other => panic!("{other:?}"),
     }
@@ -74,7 +75,8 @@ fn prompts(rows: &Value) -> Vec<Value> {
     rows.map(row).collect()
 }
 
-/// With vLLM's chat backend a text is a conversation already; ours is made one when it is asked.
+/// Returns the text of a recorded prompt. With vLLM's chat backend it is recorded as a
+/// conversation; ours becomes one when its request is encoded.
 fn text(prompt: &Value) -> &Value {
     if prompt.is_string() { prompt } else { &prompt[0]["content"][0]["text"] }
 }

@@ -1,7 +1,8 @@
-//! Trust in a server's own certificate, where the CA file holds it.
+//! Trusts a server's own certificate if the CA file contains it.
 //!
-//! `openssl req -x509` makes a certificate that says it is an authority. As a server's own, `webpki`
-//! refuses it (`CaUsedAsEndEntity`), although a person has named it as what to trust.
+//! `openssl req -x509` creates a certificate that claims to be an authority. As a server's own
+//! certificate `webpki` refuses it (`CaUsedAsEndEntity`), although the user has named it as
+//! trusted.
 
 use std::sync::Arc;
 
@@ -12,7 +13,7 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, DigitallySignedStruct, Error, SignatureScheme};
 
-/// Verifies as `webpki` does, but for certificates that are byte for byte in the CA file: those are
+/// Verifies as `webpki` does, except that certificates that are byte for byte in the CA file are
 /// trusted as they are.
 #[derive(Debug)]
 pub(super) struct OwnOrSigned {
@@ -68,8 +69,8 @@ impl ServerCertVerifier for OwnOrSigned {
     }
 }
 
-/// Whether a certificate is for the host, if it names any: without subjectAltName it is for no host,
-/// and here for the one of the CA file.
+/// Checks that a certificate is valid for the host, if it names any: a certificate without
+/// subjectAltName names no host, and is accepted because it is in the CA file.
 fn check_name(certificate: &CertificateDer<'_>, host: &ServerName<'_>) -> Result<(), Error> {
     match verify_server_name(&ParsedCertificate::try_from(certificate)?, host) {
         Err(Error::InvalidCertificate(CertificateError::NotValidForNameContext {

@@ -1,4 +1,4 @@
-//! What reading a stream allocates: nothing per chunk.
+//! Reading a stream allocates nothing per chunk.
 
 use allocation_counter::measure;
 use servemark_backends::{BackendName, BackendSpec, CommonSpec};
@@ -9,13 +9,13 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::support::over;
 
-/// Allocations of this thread while it waits for a stream of so many tokens on a warm connection.
-/// The server has threads of its own.
+/// Returns the number of allocations of this thread while it waits for a stream of `tokens` tokens
+/// on a warm connection. The server has threads of its own.
 fn allocations(runtime: &Runtime, spec: &TargetSpec, tokens: u32) -> u64 {
     let chat = BackendSpec::new(BackendName::VllmChat, CommonSpec::new("mock")).build();
     let transport = over(spec, chat);
     let stream = || {
-        // The recorder's room is reserved before.
+        // The recorder's memory is reserved before the count begins.
         let sample = Sample::new("hi", 1, tokens);
         let call = transport.prepare(&sample).unwrap();
         let mut recorder = Recorder::new(0, Phase::Measure, &sample, Stamp::ZERO);
@@ -40,7 +40,8 @@ fn a_chunk_costs_no_allocation() {
     assert_eq!(short, long);
 }
 
-/// A run holds one for each stream, and each read goes through it: what is large is cold.
+/// A run holds one future per stream, and each read goes through it: a large one is cold in the
+/// caches.
 #[test]
 fn a_request_in_flight_is_small() {
     let spec = TargetSpec::new("http://127.0.0.1:1".parse().unwrap());

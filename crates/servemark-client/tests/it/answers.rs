@@ -1,4 +1,4 @@
-//! What becomes of each sort of answer.
+//! The records of each kind of answer.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -37,7 +37,8 @@ async fn a_document() {
     assert_eq!((record.is_success(), record.text.as_str()), (true, "[1, 2]"));
 }
 
-/// A server that sends each line when the one before it was read.
+/// Returns the record of lines that the server sends one by one, each after the client read the
+/// last.
 async fn lines_one_by_one(content_type: &'static str) -> RequestRecord {
     let echo = Echo::default();
     let seen = Arc::clone(&echo.seen);
@@ -89,7 +90,7 @@ async fn a_stream_of_lines_that_ends_within_one() {
     assert_eq!(record.text, "{}");
 }
 
-/// The dialect of lines with a server's content type.
+/// Sends a body to the dialect of lines under a server's content type.
 async fn ollama(content_type: &str, body: &str) -> RequestRecord {
     let server = RawServer::answering_once(document("200 OK", content_type, body)).await;
     let spec = BackendSpec::new(BackendName::OllamaChat, CommonSpec::new("m"));
@@ -223,14 +224,14 @@ async fn a_compressed_answer_that_was_not_asked_for_names_the_cure() {
     );
 }
 
-/// What a coder has put out since the last time.
+/// Returns the coder's output since the last call.
 fn coded(coder: &mut (impl Write + AsMut<Vec<u8>>), text: &str) -> Vec<u8> {
     coder.write_all(text.as_bytes()).unwrap();
     coder.flush().unwrap();
     std::mem::take(coder.as_mut())
 }
 
-/// A coder of either kind, whose output is at hand.
+/// A coder of either kind, with access to its output.
 struct Coder<W>(W, fn(&mut W) -> &mut Vec<u8>);
 
 impl<W: Write> Write for Coder<W> {
@@ -249,7 +250,7 @@ impl<W> AsMut<Vec<u8>> for Coder<W> {
     }
 }
 
-/// A stream whose reads hold one event each, sent when the one before it was read.
+/// Sends a stream whose reads hold one event each, each sent after the previous one was read.
 async fn compressed(coding: &'static str, reads: Vec<Vec<u8>>) -> RequestRecord {
     let echo = Echo::default();
     let seen = Arc::clone(&echo.seen);
@@ -294,7 +295,7 @@ async fn a_compressed_answer_that_is_none_is_refused() {
     let record = compressed("gzip", vec![b"data: a\n\ndata: b\n\n".to_vec()]).await;
     let (kind, message) = error(&record);
     assert_eq!(kind, ErrorKind::Decode);
-    assert!(message.starts_with("the answer is not what it is coded as"), "{message}");
+    assert!(message.starts_with("the answer cannot be decompressed"), "{message}");
 }
 
 #[tokio::test]

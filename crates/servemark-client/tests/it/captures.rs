@@ -15,7 +15,7 @@ async fn replay(server: &str, case: &str) -> RequestRecord {
     ask(&over(&server.spec(), chat)).await
 }
 
-/// `pieces` is how often the recording has `"content":` followed by text.
+/// `pieces` is the number of times the recording has `"content":` followed by text.
 async fn streams(server: &str, pieces: usize) {
     let record = replay(server, "chat_stream").await;
     assert!(record.is_success(), "{server}: {:?}", record.outcome);
@@ -38,7 +38,7 @@ async fn llama_server() {
     streams("llama-server-0c1e570", 24).await;
 }
 
-/// HTTP/1.0, ended by the connection alone.
+/// HTTP/1.0, where the end of the connection ends the answer.
 #[tokio::test]
 async fn mlx_lm() {
     streams("mlx-lm-0.32.2", 24).await;
@@ -54,7 +54,7 @@ async fn sglang_router() {
     streams("sglang-router-0.3.2", 24).await;
 }
 
-/// No `[DONE]`.
+/// The stream has no `[DONE]`.
 #[tokio::test]
 async fn transformers_serve() {
     streams("transformers-serve-5.19.0", 24).await;

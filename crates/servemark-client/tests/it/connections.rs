@@ -1,4 +1,4 @@
-//! Which connection carries a request, and what becomes of it.
+//! Which connection carries a request, and when it is kept.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -52,8 +52,8 @@ async fn a_server_that_closes_gets_a_new_connection() {
 }
 
 /// The server is a thread, so that it can close while the client's runtime stands still. After the
-/// yield the runtime knows, but the connection's task has not run yet: the connection looks fine
-/// when it is taken from the pool.
+/// yield the runtime knows of it, but the connection's task has not run yet: the connection looks
+/// open when it is taken from the pool.
 #[tokio::test]
 async fn a_request_that_never_left_is_sent_over_a_new_connection() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();

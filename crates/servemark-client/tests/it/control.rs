@@ -20,7 +20,7 @@ fn json_answer(body: &serde_json::Value) -> String {
     document("200 OK", "application/json", &body.to_string())
 }
 
-/// A server that answers every request with itself.
+/// Starts a server that answers every request with the request's own text.
 async fn mirror() -> RawServer {
     RawServer::start(|mut peer| async move {
         while let Some(request) = peer.request().await {
@@ -48,6 +48,14 @@ async fn ready_after_a_while() {
     .await;
     let waited = control(&server).wait_ready("/v1/models", SHORT).await.unwrap();
     assert!(waited >= SHORT, "the second try is at the deadline, not {waited:?}");
+}
+
+#[tokio::test]
+async fn a_server_without_a_root_is_ready_when_it_says_so() {
+    let server = RawServer::answering(document("404 Not Found", "text/plain", "")).await;
+    control(&server).wait_ready("/", Duration::ZERO).await.unwrap();
+    let error = control(&server).wait_ready("/v1/models", Duration::ZERO).await.unwrap_err();
+    assert!(error.is_timeout());
 }
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! The same bytes through our own HTTP/1.1 and through hyper's give the same records.
+//! Equal bytes give equal records through our own HTTP/1.1 and through hyper's.
 
 use std::sync::{Arc, Mutex};
 
@@ -42,27 +42,27 @@ impl Account {
     }
 }
 
-/// Two requests in a row over one stack.
+/// Sends two requests in a row over one stack.
 async fn twice<B: Backend>(server: &RawServer, stack: Http1Stack, backend: B) -> [Account; 2] {
     let mut spec = server.spec();
     spec.http1_stack = stack;
     let transport = over(&spec, backend);
     let first = Account::of(ask(&transport).await);
-    // A server that closes has closed, and both stacks have had their turn to see it.
+    // The yields let both stacks notice that the server has closed.
     for _ in 0..10 {
         tokio::task::yield_now().await;
     }
     [first, Account::of(ask(&transport).await)]
 }
 
-/// What becomes of a connection after an answer.
+/// What the server does with the connection after an answer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum After {
     Closed,
     Open,
 }
 
-/// A server that sends these bytes to every request in writes of so many.
+/// Starts a server that sends `bytes` to every request, in writes of `write` bytes.
 async fn server(bytes: &[u8], write: usize, after: After) -> RawServer {
     let bytes: Arc<[u8]> = bytes.into();
     RawServer::start(move |mut peer| {
@@ -96,13 +96,13 @@ async fn alike(bytes: impl AsRef<[u8]>, after: After) {
     }
 }
 
-/// With the connection kept and closed.
+/// Compares both stacks with the connection kept and with it closed.
 async fn always_alike(bytes: impl AsRef<[u8]>) {
     alike(bytes.as_ref(), After::Open).await;
     alike(bytes.as_ref(), After::Closed).await;
 }
 
-/// The head of a stream with one line more.
+/// Returns the head of a stream with one more line.
 fn with(line: &str) -> String {
     STREAM.replacen("\r\n", &format!("\r\n{line}\r\n"), 1)
 }

@@ -1,4 +1,4 @@
-//! TLS and HTTP/2, against hyper's own server and an authority made up on the spot.
+//! TLS and HTTP/2, against hyper's own server and an authority created by the test.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -139,12 +139,12 @@ async fn http2_connections_can_be_opened_ahead() {
     assert_eq!(ask(&transport).await.connection, Some(Connection::Reused));
 }
 
-/// A file with a new authority, and a server that it vouches for.
+/// Creates a new authority in a file, and the configuration of a server that it signs.
 pub(crate) fn authority_file(name: &str) -> (PathBuf, ServerConfig) {
     vouching(name, vec!["127.0.0.1".to_owned()])
 }
 
-/// The same, whose server has a certificate without subjectAltName.
+/// Creates an authority and a server whose certificate has no subjectAltName.
 pub(crate) fn nameless(name: &str) -> (PathBuf, ServerConfig) {
     vouching(name, Vec::new())
 }
@@ -173,7 +173,7 @@ fn vouching(name: &str, hosts: Vec<String>) -> (PathBuf, ServerConfig) {
     (file, config)
 }
 
-/// Answers every request with a stream of one event: the version it was asked in.
+/// Answers every request with a stream of one event: the HTTP version of the request.
 struct Server {
     address: SocketAddr,
     authority: Option<PathBuf>,
@@ -202,7 +202,7 @@ impl Server {
         tokio::spawn(async move {
             loop {
                 let (stream, _) = listener.accept().await.unwrap();
-                // A client that does not trust us is the point of a test.
+                // Some tests use a client that does not trust the server.
                 let Ok(stream) = acceptor.accept(stream).await else { continue };
                 match protocol {
                     b"h2" => drop(tokio::spawn(serve_http2(stream))),
@@ -225,7 +225,7 @@ impl Server {
 pub(crate) async fn serve_http1(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
     let connection =
         http1::Builder::new().serve_connection(TokioIo::new(stream), service_fn(version));
-    // A client may leave whenever it likes.
+    // A client may close the connection at any time.
     let _ = connection.await;
 }
 

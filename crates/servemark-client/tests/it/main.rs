@@ -1,4 +1,4 @@
-//! The client against servers on loopback: raw ones that say exactly what a test wrote, hyper's
+//! The client against servers on loopback: raw ones that send exactly what a test wrote, hyper's
 //! for HTTP/2 and TLS, recordings of real ones, and the ground-truth server.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]

@@ -1,4 +1,4 @@
-//! Answers without an end: what they may hold, and that they are abandoned when they hold more.
+//! Answers without an end: their memory limits, and that they are abandoned above a limit.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::support::{
     LAST_CHUNK, Peer, RawServer, STREAM, ask_for, chunk, error, stream, transport,
 };
 
-/// A server that answers by what the header `x-answer` names, and reports every endless answer
+/// Starts a server that answers as the header `x-answer` says, and reports every endless answer
 /// whose connection the client has closed.
 async fn server(release: Arc<Notify>) -> (RawServer, mpsc::UnboundedReceiver<usize>) {
     let (closed, seen_closed) = mpsc::unbounded_channel();
@@ -35,7 +35,7 @@ async fn server(release: Arc<Notify>) -> (RawServer, mpsc::UnboundedReceiver<usi
     (server, seen_closed)
 }
 
-/// Sends the same again and again until the client closes.
+/// Sends a piece again and again until the client closes the connection.
 async fn pour(peer: &mut Peer, content_type: &str, piece: &str) {
     peer.send(format!("HTTP/1.0 200 OK\r\ncontent-type: {content_type}\r\n\r\n{{data: ")).await;
     let many = piece.repeat(8192);
@@ -73,7 +73,7 @@ async fn an_endless_answer_is_abandoned_at_its_limit_and_the_others_go_on() {
         let (kind, message) = error(&record);
         assert_eq!(kind, ErrorKind::AnswerTooLarge, "{message}");
         assert!(message.contains("131072 bytes, the limit of --max-answer-bytes"), "{message}");
-        // A few reads beyond the limit, whatever they brought.
+        // A few reads beyond the limit, of any size.
         assert!(record.received_bytes < 1 << 20, "{}", record.received_bytes);
         assert_eq!((record.deltas.len(), record.text.len()), (0, 0), "nothing of it is kept");
     }
@@ -122,7 +122,7 @@ async fn a_document_that_says_that_it_is_too_long_is_not_read() {
     assert!(asked(&spec, "any").await.is_success());
 }
 
-/// A stream may be as long as it likes: only what is held of it counts.
+/// A stream may have any length: only the bytes held of it count.
 #[tokio::test]
 async fn a_long_stream_of_comments_holds_nothing() {
     let comments = ": keep-alive\n\n".repeat(10_000);

@@ -1,4 +1,4 @@
-//! The ground-truth server: every dialect, and every fault with what it is recorded as.
+//! The ground-truth server: every dialect, and the record of every fault.
 
 use std::time::Duration;
 
@@ -64,7 +64,12 @@ async fn ollama_texts_and_chats() {
     answers(BackendName::OllamaChat).await;
 }
 
-/// What a fault is recorded as, in every dialect, and that the next request is not hurt by it.
+#[tokio::test]
+async fn anthropics_messages() {
+    answers(BackendName::Anthropic).await;
+}
+
+/// Checks the record of a fault in every dialect, and that the next request succeeds.
 async fn fails(fault: &str, kind: ErrorKind) {
     for name in [BackendName::Sglang, BackendName::SglangOai, BackendName::SglangOaiChat] {
         let server = start(&[&format!("{fault}/2")]);
@@ -76,7 +81,7 @@ async fn fails(fault: &str, kind: ErrorKind) {
     }
 }
 
-/// What a fault must not disturb.
+/// Checks that a fault does not fail a request.
 async fn survives(fault: &str) {
     for name in [BackendName::Sglang, BackendName::SglangOai, BackendName::SglangOaiChat] {
         let server = start(&[fault]);

@@ -1,4 +1,4 @@
-//! Requests that a thread of its own writes when they are due.
+//! Requests that a separate thread writes at their due times.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -19,7 +19,7 @@ use crate::support::{
     Echo, EchoDecoder, RawServer, ask, ask_at, error, over, stream, transport as ordinary,
 };
 
-/// Asks for so many characters that no socket takes them in one call.
+/// A dialect whose requests are too large for a socket to take in one call.
 pub(crate) struct Verbose;
 
 impl Backend for Verbose {
@@ -47,7 +47,7 @@ pub(crate) fn soon(clock: MonotonicClock, millis: u64) -> Stamp {
     clock.now() + Duration::from_millis(millis)
 }
 
-/// A server that keeps what it is asked.
+/// Starts a server that keeps the text of its requests.
 async fn listener() -> (RawServer, Arc<Mutex<Vec<String>>>) {
     let heard = Arc::new(Mutex::new(Vec::new()));
     let told = Arc::clone(&heard);
@@ -131,7 +131,7 @@ async fn what_one_call_does_not_take_follows() {
     assert!(heard.len() == 2 && heard[0] == heard[1], "they differ");
 }
 
-/// The server closes a connection when it is told to.
+/// Starts a server that closes a connection when it is told to.
 async fn closing(closed: &Arc<Notify>, reset: bool) -> RawServer {
     let close = Arc::clone(closed);
     RawServer::start(move |mut peer| {
@@ -192,7 +192,7 @@ async fn a_request_that_is_abandoned_before_it_is_due_is_never_sent() {
     }
     let record = recorder.finish(Ok(servemark_core::Finish::default()), Stamp::ZERO);
     assert_eq!(record.sent, None);
-    // One that is due later is sent, and nothing before it.
+    // A request that is due later is sent, and nothing before it.
     assert!(ask_at(&transport, &sample, due + Duration::from_millis(1)).await.is_success());
     assert_eq!(heard.lock().unwrap().len(), 1);
 }

@@ -1,4 +1,4 @@
-//! HTTP/2 streams that a server says it did not process are sent once more, on another connection.
+//! HTTP/2 streams that a server reports as not processed are sent once more, on another connection.
 
 use std::net::SocketAddr;
 
@@ -37,7 +37,8 @@ fn go_away_after(stream: u32) -> Vec<u8> {
     frame(GOAWAY, 0, &[stream.to_be_bytes(), NO_ERROR.to_be_bytes()].concat())
 }
 
-/// Answers the first stream of a connection with a frame, and closes it if it is to.
+/// Answers the first stream of a connection with a frame, and closes the connection if `closes` is
+/// set.
 async fn refuse(mut peer: TcpStream, answer: fn(u32) -> Vec<u8>, closes: bool) {
     peer.read_exact(&mut [0; PREFACE]).await.unwrap();
     peer.write_all(&frame(SETTINGS, 0, &[])).await.unwrap();
@@ -55,7 +56,7 @@ async fn refuse(mut peer: TcpStream, answer: fn(u32) -> Vec<u8>, closes: bool) {
     }
 }
 
-/// A server whose first connections refuse, and whose later ones answer.
+/// Starts a server that refuses streams on its first connections and answers on later ones.
 async fn server(refusing: usize, answer: fn(u32) -> Vec<u8>, closes: bool) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();

@@ -70,8 +70,8 @@ impl Loss {
     }
 }
 
-/// A server that answers once on its first connection and then loses a request; on all later
-/// connections it answers what it is asked, or loses the first.
+/// Starts a server that answers once on its first connection and then loses a request; on later
+/// connections it answers every request, or loses the first one.
 async fn losing(loss: Loss, later: Option<Loss>) -> RawServer {
     RawServer::start(move |mut peer| async move {
         if peer.number > 0 {
@@ -222,7 +222,7 @@ async fn a_408_on_a_new_connection_is_the_answer() {
     assert_eq!(record.resent, None);
 }
 
-/// What a server does to a connection that waits, while the client's runtime stands still.
+/// Tests what a server does to a waiting connection while the client's runtime stands still.
 fn looked_at(stack: Http1Stack, unasked: &'static [u8]) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let spec =
@@ -277,15 +277,20 @@ fn mock(fault: &str) -> MockServer {
     MockServer::start(spec.with_fault(fault.parse().unwrap())).unwrap()
 }
 
-/// Thirty requests to a server with a fault, so many at a time.
-async fn thirty(fault: &str, stack: Http1Stack, lanes: usize) -> (Vec<RequestRecord>, bool) {
+/// Sends requests to a server with a fault, `lanes` at a time. Returns also whether reuse ended.
+async fn sent(
+    requests: usize,
+    fault: &str,
+    stack: Http1Stack,
+    lanes: usize,
+) -> (Vec<RequestRecord>, bool) {
     use servemark_backends::{BackendName, BackendSpec, CommonSpec};
 
     let server = mock(fault);
     let spec = TargetSpec::new(server.base_url().parse().unwrap());
     let backend = BackendSpec::new(BackendName::SglangOaiChat, CommonSpec::new("mock")).build();
     let transport = over(&with(stack, spec), backend);
-    let each = 30 / lanes + usize::from(30 % lanes > 0);
+    let each = requests.div_ceil(lanes);
     let lane = || async {
         let mut records = Vec::new();
         for _ in 0..each {
@@ -312,12 +317,14 @@ fn none_lost(records: &[RequestRecord]) {
 #[tokio::test]
 async fn a_server_that_closes_after_each_answer_loses_no_request_and_ends_reuse() {
     for (stack, lanes) in [(STACKS[0], 1), (STACKS[0], 4), (STACKS[1], 1), (STACKS[1], 4)] {
-        let (records, has_ended) = thirty("close-after:1ms", stack, lanes).await;
+        let (records, has_ended) = sent(300, "close-after:1ms", stack, lanes).await;
         none_lost(&records);
         assert!(has_ended, "{stack:?}, {lanes} at a time");
         let last = &records[records.len() - 1];
         assert_ne!(last.connection, Some(Connection::Reused));
-        assert!(records.iter().any(|record| record.resent.is_some()), "{stack:?}, {lanes}");
+        // Of several at a time, all closed connections may be noticed before they are used.
+        let has_resent = records.iter().any(|record| record.resent.is_some());
+        assert!(has_resent || lanes > 1, "{stack:?}");
     }
 }
 
@@ -325,7 +332,7 @@ async fn a_server_that_closes_after_each_answer_loses_no_request_and_ends_reuse(
 async fn a_server_that_closes_idle_connections_loses_no_request() {
     for fault in ["close-idle:0.05ms", "idle-408:0.05ms", "close-idle:0.2ms", "idle-408:0.2ms"] {
         for (stack, lanes) in [(STACKS[0], 1), (STACKS[0], 4), (STACKS[1], 1)] {
-            none_lost(&thirty(fault, stack, lanes).await.0);
+            none_lost(&sent(30, fault, stack, lanes).await.0);
         }
     }
 }
@@ -340,7 +347,7 @@ async fn without_reuse_the_next_connection_is_opened_while_a_request_is_answered
     while server.accepted() < 2 {
         tokio::task::yield_now().await;
     }
-    // It is in the pool a few turns of the runtime later.
+    // The connection is back in the pool after a few turns of the runtime.
     for _ in 0..10 {
         tokio::task::yield_now().await;
     }

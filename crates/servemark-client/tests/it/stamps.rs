@@ -1,4 +1,4 @@
-//! What is stamped when.
+//! The stamps of a request.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ async fn all_events_of_one_read_share_its_stamp() {
             peer.request().await;
             let first = chunk("data: a\n\ndata: b\n\n") + &chunk("data: c\n\n");
             peer.send(format!("{STREAM}{first}")).await;
-            // The client has taken the first read apart before the second is written.
+            // The client has parsed the first read before the second is written.
             seen.notified().await;
             peer.send(chunk("data: d\n\ndata: [DONE]\n\n") + LAST_CHUNK).await;
         }
@@ -119,13 +119,13 @@ async fn an_abandoned_request_keeps_its_departure() {
     assert!(record.sent.is_some() && record.headers.is_none());
 }
 
-/// What the kernel stamped is stamped before the client saw it.
+/// The kernel's stamp of a read is before the client's.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn arrivals_are_the_kernels_and_the_lag_is_kept() {
     let server = RawServer::answering(crate::support::stream(&["a", "b"])).await;
     let transport = over(&server.spec(), Echo::default());
-    // The first socket that asks for stamps switches them on for the machine, which takes a moment.
+    // The first socket that asks for stamps enables them on the machine, which takes a moment.
     let record = loop {
         let record = ask(&transport).await;
         if record.arrival_clock != ArrivalClock::User {
@@ -137,7 +137,7 @@ async fn arrivals_are_the_kernels_and_the_lag_is_kept() {
     assert!(at[0] >= record.sent.unwrap() && record.ended >= at[1], "{record:?}");
 }
 
-/// Counts are of the request alone, on a connection that has carried others before it too.
+/// Counts cover the request alone, also on a connection that has carried others before it.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn the_kernels_counts_are_each_requests_own() {
@@ -158,8 +158,8 @@ async fn the_kernels_counts_are_each_requests_own() {
 const PIECE: &str =
     r#"{"choices": [{"index": 0, "delta": {"content": "a"}, "finish_reason": "stop"}]}"#;
 
-/// A small request fits the socket's buffer; a large one waits for room in it several times. All
-/// go over one connection.
+/// A small request fits into the socket's buffer; a large one waits for room in it several times.
+/// All are sent over one connection.
 #[cfg(target_os = "linux")]
 #[tokio::test]
 async fn the_kernel_tells_when_each_request_of_a_connection_left() {

@@ -1,4 +1,4 @@
-//! A server that says what a test tells it to, a dialect that only echoes, and a client for both.
+//! A server that sends what a test tells it to, a dialect that only echoes, and a client for both.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -24,13 +24,13 @@ pub(crate) fn chunk(text: &str) -> String {
     format!("{:x}\r\n{text}\r\n", text.len())
 }
 
-/// A whole stream of these events and the end mark.
+/// Returns a whole stream of these events and the end mark.
 pub(crate) fn stream(events: &[&str]) -> String {
     let events = events.iter().chain(&["[DONE]"]).map(|data| chunk(&format!("data: {data}\n\n")));
     format!("{STREAM}{}{LAST_CHUNK}", events.collect::<String>())
 }
 
-/// A whole answer with a length.
+/// Returns a whole answer with a length.
 pub(crate) fn document(status: &str, content_type: &str, body: &str) -> String {
     let length = body.len();
     format!(
@@ -38,7 +38,7 @@ pub(crate) fn document(status: &str, content_type: &str, body: &str) -> String {
     )
 }
 
-/// Hands each connection to the test's own code.
+/// A server that passes each connection to the test's own code.
 #[derive(Debug)]
 pub(crate) struct RawServer {
     address: SocketAddr,
@@ -66,7 +66,7 @@ impl RawServer {
         Self { address, accepted }
     }
 
-    /// Answers every request on every connection with the same bytes.
+    /// Starts a server that answers every request on every connection with `bytes`.
     pub(crate) async fn answering(bytes: impl Into<Vec<u8>>) -> Self {
         let bytes = Arc::new(bytes.into());
         Self::start(move |mut peer| {
@@ -80,7 +80,8 @@ impl RawServer {
         .await
     }
 
-    /// Answers the first request of every connection and closes it.
+    /// Starts a server that answers the first request of every connection and closes the
+    /// connection.
     pub(crate) async fn answering_once(bytes: impl Into<Vec<u8>>) -> Self {
         let bytes = Arc::new(bytes.into());
         Self::start(move |mut peer| {
@@ -106,7 +107,7 @@ impl RawServer {
     }
 }
 
-/// One connection, as the server has it.
+/// The server's side of one connection.
 #[derive(Debug)]
 pub(crate) struct Peer {
     pub(crate) stream: TcpStream,
@@ -114,7 +115,7 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
-    /// The next whole request as text; `None` if the client closed instead.
+    /// Reads the next whole request as text; `None` if the client closed the connection instead.
     pub(crate) async fn request(&mut self) -> Option<String> {
         let mut text = Vec::new();
         let mut byte = [0];
@@ -131,7 +132,7 @@ impl Peer {
     }
 
     pub(crate) async fn send(&mut self, bytes: impl AsRef<[u8]>) {
-        // A client that gave up meanwhile is some tests' point.
+        // In some tests the client has given up meanwhile.
         let _ = self.stream.write_all(bytes.as_ref()).await;
     }
 
@@ -149,11 +150,11 @@ fn content_length(head: &str) -> usize {
         .map_or(0, |(_, value)| value.trim().parse().unwrap())
 }
 
-/// A dialect whose events are their own text: `[DONE]` ends, `!` is an error in the stream, `?` is
-/// not understood.
+/// A dialect whose events are plain text: `[DONE]` ends the answer, `!` is an error in the stream,
+/// and `?` cannot be decoded.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Echo {
-    /// Told of every event.
+    /// Notified of every event.
     pub(crate) seen: Arc<Notify>,
 }
 
@@ -208,13 +209,13 @@ pub(crate) fn over<B: Backend>(spec: &TargetSpec, backend: B) -> HttpTransport<B
     HttpTransport::new(target, backend, MonotonicClock::start())
 }
 
-/// The same target with other time-outs.
+/// Changes the time-outs of a target.
 pub(crate) fn hurried(mut spec: TargetSpec, hurry: impl FnOnce(&mut Timeouts)) -> TargetSpec {
     hurry(&mut spec.timeouts);
     spec
 }
 
-/// One request from beginning to end.
+/// Sends one request and returns its record.
 pub(crate) async fn ask<T: Transport>(transport: &T) -> RequestRecord {
     ask_for(transport, &Sample::new("hi", 1, 4)).await
 }
@@ -223,7 +224,7 @@ pub(crate) async fn ask_for<T: Transport>(transport: &T, sample: &Sample) -> Req
     ask_at(transport, sample, Stamp::ZERO).await
 }
 
-/// One that is handed over now and due at `due`.
+/// Sends a request that is handed over now and due at `due`.
 pub(crate) async fn ask_at<T: Transport>(
     transport: &T,
     sample: &Sample,

@@ -1,4 +1,4 @@
-//! Every stage has its time-out, and the error says which one passed.
+//! Every stage has its time-out, and the error names the one that expired.
 
 use std::time::Duration;
 

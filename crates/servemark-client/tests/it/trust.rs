@@ -1,5 +1,4 @@
-//! Whose certificates are trusted, what is said where one is not, and which failures no waiting
-//! mends.
+//! Which certificates are trusted, the error if one is not, and which failures are permanent.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -16,14 +15,15 @@ use tokio_rustls::TlsAcceptor;
 use crate::encrypted::serve_http1;
 use crate::support::{RawServer, ask, document, error, transport};
 
-/// A server whose certificate it signed itself, and a PEM file of that.
+/// A server with a self-signed certificate, and a PEM file of that certificate.
 struct SelfSigned {
     address: SocketAddr,
     file: PathBuf,
 }
 
 impl SelfSigned {
-    /// As `openssl req -x509` makes one: an authority, with these names as subjectAltName.
+    /// Creates a certificate as `openssl req -x509` does: an authority with `hosts` as
+    /// subjectAltName.
     async fn start(name: &str, hosts: &[&str]) -> Self {
         let hosts = hosts.iter().map(|host| (*host).to_owned()).collect::<Vec<_>>();
         let mut params = CertificateParams::new(hosts).unwrap();
@@ -49,7 +49,7 @@ impl SelfSigned {
         tokio::spawn(async move {
             loop {
                 let (stream, _) = listener.accept().await.unwrap();
-                // A client that does not trust us is the point of a test.
+                // Some tests use a client that does not trust the server.
                 let Ok(stream) = acceptor.accept(stream).await else { continue };
                 tokio::spawn(serve_http1(stream));
             }
@@ -123,7 +123,10 @@ async fn the_wrong_scheme_is_named() {
         peer.send("HTTP/1.1 400 Bad Request\r\n\r\n").await;
     })
     .await;
-    objects(&ask(&transport(&spec("https", server.address()))).await, &["does it speak http://"]);
+    objects(
+        &ask(&transport(&spec("https", server.address()))).await,
+        &["is this port for http://?"],
+    );
 
     let encrypted = SelfSigned::start("scheme", &["127.0.0.1"]).await;
     for stack in [servemark_client::Http1Stack::Direct, servemark_client::Http1Stack::Hyper] {
@@ -133,7 +136,7 @@ async fn the_wrong_scheme_is_named() {
     }
 }
 
-/// What comes of waiting an hour for a server.
+/// Waits up to an hour for a server, and returns the error that ends the wait.
 async fn wait(spec: &TargetSpec) -> ClientError {
     let target = Target::new(spec, Credentials::new()).unwrap();
     let control = ServerControl::new(target, MonotonicClock::start());

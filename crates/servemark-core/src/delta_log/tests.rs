@@ -36,7 +36,7 @@ fn counts_and_kinds_are_kept_when_they_say_something() {
     );
 }
 
-/// A stream of a thousand tokens, 20 ms apart, each seen some 50 us late.
+/// Returns a stream of a thousand tokens, 20 ms apart, each read 50 us after its arrival.
 fn stream(counted: Option<u32>) -> DeltaLog {
     let mut log = DeltaLog::with_capacity(1000);
     for token in 0..1000 {
@@ -71,7 +71,7 @@ fn sizes() -> impl Strategy<Value = u64> {
     (any::<u64>(), 0u32..64).prop_map(|(number, less)| number >> less)
 }
 
-/// Stamps in any order, and such as a stream has.
+/// Stamps in any order, and rising stamps as a stream has them.
 fn stamps() -> impl Strategy<Value = Vec<u64>> {
     let forward = prop::collection::vec(0u64..5_000_000_000, 40).prop_map(|gaps| {
         gaps.iter()
@@ -103,7 +103,7 @@ fn rows() -> impl Strategy<Value = Vec<DeltaRow>> {
 }
 
 proptest! {
-    /// Whatever the order of the stamps and however large the numbers.
+    /// Rows are kept for any order of stamps and any size of numbers.
     #[test]
     fn every_row_comes_back_from_memory_and_from_a_file(rows in rows()) {
         let mut log = DeltaLog::default();

@@ -1,11 +1,11 @@
-//! The records of one request that holds several prompts.
+//! Records of a request that holds several prompts.
 
 use super::Recorder;
 use crate::{
     Arrival, ErrorKind, Finish, Phase, Planned, Prompt, RequestError, RequestRecord, Sample, Stamp,
 };
 
-/// What is read of each prompt's answer. Their pieces come in any order.
+/// What is read of each prompt's answer. Their pieces arrive in any order.
 #[derive(Debug)]
 pub(super) struct Batch {
     parts: Vec<Recorder>,
@@ -13,8 +13,8 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    /// Of a sample at `index`, if it holds several prompts. Its records are numbered through with
-    /// those of the samples before it, which are as large.
+    /// Returns a batch recorder if the sample holds several prompts. Record indices are consecutive
+    /// across samples; all samples must have the same batch size.
     pub(super) fn of(
         index: usize,
         phase: Phase,
@@ -40,7 +40,7 @@ impl Batch {
         self.parts.len()
     }
 
-    /// How many bytes of memory the output of all prompts takes.
+    /// Returns the number of bytes of memory that the output of all prompts uses.
     pub(super) fn output_bytes(&self) -> usize {
         self.parts.iter().map(|part| part.reading.output_bytes()).sum()
     }
@@ -49,13 +49,13 @@ impl Batch {
         self.parts.iter_mut().for_each(|part| part.reading.drop_output());
     }
 
-    /// Whose answer is read now.
+    /// Returns the recorder of the prompt whose answer is being read.
     pub(super) fn current(&mut self) -> &mut Recorder {
         &mut self.parts[self.current]
     }
 
-    /// Goes on with the answer to another prompt. One that is not of the batch is the decoder's to
-    /// refuse.
+    /// Continues with the answer to the prompt at `place`. A place outside the batch is ignored;
+    /// the decoder refuses it.
     pub(super) fn turn_to(&mut self, place: usize, arrival: Arrival) {
         let Some(part) = self.parts.get_mut(place) else { return };
         self.current = place;
@@ -63,8 +63,8 @@ impl Batch {
         part.reading.read(arrival.at());
     }
 
-    /// The records, the first apart, each with what they have in common. Their one connection is
-    /// told of once, with the first.
+    /// Closes the records and returns the first apart from the others. Each has the facts that all
+    /// share, except that the connection facts are only in the first record.
     pub(super) fn finish(
         self,
         whole: &RequestRecord,
@@ -100,7 +100,7 @@ impl Recorder {
         }
     }
 
-    /// How one prompt's answer ended within a request that ended so.
+    /// Returns how one prompt's answer ended within a request that ended as `whole`.
     fn outcome_within(&self, whole: &Result<Finish, RequestError>) -> Result<Finish, RequestError> {
         let failed = |kind, story: &str| Err(RequestError::new(kind, story));
         match whole {

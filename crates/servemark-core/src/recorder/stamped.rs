@@ -1,9 +1,9 @@
-//! What a read brought, put down under the time of its arrival.
+//! The sink that records output under the arrival time of its read.
 
 use super::Recorder;
 use crate::{Arrival, Delta, OddCount, ServerTimes, Sink, Usage};
 
-/// A [`Sink`] that stamps all it is given with the arrival of the read it came in.
+/// A [`Sink`] that stamps all its input with the arrival of the read that delivered it.
 #[derive(Debug)]
 pub struct Stamped<'a> {
     pub(super) recorder: &'a mut Recorder,
@@ -11,7 +11,8 @@ pub struct Stamped<'a> {
 }
 
 impl Stamped<'_> {
-    /// Who keeps what is read now.
+    /// Returns the recorder of the answer that is being read: of the batch's current prompt, or of
+    /// the request.
     fn keeper(&mut self) -> &mut Recorder {
         if self.recorder.batch.is_none() {
             return self.recorder;
@@ -64,7 +65,8 @@ impl Sink for Stamped<'_> {
         self.keeper().record.server_times = Some(times);
     }
 
-    /// One that was left out stands before one that was read: it is the worse of them.
+    /// Keeps the first count that was ignored, or else the first one that was used: the former is
+    /// worse.
     fn odd_count(&mut self, count: OddCount) {
         let known = &mut self.keeper().record.odd_count;
         if known.as_ref().is_none_or(|known| known.is_read && !count.is_read) {

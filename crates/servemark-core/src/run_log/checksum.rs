@@ -1,12 +1,13 @@
-//! The checksum of a line: a last member of its object, which lines of other programs may lack.
+//! The checksum of a line: the last member of its JSON object, which lines of other programs may
+//! lack.
 //!
 //! `{"request":{…}}` becomes `{"request":{…},"crc32":"0a1b2c3d"}`. The checksum is the CRC-32 of
-//! all bytes before the comma, as eight lower-case hexadecimal digits, so a line is serialised once
-//! and a reader needs no parser to check it.
+//! all bytes before its comma, as eight lower-case hexadecimal digits. A line is therefore
+//! serialised only once, and a reader can check it without a parser.
 
 use std::io::Write;
 
-/// Ends a line that holds a JSON object: with its checksum, its bracket and a line feed.
+/// Ends a line that holds a JSON object: appends the checksum, the closing bracket and a line feed.
 pub(super) fn seal(line: &mut Vec<u8>) {
     let bracket = line.pop();
     assert_eq!(bracket, Some(b'}'), "a line is a JSON object");
@@ -14,7 +15,7 @@ pub(super) fn seal(line: &mut Vec<u8>) {
     writeln!(line, "{KEY}{sum:08x}{END}").expect("memory takes every write");
 }
 
-/// Takes the checksum off a line without its line feed, if it has one. Says whether it was right.
+/// Removes the checksum of a line without line feed, if it has one. Returns false if it was wrong.
 pub(super) fn unseal(line: &mut Vec<u8>) -> bool {
     let object = line.trim_ascii_end().len();
     line.truncate(object);

@@ -1,4 +1,4 @@
-//! What stands in a log beside the requests.
+//! Contents of a run log besides the requests: header and footer.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,35 +10,35 @@ use crate::{CountedWork, JsonObject, RequestKey, Stamp};
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Header {
-    /// The version of this format.
+    /// Version of the log format.
     pub format: u32,
-    /// The version of the program that wrote it.
+    /// Version of the program that wrote the log.
     pub servemark: String,
     /// When the run's clock started, in nanoseconds since the Unix epoch.
     pub clock_started_unix_ns: u64,
     /// The machine that measured.
     pub host: HostFacts,
-    /// What a score or a report needs to know of the plan.
+    /// The parts of the plan that a score or a report needs.
     pub facts: RunFacts,
-    /// The names of the headers that carried credentials: the API key's, and those that the user gave.
-    /// Their values are nowhere.
+    /// Names of the headers that carried credentials: that of the API key and those given by the
+    /// user. Their values are not stored.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub credentials: Vec<String>,
-    /// The engine that answered, where this program drove it itself.
+    /// The engine that answered, if this program drove it itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub engine: Option<EngineFacts>,
-    /// The server's description of itself before it was asked for anything.
+    /// The server's description of itself before the first request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_info: Option<serde_json::Value>,
-    /// The whole plan, enough to run it again. No secret is in it.
+    /// The whole plan, sufficient to run it again. It holds no secrets.
     pub plan: serde_json::Value,
 }
 
 impl Header {
-    /// The version of the format that this crate writes.
+    /// Version of the log format that this crate writes.
     pub const FORMAT: u32 = 1;
 
-    /// A header for a run whose clock started at `clock_started_unix_ns`.
+    /// Creates a header for a run whose clock started at `clock_started_unix_ns`.
     pub fn new(clock_started_unix_ns: u64, facts: RunFacts, plan: serde_json::Value) -> Self {
         Self {
             format: Self::FORMAT,
@@ -60,12 +60,12 @@ impl Header {
 pub struct HostFacts {
     /// Operating system and architecture.
     pub system: String,
-    /// Cores that this process may use.
+    /// Number of cores that this process may use.
     pub cores: usize,
 }
 
 impl HostFacts {
-    /// Looks at this machine.
+    /// Reads the facts of this machine.
     pub fn of_this_machine() -> Self {
         Self {
             system: format!("{}-{}", std::env::consts::OS, std::env::consts::ARCH),
@@ -74,32 +74,32 @@ impl HostFacts {
     }
 }
 
-/// The engine that answered, as it describes itself once it is loaded.
+/// The engine that answered, as it describes itself after loading.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct EngineFacts {
-    /// Its name: `sglang`, `vllm`, `candle`.
+    /// Name of the engine, such as `sglang`, `vllm` or `candle`.
     pub name: String,
-    /// Its version.
+    /// Version of the engine.
     pub version: String,
-    /// Whether it computes with a model's weights.
+    /// Whether the engine computes with a model's weights.
     pub weights: Weights,
-    /// What it computes on.
+    /// Device that the engine computes on.
     pub device: String,
-    /// The type of its weights.
+    /// Data type of the weights.
     pub dtype: String,
-    /// How it puts requests together, in its own words.
+    /// How the engine batches requests, in its own words.
     pub batch_policy: String,
-    /// How many tokens a prompt and its output may have together, where it says so.
+    /// Maximum number of tokens of a prompt and its output together, if the engine reports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub context_tokens: Option<u32>,
-    /// Nanoseconds that it took to load; they are no part of the run.
+    /// Nanoseconds that loading took, which is not part of the run.
     pub load_ns: u64,
 }
 
 impl EngineFacts {
-    /// An engine of which no more is known.
+    /// Creates the facts of an engine of which only name and version are known.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
         Self { name: name.into(), version: version.into(), ..Self::default() }
     }
@@ -109,58 +109,62 @@ impl EngineFacts {
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Weights {
-    /// Random ones of the right shape: the times are real and the words are not.
+    /// Random weights of the right shape: times are real, texts are not.
     Dummy,
-    /// The model's own.
+    /// The model's own weights.
     #[default]
     Real,
 }
 
-/// What a score or a report needs to know of the plan.
+/// The parts of the plan that a score or a report needs.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact of its own")]
 pub struct RunFacts {
-    /// The backend's name, as the user spells it.
+    /// Name of the backend, as the user wrote it.
     pub backend: String,
-    /// The path that requests go to.
+    /// Path that requests are sent to.
     pub api_path: String,
-    /// Whether answers are not made of tokens though the path's name does not say so.
+    /// Whether answers have no tokens although the path's name does not show it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub tokenless: bool,
-    /// The server's address, without credentials.
+    /// Address of the server, without credentials.
     pub target: String,
-    /// What was done about the server's TLS certificate, where it has one.
+    /// Whether the server's TLS certificate was checked, if it has one.
     #[serde(skip_serializing_if = "is_default")]
     pub certificate: CertificateCheck,
-    /// The model's name, as the server is told it.
+    /// Model name that is sent to the server.
     pub model: String,
-    /// The model's own name, where the server is told another.
+    /// The model's own name, if another one is sent to the server.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model_id: Option<String>,
-    /// Where the tokenizer came from.
+    /// Source of the tokenizer.
     pub tokenizer: String,
-    /// The data set's name.
+    /// Name of the data set.
     pub dataset: String,
-    /// How many requests the data set gave.
+    /// Number of requests that the data set gave.
     pub requests: usize,
-    /// How many sessions they make.
+    /// Number of sessions that these requests form.
     pub sessions: usize,
-    /// The parts that they are of, in order, where several data sets were sent as one.
+    /// Whether the sessions are conversations whatever number of turns each has.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub converse: bool,
+    /// The data sets that were combined, in order, if there are several.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<DataPart>,
-    /// The seed of every draw.
+    /// Seed of all random draws.
     pub seed: u64,
-    /// Requests per second; absent when all are due at once, or when a trace says.
+    /// Requests per second; absent if all are due at once or a trace gives the times.
     pub request_rate: Option<f64>,
-    /// Whether they are due when a trace says; there is no rate then.
+    /// Whether a trace gives the due times; there is no rate then.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub replayed: bool,
     /// The concurrency limit, if there is one.
     pub max_concurrency: Option<usize>,
     /// Whether the target was the bundled simulator.
     pub simulated: bool,
-    /// What a peer's result file repeats of its command line, in the peer's order.
+    /// Values of the command line that a peer's result file repeats, in the peer's order.
     pub echo: JsonObject,
 }
 
@@ -168,10 +172,10 @@ pub struct RunFacts {
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CertificateCheck {
-    /// As usual, if the server was asked over TLS.
+    /// The certificate was checked as usual, if the connection used TLS.
     #[default]
     Usual,
-    /// It was not: whoever answered was believed.
+    /// The certificate was not checked: any server was accepted.
     Skipped,
 }
 
@@ -179,61 +183,62 @@ pub enum CertificateCheck {
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct DataPart {
-    /// Its name.
+    /// Name of the data set.
     pub name: String,
-    /// How many of the sessions are its own.
+    /// Number of sessions drawn from it.
     pub sessions: usize,
 }
 
 impl DataPart {
-    /// So many sessions of a data set.
+    /// Creates a part of `sessions` sessions.
     pub fn new(name: impl Into<String>, sessions: usize) -> Self {
         Self { name: name.into(), sessions }
     }
 }
 
 impl RunFacts {
-    /// Whether answers are made of tokens. Embeddings, rankings and decisions are not: they have no
-    /// output tokens, and no first one.
+    /// Returns whether answers consist of tokens. Embeddings, rankings and decisions do not: they
+    /// have no output tokens and no first token.
     pub fn generates(&self) -> bool {
         let route = self.api_path.rsplit('/').next().unwrap_or_default();
         !self.tokenless && !["embeddings", "pooling", "rerank"].contains(&route)
     }
 }
 
-/// The last line of a log: what was learned when the requests were done.
+/// The last line of a log: what was learned by the end of the requests.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct Footer {
-    /// When the measurement began, from which its first request may be due later.
+    /// When the measurement began; its first request may be due later.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub began: Option<Stamp>,
-    /// When the last request of the measurement was done.
+    /// When the last request of the measurement ended.
     pub ended: Stamp,
-    /// Whether the user stopped the run before its plan was through, or a part of it died.
+    /// Whether the user stopped the run before its plan was done, or a part of it died.
     pub interrupted: bool,
-    /// The look at which every figure that was to be known was known well enough, so that the run ended
-    /// before its plan was through.
+    /// The check at which all requested figures were known precisely enough, so that the run ended
+    /// before its plan was done.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub early_stop: Option<EarlyStop>,
-    /// When the client stopped reusing connections, if it did: the server had closed several in a row
-    /// after whole answers that announced keep-alive.
+    /// When the client stopped reusing connections, if it did: the server had closed several in a
+    /// row after whole answers that announced keep-alive.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reuse_ended: Option<Stamp>,
-    /// How the engine ended, if it did before the run.
+    /// How the engine ended, if it ended before the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub engine_ended: Option<String>,
-    /// What the client itself used during the measurement.
+    /// Resources that the client itself used during the measurement.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client: Option<ClientCost>,
-    /// What the client did to its own measurement: an audit as its maker wrote it.
+    /// The audit of the client's influence on its own measurement, as its author wrote it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub audit: Option<serde_json::Value>,
     /// The server's description of itself after the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub server_info: Option<serde_json::Value>,
-    /// The mean accepted length of speculative decoding since the server's start, by the server.
+    /// Mean accepted length of speculative decoding since the server's start, as the server reports
+    /// it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accept_length: Option<f64>,
     /// The server's counters before and after the measurement, if it was asked and has any.
@@ -242,67 +247,67 @@ pub struct Footer {
     /// Each measured request's output, counted again with our tokenizer.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub retokenized: Vec<Retokenized>,
-    /// What the bundled simulator really did, request by request.
+    /// What the bundled simulator really did, for each request.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub truth: Vec<Truth>,
+    pub truth: Vec<SimulatedTimes>,
 }
 
-/// The look at a run that ended it.
+/// The check of a run's precision that ended it.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct EarlyStop {
-    /// One-based number of the look.
+    /// One-based number of the check.
     pub look: usize,
-    /// Number of measured requests that were over then.
+    /// Number of measured requests that had ended at the check.
     pub requests: usize,
 }
 
 impl EarlyStop {
-    /// A look of this number at so many requests.
+    /// Creates the facts of check number `look`, made after `requests` requests.
     pub fn new(look: usize, requests: usize) -> Self {
         Self { look, requests }
     }
 }
 
-/// What the client itself used during the measurement, and what it was kept from.
+/// Resources that the client itself used during the measurement, and those it had to wait for.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct ClientCost {
-    /// CPU nanoseconds of the threads that sent and read, together.
+    /// CPU nanoseconds of all sending and reading threads together.
     pub cpu_ns: u64,
-    /// Wall nanoseconds of the measurement.
+    /// Wall-clock nanoseconds of the measurement.
     pub wall_ns: u64,
-    /// Each of those threads.
+    /// The cost of each of those threads.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub shards: Vec<ShardCost>,
-    /// Nanoseconds that the hypervisor gave to others while a core of this machine wanted to run,
-    /// all cores together; absent where the system does not say.
+    /// Nanoseconds that the hypervisor gave to others while a core of this machine was ready to
+    /// run, summed over all cores; absent if the system does not report them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub steal_ns: Option<u64>,
     /// Nanoseconds for which requests could not be sent because the writer of the run log was too
-    /// far behind, all requests together.
+    /// far behind, summed over all requests.
     #[serde(skip_serializing_if = "is_default")]
     pub log_wait_ns: u64,
 }
 
-/// What one thread that sent and read used, and what it was kept from.
+/// Resources that one sending and reading thread used, and those it had to wait for.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct ShardCost {
-    /// CPU nanoseconds.
+    /// CPU nanoseconds of the thread.
     pub cpu_ns: u64,
-    /// How often it was taken off its core though it had work to do.
+    /// Number of involuntary context switches: the thread lost its core while it had work to do.
     pub involuntary_switches: u64,
-    /// Nanoseconds for which it could have run and no core was free; absent where the system does
-    /// not say.
+    /// Nanoseconds for which the thread was ready to run and no core was free; absent if the system
+    /// does not report them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run_delay_ns: Option<u64>,
 }
 
 impl ClientCost {
-    /// The cost of one thread of which no more is known.
+    /// Creates the cost of a single thread of which only these times are known.
     pub fn new(cpu_ns: u64, wall_ns: u64) -> Self {
         Self { cpu_ns, wall_ns, ..Self::default() }
     }
@@ -312,35 +317,35 @@ impl ClientCost {
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Retokenized {
-    /// The request's session.
+    /// Position of the request's session in the plan.
     pub index: usize,
-    /// Its turn.
+    /// Zero-based turn of the session.
     #[serde(default, skip_serializing_if = "is_default")]
     pub turn: u32,
-    /// Tokens of the whole text, special tokens left out.
+    /// Number of tokens of the whole text, special tokens left out.
     pub tokens: u32,
-    /// Tokens of each piece, tokenized alone, where the wire does not count them.
+    /// Number of tokens of each piece, tokenized alone, if the wire does not count them.
     #[serde(default, skip_serializing_if = "PieceCounts::is_empty")]
     pub pieces: PieceCounts,
-    /// Tokens of the whole text that end within each piece, by their offsets; absent where `pieces`
-    /// add up to `tokens`.
+    /// Number of tokens of the whole text that end within each piece, by their offsets; absent if
+    /// the sum of `pieces` is `tokens`.
     #[serde(default, skip_serializing_if = "PieceCounts::is_empty")]
     pub placed: PieceCounts,
 }
 
 impl Retokenized {
-    /// Counts of one request.
+    /// Creates the counts of one request.
     pub fn new((index, turn): RequestKey, tokens: u32, pieces: Vec<u32>) -> Self {
         Self { index, turn, tokens, pieces: pieces.into(), placed: PieceCounts::default() }
     }
 
-    /// The same counts with the tokens of the whole text that end within each piece.
+    /// Sets the number of tokens of the whole text that end within each piece.
     #[must_use]
     pub fn with_placed(self, placed: Vec<u32>) -> Self {
         Self { placed: placed.into(), ..self }
     }
 
-    /// Which request of the run it is.
+    /// Returns the key that identifies the request within the run.
     pub fn key(&self) -> RequestKey {
         (self.index, self.turn)
     }
@@ -350,23 +355,23 @@ impl Retokenized {
 /// had read the request.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
-pub struct Truth {
-    /// The request's session.
+pub struct SimulatedTimes {
+    /// Position of the request's session in the plan.
     pub index: usize,
-    /// Its turn.
+    /// Zero-based turn of the session.
     #[serde(default, skip_serializing_if = "is_default")]
     pub turn: u32,
     /// Nanoseconds to each piece of output.
     pub sent_ns: Vec<u64>,
 }
 
-impl Truth {
-    /// The truth of one request.
+impl SimulatedTimes {
+    /// Creates the send times of one request.
     pub fn new((index, turn): RequestKey, sent_ns: Vec<u64>) -> Self {
         Self { index, turn, sent_ns }
     }
 
-    /// Which request of the run it is.
+    /// Returns the key that identifies the request within the run.
     pub fn key(&self) -> RequestKey {
         (self.index, self.turn)
     }

@@ -9,28 +9,28 @@ use serde::{Deserialize, Serialize};
 
 use super::RunLogError;
 
-/// What happens where the file of a new run log exists already.
+/// What to do if the file of a new run log already exists.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IfTaken {
-    /// The run is refused, and the file stays as it is.
+    /// Refuse the run and leave the file unchanged.
     #[default]
     Refuse,
-    /// The run log gets the first free name: `run.runlog.jsonl`, then `run_2.runlog.jsonl`.
+    /// Write to the first free name: `run.runlog.jsonl`, then `run_2.runlog.jsonl`.
     Number,
-    /// The file is emptied, unless another process is writing to it.
+    /// Empty the file, unless another process is writing to it.
     Replace,
 }
 
-/// Whether a path leads to a device, a pipe, a socket or a file that this process has open already,
-/// which are written to as they are: they cannot be created, emptied or locked.
+/// Returns whether a path leads to a device, a pipe, a socket or a file that this process already
+/// has open. These are written to as they are: they cannot be created, emptied or locked.
 pub fn is_stream(path: &Path) -> bool {
     let is_open_already = OPEN_FILES.into_iter().any(|name| path.starts_with(name));
     let is_special = |facts: fs::Metadata| !facts.is_file() && !facts.is_dir();
     is_open_already || fs::metadata(path).is_ok_and(is_special)
 }
 
-/// Says what keeps a run log from being created here, without creating it.
+/// Checks whether a run log can be created at `path`, without creating it.
 pub fn check_run_log(path: &Path, if_taken: IfTaken) -> Result<(), RunLogError> {
     match if_taken {
         IfTaken::Refuse if !is_stream(path) && fs::symlink_metadata(path).is_ok() => {
@@ -44,7 +44,7 @@ pub fn check_run_log(path: &Path, if_taken: IfTaken) -> Result<(), RunLogError> 
     }
 }
 
-/// Opens the file and locks it. Says under which name.
+/// Opens and locks the file; returns its path, which may be a numbered one.
 pub(super) fn open(path: &Path, if_taken: IfTaken) -> Result<(PathBuf, File), RunLogError> {
     let cannot_write = |source| RunLogError::Write { path: path.to_owned(), source };
     if is_stream(path) {
@@ -72,7 +72,7 @@ pub(super) fn open(path: &Path, if_taken: IfTaken) -> Result<(PathBuf, File), Ru
     Ok((path, file))
 }
 
-/// Removes a run log, unless another process is writing to it. One that is not there is no error.
+/// Removes a run log, unless another process is writing to it. A missing file is not an error.
 pub fn remove_run_log(path: &Path) -> Result<(), RunLogError> {
     let failed = |source| RunLogError::Write { path: path.to_owned(), source };
     match File::open(path) {
@@ -85,7 +85,7 @@ pub fn remove_run_log(path: &Path) -> Result<(), RunLogError> {
     }
 }
 
-/// A file system that knows no locks is no reason not to measure.
+/// Locks the file. A file system without locks is not an error.
 fn lock(file: &File, path: &Path) -> Result<(), RunLogError> {
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => Err(RunLogError::Busy { path: path.to_owned() }),
@@ -115,7 +115,7 @@ fn numbered(path: &Path, number: u32) -> PathBuf {
     path.with_file_name(format!("{stem}_{number}{end}"))
 }
 
-/// Whether a file that is open is still what its path leads to.
+/// Returns whether the path still leads to the open file.
 pub(super) fn is_in_place(file: &File, path: &Path) -> io::Result<bool> {
     let open = file.metadata()?;
     let there = fs::metadata(path);

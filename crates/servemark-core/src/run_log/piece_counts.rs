@@ -1,12 +1,13 @@
-//! Token counts of the pieces of an answer, packed.
+//! Packed token counts of the pieces of an answer.
 
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::varint;
 
-/// How many tokens each piece of an answer has, in order. Nearly all have one, and a stretch of
-/// equal counts takes two bytes, so that a run of many pieces takes next to nothing. In a file it
-/// is a list of numbers.
+/// The number of tokens of each piece of an answer, in order.
+///
+/// Most pieces have one token, and a stretch of equal counts takes a few bytes, so an answer of
+/// many pieces takes little memory. In a file it is a list of numbers.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq)]
 #[serde(from = "Vec<u32>")]
 pub struct PieceCounts {
@@ -15,17 +16,17 @@ pub struct PieceCounts {
 }
 
 impl PieceCounts {
-    /// How many pieces there are.
+    /// Returns the number of pieces.
     pub fn len(&self) -> usize {
         self.pieces
     }
 
-    /// Whether there is none: nobody counted.
+    /// Returns whether there are no counts.
     pub fn is_empty(&self) -> bool {
         self.pieces == 0
     }
 
-    /// The counts in order.
+    /// Returns the counts in order.
     pub fn iter(&self) -> PieceCountsIter<'_> {
         PieceCountsIter { packed: &self.packed, count: 0, left: 0 }
     }
@@ -57,7 +58,7 @@ impl<'a> IntoIterator for &'a PieceCounts {
     }
 }
 
-/// The counts of [`PieceCounts`], unpacked one by one.
+/// Iterator over the counts of [`PieceCounts`].
 #[derive(Clone, Debug, Default)]
 pub struct PieceCountsIter<'a> {
     packed: &'a [u8],

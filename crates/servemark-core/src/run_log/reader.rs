@@ -1,4 +1,4 @@
-//! Reads a run's file, one record after the other.
+//! Reads a run log from its file, one record at a time.
 
 use std::fmt;
 use std::fs::File;
@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use super::{Footer, Header, Line, RunLog, RunLogError, checksum};
 use crate::RequestRecord;
 
-/// Reads a run's file, one record after the other, in the order in which requests ended.
+/// Reads a run log from its file, one record at a time, in the order in which the requests ended.
 ///
-/// Once the records are through, [`footer`](Self::footer) is known.
+/// [`footer`](Self::footer) is known once all records have been read.
 #[derive(Debug)]
 pub struct RunLogReader {
     lines: Lines,
@@ -21,30 +21,30 @@ pub struct RunLogReader {
     left_out: LeftOut,
 }
 
-/// What happens where a line of a run log is damaged. Closed: it is an error, or it is left out.
+/// What to do with a damaged line of a run log. Closed: it is an error, or it is left out.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum IfDamaged {
-    /// The line is an error.
+    /// Return an error.
     #[default]
     Refuse,
-    /// The line is left out and counted.
+    /// Leave the line out and count it.
     Skip,
 }
 
-/// The lines of a run log that were not read.
+/// Lines of a run log that were not read.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct LeftOut {
     /// Number of damaged lines.
     pub damaged: usize,
-    /// The number of the first of them, counted from one, and what is wrong with it.
+    /// One-based number of the first damaged line, and what is wrong with it.
     pub first_damaged: Option<(usize, String)>,
-    /// Whether the last line has no end: its writer was killed, or its disk was full.
+    /// Whether the last line has no line feed: its writer was killed, or its disk was full.
     pub is_torn: bool,
 }
 
 impl LeftOut {
-    /// Whether every line was read.
+    /// Returns whether every line was read.
     pub fn is_nothing(&self) -> bool {
         self.damaged == 0 && !self.is_torn
     }
@@ -89,41 +89,41 @@ impl RunLogReader {
         })
     }
 
-    /// Leaves the texts of the answers on the disk. They are most of a log, and only what prints
-    /// or counts them needs them.
+    /// Drops the texts of the answers after reading. They are most of a log, and only code that
+    /// prints or counts them needs them.
     #[must_use]
     pub fn without_texts(self) -> Self {
         Self { keeps_texts: false, ..self }
     }
 
-    /// The same, with damaged lines refused or left out.
+    /// Sets what to do with damaged lines; [`IfDamaged::Refuse`] by default.
     #[must_use]
     pub fn if_damaged(self, if_damaged: IfDamaged) -> Self {
         Self { if_damaged, ..self }
     }
 
-    /// What was planned, by whom, and where.
+    /// Returns what was planned, by which program, and on which machine.
     pub fn header(&self) -> &Header {
         &self.header
     }
 
-    /// What was learned after the run: known once the records are through, and absent then too if
-    /// the run was killed.
+    /// Returns what was learned after the run: `None` until all records have been read, and
+    /// afterwards if the run was killed.
     pub fn footer(&self) -> Option<&Footer> {
         self.footer.as_ref()
     }
 
-    /// The lines that were not read, of those so far.
+    /// Returns the lines that were not read, up to the current position.
     pub fn left_out(&self) -> &LeftOut {
         &self.left_out
     }
 
-    /// The rest of the log, in memory.
+    /// Reads the rest of the log into memory.
     pub fn into_log(self) -> Result<RunLog, RunLogError> {
         self.into_log_and_left_out().map(|(log, _)| log)
     }
 
-    /// The rest of the log, in memory, and the lines that were not read.
+    /// Reads the rest of the log into memory; also returns the lines that were not read.
     pub fn into_log_and_left_out(mut self) -> Result<(RunLog, LeftOut), RunLogError> {
         let records = self.by_ref().collect::<Result<_, _>>()?;
         Ok((RunLog::new(self.header, records, self.footer), self.left_out))
@@ -175,12 +175,12 @@ impl Iterator for RunLogReader {
 
 type OwnedLine = Line<Box<Header>, Box<RequestRecord>, Box<Footer>>;
 
-/// What comes next in a file.
+/// The next item of a file.
 enum Next {
     Line(OwnedLine),
-    /// A whole line that is none of a run log's, with the reason.
+    /// A whole line that is damaged or not a line of a run log, with the reason.
     Damaged(String),
-    /// A last line without its end, which its writer did not finish.
+    /// A last line without a line feed, which its writer did not finish.
     Torn,
     End,
 }
@@ -190,7 +190,7 @@ struct Lines {
     path: PathBuf,
     file: BufReader<File>,
     number: usize,
-    /// Not text: a file may be cut inside a character.
+    /// Bytes and not text, because a file may be cut inside a character.
     bytes: Vec<u8>,
 }
 
@@ -221,5 +221,5 @@ fn parsed(line: &mut Vec<u8>) -> Result<OwnedLine, String> {
     serde_json::from_slice(line).map_err(|error| error.to_string())
 }
 
-/// How the first line of every run log begins.
+/// The beginning of the first line of every run log.
 const START: &[u8] = b"{\"header\":";

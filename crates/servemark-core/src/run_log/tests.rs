@@ -95,7 +95,7 @@ fn a_file_of_something_else_is_refused() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_reported() {
-    // Every write to this device fails as a full disk does.
+    // Every write to this device fails, as on a full disk.
     let error = RunLogWriter::create(Path::new("/dev/full"), &header()).unwrap_err();
     assert!(matches!(error, RunLogError::Write { .. }), "{error}");
 }

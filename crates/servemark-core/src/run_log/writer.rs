@@ -1,4 +1,4 @@
-//! Appends a run to its file while it happens.
+//! Appends a run's records to its file while the run goes on.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Write};
@@ -10,10 +10,11 @@ use super::file::{self, IfTaken};
 use super::{Footer, Header, Line, RunLogError, checksum};
 use crate::RequestRecord;
 
-/// Appends a run to its file while it happens: what is finished is on disk and survives a kill.
+/// Appends a run's records to its file while the run goes on: finished requests are on disk and
+/// survive a kill.
 ///
-/// The file is locked as long as it is written, so that no other process writes to it; it can be
-/// read. The writer blocks on the disk, so it belongs on a thread of its own and never on the
+/// The file is locked while it is written, so that no other process writes to it; others can read
+/// it. The writer blocks on the disk, so it belongs on a thread of its own and never on the
 /// measured path.
 #[derive(Debug)]
 pub struct RunLogWriter {
@@ -36,14 +37,14 @@ impl RunLogWriter {
         Ok(writer)
     }
 
-    /// Appends a finished request. Once a write has failed, every later one does, too: nothing
-    /// follows a line that is not whole.
+    /// Appends a finished request. After a failed write every later one fails too: nothing follows
+    /// a line that is not whole.
     pub fn append(&mut self, record: &RequestRecord) -> Result<(), RunLogError> {
         self.write(&Line::<(), _, ()>::Request(record))
     }
 
-    /// Appends the footer and makes sure that all of it is on the disk, in the file that the path
-    /// still leads to.
+    /// Appends the footer, syncs the file to disk, and checks that the path still leads to the
+    /// file.
     pub fn close(mut self, footer: &Footer) -> Result<(), RunLogError> {
         self.write(&Line::<(), (), _>::Footer(footer))?;
         let file = &self.lines.out;
@@ -54,7 +55,7 @@ impl RunLogWriter {
         self.check_place()
     }
 
-    /// Makes sure that the path still leads to the file.
+    /// Checks that the path still leads to the file.
     pub fn check_place(&self) -> Result<(), RunLogError> {
         let is_in_place = file::is_in_place(&self.lines.out, &self.path);
         if is_in_place.map_err(|source| self.failed(source))? {
@@ -63,7 +64,7 @@ impl RunLogWriter {
         Err(RunLogError::Moved { path: self.path.clone() })
     }
 
-    /// Where it writes.
+    /// Returns the path of the file, which may be a numbered one.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -77,10 +78,10 @@ impl RunLogWriter {
     }
 }
 
-/// Writes lines, each whole and with its checksum, up to the first that cannot be written.
+/// Writes lines, each whole and with its checksum, until a write fails.
 ///
-/// A line is put together in memory and written from there. Nothing is buffered beyond it, so
-/// nothing is written later than it is reported, and nothing by a destructor.
+/// A line is built in memory and written with one call. Nothing is buffered beyond it, so nothing
+/// is written after it was reported as written, and nothing by a destructor.
 #[derive(Debug)]
 pub(super) struct LineWriter<W> {
     out: W,
@@ -95,7 +96,7 @@ impl<W: Write> LineWriter<W> {
 
     pub(super) fn write(&mut self, line: &impl Serialize) -> io::Result<()> {
         if self.has_failed {
-            return Err(io::Error::other("a line before it could not be written"));
+            return Err(io::Error::other("an earlier line could not be written"));
         }
         self.line.clear();
         self.line.shrink_to(KEPT);
@@ -107,5 +108,5 @@ impl<W: Write> LineWriter<W> {
     }
 }
 
-/// How many bytes of memory stay reserved for the next line.
+/// Number of bytes of memory that stay reserved for the next line.
 const KEPT: usize = 1 << 20;

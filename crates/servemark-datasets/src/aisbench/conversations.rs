@@ -1,4 +1,4 @@
-//! Conversations of several turns: ShareGPT's and MT-Bench's.
+//! Multi-turn conversations of ShareGPT and MT-Bench.
 
 use std::path::{Path, PathBuf};
 
@@ -9,49 +9,50 @@ use servemark_core::{DatasetError, DrawContext, JsonObject, SpecialTokens};
 use super::no_file;
 use super::row::Row;
 use crate::json_array;
-use crate::jsonl::{BadLine, Reader};
+use crate::jsonl::Reader;
 
-/// A file of conversations, and how they are asked.
+/// A file of conversations and the way in which they are sent.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct AisbenchConversations {
-    /// The file: ShareGPT's one JSON array, or MT-Bench's JSON lines.
+    /// Path of the file: ShareGPT's JSON array or MT-Bench's JSON lines.
     pub path: Option<PathBuf>,
-    /// Whether it is MT-Bench's.
+    /// Whether the file is MT-Bench's.
     pub mt_bench: bool,
     /// Whether conversations are shuffled.
     #[serde(default)]
     pub shuffled: bool,
-    /// How their turns are asked.
+    /// Which turns are sent, and with which history.
     pub turns: AisbenchTurns,
 }
 
-/// How the turns of a conversation are asked: AISBench's `every`, `last` and `every_with_gt`.
-/// Closed, as they are there.
+/// Which turns of a conversation are sent, and with which history: AISBench's `every`, `last` and
+/// `every_with_gt`. Exhaustive: these are AISBench's modes.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AisbenchTurns {
-    /// Each of them, behind the answers that the model gave.
+    /// Each turn is sent, with the model's own answers as history.
     #[default]
     Every,
-    /// The last of them, behind the answers of the file.
+    /// Only the last turn is sent, with the file's answers as history.
     Last,
-    /// Each of them, behind the answers of the file.
+    /// Each turn is sent, with the file's answers as history.
     EveryWithAnswers,
 }
 
 impl AisbenchConversations {
-    /// ShareGPT's conversations, in the order of the file.
+    /// Creates a spec for ShareGPT's conversations in the order of the file.
     pub fn sharegpt(path: Option<PathBuf>, turns: AisbenchTurns) -> Self {
         Self { path, mt_bench: false, shuffled: false, turns }
     }
 
-    /// MT-Bench's questions.
+    /// Creates a spec for MT-Bench's questions.
     pub fn mt_bench(path: Option<PathBuf>, turns: AisbenchTurns) -> Self {
         Self { mt_bench: true, ..Self::sharegpt(path, turns) }
     }
 
-    /// The conversations. Their answers are counted if their lengths matter.
+    /// Reads the conversations. If `counted` is set, the tokens of ShareGPT's last answers are
+    /// counted.
     pub(super) fn rows(
         &self,
         counted: bool,
@@ -75,7 +76,7 @@ impl AisbenchConversations {
     }
 }
 
-/// A conversation that a human opens and that ends with an answer.
+/// Returns the conversation of a record if a human begins it and it ends with an answer.
 fn sharegpt(record: &Value) -> Option<Row> {
     let said = record["conversations"].as_array()?;
     let is_whole = said.len() >= 2 && said.len() % 2 == 0 && said[0]["from"] == "human";
@@ -85,7 +86,7 @@ fn sharegpt(record: &Value) -> Option<Row> {
 }
 
 fn mt_bench(path: &Path) -> Result<Vec<Row>, DatasetError> {
-    let reader = Reader { path, on_bad_line: BadLine::Fail, limit: None };
+    let reader = Reader { path, on_bad_line: None, limit: None };
     Ok(reader.read(|_, record| questions(&record).map(Some))?.rows)
 }
 
@@ -94,7 +95,7 @@ fn questions(record: &JsonObject) -> Result<Row, String> {
     let answers = texts(record, "reference")?.filter(|answers| !answers.is_empty());
     let answers = answers.unwrap_or_else(|| vec![String::new(); questions.len()]);
     if answers.len() != questions.len() {
-        return Err("\"reference\" has not as many answers as \"prompt\" has questions".to_owned());
+        return Err("\"reference\" and \"prompt\" differ in length".to_owned());
     }
     Ok(Row { turns: questions.into_iter().zip(answers).collect(), ..Row::default() })
 }
@@ -105,7 +106,7 @@ fn texts(record: &JsonObject, key: &str) -> Result<Option<Vec<String>>, String> 
         Some(Value::String(text)) if text.is_empty() => Ok(None),
         Some(list) => {
             let texts = serde_json::from_value(list.clone());
-            texts.map(Some).map_err(|_| format!("{key:?} is no list of texts"))
+            texts.map(Some).map_err(|_| format!("{key:?} is not a list of texts"))
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Questions of one's own, and how many of them are sent.
+//! Questions from a user's file, with an optional file of sampling settings.
 
 use std::fs;
 use std::ops::ControlFlow;
@@ -13,23 +13,23 @@ use servemark_rng::{NumpyRandom, RandomState};
 use super::no_file;
 use super::row::Row;
 use crate::csv_file::Table;
-use crate::jsonl::{BadLine, Reader};
+use crate::jsonl::Reader;
 use crate::text_file;
 
-/// A file of questions: JSON lines, or CSV. A file beside it may say how many are sent and how long
-/// answers are: `NAME.meta.json`.
+/// A file of questions, as JSON lines or CSV. An optional second file, `NAME.meta.json`, sets the
+/// number of requests, the sampling and the output lengths.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct AisbenchCustomSpec {
-    /// The file.
+    /// Path of the file.
     pub path: Option<PathBuf>,
-    /// The file beside it, where it has another name.
+    /// Path of the settings file; `None` uses `NAME.meta.json` beside the file if it exists.
     pub meta: Option<PathBuf>,
 }
 
 impl AisbenchCustomSpec {
-    /// The questions of a file.
+    /// Creates a spec for a file of questions.
     pub fn new(path: Option<PathBuf>, meta: Option<PathBuf>) -> Self {
         Self { path, meta }
     }
@@ -60,7 +60,7 @@ impl AisbenchCustomSpec {
 fn read(path: &Path) -> Result<Vec<Row>, DatasetError> {
     let ending = path.extension().unwrap_or_default();
     if ending == "jsonl" {
-        let reader = Reader { path, on_bad_line: BadLine::Fail, limit: None };
+        let reader = Reader { path, on_bad_line: None, limit: None };
         return Ok(reader.read(|_, record: JsonObject| Row::of_object(record).map(Some))?.rows);
     }
     if ending == "csv" {
@@ -80,7 +80,7 @@ fn read_csv(path: &Path) -> Result<Vec<Row>, DatasetError> {
     Ok(rows)
 }
 
-/// How many rows are sent, which, and how long their answers are.
+/// Settings file: number of rows, sampling mode and output lengths.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Meta {
@@ -114,7 +114,8 @@ enum OutputLengths {
     },
 }
 
-/// A whole number, or a text of one: the peer's documents write `"request_count": "10"`.
+/// Parses a whole number or a string that contains one; AISBench's documentation writes
+/// `"request_count": "10"`.
 fn int<'de, T: TryFrom<u64>, D: Deserializer<'de>>(given: D) -> Result<T, D::Error> {
     let value = Value::deserialize(given)?;
     let number = match &value {
@@ -122,7 +123,7 @@ fn int<'de, T: TryFrom<u64>, D: Deserializer<'de>>(given: D) -> Result<T, D::Err
         value => value.as_u64(),
     };
     let number = number.and_then(|number| T::try_from(number).ok());
-    number.ok_or_else(|| D::Error::custom(format!("a whole number is expected, not {value}")))
+    number.ok_or_else(|| D::Error::custom(format!("expected a whole number, not {value}")))
 }
 
 impl Meta {
@@ -136,9 +137,7 @@ impl Meta {
         if let Some(output) = &self.output_config {
             let wrong = |why: &str| DatasetError::Settings(format!("{}: {why}", file.display()));
             let lengths = output.lengths(rows.len(), &mut random.numpy).ok_or_else(|| {
-                wrong(
-                    "the lengths of answers must be above 0, shares between 0 and 1 and 1 together",
-                )
+                wrong("output lengths must be above 0, and shares between 0 and 1 with a sum of 1")
             })?;
             for (row, tokens) in rows.iter_mut().zip(lengths) {
                 row.output_tokens = Some(tokens);
@@ -147,7 +146,7 @@ impl Meta {
         Ok(rows)
     }
 
-    /// More rows than there are repeat them.
+    /// Selects the rows to send. Rows repeat if more are requested than the file has.
     fn sampled(&self, rows: Vec<Row>, random: &mut RandomState) -> Vec<Row> {
         let count = if self.request_count == 0 { rows.len() } else { self.request_count };
         let found: Vec<Row> = if count > rows.len() {
@@ -171,7 +170,7 @@ impl Meta {
 }
 
 impl OutputLengths {
-    /// As many lengths as there are rows; none if they cannot be.
+    /// Returns an output length per row, or `None` if the settings are invalid.
     fn lengths(&self, rows: usize, numpy: &mut NumpyRandom) -> Option<Vec<u32>> {
         match self {
             Self::Uniform { min_value, max_value } => {
@@ -195,7 +194,7 @@ impl OutputLengths {
     }
 }
 
-/// A share of so many rows, rounded down.
+/// Returns the given share of `rows`, rounded down.
 #[expect(clippy::cast_sign_loss, reason = "a share is not negative")]
 fn part(share: f64, rows: usize) -> usize {
     (share * rows as f64).floor() as usize

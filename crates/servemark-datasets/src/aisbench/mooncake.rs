@@ -1,4 +1,4 @@
-//! Mooncake's traces: how long prompts were, which of them began alike, and when they came.
+//! Mooncake's traces: prompt lengths, shared beginnings and request times.
 
 use std::collections::HashMap;
 use std::fs;
@@ -13,32 +13,33 @@ use sha2::{Digest, Sha256};
 
 use super::no_file;
 use super::row::{Row, time, tokens};
-use crate::jsonl::{BadLine, Reader};
+use crate::jsonl::Reader;
 use crate::text_file;
 
-/// A trace of Mooncake's kind. Prompts are windows of a text, one for each block of a prompt: blocks
-/// of the same number are the same.
+/// A trace in Mooncake's format. A prompt is made of windows of a corpus, one per block; blocks
+/// with equal ids have equal text.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct AisbenchTraceSpec {
-    /// The trace.
+    /// Path of the trace.
     pub path: Option<PathBuf>,
-    /// The text; without one it is the vocabulary, word for word.
+    /// Path of the corpus; `None` uses the vocabulary's tokens in the order of their ids.
     pub corpus: Option<PathBuf>,
-    /// Prompts that were made before, which are taken as they are if the file is there.
+    /// Path of prompts that were generated before. If the file exists, its rows are used instead of
+    /// the trace.
     pub prompts: Option<PathBuf>,
-    /// What windows are drawn from; the run's own seed without one.
+    /// Seed of the windows; `None` uses the run's generator.
     pub seed: Option<u64>,
-    /// Whether times count from the first.
+    /// Whether times are relative to the first request.
     pub from_first: bool,
-    /// The earliest time that is sent, in milliseconds.
+    /// Minimum time of the requests sent, in milliseconds.
     pub earliest_ms: f64,
-    /// The latest, if there is one.
+    /// Maximum time of the requests sent, in milliseconds; `None` sets no limit.
     pub latest_ms: Option<f64>,
 }
 
-/// A row of a trace.
+/// A row of the trace.
 struct Entry {
     text: Option<String>,
     tokens: u32,
@@ -52,18 +53,18 @@ impl AisbenchTraceSpec {
         if let Some(made) =
             self.prompts.as_deref().filter(|path| fs::exists(path).unwrap_or_default())
         {
-            let reader = Reader { path: made, on_bad_line: BadLine::Fail, limit: None };
+            let reader = Reader { path: made, on_bad_line: None, limit: None };
             return Ok(reader.read(|_, record| Row::of_object(record).map(Some))?.rows);
         }
         let path = no_file("mooncake_trace", self.path.as_ref())?;
-        let reader = Reader { path, on_bad_line: BadLine::Fail, limit: None };
+        let reader = Reader { path, on_bad_line: None, limit: None };
         let entries = reader.read(|_, record| entry(&record).map(Some))?.rows;
         let mut rows = self.written(self.within(entries), context)?;
         rows.sort_by_key(|row| row.begins.unwrap_or(Duration::MAX));
         Ok(rows)
     }
 
-    /// The entries of the time that is asked for, and those without any.
+    /// Returns the entries within the requested time range, and those without a time.
     fn within(&self, mut entries: Vec<Entry>) -> Vec<Entry> {
         let first = entries.iter().filter_map(|entry| entry.begins).min().unwrap_or_default();
         if self.from_first {
@@ -86,7 +87,7 @@ impl AisbenchTraceSpec {
     ) -> Result<Vec<Row>, DatasetError> {
         let seed = self.seed.unwrap_or_else(|| context.random.python.getrandbits(32));
         if self.seed.is_some() {
-            // The peer seeds both global generators with it.
+            // AISBench seeds both global generators with it.
             context.random.python = PythonRandom::seeded(seed);
             context.random.numpy = NumpyRandom::seeded((seed ^ (seed >> 32)) as u32);
         }
@@ -126,8 +127,8 @@ impl AisbenchTraceSpec {
     }
 }
 
-/// Lines that hold something, put together until they are ten thousand letters: the peer's pieces,
-/// at whose ends no token reaches over.
+/// Joins non-blank lines into chunks of at least ten thousand characters. AISBench encodes these
+/// chunks separately, so no token spans two of them.
 fn chunks(text: &str) -> Vec<String> {
     let (mut chunks, mut lines, mut letters) = (Vec::new(), Vec::new(), 0);
     for (_, line) in text_file::lines(text) {
@@ -142,11 +143,11 @@ fn chunks(text: &str) -> Vec<String> {
     chunks
 }
 
-/// The text that prompts are windows of.
+/// The tokens from which prompts are cut.
 struct Corpus {
     ids: Vec<u32>,
     seed: u64,
-    /// Draws the windows that belong to no block.
+    /// Generator of the windows for prompts without blocks.
     windows: PythonRandom,
     blocks: HashMap<i64, Vec<u32>>,
 }
@@ -157,7 +158,8 @@ impl Corpus {
         Self { ids, seed, windows, blocks: HashMap::new() }
     }
 
-    /// So many tokens. A block is as long as it was when its number came first.
+    /// Returns a prompt of `tokens` ids. A block id that occurs again keeps the text and length of
+    /// its first occurrence.
     fn prompt(&mut self, tokens: u32, blocks: &[i64]) -> Result<Vec<u32>, DatasetError> {
         let Some(before) = blocks.len().checked_sub(1) else {
             return Ok(window(&self.ids, tokens as usize, &mut self.windows));
@@ -167,7 +169,7 @@ impl Corpus {
         let rest = rest.ok_or_else(|| {
             let blocks = blocks.len();
             let why =
-                format!("{tokens} tokens are not {blocks} blocks of {BLOCK}, the last one cut");
+                format!("{tokens} tokens do not fit {blocks} blocks of {BLOCK}, the last shorter");
             DatasetError::Settings(why)
         })?;
         let mut ids = Vec::with_capacity(tokens as usize);
@@ -184,7 +186,8 @@ impl Corpus {
     }
 }
 
-/// So many ids from a drawn one on; behind the last comes the first.
+/// Returns `length` consecutive ids from a drawn index on, wrapping around at the end. If `length`
+/// exceeds the number of ids, all ids are returned.
 fn window(ids: &[u32], length: usize, random: &mut PythonRandom) -> Vec<u32> {
     if length > ids.len() {
         return ids.to_vec();
@@ -193,7 +196,7 @@ fn window(ids: &[u32], length: usize, random: &mut PythonRandom) -> Vec<u32> {
     ids.iter().cycle().skip(start).take(length).copied().collect()
 }
 
-/// The generator of a name, as the peer derives it.
+/// Returns the generator that AISBench derives from a seed and a name.
 fn derived(seed: u64, name: &str) -> PythonRandom {
     let digest = Sha256::digest(format!("{seed}:{name}"));
     let seed = digest.iter().take(8).fold(0, |seed, byte| seed << 8 | u64::from(*byte));
@@ -205,7 +208,7 @@ fn entry(record: &JsonObject) -> Result<Entry, String> {
     let text = record.get("input_text").and_then(Value::as_str).map(str::to_owned);
     let length = number("input_length")?;
     if text.is_none() && length.is_none() {
-        return Err("either \"input_text\" or \"input_length\" is needed".to_owned());
+        return Err("\"input_text\" or \"input_length\" is required".to_owned());
     }
     let blocks = record.get("hash_ids").filter(|ids| !ids.is_null()).cloned();
     let blocks = blocks.map_or(Ok(Vec::new()), serde_json::from_value);
@@ -213,13 +216,13 @@ fn entry(record: &JsonObject) -> Result<Entry, String> {
     Ok(Entry {
         text,
         tokens: length.unwrap_or_default(),
-        blocks: blocks.map_err(|_| "\"hash_ids\" is no list of whole numbers".to_owned())?,
+        blocks: blocks.map_err(|_| "\"hash_ids\" is not a list of whole numbers".to_owned())?,
         output_tokens: number("output_length")?.unwrap_or_default().max(1),
         begins: begins.map(time).transpose()?,
     })
 }
 
-/// How many tokens a block is.
+/// Number of tokens per block.
 const BLOCK: usize = 512;
-/// How many letters are encoded together.
+/// Minimum number of characters encoded together.
 const CHUNK: usize = 10_000;

@@ -6,42 +6,42 @@ use serde_json::Value;
 use servemark_core::JsonObject;
 use servemark_pyjson as pyjson;
 
-use super::shown::Shown;
+use super::shown::MediaFile;
 
 /// A row of a data set.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Row {
-    /// What its columns say, by their names.
+    /// Cells with the names of their columns.
     pub(super) columns: Vec<(String, Cell)>,
-    /// What it shows and lets hear, before its text.
-    pub(super) shown: Vec<Shown>,
-    /// What is asked and what was answered once, turn by turn.
+    /// Images, videos and audio that come before the text.
+    pub(super) shown: Vec<MediaFile>,
+    /// Questions with their recorded answers, one pair per turn.
     pub(super) turns: Vec<(String, String)>,
-    /// How long its answer is to be.
+    /// Requested output length, in tokens.
     pub(super) output_tokens: Option<u32>,
-    /// How many tokens its prompt is, if it was made of so many.
+    /// Number of prompt tokens, if the prompt was generated with a known length.
     pub(super) prompt_tokens: Option<u32>,
-    /// When it is sent, from the beginning.
+    /// Time at which the row is sent, relative to the start.
     pub(super) begins: Option<Duration>,
 }
 
-/// What a column says.
+/// Content of a column.
 #[derive(Clone, Debug)]
 pub(super) enum Cell {
     Text(String),
-    /// So many times the same word.
+    /// The letter A, repeated this number of times and separated by spaces.
     Words(u32),
 }
 
 impl Row {
-    /// A row of one column.
+    /// Creates a row with one text column.
     pub(super) fn of(column: &str, text: impl Into<String>) -> Self {
         let columns = vec![(column.to_owned(), Cell::Text(text.into()))];
         Self { columns, ..Self::default() }
     }
 
-    /// A row of a JSON object. Its `max_tokens` is no column but how long its answer is to be, and
-    /// so is `max_out_len`; `timestamp` is when it is sent, in milliseconds.
+    /// Creates a row from a JSON object. `max_tokens` and `max_out_len` set the output length and
+    /// are not columns; `timestamp`, in milliseconds, sets the time and is a column too.
     pub(super) fn of_object(object: JsonObject) -> Result<Self, String> {
         let mut row = Self::default();
         for (column, value) in object {
@@ -59,7 +59,7 @@ impl Row {
     }
 }
 
-/// A value as Python's `str` writes it.
+/// Formats a value as Python's `str` does.
 pub(super) fn text(value: &Value) -> String {
     value.as_str().map_or_else(|| pyjson::literal(value), str::to_owned)
 }
@@ -70,12 +70,12 @@ pub(super) fn tokens(column: &str, value: &Value) -> Result<Option<u32>, String>
         Value::String(text) => text.trim().parse().ok(),
         value => value.as_u64().and_then(|number| u32::try_from(number).ok()),
     };
-    number.map(Some).ok_or_else(|| format!("{column:?} is no number of tokens: {value}"))
+    number.map(Some).ok_or_else(|| format!("{column:?} is not a token count: {value}"))
 }
 
-/// A time in milliseconds.
+/// Parses a time in milliseconds.
 pub(super) fn time(value: &Value) -> Result<Duration, String> {
     let millis = value.as_f64().filter(|millis| *millis >= 0.0);
     let time = millis.and_then(|millis| Duration::try_from_secs_f64(millis / 1000.0).ok());
-    time.ok_or_else(|| format!("\"timestamp\" is no time of 0 ms or more: {value}"))
+    time.ok_or_else(|| format!("\"timestamp\" is not a time of 0 ms or more: {value}"))
 }

@@ -1,4 +1,4 @@
-//! Pictures, videos and recordings with questions about them.
+//! Images, videos and audio files with questions about them.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -15,64 +15,64 @@ use servemark_core::{DatasetError, ErrorKind, JsonObject, Media, Medium, Request
 use super::no_file;
 use super::row::Row;
 use crate::csv_file::{self, Table};
-use crate::jsonl::{BadLine, Reader};
+use crate::jsonl::Reader;
 
-/// A file of questions about what is shown or heard.
+/// A file of questions about images, videos or audio.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
-pub struct AisbenchShownSpec {
-    /// The file.
+pub struct AisbenchMediaSpec {
+    /// Path of the file.
     pub path: Option<PathBuf>,
-    /// How it is laid out.
+    /// Layout of the file.
     pub layout: ShownLayout,
-    /// How what is shown gets to the server.
+    /// How the media are sent to the server.
     pub form: MediaForm,
 }
 
-/// How a file of such questions is laid out.
+/// Layout of a file of questions about media.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ShownLayout {
-    /// Of one's own: JSON lines with `type`, `path` and `question`.
+    /// AISBench's custom layout: JSON lines with `type`, `path` and `question`.
     Custom,
-    /// `MMStar`'s table, which holds its pictures.
+    /// `MMStar`'s table, which contains its images.
     Mmstar,
     /// `TextVQA`'s JSON lines with `image` and `question`.
     Textvqa,
 }
 
-/// How what is shown gets to the server. Closed: by name or as it is.
+/// How media are sent to the server. Exhaustive: by path or by content.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MediaForm {
-    /// By its path, which the server must be able to read.
+    /// By file path, which the server must be able to read.
     #[default]
     Path,
     /// In the request, as base64.
     Base64,
 }
 
-/// Something that a row shows or lets hear.
+/// An image, video or audio file of a row.
 #[derive(Clone, Debug)]
-pub(super) struct Shown {
-    /// `image`, `video` or `audio`.
+pub(super) struct MediaFile {
+    /// Kind of medium: `image`, `video` or `audio`.
     kind: &'static str,
     source: Source,
 }
 
 #[derive(Clone, Debug)]
 enum Source {
-    /// What stands for it in a request.
+    /// Text put into the request: a path or base64 data.
     Text(String),
-    /// A file that a request holds.
+    /// File whose content is put into the request as base64.
     File(PathBuf),
 }
 
 const KINDS: [&str; 3] = ["image", "video", "audio"];
 
-impl AisbenchShownSpec {
-    /// Questions of a file, with paths.
+impl AisbenchMediaSpec {
+    /// Creates a spec for a file of questions.
     pub fn new(path: Option<PathBuf>, layout: ShownLayout, form: MediaForm) -> Self {
         Self { path, layout, form }
     }
@@ -91,7 +91,7 @@ impl AisbenchShownSpec {
         row: impl Fn(&JsonObject) -> Result<Row, String>,
     ) -> Result<Vec<Row>, DatasetError> {
         let path = no_file(name, self.path.as_ref())?;
-        let reader = Reader { path, on_bad_line: BadLine::Fail, limit: None };
+        let reader = Reader { path, on_bad_line: None, limit: None };
         Ok(reader.read(|_, record| row(&record).map(Some))?.rows)
     }
 
@@ -103,11 +103,10 @@ impl AisbenchShownSpec {
             .ok_or_else(|| format!("\"type\" must be image, video or audio, not {kind:?}"))?;
         if kind == "video" && self.form == MediaForm::Base64 {
             return Err(
-                "videos are not taken apart here; send them by their path (mm_type=\"path\")"
-                    .to_owned(),
+                "videos cannot be sent as base64; send them by path (mm_type=\"path\")".to_owned()
             );
         }
-        let paths = record.get("path").and_then(Value::as_array).ok_or("\"path\" is no list")?;
+        let paths = record.get("path").and_then(Value::as_array).ok_or("\"path\" is not a list")?;
         let shown = paths.iter().filter_map(Value::as_str).map(|path| self.file(kind, path));
         Ok(Row { shown: shown.collect(), ..Row::of("question", question(record)?) })
     }
@@ -118,15 +117,15 @@ impl AisbenchShownSpec {
         Ok(Row { shown, ..Row::of("question", question(record)?) })
     }
 
-    fn file(&self, kind: &'static str, path: &str) -> Shown {
+    fn file(&self, kind: &'static str, path: &str) -> MediaFile {
         let source = match self.form {
             MediaForm::Path => Source::Text(path.to_owned()),
             MediaForm::Base64 => Source::File(path.into()),
         };
-        Shown { kind, source }
+        MediaFile { kind, source }
     }
 
-    /// Rows with a picture. One may have that of another row, by its index.
+    /// Reads the rows that have an image. A row may refer to another row's image by its index.
     fn mmstar(&self, path: &Path) -> Result<Vec<Row>, DatasetError> {
         let mut entries: Vec<Entry> = Vec::new();
         Table::untouched(path, b'\t')?.read(|row| {
@@ -146,7 +145,7 @@ impl AisbenchShownSpec {
                 MediaForm::Base64 => Source::Text(picture.clone()),
                 MediaForm::Path => Source::Text(kept(&folder, &entry.index, picture)?),
             };
-            let shown = vec![Shown { kind: "image", source }];
+            let shown = vec![MediaFile { kind: "image", source }];
             Ok(Row { shown, ..Row::of("question", entry.question) })
         };
         entries.into_iter().map(row).collect()
@@ -162,7 +161,7 @@ struct Entry {
 }
 
 impl Entry {
-    /// A row that has a picture.
+    /// Parses a row, or returns `None` if it has no image.
     fn of(row: &csv_file::Row<'_>) -> Result<Option<Self>, String> {
         let cell = |column: &str| row.text(column).filter(|text| !text.is_empty());
         let Some(picture) = cell("image") else { return Ok(None) };
@@ -192,17 +191,18 @@ impl Entry {
 
     fn unknown(&self, path: &Path) -> DatasetError {
         let reason =
-            format!("no row has the index {:?}, whose picture this one shows", self.picture);
+            format!("it refers to the image of row {:?}, which does not exist", self.picture);
         crate::text_file::malformed(path, self.line, reason)
     }
 }
 
-/// A picture as a file beside the table, where the peer puts it, too. One that is there stays.
+/// Stores an image as a file beside the table, in the folder that AISBench uses, and returns its
+/// path. An existing file is kept.
 fn kept(folder: &Path, index: &str, picture: &str) -> Result<String, DatasetError> {
     let path = folder.join(format!("{index}.jpg"));
     if !fs::exists(&path).unwrap_or_default() {
         let file = STANDARD.decode(picture.trim()).map_err(|error| {
-            DatasetError::Settings(format!("the picture of row {index} is not base64: {error}"))
+            DatasetError::Settings(format!("the image of row {index} is not base64: {error}"))
         })?;
         let written = fs::create_dir_all(folder).and_then(|()| fs::write(&path, file));
         written.map_err(|error| {
@@ -220,8 +220,8 @@ fn question(record: &JsonObject) -> Result<&str, String> {
         .ok_or_else(|| "there is no \"question\"".to_owned())
 }
 
-/// What a user shows and says of a row, in the order of the row, its text last. What is read when
-/// it is sent has its place in it.
+/// Builds the content of a user message: the row's media in order, then the text. Media that are
+/// read at send time are returned separately and have a placeholder in the content.
 pub(super) fn content(
     parts: &JsonObject,
     row: &Row,
@@ -230,8 +230,7 @@ pub(super) fn content(
     let (mut content, mut media) = (Vec::new(), Vec::new());
     for shown in &row.shown {
         let part = parts.get(shown.kind).ok_or_else(|| {
-            let why =
-                format!("a row has a part of the kind {:?}, which the template lacks", shown.kind);
+            let why = format!("the template has no part for the row's {:?}", shown.kind);
             DatasetError::Settings(why)
         })?;
         let (part, medium) = shown.placed(part.clone())?;
@@ -246,7 +245,7 @@ pub(super) fn content(
     Ok((content.into(), media))
 }
 
-impl Shown {
+impl MediaFile {
     fn placed(&self, mut part: Value) -> Result<(Value, Option<Medium>), DatasetError> {
         let key = format!("{}_url", self.kind);
         let template = part[&key]["url"].as_str().or(part[&key].as_str()).unwrap_or_default();
@@ -274,7 +273,7 @@ impl Shown {
     }
 }
 
-/// A file that is read when its request is prepared, and put into a URL.
+/// A file that is read when its request is prepared and inserted into a URL.
 #[derive(Debug)]
 struct Encoded {
     path: PathBuf,
@@ -295,5 +294,5 @@ fn encoded(path: &Path) -> Result<String, String> {
     Ok(STANDARD.encode(file))
 }
 
-/// What is longer is a picture.
+/// Maximum length of an index, in bytes; longer cells of the image column hold an image.
 const LONGEST_INDEX: usize = 64;

@@ -1,4 +1,4 @@
-//! Prompts of drawn lengths, and of drawn token ids.
+//! Prompts of drawn lengths, and prompts of drawn token ids.
 
 use serde::{Deserialize, Serialize};
 use servemark_core::{DatasetError, DrawContext, Task};
@@ -6,48 +6,49 @@ use servemark_rng::NumpyRandom;
 
 use super::row::{Cell, Row};
 
-/// Prompts of one letter, so many times as is drawn, with drawn lengths of the answers.
+/// Prompts of one repeated letter, with drawn prompt and output lengths.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct AisbenchTextSpec {
-    /// How many there are.
+    /// Number of prompts.
     pub rows: u32,
-    /// How long prompts are.
+    /// Distribution of the prompt lengths.
     pub input: AisbenchLengths,
-    /// How long answers are.
+    /// Distribution of the output lengths.
     pub output: AisbenchLengths,
 }
 
-/// How lengths are drawn: a value of a distribution, cut to its bounds and to a whole number.
+/// Distribution of lengths. Drawn values are clamped to the bounds and truncated to whole numbers.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(tag = "method", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum AisbenchLengths {
-    /// Each as likely as any other, but for the largest, which is as good as never drawn.
+    /// Uniform distribution. Truncation makes `max` practically never occur, unless it equals
+    /// `min`.
     Uniform {
-        /// The smallest.
+        /// Minimum length, in tokens.
         min: u32,
-        /// The largest.
+        /// Maximum length, in tokens.
         max: u32,
     },
-    /// Around a mean.
+    /// Normal distribution.
     Gaussian {
-        /// The mean.
+        /// Mean length, in tokens.
         mean: f64,
-        /// The variance.
+        /// Variance of the length.
         variance: f64,
-        /// The smallest.
+        /// Minimum length, in tokens.
         min: u32,
-        /// The largest.
+        /// Maximum length, in tokens.
         max: u32,
     },
-    /// Mostly small.
+    /// Zipf distribution, in which small values are frequent.
     Zipf {
-        /// By how much the likelier of two is the likelier; above one.
+        /// Exponent of the distribution; above 1.
         alpha: f64,
-        /// The smallest.
+        /// Minimum length, in tokens.
         min: u32,
-        /// The largest.
+        /// Maximum length, in tokens.
         max: u32,
     },
 }
@@ -67,7 +68,7 @@ impl AisbenchLengths {
 }
 
 impl AisbenchTextSpec {
-    /// So many prompts with lengths of these kinds.
+    /// Creates a spec for `rows` prompts with the given length distributions.
     pub fn new(rows: u32, input: AisbenchLengths, output: AisbenchLengths) -> Self {
         Self { rows, input, output }
     }
@@ -87,26 +88,27 @@ impl AisbenchTextSpec {
     }
 }
 
-/// Prompts of token ids that are drawn one by one, as text. They may begin alike.
+/// Prompts made of randomly drawn token ids and sent as text, with an optional common prefix.
 ///
-/// The text of so many ids need not be so many tokens again: AISBench does not repair it, and what
-/// the server counts is what counts.
+/// Encoding the text may give a token count other than `tokens`. AISBench does not correct this,
+/// and the count that the server reports is used.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct AisbenchIdsSpec {
-    /// How many there are.
+    /// Number of prompts.
     pub rows: u32,
-    /// How many ids a prompt is.
+    /// Number of ids per prompt.
     pub tokens: u32,
-    /// How many of them all prompts begin with.
+    /// Number of ids at the beginning that all prompts share.
     pub prefix_tokens: u32,
-    /// How many ids there are, where the tokenizer does not know.
+    /// Vocabulary size, for a tokenizer that does not report one.
     #[serde(default)]
     pub vocabulary: Option<u32>,
 }
 
 impl AisbenchIdsSpec {
-    /// So many prompts of so many ids, of which the first ones are the same.
+    /// Creates a spec for `rows` prompts of `tokens` ids, of which the first `prefix_tokens` are
+    /// shared.
     pub fn new(rows: u32, tokens: u32, prefix_tokens: u32) -> Self {
         Self { rows, tokens, prefix_tokens, vocabulary: None }
     }
@@ -133,11 +135,11 @@ impl AisbenchIdsSpec {
         Ok(rows)
     }
 
-    /// All ids but the special ones.
+    /// Returns all ids except those of special tokens.
     fn plain_ids(&self, context: &DrawContext<'_>) -> Result<Vec<u32>, DatasetError> {
         let size = Some(context.tokenizer.vocab_size()).filter(|size| *size > 0);
         let size = size.or(self.vocabulary).ok_or_else(|| {
-            let why = "the tokenizer does not say how large its vocabulary is; give VocabSize";
+            let why = "the tokenizer does not report its vocabulary size; set VocabSize";
             DatasetError::Settings(why.to_owned())
         })?;
         let special = context.tokenizer.special_ids();

@@ -1,68 +1,69 @@
-//! What is said around a row: templates of prompts.
+//! Prompt templates for rows.
 //!
-//! The peer has a way to write them for completions and for chats, and puts them into words by the
-//! model's own rules; these are the rules of its models of a service.
+//! AISBench has templates for completions and for chats, and renders them by rules that depend on
+//! its kind of model. These are the rules for models behind a service API.
 
 use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use servemark_core::{
-    DatasetError, FollowUp, JsonObject, LazyText, Prompt, Prose, Sample, Session,
+    DatasetError, FollowUp, JsonObject, LazyText, Prompt, Sample, Session, TextSource,
 };
 
 use super::AisbenchTurns;
 use super::row::{Cell, Row};
 use super::shown;
 
-/// What is said around a row. Names in braces stand for its columns.
+/// A prompt template. Column names in braces are replaced by the row's cells.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum AisbenchTemplate {
-    /// One text.
+    /// A single text.
     Text(String),
-    /// What several speakers say; conversations repeat the rounds for each of their turns.
+    /// Messages of several speakers; conversations repeat the round for each turn.
     Rounds {
-        /// What is said before all rounds.
-        begin: Vec<Saying>,
-        /// A round.
-        round: Vec<Saying>,
+        /// Messages before all rounds.
+        begin: Vec<AisbenchMessage>,
+        /// Messages of one round.
+        round: Vec<AisbenchMessage>,
     },
-    /// Parts of what a user says, by what they are: `text`, `image`, `video`, `audio`.
+    /// Parts of a user message by kind: `text`, `image`, `video`, `audio`.
     Parts(JsonObject),
 }
 
-/// What one speaker says.
+/// A message of one speaker.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
-pub struct Saying {
-    /// Who.
-    pub speaker: Speaker,
-    /// What.
+pub struct AisbenchMessage {
+    /// Role of the message.
+    pub speaker: ChatRole,
+    /// Text of the message.
     pub text: String,
 }
 
-impl Saying {
-    /// What a speaker says.
-    pub fn new(speaker: Speaker, text: impl Into<String>) -> Self {
+impl AisbenchMessage {
+    /// Creates a message of `speaker`.
+    pub fn new(speaker: ChatRole, text: impl Into<String>) -> Self {
         Self { speaker, text: text.into() }
     }
 }
 
-/// Who speaks: AISBench's `HUMAN`, `BOT` and `SYSTEM`. Closed, as they are there.
+/// Role of a message: AISBench's `HUMAN`, `BOT` and `SYSTEM`. Exhaustive: these are AISBench's
+/// roles.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Speaker {
-    /// The user.
+pub enum ChatRole {
+    /// A user message.
     Human,
-    /// The model.
+    /// A message of the model.
     Bot,
-    /// Whoever sets the scene.
+    /// The system prompt.
     System,
 }
 
-impl Speaker {
+impl ChatRole {
     const fn role(self) -> &'static str {
         match self {
             Self::Human => "user",
@@ -72,7 +73,7 @@ impl Speaker {
     }
 }
 
-/// A question as it is.
+/// A template that consists of the question alone.
 impl Default for AisbenchTemplate {
     fn default() -> Self {
         Self::Text("{question}".to_owned())
@@ -80,7 +81,8 @@ impl Default for AisbenchTemplate {
 }
 
 impl AisbenchTemplate {
-    /// The one request of a row. The column `answer` is left empty.
+    /// Builds the single request of a row. The column named by `answer` is replaced by an empty
+    /// text.
     pub(super) fn sample(
         &self,
         row: &Row,
@@ -109,12 +111,13 @@ impl AisbenchTemplate {
         Ok(Sample::new(prompt, 0, output_tokens))
     }
 
-    /// A conversation, by one of the ways of asking it. Without rounds a turn is its question.
+    /// Builds the session of a conversation. A template without rounds sends each turn's question
+    /// unchanged.
     pub(super) fn conversation(&self, row: &Row, turns: AisbenchTurns, output: u32) -> Session {
         let said = self.said_in_turns(row);
-        let answers = said.iter().enumerate().filter(|(_, said)| said.speaker == Speaker::Bot);
+        let answers = said.iter().enumerate().filter(|(_, said)| said.speaker == ChatRole::Bot);
         let ends: Vec<usize> = answers.map(|(place, _)| place).collect();
-        let sample = |part: &[Saying]| Sample::new(conversation(part.to_vec()), 0, output);
+        let sample = |part: &[AisbenchMessage]| Sample::new(conversation(part.to_vec()), 0, output);
         let asked = |from: usize, end: usize| FollowUp::new(sample(&said[from..end]));
         let whole = &said[..ends.last().copied().unwrap_or(said.len())];
         let first = ends.first().copied().unwrap_or(said.len());
@@ -131,10 +134,12 @@ impl AisbenchTemplate {
         }
     }
 
-    fn said_in_turns(&self, row: &Row) -> Vec<Saying> {
-        let usual =
-            [Saying::new(Speaker::Human, "{question}"), Saying::new(Speaker::Bot, "{answer}")];
-        let (begin, round): (&[Saying], &[Saying]) = match self {
+    fn said_in_turns(&self, row: &Row) -> Vec<AisbenchMessage> {
+        let usual = [
+            AisbenchMessage::new(ChatRole::Human, "{question}"),
+            AisbenchMessage::new(ChatRole::Bot, "{answer}"),
+        ];
+        let (begin, round): (&[AisbenchMessage], &[AisbenchMessage]) = match self {
             Self::Rounds { begin, round } => (begin, round),
             _ => (&[], &usual),
         };
@@ -148,25 +153,27 @@ impl AisbenchTemplate {
 }
 
 fn said<'a>(
-    sayings: impl Iterator<Item = &'a Saying>,
+    sayings: impl Iterator<Item = &'a AisbenchMessage>,
     fill: impl Fn(&str) -> String,
-) -> Vec<Saying> {
-    sayings.map(|Saying { speaker, text }| Saying::new(*speaker, fill(text))).collect()
+) -> Vec<AisbenchMessage> {
+    sayings
+        .map(|AisbenchMessage { speaker, text }| AisbenchMessage::new(*speaker, fill(text)))
+        .collect()
 }
 
-/// All that is said before the model is to answer: the last user's word, and nothing behind it that
-/// the model would say.
-fn before_the_answer(mut said: Vec<Saying>) -> Vec<Saying> {
+/// Returns the messages up to the last user message and what follows it before the next message of
+/// the model.
+fn before_the_answer(mut said: Vec<AisbenchMessage>) -> Vec<AisbenchMessage> {
     let asked =
-        said.iter().rposition(|saying| saying.speaker == Speaker::Human).unwrap_or_default();
-    let answer = said[asked..].iter().position(|saying| saying.speaker == Speaker::Bot);
+        said.iter().rposition(|saying| saying.speaker == ChatRole::Human).unwrap_or_default();
+    let answer = said[asked..].iter().position(|saying| saying.speaker == ChatRole::Bot);
     said.truncate(answer.map_or(said.len(), |answer| asked + answer));
     said
 }
 
-/// Messages, of which one speaker's that follow one another are one.
-fn conversation(said: Vec<Saying>) -> Prompt {
-    let mut merged: Vec<Saying> = Vec::new();
+/// Converts to chat messages, joining consecutive ones of the same speaker.
+fn conversation(said: Vec<AisbenchMessage>) -> Prompt {
+    let mut merged: Vec<AisbenchMessage> = Vec::new();
     for saying in said {
         match merged.last_mut() {
             Some(last) if last.speaker == saying.speaker => {
@@ -176,11 +183,11 @@ fn conversation(said: Vec<Saying>) -> Prompt {
             _ => merged.push(saying),
         }
     }
-    let message = |saying: Saying| message(saying.speaker.role(), saying.text.into());
+    let message = |saying: AisbenchMessage| message(saying.speaker.role(), saying.text.into());
     Prompt::Messages(merged.into_iter().map(message).collect())
 }
 
-/// The order is the peer's.
+/// Builds a chat message with the key order of AISBench.
 fn message(role: &str, content: Value) -> JsonObject {
     [("content", content), ("role", role.into())]
         .map(|(key, value)| (key.to_owned(), value))
@@ -188,13 +195,13 @@ fn message(role: &str, content: Value) -> JsonObject {
         .collect()
 }
 
-/// One text, for a route that takes no messages.
-fn joined(said: &[Saying]) -> String {
+/// Joins the texts into one prompt for a route that takes no messages.
+fn joined(said: &[AisbenchMessage]) -> String {
     let texts = said.iter().map(|saying| saying.text.as_str()).filter(|text| !text.is_empty());
     texts.collect::<Vec<_>>().join("\n")
 }
 
-/// A text with a row's columns in it, one after the other, as the peer replaces them.
+/// Replaces the row's columns in a text, one after the other, as AISBench does.
 fn filled(text: &str, row: &Row, answer: Option<&str>) -> String {
     let mut text = Cow::Borrowed(text);
     for (column, cell) in &row.columns {
@@ -208,7 +215,7 @@ fn filled(text: &str, row: &Row, answer: Option<&str>) -> String {
     text.into_owned()
 }
 
-/// How many words a text is, if it is one column and that is nothing but words.
+/// Returns the word count if the text consists of one column whose cell is [`Cell::Words`].
 fn words(text: &str, row: &Row) -> Option<u32> {
     let column = text.strip_prefix('{')?.strip_suffix('}')?;
     match row.columns.iter().find(|(name, _)| name == column)? {
@@ -226,17 +233,17 @@ impl Cell {
     }
 }
 
-/// So many times the letter A, parted by blanks: the words of AISBench's synthetic prompts.
+/// The letter A, repeated and separated by spaces: the text of AISBench's synthetic prompts.
 #[derive(Clone, Copy, Debug)]
 struct Words(u32);
 
-impl Prose for Words {
+impl TextSource for Words {
     fn text(&self) -> String {
         vec!["A"; self.0 as usize].join(" ")
     }
 }
 
-/// All that a prompt says, to be counted.
+/// Returns all text of a prompt, for counting tokens.
 pub(super) fn spoken(prompt: &Prompt) -> Cow<'_, str> {
     let Prompt::Messages(messages) = prompt else { return prompt.text().unwrap_or_default() };
     let contents = messages.iter().filter_map(|message| message.get("content"));

@@ -1,4 +1,4 @@
-//! Conversations of a file, whose answers are the server's own.
+//! Conversations from a file, with the server's own answers as history.
 
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -12,16 +12,16 @@ use super::texts::file;
 use super::{Conversation, EvalscopeData, EvalscopeName, EvalscopeSpec, share_gpt};
 use crate::{python_json, text_file};
 
-/// Conversations of a file, turn by turn.
+/// Conversations from a file, sent turn by turn.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct EvalscopeTurnsSpec {
-    /// What is in the file.
+    /// Content of the file.
     pub turns: EvalscopeTurns,
-    /// The file; without one, a published data set is downloaded.
+    /// Path of the file; without one, the published data set is downloaded.
     #[serde(default)]
     pub path: Option<PathBuf>,
-    /// After how many turns a conversation is cut (`--max-turns`).
+    /// Maximum number of turns; longer conversations are cut (`--max-turns`).
     #[serde(default)]
     pub most_turns: Option<NonZero<u32>>,
 }
@@ -31,7 +31,7 @@ impl EvalscopeTurnsSpec {
         EvalscopeData::Turns(Self { turns, path: None, most_turns: None })
     }
 
-    /// The first `count` conversations that the file gives.
+    /// Reads the first `count` usable conversations.
     pub(super) fn converse(
         &self,
         of: &EvalscopeSpec,
@@ -49,7 +49,7 @@ impl EvalscopeTurnsSpec {
     }
 }
 
-/// Makes conversations of lines.
+/// Converts lines to conversations.
 struct Reader<'a> {
     spec: &'a EvalscopeTurnsSpec,
     path: &'a Path,
@@ -57,7 +57,8 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// A line's conversation, if its first turn is as long as it should be.
+    /// Converts a line to a conversation, or returns `None` if the first user text is outside the
+    /// length bounds.
     fn read(&self, line: usize, text: &str) -> Result<Option<Conversation>, DatasetError> {
         let bad = |why| text_file::malformed(self.path, line, why);
         let row = python_json::parse(text).map_err(|why| bad(python_json::without_line(&why)))?;
@@ -70,22 +71,22 @@ impl Reader<'_> {
     }
 }
 
-/// What the user says first, if it is a text.
+/// Returns the first user message of the first turn, if it is a text.
 fn opening(turns: &[Vec<JsonObject>]) -> Option<&str> {
     let by_user = |message: &&JsonObject| message.get("role").is_some_and(|role| role == "user");
     turns.first()?.iter().find(by_user)?.get("content")?.as_str()
 }
 
-/// What is in a file of conversations.
+/// Content of a file of conversations.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum EvalscopeTurns {
-    /// Messages, one JSON array a line.
+    /// Messages, one JSON array per line.
     Custom,
-    /// Conversations in English, one JSON object a line.
+    /// ShareGPT conversations in English, one JSON object per line.
     ShareGptEn,
-    /// The same in Chinese.
+    /// ShareGPT conversations in Chinese, one JSON object per line.
     ShareGptZh,
 }
 
@@ -98,7 +99,7 @@ impl EvalscopeTurns {
         }
     }
 
-    /// The file's name where the data set is published.
+    /// Returns the file's name in the published data set.
     fn published(self) -> Option<&'static str> {
         match self {
             Self::Custom => None,
@@ -107,7 +108,7 @@ impl EvalscopeTurns {
         }
     }
 
-    /// What each turn adds to the conversation.
+    /// Returns the messages that each turn adds to the conversation.
     fn of_row(self, row: &Value) -> Result<Vec<Vec<JsonObject>>, String> {
         match self {
             Self::Custom => between_answers(row),
@@ -119,7 +120,7 @@ impl EvalscopeTurns {
     }
 }
 
-/// The messages before each of the assistant's, which are left out, and those behind the last.
+/// Splits messages into turns at the assistant's messages, which are dropped.
 fn between_answers(row: &Value) -> Result<Vec<Vec<JsonObject>>, String> {
     let messages = row.as_array().filter(|messages| !messages.is_empty()).ok_or(NO_MESSAGES)?;
     let messages = messages.iter().map(message).collect::<Result<Vec<_>, _>>()?;

@@ -1,4 +1,4 @@
-//! Questions that have one answer of several, as whole requests of System One's API.
+//! Multiple-choice questions as complete requests of System One's API.
 
 use std::path::{Path, PathBuf};
 
@@ -6,27 +6,27 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use servemark_core::{DatasetError, DrawContext, JsonObject, Prompt};
 
-use super::{Asked, EvalscopeName};
-use crate::jsonl::{BadLine, Reader};
+use super::{EvalscopeName, RequestDraft};
+use crate::jsonl::Reader;
 use crate::table::{Cell, Record, Records};
 use crate::{json_array, split_files};
 
-/// Questions of `OpenDecisions`, in its order.
+/// Questions of `OpenDecisions`, in file order.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct EvalscopeDecisionsSpec {
-    /// The folder of its test split, or a file of it.
+    /// Path of the folder with the test split, or of one of its files.
     pub path: Option<PathBuf>,
 }
 
 impl EvalscopeDecisionsSpec {
-    /// The first `count` requests.
+    /// Returns the first `count` requests.
     pub(super) fn ask(
         &self,
         count: usize,
         context: &DrawContext<'_>,
-    ) -> Result<Vec<Asked>, DatasetError> {
+    ) -> Result<Vec<RequestDraft>, DatasetError> {
         let path = self.path.as_deref().ok_or(DatasetError::NoFile {
             dataset: EvalscopeName::OpenDecisions.as_str(),
             hint: "give its folder or its file with --dataset-path",
@@ -35,11 +35,11 @@ impl EvalscopeDecisionsSpec {
         for file in split_files::of_split(path, None, "test")? {
             bodies.extend(read(&file, count - bodies.len(), context)?);
         }
-        Ok(bodies.into_iter().map(|body| Asked::new(Prompt::Body(body), 0)).collect())
+        Ok(bodies.into_iter().map(|body| RequestDraft::new(Prompt::Body(body), 0)).collect())
     }
 }
 
-/// Up to `count` requests of a file.
+/// Reads up to `count` request bodies from a file.
 fn read(
     file: &Path,
     count: usize,
@@ -56,11 +56,11 @@ fn read(
         rows.truncate(count);
         return Ok(rows);
     }
-    let reader = Reader { path: file, on_bad_line: BadLine::Fail, limit: Some(count) };
+    let reader = Reader { path: file, on_bad_line: None, limit: Some(count) };
     Ok(reader.read(|_, row| body(&Value::Object(row)).map(Some))?.rows)
 }
 
-/// A row as a request: what its question leaves open is left out.
+/// Converts a row to a request body, without the question's null fields.
 fn body(row: &Value) -> Result<JsonObject, String> {
     let state = row.get("state").ok_or("it has no state")?;
     let question = row.get("question").and_then(Value::as_object).ok_or("it has no question")?;
@@ -70,7 +70,8 @@ fn body(row: &Value) -> Result<JsonObject, String> {
     Ok(parts.map(|(key, value)| (key.to_owned(), value)).into_iter().collect())
 }
 
-/// A value of a table, which holds as JSON texts what has another shape in every row.
+/// Converts a table cell to JSON. Columns whose structure varies between rows hold JSON texts,
+/// which are parsed.
 fn as_json(cell: &Cell) -> Value {
     match cell {
         Cell::Null | Cell::Bytes(_) => Value::Null,

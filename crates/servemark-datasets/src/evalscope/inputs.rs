@@ -1,4 +1,4 @@
-//! Texts to be embedded, and queries with documents.
+//! Inputs for embedding and for reranking.
 
 mod drawn;
 mod read;
@@ -8,14 +8,14 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Asked, EvalscopeData, EvalscopeName, EvalscopeSpec};
+use super::{EvalscopeData, EvalscopeName, EvalscopeSpec, RequestDraft};
 
-/// Texts of drawn tokens to be embedded.
+/// Embedding inputs made of randomly drawn tokens.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct EvalscopeRandomEmbeddingSpec {
-    /// How many are asked for at once; one, which stands alone, where this is not given.
+    /// Number of texts per request; `None` sends a single text that is not in an array.
     pub batch: Option<NonZero<u32>>,
 }
 
@@ -32,14 +32,14 @@ impl EvalscopeRandomEmbeddingSpec {
     }
 }
 
-/// Queries and documents of drawn tokens.
+/// Queries and documents made of randomly drawn tokens, for reranking.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct EvalscopeRandomRerankSpec {
-    /// How many documents a query has.
+    /// Number of documents per query.
     pub documents: u32,
-    /// How many times as long as its query a document is.
+    /// Ratio of a document's length to its query's length.
     pub length_ratio: f64,
 }
 
@@ -49,14 +49,14 @@ impl Default for EvalscopeRandomRerankSpec {
     }
 }
 
-/// Texts of a file to be embedded.
+/// Embedding inputs from a file.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct EvalscopeEmbeddingSpec {
-    /// The file: `.txt`, `.json` or `.jsonl`.
+    /// Path of the file: `.txt`, `.json` or `.jsonl`.
     pub path: Option<PathBuf>,
-    /// How many are asked for at once; one, which stands alone, where this is not given.
+    /// Number of texts per request; `None` sends a single text that is not in an array.
     pub batch: Option<NonZero<u32>>,
 }
 
@@ -73,14 +73,14 @@ impl EvalscopeEmbeddingSpec {
     }
 }
 
-/// Queries and documents of a file.
+/// Queries and documents from a file, for reranking.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct EvalscopeRerankSpec {
-    /// The file: `.json`, `.jsonl` or `.txt`.
+    /// Path of the file: `.json`, `.jsonl` or `.txt`.
     pub path: Option<PathBuf>,
 }
 
-/// How many texts evalscope puts together.
+/// evalscope's default number of texts per batch.
 pub(super) const BATCH: NonZero<u32> = NonZero::new(8).expect("eight is not zero");

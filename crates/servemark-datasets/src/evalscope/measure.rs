@@ -1,12 +1,12 @@
-//! How long prompts are, and whether that is what was asked for.
+//! Prompt lengths and their bounds.
 
 use servemark_core::{
     DatasetError, DrawContext, JsonObject, SpecialTokens, Tokenizer, TokenizerError,
 };
 
-use super::{Asked, EvalscopeSpec};
+use super::{EvalscopeSpec, RequestDraft};
 
-/// Counts tokens where there is a tokenizer, characters where there is none.
+/// Counts tokens with the tokenizer, or characters if there is none.
 #[derive(Clone, Copy)]
 pub(super) struct Measure<'a> {
     of: &'a EvalscopeSpec,
@@ -18,17 +18,17 @@ impl<'a> Measure<'a> {
         Self { of, tokenizer: of.tokenizer.then_some(context.tokenizer) }
     }
 
-    /// The tokenizer, which whoever asks for it needs.
+    /// Returns the tokenizer, or an error with the name of what needs one.
     pub(super) fn tokenizer(&self, what: &str) -> Result<&'a dyn Tokenizer, DatasetError> {
         self.tokenizer.ok_or_else(|| no_tokenizer(what))
     }
 
-    /// Whether a text becomes a message.
+    /// Returns whether texts are sent as chat messages.
     pub(super) fn is_chat(&self) -> bool {
         self.of.chat
     }
 
-    /// Whether a prompt's length lies within the bounds that were asked for.
+    /// Returns whether a prompt's length is within the requested bounds.
     pub(super) fn fits(&self, prompt: &str) -> Result<bool, TokenizerError> {
         let length = match self.tokenizer {
             None => prompt.chars().count(),
@@ -38,21 +38,21 @@ impl<'a> Measure<'a> {
         Ok((self.of.shortest as usize..=self.of.longest as usize).contains(&length))
     }
 
-    /// A text as a request of its own.
-    pub(super) fn ask(&self, text: &str) -> Result<Asked, DatasetError> {
+    /// Converts a text to a request: a chat message or a plain text, depending on the settings.
+    pub(super) fn ask(&self, text: &str) -> Result<RequestDraft, DatasetError> {
         if self.of.chat {
             return self.ask_in_chat(vec![user(text)]);
         }
         self.ask_alone(text.to_owned())
     }
 
-    /// A text as a request, whatever others become.
-    pub(super) fn ask_alone(&self, text: String) -> Result<Asked, DatasetError> {
+    /// Converts a text to a plain-text request, even if texts are otherwise sent as messages.
+    pub(super) fn ask_alone(&self, text: String) -> Result<RequestDraft, DatasetError> {
         let tokens = self.count([text.as_str()])?;
-        Ok(Asked::new(text, tokens))
+        Ok(RequestDraft::new(text, tokens))
     }
 
-    /// How many tokens texts have together; none where there is no tokenizer.
+    /// Returns the total token count of the texts, or 0 without a tokenizer.
     pub(super) fn count<'t>(
         &self,
         texts: impl IntoIterator<Item = &'t str>,
@@ -61,45 +61,56 @@ impl<'a> Measure<'a> {
         texts.into_iter().map(|text| tokenizer.count(text, SpecialTokens::Omit)).sum()
     }
 
-    /// A conversation as a request. It is counted where the server is asked for a chat, too.
-    pub(super) fn ask_in_chat(&self, messages: Vec<JsonObject>) -> Result<Asked, DatasetError> {
+    /// Converts messages to a request. Tokens are counted only if the settings ask for a chat and
+    /// there is a tokenizer.
+    pub(super) fn ask_in_chat(
+        &self,
+        messages: Vec<JsonObject>,
+    ) -> Result<RequestDraft, DatasetError> {
         let tokens = match self.tokenizer.filter(|_| self.of.chat) {
-            Some(tokenizer) => in_chat(tokenizer, &messages)?,
+            Some(tokenizer) => in_chat_or_plain(tokenizer, &messages)?,
             None => 0,
         };
-        Ok(Asked::new(messages, tokens as u32))
+        Ok(RequestDraft::new(messages, tokens as u32))
     }
 }
 
-/// What cannot be had without a tokenizer.
+/// Returns the error for a data set or option that requires a tokenizer.
 pub(super) fn no_tokenizer(what: &str) -> DatasetError {
     DatasetError::Settings(format!("{what} needs a tokenizer: give it with --tokenizer-path"))
 }
 
-/// How many tokens a conversation has as the model reads it, or where nobody knows how it reads
-/// conversations, what is said in it.
+/// Returns the token count of messages rendered with the chat template. Without one it fails, as
+/// evalscope does where it must know the length of a prompt.
 pub(super) fn in_chat(
     tokenizer: &dyn Tokenizer,
     messages: &[JsonObject],
 ) -> Result<usize, TokenizerError> {
-    let rendered = match tokenizer.apply_chat_template(messages) {
-        Err(TokenizerError::NoChatTemplate) => said(messages),
-        rendered => rendered?,
-    };
+    let rendered = tokenizer.apply_chat_template(messages)?;
     Ok(tokenizer.encode(&rendered, SpecialTokens::Omit)?.len())
 }
 
-/// The texts of a conversation, one after the other.
-fn said(messages: &[JsonObject]) -> String {
-    messages.iter().filter_map(|message| message.get("content")?.as_str()).collect()
+/// Returns the token count of messages rendered with the chat template, or of their texts if there
+/// is no chat template.
+pub(super) fn in_chat_or_plain(
+    tokenizer: &dyn Tokenizer,
+    messages: &[JsonObject],
+) -> Result<usize, TokenizerError> {
+    match in_chat(tokenizer, messages) {
+        Err(TokenizerError::NoChatTemplate) => {
+            let texts = messages.iter().filter_map(|message| message.get("content")?.as_str());
+            Ok(tokenizer.encode(&texts.collect::<String>(), SpecialTokens::Omit)?.len())
+        }
+        count => count,
+    }
 }
 
-/// What a user says.
+/// Returns a chat message of the user.
 pub(super) fn user(text: &str) -> JsonObject {
     message("user", text)
 }
 
-/// What somebody says.
+/// Returns a chat message of the given role.
 pub(super) fn message(role: &str, text: &str) -> JsonObject {
     let parts = [("role", role), ("content", text)];
     parts.into_iter().map(|(key, value)| (key.to_owned(), value.into())).collect()
@@ -112,9 +123,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn without_a_template_what_is_said_is_counted() {
+    fn without_a_template_texts_are_counted_but_no_length_is_judged() {
         let messages = [user("What?"), message("assistant", "That."), JsonObject::new()];
-        assert_eq!(in_chat(&ByteTokenizer, &messages).unwrap(), 10);
-        assert_eq!(in_chat(&ByteTokenizer, &[user("")]).unwrap(), 0);
+        assert_eq!(in_chat_or_plain(&ByteTokenizer, &messages).unwrap(), 10);
+        let error = in_chat(&ByteTokenizer, &messages).unwrap_err();
+        assert!(matches!(error, TokenizerError::NoChatTemplate));
     }
 }

@@ -1,4 +1,4 @@
-//! The names under which evalscope's data sets are asked for.
+//! Names of evalscope's data sets.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,72 +6,72 @@ use std::str::FromStr;
 use super::EvalscopeHub;
 use crate::SpecError;
 
-/// A data set by the name that evalscope's `--dataset` gives it.
+/// Name of a data set, as in evalscope's `--dataset`.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 #[non_exhaustive]
 pub enum EvalscopeName {
-    /// Texts, one a line.
+    /// Texts, one per line.
     Custom,
-    /// Conversations, one JSON array a line.
+    /// Conversations, one JSON array per line.
     CustomMultiTurn,
-    /// Texts to be embedded, from a file.
+    /// Embedding inputs from a file.
     Embedding,
-    /// The same, several at once.
+    /// Embedding inputs from a file, several per request.
     EmbeddingBatch,
-    /// Pictures with their captions.
+    /// Images with their captions.
     Flickr8k,
-    /// Pictures with what is to be done to them.
+    /// Images with editing instructions.
     KontextBench,
-    /// Texts, conversations or whole requests, one a line.
+    /// Texts, conversations or complete requests, one per line.
     LineByLine,
     /// Questions about long texts.
     LongAlpaca,
-    /// Questions of MMMU with several pictures.
+    /// MMMU questions with several images.
     MmmuMultiImage,
-    /// Questions that have one answer of several.
+    /// Multiple-choice questions.
     OpenDecisions,
     /// Questions in Chinese.
     Openqa,
-    /// Prompts of drawn lengths, counted up from a drawn token.
+    /// Prompts of drawn lengths, with consecutive token ids from a drawn one on.
     Random,
-    /// Texts of drawn tokens to be embedded.
+    /// Embedding inputs made of randomly drawn tokens.
     RandomEmbedding,
-    /// The same, several at once.
+    /// Embedding inputs made of randomly drawn tokens, several per request.
     RandomEmbeddingBatch,
-    /// Conversations of such prompts.
+    /// Conversations of prompts of drawn lengths.
     RandomMultiTurn,
-    /// Queries and documents of drawn tokens.
+    /// Queries and documents made of randomly drawn tokens, for reranking.
     RandomRerank,
-    /// Prompts of drawn lengths with drawn pictures.
+    /// Prompts of drawn lengths with randomly drawn images.
     RandomVl,
-    /// Queries and documents, from a file.
+    /// Queries and documents from a file, for reranking.
     Rerank,
-    /// ShareGPT's conversations in English, of which the last turn is asked.
+    /// ShareGPT's conversations in English, with only the last turn sent.
     ShareGptEn,
-    /// The same, turn by turn.
+    /// ShareGPT's conversations in English, sent turn by turn.
     ShareGptEnMultiTurn,
-    /// ShareGPT's conversations in Chinese, of which the last turn is asked.
+    /// ShareGPT's conversations in Chinese, with only the last turn sent.
     ShareGptZh,
-    /// The same, turn by turn.
+    /// ShareGPT's conversations in Chinese, sent turn by turn.
     ShareGptZhMultiTurn,
-    /// One character again and again, at four lengths.
+    /// One repeated character at four lengths.
     SpeedBenchmark,
-    /// The same at two greater lengths.
+    /// One repeated character at two greater lengths.
     SpeedBenchmarkLong,
-    /// What agents were told while they mended programs.
+    /// Trajectories of software engineering agents (SWE-smith).
     SweSmith,
-    /// Lengths of what agents said while they wrote programs.
+    /// Recorded lengths of agentic coding conversations.
     TrieAgenticCoding,
-    /// The same of questions about programs.
+    /// Recorded lengths of conversations about code.
     TrieCodeQa,
-    /// The same of work in an office.
+    /// Recorded lengths of office work conversations.
     TrieOfficeWork,
-    /// Recorded requests, sent when they were.
+    /// Recorded requests, sent at their recorded times.
     WorkloadTrace,
 }
 
 impl EvalscopeName {
-    /// All of them, by the alphabet.
+    /// All names, sorted alphabetically.
     pub const ALL: [Self; 29] = [
         Self::Custom,
         Self::CustomMultiTurn,
@@ -104,7 +104,7 @@ impl EvalscopeName {
         Self::WorkloadTrace,
     ];
 
-    /// The name as it is written.
+    /// Returns the name as written on the command line.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Custom => "custom",
@@ -139,8 +139,8 @@ impl EvalscopeName {
         }
     }
 
-    /// Whether it is one of conversations, each turn of which is sent when the one before it is
-    /// answered (`--multi-turn`).
+    /// Returns whether the data set consists of conversations, in which a turn is sent after the
+    /// previous turn's answer (`--multi-turn`).
     pub const fn is_multi_turn(self) -> bool {
         matches!(
             self,
@@ -155,7 +155,7 @@ impl EvalscopeName {
         )
     }
 
-    /// The name under which its rows are published on a hub, where they are.
+    /// Returns the name of the data set on a hub, if it is published there.
     pub(super) const fn published(self, hub: EvalscopeHub) -> Option<&'static str> {
         match hub {
             EvalscopeHub::HuggingFace => self.on_hugging_face(),
@@ -163,7 +163,8 @@ impl EvalscopeName {
         }
     }
 
-    /// What is a table on ModelScope is none of files that are read here.
+    /// Returns the name on ModelScope. Data sets that ModelScope stores as tables are excluded,
+    /// because they have no files that this crate reads.
     const fn on_modelscope(self) -> Option<&'static str> {
         Some(match self {
             Self::LongAlpaca => "modelscope/longalpaca",
@@ -193,7 +194,7 @@ impl EvalscopeName {
         })
     }
 
-    /// Whether its texts cannot be made without a tokenizer.
+    /// Returns whether the data set's texts require a tokenizer.
     pub const fn needs_tokenizer(self) -> bool {
         matches!(
             self,

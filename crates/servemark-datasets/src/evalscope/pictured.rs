@@ -1,4 +1,4 @@
-//! Pictures of a table with what is asked about them.
+//! Images from a table with questions or instructions about them.
 
 mod mmmu;
 
@@ -8,18 +8,18 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use servemark_core::{DatasetError, DrawContext, Medium, Prompt, parallel};
 
-use super::{Asked, EvalscopeData, EvalscopeName};
+use super::{EvalscopeData, EvalscopeName, RequestDraft};
 use crate::image::Redrawn;
 use crate::split_files;
 use crate::table::{Cell, Record, Records};
 
-/// Pictures of a table with what is asked about them, in its order.
+/// Images from a table with questions or instructions about them, in the table's order.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct EvalscopePicturedSpec {
-    /// Which.
+    /// The data set.
     pub pictured: EvalscopePictured,
-    /// The folder of its tables, or one of them; without one, they are downloaded.
+    /// Path of the folder with the tables, or of one table; without one, they are downloaded.
     #[serde(default)]
     pub path: Option<PathBuf>,
 }
@@ -29,12 +29,12 @@ impl EvalscopePicturedSpec {
         EvalscopeData::Pictured(Self { pictured, path: None })
     }
 
-    /// The first `count` requests.
+    /// Returns the first `count` requests.
     pub(super) fn ask(
         &self,
         count: usize,
         context: &DrawContext<'_>,
-    ) -> Result<Vec<Asked>, DatasetError> {
+    ) -> Result<Vec<RequestDraft>, DatasetError> {
         let path = self.path.as_deref().ok_or(DatasetError::NoFile {
             dataset: self.pictured.name().as_str(),
             hint: "give the folder of its tables with --dataset-path",
@@ -52,14 +52,14 @@ impl EvalscopePicturedSpec {
     }
 }
 
-/// Each row's text, and the picture in a column behind it.
+/// Builds a request per row from the row's text followed by the image in `column`.
 fn captioned(
     path: &Path,
     count: usize,
     context: &DrawContext<'_>,
     column: &str,
     text: impl Fn(&Record) -> Result<String, DatasetError> + Sync,
-) -> Result<Vec<Asked>, DatasetError> {
+) -> Result<Vec<RequestDraft>, DatasetError> {
     let files = split_files::of_split(path, None, "test")?;
     let records = Records::open(&files, &[column, "txt", "instruction"])?;
     let rows: Vec<usize> = (0..records.lengths().iter().sum()).take(count).collect();
@@ -72,45 +72,46 @@ fn captioned(
 }
 
 fn no_picture(column: &str) -> String {
-    format!("it has no picture under {column}")
+    format!("it has no image under {column}")
 }
 
-/// The picture in a row's column, as it is sent: in colours, with Pillow's usual losses.
+/// Returns the image in a row's column as it is sent: converted to RGB and encoded as JPEG with
+/// Pillow's default quality.
 fn picture(row: &Record, column: &str) -> Result<Option<Medium>, DatasetError> {
     let Some(file) = row.cell.get(column).and_then(|cell| cell.get("bytes")?.bytes()) else {
         return Ok(None);
     };
-    let unreadable = |why| row.malformed(format!("its picture {column} cannot be read: {why}"));
+    let unreadable = |why| row.malformed(format!("its image {column} cannot be read: {why}"));
     Redrawn::jpeg(file.to_vec()).map(Medium::image).map(Some).map_err(unreadable)
 }
 
-/// A part of a message that is text.
+/// Returns a text part of a message.
 fn said(text: &str) -> Value {
     json!({"type": "text", "text": text})
 }
 
-/// The place of the next picture.
+/// Returns the placeholder of the next image.
 fn place() -> Value {
     json!({"type": "image_url", "image_url": {}})
 }
 
-/// What a user says and shows.
-fn message(parts: Vec<Value>, media: Vec<Medium>) -> Asked {
+/// Builds a request with one user message.
+fn message(parts: Vec<Value>, media: Vec<Medium>) -> RequestDraft {
     let message = [("role".to_owned(), json!("user")), ("content".to_owned(), parts.into())];
     let prompt = Prompt::Messages(vec![message.into_iter().collect()]);
-    Asked { media, ..Asked::new(prompt, 0) }
+    RequestDraft { media, ..RequestDraft::new(prompt, 0) }
 }
 
-/// A data set of pictures.
+/// A data set of images.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum EvalscopePictured {
-    /// Pictures with their captions.
+    /// Images with their captions.
     Flickr8k,
-    /// Pictures with what is to be done to them.
+    /// Images with editing instructions.
     KontextBench,
-    /// Questions of MMMU with two pictures or more, one subject after the other.
+    /// MMMU questions with two or more images, taking one subject after the other.
     MmmuMultiImage,
 }
 

@@ -1,12 +1,12 @@
-//! One prompt again and again.
+//! One prompt, repeated.
 
 use serde::{Deserialize, Serialize};
 use servemark_core::{DatasetError, DrawContext};
 
 use super::measure::Measure;
-use super::{Asked, EvalscopeSpec};
+use super::{EvalscopeSpec, RequestDraft};
 
-/// One prompt again and again (`--prompt`), whatever its length.
+/// One prompt, repeated (`--prompt`); length bounds do not apply.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct EvalscopePromptSpec {
@@ -15,7 +15,7 @@ pub struct EvalscopePromptSpec {
 }
 
 impl EvalscopePromptSpec {
-    /// This prompt.
+    /// Creates a spec for one prompt.
     pub fn new(text: impl Into<String>) -> Self {
         Self { text: text.into() }
     }
@@ -24,7 +24,7 @@ impl EvalscopePromptSpec {
         &self,
         of: &EvalscopeSpec,
         context: &DrawContext<'_>,
-    ) -> Result<Asked, DatasetError> {
+    ) -> Result<RequestDraft, DatasetError> {
         Measure::of(of, context).ask(&self.text)
     }
 }

@@ -1,33 +1,35 @@
-//! Prompts of drawn lengths, counted up from a drawn token.
+//! Prompts of drawn lengths, with consecutive token ids from a drawn one on.
 
 mod drawing;
 mod prefixes;
+mod raster;
 mod turns;
 mod vl;
 
 use std::num::NonZero;
 
 use serde::{Deserialize, Serialize};
-use servemark_core::{DatasetError, DrawContext, Prompt, Tokenizer, TokenizerError, parallel};
+use servemark_core::{DatasetError, DrawContext, Tokenizer, TokenizerError, parallel};
 use servemark_rng::NumpyRandom;
 
 pub use self::drawing::EvalscopePictureMode;
 use self::prefixes::Prefixes;
 pub use self::turns::EvalscopeRandomTurnsSpec;
 pub use self::vl::EvalscopeRandomVlSpec;
-use super::measure::{in_chat, user};
-use super::{Asked, EvalscopeSpec};
+use super::measure::{in_chat, in_chat_or_plain, user};
+use super::{EvalscopeSpec, RequestDraft};
 use crate::alphabet::Alphabet;
 use crate::fitting::{Fitted, Fitter};
 
-/// Prompts of drawn lengths, counted up from a drawn token.
+/// Prompts of drawn lengths, with consecutive token ids from a drawn one on.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct EvalscopeRandomSpec {
-    /// Tokens with which every prompt begins, besides its own (`--prefix-length`).
+    /// Number of tokens in the common prefix, in addition to each prompt's own tokens
+    /// (`--prefix-length`).
     pub prefix_tokens: u32,
-    /// How many such beginnings there are, taken in turn (`--prefix-count`).
+    /// Number of different prefixes, used in turn (`--prefix-count`).
     pub prefixes: NonZero<u32>,
 }
 
@@ -38,20 +40,20 @@ impl Default for EvalscopeRandomSpec {
 }
 
 impl EvalscopeRandomSpec {
-    /// All draws first, then the texts, each of which draws from a generator of its own.
+    /// Makes all draws first, then the texts. Each text draws from a generator of its own.
     pub(super) fn ask(
         &self,
         of: &EvalscopeSpec,
         count: usize,
         context: &mut DrawContext<'_>,
-    ) -> Result<Vec<Asked>, DatasetError> {
+    ) -> Result<Vec<RequestDraft>, DatasetError> {
         let source = Source::begin(of, self.prefix_tokens, self.prefixes, context)?;
         let rows = source.plan(of, count, &mut context.random.numpy)?;
         let asked = parallel::map("making prompts", &rows, context.progress, |row| {
             let ids = source.ids(row);
             if of.tokenize {
                 let tokens = ids.len() as u32;
-                return Ok(Asked::new(ids, tokens));
+                return Ok(RequestDraft::new(ids, tokens));
             }
             let mut own = NumpyRandom::seeded(row.seed);
             let target = source.prefixes.tokens() + row.tokens;
@@ -63,8 +65,8 @@ impl EvalscopeRandomSpec {
 }
 
 impl EvalscopeRandomSpec {
-    /// All draws, and no texts.
-    pub(super) fn pass_over(
+    /// Makes all draws without building texts.
+    pub(super) fn advance(
         &self,
         of: &EvalscopeSpec,
         count: usize,
@@ -75,16 +77,16 @@ impl EvalscopeRandomSpec {
     }
 }
 
-/// What prompts are made of.
+/// The tokens from which prompts are made.
 pub(super) struct Source<'a> {
     tokenizer: &'a dyn Tokenizer,
     alphabet: Alphabet,
     prefixes: Prefixes,
-    /// How many tokens an empty message has in a chat; none where there is no chat.
+    /// Token count of an empty chat message; 0 without a chat template.
     template: u32,
 }
 
-/// What is drawn for a prompt.
+/// The draws for one prompt.
 struct Row {
     number: u64,
     tokens: usize,
@@ -93,7 +95,7 @@ struct Row {
 }
 
 impl<'a> Source<'a> {
-    /// Draws the prefixes; everything else is the vocabulary's.
+    /// Draws the prefixes and collects the vocabulary.
     pub(super) fn begin(
         of: &EvalscopeSpec,
         prefix_tokens: u32,
@@ -105,17 +107,21 @@ impl<'a> Source<'a> {
         let numpy = &mut context.random.numpy;
         let prefixes = Prefixes::draw(prefixes, prefix_tokens, &alphabet, numpy)?;
         let is_chat = of.chat && !of.tokenize;
-        let template = if is_chat { in_chat(tokenizer, &[user("")])? as u32 } else { 0 };
+        let template = if is_chat { in_chat_or_plain(tokenizer, &[user("")])? as u32 } else { 0 };
         Ok(Self { tokenizer, alphabet, prefixes, template })
     }
 
-    /// Lengths of all, then where each begins, then the seed of each unless ids are sent.
+    /// Draws all lengths, then all start offsets, then all seeds unless token ids are sent.
     fn plan(
         &self,
         of: &EvalscopeSpec,
         count: usize,
         numpy: &mut NumpyRandom,
     ) -> Result<Vec<Row>, DatasetError> {
+        if of.chat && !of.tokenize {
+            // evalscope refuses a tokenizer without a chat template here.
+            in_chat(self.tokenizer, &[user("")])?;
+        }
         let template = i64::from(self.template);
         let least = (i64::from(of.shortest) - template).max(0);
         let most = i64::from(of.longest) - template;
@@ -134,7 +140,7 @@ impl<'a> Source<'a> {
         Ok((0..).zip(drawn).map(row).collect())
     }
 
-    /// Where in the vocabulary prompts begin.
+    /// Draws the vocabulary positions at which prompts begin.
     fn offsets(&self, of: &EvalscopeSpec, count: usize, numpy: &mut NumpyRandom) -> Vec<u64> {
         let size = u64::from(self.alphabet.len());
         let drawn = numpy.randint_vec(0, i64::from(self.alphabet.len()), count).unwrap_or_default();
@@ -149,13 +155,14 @@ impl<'a> Source<'a> {
         ))
     }
 
-    /// A prefix and what counts up behind it.
+    /// Returns the prefix followed by consecutive ids.
     fn ids(&self, row: &Row) -> Vec<u32> {
         let own = self.alphabet.count_up(row.offset + row.number, row.tokens);
         [self.prefixes.of(row.number), &own].concat()
     }
 
-    /// A text of the length of a prefix and so many tokens, whose further ids are drawn.
+    /// Returns a text with the length of a prefix plus `tokens` tokens. Missing ids are drawn from
+    /// `numpy`.
     pub(super) fn text(
         &self,
         place: (u64, u64),
@@ -168,35 +175,43 @@ impl<'a> Source<'a> {
         self.alphabet.fit(ids, target, numpy, self.tokenizer)
     }
 
-    /// A text as a request.
-    pub(super) fn asked(&self, text: Fitted, of: &EvalscopeSpec) -> Asked {
+    /// Converts a text to a request.
+    pub(super) fn asked(&self, text: Fitted, of: &EvalscopeSpec) -> RequestDraft {
+        if of.chat {
+            return self.said(&text);
+        }
         let tokens = text.tokens() + self.template;
-        let prompt: Prompt = if of.chat { vec![user(&text.text)].into() } else { text.text.into() };
-        Asked::new(prompt, tokens)
+        RequestDraft::new(text.text, tokens)
     }
 
-    /// How many tokens there are to begin with.
+    /// A text as a turn of a conversation, which is a message on any route.
+    pub(super) fn said(&self, text: &Fitted) -> RequestDraft {
+        let tokens = text.tokens() + self.template;
+        RequestDraft::new(vec![user(&text.text)], tokens)
+    }
+
+    /// Returns the number of ids from which a prompt can start.
     pub(super) fn places(&self) -> u32 {
         self.alphabet.len()
     }
 }
 
 impl Alphabet {
-    /// The whole vocabulary without the tokens that have a role and those that stand for a byte: a
-    /// text of such is read back as others, and more of them.
+    /// Returns the vocabulary without special tokens and byte tokens. Text made of byte tokens
+    /// encodes to other and more ids.
     fn of_all(tokenizer: &dyn Tokenizer) -> Result<Self, DatasetError> {
         let mut special = [tokenizer.special_ids(), tokenizer.byte_ids()].concat();
         special.sort_unstable();
         Self::without(tokenizer.token_ids().len() as u32, &special)
     }
 
-    /// So many of them, each as likely as the others.
+    /// Draws `count` ids uniformly.
     pub(super) fn draw(&self, count: usize, numpy: &mut NumpyRandom) -> Vec<u32> {
         let places = numpy.randint_vec(0, self.len().into(), count).unwrap_or_default();
         self.pick(places.into_iter().map(|place| place.unsigned_abs() as u32))
     }
 
-    /// A text of `target` tokens that begins with these ids.
+    /// Returns a text of `target` tokens that begins with `ids`.
     pub(super) fn fit(
         &self,
         ids: Vec<u32>,

@@ -1,15 +1,16 @@
-//! ShareGPT's conversations as evalscope's hub has them: what a human and an assistant say in turn.
+//! ShareGPT's conversations as published by evalscope: alternating texts of a human and an
+//! assistant.
 
 use serde_json::Value;
 use servemark_core::JsonObject;
 
 use super::measure::{message, user};
 
-/// The files' names where they are published.
+/// File names in the published data set.
 pub(super) const ENGLISH: &str = "common_en_70k.jsonl";
 pub(super) const CHINESE: &str = "common_zh_70k.jsonl";
 
-/// All that was said, up to what a human said last.
+/// Returns all messages up to the human's last one.
 pub(super) fn messages(row: &Value) -> Result<Vec<JsonObject>, String> {
     let mut messages = Vec::new();
     let mut last = 0;
@@ -28,7 +29,7 @@ pub(super) fn messages(row: &Value) -> Result<Vec<JsonObject>, String> {
     Ok(messages)
 }
 
-/// What a human said, turn by turn.
+/// Returns the human's texts, one per turn.
 pub(super) fn humans(row: &Value) -> Result<Vec<&str>, String> {
     let said = turns(row)?.iter().map(|turn| said(turn, "human"));
     said.filter(|said| !matches!(said, Ok(""))).collect()
@@ -38,7 +39,7 @@ fn turns(row: &Value) -> Result<&[Value], String> {
     match row.get("conversation") {
         None | Some(Value::Null) => Ok(&[]),
         Some(Value::Array(turns)) => Ok(turns),
-        Some(_) => Err("its \"conversation\" is no array".to_owned()),
+        Some(_) => Err("its \"conversation\" is not an array".to_owned()),
     }
 }
 
@@ -46,6 +47,6 @@ fn said<'a>(turn: &'a Value, who: &str) -> Result<&'a str, String> {
     match turn.get(who) {
         None => Ok(""),
         Some(Value::String(text)) => Ok(text.trim()),
-        Some(_) => Err(format!("what {who} says is no text")),
+        Some(_) => Err(format!("the text of {who} is not a string")),
     }
 }

@@ -1,26 +1,26 @@
-//! One character again and again.
+//! One character, repeated.
 
 use serde::{Deserialize, Serialize};
 use servemark_core::{DatasetError, DrawContext};
 
 use super::measure::Measure;
-use super::{Asked, EvalscopeName, EvalscopeSpec};
+use super::{EvalscopeName, EvalscopeSpec, RequestDraft};
 
-/// One character again and again, at several lengths, each twice.
+/// One character, repeated to several lengths, with each length sent twice.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct EvalscopeSpeedSpec {
-    /// Whether the lengths are the two greatest, instead of the four others.
+    /// Whether the two greatest lengths are used instead of the four others.
     pub long: bool,
 }
 
 impl EvalscopeSpeedSpec {
-    /// Texts, whatever else prompts are.
+    /// Returns the prompts, which are plain texts even if other prompts are sent as messages.
     pub(super) fn ask(
         &self,
         of: &EvalscopeSpec,
         context: &DrawContext<'_>,
-    ) -> Result<Vec<Asked>, DatasetError> {
+    ) -> Result<Vec<RequestDraft>, DatasetError> {
         let lengths: &[usize] =
             if self.long { &[63_488, 129_024] } else { &[1, 6144, 14_336, 30_720] };
         let measure = Measure::of(of, context);

@@ -1,4 +1,4 @@
-//! What agents were told while they mended programs.
+//! Trajectories of software engineering agents (SWE-smith).
 
 mod built;
 mod live;
@@ -12,25 +12,25 @@ use servemark_rng::PythonRandom;
 
 use super::{Conversation, EvalscopeSpec};
 
-/// What agents were told while they mended programs: conversations that were put together before,
-/// or of trajectories as they are published.
+/// Conversations of software engineering agents, either prepared in a file or built from the
+/// published trajectories.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct EvalscopeSweSmithSpec {
-    /// A JSON file of conversations. Without one, trajectories are downloaded.
+    /// Path of a JSON file of prepared conversations. Without one, trajectories are used.
     pub path: Option<PathBuf>,
-    /// The folder of the trajectories' tables.
+    /// Path of the folder with the trajectories' tables; without one, they are downloaded.
     pub trajectories: Option<PathBuf>,
-    /// The fewest turns that are made of a trajectory (`--min-turns`).
+    /// Minimum number of turns built from a trajectory (`--min-turns`).
     pub least_turns: NonZero<u32>,
-    /// The most, and after how many a conversation is cut (`--max-turns`).
+    /// Maximum number of turns; longer prepared conversations are cut (`--max-turns`).
     pub most_turns: Option<NonZero<u32>>,
-    /// How many tokens the first turn has (`first_turn_length`).
+    /// Number of tokens of the first turn (`first_turn_length`).
     pub first_turn: LengthRange,
-    /// How many every other adds (`subsequent_turn_length`).
+    /// Number of tokens that each later turn adds (`subsequent_turn_length`).
     pub later_turns: LengthRange,
-    /// How many characters a token is taken for while trajectories are chosen (`chars_per_token`).
+    /// Characters per token, estimated, for the selection of trajectories (`chars_per_token`).
     pub chars_per_token: f64,
 }
 
@@ -66,19 +66,19 @@ impl EvalscopeSweSmithSpec {
     }
 }
 
-/// A length, or two between which it is drawn.
+/// A fixed length, or a range from which lengths are drawn.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(untagged, expecting = "a length, or two of which the first is not the greater")]
 #[non_exhaustive]
 pub enum LengthRange {
-    /// This one.
+    /// Exactly this length.
     Fixed(u32),
-    /// At least the first and at most the second.
+    /// A length from the first to the second value, both inclusive.
     Between(u32, u32),
 }
 
 impl LengthRange {
-    /// The most it can be.
+    /// Returns the maximum length.
     fn most(self) -> u32 {
         match self {
             Self::Fixed(length) | Self::Between(_, length) => length,

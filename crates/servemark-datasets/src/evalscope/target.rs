@@ -1,4 +1,4 @@
-//! Prompts of a length that was asked for.
+//! Prompts of a required length.
 
 use std::path::{Path, PathBuf};
 
@@ -8,70 +8,71 @@ use servemark_core::{
 };
 
 use super::measure::{Measure, message, user};
-use super::{Asked, EvalscopeSpec};
+use super::{EvalscopeSpec, RequestDraft};
 use crate::fitting::Fitter;
 use crate::text_file;
 
-/// A length in tokens that prompts are made to have.
+/// Required prompt length, in tokens.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct TargetLength {
     /// The length (`target_input_len`).
     pub tokens: u32,
-    /// What becomes of prompts that are shorter (`input_len_mode`).
+    /// Handling of shorter prompts (`input_len_mode`).
     #[serde(default)]
     pub short: ShortTexts,
-    /// A text that fills what is missing (`prefix_file`).
+    /// Path of a text that fills up shorter prompts (`prefix_file`).
     #[serde(default)]
     pub prefix_file: Option<PathBuf>,
-    /// Who says it (`prefix_role`).
+    /// Role of the filling text (`prefix_role`).
     #[serde(default)]
     pub prefix_role: PrefixRole,
 }
 
 impl TargetLength {
-    /// At most so many tokens.
+    /// Creates a target that cuts prompts to `tokens` tokens and sends shorter ones unchanged.
     pub fn new(tokens: u32) -> Self {
         let (short, prefix_role) = (ShortTexts::default(), PrefixRole::default());
         Self { tokens, short, prefix_file: None, prefix_role }
     }
 }
 
-/// What becomes of prompts that are shorter than they should be. Closed: they are sent or not.
+/// Handling of prompts below the required length. Exhaustive: they are sent or not.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ShortTexts {
-    /// They are sent as they are.
+    /// They are sent unchanged.
     #[default]
     Cap,
     /// They are left out.
     Drop,
 }
 
-/// Who says what fills a prompt. Closed: the prompt is a user's, and there is no other role before it.
+/// Role of the text that fills up a prompt. Exhaustive: the prompt is the user's, and only a system
+/// message precedes it.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PrefixRole {
-    /// The system, where there are roles; else it stands before the prompt.
+    /// A system message if the prompt is sent as messages; otherwise text before the prompt.
     #[default]
     System,
-    /// The user, before anything else.
+    /// Text at the beginning of the first message.
     User,
 }
 
-/// Makes requests of prompts: of those that are as long as they should be, or can be made so.
+/// Converts prompts to requests if they have, or can be given, the required length.
 pub(super) struct Shaper<'a> {
     measure: Measure<'a>,
     goal: Option<Goal<'a>>,
 }
 
-/// A length to be had.
+/// A required length with what is needed to reach it.
 struct Goal<'a> {
     target: &'a TargetLength,
     tokenizer: &'a dyn Tokenizer,
-    /// Ids that texts are written without.
+    /// Ids of special tokens, which are removed from texts.
     special: Vec<u32>,
-    /// What fills prompts.
+    /// Tokens of the filling text.
     prefix: Option<Vec<u32>>,
 }
 
@@ -86,13 +87,13 @@ impl<'a> Shaper<'a> {
         Ok(Self { measure, goal: goal.transpose()? })
     }
 
-    /// Whether a length is to be had, which only texts can be made to have.
+    /// Returns whether a length is required, which only texts can be given.
     pub(super) fn has_goal(&self) -> bool {
         self.goal.is_some()
     }
 
-    /// A prompt as a request, or nothing if its length is not the one asked for.
-    pub(super) fn ask(&self, prompt: &str) -> Result<Option<Asked>, DatasetError> {
+    /// Converts a prompt to a request, or returns `None` if its length is unsuitable.
+    pub(super) fn ask(&self, prompt: &str) -> Result<Option<RequestDraft>, DatasetError> {
         let Some(fitted) = self.fitted(prompt)? else { return Ok(None) };
         let Some(goal) = self.goal.as_ref().filter(|goal| goal.prefix.is_some()) else {
             return self.measure.ask(&fitted).map(Some);
@@ -105,12 +106,13 @@ impl<'a> Shaper<'a> {
         self.measure.ask(&(filling + &fitted)).map(Some)
     }
 
-    /// A conversation as a request. Where something fills it, all of it counts, and one that is too
-    /// long is left out; else its last turn alone.
+    /// Converts a conversation to a request. With a filling text, the length of the whole
+    /// conversation counts and one that is too long is left out; otherwise only the last message's
+    /// length counts.
     pub(super) fn ask_last(
         &self,
         mut messages: Vec<JsonObject>,
-    ) -> Result<Option<Asked>, DatasetError> {
+    ) -> Result<Option<RequestDraft>, DatasetError> {
         if let Some(goal) = self.goal.as_ref().filter(|goal| goal.prefix.is_some()) {
             if goal.missing(&contents(&messages))? < 0 {
                 return Ok(None);
@@ -158,7 +160,7 @@ impl<'a> Goal<'a> {
         self.special.binary_search(&id).is_err()
     }
 
-    /// A prompt of the length at most; nothing if it is shorter and must not be.
+    /// Cuts a prompt to the required length. Returns `None` if it is shorter and must be dropped.
     fn cut(&self, prompt: &str) -> Result<Option<String>, TokenizerError> {
         let target = self.target.tokens as usize;
         let mut ids = self.tokenizer.encode(prompt, SpecialTokens::Omit)?;
@@ -171,14 +173,15 @@ impl<'a> Goal<'a> {
         Ok(is_sent.then(|| prompt.to_owned()))
     }
 
-    /// How many tokens texts lack; a negative number if they have too many.
+    /// Returns the number of tokens missing from the required length; negative if there are too
+    /// many.
     fn missing(&self, texts: &[&str]) -> Result<i64, TokenizerError> {
         let counts = texts.iter().map(|text| self.tokenizer.count(text, SpecialTokens::Omit));
         let counts = counts.collect::<Result<Vec<_>, _>>()?;
         Ok(i64::from(self.target.tokens) - counts.into_iter().map(i64::from).sum::<i64>())
     }
 
-    /// A conversation with what it lacks.
+    /// Adds the filling text to a conversation.
     fn filled(
         &self,
         mut messages: Vec<JsonObject>,
@@ -197,7 +200,8 @@ impl<'a> Goal<'a> {
         Ok(messages)
     }
 
-    /// A text of so many tokens, from the file's beginning on, round and round.
+    /// Returns a text of `tokens` tokens from the beginning of the filling text, repeated as
+    /// needed.
     fn filling(&self, tokens: i64) -> Result<String, TokenizerError> {
         let target = usize::try_from(tokens).unwrap_or_default();
         let Some(prefix) = self.prefix.as_ref().filter(|_| target > 0) else {
@@ -211,15 +215,15 @@ impl<'a> Goal<'a> {
     }
 }
 
-const NOTHING_TO_FILL: &str = "prefix_file fills short prompts, which input_len_mode \"drop\" leaves \
-    out: take \"cap\", or leave prefix_file out";
+const NOTHING_TO_FILL: &str = "prefix_file fills short prompts, which input_len_mode \"drop\" \
+    leaves out: use \"cap\", or leave prefix_file out";
 
-/// What everybody says.
+/// Returns the texts of all messages.
 fn contents(messages: &[JsonObject]) -> Vec<&str> {
     messages.iter().map(content).collect()
 }
 
-/// What somebody says, if it is a text.
+/// Returns a message's text, or the empty string if its content is not a text.
 fn content(message: &JsonObject) -> &str {
     message.get("content").and_then(serde_json::Value::as_str).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Prompts of a file.
+//! Prompts from a file.
 
 use std::path::{Path, PathBuf};
 
@@ -7,40 +7,40 @@ use serde_json::Value;
 use servemark_core::{DatasetError, DrawContext, JsonObject, Prompt, parallel};
 
 use super::target::Shaper;
-use super::{Asked, EvalscopeData, EvalscopeName, EvalscopeSpec, TargetLength, share_gpt};
+use super::{EvalscopeData, EvalscopeName, EvalscopeSpec, RequestDraft, TargetLength, share_gpt};
 use crate::{json_array, python_json, text_file};
 
-/// Prompts of a file, in its order.
+/// Prompts from a file, in its order.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct EvalscopeTextSpec {
-    /// What is in the file.
+    /// Content of the file.
     pub texts: EvalscopeTexts,
-    /// The file, or the folder of a published data set; without one, it is downloaded.
+    /// Path of the file, or of the folder of a published data set; without one, the data set is
+    /// downloaded.
     #[serde(default)]
     pub path: Option<PathBuf>,
-    /// The length that prompts are made to have; without one, those that are too short or too long
-    /// are left out.
+    /// Required prompt length. Without one, prompts outside the length bounds are left out.
     #[serde(default)]
     pub target: Option<TargetLength>,
 }
 
-/// What is in a file of prompts.
+/// Content of a file of prompts.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum EvalscopeTexts {
-    /// Texts, one a line.
+    /// Texts, one per line.
     Custom,
-    /// Texts, conversations or whole requests, one a line.
+    /// Texts, conversations or complete requests, one per line.
     LineByLine,
     /// Questions about long texts, one JSON array.
     LongAlpaca,
-    /// Questions, one JSON object a line.
+    /// Questions, one JSON object per line.
     Openqa,
-    /// Conversations in English, one JSON object a line, of which the last turn is asked.
+    /// ShareGPT conversations in English, one per line; only the last turn is sent.
     ShareGptEn,
-    /// The same in Chinese.
+    /// ShareGPT conversations in Chinese, one per line; only the last turn is sent.
     ShareGptZh,
 }
 
@@ -56,7 +56,7 @@ impl EvalscopeTexts {
         }
     }
 
-    /// The file's name where the data set is published.
+    /// Returns the file's name in the published data set.
     fn published(self) -> Option<&'static str> {
         match self {
             Self::Custom | Self::LineByLine => None,
@@ -73,13 +73,13 @@ impl EvalscopeTextSpec {
         EvalscopeData::Texts(Self { texts, path: None, target: None })
     }
 
-    /// The first `count` requests that the file gives.
+    /// Returns the first `count` usable requests of the file.
     pub(super) fn ask(
         &self,
         of: &EvalscopeSpec,
         count: usize,
         context: &DrawContext<'_>,
-    ) -> Result<Vec<Asked>, DatasetError> {
+    ) -> Result<Vec<RequestDraft>, DatasetError> {
         let name = self.texts.name().as_str();
         let path = file(name, self.path.as_deref(), self.texts.published())?;
         let shaper = Shaper::new(of, self.target.as_ref(), context)?;
@@ -99,7 +99,7 @@ impl EvalscopeTextSpec {
     }
 }
 
-/// Makes requests of lines.
+/// Converts lines to requests.
 struct Asker<'a> {
     texts: EvalscopeTexts,
     path: &'a Path,
@@ -107,7 +107,7 @@ struct Asker<'a> {
 }
 
 impl Asker<'_> {
-    fn ask(&self, line: usize, text: &str) -> Result<Option<Asked>, DatasetError> {
+    fn ask(&self, line: usize, text: &str) -> Result<Option<RequestDraft>, DatasetError> {
         match self.texts {
             EvalscopeTexts::Custom | EvalscopeTexts::LongAlpaca => self.shaper.ask(text),
             EvalscopeTexts::LineByLine => self.ask_any(line, text),
@@ -124,8 +124,8 @@ impl Asker<'_> {
         }
     }
 
-    /// What is no JSON is a text.
-    fn ask_any(&self, line: usize, text: &str) -> Result<Option<Asked>, DatasetError> {
+    /// Converts a line of any kind to a request. A line that is not JSON is a text.
+    fn ask_any(&self, line: usize, text: &str) -> Result<Option<RequestDraft>, DatasetError> {
         let value = match python_json::parse(text) {
             Err(_) => return self.shaper.ask(text),
             Ok(Value::String(text)) => return self.shaper.ask(&text),
@@ -136,7 +136,7 @@ impl Asker<'_> {
             return Err(self.bad(line, why.to_owned()));
         }
         let prompt = whole(value).map_err(|why| self.bad(line, why))?;
-        Ok(Some(Asked::new(prompt, 0)))
+        Ok(Some(RequestDraft::new(prompt, 0)))
     }
 
     fn parse(&self, line: usize, text: &str) -> Result<Value, DatasetError> {
@@ -148,7 +148,7 @@ impl Asker<'_> {
     }
 }
 
-/// A conversation, several texts, or a whole request.
+/// Converts a JSON value to a conversation, several texts or a complete request.
 fn whole(value: Value) -> Result<Prompt, String> {
     match value {
         Value::Object(body) => Ok(Prompt::Body(body)),
@@ -162,16 +162,17 @@ fn whole(value: Value) -> Result<Prompt, String> {
     }
 }
 
-const NO_PROMPT: &str = "this JSON is no prompt: write an array of messages, the object of a whole \
-    request, or a text in quotation marks";
+const NO_PROMPT: &str = "this JSON is not a prompt: write an array of messages, the object of a \
+    whole request, or a text in quotation marks";
 
-/// The text under a key.
+/// Returns the text under a key.
 pub(super) fn field(row: &Value, key: &str) -> Result<String, String> {
     let text = row.get(key).and_then(Value::as_str);
     text.map(str::to_owned).ok_or_else(|| format!("it has no text under {key:?}"))
 }
 
-/// The file of a data set: the one at `path`, or the one by its published name in the folder there.
+/// Returns the path of a data set's file: `path`, or the published file name in `path` if it is a
+/// folder.
 pub(super) fn file(
     dataset: &'static str,
     path: Option<&Path>,

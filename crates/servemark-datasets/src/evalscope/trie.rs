@@ -1,4 +1,4 @@
-//! Traces of agents that say how long everything was and not what it was.
+//! Agent conversations with recorded lengths and generated text.
 
 use std::num::NonZero;
 use std::path::PathBuf;
@@ -10,22 +10,23 @@ use servemark_rng::NumpyRandom;
 
 use super::random::Source;
 use super::texts::file;
-use super::{Asked, Conversation, EvalscopeData, EvalscopeName, EvalscopeSpec};
+use super::{Conversation, EvalscopeData, EvalscopeName, EvalscopeSpec, RequestDraft};
 use crate::{python_json, text_file};
 
-/// Traces of agents that say how long everything was; the words are drawn.
+/// Agent conversations of recorded lengths; their text is drawn at random.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct EvalscopeTrieSpec {
-    /// What they worked on.
+    /// Kind of work in the recorded conversations.
     pub workload: TrieWorkload,
-    /// The file; without one, it is downloaded.
+    /// Path of the file; without one, the published data set is downloaded.
     #[serde(default)]
     pub path: Option<PathBuf>,
-    /// Tokens with which every turn begins, besides its own (`--prefix-length`).
+    /// Number of tokens in the common prefix of every turn, in addition to the turn's own tokens
+    /// (`--prefix-length`).
     #[serde(default)]
     pub prefix_tokens: u32,
-    /// After how many turns a conversation is cut (`--max-turns`).
+    /// Maximum number of turns; longer conversations are cut (`--max-turns`).
     #[serde(default)]
     pub most_turns: Option<NonZero<u32>>,
 }
@@ -35,7 +36,7 @@ impl EvalscopeTrieSpec {
         EvalscopeData::Trie(Self { workload, path: None, prefix_tokens: 0, most_turns: None })
     }
 
-    /// The first `count` conversations of the file, written one after the other.
+    /// Makes the first `count` conversations of the file, one after the other.
     pub(super) fn converse(
         &self,
         of: &EvalscopeSpec,
@@ -51,7 +52,7 @@ impl EvalscopeTrieSpec {
         for (line, text) in text_file::lines(&text).take(count) {
             let bad = |why| text_file::malformed(&path, line, why);
             let trace = Trace::read(text).map_err(bad)?;
-            let mut conversation = trace.write(of, &source, &mut context.random.numpy)?;
+            let mut conversation = trace.write(&source, &mut context.random.numpy)?;
             let most = self.most_turns.map_or(usize::MAX, |most| most.get() as usize - 1);
             conversation.follow_ups.truncate(most);
             conversations.push(conversation);
@@ -61,7 +62,7 @@ impl EvalscopeTrieSpec {
     }
 }
 
-/// How long everything was that an agent was told and said.
+/// Recorded lengths of a conversation, in tokens, and its tool latencies, in seconds.
 #[derive(Deserialize)]
 struct Trace {
     input_prompt_length: u32,
@@ -82,16 +83,15 @@ impl Trace {
         }
         let is_time = |latency: &f64| Duration::try_from_secs_f64(*latency).is_ok();
         if !trace.tool_call_latency.iter().all(is_time) {
-            return Err("a tool_call_latency is no time".to_owned());
+            return Err("a tool_call_latency is not a time".to_owned());
         }
         Ok(trace)
     }
 
-    /// A turn for the prompt and one for what each tool said, as long after the answer before it as
-    /// the tool took.
+    /// Builds the conversation: a turn for the prompt and one for each tool output, which is sent
+    /// one tool latency after the previous answer.
     fn write(
         &self,
-        of: &EvalscopeSpec,
         source: &Source<'_>,
         numpy: &mut NumpyRandom,
     ) -> Result<Conversation, DatasetError> {
@@ -102,7 +102,7 @@ impl Trace {
             let offset = numpy.randint(0, source.places().into()).unwrap_or_default();
             let text = source.text((offset.unsigned_abs(), 0), tokens, numpy)?;
             let max_tokens = answers.next();
-            Ok(Asked { max_tokens, ..source.asked(text, of) })
+            Ok(RequestDraft { max_tokens, ..source.said(&text) })
         };
         let first: Result<_, DatasetError> = turn(self.input_prompt_length);
         let first = first?;
@@ -114,16 +114,16 @@ impl Trace {
     }
 }
 
-/// What the agents of a trace worked on.
+/// Kind of work in the recorded conversations.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum TrieWorkload {
-    /// Programs.
+    /// Agentic coding.
     AgenticCoding,
-    /// Questions about programs.
+    /// Questions about code.
     CodeQa,
-    /// Work in an office.
+    /// Office work.
     OfficeWork,
 }
 
@@ -136,7 +136,7 @@ impl TrieWorkload {
         }
     }
 
-    /// The file's name where the data set is published.
+    /// Returns the file's name in the published data set.
     fn published(self) -> &'static str {
         match self {
             Self::AgenticCoding => "agentic_coding_8k.jsonl",

@@ -1,4 +1,4 @@
-//! Recorded requests, sent when they were.
+//! Recorded requests, sent at their recorded times.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,25 +9,25 @@ use serde_json::{Value, json};
 use servemark_core::{DatasetError, JsonObject, Prompt};
 
 use super::texts::file;
-use super::{Asked, Conversation};
+use super::{Conversation, RequestDraft};
 use crate::{instant, python_json, text_file};
 
-/// Recorded requests, one JSON object a line, sent when they were.
+/// Recorded requests, one JSON object per line, sent at their recorded times.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct EvalscopeWorkloadSpec {
-    /// The file.
+    /// Path of the file.
     pub path: Option<PathBuf>,
-    /// How many times as fast as they came they are sent (`speed`).
+    /// Factor by which requests are sent faster than recorded (`speed`).
     pub speed: f64,
-    /// The model that all of them ask for (`model_override`).
+    /// Model requested instead of the recorded ones (`model_override`).
     pub model: Option<String>,
-    /// What stands for a recorded model; this wins (`model_mapping`).
+    /// Replacements for recorded model names, which take precedence over `model` (`model_mapping`).
     pub models: BTreeMap<String, String>,
-    /// Whether answers are made as long as the recorded ones (`match_output_length`).
+    /// Whether output lengths are forced to the recorded ones (`match_output_length`).
     pub matches_outputs: bool,
-    /// Names of headers that the run itself sends, so that recorded ones do not replace them.
+    /// Names of headers that the run sends itself; recorded headers do not replace them.
     pub own_headers: Vec<String>,
 }
 
@@ -45,7 +45,7 @@ impl Default for EvalscopeWorkloadSpec {
 }
 
 impl EvalscopeWorkloadSpec {
-    /// The first `count` requests in the order in which they came, or all if it is 0.
+    /// Returns the first `count` requests in order of time, or all if `count` is 0.
     pub(super) fn converse(&self, count: usize) -> Result<Vec<Conversation>, DatasetError> {
         let path = file("workload_trace", self.path.as_deref(), None)?;
         if self.speed <= 0.0 || !self.speed.is_finite() {
@@ -65,7 +65,7 @@ impl EvalscopeWorkloadSpec {
         Ok(records.into_iter().take(count).map(session).collect())
     }
 
-    fn asked(&self, record: Record) -> Asked {
+    fn asked(&self, record: Record) -> RequestDraft {
         let Record { mut body, headers, request_id, output, .. } = record;
         if let Some(model) = self.model_for(&body) {
             body.insert("model".to_owned(), model.into());
@@ -76,7 +76,7 @@ impl EvalscopeWorkloadSpec {
                 body.insert("ignore_eos".to_owned(), true.into());
             }
         }
-        let mut asked = Asked::new(Prompt::Body(body), 0);
+        let mut asked = RequestDraft::new(Prompt::Body(body), 0);
         asked.request_id = request_id;
         asked.headers = headers.into_iter().filter(|(name, _)| self.repeats(name)).collect();
         asked
@@ -88,15 +88,16 @@ impl EvalscopeWorkloadSpec {
         mapped.or(self.model.as_ref()).map(String::as_str)
     }
 
-    /// Whether a recorded header is sent: it is if it does not belong to the connection of old, and
-    /// the run does not send one of its own.
+    /// Returns whether a recorded header is sent. Connection headers and headers that the run sends
+    /// itself are not.
     fn repeats(&self, name: &str) -> bool {
         let is = |other: &str| name.eq_ignore_ascii_case(other);
         !OF_A_CONNECTION.into_iter().any(is) && !self.own_headers.iter().any(|own| is(own))
     }
 }
 
-/// Whether the answer's shape is forced, so that it cannot go on beyond its end.
+/// Returns whether the output format is constrained, so that the answer cannot be extended beyond
+/// its end.
 fn is_constrained(body: &JsonObject) -> bool {
     let format = body.get("response_format").and_then(|format| format.get("type"));
     let has_format = format.is_some_and(|kind| kind == "json_object" || kind == "json_schema");
@@ -122,14 +123,14 @@ const OF_A_CONNECTION: [&str; 10] = [
 /// A recorded request.
 struct Record {
     body: JsonObject,
-    /// In seconds since any moment.
+    /// Time in seconds since an arbitrary origin.
     at: f64,
     headers: BTreeMap<String, String>,
     request_id: Option<Box<str>>,
     output: Option<u32>,
 }
 
-/// All records of a file, or what is wrong with each line of it that is none.
+/// Reads all records of a file. The error lists every invalid line.
 fn read(path: &Path) -> Result<Vec<Record>, DatasetError> {
     let text = text_file::read(path)?;
     let (mut records, mut faults) = (Vec::new(), Vec::new());
@@ -148,7 +149,7 @@ fn read(path: &Path) -> Result<Vec<Record>, DatasetError> {
     }
 }
 
-/// A line as it is written.
+/// A line of the file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Line {
@@ -174,20 +175,20 @@ fn record(text: &str) -> Result<Record, String> {
     })
 }
 
-/// An object, or the text of one.
+/// Parses the request body, an object or a JSON text of one.
 fn body(value: Value) -> Result<JsonObject, String> {
     let value = match value {
         Value::String(text) => serde_json::from_str(&text)
-            .map_err(|error| format!("its body is a text that is no JSON: {error}"))?,
+            .map_err(|error| format!("its body is a string that is not JSON: {error}"))?,
         value => value,
     };
     match value {
         Value::Object(body) => Ok(body),
-        _ => Err("its body is no object".to_owned()),
+        _ => Err("its body is not a JSON object".to_owned()),
     }
 }
 
-/// Seconds, or a date and a time.
+/// Parses a time, given in seconds or as date and time.
 fn moment(value: &Value) -> Result<f64, String> {
     let seconds = match value {
         Value::Number(seconds) => seconds.as_f64(),
@@ -198,5 +199,7 @@ fn moment(value: &Value) -> Result<f64, String> {
         _ => None,
     };
     let is_moment = |seconds: &f64| seconds.is_finite();
-    seconds.filter(is_moment).ok_or_else(|| "its timestamp is no moment".to_owned())
+    seconds
+        .filter(is_moment)
+        .ok_or_else(|| "its timestamp is not a number of seconds or a date and time".to_owned())
 }

@@ -1,4 +1,4 @@
-//! In the place of the libraries that know pictures, in builds without them.
+//! Stub of the image codecs for builds without the feature `image`.
 
 use servemark_core::ImageSize;
 

@@ -1,4 +1,4 @@
-//! Pictures to bytes and back, with libraries that know how.
+//! Encoding and decoding of images with external libraries.
 
 use std::io::{self, Cursor};
 
@@ -11,10 +11,10 @@ use servemark_core::ImageSize;
 
 use crate::image::{ImageFormat, Pixels, jpeg};
 
-/// Red, green and blue as a file.
+/// Encodes RGB pixels as an image file.
 ///
-/// As Pillow does it where SGLang's client asks for quality 85: JPEG with a quarter of the colours
-/// and the tables of the standard.
+/// JPEG files equal those of Pillow at quality 85, which SGLang's client uses: 4:2:0 chroma
+/// subsampling and the standard's Huffman tables.
 pub(super) fn encode(
     pixels: &[u8],
     size: ImageSize,
@@ -26,12 +26,12 @@ pub(super) fn encode(
     }
 }
 
-/// The same without losses.
+/// Encodes RGB pixels as PNG.
 pub(super) fn png(pixels: &[u8], size: ImageSize) -> Result<Vec<u8>, String> {
     png_in(pixels, size, ExtendedColorType::Rgb8)
 }
 
-/// Pixels of any kind without losses.
+/// Encodes pixels of any kind as PNG.
 pub(super) fn png_of(pixels: &Pixels, size: ImageSize) -> Result<Vec<u8>, String> {
     match pixels {
         Pixels::Rgb(pixels) => png(pixels, size),
@@ -42,7 +42,8 @@ pub(super) fn png_of(pixels: &Pixels, size: ImageSize) -> Result<Vec<u8>, String
     }
 }
 
-/// The library of all formats writes no palettes.
+/// Encodes palette indices as PNG with the `png` crate, because the `image` crate writes no
+/// palettes.
 fn indexed(places: &[u8], palette: &[[u8; 3]], size: ImageSize) -> Result<Vec<u8>, EncodingError> {
     let mut file = Vec::new();
     let mut encoder = png::Encoder::new(&mut file, size.width, size.height);
@@ -60,8 +61,8 @@ fn png_in(pixels: &[u8], size: ImageSize, colours: ExtendedColorType) -> Result<
     Ok(file)
 }
 
-/// A picture file as it is sent, and its size: what is a PNG stays as it is, unless it is partly
-/// transparent in true colour; everything else becomes one without losses.
+/// Returns an image file as it is sent, and its size. A PNG file is kept unless it is in true
+/// colour with alpha; every other file is converted to PNG.
 pub(super) fn as_png(file: &[u8]) -> Result<(Vec<u8>, ImageSize), String> {
     let (picture, kind) = decode(file).map_err(|error| error.to_string())?;
     let size = ImageSize { width: picture.width(), height: picture.height() };
@@ -73,7 +74,7 @@ pub(super) fn as_png(file: &[u8]) -> Result<(Vec<u8>, ImageSize), String> {
     Ok((png_in(opaque.as_bytes(), size, opaque.color().into())?, size))
 }
 
-/// Red, green and blue of a picture file, upright, on white where it is transparent.
+/// Decodes an image file to RGB, with its orientation applied and transparency blended with white.
 pub(super) fn on_white(file: &[u8]) -> Result<(Vec<u8>, ImageSize), String> {
     let picture = upright(file).map_err(|error| error.to_string())?;
     let size = ImageSize { width: picture.width(), height: picture.height() };
@@ -96,14 +97,14 @@ fn upright(file: &[u8]) -> Result<DynamicImage, ImageError> {
     Ok(picture)
 }
 
-/// A colour over white, rounded as Pillow rounds it.
+/// Blends a colour with white, with Pillow's rounding.
 fn blend(colour: u8, alpha: u8) -> u8 {
     let (colour, alpha) = (u32::from(colour), u32::from(alpha));
     let sum = colour * alpha + 255 * (255 - alpha) + 128;
     (((sum >> 8) + sum) >> 8) as u8
 }
 
-/// What a picture file is, as far as it matters here.
+/// Kind of an image file.
 enum Kind {
     OpaquePng,
     TransparentColours,
@@ -123,14 +124,15 @@ fn decode(file: &[u8]) -> Result<(DynamicImage, Kind), ImageError> {
     Ok((DynamicImage::from_decoder(decoder)?, kind))
 }
 
-/// Refuses a picture whose pixels would take more memory than any that a model looks at.
+/// Returns an error if an image's pixels would exceed the memory limit, which is above what models
+/// accept.
 fn check(decoder: &impl ImageDecoder) -> Result<(), ImageError> {
     if decoder.total_bytes() <= MOST_PIXEL_BYTES {
         return Ok(());
     }
     let (width, height) = decoder.dimensions();
     Err(ImageError::IoError(io::Error::other(format!(
-        "a picture of {width} x {height} pixels takes more than {MOST_PIXEL_BYTES} bytes, which is \
+        "an image of {width} x {height} pixels takes more than {MOST_PIXEL_BYTES} bytes, which is \
          the limit"
     ))))
 }
@@ -146,13 +148,13 @@ mod tests {
     #[test]
     fn a_picture_of_billions_of_pixels_is_refused_before_it_is_unpacked() {
         let mut file = png(&[0; 3], ImageSize { width: 1, height: 1 }).unwrap();
-        // Width and height, and the checksum of their chunk.
+        // Overwrite width and height in the header chunk, and then its checksum.
         file[16..24].copy_from_slice(&[0, 0, 0xea, 0x60, 0, 0, 0xea, 0x60]);
         let checksum = crc32fast::hash(&file[12..29]);
         file[29..33].copy_from_slice(&checksum.to_be_bytes());
         for refused in [on_white(&file).map(drop), as_png(&file).map(drop)] {
             let error = refused.unwrap_err();
-            assert!(error.contains("a picture of 60000 x 60000 pixels takes more"), "{error}");
+            assert!(error.contains("an image of 60000 x 60000 pixels takes more"), "{error}");
         }
     }
 }

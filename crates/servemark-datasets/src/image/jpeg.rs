@@ -1,5 +1,5 @@
-//! Pictures as JPEG files, byte for byte as libjpeg writes them for Pillow: with a quarter of the
-//! colours, the tables of the standard, and whole numbers throughout.
+//! JPEG encoding, byte for byte as libjpeg encodes for Pillow: 4:2:0 chroma subsampling, the
+//! standard's tables, and integer arithmetic throughout.
 
 mod bits;
 mod blocks;
@@ -11,12 +11,12 @@ use self::bits::{Bits, Book};
 use self::blocks::{Block, Planes};
 use self::tables::{BRIGHTNESS, COLOUR, Codes, Tables, ZIGZAG};
 
-/// Red, green and blue as a file, at a quality from 1 to 100.
+/// Encodes RGB pixels as a JPEG file, at a quality from 1 to 100.
 pub(super) fn encode(pixels: &[u8], size: ImageSize, quality: u8) -> Result<Vec<u8>, String> {
     let side = |side: u32| match u16::try_from(side) {
         Ok(0) => Err("it has no pixels".to_owned()),
         Ok(side) => Ok(side),
-        Err(_) => Err(format!("{side} pixels are too many")),
+        Err(_) => Err(format!("a side of {side} pixels is too long")),
     };
     let sides = [side(size.height)?, side(size.width)?];
     let coders = [Coder::new(&BRIGHTNESS, quality), Coder::new(&COLOUR, quality)];
@@ -26,7 +26,7 @@ pub(super) fn encode(pixels: &[u8], size: ImageSize, quality: u8) -> Result<Vec<
     Ok(file)
 }
 
-/// What is before the codes.
+/// Returns everything before the entropy-coded data.
 fn head(sides: [u16; 2], coders: &[Coder; 2]) -> Vec<u8> {
     let mut head = vec![0xff, 0xd8];
     segment(&mut head, 0xe0, b"JFIF\0\x01\x01\0\0\x01\0\x01\0\0");
@@ -53,7 +53,7 @@ fn listed(number: u8, codes: &Codes) -> Vec<u8> {
     [&[number], &codes.lengths[..], codes.symbols].concat()
 }
 
-/// The codes of all blocks: four of brightness and one of each colour at a time.
+/// Encodes all blocks: in each step, four luma blocks and one of each chroma component.
 fn scan(planes: &Planes, coders: &[Coder; 2]) -> Vec<u8> {
     let [across, down] = planes.blocks(0);
     let size = planes.size();
@@ -64,7 +64,8 @@ fn scan(planes: &Planes, coders: &[Coder; 2]) -> Vec<u8> {
         for place in
             [[2 * x, 2 * y], [2 * x + 1, 2 * y], [2 * x, 2 * y + 1], [2 * x + 1, 2 * y + 1]]
         {
-            // What is there to fill the four has the brightness of the block before it.
+            // A block beyond the image's edge that fills up the four takes the mean of the previous
+            // block.
             let is_there = place[0] < across && place[1] < down;
             let block = is_there.then(|| planes.coefficients(0, place));
             coders[0].write(block.as_ref(), &mut before[0], &mut bits);
@@ -77,9 +78,9 @@ fn scan(planes: &Planes, coders: &[Coder; 2]) -> Vec<u8> {
     bits.finish()
 }
 
-/// Turns blocks into codes.
+/// Quantizes and encodes the blocks of one component.
 struct Coder {
-    /// What coefficients are divided by, along the zigzag.
+    /// Quantization table, in zigzag order.
     steps: [u8; 64],
     direct: Book,
     alternating: Book,
@@ -100,7 +101,8 @@ impl Coder {
         }
     }
 
-    /// A block, or one without any detail. Of its mean the difference is told to the one `before`.
+    /// Encodes a block, or one without AC coefficients if `block` is `None`. The DC coefficient is
+    /// coded as the difference to `before`.
     fn write(&self, block: Option<&Block>, before: &mut i32, bits: &mut Bits) {
         let mean = block.map_or(*before, |block| self.quantized(block, 0));
         let (value, size) = told(mean - *before);
@@ -112,7 +114,7 @@ impl Coder {
         }
     }
 
-    /// Everything but the mean; says where the last coefficient is that is not zero.
+    /// Encodes the AC coefficients and returns the index of the last non-zero one.
     fn write_detail(&self, block: &Block, bits: &mut Bits) -> usize {
         let mut last = 0;
         for place in 1..64 {
@@ -131,15 +133,16 @@ impl Coder {
         last
     }
 
-    /// A coefficient as a number of steps, halves rounded away from zero. Coefficients are eight
-    /// times too large.
+    /// Quantizes a coefficient, rounding halves away from zero. The coefficients are scaled by
+    /// eight.
     fn quantized(&self, block: &Block, place: usize) -> i32 {
         let (coefficient, step) = (block[ZIGZAG[place]], 8 * i32::from(self.steps[place]));
         coefficient.signum() * ((coefficient.abs() + step / 2) / step)
     }
 }
 
-/// A number's bits, and how many. One below zero is told by its complement.
+/// Returns the bits of a number and their count. A negative number is coded as its one's
+/// complement.
 fn told(number: i32) -> (u32, u32) {
     let size = 32 - number.unsigned_abs().leading_zeros();
     let bits = if number < 0 { number - 1 } else { number };

@@ -1,18 +1,19 @@
-//! A video whose frames are pictures of their own: Motion JPEG in an MP4 file.
+//! Video as Motion JPEG in an MP4 file.
 //!
-//! vLLM has `OpenCV` write MPEG-4 video, for which there is no small encoder. Every frame here is a
-//! JPEG file and the container says so, which ffmpeg, and with it `OpenCV` and every server that
-//! reads videos by either, understands. It knows nothing of what the frames show.
+//! vLLM writes MPEG-4 video with `OpenCV`, for which no small encoder exists. Here every frame is a
+//! JPEG file, and the container declares it so. ffmpeg reads this format, and so do `OpenCV` and
+//! every server that reads videos with either.
 
 use servemark_core::ImageSize;
 
-/// A file that shows `frames`, each a JPEG file of this size, at so many a second.
+/// Returns a video file of `frames`, JPEG files of the given size, at `a_second` frames per second.
 pub(super) fn of_frames(
     frames: &[Vec<u8>],
     size: ImageSize,
     a_second: u32,
 ) -> Result<Vec<u8>, String> {
-    let side = |side: u32| u16::try_from(side).map_err(|_| format!("{side} pixels are too many"));
+    let side =
+        |side: u32| u16::try_from(side).map_err(|_| format!("a side of {side} pixels is too long"));
     let (width, height) = (side(size.width)?, side(size.height)?);
     let length: usize = frames.iter().map(Vec::len).sum();
     u32::try_from(length + HEADS).map_err(|_| "the video is longer than 4 GB".to_owned())?;
@@ -25,10 +26,10 @@ pub(super) fn of_frames(
     Ok(file)
 }
 
-/// What the file says of its frames.
+/// Metadata of the frames.
 struct Movie<'a> {
     frames: &'a [Vec<u8>],
-    /// Where the first of them begins.
+    /// Offset of the first frame in the file, in bytes.
     start: u32,
     width: u16,
     height: u16,
@@ -36,7 +37,7 @@ struct Movie<'a> {
 }
 
 impl Movie<'_> {
-    /// Times are counted in frames.
+    /// Returns the duration in time units of one frame.
     fn duration(&self) -> u32 {
         self.frames.len() as u32
     }
@@ -70,7 +71,7 @@ impl Movie<'_> {
         boxed(*b"minf", &[header, boxed(*b"dinf", &references), self.stbl()].concat())
     }
 
-    /// All frames lie behind each other as one chunk.
+    /// Returns the sample table. All frames are consecutive and form one chunk.
     fn stbl(&self) -> Vec<u8> {
         let count = self.duration();
         let sizes = self.frames.iter().map(|frame| frame.len() as u32);
@@ -89,7 +90,7 @@ impl Movie<'_> {
         let mut entry = words(&[0, 1, 0, 0, 0, 0]);
         entry.extend(self.width.to_be_bytes());
         entry.extend(self.height.to_be_bytes());
-        // 72 dots an inch each way, one frame a sample.
+        // 72 dpi horizontally and vertically, and one frame per sample.
         entry.extend(words(&[72 << 16, 72 << 16, 0]));
         entry.extend(1_u16.to_be_bytes());
         entry.extend([0; 32]);
@@ -99,7 +100,7 @@ impl Movie<'_> {
     }
 }
 
-/// The descriptors of the stream: of what it is made, and that its packets stand alone.
+/// Returns the stream descriptors: the codec, and packets that can be decoded independently.
 fn stream() -> Vec<u8> {
     let mut decoder = vec![JPEG, VISUAL, 0, 0, 0];
     decoder.extend(words(&[0, 0]));
@@ -109,13 +110,13 @@ fn stream() -> Vec<u8> {
     descriptor(3, &stream)
 }
 
-/// A box of a kind: its length, the kind, what is in it.
+/// Returns a box: its length, its type and its content.
 fn boxed(kind: [u8; 4], content: &[u8]) -> Vec<u8> {
     let length = (content.len() + 8) as u32;
     [&length.to_be_bytes()[..], &kind, content].concat()
 }
 
-/// A box with a version, which is 0, and flags.
+/// Returns a box with version 0 and flags.
 fn full(kind: [u8; 4], flags: u32, content: &[u8]) -> Vec<u8> {
     boxed(kind, &[&flags.to_be_bytes()[..], content].concat())
 }
@@ -128,16 +129,16 @@ fn words(words: &[u32]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_be_bytes()).collect()
 }
 
-/// The matrix that leaves a picture as it is.
+/// The identity transformation matrix.
 const STRAIGHT: [u32; 9] = [0x0001_0000, 0, 0, 0, 0x0001_0000, 0, 0, 0, 0x4000_0000];
 
-/// The track is shown.
+/// Flags of an enabled track that is part of the presentation.
 const IN_USE: u32 = 3;
 const IN_THIS_FILE: u32 = 1;
-/// "und", packed.
+/// The language code "und" (undetermined), packed.
 const NO_LANGUAGE: u32 = 0x55c4;
-/// The object type of JPEG among those of MPEG-4.
+/// Object type of JPEG in MPEG-4.
 const JPEG: u8 = 0x6c;
 const VISUAL: u8 = 0x11;
-/// More than what stands before the frames.
+/// Upper bound of the bytes before the frames.
 const HEADS: usize = 64;

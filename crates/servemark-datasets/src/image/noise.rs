@@ -1,4 +1,4 @@
-//! Noise as vLLM draws it: pictures, and videos of which every frame is one.
+//! Random noise as vLLM draws it: images, and videos whose frames are such images.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use servemark_rng::Pcg64;
 
 use super::{ImageFormat, codec, data_uri, jpeg, mp4, picture, unrendered};
 
-/// A picture or a video of noise, kept as the state of the generator that draws it.
+/// An image or video of noise, stored as the state of the generator that draws it.
 pub(crate) struct Noise {
     size: ImageSize,
     frames: u32,
@@ -16,7 +16,7 @@ pub(crate) struct Noise {
 }
 
 impl Noise {
-    /// The next `frames` frames of noise. The generator is left where drawing them leaves it.
+    /// Draws the next `frames` frames of noise. The generator is advanced past their draws.
     pub(crate) fn draw(
         size: ImageSize,
         frames: u32,
@@ -28,8 +28,8 @@ impl Noise {
         Self { size, frames, format, random: before }
     }
 
-    /// Three bytes of each pixel, line by line, frame by frame. They are red, green and blue of a
-    /// picture, and blue, green and red of a video, because vLLM hands them to `OpenCV`.
+    /// Returns three bytes per pixel, row by row and frame by frame. They are RGB for an image and
+    /// BGR for a video, because vLLM passes video frames to `OpenCV`.
     fn samples(&self) -> Vec<u8> {
         let count = picture::samples(self.size) * u64::from(self.frames);
         self.random.clone().integers_u8(count as usize)
@@ -69,7 +69,7 @@ impl fmt::Debug for Noise {
     }
 }
 
-/// What Pillow takes where it is told nothing.
+/// Pillow's default JPEG quality.
 pub(super) const QUALITY: u8 = 75;
 
 const FRAMES_A_SECOND: u32 = 30;
@@ -81,7 +81,7 @@ mod tests {
 
     use super::*;
 
-    /// The pixels of the picture that begins at `start` of a file.
+    /// Returns the pixels of the image at offset `start` of a file.
     fn frame(file: &[u8], start: usize) -> Vec<u8> {
         let format = image::ImageFormat::Jpeg;
         image::load_from_memory_with_format(&file[start..], format).unwrap().into_rgb8().into_raw()

@@ -1,4 +1,4 @@
-//! A picture that is drawn: noise, or nothing at all.
+//! Generated images: random noise or plain white.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,33 +10,33 @@ use servemark_rng::{Leap, NumpyRandom};
 use super::{codec, data_uri, unrendered};
 use crate::SpecError;
 
-/// What a drawn picture shows. Closed: SGLang draws nothing else.
+/// Content of a generated image. Exhaustive: SGLang generates nothing else.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ImageContent {
-    /// Colours of which each is as likely as the others.
+    /// Uniformly distributed random colours.
     #[default]
     Random,
-    /// White.
+    /// Plain white.
     Blank,
 }
 
-/// How a drawn picture is encoded.
+/// File format of a generated image.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ImageFormat {
-    /// With losses, at quality 85 and a quarter of the colours.
+    /// JPEG at quality 85 with 4:2:0 chroma subsampling.
     #[default]
     Jpeg,
-    /// Without.
+    /// PNG, without loss.
     Png,
 }
 
-/// A picture, described by the draws that make it.
+/// An image, stored as the draws that define it.
 ///
-/// Noise is kept as the state of the generator that draws it, which takes less room than the
-/// pixels of a picture of 30 by 30.
+/// Noise is stored as the state of the generator that draws it, which is smaller than the pixels of
+/// a 30 by 30 image.
 pub(super) struct Picture {
     size: ImageSize,
     format: ImageFormat,
@@ -49,8 +49,8 @@ enum Colours {
 }
 
 impl Picture {
-    /// The next picture. The generator is left where drawing it leaves it, over `leap` if there is
-    /// one over a picture of this size.
+    /// Draws the next image. The generator is advanced past its draws, with `leap` if there is one
+    /// for this image size.
     pub(super) fn draw(
         size: ImageSize,
         format: ImageFormat,
@@ -72,8 +72,8 @@ impl Picture {
         Self { size, format, colours }
     }
 
-    /// Red, green and blue of each pixel, line by line. As NumPy rounds them, noise is never
-    /// brighter than 254.
+    /// Returns red, green and blue of each pixel, row by row. Noise is never brighter than 254, as
+    /// in NumPy's conversion.
     #[expect(clippy::cast_sign_loss, reason = "a sample is not negative")]
     fn pixels(&self) -> Vec<u8> {
         let mut pixels = vec![255; samples(self.size) as usize];
@@ -103,7 +103,7 @@ impl fmt::Debug for Picture {
 }
 
 impl ImageContent {
-    /// The name as it is written.
+    /// Returns the name used on the command line.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Random => "random",
@@ -113,7 +113,7 @@ impl ImageContent {
 }
 
 impl ImageFormat {
-    /// The name as it is written, in a `data:` URI too.
+    /// Returns the name used on the command line and in `data:` URIs.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Jpeg => "jpeg",
@@ -142,7 +142,7 @@ impl FromStr for ImageFormat {
     }
 }
 
-/// How many floats the noise of a picture takes: one for each of three colours of a pixel.
+/// Returns the number of floats that an image's noise takes: one per pixel and colour channel.
 pub(super) fn samples(size: ImageSize) -> u64 {
     size.pixels() * 3
 }
@@ -151,7 +151,8 @@ pub(super) fn samples(size: ImageSize) -> u64 {
 mod tests {
     use super::*;
 
-    /// The first pixels after two draws of `randint(256, 1025)`, as the real client makes them.
+    /// Checks the first pixels after two draws of `randint(256, 1025)` against those of the real
+    /// client.
     #[test]
     fn noise_is_numpys() {
         let mut numpy = NumpyRandom::seeded(42);
@@ -180,11 +181,11 @@ mod tests {
         assert_eq!("png".parse(), Ok(ImageFormat::Png));
         assert_eq!(
             "gradient".parse::<ImageContent>().unwrap_err().to_string(),
-            "there are no \"gradient\" pictures; known are random and blank"
+            "unknown image content \"gradient\"; known are random and blank"
         );
         assert_eq!(
             "webp".parse::<ImageFormat>().unwrap_err().to_string(),
-            "pictures are not encoded as \"webp\"; known are jpeg and png"
+            "unknown image format \"webp\"; known are jpeg and png"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! How large pictures are, as SGLang's `--image-resolution` spells it.
+//! Image sizes in the syntax of SGLang's `--image-resolution`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use servemark_rng::NumpyRandom;
 
 use crate::SpecError;
 
-/// How large pictures are.
+/// Size of the images of a data set.
 ///
 /// ```
 /// use servemark_datasets::Resolution;
@@ -23,19 +23,19 @@ use crate::SpecError;
 #[serde(into = "String", try_from = "String")]
 #[non_exhaustive]
 pub enum Resolution {
-    /// All alike.
+    /// All images have this size.
     Fixed(ImageSize),
-    /// Each side of each picture drawn between two bounds, which may be reached.
+    /// Each side of each image is drawn between two inclusive bounds.
     Random {
-        /// The smallest sides.
+        /// Minimum width and height.
         least: ImageSize,
-        /// The largest.
+        /// Maximum width and height.
         most: ImageSize,
     },
 }
 
 impl Resolution {
-    /// The size of the next picture. A side that cannot vary draws nothing, as with SGLang.
+    /// Returns the size of the next image. A side with equal bounds draws nothing, as in SGLang.
     pub(super) fn draw(self, numpy: &mut NumpyRandom) -> ImageSize {
         match self {
             Self::Fixed(size) => size,
@@ -48,13 +48,13 @@ impl Resolution {
 }
 
 fn side(least: u32, most: u32, numpy: &mut NumpyRandom) -> u32 {
-    // Bounds that exist are in order, so the range is never empty.
+    // Bounds are checked to be in order, so the range is never empty.
     numpy
         .randint(least.into(), i64::from(most) + 1)
         .map_or(least, |side| side.unsigned_abs() as u32)
 }
 
-/// The default of SGLang.
+/// SGLang's default.
 impl Default for Resolution {
     fn default() -> Self {
         Self::Fixed(ImageSize { width: 1920, height: 1080 })
@@ -86,7 +86,7 @@ fn random(bounds: &str) -> Result<Resolution, SpecError> {
     Ok(Resolution::Random { least, most })
 }
 
-/// A preset, or the height and then the width.
+/// Parses a preset name, or the height followed by the width.
 fn size(text: &str) -> Result<ImageSize, SpecError> {
     if let Some((_, (width, height))) = PRESETS.iter().find(|(name, _)| *name == text) {
         return Ok(ImageSize { width: *width, height: *height });
@@ -130,7 +130,7 @@ impl fmt::Display for Resolution {
 
 const PREFIX: &str = "random:";
 
-/// Width and height, by name.
+/// Width and height of each preset.
 const PRESETS: [(&str, (u32, u32)); 4] =
     [("4k", (3840, 2160)), ("1080p", (1920, 1080)), ("720p", (1280, 720)), ("360p", (640, 360))];
 

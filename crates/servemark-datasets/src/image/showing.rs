@@ -1,4 +1,4 @@
-//! A text and its pictures as a request, with its tokens counted.
+//! Requests of a text with images, with their tokens counted.
 
 use serde_json::{Value, json};
 use servemark_core::{
@@ -7,32 +7,32 @@ use servemark_core::{
 
 use crate::PromptFormat;
 
-/// A text and the pictures that it is about.
-pub(crate) struct Showing {
+/// A text with its images.
+pub(crate) struct TextWithImages {
     pub(crate) text: String,
     pub(crate) pictures: Vec<(Medium, ImageSize)>,
     pub(crate) output_tokens: u32,
 }
 
-/// A request, and what a person should know of its count.
+/// A request, with notices on how its tokens were counted.
 #[derive(Debug)]
-pub(crate) struct Shown {
+pub(crate) struct ImageSample {
     pub(crate) sample: Sample,
-    /// Why the prompt with pictures could not be rendered.
+    /// Why the prompt with images could not be rendered.
     unrendered: Option<String>,
-    /// Whether the pictures' tokens are in the count.
+    /// Whether the images' tokens are counted.
     is_counted: bool,
 }
 
-impl Showing {
-    /// The request. Its prompt's tokens are those of the rendered conversation, its text tokens
-    /// those of the same conversation without pictures, and its vision tokens the rest, as with
-    /// SGLang.
+impl TextWithImages {
+    /// Builds the request. As in SGLang, prompt tokens are those of the rendered conversation, text
+    /// tokens are those of the conversation rendered without images, and vision tokens are the
+    /// difference.
     pub(crate) fn count(
         self,
         format: PromptFormat,
         tokenizer: &dyn Tokenizer,
-    ) -> Result<Shown, DatasetError> {
+    ) -> Result<ImageSample, DatasetError> {
         let (rendered, unrendered) = self.rendered(tokenizer);
         let text_tokens = self.text_tokens(tokenizer)?;
         let (images, sizes): (Vec<_>, Vec<_>) = self.pictures.into_iter().unzip();
@@ -46,10 +46,11 @@ impl Showing {
         sample.text_tokens = text_tokens;
         sample.vision_tokens = tokens.saturating_sub(text_tokens);
         sample.media = images;
-        Ok(Shown { sample, unrendered, is_counted: counted.is_some() })
+        Ok(ImageSample { sample, unrendered, is_counted: counted.is_some() })
     }
 
-    /// The conversation as the model's template has it, else SGLang's makeshift, and why.
+    /// Returns the conversation rendered with the chat template, or SGLang's fallback text and the
+    /// reason for it.
     fn rendered(&self, tokenizer: &dyn Tokenizer) -> (String, Option<String>) {
         let picture = json!({"type": "image", "image": {"url": ""}});
         let text = json!({"type": "text", "text": self.text});
@@ -72,11 +73,11 @@ fn render(content: Value, tokenizer: &dyn Tokenizer) -> Result<String, Tokenizer
     tokenizer.apply_chat_template(&[message])
 }
 
-/// What a person should know of the counts of a draw.
-pub(crate) fn notices(shown: &[Shown]) -> Vec<String> {
+/// Returns the notices on how the tokens of a draw were counted.
+pub(crate) fn notices(shown: &[ImageSample]) -> Vec<String> {
     let unrendered = shown.iter().find_map(|shown| shown.unrendered.as_ref());
     let unrendered = unrendered.map(|why| {
-        format!("The chat template takes no pictures ({why}); \"<image>\" stands for them.")
+        format!("The chat template accepts no images ({why}); \"<image>\" is sent in their place.")
     });
     let is_uncounted = shown.iter().any(|shown| !shown.is_counted);
     let uncounted = is_uncounted.then(|| UNCOUNTED.to_owned());
@@ -84,6 +85,6 @@ pub(crate) fn notices(shown: &[Shown]) -> Vec<String> {
 }
 
 const UNCOUNTED: &str = "Vision tokens are not counted: the tokenizer's folder has no \
-    preprocessor_config.json, or one of a processor whose rule is not built (Qwen2-VL, Qwen2.5-VL, \
-    Qwen3-VL, LLaVA and Gemma 3 are). Input tokens are those of the text; the server's own count is in the \
-    run log.";
+    preprocessor_config.json, or its processor is not supported (Qwen2-VL, Qwen2.5-VL, Qwen3-VL, \
+    LLaVA and Gemma 3 are). Input tokens are those of the text; the run log has the server's own \
+    count.";

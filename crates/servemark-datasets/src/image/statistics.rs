@@ -1,4 +1,4 @@
-//! What a person is told of drawn pictures: SGLang's lines.
+//! The lines that SGLang prints about generated images.
 
 use std::fmt;
 
@@ -6,8 +6,8 @@ use servemark_core::{DatasetError, ImageSize, RequestError, Sample};
 
 use super::{Draft, ImageCount, ImageSpec, Resolution};
 
-/// The lines that SGLang prints when the data set is ready, but for the last: it knows the size of
-/// every picture file, because it has made them all, and here only the first request's are made.
+/// The lines that SGLang prints once the data set is ready. The last line differs: SGLang renders
+/// all images and prints their total size, while here only the first request's images are rendered.
 pub(super) struct Statistics<'a> {
     spec: &'a ImageSpec,
     samples: &'a [Sample],
@@ -95,8 +95,8 @@ impl fmt::Display for Statistics<'_> {
     }
 }
 
-/// The bytes of the first request's pictures. Whatever keeps pictures from being rendered is seen
-/// here, before anything is sent.
+/// Returns the number of bytes of the first request's images. Rendering them also detects problems
+/// before anything is sent.
 fn first_bytes(samples: &[Sample]) -> Result<usize, RequestError> {
     let images = samples.first().map_or(&[][..], |sample| &sample.media);
     images.iter().map(|image| image.uri().map(|uri| uri.len())).sum()

@@ -1,4 +1,4 @@
-//! A picture of a file.
+//! Images from files.
 
 use std::fmt;
 use std::fs;
@@ -9,14 +9,14 @@ use servemark_core::{ImageSize, Media, RequestError};
 use super::noise::QUALITY;
 use super::{ImageFormat, codec, data_uri, jpeg, unrendered};
 
-/// A picture as its file holds it; it is sent as a PNG.
+/// An image file that is sent as PNG.
 pub(crate) struct Stored {
     file: Vec<u8>,
     size: ImageSize,
 }
 
 impl Stored {
-    /// A picture that can be read and sent.
+    /// Checks that the file can be decoded and sent.
     pub(crate) fn new(file: Vec<u8>) -> Result<Self, String> {
         let (_, size) = codec::as_png(&file)?;
         Ok(Self { file, size })
@@ -34,26 +34,26 @@ impl Media for Stored {
     }
 }
 
-/// A picture of a file, sent as vLLM sends it: in three colours, on white.
+/// An image file that is sent as vLLM sends it: as RGB, with transparency blended with white.
 pub(crate) struct Redrawn {
     file: Source,
     format: ImageFormat,
 }
 
-/// Where a picture is.
+/// Source of the image file.
 enum Source {
     Bytes(Vec<u8>),
     Path(PathBuf),
 }
 
 impl Redrawn {
-    /// A picture that can be read, sent with losses.
+    /// Checks that the file can be decoded; it is sent as JPEG.
     pub(crate) fn jpeg(file: Vec<u8>) -> Result<Self, String> {
         codec::on_white(&file)?;
         Ok(Self { file: Source::Bytes(file), format: ImageFormat::Jpeg })
     }
 
-    /// A picture at a path, read when it is sent, without losses.
+    /// Creates an image that is read from `path` when it is sent, as PNG.
     pub(crate) fn png_of(path: PathBuf) -> Self {
         Self { file: Source::Path(path), format: ImageFormat::Png }
     }

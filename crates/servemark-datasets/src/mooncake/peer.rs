@@ -1,5 +1,5 @@
-//! The prompts that SGLang 0.5.23 makes of a row: the same few words for every block, whatever the
-//! row's length says, in a conversation whose answers are made up.
+//! Prompts that SGLang 0.5.23 makes from a row: a fixed number of words per block, regardless of
+//! the row's length, in a conversation with invented answers.
 
 use servemark_core::{
     DatasetError, DrawContext, JsonObject, Sample, SpecialTokens, Tokenizer, TokenizerError,
@@ -8,7 +8,7 @@ use servemark_core::{
 
 use super::Row;
 
-/// The requests of every row, round by round.
+/// Returns the requests of all rows, with the rounds of a row together.
 pub(super) fn samples(
     rows: &[Row],
     rounds: u32,
@@ -22,8 +22,8 @@ pub(super) fn samples(
     Ok(samples.into_iter().flatten().collect())
 }
 
-/// What SGLang warms up with: longer than any request that it measures, and of the file's first row,
-/// which need not be the first in time.
+/// Returns SGLang's warm-up request. It is longer than the measured requests and made from the
+/// file's first row, which may not be the earliest.
 pub(super) fn warm_up(row: &Row, tokenizer: &dyn Tokenizer) -> Result<Sample, TokenizerError> {
     let text =
         question(row, WORDS_A_BLOCK_OF_WARM_UP, "Can you tell me a detailed story in 1000 words?");
@@ -38,7 +38,7 @@ fn sample(row: &Row, round: u32, tokenizer: &dyn Tokenizer) -> Result<Sample, To
     Ok(Sample::new(text, tokens, row.output_tokens))
 }
 
-/// The user's question and a made-up answer, again and again, up to the question of a round.
+/// Returns the messages up to a round's question: alternating questions and invented answers.
 fn conversation(row: &Row, round: u32) -> Vec<JsonObject> {
     let base = question(row, WORDS_A_BLOCK, "Tell me a story based on this context.");
     let answer = ["story"].repeat(row.output_tokens as usize).join(" ");
@@ -47,7 +47,7 @@ fn conversation(row: &Row, round: u32) -> Vec<JsonObject> {
     earlier.chain([ask(round)]).collect()
 }
 
-/// The same words for every block, and what is asked for.
+/// Returns the words of all blocks, followed by the question.
 fn question(row: &Row, words_a_block: usize, asked: &str) -> String {
     let words = ["hi"].repeat(words_a_block).join(" ");
     let blocks = row.hash_ids.iter().map(|id| format!("{id}{words}"));
@@ -61,7 +61,7 @@ fn message(role: &str, content: String) -> JsonObject {
         .collect()
 }
 
-/// How a conversation reads where there is no template, or one that refuses it.
+/// Formats messages as text, for a missing or failing chat template.
 fn plain(messages: &[JsonObject]) -> String {
     let text = |message: &JsonObject, key: &str| {
         message.get(key).and_then(|value| value.as_str()).unwrap_or_default().to_owned()

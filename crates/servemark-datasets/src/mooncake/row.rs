@@ -1,26 +1,26 @@
-//! A row of a trace, and the prompts that its lengths and hashes describe.
+//! A row of a trace, and the prompts made from its lengths and hashes.
 
 use std::sync::Arc;
 
 use serde_json::Value;
 use servemark_core::{JsonObject, Sample};
 
-use crate::book::{Book, Extract};
+use crate::text_generator::{Extract, TextGenerator};
 
-/// A row.
+/// A row of a trace.
 pub(super) struct Row {
     line: u64,
-    /// When it came.
+    /// Time of the request, in milliseconds.
     pub(super) millis: f64,
     input_tokens: u32,
-    /// How much was answered.
+    /// Output length, in tokens.
     pub(super) output_tokens: u32,
-    /// The hashes of its blocks.
+    /// Hashes of the blocks.
     pub(super) hash_ids: Vec<u64>,
 }
 
 impl Row {
-    /// Reads a row, of which SGLang's prompts need no length.
+    /// Parses a row. `needs_length` is false for SGLang's prompts, which ignore the length.
     pub(super) fn of(line: usize, object: &JsonObject, needs_length: bool) -> Result<Self, String> {
         let input_tokens = tokens(object, "input_length")?.filter(|tokens| *tokens > 0);
         if needs_length && input_tokens.is_none() {
@@ -35,19 +35,23 @@ impl Row {
         })
     }
 
-    /// The requests of its rounds.
-    pub(super) fn rounds(&self, rounds: u32, book: &Arc<Book>) -> impl Iterator<Item = Sample> {
+    /// Returns the requests of the row's rounds.
+    pub(super) fn rounds(
+        &self,
+        rounds: u32,
+        generator: &Arc<TextGenerator>,
+    ) -> impl Iterator<Item = Sample> {
         let mut extracts = Vec::new();
         (0..rounds).map(move |round| {
             if round > 0 {
                 extracts.push(Extract::of_answer(self.line, self.output_tokens));
             }
             extracts.extend(self.blocks());
-            book.sample(extracts.clone(), self.output_tokens)
+            generator.sample(extracts.clone(), self.output_tokens)
         })
     }
 
-    /// Each block is the beginning of its hash's text. The last one takes what is left.
+    /// Returns the beginning of each hash's text. The last block takes all remaining tokens.
     fn blocks(&self) -> Vec<Extract> {
         let Some((last, others)) = self.hash_ids.split_last() else {
             return vec![Extract::of_row(self.line, self.input_tokens)];
@@ -72,7 +76,7 @@ fn millis(object: &JsonObject) -> Result<f64, String> {
 fn tokens(object: &JsonObject, key: &str) -> Result<Option<u32>, String> {
     let Some(value) = object.get(key) else { return Ok(None) };
     let tokens = value.as_u64().and_then(|tokens| u32::try_from(tokens).ok());
-    tokens.map(Some).ok_or_else(|| format!("\"{key}\" is no number of tokens: {value}"))
+    tokens.map(Some).ok_or_else(|| format!("\"{key}\" is not a token count: {value}"))
 }
 
 fn hash_ids(object: &JsonObject) -> Result<Vec<u64>, String> {
@@ -83,5 +87,5 @@ fn hash_ids(object: &JsonObject) -> Result<Vec<u64>, String> {
 
 const BLOCK_TOKENS: u32 = 512;
 
-/// How much a row without an `output_length` answers.
+/// Output length of a row without an `output_length`, in tokens.
 const DEFAULT_OUTPUT: u32 = 256;

@@ -1,4 +1,4 @@
-//! What shared-prefix prompts are put together from.
+//! System prompts and questions from which shared-prefix prompts are composed.
 
 use std::num::NonZero;
 
@@ -10,25 +10,25 @@ use crate::PromptForm;
 
 /// A system prompt or a question.
 pub(super) struct Piece {
-    /// Empty where text is sent, as the text is where ids are.
+    /// Token ids; empty if text is sent.
     pub(super) ids: Vec<u32>,
     pub(super) text: String,
-    /// The length of what is sent.
+    /// Number of tokens of what is sent.
     pub(super) tokens: u32,
 }
 
-/// What prompts are put together from.
+/// System prompts, questions and output lengths of a draw.
 pub(super) struct Pool {
-    /// One per group.
+    /// One system prompt per group.
     pub(super) systems: Vec<Piece>,
-    /// All turns of the first session, then those of the second, and so on.
+    /// Questions of all sessions, one per turn, with a session's turns together.
     pub(super) questions: Vec<Piece>,
-    /// One per session.
+    /// One output length per session, in tokens.
     pub(super) output_tokens: Vec<u32>,
 }
 
 impl Pool {
-    /// All lengths, then all system prompts, then all questions: SGLang's order.
+    /// Draws all lengths, then all system prompts, then all questions, which is SGLang's order.
     pub(super) fn draw(
         spec: &SharedPrefixSpec,
         context: &mut DrawContext<'_>,
@@ -44,14 +44,14 @@ impl Pool {
         Ok(Self { systems, questions, output_tokens })
     }
 
-    /// The questions that a session asks.
+    /// Returns the questions of a session.
     pub(super) fn questions_of(&self, session: usize, turns: NonZero<u32>) -> &[Piece] {
         let turns = turns.get() as usize;
         &self.questions[session * turns..][..turns]
     }
 }
 
-/// Pieces of the given lengths, of tokens of the whole vocabulary.
+/// Draws pieces of the given lengths from the whole vocabulary.
 fn pieces(
     spec: &SharedPrefixSpec,
     lengths: &[u32],

@@ -1,4 +1,4 @@
-//! What SGLang tells of shared-prefix prompts.
+//! The lines that SGLang prints about shared-prefix prompts.
 
 use std::fmt::{self, Write as _};
 
@@ -42,7 +42,7 @@ impl Popularity {
     }
 }
 
-/// The totals are of first turns only, as with SGLang.
+/// Writes the token counts. The totals are of first turns only, as in SGLang.
 fn write_tokens(pool: &Pool, sessions: &[Session], to: &mut String) -> fmt::Result {
     let firsts = || sessions.iter().map(|session| &session.first);
     let input: u64 = firsts().map(|sample| u64::from(sample.prompt_tokens)).sum();

@@ -1,4 +1,4 @@
-//! In the place of the library that knows recordings, in builds without it.
+//! Stub of the audio decoder for builds without the feature `audio`.
 
 use super::Samples;
 

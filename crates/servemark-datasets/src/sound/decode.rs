@@ -1,4 +1,4 @@
-//! Recordings to samples, with a library that knows their formats.
+//! Decoding of audio files with an external library.
 
 use std::io::{self, Cursor};
 use std::panic::catch_unwind;
@@ -12,12 +12,13 @@ use symphonia::core::meta::MetadataOptions;
 
 use super::Samples;
 
-/// The samples of a recording in any format that is known.
+/// Decodes an audio file of any supported format.
 pub(super) fn decode(file: Vec<u8>) -> Result<Samples, String> {
-    // A damaged file makes some of the library's sums overflow, which is a panic in a debug build.
+    // A damaged file makes some arithmetic in the library overflow, which is a panic in a debug
+    // build.
     match catch_unwind(|| try_decode(file)) {
         Ok(decoded) => decoded.map_err(|error| error.to_string()),
-        Err(_) => Err("the decoder gave up on it; is it damaged?".to_owned()),
+        Err(_) => Err("the decoder failed; the file may be damaged".to_owned()),
     }
 }
 
@@ -42,7 +43,7 @@ fn try_decode(file: Vec<u8>) -> Result<Samples, Error> {
             decoded.copy_to_vec_interleaved(&mut piece);
             if samples.values.len() + piece.len() > MOST_SAMPLES {
                 return Err(Error::IoError(io::Error::other(format!(
-                    "a recording has more than {MOST_SAMPLES} samples, which is the limit"
+                    "the audio has more than {MOST_SAMPLES} samples, which is the limit"
                 ))));
             }
             samples.values.extend_from_slice(&piece);
@@ -51,10 +52,10 @@ fn try_decode(file: Vec<u8>) -> Result<Samples, Error> {
     Ok(samples)
 }
 
-/// Half an hour in two channels at 48 kHz, or two and a half hours in one at 16 kHz.
+/// Maximum number of samples: half an hour of stereo at 48 kHz, or three hours of mono at 16 kHz.
 const MOST_SAMPLES: usize = 2 * 48_000 * 60 * 30;
 
-const NO_SOUND: Error = Error::Unsupported("it holds no sound");
+const NO_SOUND: Error = Error::Unsupported("it has no audio track");
 
 #[cfg(test)]
 mod tests {

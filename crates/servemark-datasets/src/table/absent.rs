@@ -1,4 +1,4 @@
-//! In the place of the reader of parquet files, in builds without it.
+//! Stub of the parquet reader for builds without the feature `parquet`.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use servemark_core::DatasetError;
 
 use super::{Cell, Cells, unusable};
 
-/// A file that this build cannot read: there is none.
+/// A parquet file; has no values in this build, which cannot read any.
 pub(super) enum TableFile {}
 
 impl TableFile {

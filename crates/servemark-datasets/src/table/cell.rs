@@ -1,8 +1,8 @@
-//! A value of a table, whatever format the table has.
+//! A value of a table, independent of the file format.
 
 use serde_json::Value;
 
-/// A value of a table. Times, truths and what else no data set asks for are null.
+/// A value of a table. Times, booleans and other types that no data set uses are null.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Cell {
     Null,
@@ -15,14 +15,14 @@ pub(crate) enum Cell {
 }
 
 impl Cell {
-    /// A part of a group that is not null.
+    /// Returns a non-null field of a group.
     pub(crate) fn get(&self, name: &str) -> Option<&Self> {
         let Self::Group(parts) = self else { return None };
         let found = parts.iter().find(|(known, _)| known == name).map(|(_, cell)| cell);
         found.filter(|cell| **cell != Self::Null)
     }
 
-    /// What lies at the end of a path of names and, in lists, places.
+    /// Returns the value at a path of field names and, in lists, indices, separated by dots.
     pub(crate) fn at(&self, path: &str) -> Option<&Self> {
         path.split('.').try_fold(self, |cell, step| match cell {
             Self::List(items) => items.get(step.parse::<usize>().ok()?),

@@ -1,4 +1,4 @@
-//! A parquet file, read row by row.
+//! Row-wise reading of a parquet file.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use servemark_core::DatasetError;
 
 use super::{Cell, Cells, unusable};
 
-/// An open parquet file and the part of its columns that is read.
+/// An open parquet file with the columns that are read.
 pub(super) struct TableFile {
     path: PathBuf,
     reader: SerializedFileReader<File>,
@@ -23,21 +23,21 @@ pub(super) struct TableFile {
 }
 
 impl TableFile {
-    /// Opens a file that has each of the columns, as text or bytes.
+    /// Opens a file, which must have each of the columns as text or bytes.
     pub(super) fn open(path: &Path, columns: &[&str]) -> Result<Self, DatasetError> {
         let reader = whole(path)?;
         let schema = reader.metadata().file_metadata().schema_descr();
         let missing = columns.iter().find(|column| !has(schema, column));
         if let Some(missing) = missing {
             let reason =
-                format!("it has no column {missing} of text or bytes, but {}", names(schema));
+                format!("it has no text or bytes column {missing}, only {}", names(schema));
             return Err(unusable(path, &reason));
         }
         let columns = part(schema, columns).map_err(|error| unusable(path, &error))?;
         Ok(Self { path: path.to_owned(), reader, columns })
     }
 
-    /// Opens a file of which those of the outermost columns are read that it has.
+    /// Opens a file and reads those of the given top-level columns that it has.
     pub(super) fn open_records(path: &Path, columns: &[&str]) -> Result<Self, DatasetError> {
         let reader = whole(path)?;
         let schema = reader.metadata().file_metadata().schema_descr();
@@ -45,7 +45,8 @@ impl TableFile {
         Ok(Self { path: path.to_owned(), reader, columns })
     }
 
-    /// Visits the rows with these indices, which rise. Groups that hold none of them are skipped.
+    /// Visits the rows with the given indices, which must be ascending. Row groups without such a
+    /// row are skipped.
     pub(super) fn visit(
         &self,
         rows: &[usize],
@@ -78,7 +79,7 @@ impl TableFile {
         Ok(())
     }
 
-    /// How many rows it has.
+    /// Returns the number of rows.
     pub(super) fn len(&self) -> usize {
         let groups = self.reader.metadata().row_groups().iter();
         groups.map(|group| usize::try_from(group.num_rows()).unwrap_or_default()).sum()
@@ -101,7 +102,7 @@ impl TableFile {
     }
 }
 
-/// A file of which no part is missing.
+/// Opens a file and checks that it is complete and within the row limit.
 fn whole(path: &Path) -> Result<SerializedFileReader<File>, DatasetError> {
     let read = |source| DatasetError::Read { path: path.to_owned(), source };
     let file = File::open(path).map_err(read)?;
@@ -118,10 +119,10 @@ fn whole(path: &Path) -> Result<SerializedFileReader<File>, DatasetError> {
     if is_whole(&reader, length) {
         return Ok(reader);
     }
-    Err(unusable(path, "its parts do not lie inside it; was it cut or changed?"))
+    Err(unusable(path, "its columns extend beyond its end; it may be truncated or damaged"))
 }
 
-/// Whether every column lies inside the file, which the reader takes for granted.
+/// Returns whether every column lies inside the file. The parquet reader does not check this.
 fn is_whole(reader: &SerializedFileReader<File>, length: u64) -> bool {
     let inside = |column: &ColumnChunkMetaData| {
         let start = column.dictionary_page_offset().unwrap_or_else(|| column.data_page_offset());
@@ -143,7 +144,7 @@ fn names(schema: &SchemaDescriptor) -> String {
     names.join(", ")
 }
 
-/// The outermost columns that hold the ones to be read.
+/// Returns a schema of the top-level columns that contain the given columns.
 fn part(schema: &SchemaDescriptor, columns: &[&str]) -> Result<SchemaDescPtr, ParquetError> {
     let is_needed = |field: &&Arc<Type>| {
         columns.iter().any(|column| column.split('.').next() == Some(field.name()))
@@ -154,7 +155,7 @@ fn part(schema: &SchemaDescriptor, columns: &[&str]) -> Result<SchemaDescPtr, Pa
     Ok(Arc::new(SchemaDescriptor::new(Arc::new(part))))
 }
 
-/// The texts and byte strings of a row, those of a group by its path.
+/// Returns the text and byte cells of a row; the path of a nested cell is dot-separated.
 fn cells(path: &str, row: Row) -> Cells {
     let mut found = Cells::new();
     for (name, field) in row.into_columns() {
@@ -169,7 +170,7 @@ fn cells(path: &str, row: Row) -> Cells {
     found
 }
 
-/// A row, or a group of its columns, as a cell.
+/// Converts a row, or a group of its columns, to a cell.
 fn group_cell(row: Row) -> Cell {
     Cell::Group(row.into_columns().into_iter().map(|(name, field)| (name, cell(field))).collect())
 }
@@ -192,8 +193,10 @@ fn cell(field: Field) -> Cell {
     }
 }
 
-/// An index of each is held in memory, and columns without values take no room in a file.
+/// Maximum number of rows. An index per row is held in memory, and columns without values take no
+/// space in a file.
 const MOST_ROWS: u64 = 50_000_000;
 
-/// Pictures are large, and the reader holds this many rows at a time.
+/// Number of rows that the parquet reader holds at a time; small because rows may hold large
+/// images.
 const ROWS_AT_ONCE: usize = 16;

@@ -1,4 +1,4 @@
-//! Rows of any shape, from files of parquet or of JSON, by their numbers.
+//! Rows of any structure from parquet or JSON files, accessed by row number.
 
 use std::path::{Path, PathBuf};
 
@@ -6,43 +6,44 @@ use servemark_core::{DatasetError, NoProgress};
 
 use super::{Cell, TableFile};
 use crate::json_array;
-use crate::jsonl::{BadLine, Reader};
+use crate::jsonl::Reader;
 
-/// The rows of several files, one behind the other.
+/// The rows of several files, concatenated.
 pub(crate) struct Records {
     shards: Vec<Shard>,
 }
 
-/// The rows of a file.
+/// The rows of one file.
 enum Shard {
-    /// They are read when they are asked for.
+    /// Rows of a parquet file, which are read on request.
     Table { path: PathBuf, table: TableFile },
-    /// They are all there.
+    /// Rows of a JSON file, all in memory.
     Lines { path: PathBuf, rows: Vec<Cell> },
 }
 
-/// A row, and where it stands.
+/// A row with its location.
 #[derive(Clone, Debug)]
 pub(crate) struct Record {
     path: PathBuf,
-    /// From one, as a person counts.
+    /// One-based row number in the file.
     number: usize,
     pub(crate) cell: Cell,
 }
 
 impl Records {
-    /// Opens files; of tables only the columns are read that are named.
+    /// Opens files. Of parquet files, only the named columns are read.
     pub(crate) fn open(files: &[PathBuf], columns: &[&str]) -> Result<Self, DatasetError> {
         let shards = files.iter().map(|file| Shard::open(file, columns));
         Ok(Self { shards: shards.collect::<Result<_, _>>()? })
     }
 
-    /// How many rows each file has.
+    /// Returns the number of rows of each file.
     pub(crate) fn lengths(&self) -> Vec<usize> {
         self.shards.iter().map(Shard::len).collect()
     }
 
-    /// The rows with these numbers, counted through all files, in this order. No number comes twice.
+    /// Reads rows by zero-based numbers counted across all files, in the given order. Numbers must
+    /// be distinct.
     pub(crate) fn read(&self, numbers: &[usize]) -> Result<Vec<Record>, DatasetError> {
         let mut wanted: Vec<(usize, usize)> = numbers.iter().copied().zip(0..).collect();
         wanted.sort_unstable();
@@ -71,7 +72,7 @@ impl Shard {
         let rows = if json_array::begins(&path)? {
             json_array::read(&path, &NoProgress, |value| Ok(Some(Cell::from(value))))?
         } else {
-            let reader = Reader { path: &path, on_bad_line: BadLine::Fail, limit: None };
+            let reader = Reader { path: &path, on_bad_line: None, limit: None };
             reader.read(|_, row| Ok(Some(Cell::from(serde_json::Value::Object(row)))))?.rows
         };
         Ok(Self::Lines { path, rows })
@@ -84,7 +85,7 @@ impl Shard {
         }
     }
 
-    /// The rows with these indices, which rise.
+    /// Reads the rows with the given indices, which must be ascending.
     fn read(&self, rows: &[usize]) -> Result<Vec<Record>, DatasetError> {
         let mut found = Vec::with_capacity(rows.len());
         match self {
@@ -105,13 +106,13 @@ impl Shard {
 }
 
 impl Record {
-    /// The text at the end of a path; a row without one is refused.
+    /// Returns the text at a path, or an error that names the row.
     pub(crate) fn text(&self, path: &str) -> Result<&str, DatasetError> {
         let text = self.cell.at(path).and_then(Cell::text);
         text.ok_or_else(|| self.malformed(format!("it has no text under {path}")))
     }
 
-    /// An error of this row.
+    /// Returns an error for this row.
     pub(crate) fn malformed(&self, reason: String) -> DatasetError {
         DatasetError::Row { path: self.path.clone(), row: self.number, reason }
     }

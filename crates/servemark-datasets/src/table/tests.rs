@@ -1,4 +1,4 @@
-//! Files that pyarrow wrote.
+//! Tests with parquet files written by pyarrow.
 
 use std::fs;
 
@@ -58,18 +58,18 @@ fn an_empty_cell_is_named_by_its_row() {
     let error = rows[5].text("image_1.bytes").unwrap_err().to_string();
     assert!(error.ends_with("mmmu.parquet, row 6: column image_1.bytes is empty"), "{error}");
     let error = rows[0].text("image_1.bytes").unwrap_err().to_string();
-    assert!(error.ends_with("row 1: image_1.bytes is no text"), "{error}");
+    assert!(error.ends_with("row 1: image_1.bytes is not a string"), "{error}");
 }
 
 #[test]
 fn a_missing_column_is_named() {
     assert_eq!(
         fails(&fixture("no_image.parquet"), &MMMU),
-        "FILE cannot be used as a parquet table: it has no column image_1.bytes of text or bytes, \
-         but id, question, options, image_2.bytes, image_2.path"
+        "FILE cannot be used as a parquet table: it has no text or bytes column image_1.bytes, \
+         only id, question, options, image_2.bytes, image_2.path"
     );
     let numbers = fails(&fixture("numbers.parquet"), &MMMU);
-    assert!(numbers.contains("it has no column question of text"), "{numbers}");
+    assert!(numbers.contains("it has no text or bytes column question"), "{numbers}");
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn a_file_that_is_not_there_is_named() {
     assert_eq!(fails(Path::new("/absent.parquet"), &MMMU), "cannot read FILE");
 }
 
-/// Whatever is broken, there is an error or there are rows, and never a panic.
+/// Checks that a damaged file gives an error or rows, and never a panic.
 #[test]
 fn a_broken_file_is_refused() {
     let whole = fs::read(fixture("mmmu.parquet")).unwrap();

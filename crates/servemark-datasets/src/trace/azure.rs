@@ -1,5 +1,5 @@
-//! The LLM inference traces of Azure: a row is a request. The one of 2025 counts pictures, too,
-//! which nobody has.
+//! Azure's LLM inference traces, with one request per row. The 2025 trace also has image counts but
+//! no images.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -7,21 +7,21 @@ use std::path::Path;
 use jiff::Timestamp;
 use servemark_core::{DatasetError, DrawContext, Session};
 
-use super::{Course, Trace};
-use crate::book::{Book, Extract};
+use super::{TimeOrder, Trace};
 use crate::csv_file::{Row, Table};
 use crate::instant;
+use crate::text_generator::{Extract, TextGenerator};
 
-/// The first `count` requests.
+/// Reads the first `count` requests.
 pub(super) fn read(
     path: &Path,
     count: usize,
     context: &DrawContext<'_>,
 ) -> Result<Trace, DatasetError> {
     let table = Table::open(path, &[TIME, "ContextTokens", "GeneratedTokens"])?;
-    let book = Book::open(context)?;
+    let generator = TextGenerator::open(context)?;
     let (mut sessions, mut pictures) = (Vec::new(), 0);
-    let mut course = Course::default();
+    let mut course = TimeOrder::default();
     table.read(|row| {
         if sessions.len() == count {
             return Ok(ControlFlow::Break(()));
@@ -29,12 +29,12 @@ pub(super) fn read(
         let time = time(row)?;
         let begins = instant::since(course.next(time, TIME)?, time);
         let extract = Extract::of_row(sessions.len() as u64, row.tokens("ContextTokens")?);
-        let sample = book.sample(vec![extract], row.tokens("GeneratedTokens")?);
+        let sample = generator.sample(vec![extract], row.tokens("GeneratedTokens")?);
         sessions.push(Session::from(sample).beginning(begins));
         pictures += pictures_of(row)?;
         Ok(ControlFlow::Continue(()))
     })?;
-    Ok(Trace::new(sessions).noting("Pictures of the trace that are not sent", pictures))
+    Ok(Trace::new(sessions).noting("Images of the trace that are not sent", pictures))
 }
 
 fn time(row: &Row<'_>) -> Result<Timestamp, String> {

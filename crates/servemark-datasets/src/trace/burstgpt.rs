@@ -1,5 +1,5 @@
-//! `BurstGPT`: a row is a request. From its third release on, a row says which session it is of and
-//! how long its answer took.
+//! `BurstGPT`'s traces, with one request per row. From the third release on, rows also have a
+//! session id and the duration of the answer.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -9,18 +9,19 @@ use std::time::Duration;
 
 use servemark_core::{DatasetError, DrawContext, FollowUp, Session};
 
-use super::{Course, Trace};
-use crate::book::{Book, Extract};
+use super::{TimeOrder, Trace};
 use crate::csv_file::{Row, Table};
+use crate::text_generator::{Extract, TextGenerator};
 
-/// The first `count` sessions. A row without an answer is a request that failed; it is left out.
+/// Reads the first `count` sessions. Rows without response tokens are failed requests and are left
+/// out.
 pub(super) fn read(
     path: &Path,
     count: usize,
     context: &DrawContext<'_>,
 ) -> Result<Trace, DatasetError> {
     let table = Table::open(path, &[TIME, "Request tokens", "Response tokens"])?;
-    let (mut talks, mut course, mut failed) = (Talks::default(), Course::default(), 0);
+    let (mut talks, mut course, mut failed) = (Sessions::default(), TimeOrder::default(), 0);
     table.read(|row| {
         let call = Call::of(row)?;
         course.next(call.at, TIME)?;
@@ -30,14 +31,14 @@ pub(super) fn read(
         }
         Ok(ControlFlow::Continue(()))
     })?;
-    let book = Book::open(context)?;
+    let generator = TextGenerator::open(context)?;
     let start = talks.calls.first().map(|talk| talk[0].at).unwrap_or_default();
-    let mut writer = Writer { book: &book, turns: 0 };
+    let mut writer = Writer { generator: &generator, turns: 0 };
     let sessions = talks.calls.iter().map(|talk| writer.session(talk, start)).collect();
     Ok(Trace::new(sessions).noting("Failed requests of the trace left out", failed))
 }
 
-/// A row.
+/// A row of the trace.
 #[derive(Clone, Copy)]
 struct Call {
     at: Duration,
@@ -57,27 +58,27 @@ impl Call {
         })
     }
 
-    /// What this request has beyond the one before it and that one's answer.
+    /// Returns the tokens that this request adds to the previous request and its answer.
     fn new_tokens(&self, before: &Self) -> u32 {
         let history = before.request_tokens.saturating_add(before.response_tokens);
         self.request_tokens.saturating_sub(history).max(1)
     }
 
-    /// How long after the answer before it this request came.
+    /// Returns the time from the end of the previous answer to this request.
     fn pause(&self, before: &Self) -> Duration {
         self.at.saturating_sub(before.at + before.took)
     }
 }
 
-/// Rows by their sessions, in the order in which these begin.
+/// Rows grouped by session, in the order in which the sessions begin.
 #[derive(Default)]
-struct Talks {
+struct Sessions {
     calls: Vec<Vec<Call>>,
     places: HashMap<String, usize>,
 }
 
-impl Talks {
-    /// Puts a row with those of its session; a row that would begin one too many is left out.
+impl Sessions {
+    /// Adds a row to its session. A row that would begin a session beyond `most` is left out.
     fn add(&mut self, session: &str, call: Call, most: usize) {
         if let Some(place) = self.places.get(session) {
             self.calls[*place].push(call);
@@ -90,16 +91,16 @@ impl Talks {
     }
 }
 
-/// Writes a text of its own for each turn.
+/// Generates a text of its own for each turn.
 struct Writer<'a> {
-    book: &'a Arc<Book>,
+    generator: &'a Arc<TextGenerator>,
     turns: u64,
 }
 
 impl Writer<'_> {
     fn session(&mut self, calls: &[Call], start: Duration) -> Session {
         let first = self.extract(calls[0].request_tokens);
-        let opening = self.book.sample(vec![first], calls[0].response_tokens);
+        let opening = self.generator.sample(vec![first], calls[0].response_tokens);
         let follow_ups = calls.windows(2).map(|pair| self.turn(&pair[1], &pair[0])).collect();
         let begins = calls[0].at.saturating_sub(start);
         Session::from(opening).followed_by(follow_ups).beginning(begins)
@@ -107,7 +108,8 @@ impl Writer<'_> {
 
     fn turn(&mut self, call: &Call, before: &Call) -> FollowUp {
         let extract = self.extract(call.new_tokens(before));
-        FollowUp::new(self.book.addition(extract, call.response_tokens)).after(call.pause(before))
+        FollowUp::new(self.generator.addition(extract, call.response_tokens))
+            .after(call.pause(before))
     }
 
     fn extract(&mut self, tokens: u32) -> Extract {

@@ -1,9 +1,9 @@
-//! Spans of agents, by OpenTelemetry's conventions for generative AI.
+//! Agent spans that follow OpenTelemetry's conventions for generative AI.
 //!
-//! A call of a model whose messages go on from an earlier call's is that one's follow-up: in the
-//! run it has the new answer in its history instead of the recorded one. Every other call opens a
-//! session of its own at its recorded time. What lies between an answer and the next call, tools
-//! for the most part, is that call's pause.
+//! A model call is a follow-up if its messages continue those of an earlier call; in the run, the
+//! new answer replaces the recorded one in its history. Every other call begins a session at its
+//! recorded time. The time between an answer and the next call, mostly spent in tools, becomes the
+//! pause before that call.
 
 mod span;
 
@@ -16,7 +16,7 @@ use self::span::Span;
 use super::Trace;
 use crate::instant;
 
-/// The first `count` sessions of a file, or of all JSON files of a folder.
+/// Reads the first `count` sessions from a file, or from all JSON files of a folder.
 pub(super) fn read(
     path: &Path,
     count: usize,
@@ -50,15 +50,15 @@ fn files(path: &Path) -> Result<Vec<PathBuf>, DatasetError> {
     Ok(files)
 }
 
-/// A span in its place in a session.
+/// A span with its position in a session.
 struct Call<'a> {
     span: &'a Span,
-    /// What it adds to the messages and the answer of the call before it.
+    /// Messages added to the previous call's messages and answer.
     new: &'a [JsonObject],
 }
 
-/// The spans of a file as sessions. Each goes on from the call with the longest history it repeats,
-/// if no other has gone on from that already.
+/// Groups the spans of a file into sessions. Each span continues the call with the longest history
+/// that it repeats, unless another span already continues that call.
 fn chains(spans: &[Span]) -> Vec<Vec<Call<'_>>> {
     let mut in_order: Vec<&Span> = spans.iter().collect();
     in_order.sort_by_key(|span| span.start);

@@ -1,5 +1,5 @@
-//! `ServeGen`'s clients: how often each asked in windows of time, how evenly, and how long its
-//! requests were. What it tells are distributions, so arrivals and lengths are drawn.
+//! `ServeGen`'s clients: request rate and burstiness per time window, and length distributions.
+//! Arrivals and lengths are drawn from these.
 
 mod client;
 mod lengths;
@@ -14,29 +14,29 @@ use servemark_rng::NumpyRandom;
 use self::client::{Client, Window};
 use self::lengths::Lengths;
 use super::Trace;
-use crate::book::{Book, Extract};
+use crate::text_generator::{Extract, TextGenerator};
 
-/// The first `count` requests of all clients of a folder together.
+/// Draws the first `count` requests of all clients in a folder.
 pub(super) fn read(
     path: &Path,
     count: usize,
     context: &mut DrawContext<'_>,
 ) -> Result<Trace, DatasetError> {
     let clients = clients(path)?;
-    let book = Book::open(context)?;
+    let generator = TextGenerator::open(context)?;
     let requests = draw(&clients, count, &mut context.random.numpy);
     let start = requests.first().map(|request| request.at).unwrap_or_default();
     let session = |(row, request): (u64, &Request)| {
         let extract = Extract::of_row(row, request.input_tokens);
-        let sample = book.sample(vec![extract], request.output_tokens);
+        let sample = generator.sample(vec![extract], request.output_tokens);
         Session::from(sample).beginning(offset(request.at - start))
     };
     let sessions = (0..).zip(&requests).map(session).collect();
     let others = clients.iter().filter(|client| client.lengths.has_media()).count() as u64;
-    Ok(Trace::new(sessions).noting("Clients whose pictures, sounds and films are not sent", others))
+    Ok(Trace::new(sessions).noting("Clients whose images, audio and videos are not sent", others))
 }
 
-/// The clients of a folder, in the order of their files' names.
+/// Reads the clients of a folder, in the order of their file names.
 fn clients(folder: &Path) -> Result<Vec<Client>, DatasetError> {
     let failed = |source| DatasetError::Read { path: folder.to_owned(), source };
     let files = fs::read_dir(folder).map_err(failed)?;
@@ -47,14 +47,15 @@ fn clients(folder: &Path) -> Result<Vec<Client>, DatasetError> {
     files.iter().map(|file| Client::read(file)).collect()
 }
 
-/// A request that was drawn, in seconds from the trace's beginning.
+/// A drawn request; its time is in seconds from the beginning of the trace.
 struct Request {
     at: f64,
     input_tokens: u32,
     output_tokens: u32,
 }
 
-/// Draws window by window until there are enough requests; those of one window come together.
+/// Draws window by window until there are enough requests. Windows with the same start are drawn
+/// together.
 fn draw(clients: &[Client], count: usize, numpy: &mut NumpyRandom) -> Vec<Request> {
     let each = |client| Client::windows(client).map(move |window| (window, &client.lengths));
     let mut windows: Vec<(&Window, &Lengths)> = clients.iter().flat_map(each).collect();
@@ -75,7 +76,7 @@ fn draw(clients: &[Client], count: usize, numpy: &mut NumpyRandom) -> Vec<Reques
     requests
 }
 
-/// The requests of a client in a window; none where their lengths are not told.
+/// Draws a client's requests in a window; none if no lengths are recorded for it.
 fn in_window(window: &Window, lengths: &Lengths, numpy: &mut NumpyRandom) -> Vec<Request> {
     let Some(lengths) = lengths.at(window.start) else { return Vec::new() };
     let arrivals = window.draw(numpy);

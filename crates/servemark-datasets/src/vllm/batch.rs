@@ -1,4 +1,4 @@
-//! `bench latency`: prompts of any token ids, all of one length.
+//! Prompts of `vllm bench latency`: arbitrary token ids, all of one length.
 
 use std::num::NonZero;
 
@@ -7,17 +7,17 @@ use servemark_core::{DrawContext, Prompt, Sample};
 
 use crate::fitting::as_ids;
 
-/// A batch of prompts of token ids, drawn from the run's own generator, again and again. What they
-/// mean does not matter, so no tokenizer is needed.
+/// A repeated batch of prompts made of token ids, drawn from the run's generator. Their text is
+/// irrelevant, so no tokenizer is needed.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct VllmBatchSpec {
-    /// How many prompts it has.
+    /// Number of prompts in the batch.
     pub size: NonZero<u32>,
-    /// Tokens of a prompt.
+    /// Length of each prompt, in tokens.
     pub input_tokens: u32,
-    /// Tokens of an output.
+    /// Length of each output, in tokens.
     pub output_tokens: u32,
 }
 
@@ -38,5 +38,5 @@ impl VllmBatchSpec {
     }
 }
 
-/// The ids are those below this, which every vocabulary is thought to have.
+/// Upper bound (exclusive) of the drawn ids; vLLM assumes that every vocabulary has them.
 const IDS: i64 = 10_000;

@@ -1,4 +1,4 @@
-//! How many pictures and videos a request has, and how large each is.
+//! Number and sizes of the images and videos of a request.
 
 use serde::{Deserialize, Serialize};
 use servemark_core::{DatasetError, ImageSize, Medium, MediumKind};
@@ -7,44 +7,44 @@ use servemark_rng::Pcg64;
 use crate::ImageFormat;
 use crate::image::Noise;
 
-/// How many pictures and videos a request has, and how large each is.
+/// Distribution of the number and sizes of images and videos per request.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct MediaDraws {
-    /// How many of both a request has on average.
+    /// Mean number of images and videos per request.
     pub items: u32,
-    /// How far their number lies from that, as a share of it: 0 to 1.
+    /// Maximum deviation of their number from the mean, as a share of the mean from 0 to 1.
     pub spread: f64,
-    /// The most of either kind that a request may have.
+    /// Maximum number per request of either kind.
     pub limits: MediaLimits,
-    /// What there is to draw from.
+    /// Sizes to draw from, with their weights.
     pub buckets: Vec<MediaBucket>,
-    /// How pictures are encoded; videos always have losses.
+    /// File format of images; videos are always lossy.
     pub format: ImageFormat,
 }
 
-/// The most pictures and videos of a request; a kind without a limit is not allowed.
+/// Maximum numbers of images and videos per request. A kind without a limit is not allowed.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[expect(clippy::exhaustive_structs, reason = "what is shown moves or it does not")]
+#[expect(clippy::exhaustive_structs, reason = "media are images or videos")]
 pub struct MediaLimits {
-    /// Pictures.
+    /// Maximum number of images.
     pub image: Option<u32>,
-    /// Videos.
+    /// Maximum number of videos.
     pub video: Option<u32>,
 }
 
-/// Pictures or videos of a size.
+/// A size of images or videos, with its weight.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 #[expect(clippy::exhaustive_structs, reason = "vLLM's triple and its weight")]
 pub struct MediaBucket {
-    /// Lines.
+    /// Height in pixels.
     pub height: u32,
-    /// Pixels of a line.
+    /// Width in pixels.
     pub width: u32,
-    /// Pictures one after the other; one is a picture, more are a video.
+    /// Number of frames; 1 for an image, more for a video.
     pub frames: u32,
-    /// How likely it is, against the others.
+    /// Weight of this bucket relative to the others.
     pub weight: f64,
 }
 
@@ -75,17 +75,17 @@ impl MediaBucket {
     }
 }
 
-/// What each request draws from.
+/// Checked settings from which each request's media are drawn.
 pub(super) struct MediaSource<'a> {
     draws: &'a MediaDraws,
     least: i64,
     most: i64,
-    /// Those that are likely at all; their weights add up to 1.
+    /// Buckets with a positive weight; the weights add up to 1.
     buckets: Vec<MediaBucket>,
 }
 
 impl MediaDraws {
-    /// Refuses what vLLM refuses.
+    /// Checks the settings and returns an error for those that vLLM rejects.
     pub(super) fn source(&self) -> Result<MediaSource<'_>, DatasetError> {
         if !(0.0..=1.0).contains(&self.spread) {
             return Err(settings(format!(
@@ -98,12 +98,14 @@ impl MediaDraws {
         }
         let buckets = likely(&self.buckets);
         if buckets.is_empty() {
-            return Err(settings("no bucket of --random-mm-bucket-config is likely at all".into()));
+            return Err(settings(
+                "no bucket of --random-mm-bucket-config has a weight above 0".into(),
+            ));
         }
         let (least, most) = self.bounds(&buckets);
         if least > most {
             return Err(settings(format!(
-                "a request would have {least} pictures and videos or more, and \
+                "a request has at least {least} images and videos, but \
                  --random-mm-limit-mm-per-prompt allows {most}"
             )));
         }
@@ -114,23 +116,22 @@ impl MediaDraws {
         let MediaBucket { height, width, frames, weight } = *bucket;
         let place = format!("the bucket ({height}, {width}, {frames})");
         if height == 0 || width == 0 || frames == 0 {
-            return Err(settings(format!("{place} has a side of no length")));
+            return Err(settings(format!("{place} has a height, width or number of frames of 0")));
         }
         if !(weight.is_finite() && weight >= 0.0) {
-            return Err(settings(format!("{place} is {weight} likely; give 0 or more")));
+            return Err(settings(format!("{place} has the weight {weight}; give 0 or more")));
         }
         let kind = bucket.kind();
         if self.limits.of(kind).is_none() {
             let kind = kind.as_str();
             return Err(settings(format!(
-                "{place} is of the kind {kind}, for which --random-mm-limit-mm-per-prompt has no \
-                 limit"
+                "{place} is of kind {kind}, for which --random-mm-limit-mm-per-prompt has no limit"
             )));
         }
         Ok(())
     }
 
-    /// The fewest and the most items of a request.
+    /// Returns the minimum and maximum number of items of a request.
     fn bounds(&self, buckets: &[MediaBucket]) -> (i64, i64) {
         let has = |kind| buckets.iter().any(|bucket| bucket.kind() == kind);
         let limits = [MediumKind::Image, MediumKind::Video].into_iter().filter(|kind| has(*kind));
@@ -152,7 +153,7 @@ impl MediaLimits {
 }
 
 impl MediaSource<'_> {
-    /// What the next request shows. Each item's pixels are drawn before the next item.
+    /// Draws the media of the next request. Each item's pixels are drawn before the next item.
     pub(super) fn draw(&self, random: &mut Pcg64) -> Vec<Medium> {
         let wanted = random.integers(self.least, self.most + 1).unwrap_or_default();
         let wanted = usize::try_from(wanted).unwrap_or_default();
@@ -186,7 +187,7 @@ impl MediaSource<'_> {
     }
 }
 
-/// Those of weight, whose weights are made to add up to 1 as vLLM does.
+/// Returns the buckets with a positive weight, with weights normalized to a sum of 1 as in vLLM.
 fn likely(buckets: &[MediaBucket]) -> Vec<MediaBucket> {
     let heavy = || buckets.iter().filter(|bucket| bucket.weight > 0.0);
     let total: f64 = heavy().map(|bucket| bucket.weight).sum();

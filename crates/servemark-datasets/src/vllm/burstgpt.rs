@@ -1,4 +1,4 @@
-//! Prompts as long as `BurstGPT`'s trace says; when they were sent does not matter.
+//! Prompts with the lengths of a `BurstGPT` trace; the trace's times are ignored.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -10,16 +10,16 @@ use servemark_rng::NumpyRandom;
 use super::rows::no_file;
 use crate::csv_file::{Row, Table};
 
-/// Lengths of the requests to GPT-4 that were answered.
+/// Lengths of the answered GPT-4 requests of a trace.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct VllmBurstgptSpec {
-    /// The trace.
+    /// Path of the trace.
     pub path: Option<PathBuf>,
 }
 
-/// Tokens of a prompt and of its answer.
+/// Token counts of a prompt and its answer.
 #[derive(Clone, Copy)]
 struct Lengths {
     input: u32,
@@ -65,14 +65,14 @@ impl VllmBurstgptSpec {
     }
 }
 
-/// vLLM takes lengths by the places of their columns, whatever these are called.
+/// Parses a length by column index, because vLLM ignores the names of the columns.
 fn at(row: &Row<'_>, place: usize) -> Result<u32, String> {
     let cell = row.cell(place).unwrap_or_default();
-    cell.parse().map_err(|_| format!("column {} is no number of tokens: {cell:?}", place + 1))
+    cell.parse().map_err(|_| format!("column {} is not a token count: {cell:?}", place + 1))
 }
 
-/// Which rows are sent: each at most once, or, where there are too few, any of them any number of
-/// times. This is how pandas takes a sample.
+/// Returns the indices of the rows to send: without repetition if there are enough rows, else drawn
+/// with replacement. This is pandas' sampling.
 fn choose(rows: usize, count: usize, mut random: NumpyRandom) -> impl Iterator<Item = usize> {
     let chosen = if count <= rows {
         random.permutation(rows)

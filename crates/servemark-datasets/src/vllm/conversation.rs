@@ -1,8 +1,8 @@
-//! Conversations of several turns, as vLLM's Rust client holds them (`--multi-turn`).
+//! Multi-turn conversations as in vLLM's Rust client (`--multi-turn`).
 //!
-//! Lengths and texts are made as that client makes them, from a generator of our own: the draws are
-//! not that client's, whose generator nobody else has. A later turn is what a user adds; the answers
-//! before it are put before it when they are there.
+//! Lengths and texts follow that client's rules, but the draws differ, because its random generator
+//! is not reproduced here. A later turn holds what the user adds; the run inserts the preceding
+//! messages and answers when it sends the turn.
 
 mod random;
 mod sharegpt;
@@ -21,23 +21,23 @@ pub use self::sharegpt::ShareGptTurnsSpec;
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ConversationSpec {
-    /// Where they come from.
+    /// Source of the conversations.
     pub source: ConversationSource,
-    /// How long a user thinks before each later turn.
+    /// Pause before each later turn, which models the user's think time.
     #[serde(with = "servemark_core::seconds")]
     pub pause: Duration,
-    /// Whether each answer is asked to be no shorter than planned (`min_tokens`).
+    /// Whether answers are requested with a minimum length equal to the planned one (`min_tokens`).
     pub full_answers: bool,
 }
 
-/// Where conversations come from.
+/// Source of the conversations.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ConversationSource {
-    /// Turns of so many tokens.
+    /// Turns of random tokens with given lengths.
     Random(RandomTurnsSpec),
-    /// ShareGPT's file: what its humans said.
+    /// The human's texts in ShareGPT's file.
     Sharegpt(ShareGptTurnsSpec),
 }
 
@@ -51,7 +51,7 @@ impl ConversationSource {
 }
 
 impl ConversationSpec {
-    /// Conversations without pauses, whose answers may be short.
+    /// Creates a spec without pauses and without minimum output lengths.
     pub fn new(source: ConversationSource) -> Self {
         Self { source, pause: Duration::ZERO, full_answers: false }
     }
@@ -84,7 +84,7 @@ impl ConversationSpec {
     }
 }
 
-/// Names every conversation and each of its turns, as vLLM's client does.
+/// Adds session and request ids to all turns, in the format of vLLM's client.
 pub(super) fn number(sessions: &mut [Session], prefix: &str) {
     for (number, session) in sessions.iter_mut().enumerate() {
         let name = format!("{prefix}conv-{number}");

@@ -1,4 +1,5 @@
-//! Prompts of one's own, one JSON object a line, and two published collections that are read alike.
+//! Prompts from a file with one JSON object per line, including two published data sets with
+//! similar files.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -10,7 +11,7 @@ use servemark_core::{
 };
 
 use super::rows::{Choice, RowOrder, TooFewRows, no_file};
-use crate::jsonl::{BadLine, Reader};
+use crate::jsonl::Reader;
 use crate::shaping::user_message;
 use crate::{DatasetName, PromptFormat};
 
@@ -19,55 +20,55 @@ use crate::{DatasetName, PromptFormat};
 #[serde(default)]
 #[non_exhaustive]
 pub struct VllmCustomSpec {
-    /// The file; for SPEED-Bench, the folder of its files.
+    /// Path of the file, or of the folder of SPEED-Bench's files.
     pub path: Option<PathBuf>,
-    /// How the file is laid out.
+    /// Layout of the file.
     pub layout: CustomLayout,
-    /// How many tokens of a row's text are sent; all of them without.
+    /// Maximum number of tokens sent of a row's text; `None` sends the whole text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub most_prompt_tokens: Option<u32>,
-    /// How long outputs are.
+    /// Source of the output lengths.
     pub output: CustomOutput,
-    /// Whether the prompt is a bare text or a rendered conversation.
+    /// Whether the prompt is raw text or a rendered conversation.
     pub prompt_format: PromptFormat,
-    /// What the model's template is told besides.
+    /// Additional arguments of the chat template.
     #[serde(skip_serializing_if = "JsonObject::is_empty")]
     pub template_arguments: JsonObject,
-    /// In which order prompts are sent.
+    /// Order in which prompts are sent.
     pub order: RowOrder,
-    /// What to do if there are too few.
+    /// Handling of a file with too few rows.
     pub too_few: TooFewRows,
 }
 
-/// How a file of prompts is laid out.
+/// Layout of a file of prompts.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum CustomLayout {
-    /// `prompt`, and `output_tokens` where lengths are the rows' own.
+    /// Rows with `prompt`, and with `output_tokens` if the lengths are the rows' own.
     #[default]
     Prompts,
-    /// Spec-Bench's: the first of `turns`. Its seed is 0.
+    /// Spec-Bench's layout, which uses the first of `turns`. The seed is 0.
     SpecBench {
-        /// Only those of this `category`.
+        /// Category of the rows to use (`category`); `None` uses all.
         category: Option<String>,
     },
-    /// SPEED-Bench's: the content of the first of `messages`. Its seed is 0.
+    /// SPEED-Bench's layout, which uses the content of the first of `messages`. The seed is 0.
     SpeedBench {
-        /// Which of the folder's files, without its ending.
+        /// Name of the folder's file to read, without its extension.
         subset: String,
-        /// Only those of this `category`.
+        /// Category of the rows to use (`category`); `None` uses all.
         category: Option<String>,
     },
 }
 
-/// How long outputs are. Closed: all alike, or each as its row says.
+/// Source of the output lengths. Exhaustive: one length for all rows, or each row's own.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CustomOutput {
-    /// So many tokens.
+    /// This number of tokens.
     Fixed(u32),
-    /// As the row says under `output_tokens`.
+    /// The row's `output_tokens`.
     OfRow,
 }
 
@@ -86,7 +87,7 @@ impl Default for VllmCustomSpec {
     }
 }
 
-/// What is read of a line.
+/// The fields read from a line.
 struct Row {
     line: usize,
     prompt: String,
@@ -94,7 +95,7 @@ struct Row {
 }
 
 impl VllmCustomSpec {
-    /// `count` prompts; all there are if none is asked for.
+    /// Draws `count` prompts, or all if `count` is 0.
     pub(super) fn draw(
         &self,
         count: usize,
@@ -103,8 +104,7 @@ impl VllmCustomSpec {
     ) -> Result<Vec<Sample>, DatasetError> {
         let path = self.path.as_deref().ok_or_else(|| self.layout.no_file())?;
         let path = self.layout.file(path);
-        let (limit, on_bad_line) = (None, BadLine::Fail);
-        let reader = Reader { path: &path, on_bad_line, limit };
+        let reader = Reader { path: &path, on_bad_line: None, limit: None };
         let rows = reader.read(|line, record| self.layout.row(line, record))?.rows;
         let seed = self.layout.seed().unwrap_or(seed);
         let tokenizer = context.tokenizer;
@@ -135,7 +135,7 @@ impl VllmCustomSpec {
 }
 
 impl VllmCustomSpec {
-    /// As much of a text as is sent.
+    /// Returns the beginning of a text, cut to the maximum number of tokens.
     fn beginning<'a>(
         &self,
         text: &'a str,
@@ -175,7 +175,7 @@ impl CustomLayout {
         }
     }
 
-    /// The seed of a collection that knows no other.
+    /// Returns the fixed seed of a published data set, or `None` if the run's seed is used.
     fn seed(&self) -> Option<u32> {
         (!matches!(self, Self::Prompts)).then_some(0)
     }
@@ -196,7 +196,7 @@ impl CustomLayout {
             Self::SpecBench { .. } => "the first of \"turns\"",
             Self::SpeedBench { .. } => "the \"content\" of the first of \"messages\"",
         };
-        let prompt = prompt.and_then(Value::as_str).ok_or(format!("{place} is no text"))?;
+        let prompt = prompt.and_then(Value::as_str).ok_or(format!("{place} is not a string"))?;
         let prompt = prompt.to_owned();
         Ok(Some(Row { line, prompt, output_tokens: record.remove("output_tokens") }))
     }
@@ -212,19 +212,19 @@ impl CustomLayout {
     }
 }
 
-/// How long an output is, by what was asked for or by its row.
+/// Returns the output length: the fixed one, or the row's own.
 pub(super) fn output_tokens(output: CustomOutput, of_row: Option<&Value>) -> Result<u32, String> {
     match output {
         CustomOutput::Fixed(tokens) => Ok(tokens),
         CustomOutput::OfRow => tokens_of(of_row).ok_or_else(|| {
-            "\"output_tokens\" is no number of tokens, and no output length is given \
+            "\"output_tokens\" is not a token count, and no output length is given \
              (--custom-output-len)"
                 .to_owned()
         }),
     }
 }
 
-/// A number of tokens as Python's `int` reads it: a fraction is cut off.
+/// Parses a token count as Python's `int` does: a fraction is truncated.
 fn tokens_of(value: Option<&Value>) -> Option<u32> {
     match value? {
         Value::String(text) => text.trim().parse().ok(),

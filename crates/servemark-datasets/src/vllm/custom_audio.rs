@@ -1,4 +1,4 @@
-//! Prompts of one's own with recordings, one JSON object a line.
+//! Prompts with audio from a file, one JSON object per line.
 
 use std::path::{Path, PathBuf};
 
@@ -10,26 +10,26 @@ use servemark_core::{
 
 use super::custom::{CustomOutput, output_tokens};
 use super::rows::{Choice, RowOrder, TooFewRows, no_file};
-use crate::jsonl::{BadLine, Reader};
+use crate::jsonl::Reader;
 use crate::shaping::user_message;
 use crate::sound::{Rewritten, Samples};
 use crate::{PromptFormat, text_file};
 
-/// Prompts with recordings from a file: `audio`, and `prompt` where there is one.
+/// Prompts with audio from a file. Rows have `audio` and `prompt`.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct VllmCustomAudioSpec {
-    /// The file.
+    /// Path of the file.
     pub path: Option<PathBuf>,
-    /// How long outputs are.
+    /// Source of the output lengths.
     pub output: CustomOutput,
-    /// Whether a prompt is a bare text, or one in the model's template if it has one. A chat's
-    /// prompts are bare.
+    /// Whether a prompt is raw text, or rendered with the chat template if the model has one.
+    /// Prompts for a chat route are raw.
     pub prompt_format: PromptFormat,
-    /// In which order prompts are sent.
+    /// Order in which prompts are sent.
     pub order: RowOrder,
-    /// What to do if there are too few.
+    /// Handling of a file with too few rows.
     pub too_few: TooFewRows,
 }
 
@@ -45,7 +45,7 @@ impl Default for VllmCustomAudioSpec {
     }
 }
 
-/// What is read of a line.
+/// The fields read from a line.
 struct Row {
     line: usize,
     prompt: String,
@@ -54,7 +54,7 @@ struct Row {
 }
 
 impl VllmCustomAudioSpec {
-    /// `count` prompts; all there are if none is asked for.
+    /// Draws `count` prompts, or all if `count` is 0.
     pub(super) fn draw(
         &self,
         count: usize,
@@ -63,7 +63,7 @@ impl VllmCustomAudioSpec {
     ) -> Result<Vec<Sample>, DatasetError> {
         let hint = "give a file with a JSON object with \"prompt\" and \"audio\" on each line";
         let path = self.path.as_deref().ok_or_else(|| no_file("custom_audio", hint))?;
-        let reader = Reader { path, on_bad_line: BadLine::Fail, limit: None };
+        let reader = Reader { path, on_bad_line: None, limit: None };
         let rows = reader.read(|line, record| row(line, record).map(Some))?.rows;
         let tokenizer = context.tokenizer;
         let choice = Choice { order: self.order, too_few: self.too_few, count, seed };
@@ -84,7 +84,7 @@ impl VllmCustomAudioSpec {
         Ok(sample.with_audio(audio(&row.audio).map_err(malformed)?))
     }
 
-    /// A model without a template is given the bare text.
+    /// Returns the prompt in the required format. Without a chat template, it is the raw text.
     fn prompt(&self, text: &str, tokenizer: &dyn Tokenizer) -> Result<String, TokenizerError> {
         if self.prompt_format == PromptFormat::Raw {
             return Ok(text.to_owned());
@@ -98,23 +98,23 @@ impl VllmCustomAudioSpec {
 
 fn row(line: usize, mut record: JsonObject) -> Result<Row, String> {
     let Some(Value::String(prompt)) = record.remove("prompt") else {
-        return Err("\"prompt\" is no text".to_owned());
+        return Err("\"prompt\" is not a string".to_owned());
     };
     let audio = record.remove("audio").ok_or("it has no \"audio\"")?;
     Ok(Row { line, prompt, audio, output_tokens: record.remove("output_tokens") })
 }
 
-/// A recording by the path of its file, or by its samples.
+/// Creates audio from a file path, or from samples with their rate.
 fn audio(audio: &Value) -> Result<Audio, String> {
     if let Some(path) = audio.as_str() {
         let sound = Rewritten::path(Path::new(path));
-        return sound.map(Audio::new).map_err(|why| format!("a recording cannot be read: {why}"));
+        return sound.map(Audio::new).map_err(|why| format!("an audio file cannot be read: {why}"));
     }
     let samples = audio["array"].as_array().zip(audio["sampling_rate"].as_u64());
     let (floats, rate) = samples
         .ok_or("\"audio\" is neither the path of a file nor \"array\" and \"sampling_rate\"")?;
     let floats: Option<Vec<f64>> = floats.iter().map(Value::as_f64).collect();
-    let floats = floats.ok_or("a sample of \"array\" is no number")?;
+    let floats = floats.ok_or("a sample of \"array\" is not a number")?;
     let rate = u32::try_from(rate).map_err(|_| "the \"sampling_rate\" is too high")?;
     Ok(Audio::new(Rewritten::samples(Samples::of_floats(&floats, rate))))
 }

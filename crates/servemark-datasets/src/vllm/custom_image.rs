@@ -1,4 +1,4 @@
-//! Prompts of one's own with pictures, one JSON object a line.
+//! Prompts with images from a file, one JSON object per line.
 
 use std::path::PathBuf;
 
@@ -11,26 +11,25 @@ use servemark_core::{
 use super::media::PictureReader;
 use super::rows::{Choice, RowOrder, TooFewRows, no_file};
 use super::shape::{PromptShape, message, place, shape};
-use crate::jsonl::{BadLine, Reader};
+use crate::jsonl::Reader;
 
-/// Prompts with pictures from a file: a row has `prompt` and `image_files`, or `content`, whose
-/// texts and pictures stand between each other.
+/// Prompts with images from a file. A row has `prompt` and `image_files`, or `content` with
+/// interleaved texts and images.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct VllmCustomImageSpec {
-    /// The file.
+    /// Path of the file.
     pub path: Option<PathBuf>,
-    /// How long every output is.
+    /// Output length of every request, in tokens.
     pub output_tokens: u32,
-    /// Who reads the pictures.
+    /// Component that reads the images.
     pub pictures: PictureReader,
-    /// Whether a prompt is a text or a message. One with pictures between its texts is a message
-    /// anyhow.
+    /// Whether a prompt is a text or a message. A row with interleaved images is always a message.
     pub shape: PromptShape,
-    /// In which order prompts are sent.
+    /// Order in which prompts are sent.
     pub order: RowOrder,
-    /// What to do if there are too few.
+    /// Handling of a file with too few rows.
     pub too_few: TooFewRows,
 }
 
@@ -47,16 +46,16 @@ impl Default for VllmCustomImageSpec {
     }
 }
 
-/// What a line says.
+/// The content of a line.
 struct Row {
     text: String,
-    /// What the user says and shows, where pictures stand between texts.
+    /// Parts of the user message, if images are interleaved with texts.
     parts: Option<Vec<Value>>,
     media: Vec<Medium>,
 }
 
 impl VllmCustomImageSpec {
-    /// `count` prompts; all there are if none is asked for.
+    /// Draws `count` prompts, or all if `count` is 0.
     pub(super) fn draw(
         &self,
         count: usize,
@@ -66,7 +65,7 @@ impl VllmCustomImageSpec {
         let hint = "give a file with a JSON object with \"prompt\" and \"image_files\", or with \
                     \"content\", on each line";
         let path = self.path.as_deref().ok_or_else(|| no_file("custom_image", hint))?;
-        let reader = Reader { path, on_bad_line: BadLine::Fail, limit: None };
+        let reader = Reader { path, on_bad_line: None, limit: None };
         let rows = reader.read(|_, record| self.row(&record).map(Some))?.rows;
         let tokenizer = context.tokenizer;
         let choice = Choice { order: self.order, too_few: self.too_few, count, seed };
@@ -81,23 +80,24 @@ impl VllmCustomImageSpec {
         }
     }
 
-    /// A text and the pictures beside it.
+    /// Parses a text with a list of images.
     fn beside(&self, prompt: &Value, files: &Value) -> Result<Row, String> {
-        let text = prompt.as_str().ok_or("\"prompt\" is no text")?.to_owned();
+        let text = prompt.as_str().ok_or("\"prompt\" is not a string")?.to_owned();
         let files = files.as_array().filter(|files| !files.is_empty());
-        let files = files.ok_or("\"image_files\" is no list of files")?;
+        let files = files.ok_or("\"image_files\" is not a list of files")?;
         let place = |file: &Value| {
-            let place = file.as_str().ok_or("one of \"image_files\" is no file's place")?;
+            let place =
+                file.as_str().ok_or("one of \"image_files\" is not the path or URL of a file")?;
             self.pictures.picture(place)
         };
         let media = files.iter().map(place).collect::<Result<_, String>>()?;
         Ok(Row { text, parts: None, media })
     }
 
-    /// Texts and the pictures between them.
+    /// Parses interleaved texts and images.
     fn between(&self, content: &Value) -> Result<Row, String> {
         let given = content.as_array().filter(|parts| !parts.is_empty());
-        let given = given.ok_or("\"content\" is no list of texts and pictures")?;
+        let given = given.ok_or("\"content\" is not a list of texts and images")?;
         let mut row = Row { text: String::new(), parts: None, media: Vec::new() };
         let parts = given.iter().map(|part| self.part(part, &mut row));
         let parts = parts.collect::<Result<_, String>>()?;
@@ -113,7 +113,9 @@ impl VllmCustomImageSpec {
                 Ok(json!({"type": "text", "text": text}))
             }
             Some("image") => {
-                let place = part["image"].as_str().ok_or("an \"image\" is no file's place")?;
+                let place = part["image"]
+                    .as_str()
+                    .ok_or("an \"image\" is not the path or URL of a file")?;
                 self.shown(place, row)
             }
             Some("image_url") => {

@@ -1,4 +1,4 @@
-//! Data sets of the hub by their names: vLLM's `hf`.
+//! Data sets of the Hugging Face hub by name: vLLM's `hf`.
 
 mod collection;
 mod order;
@@ -21,65 +21,65 @@ use super::{PromptShape, request_id};
 use crate::table::{Record, Records};
 use crate::{PromptFormat, split_files};
 
-/// A data set of the hub.
+/// A data set of the Hugging Face hub.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct VllmHubSpec {
-    /// Which one it is.
+    /// The data set.
     pub name: HubDataset,
-    /// Where it is on this machine: a folder, or a file. Without it, it is downloaded.
+    /// Local path of a folder or file; without it, the data set is downloaded.
     #[serde(default)]
     pub path: Option<PathBuf>,
-    /// Which subset of it, where it has several.
+    /// Subset to read, if the data set has several.
     #[serde(default)]
     pub subset: Option<String>,
-    /// Which split; without it, the one that vLLM takes.
+    /// Split to read; without it, vLLM's default.
     #[serde(default)]
     pub split: Option<String>,
-    /// How it is read, which decides how it is shuffled.
+    /// How the data set is read, which determines how it is shuffled.
     #[serde(default)]
     pub reading: HubReading,
-    /// The output length of every request; without it, the data set's own.
+    /// Output length of every request, in tokens; without it, the data set's own.
     #[serde(default)]
     pub output_tokens: Option<u32>,
-    /// Whether prompts are bare texts or rendered conversations, where vLLM renders them.
+    /// Whether prompts are raw texts or rendered conversations, for data sets that vLLM renders.
     #[serde(default = "rendered")]
     pub prompt_format: PromptFormat,
-    /// Whether a prompt that shows something is a text or a message.
+    /// Whether a prompt with media is a text or a message.
     #[serde(default)]
     pub shape: PromptShape,
-    /// In which order rows are sent.
+    /// Order in which rows are sent.
     #[serde(default)]
     pub order: RowOrder,
-    /// What to do if there are too few.
+    /// Handling of a data set with too few rows.
     #[serde(default)]
     pub too_few: TooFewRows,
-    /// How much of the code a change may change, for the data sets of edits.
+    /// Range of the share of code that an edit changes, for data sets of edits.
     #[serde(default = "Bounds::shares")]
     pub distance: Bounds,
-    /// How long a recording may play, in seconds.
+    /// Range of audio durations, in seconds.
     #[serde(default = "Bounds::any")]
     pub audio_seconds: Bounds,
-    /// What the decoder of a speech model begins with.
+    /// Initial text of a speech model's decoder.
     #[serde(default)]
     pub speech_prompt: SpeechPrompt,
-    /// Which kinds of calls, of the data set of tools; none stands for vLLM's three.
+    /// Categories of the tool-calling data set; if empty, vLLM's three defaults are used.
     #[serde(default)]
     pub categories: Vec<String>,
 }
 
-/// A range; its bounds belong to it. Without an upper bound, there is none.
+/// An inclusive range, with an optional upper bound.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Bounds {
-    /// The least.
+    /// Lower bound.
     pub least: f64,
-    /// The most.
+    /// Upper bound; `None` means unbounded.
     pub most: Option<f64>,
 }
 
 impl Bounds {
-    /// From `least` to `most`, if that is finite.
+    /// Creates a range from `least` to `most`, or without upper bound if `most` is not finite.
     pub fn new(least: f64, most: f64) -> Self {
         Self { least, most: most.is_finite().then_some(most) }
     }
@@ -102,7 +102,7 @@ const fn rendered() -> PromptFormat {
 }
 
 impl VllmHubSpec {
-    /// The data set of that name, as vLLM reads it by default.
+    /// Creates a spec with vLLM's defaults for the data set.
     pub fn new(name: HubDataset) -> Self {
         Self {
             name,
@@ -122,7 +122,7 @@ impl VllmHubSpec {
         }
     }
 
-    /// The subset and the split that are read.
+    /// Returns the subset and the split to read.
     pub fn part(&self) -> Result<(Option<&str>, &str), DatasetError> {
         let split = self.split.as_deref().or_else(|| self.name.split()).ok_or_else(|| {
             DatasetError::Settings(format!("name the split of {} with --hf-split", self.name))
@@ -131,13 +131,14 @@ impl VllmHubSpec {
         Ok((subset.filter(|_| !self.name.is_undivided()), split))
     }
 
-    /// The files that it is made of, where it is no table.
+    /// Returns the names of the data set's files, or `None` if it is a table.
     pub fn files(&self) -> Option<Vec<String>> {
         let is_files = self.name.kind() == Kind::Bfcl;
         is_files.then(|| tools::categories(self).into_iter().map(tools::file_of).collect())
     }
 
-    /// Requests with ids that begin with `ids`, where they are not numbered as all are.
+    /// Draws requests. Request ids with the prefix `ids` are added only for data sets that are
+    /// numbered by row; all others are numbered by the caller.
     pub(super) fn draw(
         &self,
         count: usize,
@@ -165,7 +166,7 @@ impl VllmHubSpec {
         Ok(samples)
     }
 
-    /// The first `count` requests that the shuffled rows give.
+    /// Returns the first `count` requests of the ordered rows.
     fn walk(
         &self,
         path: &Path,
@@ -175,6 +176,9 @@ impl VllmHubSpec {
         context: &DrawContext<'_>,
     ) -> Result<Vec<Sample>, DatasetError> {
         let (subset, split) = self.part()?;
+        if let Some(name) = self.subset.as_deref().filter(|name| subset == Some(name)) {
+            check_subset(path, name)?;
+        }
         let files = split_files::of_split(path, subset, split)?;
         let records = Records::open(&files, self.name.kind().columns())?;
         let order = self.order(&records.lengths(), seed);
@@ -203,24 +207,24 @@ impl VllmHubSpec {
         }
     }
 
-    /// Whether requests are numbered by their rows, those counted that are left out.
+    /// Returns whether request ids are numbered by row, counting rows that are left out.
     fn keeps_places(&self) -> bool {
         self.name.kind() == Kind::Blazedit
     }
 }
 
-/// Makes requests of rows.
+/// Converts rows to requests.
 struct Asker<'a> {
     spec: &'a VllmHubSpec,
     tokenizer: &'a dyn Tokenizer,
-    /// Where the data set is.
+    /// Local path of the data set.
     folder: &'a Path,
-    /// What ids begin with that have the number of their row.
+    /// Prefix of request ids that are numbered by row.
     ids: Option<&'a str>,
 }
 
 impl Asker<'_> {
-    /// The request of a row in its place.
+    /// Builds the request of a row and numbers it by the row's position.
     fn ask_at(&self, place: usize, row: &Record) -> Result<Option<Sample>, DatasetError> {
         let mut sample = self.ask(row)?;
         if let (Some(sample), Some(ids)) = (&mut sample, self.ids) {
@@ -229,7 +233,7 @@ impl Asker<'_> {
         Ok(sample)
     }
 
-    /// A row's request; some rows have none.
+    /// Builds a row's request, or returns `None` if the row is left out.
     fn ask(&self, row: &Record) -> Result<Option<Sample>, DatasetError> {
         match self.spec.name.kind() {
             Kind::MmStar
@@ -242,12 +246,21 @@ impl Asker<'_> {
         }
     }
 
-    /// The output length that was asked for, or the data set's own.
+    /// Returns the requested output length, or the data set's own.
     fn output_tokens(&self) -> u32 {
         let own = self.spec.name.kind().output_tokens();
         self.spec.output_tokens.or(own).unwrap_or_default()
     }
 }
 
-/// Rows are read so many at a time at least, because some may be left out.
+/// Minimum number of rows read at a time, because some may be left out.
 const FEWEST: usize = 64;
+
+/// Refuses a subset that is asked for and is not there; what has no subsets is one, named `default`.
+fn check_subset(path: &Path, name: &str) -> Result<(), DatasetError> {
+    if path.is_file() || name == "default" || path.join(name).is_dir() {
+        return Ok(());
+    }
+    let place = path.display();
+    Err(DatasetError::Settings(format!("--hf-subset {name}: {place} has no folder of that name")))
+}

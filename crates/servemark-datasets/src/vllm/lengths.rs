@@ -1,4 +1,4 @@
-//! How long each prompt and each output is to be.
+//! Drawn lengths of prompts and outputs.
 
 use serde::{Deserialize, Serialize};
 use servemark_core::{DatasetError, Tokenizer};
@@ -6,23 +6,23 @@ use servemark_rng::Pcg64;
 
 use crate::SpecError;
 
-/// How far a length may lie from its mean, as a share of it: 0 or more and below 1.
+/// Maximum deviation of a length from its mean, as a share of the mean: 0 or more and below 1.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, PartialOrd, Serialize)]
 #[serde(into = "f64", try_from = "f64")]
 pub struct Spread(f64);
 
 impl Spread {
-    /// A share from 0 to below 1.
+    /// Creates a spread, which must be 0 or more and below 1.
     pub fn new(share: f64) -> Result<Self, SpecError> {
         (0.0..1.0).contains(&share).then_some(Self(share)).ok_or(SpecError::Spread(share))
     }
 
-    /// The share.
+    /// Returns the share.
     pub const fn share(self) -> f64 {
         self.0
     }
 
-    /// The shortest and the longest length around a mean.
+    /// Returns the minimum and maximum length around a mean.
     fn around(self, mean: u32) -> (i64, i64) {
         let mean = f64::from(mean);
         ((mean * (1.0 - self.0)).floor() as i64, (mean * (1.0 + self.0)).ceil() as i64)
@@ -43,18 +43,18 @@ impl From<Spread> for f64 {
     }
 }
 
-/// The lengths that prompts and outputs have on average, and how far they lie from that.
+/// Mean lengths of prompts and outputs, with their spreads.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct VllmLengths {
-    /// Tokens of a prompt, those included that the tokenizer puts around it.
+    /// Mean prompt length in tokens, including the tokenizer's special tokens.
     pub input_tokens: u32,
-    /// Tokens of an output.
+    /// Mean output length, in tokens.
     pub output_tokens: u32,
-    /// How far prompts lie from their mean.
+    /// Spread of the prompt lengths.
     pub input_spread: Spread,
-    /// How far outputs lie from theirs.
+    /// Spread of the output lengths.
     pub output_spread: Spread,
 }
 
@@ -69,22 +69,22 @@ impl Default for VllmLengths {
     }
 }
 
-/// What is drawn for a request.
+/// The draws for one request.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Drawn {
     pub(super) input_tokens: usize,
     pub(super) output_tokens: u32,
-    /// Where its tokens begin in the vocabulary.
+    /// Position in the vocabulary at which the prompt's tokens begin.
     pub(super) offset: u64,
 }
 
 impl VllmLengths {
-    /// The shortest prompt there may be, without what the tokenizer puts around it.
+    /// Returns the minimum prompt length, without special tokens.
     pub(super) fn shortest_input(&self, tokenizer: &dyn Tokenizer) -> i64 {
         self.inputs(tokenizer).0
     }
 
-    /// What is drawn for each request: all prompts' lengths, all outputs', all offsets.
+    /// Draws the lengths of all prompts, then those of all outputs, then all offsets.
     pub(super) fn draw(
         &self,
         count: usize,
@@ -112,7 +112,7 @@ impl VllmLengths {
         self.input_spread.around(bare)
     }
 
-    /// An output has at least one token.
+    /// Returns the range of output lengths; an output has at least one token.
     fn outputs(&self) -> (i64, i64) {
         let (shortest, longest) = self.output_spread.around(self.output_tokens);
         (shortest.max(1), longest.max(1))

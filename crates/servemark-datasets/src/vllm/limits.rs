@@ -1,6 +1,7 @@
-//! How long prompts and outputs may be to be sent.
+//! Length limits of prompts and outputs.
 
-/// The longest prompts and exchanges; the shortest of either are four tokens.
+/// Maximum lengths of prompts, and of prompts with outputs, in tokens; the minimum of either is
+/// four tokens.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     pub(super) prompt: u32,
@@ -8,18 +9,18 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    /// Whether a prompt and an output are long and short enough.
+    /// Returns whether prompt and output are within the limits.
     pub(super) fn hold(self, prompt: u32, output: u32) -> bool {
         self.hold_prompt(prompt, output) && output >= SHORTEST
     }
 
-    /// The same of an output that may be as short as it likes.
+    /// Returns whether the prompt and the total are within the limits; the output has no minimum.
     pub(super) fn hold_prompt(self, prompt: u32, output: u32) -> bool {
         (SHORTEST..=self.prompt).contains(&prompt) && prompt.saturating_add(output) <= self.total
     }
 }
 
-/// What vLLM allows conversations.
+/// vLLM's limits for conversations.
 pub(super) const CONVERSATION: Limits = Limits { prompt: 1024, total: 2048 };
 
 const SHORTEST: u32 = 4;

@@ -1,4 +1,4 @@
-//! Pictures and videos that a row names.
+//! Images and videos that a row refers to.
 
 use std::path::PathBuf;
 
@@ -8,36 +8,36 @@ use servemark_core::Medium;
 use crate::image::Redrawn;
 use crate::table::Cell;
 
-/// Who reads the pictures that a file names. Closed: whoever is sent them, or whoever sends them.
+/// Component that reads the images that a file refers to. Exhaustive: the server or this program.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PictureReader {
-    /// The server, which must see the same files.
+    /// The server, which must have access to the same files.
     #[default]
     Server,
-    /// This program, which sends them without losses.
+    /// This program, which sends them as PNG.
     Client,
 }
 
-/// The link to a picture by which a server finds it.
+/// Returns a URL under which the server can read an image.
 pub(super) fn picture_link(place: &str) -> String {
     let is_link = ["http://", "https://", "file://", "data:image/"];
     link(place, &is_link)
 }
 
-/// The link to a video by which a server finds it.
+/// Returns a URL under which the server can read a video.
 pub(super) fn video_link(place: &str) -> String {
     link(place, &["http://", "https://", "file://"])
 }
 
-/// What is no link is the path of a file.
+/// Returns a URL; a text without one of the given schemes is a file path.
 fn link(place: &str, links: &[&str]) -> String {
     let is_link = links.iter().any(|link| place.starts_with(link));
     if is_link { place.to_owned() } else { format!("file://{place}") }
 }
 
 impl PictureReader {
-    /// A picture by what a row says of its place.
+    /// Creates an image from a row's path or URL.
     pub(super) fn picture(self, place: &str) -> Result<Medium, String> {
         let link = picture_link(place);
         match (self, link.strip_prefix("file://")) {
@@ -51,16 +51,14 @@ impl PictureReader {
     }
 }
 
-/// A picture in a cell: its bytes, or its place.
+/// Creates an image from a cell that holds its bytes, path or URL.
 pub(super) fn picture(cell: &Cell) -> Result<Medium, String> {
     if let Some(bytes) = cell.get("bytes").and_then(Cell::bytes) {
         let picture = Redrawn::jpeg(bytes.to_vec());
-        return picture
-            .map(Medium::image)
-            .map_err(|why| format!("a picture cannot be read: {why}"));
+        return picture.map(Medium::image).map_err(|why| format!("an image cannot be read: {why}"));
     }
     let place = cell.text().or_else(|| cell.get("path")?.text());
-    let place = place.ok_or("a picture is neither bytes nor the place of a file")?;
+    let place = place.ok_or("an image is neither bytes nor a path or URL")?;
     Ok(Medium::image(picture_link(place)))
 }
 

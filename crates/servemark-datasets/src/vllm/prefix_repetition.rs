@@ -1,4 +1,4 @@
-//! Prompts of which several begin alike.
+//! Groups of prompts with a common prefix.
 
 use std::num::NonZero;
 
@@ -9,20 +9,20 @@ use servemark_rng::RandomState;
 use super::rows::RowOrder;
 use crate::fitting::{Fitter, as_ids};
 
-/// Prefixes, and suffixes behind each of them; both are random tokens.
+/// Groups of prompts: each has a common prefix and different suffixes, all of random tokens.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct PrefixRepetitionSpec {
-    /// How many prefixes there are.
+    /// Number of prefixes.
     pub prefixes: NonZero<u32>,
-    /// Tokens of each.
+    /// Length of each prefix, in tokens.
     pub prefix_tokens: u32,
-    /// Tokens behind it.
+    /// Length of each suffix, in tokens.
     pub suffix_tokens: u32,
-    /// Tokens of an output.
+    /// Output length, in tokens.
     pub output_tokens: u32,
-    /// In which order prompts are sent: shuffled, or one prefix after the other.
+    /// Order in which prompts are sent: shuffled, or one prefix after the other.
     pub order: RowOrder,
 }
 
@@ -39,10 +39,11 @@ impl Default for PrefixRepetitionSpec {
 }
 
 impl PrefixRepetitionSpec {
-    /// As many prompts as every prefix has alike, so there may be fewer than `count`.
+    /// Draws the prompts. All prefixes have the same number of prompts, so there may be fewer than
+    /// `count`.
     ///
-    /// Everything is drawn from the run's own state, each text's further ids before the next text,
-    /// so nothing here can be done at once.
+    /// Everything is drawn from the run's random state, and each text's additional ids are drawn
+    /// before the next text, so nothing can run in parallel.
     pub(super) fn draw(
         &self,
         count: usize,
@@ -75,7 +76,7 @@ impl PrefixRepetitionSpec {
     }
 }
 
-/// Ids of a text of so many tokens.
+/// Draws the ids of a text of `tokens` tokens.
 fn exactly(tokens: u32, context: &mut DrawContext<'_>) -> Result<Vec<u32>, TokenizerError> {
     let (tokenizer, numpy) = (context.tokenizer, &mut context.random.numpy);
     let vocabulary = i64::from(tokenizer.vocab_size());

@@ -1,4 +1,4 @@
-//! Prompts of drawn lengths, counted up from a drawn token id.
+//! Prompts of drawn lengths, with consecutive token ids from a drawn one on.
 
 use std::num::NonZero;
 
@@ -12,22 +12,22 @@ use super::token_ids::{TokenIds, WarmPrompts};
 use crate::alphabet::Alphabet;
 use crate::fitting::{Fitted, Fitter, Progressed, begin_all, ids_of};
 
-/// Prompts of drawn lengths, counted up from a drawn token id.
+/// Prompts of drawn lengths, with consecutive token ids from a drawn one on.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct VllmRandomSpec {
-    /// How long prompts and outputs are.
+    /// Lengths of prompts and outputs.
     pub lengths: VllmLengths,
-    /// Tokens with which every prompt begins, besides its own.
+    /// Number of tokens in the common prefix, in addition to each prompt's own tokens.
     pub prefix_tokens: u32,
-    /// How many prompts a request has; more than one asks for no output.
+    /// Number of prompts per request; with more than one, no output is requested.
     pub batch: NonZero<u32>,
-    /// Whether a prompt is sent as the ids that were drawn. Then it has exactly as many tokens as
-    /// it is to have, and a batch has no meaning.
+    /// Whether prompts are sent as the drawn ids. They then have exactly the drawn length, and
+    /// `batch` is ignored.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub as_token_ids: bool,
-    /// Prompts of ids that begin alike, among others. There is no other prefix then.
+    /// Shares of prompts with a common prefix, for prompts of token ids; replaces `prefix_tokens`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warm: Option<WarmPrompts>,
 }
@@ -91,20 +91,20 @@ impl VllmRandomSpec {
     }
 }
 
-/// Prompts that count up from a drawn token id, behind a prefix that they share.
+/// Prompts of consecutive token ids from a drawn one on, after a common prefix.
 pub(super) struct Counted {
     pub(super) lengths: VllmLengths,
     pub(super) prefix_tokens: u32,
-    /// Which ids they are made of.
+    /// Function that returns the ids that prompts are made of.
     pub(super) alphabet: fn(&dyn Tokenizer) -> Result<Alphabet, DatasetError>,
 }
 
-/// A prompt as far as it comes without draws, and what was drawn for it.
+/// A prompt as far as it can be built without draws, with its drawn lengths.
 pub(super) type Begun = (Result<Progressed, TokenizerError>, Drawn);
 
 impl Counted {
-    /// The draws of all prompts and of their prefix; each prompt's further ids are drawn in its
-    /// turn.
+    /// Makes the draws of all prompts and of their prefix. The caller draws each prompt's
+    /// additional ids in order.
     pub(super) fn begin(
         &self,
         count: usize,

@@ -1,4 +1,4 @@
-//! Random prompts with pictures and videos of noise.
+//! Random prompts with random-noise images and videos.
 
 use serde::{Deserialize, Serialize};
 use servemark_core::{DatasetError, DrawContext, Sample};
@@ -10,16 +10,16 @@ use super::{PromptShape, VllmLengths, shape};
 use crate::alphabet::Alphabet;
 use crate::fitting::{Fitter, ids_of};
 
-/// Prompts as `random` makes them, each with pictures and videos of noise.
+/// Prompts like those of `random`, each with random-noise images and videos.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct VllmRandomMmSpec {
-    /// How long prompts and outputs are, the pictures not counted.
+    /// Lengths of prompts and outputs, without images and videos.
     pub lengths: VllmLengths,
-    /// Tokens with which every prompt begins, besides its own.
+    /// Number of tokens in the common prefix, in addition to each prompt's own tokens.
     pub prefix_tokens: u32,
-    /// What prompts show.
+    /// Images and videos of the prompts.
     pub media: MediaDraws,
     /// Whether a prompt is a text or a message.
     #[serde(skip_serializing_if = "PromptShape::is_text")]

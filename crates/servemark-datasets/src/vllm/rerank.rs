@@ -1,4 +1,4 @@
-//! A query and documents, made as random prompts are.
+//! Queries and documents of drawn lengths.
 
 use std::num::NonZero;
 
@@ -11,30 +11,33 @@ use super::{Spread, VllmLengths};
 use crate::alphabet::Alphabet;
 use crate::fitting::{Fitted, Fitter, ids_of};
 
-/// One query for all requests, and documents of each request's own.
+/// One query for all requests, with different documents in each request.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct VllmRerankSpec {
-    /// Tokens of a query with a document, or of either.
+    /// Mean number of tokens of a query with a document, or of each text, depending on `mode`.
     pub input_tokens: u32,
-    /// How far they lie from that.
+    /// Spread of these lengths.
     pub spread: Spread,
-    /// How many texts a request has besides the query, or with it.
+    /// Number of documents per request; with [`RerankMode::Each`], the query is included.
     pub batch: NonZero<u32>,
-    /// Who does the ranking.
+    /// Kind of model that ranks.
     pub mode: RerankMode,
+    /// Whether the request embeds texts instead of ranking them; the query is the first text then.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub as_texts: bool,
 }
 
-/// Who does the ranking. Closed: one model reads both texts, or each alone.
+/// Kind of model that ranks. Exhaustive: it reads query and document together or separately.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RerankMode {
-    /// A model that reads query and document as one text, with a separator. Of their length half
-    /// is the query's.
+    /// The model reads query and document as one text with a separator. Half of the length is the
+    /// query's.
     #[default]
     Pair,
-    /// A model that reads each text alone; the query is one of the texts that are asked for.
+    /// The model reads each text separately, and the query is one of the request's texts.
     Each,
 }
 
@@ -45,6 +48,7 @@ impl Default for VllmRerankSpec {
             spread: Spread::default(),
             batch: NonZero::<u32>::MIN,
             mode: RerankMode::default(),
+            as_texts: false,
         }
     }
 }
@@ -74,7 +78,7 @@ impl VllmRerankSpec {
         Ok(documents.chunks(batch).map(|batch| self.sample(query, batch)).collect())
     }
 
-    /// How many documents there are, and how many of them a request has.
+    /// Returns the total number of documents, and the number per request.
     fn documents(&self, count: usize) -> Result<(usize, usize), DatasetError> {
         let batch = self.batch.get() as usize;
         match self.mode {
@@ -103,20 +107,26 @@ impl VllmRerankSpec {
         VllmLengths { input_tokens, output_tokens: 0, input_spread, output_spread }
     }
 
-    /// Each document is read together with the query, or all are read alone.
+    /// Builds a request. Its token count includes the query once per document if they are read
+    /// together, else once.
     fn sample(&self, query: &Fitted, documents: &[Fitted]) -> Sample {
         let own: u32 = documents.iter().map(Fitted::tokens).sum();
         let queries = match self.mode {
             RerankMode::Pair => (query.tokens() + SEPARATOR) * documents.len() as u32,
             RerankMode::Each => query.tokens(),
         };
-        let documents = documents.iter().map(|document| document.text.clone()).collect();
-        let prompt = Prompt::Ranking { query: query.text.clone(), documents };
+        let documents = documents.iter().map(|document| document.text.clone());
+        let query = query.text.clone();
+        let prompt = if self.as_texts {
+            Prompt::Texts([query].into_iter().chain(documents).collect())
+        } else {
+            Prompt::Ranking { query, documents: documents.collect() }
+        };
         Sample::new(prompt, queries + own, 0)
     }
 }
 
-/// The token between query and document.
+/// Number of separator tokens between query and document.
 const SEPARATOR: u32 = 1;
 
 const TOO_FEW: &str = "with --no-reranker the query is one of the texts: --num-prompts and \

@@ -1,17 +1,17 @@
-//! What the data sets that come from a file do alike with its rows.
+//! Selection of rows, shared by the data sets that are read from a file.
 
 use serde::{Deserialize, Serialize};
 use servemark_core::{DatasetError, DrawContext, Sample, parallel};
 use servemark_rng::PythonRandom;
 
-/// In which order rows are sent. Closed: in a drawn one or in that of the file.
+/// Order in which rows are sent. Exhaustive: random or the file's.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RowOrder {
-    /// Shuffled.
+    /// Random order.
     #[default]
     Shuffled,
-    /// As the file has them.
+    /// Order of the file.
     AsRead,
 }
 
@@ -24,20 +24,19 @@ impl RowOrder {
     }
 }
 
-/// What to do about a file with fewer rows than requests are wanted. Closed: it is filled up or it
-/// is not.
+/// Handling of a file with fewer rows than requested. Exhaustive: rows are repeated or not.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TooFewRows {
-    /// Send some of them again, drawn from the same seed.
+    /// Rows are repeated, drawn with the same seed.
     #[default]
     Repeat,
-    /// Send those there are.
+    /// All rows are sent once.
     Keep,
 }
 
 impl TooFewRows {
-    /// Fills `samples` up to `count`.
+    /// Extends `samples` to `count` by repeating random ones.
     pub(super) fn fill(
         self,
         samples: &mut Vec<Sample>,
@@ -61,13 +60,13 @@ impl TooFewRows {
 pub(super) struct Choice {
     pub(super) order: RowOrder,
     pub(super) too_few: TooFewRows,
-    /// How many are wanted; all there are if none is.
+    /// Requested number of rows; 0 requests all.
     pub(super) count: usize,
     pub(super) seed: u32,
 }
 
 impl Choice {
-    /// A sample of each row that is sent. `doing` is what is told of the work.
+    /// Builds the samples of the selected rows. `doing` is the description shown with the progress.
     pub(super) fn samples<R: Sync>(
         &self,
         mut rows: Vec<R>,
@@ -87,7 +86,7 @@ impl Choice {
     }
 }
 
-/// A data set of a file that was given none.
+/// Returns the error for a data set without a file.
 pub(super) fn no_file(dataset: &'static str, hint: &'static str) -> DatasetError {
     DatasetError::NoFile { dataset, hint }
 }

@@ -1,4 +1,4 @@
-//! ShareGPT's conversations, as vLLM chooses among them.
+//! ShareGPT's conversations, with vLLM's selection rules.
 
 use std::path::PathBuf;
 
@@ -17,22 +17,22 @@ use super::shape::{PromptShape, shape};
 use crate::conversations::Exchange;
 use crate::json_array;
 
-/// Conversations in ShareGPT's layout: the first turn is the prompt, the second tells how long an
-/// answer is.
+/// Conversations in ShareGPT's layout: the first turn is the prompt, and the second gives the
+/// output length.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct VllmShareGptSpec {
-    /// The file.
+    /// Path of the file.
     pub path: Option<PathBuf>,
-    /// The output length of every request; without it, that of the recorded answer.
+    /// Output length of every request, in tokens; without it, the length of the recorded answer.
     pub output_tokens: Option<u32>,
-    /// Whether a prompt, and what it shows, is a text or a message.
+    /// Whether a prompt, with its media, is a text or a message.
     #[serde(skip_serializing_if = "PromptShape::is_text")]
     pub shape: PromptShape,
-    /// In which order conversations are sent.
+    /// Order in which conversations are sent.
     pub order: RowOrder,
-    /// What to do if there are too few.
+    /// Handling of a file with too few conversations.
     pub too_few: TooFewRows,
 }
 
@@ -81,7 +81,7 @@ impl VllmShareGptSpec {
         Ok(Some(shape(sample, self.shape)))
     }
 
-    /// An output length that was asked for may be as short as it likes.
+    /// Returns whether the lengths are within the limits. A requested output length has no minimum.
     fn fits(&self, prompt_tokens: u32, output_tokens: u32) -> bool {
         match self.output_tokens {
             Some(_) => CONVERSATION.hold_prompt(prompt_tokens, output_tokens),
@@ -90,7 +90,7 @@ impl VllmShareGptSpec {
     }
 }
 
-/// The exchange of a record, and what it shows; one without `conversations` has none.
+/// Returns the exchange of a record with its medium, or `None` if it has no `conversations`.
 fn candidate(record: &Value) -> Result<Option<Candidate>, String> {
     let record = record.as_object().ok_or("expected a JSON object")?;
     if !record.contains_key("conversations") {
@@ -104,12 +104,12 @@ fn candidate(record: &Value) -> Result<Option<Candidate>, String> {
     Ok(Some(Candidate { exchange, medium: medium(record)? }))
 }
 
-/// A picture, else a video, by its place.
+/// Returns a record's image, or else its video.
 fn medium(record: &JsonObject) -> Result<Option<Medium>, String> {
     let place = |key: &str| match record.get(key) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(place)) => Ok(Some(place.as_str()).filter(|place| !place.is_empty())),
-        Some(_) => Err(format!("\"{key}\" is no file's place")),
+        Some(_) => Err(format!("\"{key}\" is not the path or URL of a file")),
     };
     Ok(match place("image")? {
         Some(picture) => Some(Medium::image(picture_link(picture))),

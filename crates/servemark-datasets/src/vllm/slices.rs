@@ -1,4 +1,4 @@
-//! A plain text cut into prompts.
+//! Prompts cut out of a plain text.
 
 use std::path::PathBuf;
 
@@ -10,17 +10,17 @@ use servemark_rng::{Pcg64, PythonRandom};
 use super::VllmLengths;
 use crate::text_file;
 
-/// Prompts cut out of a text, each from a drawn token on, as
-/// `vllm.benchmarks.datasets.create_txt_slices_dataset` cuts them for the data set `custom`.
+/// Prompts cut out of a text from random positions, as
+/// `vllm.benchmarks.datasets.create_txt_slices_dataset` does for the data set `custom`.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct TextSlicesSpec {
-    /// The text's file.
+    /// Path of the text file.
     pub path: PathBuf,
-    /// How long prompts and outputs are.
+    /// Lengths of prompts and outputs.
     #[serde(default)]
     pub lengths: VllmLengths,
-    /// What places and lengths are drawn from.
+    /// Seed of the positions and lengths.
     #[serde(default)]
     pub seed: u32,
 }
@@ -29,33 +29,33 @@ pub struct TextSlicesSpec {
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct TextSlice {
-    /// The text.
+    /// Text of the prompt.
     pub prompt: String,
-    /// How many tokens to ask for.
+    /// Requested output length, in tokens.
     pub output_tokens: u32,
 }
 
 impl TextSlice {
-    /// The slice as a line of a file for the data set `custom`, as the converter writes it.
+    /// Returns the slice as a JSON line for the data set `custom`, in the converter's format.
     pub fn line(&self) -> serde_json::Result<String> {
         servemark_pyjson::to_string(self, Text::Unicode).map(|json| json + "\n")
     }
 }
 
 impl TextSlicesSpec {
-    /// Slices of the text at `path`.
+    /// Creates a spec for slices of the text at `path`, with default lengths and seed 0.
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into(), lengths: VllmLengths::default(), seed: 0 }
     }
 
-    /// Cuts `count` of them. Behind the end of the text comes its beginning.
+    /// Cuts `count` slices. The text wraps around at its end.
     pub fn cut(
         &self,
         count: usize,
         tokenizer: &dyn Tokenizer,
         progress: &dyn Progress,
     ) -> Result<Vec<TextSlice>, DatasetError> {
-        // Python reads every end of a line as `\n`.
+        // Python converts every line ending to `\n` when it reads a text.
         let text = text_file::read(&self.path)?.replace("\r\n", "\n").replace('\r', "\n");
         let ids = tokenizer.encode(&text, SpecialTokens::Omit)?;
         if ids.is_empty() {

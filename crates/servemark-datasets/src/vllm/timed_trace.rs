@@ -1,4 +1,4 @@
-//! Prompts of which a trace says when they are sent, how long they are, and which begin alike.
+//! Traces with request times, lengths and shared prompt beginnings.
 
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
@@ -10,39 +10,39 @@ use servemark_core::{DatasetError, DrawContext, JsonObject, Prompt, Sample, Sess
 use servemark_rng::{PythonRandom, RandomState, string_hash};
 
 use super::rows::no_file;
-use crate::jsonl::{BadLine, Reader};
+use crate::jsonl::Reader;
 
-/// A trace of JSON lines. Prompts are token ids, made block by block from the hashes of a row: the
-/// same hash gives the same tokens.
+/// A trace of JSON lines. Prompts are token ids generated block by block from a row's hashes; equal
+/// hashes give equal tokens.
 ///
-/// vLLM takes Python's hash of a string for the seed of a block, and Python salts that hash, so two
-/// runs of it have different tokens. Here they are those of vLLM under `PYTHONHASHSEED=0`.
+/// vLLM seeds a block with Python's hash of a string, which Python salts, so two runs of vLLM give
+/// different tokens. The tokens here are those of vLLM with `PYTHONHASHSEED=0`.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct TimedTraceSpec {
-    /// The trace.
+    /// Path of the trace.
     pub path: Option<PathBuf>,
-    /// Tokens of a block.
+    /// Number of tokens per block.
     pub block_tokens: NonZero<u32>,
-    /// What a timestamp is multiplied with to give seconds.
+    /// Length of one timestamp unit, in seconds.
     pub seconds: f64,
-    /// What its keys are called.
+    /// Names of the trace's keys.
     pub labels: TimedTraceLabels,
 }
 
-/// What the keys of a trace are called.
+/// Names of the trace's keys.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct TimedTraceLabels {
-    /// When a request is sent, from the run's beginning.
+    /// Time of the request, relative to the start of the run.
     pub timestamp: String,
-    /// Tokens of its prompt.
+    /// Number of prompt tokens.
     pub input_length: String,
-    /// Tokens of its output.
+    /// Number of output tokens.
     pub output_length: String,
-    /// The hashes of its blocks.
+    /// Hashes of the prompt's blocks.
     pub hash_ids: String,
 }
 
@@ -77,7 +77,8 @@ struct Row {
 }
 
 impl TimedTraceSpec {
-    /// The first `count` rows. vLLM reseeds its two generators with 0 here, whatever its seed is.
+    /// Draws the first `count` rows. As in vLLM, the two global generators are reseeded with 0
+    /// regardless of the seed.
     pub(super) fn draw(
         &self,
         count: usize,
@@ -95,7 +96,7 @@ impl TimedTraceSpec {
     }
 
     fn rows(&self, path: &Path, count: usize) -> Result<Vec<Row>, DatasetError> {
-        let reader = Reader { path, on_bad_line: BadLine::Fail, limit: Some(count) };
+        let reader = Reader { path, on_bad_line: None, limit: Some(count) };
         Ok(reader.read(|_, record| self.row(&record).map(Some))?.rows)
     }
 
@@ -103,7 +104,7 @@ impl TimedTraceSpec {
         let labels = &self.labels;
         let hashes = match record.get(&labels.hash_ids) {
             Some(Value::Array(hashes)) => hashes.iter().map(hash_text).collect(),
-            Some(_) => return Err(format!("{:?} is no array", labels.hash_ids)),
+            Some(_) => return Err(format!("{:?} is not an array", labels.hash_ids)),
             None => Vec::new(),
         };
         Ok(Row {
@@ -114,7 +115,7 @@ impl TimedTraceSpec {
         })
     }
 
-    /// A time before the beginning is the beginning.
+    /// Returns the time of a request; negative times count as zero.
     fn begins(&self, record: &JsonObject) -> Result<Duration, String> {
         let label = &self.labels.timestamp;
         let number = match record.get(label) {
@@ -122,7 +123,7 @@ impl TimedTraceSpec {
             Some(value) => value.as_f64(),
             None => None,
         };
-        let seconds = number.ok_or_else(|| format!("{label:?} is no time"))? * self.seconds;
+        let seconds = number.ok_or_else(|| format!("{label:?} is not a time"))? * self.seconds;
         Duration::try_from_secs_f64(seconds.max(0.0)).map_err(|why| format!("{label:?}: {why}"))
     }
 
@@ -143,7 +144,7 @@ impl TimedTraceSpec {
     }
 }
 
-/// The tokens of a block.
+/// Returns the tokens of a block.
 fn block(hash: &str, tokens: u32, plain: &[u32]) -> Vec<u32> {
     let seed = string_hash(&format!("{hash}:{tokens}")).unwrap_or_default();
     let mut random = PythonRandom::seeded(seed & u64::from(u32::MAX));
@@ -151,7 +152,7 @@ fn block(hash: &str, tokens: u32, plain: &[u32]) -> Vec<u32> {
     places.into_iter().map(|place| plain[place]).collect()
 }
 
-/// A hash as Python writes it into a text.
+/// Formats a hash as Python's string formatting does.
 fn hash_text(hash: &Value) -> String {
     hash.as_str().map_or_else(|| hash.to_string(), str::to_owned)
 }
@@ -159,5 +160,5 @@ fn hash_text(hash: &Value) -> String {
 fn tokens(record: &JsonObject, label: &str) -> Result<u32, String> {
     let number = record.get(label).and_then(Value::as_u64);
     let tokens = number.and_then(|number| u32::try_from(number).ok());
-    tokens.ok_or_else(|| format!("{label:?} is no number of tokens"))
+    tokens.ok_or_else(|| format!("{label:?} is not a token count"))
 }

@@ -1,4 +1,4 @@
-//! Random prompts that are sent as token ids, as vLLM's Rust client sends them.
+//! Random prompts sent as token ids, as in vLLM's Rust client.
 
 use serde::{Deserialize, Serialize};
 use servemark_core::{DatasetError, Prompt, Sample, Tokenizer};
@@ -10,19 +10,19 @@ use crate::SpecError;
 use crate::alphabet::Alphabet;
 use crate::fitting::ids_of;
 
-/// Prompts that begin alike, so that the server has that part of them in its cache, among others
-/// that do not.
+/// Shares that define prompts with a common prefix, which the server may have in its cache, among
+/// prompts without it.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(into = "[f64; 2]", try_from = "[f64; 2]")]
 pub struct WarmPrompts {
-    /// The share of prompts that begin alike.
+    /// Share of prompts with the common prefix, from 0 to 1.
     share: f64,
-    /// The share of each of them that is alike.
+    /// Share of such a prompt's tokens that belong to the prefix, from 0 to 1.
     prefix: f64,
 }
 
 impl WarmPrompts {
-    /// Shares of the prompts and of each one's tokens, both from 0 to 1.
+    /// Creates the shares, which must be in 0 to 1.
     pub fn new(share: f64, prefix: f64) -> Result<Self, SpecError> {
         let is_share = |share: &f64| (0.0..=1.0).contains(share);
         match [share, prefix].into_iter().find(|share| !is_share(share)) {
@@ -31,7 +31,7 @@ impl WarmPrompts {
         }
     }
 
-    /// How many tokens of a prompt are those of all.
+    /// Returns the number of prefix tokens of a prompt with `tokens` tokens.
     fn alike(self, tokens: usize) -> usize {
         #[expect(clippy::cast_sign_loss, reason = "no share is below zero")]
         let alike = (tokens as f64 * self.prefix).floor() as usize;
@@ -53,10 +53,11 @@ impl From<WarmPrompts> for [f64; 2] {
     }
 }
 
-/// Prompts of ids that count up, behind those that they share.
+/// Prompts of consecutive ids after a common prefix.
 pub(super) struct TokenIds {
     pub(super) lengths: VllmLengths,
-    /// Ids with which all begin, besides their own.
+    /// Number of tokens in the common prefix, in addition to each prompt's own; ignored if `warm`
+    /// is set.
     pub(super) prefix_tokens: u32,
     pub(super) warm: Option<WarmPrompts>,
 }
@@ -87,7 +88,7 @@ impl TokenIds {
         self.warm.map_or(self.prefix_tokens as usize, |warm| warm.alike(longest))
     }
 
-    /// How many of the shared ids a prompt begins with, and how many of its own follow.
+    /// Returns the number of prefix ids and the number of own ids of a prompt.
     fn parts(&self, tokens: usize, random: &mut Pcg64) -> (usize, usize) {
         let Some(warm) = self.warm else { return (self.prefix_tokens as usize, tokens) };
         let alike = if random.random() < warm.share { warm.alike(tokens) } else { 0 };

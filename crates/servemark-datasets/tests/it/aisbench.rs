@@ -1,5 +1,5 @@
-//! AISBench's data sets against what its own made of the same files and seeds:
-//! `fixtures/aisbench/rows.json`; and what it has no recording of.
+//! Tests AISBench's data sets against `fixtures/aisbench/rows.json`, which AISBench made from the
+//! same files and seeds, and further cases without a recording.
 
 use std::fs;
 use std::path::Path;
@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use servemark_core::{DatasetError, JsonObject, Prompt, Sample, Session};
 use servemark_datasets::{
     AisbenchConversations, AisbenchCustomSpec, AisbenchData, AisbenchIdsSpec, AisbenchLengths,
-    AisbenchShownSpec, AisbenchSpec, AisbenchTemplate, AisbenchTextSpec, AisbenchTraceSpec,
-    AisbenchTurns, DatasetSpec, MediaForm, Saying, ShownLayout, Speaker,
+    AisbenchMediaSpec, AisbenchMessage, AisbenchSpec, AisbenchTemplate, AisbenchTextSpec,
+    AisbenchTraceSpec, AisbenchTurns, ChatRole, DatasetSpec, MediaForm, ShownLayout,
 };
 use servemark_rng::RandomState;
 
@@ -48,7 +48,7 @@ fn sessions(spec: &AisbenchSpec) -> Vec<Session> {
     drawn(spec, &mut RandomState::seeded(7)).unwrap()
 }
 
-/// What a prompt says as messages; a text is what a user says.
+/// Returns a prompt as messages; a text becomes a user message.
 fn messages(prompt: &Prompt) -> Value {
     match prompt {
         Prompt::Messages(messages) => json!(messages),
@@ -58,7 +58,7 @@ fn messages(prompt: &Prompt) -> Value {
 
 const DEFAULT_LENGTH: u32 = 77;
 
-/// Sessions are the recorded rows, and the generators are left where the peer leaves them.
+/// Checks that sessions equal the recorded rows, and that the generators end in AISBench's state.
 #[track_caller]
 fn check(name: &str, mut spec: AisbenchSpec) {
     let expected = recorded(name);
@@ -138,7 +138,7 @@ fn part(text: &str) -> AisbenchTemplate {
 }
 
 fn shown(file: &str, layout: ShownLayout, form: MediaForm, text: &str) -> AisbenchSpec {
-    let data = AisbenchShownSpec::new(Some(input(file)), layout, form);
+    let data = AisbenchMediaSpec::new(Some(input(file)), layout, form);
     let mut spec = spec(AisbenchData::Shown(data));
     spec.template = part(text);
     spec
@@ -173,7 +173,7 @@ fn what_is_shown_as_it_is_is_read_when_it_is_sent() {
     fs::write(&picture, "picture").unwrap();
     let line = json!({"type": "image", "path": [picture], "question": "Q?"}).to_string();
     fs::write(folder.path().join("mm.jsonl"), line).unwrap();
-    let data = AisbenchShownSpec::new(
+    let data = AisbenchMediaSpec::new(
         Some(folder.path().join("mm.jsonl")),
         ShownLayout::Custom,
         MediaForm::Base64,
@@ -194,7 +194,7 @@ fn what_is_shown_as_it_is_is_read_when_it_is_sent() {
 fn videos_are_not_taken_apart() {
     let spec = shown("mm.jsonl", ShownLayout::Custom, MediaForm::Base64, "{question}");
     let error = drawn(&spec, &mut RandomState::seeded(7)).unwrap_err().to_string();
-    assert!(error.contains("mm.jsonl:2: videos are not taken apart here"), "{error}");
+    assert!(error.contains("mm.jsonl:2: videos cannot be sent as base64"), "{error}");
 }
 
 fn custom(file: &str, meta: Option<&str>) -> AisbenchSpec {
@@ -268,7 +268,7 @@ fn prompts_of_a_trace_are_the_peers() {
     let mut part = trace();
     (part.from_first, part.earliest_ms, part.latest_ms) = (true, 1000.0, Some(7000.0));
     check("mooncake_part", of_trace(part.clone()));
-    // The last is as late as it may be, to the half of a millisecond.
+    // The limit is exactly the time of the last request, half a millisecond included.
     part.latest_ms = Some(2000.5);
     check("mooncake_part", of_trace(part));
 }
@@ -300,12 +300,12 @@ fn token_ids_begin_alike_as_far_as_they_are_to() {
 fn several_speakers_are_messages_or_one_text() {
     let mut spec = custom("custom_plain.jsonl", None);
     spec.template = AisbenchTemplate::Rounds {
-        begin: vec![Saying::new(Speaker::System, "Be brief.")],
+        begin: vec![AisbenchMessage::new(ChatRole::System, "Be brief.")],
         round: vec![
-            Saying::new(Speaker::Human, "1 + 1?"),
-            Saying::new(Speaker::Bot, "2"),
-            Saying::new(Speaker::Human, "{question}"),
-            Saying::new(Speaker::Bot, "{answer}"),
+            AisbenchMessage::new(ChatRole::Human, "1 + 1?"),
+            AisbenchMessage::new(ChatRole::Bot, "2"),
+            AisbenchMessage::new(ChatRole::Human, "{question}"),
+            AisbenchMessage::new(ChatRole::Bot, "{answer}"),
         ],
     };
     spec.until = Some(1);
@@ -358,15 +358,15 @@ fn what_cannot_be_sent_is_named_with_its_place() {
     refuses(&custom(&folder.path().join("gone.jsonl")), "cannot read ");
     refuses(&custom(&file("a.txt", "x")), "a.txt is neither .jsonl nor .csv");
     let bad = file("bad.jsonl", "{\"question\": \"x\", \"max_tokens\": \"many\"}\n");
-    refuses(&custom(&bad), "bad.jsonl:1: \"max_tokens\" is no number of tokens: \"many\"");
+    refuses(&custom(&bad), "bad.jsonl:1: \"max_tokens\" is not a token count: \"many\"");
     let good = file("good.jsonl", "{\"question\": \"x\"}\n");
     file("good.jsonl.meta.json", r#"{"request_cuont": 3}"#);
     refuses(&custom(&good), "good.jsonl.meta.json:1: unknown field `request_cuont`");
     file("good.jsonl.meta.json", r#"{"request_count": "few"}"#);
-    refuses(&custom(&good), "good.jsonl.meta.json:1: a whole number is expected, not \"few\"");
+    refuses(&custom(&good), "good.jsonl.meta.json:1: expected a whole number, not \"few\"");
     let mut short = trace();
     short.path = Some(file("t.jsonl", "{\"input_length\": 9, \"hash_ids\": [1, 2]}\n"));
-    refuses(&of_trace(short), "9 tokens are not 2 blocks of 512, the last one cut");
+    refuses(&of_trace(short), "9 tokens do not fit 2 blocks of 512, the last shorter");
     refuses(
         &spec(AisbenchData::Custom(AisbenchCustomSpec::default())),
         "the data set custom needs a file",

@@ -1,4 +1,4 @@
-//! Files that are not what a data set expects, with what a person is told.
+//! Tests the error messages for malformed files.
 
 use std::fs;
 use std::path::PathBuf;
@@ -81,7 +81,7 @@ fn file(text: &[u8]) -> NamedTempFile {
     file
 }
 
-/// Reading `text` fails with `expected`, in which FILE stands for the file's path.
+/// Checks that reading `text` fails with `expected`, in which FILE stands for the file's path.
 #[track_caller]
 fn fails(reading: As, text: impl AsRef<[u8]>, expected: &str) {
     let file = file(text.as_ref());
@@ -120,10 +120,13 @@ fn a_file_that_is_not_there_is_named() {
 #[test]
 fn a_line_that_is_no_json_is_named() {
     let text = format!("{TALK}\n\n{{broken\n{TALK}\n");
-    let expected = "FILE:3: key must be a string at column 2";
+    let expected =
+        "FILE:3: key must be a string at column 2; --bad-lines skip leaves such lines out";
     fails(As::Custom, &text, expected);
     fails(As::Openai, &text, expected);
-    fails(As::Custom, format!("{TALK}\r\n{TALK} {{}}"), "FILE:2: trailing characters at column 73");
+    let expected =
+        "FILE:2: trailing characters at column 73; --bad-lines skip leaves such lines out";
+    fails(As::Custom, format!("{TALK}\r\n{TALK} {{}}"), expected);
 }
 
 #[test]
@@ -151,12 +154,12 @@ fn a_file_that_is_no_text_is_named() {
 #[test]
 fn a_record_of_the_wrong_shape_is_named() {
     fails(As::Custom, format!("{TALK}\n[1]"), "FILE:2: expected a JSON object");
-    fails(As::Custom, r#"{"conversation": 1}"#, "FILE:1: the conversation is no array");
-    fails(As::Custom, r#"{"conversation": ["a", "b"]}"#, "FILE:1: a turn is no JSON object");
+    fails(As::Custom, r#"{"conversation": 1}"#, "FILE:1: the conversation is not an array");
+    fails(As::Custom, r#"{"conversation": ["a", "b"]}"#, "FILE:1: a turn is not a JSON object");
     fails(
         As::CustomSkipping,
         r#"{"conversation": [{"content": null, "value": "a"}, {}]}"#,
-        "FILE:1: the text of a turn is no string",
+        "FILE:1: the text of a turn is not a string",
     );
     let array = |record: &str| format!("[\n{TALK},\n\n{record}]");
     fails(As::Sharegpt, array("1"), "FILE:4: expected a JSON object");
@@ -170,9 +173,9 @@ fn a_record_of_the_wrong_shape_is_named() {
 #[test]
 fn a_chat_request_of_the_wrong_shape_is_named() {
     let request = |keys: &str| format!(r#"{{"messages": [{{"role": "user"}}]{keys}}}"#);
-    fails(As::Openai, r#"{"messages": "hi"}"#, "FILE:1: \"messages\" is no array of objects");
-    fails(As::Openai, r#"{"messages": ["hi"]}"#, "FILE:1: \"messages\" is no array of objects");
-    let expected = "FILE:1: \"max_tokens\" is no token count: ";
+    fails(As::Openai, r#"{"messages": "hi"}"#, "FILE:1: \"messages\" is not an array of objects");
+    fails(As::Openai, r#"{"messages": ["hi"]}"#, "FILE:1: \"messages\" is not an array of objects");
+    let expected = "FILE:1: \"max_tokens\" is not a token count: ";
     for bad in ["null", "-1", "1.5", "\"9\"", "5000000000"] {
         let text = request(&format!(r#", "max_tokens": {bad}"#));
         fails(As::Openai, text, &format!("{expected}{bad}"));
@@ -197,8 +200,8 @@ fn a_question_of_the_wrong_shape_is_named() {
 
 #[test]
 fn a_prompt_of_speed_bench_of_the_wrong_shape_is_named() {
-    fails(As::SpeedBench, "{}\n\n{\"turns\": 1}", "FILE:3: \"turns\" is no array");
-    fails(As::SpeedBench, r#"{"turns": [1]}"#, "FILE:1: the first turn is no text");
+    fails(As::SpeedBench, "{}\n\n{\"turns\": 1}", "FILE:3: \"turns\" is not an array");
+    fails(As::SpeedBench, r#"{"turns": [1]}"#, "FILE:1: the first turn is not a string");
     let nothing = "the data set gave no request at all: no line has \"turns\"";
     fails(As::SpeedBench, r#"{"turns": []}"#, nothing);
 }
@@ -209,7 +212,7 @@ fn a_trace_of_the_wrong_shape_is_named() {
     let wrong = "FILE:2: a message has no \"role\" or no \"content\"";
     fails(As::AgenticTrace, trace(r#"{"messages": [{"role": "user"}]}"#), wrong);
     fails(As::AgenticTrace, trace(r#"{"messages": [1]}"#), wrong);
-    fails(As::AgenticTrace, trace(r#"{"messages": 1}"#), "FILE:2: \"messages\" is no array");
+    fails(As::AgenticTrace, trace(r#"{"messages": 1}"#), "FILE:2: \"messages\" is not an array");
     let nothing = "the data set gave no request at all: no conversation of the file has a turn \
          with messages";
     fails(As::AgenticTrace, trace(""), nothing);
@@ -246,6 +249,18 @@ fn lines_are_skipped_only_when_asked_and_never_silently() {
 }
 
 #[test]
+fn a_line_that_could_be_skipped_says_so() {
+    let hint = "FILE:2: expected ident at column 2; --bad-lines skip leaves such lines out";
+    let custom = format!("{TALK}\nnonsense");
+    fails(As::Custom, custom, hint);
+    fails(As::Openai, "{\"messages\": []}\nnonsense", hint);
+    fails(As::SpeedBench, "{\"category\": \"mixed\", \"turns\": [\"a\"]}\nnonsense", hint);
+    let choices = ["A", "B", "C", "D"].map(|choice| format!("\"choice_{choice}\": \"x\""));
+    let question = format!("{{\"context\": \"a\", \"question\": \"b\", {}}}", choices.join(", "));
+    fails(As::LongBench, format!("{question}\nnonsense"), hint);
+}
+
+#[test]
 fn a_draw_that_gives_nothing_says_why() {
     let nothing = "the data set gave no request at all: ";
     let too_short = "no conversation has two turns of two tokens or more that fit the context; is \
@@ -259,9 +274,9 @@ fn a_draw_that_gives_nothing_says_why() {
              at column 1; --bad-lines fail stops there instead"
         ),
     );
-    fails(As::Random, "[]", &format!("{nothing}the file has no prompt that is not empty"));
+    fails(As::Random, "[]", &format!("{nothing}every prompt of the file is empty"));
     fails(As::Openai, "{}", &format!("{nothing}no line that was read has \"messages\""));
     let file = file(format!("[{TALK}]").as_bytes());
     let error = As::Sharegpt.draw(Some(file.path().to_owned()), 0).unwrap_err();
-    assert_eq!(error.to_string(), format!("{nothing}none was asked for (--num-prompts)"));
+    assert_eq!(error.to_string(), format!("{nothing}no request was asked for (--num-prompts)"));
 }

@@ -1,4 +1,4 @@
-//! Traces that are not what they should be, with what a person is told.
+//! Tests the error messages for malformed traces.
 
 use std::fs;
 
@@ -14,7 +14,7 @@ fn error(spec: &DatasetSpec) -> String {
     drawn.unwrap_err().to_string()
 }
 
-/// Reading `text` fails with `expected`, in which FILE stands for the file's path.
+/// Checks that reading `text` fails with `expected`, in which FILE stands for the file's path.
 #[track_caller]
 fn fails(format: TraceFormat, text: &str, expected: &str) {
     let file = NamedTempFile::new().unwrap();
@@ -67,17 +67,17 @@ fn a_row_of_mooncake_is_named() {
         r#"{"timestamp": 2, "input_length": 0}"#,
         "\"input_length\" must be a number of tokens, 1 or more",
     );
-    bad(r#"{"timestamp": 2, "input_length": -4}"#, "\"input_length\" is no number of tokens: -4");
+    bad(r#"{"timestamp": 2, "input_length": -4}"#, "\"input_length\" is not a token count: -4");
     bad(
         r#"{"timestamp": 2, "input_length": 4, "output_length": 1.5}"#,
-        "\"output_length\" is no number of tokens: 1.5",
+        "\"output_length\" is not a token count: 1.5",
     );
     bad(
         r#"{"timestamp": 2, "input_length": 4, "hash_ids": [-1]}"#,
         "\"hash_ids\" must be an array of whole numbers",
     );
     bad("nonsense", "expected ident at column 2");
-    mooncake_fails("\n", "the data set gave no request at all: the trace holds none");
+    mooncake_fails("\n", "the data set gave no request at all: the trace has no requests");
 }
 
 #[test]
@@ -144,10 +144,10 @@ fn a_row_of_azure_is_named() {
         &format!("{first}2023-11-16 18:17:03.96,10,5\r\n"),
         "FILE:3: this row is earlier than the one above it; sort by TIMESTAMP",
     );
-    bad("NaN,10,5", "FILE:2: \"NaN\" is no date and time, such as 2023-11-16 18:17:03.97");
-    bad("2023-11-16 18:17:03.97,-1,5", "FILE:2: ContextTokens is no number of tokens: \"-1\"");
-    bad("2023-11-16 18:17:03.97,1,NaN", "FILE:2: GeneratedTokens is no number of tokens: \"NaN\"");
-    bad("", "the data set gave no request at all: the trace holds none");
+    bad("NaN,10,5", "FILE:2: \"NaN\" is not a date and time, such as 2023-11-16 18:17:03.97");
+    bad("2023-11-16 18:17:03.97,-1,5", "FILE:2: ContextTokens is not a token count: \"-1\"");
+    bad("2023-11-16 18:17:03.97,1,NaN", "FILE:2: GeneratedTokens is not a token count: \"NaN\"");
+    bad("", "the data set gave no request at all: the trace has no requests");
 }
 
 #[test]
@@ -156,9 +156,9 @@ fn a_row_of_burstgpt_is_named() {
         let header = "Timestamp,Elapsed time,Request tokens,Response tokens";
         fails(TraceFormat::Burstgpt, &format!("{header}\n7,1,10,5\n{row}"), reason);
     };
-    bad("inf,1,1,1", "FILE:3: Timestamp is no number of 0 or more: \"inf\"");
-    bad("9,-1,1,1", "FILE:3: Elapsed time is no number of 0 or more: \"-1\"");
-    bad("9,1,1.5,1", "FILE:3: Request tokens is no number of tokens: \"1.5\"");
+    bad("inf,1,1,1", "FILE:3: Timestamp is not a number of 0 or more: \"inf\"");
+    bad("9,-1,1,1", "FILE:3: Elapsed time is not a number of 0 or more: \"-1\"");
+    bad("9,1,1.5,1", "FILE:3: Request tokens is not a token count: \"1.5\"");
     bad("6,1,1,1", "FILE:3: this row is earlier than the one above it; sort by Timestamp");
     bad(
         "1e300,1,1,1",
@@ -180,7 +180,7 @@ fn a_span_is_named() {
     bad("7", "FILE:3: invalid type: integer `7`, expected struct Record at line 1 column 1");
     bad(
         "{\"start_time\": \"soon\", \"end_time\": \"\", \"attributes\": {\"gen_ai.input.messages\": \"[]\"}}",
-        "FILE:3: \"soon\" is no date and time, such as 2023-11-16 18:17:03.97",
+        "FILE:3: \"soon\" is not a date and time, such as 2023-11-16 18:17:03.97",
     );
     let call = |end: &str, attributes: &str| {
         format!(
@@ -189,18 +189,18 @@ fn a_span_is_named() {
     };
     bad(
         &call("2026-01-01 00:00:01", "\"gen_ai.input.messages\": \"x\""),
-        "FILE:3: gen_ai.input.messages is no array of messages",
+        "FILE:3: gen_ai.input.messages is not an array of messages",
     );
     bad(
         &call(
             "2025-01-01 00:00:01",
             "\"gen_ai.input.messages\": [{}], \"gen_ai.output.text\": \"\"",
         ),
-        "FILE:3: a call of a model has messages and ends after it began",
+        "FILE:3: a model call must have messages and must not end before it starts",
     );
     bad(
         &call("2026-01-01 00:00:01", "\"gen_ai.input.messages\": [{}]"),
-        "FILE:3: neither the answer nor its length is told: gen_ai.output.text, \
+        "FILE:3: the answer and its length are both missing: gen_ai.output.text, \
          gen_ai.output.messages, gen_ai.usage.output_tokens and gen_ai.request.max_tokens are \
          absent",
     );
@@ -209,17 +209,18 @@ fn a_span_is_named() {
             "2026-01-01 00:00:01",
             "\"gen_ai.input.messages\": [{}], \"gen_ai.request.max_tokens\": -3",
         ),
-        "FILE:3: gen_ai.request.max_tokens is no number of tokens: -3",
+        "FILE:3: gen_ai.request.max_tokens is not a token count: -3",
     );
     fails(
         TraceFormat::Otel,
         "{\"spans\": []}",
-        "the data set gave no request at all: the trace holds none",
+        "the data set gave no request at all: the trace has no requests",
     );
     fails(TraceFormat::Otel, "{}", "FILE:1: missing field `spans` at line 1 column 2");
 }
 
-/// A client of these two files fails with `expected`, in which FOLDER stands for the folder's path.
+/// Checks that a client of these two files fails with `expected`, in which FOLDER stands for the
+/// folder's path.
 #[track_caller]
 fn client_fails(trace: &str, dataset: &str, expected: &str) {
     let folder = tempdir().unwrap();
@@ -236,9 +237,9 @@ fn a_client_of_servegen_is_named() {
     let trace = |trace: &str, reason: &str| {
         client_fails(trace, lengths, &format!("FOLDER/chunk-0-trace.csv:{reason}"));
     };
-    trace("0,1,1,Pareto,1,1\n", "1: the pattern is Gamma or Weibull, not \"Pareto\"");
-    trace("0,-1,1,Gamma,1,1\n", "1: rate is no number of 0 or more: \"-1\"");
-    trace("0,1,1,Gamma,nan,1\n", "1: shape is no number of 0 or more: \"nan\"");
+    trace("0,1,1,Pareto,1,1\n", "1: the pattern must be Gamma or Weibull, not \"Pareto\"");
+    trace("0,-1,1,Gamma,1,1\n", "1: rate is not a number of 0 or more: \"-1\"");
+    trace("0,1,1,Gamma,nan,1\n", "1: shape is not a number of 0 or more: \"nan\"");
     trace("600,0,0,,0,0\n0,0,0,,0,0\n", "2: this window does not begin after the one above it");
     trace("0,1,1\n", "1: expected 6 columns, found 3");
     let dataset = |dataset: &str, reason: &str| {
@@ -248,17 +249,17 @@ fn a_client_of_servegen_is_named() {
     dataset("[]", "1: invalid type: sequence, expected a map at line 1 column 0");
     dataset(
         "{\n\"x\": {\"input_tokens\": \"{}\", \"output_tokens\": \"{}\"}}",
-        "2: \"x\" is no second",
+        "2: \"x\" is not a number of seconds",
     );
     let field = |input: &str| {
         format!("{{\"0\": {{\"input_tokens\": \"{input}\", \"output_tokens\": \"{{}}\"}}}}")
     };
-    dataset(&field("5"), "1: \"5\" is no dictionary of lengths");
-    dataset(&field("{-5: 1}"), "1: \"-5: 1\" is no length with its share, such as 45: 0.25");
-    dataset(&field("{5: nan}"), "1: \"5: nan\" is no length with its share, such as 45: 0.25");
+    dataset(&field("5"), "1: \"5\" is not a dictionary of lengths");
+    dataset(&field("{-5: 1}"), "1: \"-5: 1\" is not a length with its share, such as 45: 0.25");
+    dataset(&field("{5: nan}"), "1: \"5: nan\" is not a length with its share, such as 45: 0.25");
     client_fails(
         "0,1,1,Gamma,1,1\n",
         &field("{}"),
-        "the data set gave no request at all: the trace holds none",
+        "the data set gave no request at all: the trace has no requests",
     );
 }

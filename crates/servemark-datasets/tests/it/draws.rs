@@ -1,4 +1,5 @@
-//! What recorded rows cannot show: the state that a draw leaves, zero lengths, and the trait.
+//! Tests what recorded rows do not show: the generators' state after a draw, zero lengths, and the
+//! trait.
 
 use std::num::NonZero;
 
@@ -50,7 +51,7 @@ fn a_text_has_at_least_one_token() {
     zero_lengths(PromptForm::Text, "gpt2", " Department", 1);
 }
 
-/// Two groups of two conversations of two turns, in order.
+/// Returns a spec of two groups of two conversations of two turns, in order.
 fn shared_prefix() -> SharedPrefixSpec {
     let mut spec = SharedPrefixSpec::default();
     let two = NonZero::new(2).unwrap();

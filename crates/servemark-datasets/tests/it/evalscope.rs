@@ -1,4 +1,4 @@
-//! Every case in `fixtures/evalscope/bodies`, recorded from the real client.
+//! Tests all cases in `fixtures/evalscope/bodies`, recorded from the real client.
 
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ struct Request {
 
 fn drawn(flags: &Flags, random: &mut RandomState) -> Result<Draw, String> {
     let spec = flags.dataset().map_err(|error| error.to_string())?;
-    // A data set that has no tokenizer asks nothing of this one.
+    // A data set without a tokenizer makes no use of this default.
     let tokenizer = tokenizer(flags.tokenizer().unwrap_or("gpt2"));
     draw(&spec, flags.count(), tokenizer, random).map_err(|error| error.to_string())
 }
@@ -59,7 +59,7 @@ fn every_recorded_request_is_reproduced() {
         }
         made += 1;
     }
-    // Keys that no data set knows, and those without another, are the command line's to refuse.
+    // Unknown keys, and keys that lack a required other one, are refused by the command line.
     assert_eq!((made, refused), (78, 6), "a case was added or lost");
 }
 
@@ -86,7 +86,7 @@ fn check(name: &str, sessions: &[Session], expected: &[Request], backend: &WireB
     assert_eq!(expected.count(), 0, "{name}: too few requests");
 }
 
-/// What a turn of a conversation asks, as the runner puts it.
+/// Returns a turn's request with the history that the runner puts before it.
 fn in_turn(sample: &Sample, history: &mut Vec<JsonObject>, converses: bool) -> Sample {
     let mut asked = sample.clone();
     if let Prompt::Messages(messages) = &sample.prompt
@@ -99,10 +99,10 @@ fn in_turn(sample: &Sample, history: &mut Vec<JsonObject>, converses: bool) -> S
     asked
 }
 
-/// Two bodies are the same if their keys are, in order, and what they show looks the same.
+/// Checks that two bodies have the same keys in the same order, and equal images.
 fn same(name: &str, mut ours: Value, mut expected: Value) {
     let shown = [pictures(&mut ours), pictures(&mut expected)];
-    // Objects are equal in any order of their keys; the wire is not.
+    // Comparing texts includes the order of keys, which matters on the wire but not for `Value`.
     assert_eq!(ours.to_string(), expected.to_string(), "{name}");
     assert_eq!(shown[0].len(), shown[1].len(), "{name}");
     for (ours, expected) in shown[0].iter().zip(&shown[1]) {
@@ -110,7 +110,7 @@ fn same(name: &str, mut ours: Value, mut expected: Value) {
     }
 }
 
-/// Takes the pictures out of a body.
+/// Removes the images from a body and returns them.
 fn pictures(value: &mut Value) -> Vec<String> {
     match value {
         Value::String(text) if text.starts_with("data:image/") => {
@@ -124,7 +124,8 @@ fn pictures(value: &mut Value) -> Vec<String> {
     }
 }
 
-/// Losses are those of the same encoder; without any, a few pixels of an edge may differ.
+/// Checks that two images are alike. JPEG files must be equal, as both encoders are alike; in PNG
+/// files a few pixels of an edge may differ.
 fn alike(name: &str, ours: &str, expected: &str) {
     if ours.starts_with("data:image/jpeg") {
         assert_eq!(ours, expected, "{name}");
@@ -144,7 +145,7 @@ fn file(uri: &str) -> Vec<u8> {
     STANDARD.decode(file).unwrap()
 }
 
-/// How a PNG keeps its colours, as its header has it.
+/// Returns the colour type in a PNG header.
 fn colour_type(png: &[u8]) -> u8 {
     png[25]
 }
@@ -176,7 +177,7 @@ fn a_plan_holds_every_data_set() {
     }
 }
 
-/// What a person is told of a file that holds this.
+/// Returns the error message for a file with this text.
 fn told(name: EvalscopeName, text: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("rows.jsonl");
@@ -211,7 +212,7 @@ fn refuses(name: EvalscopeName, text: &str, reason: &str) {
 fn bad_lines_are_told_with_their_places() {
     use EvalscopeName as Name;
     let short = r#"{"input_prompt_length":1,"num_turns":2,"assistant_response_length":[1],"tool_call_output_length":[1],"tool_call_latency":[1],"final_assistant_response_length":1}"#;
-    refuses(Name::LineByLine, "a\n42\n", ":2: this JSON is no prompt");
+    refuses(Name::LineByLine, "a\n42\n", ":2: this JSON is not a prompt");
     refuses(Name::Openqa, "{\"question\":\"a\"}\n\n{\"q\":1}", ":3: it has no text under");
     refuses(
         Name::OpenDecisions,
@@ -220,7 +221,7 @@ fn bad_lines_are_told_with_their_places() {
     );
     refuses(Name::OpenDecisions, "[{\"question\":{}}]", ":1: it has no state");
     refuses(Name::LongAlpaca, "[\n{\"instruction\":1}]", ":2: it has no text under");
-    refuses(Name::ShareGptEn, "{\"conversation\":3}", ":1: its \"conversation\" is no array");
+    refuses(Name::ShareGptEn, "{\"conversation\":3}", ":1: its \"conversation\" is not an array");
     refuses(Name::CustomMultiTurn, "[]", ":1: expected an array of messages");
     refuses(Name::CustomMultiTurn, "[{\"role\":\"user\"}]", ":1: expected an array of messages");
     refuses(Name::Embedding, "\"a\"\n{\"t\":1}", ":2: expected a text, or an object");
@@ -240,7 +241,7 @@ fn all_bad_records_are_told_at_once() {
     );
     assert!(told.contains("rows.jsonl:2: unknown field `extra`"), "{told}");
     assert!(
-        told.contains("; line 3: its body is no object; line 4: \"soon\" is no date"),
+        told.contains("; line 3: its body is not a JSON object; line 4: \"soon\" is not a date"),
         "{told}"
     );
 }

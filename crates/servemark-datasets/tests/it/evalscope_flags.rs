@@ -1,5 +1,5 @@
-//! Specs from evalscope's command line, as far as requests go. The real command line is another
-//! crate's; this one reads only what the recorded cases use.
+//! Builds data set specs from evalscope's command line. The real command line is in another crate;
+//! this parser reads only what the recorded cases use.
 
 use std::fs;
 use std::str::FromStr;
@@ -23,7 +23,7 @@ impl Flags {
         Self { argv }
     }
 
-    /// The words behind a flag.
+    /// Returns the values of a flag.
     fn words(&self, flag: &str) -> &[String] {
         let Some(at) = self.argv.iter().position(|word| word == flag) else { return &[] };
         let rest = &self.argv[at + 1..];
@@ -58,7 +58,7 @@ impl Flags {
         EvalscopeApi::of(self.text("--api").unwrap_or("openai")).unwrap()
     }
 
-    /// Requests and warm-up.
+    /// Returns the number of requests, warm-up included.
     pub(crate) fn count(&self) -> usize {
         let all = if self.text("--dataset") == Some("workload_trace") { 0 } else { 1000 };
         self.number("--number").unwrap_or(all) + self.number("--warmup-num").unwrap_or(0)
@@ -103,7 +103,7 @@ impl Flags {
         Ok(data)
     }
 
-    /// What has flags of its own.
+    /// Applies the flags that belong to one data set.
     fn tell(&self, data: &mut EvalscopeData) {
         let path = self.text("--dataset-path").map(fixture);
         let prefix = self.number("--prefix-length").unwrap_or(0);
@@ -161,7 +161,7 @@ impl Flags {
         }
     }
 
-    /// What `--dataset-args` says; keys that nobody knows are the command line's to refuse.
+    /// Applies `--dataset-args`. Unknown keys are refused by the command line.
     fn tell_arguments(&self, data: &mut EvalscopeData) {
         let given = self.json("--dataset-args");
         let length = |key: &str| serde_json::from_value(given[key].clone()).unwrap();
@@ -220,7 +220,7 @@ impl Flags {
         BackendSpec::Evalscope(wire)
     }
 
-    /// What a server answers every turn with.
+    /// Returns the answer that the server gives to every turn.
     pub(crate) fn answer() -> JsonObject {
         serde_json::from_value(json!({"role": "assistant", "content": "ok."})).unwrap()
     }

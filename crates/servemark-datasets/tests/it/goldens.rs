@@ -1,4 +1,4 @@
-//! Every case in `fixtures/sglang/datasets`, each recorded from the real client.
+//! Tests all cases in `fixtures/sglang/datasets`, recorded from the real client.
 
 use std::fs;
 
@@ -45,7 +45,8 @@ impl Row {
     }
 }
 
-/// A conversation is a list of turns to SGLang, a request of its own is none.
+/// Returns the prompt as SGLang represents it: a conversation is a list of turns, a single request
+/// is not.
 fn prompt(session: &Session, dataset: DatasetName) -> Value {
     if session.turns() > 1 || dataset == DatasetName::AgenticTrace {
         return session.samples().map(|sample| json!(sample.prompt)).collect();
@@ -53,12 +54,12 @@ fn prompt(session: &Session, dataset: DatasetName) -> Value {
     json!(session.first.prompt)
 }
 
-/// What became of a case.
+/// Result of checking a case.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Checked {
     Drawn,
     Refused,
-    /// Refused by SGLang for a reason that is not this crate's: seeds and flags.
+    /// SGLang refuses the case for a reason outside this crate, such as seeds and flags.
     NotOurs,
 }
 
@@ -91,8 +92,8 @@ fn check(name: &str, case: Case) -> Checked {
     Checked::Drawn
 }
 
-/// The turns of a conversation as they are sent: of its messages, role and content only, which SGLang
-/// picks when it sends them and we when we read them.
+/// Returns the turns of a conversation as they are sent, with role and content only. SGLang drops
+/// the other keys when it sends messages, Servemark when it reads them.
 fn as_sent(turns: &Value) -> Value {
     let message = |message: &Value| json!({"role": message["role"], "content": message["content"]});
     let turn = |turn: &Value| turn.as_array().unwrap().iter().map(message).collect::<Value>();
@@ -110,13 +111,12 @@ fn check_rows(name: &str, flags: &Flags, tokenizer: &str, rows: &[Row], stdout: 
     for (index, (session, expected)) in drawn.sessions.iter().zip(rows).enumerate() {
         let found = Row::of(session, drawn.summary.dataset);
         assert_eq!(&found, expected, "{name}, row {index}");
-        // Objects are equal in any order of their keys; the wire is not.
+        // Comparing with the order of keys, which matters on the wire but not for `Value`.
         assert_eq!(in_order(&found), in_order(expected), "{name}, row {index}");
     }
 }
 
-/// What is printed of the data itself: SGLang also tells of a cache of shared-prefix prompts, which
-/// is not kept here.
+/// Removes SGLang's lines about its cache of shared-prefix prompts, which does not exist here.
 fn without_cache(stdout: &str) -> String {
     let statistics = stdout.find("\nGenerated shared prefix").unwrap_or_default();
     let lines = stdout[statistics..].split_inclusive('\n');
@@ -145,12 +145,12 @@ fn check_error(name: &str, flags: &Flags, tokenizer: &str, error: &str) -> Check
             run(flags, tokenizer),
             Err(DatasetError::Tokenizer(TokenizerError::NoChatTemplate))
         )),
-        // ShareGPT's spec has no way to ask for ids.
+        // ShareGPT's spec has no option for token ids.
         "error_sharegpt_tokenize_prompt" => {
             assert!(flags.has("--tokenize-prompt"));
             return Checked::NotOurs;
         }
-        // A seed is the plan's to refuse.
+        // Seeds are refused by the plan.
         "error_seed_negative" | "error_seed_too_large" => {
             assert!(flags.seed().is_none_or(|seed| u32::try_from(seed).is_err()));
             return Checked::NotOurs;

@@ -1,5 +1,5 @@
-//! Data sets against what the real clients drew, SGLang 0.5.23 and vLLM 0.33.0, and against bad
-//! input.
+//! Tests data sets against recordings of the real clients, SGLang 0.5.23 and vLLM 0.33.0, and
+//! against malformed input.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -32,7 +32,7 @@ fn fixture(path: &str) -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "../../fixtures", path].iter().collect()
 }
 
-/// A tokenizer of the fixtures, loaded once.
+/// Returns a tokenizer of the fixtures, loaded once.
 fn tokenizer(folder: &str) -> &'static HfTokenizer {
     const FOLDERS: [&str; 4] =
         ["gpt2", "mistral-v1-spm-bpe", "qwen2.5", "spm-unigram-botchan-1000"];
@@ -47,7 +47,7 @@ fn tokenizer(folder: &str) -> &'static HfTokenizer {
     &ALL[FOLDERS.iter().position(|known| *known == folder).unwrap()]
 }
 
-/// The text of a prompt.
+/// Returns the text of a prompt.
 fn text(prompt: &Prompt) -> String {
     prompt.text().unwrap().into_owned()
 }

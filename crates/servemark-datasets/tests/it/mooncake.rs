@@ -1,4 +1,4 @@
-//! Mooncake's traces: SGLang's prompts as recorded, and ours of the lengths that the trace tells.
+//! Tests Mooncake traces: SGLang's prompts as recorded, and our prompts with the trace's lengths.
 
 use std::fs;
 use std::num::NonZeroU32;
@@ -82,7 +82,7 @@ fn prompts_with_the_same_hashes_begin_alike() {
         |session: &Session| gpt2.encode(&text(&session.first.prompt), SpecialTokens::Omit).unwrap();
     let sessions = real_trace(2, "gpt2", 1);
     let (one, other) = (ids(&sessions[0]), ids(&sessions[1]));
-    // The two rows have their first hash in common, and no other.
+    // The two rows share their first hash only.
     let alike = one.iter().zip(&other).take_while(|(one, other)| one == other).count();
     assert!((512..520).contains(&alike), "{alike} tokens are alike");
 }

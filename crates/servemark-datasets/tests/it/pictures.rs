@@ -1,4 +1,4 @@
-//! Every case in `fixtures/sglang/images`, each recorded from the real client with the model's own
+//! Tests all cases in `fixtures/sglang/images`, recorded from the real client with the model's own
 //! processor.
 
 use std::collections::BTreeMap;
@@ -50,14 +50,14 @@ struct Row {
     images: usize,
 }
 
-/// A picture as it went into the encoder.
+/// An image as it was passed to the encoder.
 #[derive(Debug, Deserialize)]
 struct Picture {
     size: (u32, u32),
     crc32: Option<u32>,
 }
 
-/// What an encoder of JPEG was told.
+/// Options passed to the JPEG encoder.
 #[derive(Debug, Default, Deserialize, PartialEq)]
 struct Jpeg {
     tables: Vec<Vec<u8>>,
@@ -95,7 +95,7 @@ impl Case {
     }
 }
 
-/// The tokenizer of the fixtures with a processor's files beside it, loaded once.
+/// Returns the fixtures' tokenizer with a processor's files, loaded once.
 fn seeing(processor: &str) -> &'static HfTokenizer {
     static ALL: LazyLock<[(&str, HfTokenizer); 5]> = LazyLock::new(|| {
         ["gemma3", "llava", "qwen2-vl", "qwen2.5-vl", "qwen3-vl"]
@@ -139,7 +139,8 @@ fn check(name: &str) {
     }
 }
 
-/// The peer says first what it loads from the hub, and knows at last how large all files are.
+/// Checks the printed lines. SGLang also prints first what it loads from the hub, and last the
+/// total size of all files.
 #[track_caller]
 fn check_told(ours: &str, peers: &str) {
     if let Some((_, peers)) = peers.split_once("examples\n") {
@@ -149,7 +150,7 @@ fn check_told(ours: &str, peers: &str) {
     assert_eq!(without_sizes(ours), without_sizes(peers));
 }
 
-/// The pixels before any loss: the same draws, encoded without one.
+/// Checks the pixels before any lossy encoding, by making the draws with a lossless format.
 #[track_caller]
 fn check_pixels(name: &str, case: &Case, spec: &DatasetSpec) {
     let mut spec = spec.clone();
@@ -168,7 +169,8 @@ fn check_pixels(name: &str, case: &Case, spec: &DatasetSpec) {
     }
 }
 
-/// Encoders round differently, and their files are nearly as long as each other's.
+/// Checks that the sizes of encoded images are within 5 % of the peer's; the encoders round
+/// differently.
 #[track_caller]
 fn check_lengths(samples: &[Sample], peers: &[usize]) {
     for (sample, peers) in samples.iter().zip(peers) {
@@ -231,7 +233,7 @@ const KNOWN: [&str; 12] = [
 struct Counted {
     #[serde(flatten)]
     size: ImageSize,
-    /// Or why there are none.
+    /// The token counts, or the reason why there are none.
     tokens: Value,
 }
 
@@ -274,7 +276,7 @@ fn draw_mmmu(path: &Path) -> Result<Draw, DatasetError> {
 fn a_model_whose_pictures_are_unknown_counts_text_and_says_so() {
     let drawn = draw_mmmu(&fixture("parquet/mmmu.parquet")).unwrap();
     let [template, tokens] = drawn.notices.as_slice() else { panic!("{:?}", drawn.notices) };
-    assert!(template.starts_with("The chat template takes no pictures ("), "{template}");
+    assert!(template.starts_with("The chat template accepts no images ("), "{template}");
     assert!(tokens.starts_with("Vision tokens are not counted"), "{tokens}");
     let sample = &drawn.sessions[0].first;
     assert_eq!((sample.vision_tokens, sample.text_tokens), (0, sample.prompt_tokens));
@@ -300,7 +302,7 @@ fn a_row_whose_picture_is_broken_is_left_out_and_named() {
     let drawn = draw_mmmu(&path).unwrap();
     assert_eq!(drawn.sessions.len(), 1);
     let named = format!(
-        "Rows left out: 2; the first is {}, row 1: its picture cannot be read: ",
+        "Rows left out: 2; the first is {}, row 1: its image cannot be read: ",
         path.display()
     );
     assert!(drawn.notices.last().unwrap().starts_with(&named), "{:?}", drawn.notices);
@@ -309,9 +311,9 @@ fn a_row_whose_picture_is_broken_is_left_out_and_named() {
 #[test]
 fn a_table_that_is_none_is_named() {
     for (file, why) in [
-        ("no_image.parquet", "it has no column image_1.bytes"),
-        ("numbers.parquet", "it has no column question of text"),
-        ("empty.parquet", "no row has a picture in image_1 that can be read"),
+        ("no_image.parquet", "it has no text or bytes column image_1.bytes"),
+        ("numbers.parquet", "it has no text or bytes column question"),
+        ("empty.parquet", "no row has a readable image in image_1"),
         ("../sglang/flags.json", "cannot be used as a parquet table"),
     ] {
         let error = draw_mmmu(&fixture("parquet").join(file)).unwrap_err().to_string();

@@ -1,5 +1,5 @@
-//! A spec from SGLang's command line, as far as data sets go. The real command line is another
-//! crate's; this one reads only what the recorded cases use.
+//! Builds a data set spec from SGLang's command line. The real command line is in another crate;
+//! this parser reads only what the recorded cases use.
 
 use std::num::NonZero;
 use std::str::FromStr;
@@ -39,7 +39,7 @@ impl Flags {
         self.argv.iter().any(|word| word == flag)
     }
 
-    /// The data set; lines that are no JSON are left out, as SGLang does.
+    /// Returns the data set spec. Lines that are not JSON are skipped, as in SGLang.
     pub(crate) fn spec(&self) -> Result<DatasetSpec, SpecError> {
         let path = self.text("--dataset-path").map(fixture);
         let on_bad_line = BadLine::Skip;

@@ -1,4 +1,4 @@
-//! Traces as they are published, drawn into sessions.
+//! Tests that published trace formats are drawn into sessions.
 
 use std::fs;
 use std::path::Path;
@@ -22,7 +22,7 @@ fn written(lines: &[&str]) -> NamedTempFile {
     file
 }
 
-/// Tokens asked for and answered, of every turn.
+/// Returns the prompt and output token counts of every turn.
 fn lengths(session: &Session) -> Vec<(u32, u32)> {
     session.samples().map(|sample| (sample.prompt_tokens, sample.output_tokens)).collect()
 }
@@ -56,7 +56,7 @@ fn pictures_that_are_not_sent_are_told() {
     let drawn = trace(TraceFormat::Azure, file.path(), 10);
     assert_eq!(
         drawn.summary.to_string(),
-        "#Input tokens: 150\n#Output tokens: 5\nPictures of the trace that are not sent: 2\n"
+        "#Input tokens: 150\n#Output tokens: 5\nImages of the trace that are not sent: 2\n"
     );
     assert_eq!(millis(&drawn.sessions[1]), 1500);
 }
@@ -107,7 +107,7 @@ fn servegens_clients_ask_at_their_rates() {
     let early = drawn.sessions.iter().take_while(|session| millis(session) < 595_000);
     let of_it = early.filter(|session| matches!(session.first.prompt_tokens, 136 | 372)).count();
     assert!((470..=483).contains(&of_it), "{of_it}");
-    assert!(drawn.summary.to_string().contains("pictures, sounds and films are not sent: 2"));
+    assert!(drawn.summary.to_string().contains("images, audio and videos are not sent: 2"));
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! Every case in `fixtures/vllm/datasets` and `fixtures/vllm/slices`, recorded from the real client.
+//! Tests all cases in `fixtures/vllm/datasets` and `fixtures/vllm/slices`, recorded from the real
+//! client.
 
 use std::fs;
 use std::path::PathBuf;
@@ -38,7 +39,7 @@ struct Row {
     timestamp: Option<f64>,
 }
 
-/// What the two global generators draw next.
+/// The next draws of the two global generators.
 #[derive(Debug, Deserialize, PartialEq)]
 pub(crate) struct After {
     numpy: f64,
@@ -62,7 +63,7 @@ impl Row {
     }
 }
 
-/// To vLLM a query and its documents are one list.
+/// Returns the prompt as vLLM represents it: a query and its documents are one list.
 fn prompt(prompt: &Prompt) -> Value {
     match prompt {
         Prompt::Ranking { query, documents } => {
@@ -78,7 +79,7 @@ impl After {
     }
 }
 
-/// The files of a folder of fixtures, by name.
+/// Reads the files of a fixture folder, with their names.
 pub(crate) fn read_all<T: DeserializeOwned>(folder: &str) -> Vec<(String, T)> {
     let paths = fs::read_dir(fixture(folder)).unwrap().map(|entry| entry.unwrap().path());
     let read = |path: PathBuf| {
@@ -109,7 +110,7 @@ fn every_recorded_case_is_reproduced() {
         assert_eq!(found.summary.to_string(), "", "{name}");
         drawn += 1;
     }
-    // Paths, seeds, backends and timing that do not go together are the command line's to refuse.
+    // Paths, seeds, backends and timing that do not go together are refused by the command line.
     assert_eq!((drawn, refused), (40, 12), "a case was added or lost");
 }
 

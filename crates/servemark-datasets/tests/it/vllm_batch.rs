@@ -1,4 +1,4 @@
-//! The prompts of `vllm bench latency`, as the real command drew them.
+//! Tests the prompts of `vllm bench latency` against recordings of the real command.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! Conversations of several turns, as vLLM's Rust client holds them.
+//! Tests multi-turn conversations as in vLLM's Rust client.
 
 use std::io::Write;
 use std::num::NonZero;
@@ -44,7 +44,7 @@ fn a_first_turn_is_long_and_later_ones_are_short() {
     let sessions = random(|_| {});
     for session in &sessions {
         let lengths: Vec<u32> = session.samples().map(|sample| sample.prompt_tokens).collect();
-        // Text that is written and read again is not always as long as it was to be.
+        // The length of a text may change when it is decoded and encoded again.
         let off = lengths.iter().zip([20_u32, 8, 8]).map(|(found, wanted)| found.abs_diff(wanted));
         assert!(off.max().unwrap() <= 1, "{lengths:?}");
         let asked = session.samples().map(|sample| sample.extra_body["min_tokens"].as_u64());

@@ -1,5 +1,5 @@
-//! A spec from vLLM's command line, as far as data sets go. The real command line is another
-//! crate's; this one reads only what the recorded cases use.
+//! Builds a data set spec from vLLM's command line. The real command line is in another crate; this
+//! parser reads only what the recorded cases use.
 
 use std::fs;
 use std::path::PathBuf;
@@ -185,7 +185,7 @@ impl Flags {
         lengths.output_tokens = self.output("--random-output-len").unwrap_or(lengths.output_tokens);
         let ratio = self.text("--random-range-ratio").unwrap_or("0.0");
         let ratio: Value = serde_json::from_str(ratio).unwrap();
-        // A ratio without one of its parts is none.
+        // A ratio that lacks one of its parts is invalid.
         let part = |name: &str| match &ratio {
             Value::Object(parts) => parts.get(name).and_then(Value::as_f64).unwrap_or(f64::NAN),
             number => number.as_f64().unwrap(),
@@ -267,7 +267,7 @@ impl Flags {
         if self.has("--no-oversample") { TooFewRows::Keep } else { TooFewRows::Repeat }
     }
 
-    /// The general flag wins.
+    /// Returns the output length; the general flag takes precedence.
     fn output(&self, own: &str) -> Option<u32> {
         self.number("--output-len").or_else(|| self.number(own))
     }
@@ -282,8 +282,8 @@ impl Flags {
     }
 }
 
-/// The file with its own names of files as they are seen from here. They were recorded in the
-/// folder of the fixtures.
+/// Returns the path of the file, or of a copy in which paths relative to the fixtures' folder are
+/// absolute.
 fn named_from_here(path: PathBuf) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     if !matches!(&*name, "custom_audio.jsonl" | "custom_image_here.jsonl") {

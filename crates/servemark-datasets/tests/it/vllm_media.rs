@@ -1,5 +1,5 @@
-//! Every case in `fixtures/vllm/media`, recorded from the real client: requests that show or let
-//! hear something, and those of the hub's data sets.
+//! Tests all cases in `fixtures/vllm/media`, recorded from the real client: requests with media,
+//! and those of the hub's data sets.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -25,9 +25,9 @@ struct Case {
 
 #[derive(Deserialize)]
 struct Row {
-    /// Where the prompt is a text and nothing is shown.
+    /// The prompt, if it is a text without media.
     prompt: Option<String>,
-    /// What the client's chat says.
+    /// The messages that the client sends to a chat route.
     messages: Option<Value>,
     prompt_len: u32,
     output_len: u32,
@@ -36,7 +36,7 @@ struct Row {
     overrides: Option<Value>,
 }
 
-/// A recording as it is sent.
+/// Audio as it is sent.
 #[derive(Debug, Deserialize, PartialEq)]
 struct Recording {
     name: String,
@@ -44,16 +44,16 @@ struct Recording {
     crc32: u32,
 }
 
-/// A rendered picture, as it was before any loss.
+/// Checksums of a rendered image.
 #[derive(Debug, Deserialize)]
 struct Picture {
-    /// Of the pixels before any loss.
+    /// Checksum of the pixels before any lossy encoding.
     crc32: u32,
-    /// Of the file.
+    /// Checksum of the file.
     file: u32,
 }
 
-/// A video, as its frames went into the encoder.
+/// A video, described by the frames that were passed to the encoder.
 #[derive(Debug, Deserialize)]
 struct Video {
     frames: usize,
@@ -91,7 +91,7 @@ fn every_recorded_case_is_reproduced() {
         assert_eq!(&After::of(random), after, "{name}");
         drawn += 1;
     }
-    // Backends that do not go with what is shown are the command line's to refuse.
+    // Backends that cannot send the media are refused by the command line.
     assert_eq!((drawn, refused), (41, 8), "a case was added or lost");
 }
 
@@ -119,21 +119,21 @@ fn check(sample: &Sample, expected: &Row, place: &str) {
     }
 }
 
-/// The recording, where it is no part of the messages.
+/// Returns the audio, if it is not part of the messages.
 fn recording(sample: &Sample) -> Option<Recording> {
     let file = sample.audio.as_ref()?.file().unwrap();
     let crc32 = crc32fast::hash(&file.bytes);
     Some(Recording { name: file.name, length: file.bytes.len(), crc32 })
 }
 
-/// What our chat says.
+/// Returns the messages that our backend sends to a chat route.
 fn said(sample: &Sample) -> Value {
     let spec = VllmSpec::new(VllmDialect::OpenaiChat, CommonSpec::new("m"));
     let request = BackendSpec::Vllm(spec).build().encode(sample).unwrap();
     serde_json::from_slice::<Value>(&request.body).unwrap()["messages"].take()
 }
 
-/// Whether what is said is the same, key for key and in their order.
+/// Checks that two values have equal keys in equal order, and equal content.
 #[track_caller]
 fn same(ours: &Value, theirs: &Value, place: &str) {
     match (ours, theirs) {
@@ -172,14 +172,14 @@ fn same_text(ours: &str, theirs: &str, place: &str) {
     }
 }
 
-/// The same file, byte for byte.
+/// Checks that an image file has the checksum of the recorded one.
 #[track_caller]
 fn same_picture(file: &str, told: &Picture, place: &str) {
     let file = STANDARD.decode(file).unwrap();
     assert_eq!(crc32fast::hash(&file), told.file, "{place}: {told:?}");
 }
 
-/// Every frame is a picture of its own here.
+/// Checks the frames of a video, each of which is an image file here.
 #[track_caller]
 fn same_video(file: &str, told: &Video, place: &str) {
     let file = STANDARD.decode(file).unwrap();
@@ -191,7 +191,8 @@ fn same_video(file: &str, told: &Video, place: &str) {
     assert_eq!((frame.width(), frame.height()), told.size, "{place}");
 }
 
-/// The same draws without a loss: the pixels that went into the client's encoder.
+/// Checks the pixels that were passed to the client's encoder, by making the draws with a lossless
+/// format.
 #[test]
 fn drawn_pixels_are_the_peers() {
     let mut compared = 0;
@@ -217,7 +218,7 @@ fn drawn_pixels_are_the_peers() {
     assert!(compared > 30, "{compared}");
 }
 
-/// Where pictures and videos are in messages.
+/// Returns the URLs of images and videos in messages.
 fn links(messages: &Value) -> impl Iterator<Item = String> + use<> {
     let parts = messages[0]["content"].as_array().cloned().unwrap_or_default();
     let link = |part: Value| {

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::error::{CandleError, Loading};
 use super::rope::Rope;
 
-/// A model's shape.
+/// The dimensions and options of a model.
 #[derive(Clone, Debug)]
 pub(super) struct ModelConfig {
     pub(super) vocabulary: usize,
@@ -19,16 +19,16 @@ pub(super) struct ModelConfig {
     pub(super) heads: usize,
     pub(super) kv_heads: usize,
     pub(super) head_size: usize,
-    /// How many tokens a request may have, read and made.
+    /// The largest number of tokens of a request, prompt and output together.
     pub(super) context: usize,
     pub(super) norm_epsilon: f32,
     pub(super) rope: Rope,
-    /// Whether the embedding is the head, too.
+    /// Whether the output head shares the embedding's weights.
     pub(super) is_tied: bool,
     pub(super) biases: Biases,
     /// Whether queries and keys are normalised head by head.
     pub(super) qk_norm: bool,
-    /// Tokens after which an answer is over.
+    /// Tokens that end an answer.
     pub(super) ends: Vec<u32>,
 }
 
@@ -41,7 +41,7 @@ pub(super) struct Biases {
 }
 
 impl ModelConfig {
-    /// A small model that nobody has trained, for the bundled tokenizer of 1,000 tokens.
+    /// Returns a small model without trained weights, for the bundled tokenizer of 1,000 tokens.
     pub(super) fn made_up() -> Self {
         Self {
             vocabulary: 1000,
@@ -61,7 +61,7 @@ impl ModelConfig {
         }
     }
 
-    /// Reads the model in a folder.
+    /// Reads the configuration of the model in a folder.
     pub(super) fn read(folder: &Path) -> Loading<Self> {
         let path = folder.join("config.json");
         let document: Document = json(&path)?;
@@ -76,7 +76,7 @@ impl ModelConfig {
     }
 }
 
-/// What is read of `config.json`.
+/// The keys of `config.json` that are read.
 #[derive(Deserialize)]
 struct Document {
     model_type: String,
@@ -101,7 +101,7 @@ struct Document {
     use_sliding_window: Option<bool>,
     rope_theta: Option<f32>,
     rope_scaling: Option<Value>,
-    /// Where newer files have both.
+    /// The place of `rope_theta` and `rope_scaling` in newer files.
     rope_parameters: Option<Value>,
     eos_token_id: Option<Ends>,
     quantization_config: Option<Value>,
@@ -147,7 +147,8 @@ impl Document {
         })
     }
 
-    /// Inside its window a model that slides is like any other.
+    /// Returns the usable context. A model with a sliding window is limited to it, because within
+    /// the window it behaves like a model without one.
     fn context(&self) -> usize {
         let slides = self.use_sliding_window.unwrap_or(true);
         let window = self.sliding_window.filter(|_| slides).unwrap_or(usize::MAX);
@@ -171,7 +172,7 @@ struct Generation {
     eos_token_id: Option<Ends>,
 }
 
-/// One token or several.
+/// One end token or several.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Ends {
@@ -198,7 +199,7 @@ fn silu() -> String {
     "silu".to_owned()
 }
 
-/// Reads a file that is one JSON document.
+/// Reads a file that holds one JSON document.
 pub(super) fn json<T: DeserializeOwned>(path: &Path) -> Loading<T> {
     let file = |source| CandleError::File { path: path.to_owned(), source };
     let text = std::fs::read_to_string(path).map_err(file)?;

@@ -1,4 +1,4 @@
-//! Why a model cannot be loaded.
+//! Errors of loading a model.
 
 use std::io;
 use std::path::PathBuf;
@@ -10,17 +10,17 @@ use thiserror::Error;
 pub(super) enum CandleError {
     #[error("cannot read {path}: {source}")]
     File { path: PathBuf, source: io::Error },
-    #[error("{path} is not what it should be: {source}")]
+    #[error("{path} has unexpected contents: {source}")]
     Json { path: PathBuf, source: serde_json::Error },
     #[error("{path} cannot be run here: {what}; {supported}", supported = SUPPORTED)]
     Unsupported { path: PathBuf, what: String },
     #[error(
-        "no weights are in {folder}: it has no *.safetensors file (--load-format dummy makes some up)"
+        "no weights are in {folder}: it has no *.safetensors file (--load-format dummy uses random ones)"
     )]
     NoWeights { folder: PathBuf },
     #[error("the weights lack {name}")]
     Missing { name: String },
-    #[error("{name} has the shape {found:?}, and by config.json it should have {expected:?}")]
+    #[error("{name} has the shape {found:?}, but config.json implies {expected:?}")]
     Shape { name: String, found: Vec<usize>, expected: Vec<usize> },
     #[error(transparent)]
     Candle(#[from] candle_core::Error),
@@ -28,4 +28,4 @@ pub(super) enum CandleError {
 
 pub(super) type Loading<T> = Result<T, CandleError>;
 
-const SUPPORTED: &str = "built are the models of Llama, Mistral, Qwen2 and Qwen3 that are dense";
+const SUPPORTED: &str = "dense models of Llama, Mistral, Qwen2 and Qwen3 are supported";

@@ -1,4 +1,4 @@
-//! One layer: what tokens take from those before them, and what is made of it.
+//! One transformer layer: attention and the feed-forward network.
 
 use candle_core::{Result, Tensor};
 use candle_nn::kv_cache::KvCache;
@@ -10,7 +10,7 @@ use super::config::ModelConfig;
 use super::error::Loading;
 use super::weights::Weights;
 
-/// One layer.
+/// One transformer layer.
 #[derive(Debug)]
 pub(super) struct Layer {
     before_attention: Norm,
@@ -24,12 +24,13 @@ pub(super) struct Layer {
 pub(super) struct Span<'a> {
     pub(super) first: usize,
     pub(super) rows: usize,
-    /// What of the tokens before it each row may not see; one row sees them all.
+    /// The additive attention mask, minus infinity where a row must not attend; a single row needs
+    /// none.
     pub(super) mask: Option<Tensor>,
     pub(super) cache: &'a mut [KvCache],
 }
 
-/// Where the rows of a step stand.
+/// The rotary embeddings of a step's rows.
 pub(super) struct Places {
     pub(super) cos: Tensor,
     pub(super) sin: Tensor,
@@ -54,7 +55,7 @@ impl Layer {
         })
     }
 
-    /// The rows of a step, one layer on.
+    /// Applies the layer to the rows of a step.
     pub(super) fn forward(
         &self,
         rows: &Tensor,
@@ -68,7 +69,7 @@ impl Layer {
     }
 }
 
-/// What tokens take from those before them.
+/// Grouped-query self-attention.
 #[derive(Debug)]
 struct Attention {
     index: usize,
@@ -109,13 +110,13 @@ impl Attention {
         self.output.forward(&Tensor::cat(&seen.collect::<Result<Vec<_>>>()?, 0)?)
     }
 
-    /// A table of rows as one of rows and heads.
+    /// Splits each row into its heads.
     fn by_head(&self, rows: &Tensor) -> Result<Tensor> {
         rows.reshape((rows.dim(0)?, (), self.head_size))?.contiguous()
     }
 
-    /// What the rows of one request see. Heads that share keys are one matrix, so that no key is
-    /// copied for each.
+    /// Computes the attention of one request's rows. The query heads that share a key head form one
+    /// matrix, so that keys are not copied for each of them.
     fn see(
         &self,
         span: &mut Span<'_>,
@@ -145,7 +146,7 @@ fn turned(by_head: &Tensor, places: &Places) -> Result<Tensor> {
     rope_thd(&by_head.unsqueeze(0)?, &places.cos, &places.sin)?.squeeze(0)
 }
 
-/// A norm by the root of the mean square.
+/// A root-mean-square norm.
 #[derive(Debug)]
 pub(super) struct Norm {
     scale: Tensor,
@@ -168,7 +169,7 @@ impl Norm {
     }
 }
 
-/// Matrices of the same rows as one, so that one multiplication does for all.
+/// Concatenates matrices with equal inputs, so that one multiplication serves all of them.
 fn joined<const N: usize>(
     parts: [(String, usize); N],
     inputs: usize,

@@ -1,4 +1,4 @@
-//! A model: tokens in, likelihoods of the next ones out.
+//! A model: from tokens to the logits of the next tokens.
 
 use candle_core::{Device, Result, Tensor};
 use candle_nn::kv_cache::KvCache;
@@ -19,12 +19,13 @@ pub(super) struct Model {
     head: Linear,
 }
 
-/// What one request reads in a step.
+/// The tokens of one request that a step processes.
 pub(super) struct Part<'a> {
     pub(super) ids: &'a [u32],
-    /// Whether it has read all then, so that the next token is wanted.
+    /// Whether these are the request's last unprocessed tokens, so that its next token can be
+    /// chosen.
     pub(super) is_whole: bool,
-    /// What it remembers, layer by layer.
+    /// The key-value cache, layer by layer.
     pub(super) cache: &'a mut [KvCache],
 }
 
@@ -45,7 +46,8 @@ impl Model {
         &self.config
     }
 
-    /// One step: a row of likelihoods for each part that is whole, in their order.
+    /// Processes one step. Returns a row of logits for each part that is whole, in the order of the
+    /// parts.
     pub(super) fn forward(&self, parts: &mut [Part<'_>]) -> Result<Option<Tensor>> {
         let ids: Vec<u32> = parts.iter().flat_map(|part| part.ids).copied().collect();
         let places = self.places(parts)?;
@@ -70,12 +72,12 @@ impl Model {
 }
 
 impl Part<'_> {
-    /// How many tokens it has read before.
+    /// The number of tokens that were processed in earlier steps.
     fn before(&self) -> usize {
         self.cache.first().map_or(0, KvCache::current_seq_len)
     }
 
-    /// What its rows may not see: of its own tokens those that come later.
+    /// Returns the causal mask, which hides later tokens of the same request from each row.
     fn mask(&self) -> Result<Option<Tensor>> {
         let (before, rows) = (self.before(), self.ids.len());
         if rows == 1 {
@@ -90,7 +92,7 @@ impl Part<'_> {
     }
 }
 
-/// The last rows of the parts that are whole.
+/// Returns the index of the last row of each part that is whole.
 fn ends(parts: &[Part<'_>]) -> Vec<u32> {
     let mut rows = 0;
     let end = |part: &Part<'_>| {
@@ -125,7 +127,7 @@ mod tests {
 
     use super::*;
 
-    /// What is likely after a prompt, by Transformers.
+    /// Compares the logits after each prompt with those that Transformers computes.
     #[test]
     fn likelihoods_are_those_of_transformers() {
         let models = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/engines/models");

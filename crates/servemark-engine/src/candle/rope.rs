@@ -1,4 +1,4 @@
-//! Where a token stands, turned into its queries and keys.
+//! Rotary position embeddings.
 
 use std::f32::consts::TAU;
 
@@ -6,20 +6,21 @@ use candle_core::{Device, Result, Tensor};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// How fast each pair of a head's numbers turns from one position to the next.
+/// The angle by which each pair of a head's components rotates from one position to the next.
 #[derive(Clone, Debug)]
 pub(super) struct Rope {
     turns: Vec<f32>,
 }
 
 impl Rope {
-    /// Without any scaling.
+    /// Returns the angles without any scaling.
     pub(super) fn plain(theta: f32, head_size: usize) -> Self {
         let turn = |pair: usize| 1.0 / theta.powf(pair as f32 / head_size as f32);
         Self { turns: (0..head_size).step_by(2).map(turn).collect() }
     }
 
-    /// The same, slowed down for a longer context as `rope_scaling` says, or why that cannot be.
+    /// Scales the angles for a longer context as `rope_scaling` says, or returns why that is
+    /// unsupported.
     pub(super) fn scaled(self, scaling: &Value) -> std::result::Result<Self, String> {
         let kind = scaling.get("rope_type").or(scaling.get("type")).and_then(Value::as_str);
         match kind.unwrap_or("default") {
@@ -29,14 +30,14 @@ impl Rope {
                 Ok(self.map(|turn| turn / factor))
             }
             "llama3" => {
-                let stretch: Stretch = read(scaling)?;
+                let stretch: RopeScaling = read(scaling)?;
                 Ok(self.map(|turn| stretch.apply(turn)))
             }
             other => Err(format!("its rope_scaling is {other:?}, not linear or llama3")),
         }
     }
 
-    /// Cosines and sines, a row for each position.
+    /// Returns the cosines and sines, a row for each position.
     pub(super) fn at(&self, positions: &[usize]) -> Result<(Tensor, Tensor)> {
         let turned = |position| self.turns.iter().map(move |turn| position as f32 * turn);
         let angles: Vec<f32> = positions.iter().copied().flat_map(turned).collect();
@@ -54,16 +55,17 @@ struct Linear {
     factor: f32,
 }
 
-/// Llama 3's way: slow turns are slowed down, fast ones are left, and what lies between is blended.
+/// Llama 3's scaling: slow rotations are slowed down further, fast ones are unchanged, and those in
+/// between are blended.
 #[derive(Deserialize)]
-struct Stretch {
+struct RopeScaling {
     factor: f32,
     low_freq_factor: f32,
     high_freq_factor: f32,
     original_max_position_embeddings: f32,
 }
 
-impl Stretch {
+impl RopeScaling {
     fn apply(&self, turn: f32) -> f32 {
         let cycles = self.original_max_position_embeddings * turn / TAU;
         let (low, high) = (self.low_freq_factor, self.high_freq_factor);

@@ -1,4 +1,4 @@
-//! A request that an engine works on.
+//! A request that the engine is processing.
 
 use candle_core::{Result, Tensor};
 use candle_nn::kv_cache::KvCache;
@@ -8,13 +8,13 @@ use super::model::Part;
 use super::sampler::Choice;
 use crate::{Emission, RequestId};
 
-/// A request that an engine works on.
+/// A request that the engine is processing.
 #[derive(Debug)]
 pub(super) struct Running {
     id: RequestId,
-    /// What it has not read yet: the rest of its prompt, or its last token.
+    /// The tokens that are not processed yet: the rest of the prompt, or the last output token.
     unread: Vec<u32>,
-    /// How much of that it reads in this step.
+    /// The number of those tokens that this step processes.
     reading: usize,
     cache: Vec<KvCache>,
     prompt_tokens: u32,
@@ -43,26 +43,27 @@ impl Running {
         self.id
     }
 
-    /// Lets it read so many tokens at most. Says how many it will.
+    /// Claims at most `most` tokens of the next step and returns the number claimed.
     pub(super) fn take(&mut self, most: usize) -> usize {
         self.reading = self.unread.len().min(most);
         self.reading
     }
 
-    /// What it reads in this step, if anything.
+    /// Returns the tokens that this step processes, if any.
     pub(super) fn part(&mut self) -> Option<Part<'_>> {
         let is_whole = self.reading == self.unread.len();
         let ids = &self.unread[..self.reading];
         (!ids.is_empty()).then_some(Part { ids, is_whole, cache: &mut self.cache })
     }
 
-    /// Forgets what it has read in this step. Says whether that was all, so that a token follows.
+    /// Removes the tokens that this step processed. Returns whether none are left, so that the next
+    /// token can be chosen.
     pub(super) fn has_read(&mut self) -> bool {
         self.unread.drain(..self.reading);
         std::mem::take(&mut self.reading) > 0 && self.unread.is_empty()
     }
 
-    /// Chooses the next token.
+    /// Chooses and emits the next token, and the end of the answer if this token ends it.
     pub(super) fn choose(
         &mut self,
         logits: &Tensor,

@@ -1,4 +1,4 @@
-//! The next token, by its likelihood.
+//! Selection of the next token from its logits.
 
 use candle_core::{D, Result, Tensor};
 use serde::Deserialize;
@@ -6,14 +6,14 @@ use servemark_rng::Pcg64;
 
 use crate::{RequestId, Sampling};
 
-/// How a request's tokens are chosen.
+/// A request's sampling parameters and its random numbers.
 #[derive(Debug)]
 pub(super) struct Choice {
     parameters: Parameters,
     random: Pcg64,
 }
 
-/// What of sampling parameters is known here.
+/// The sampling parameters that this engine supports.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Parameters {
@@ -25,7 +25,7 @@ struct Parameters {
     top_k: i64,
 }
 
-/// How a request's tokens are chosen. Its draws depend on nothing but the seed and its number.
+/// Returns the sampler of a request. Its draws depend only on the seed and the request's number.
 pub(super) fn choice(sampling: &Sampling, seed: u64, id: RequestId) -> serde_json::Result<Choice> {
     let Sampling { temperature, ignore_eos, extra } = sampling;
     let mut given = serde_json::Map::new();
@@ -50,7 +50,7 @@ impl Choice {
         Ok(draw(&weights, self.random.random()))
     }
 
-    /// How likely each token is beside the likeliest.
+    /// Returns the probability of each token relative to the likeliest one.
     fn weights(&self, logits: &[f32]) -> Vec<(u32, f64)> {
         let most = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
         let temperature = self.parameters.temperature;
@@ -60,7 +60,7 @@ impl Choice {
 }
 
 impl Parameters {
-    /// Leaves the likeliest.
+    /// Keeps the likeliest tokens, as `top_k` and `top_p` say.
     fn cut(&self, weights: &mut Vec<(u32, f64)>) {
         let is_cut = self.top_k > 0 || self.top_p < 1.0;
         if !is_cut {
@@ -86,7 +86,7 @@ fn draw(weights: &[(u32, f64)], share: f64) -> u32 {
         left -= weight;
         left < 0.0
     });
-    // What rounding leaves over is the last one's.
+    // Rounding can leave a remainder, which belongs to the last token.
     drawn.or(weights.last()).map_or(0, |(token, _)| *token)
 }
 
@@ -113,7 +113,7 @@ mod tests {
         let extra = serde_json::from_value(extra).unwrap();
         let sampling = Sampling { temperature: 1.0, extra, ..Sampling::default() };
         let mut choice = choice(&sampling, 7, 0).unwrap();
-        // One half, a quarter, an eighth, an eighth.
+        // Probabilities of one half, a quarter, an eighth and an eighth.
         let logits: Vec<f32> = [4.0_f32, 2.0, 1.0, 1.0].iter().map(|share| share.ln()).collect();
         let logits = Tensor::new(logits, &Device::Cpu).unwrap();
         let mut counts = vec![0; 4];
@@ -123,7 +123,8 @@ mod tests {
         counts
     }
 
-    /// Within four standard deviations of 8,000 draws, which are the same each time.
+    /// Whether a count lies within four standard deviations of its expectation in 8,000 draws,
+    /// which are the same each time.
     fn is_near(count: u32, share: f64) -> bool {
         (f64::from(count) - 8000.0 * share).abs() < 4.0 * (8000.0 * share * (1.0 - share)).sqrt()
     }

@@ -1,4 +1,4 @@
-//! A model's weights, read or made up.
+//! A model's weights, read from files or random.
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
@@ -10,11 +10,11 @@ use servemark_rng::Pcg64;
 use super::config::json;
 use super::error::{CandleError, Loading};
 
-/// Where tensors come from; each is taken once.
+/// A source of tensors; each tensor is taken once.
 pub(super) enum Weights {
-    /// Read from files.
+    /// Tensors read from files.
     Read(HashMap<String, Tensor>),
-    /// Made up when they are asked for, which is always in the same order.
+    /// Random tensors, generated on request; requests always come in the same order.
     Dummy { seed: u64 },
 }
 
@@ -28,12 +28,12 @@ impl Weights {
         Ok(Self::Read(tensors))
     }
 
-    /// Makes them up.
+    /// Returns a source of random weights.
     pub(super) fn dummy(seed: u64) -> Self {
         Self::Dummy { seed }
     }
 
-    /// A matrix or a vector of this shape.
+    /// Takes a matrix or vector of this shape.
     pub(super) fn take(&mut self, name: &str, shape: &[usize]) -> Loading<Tensor> {
         match self {
             Self::Read(tensors) => found(tensors, name, shape),
@@ -44,7 +44,7 @@ impl Weights {
         }
     }
 
-    /// The scale of a norm. One that is made up changes nothing.
+    /// Takes the scale of a norm. A random model has scales of one, which change nothing.
     pub(super) fn scale(&mut self, name: &str, size: usize) -> Loading<Tensor> {
         match self {
             Self::Read(tensors) => found(tensors, name, &[size]),
@@ -63,14 +63,15 @@ fn found(tensors: &mut HashMap<String, Tensor>, name: &str, shape: &[usize]) -> 
     Ok(tensor.to_dtype(DType::F32)?)
 }
 
-/// As wide as trained weights usually are: a standard deviation of 0.02.
+/// Returns uniform random numbers with a standard deviation of 0.02, which is usual for trained
+/// weights.
 fn noise(seed: u64, count: usize) -> Vec<f32> {
     const HALF_WIDTH: f64 = 0.02 * 1.732_050_807_568_877_2;
     let mut random = Pcg64::seeded(seed);
     (0..count).map(|_| ((random.random() * 2.0 - 1.0) * HALF_WIDTH) as f32).collect()
 }
 
-/// The files that hold a model's weights.
+/// Returns the paths of the files that hold a model's weights.
 fn files(folder: &Path) -> Loading<Vec<PathBuf>> {
     let index = folder.join("model.safetensors.index.json");
     let names: BTreeSet<String> = if index.exists() {
@@ -88,7 +89,7 @@ fn files(folder: &Path) -> Loading<Vec<PathBuf>> {
     Ok(names.into_iter().map(|name| folder.join(name)).collect())
 }
 
-/// Whether a name of an index stays in the folder.
+/// Whether a name from the index is a plain file name, which cannot lead out of the folder.
 fn is_file_name(name: &str) -> bool {
     Path::new(name).file_name().is_some_and(|whole| whole == name) && !name.contains(['\\', ':'])
 }
@@ -105,7 +106,7 @@ fn names(folder: &Path) -> Loading<BTreeSet<String>> {
     Ok(names)
 }
 
-/// Which file has which tensor.
+/// The index of weight files: from the name of each tensor to its file.
 #[derive(Deserialize)]
 struct Index {
     weight_map: HashMap<String, String>,

@@ -1,8 +1,8 @@
 """The engines that Servemark's worker drives.
 
-Each is made of an order to load it, says what it is (`facts`), makes a call ready for requests and
-reads its outputs (`ready`, `answers`) or answers one request piece by piece (`stream`), and ends
-(`shut_down`).
+Each class is constructed from a load order. It describes the engine (`facts`), prepares a call for
+requests and converts its outputs (`ready`, `answers`) or answers one request piece by piece
+(`stream`), and ends the engine (`shut_down`).
 """
 
 import asyncio
@@ -11,11 +11,11 @@ import json
 
 
 class Answer:
-    """An answer, or the latest piece of one; of it the last also knows the end."""
+    """An answer, or a piece of one. The last piece of an answer holds its finish reason."""
 
     def __init__(self, tokens, text, reason, prompt_tokens, completion_tokens, cached_tokens):
         self.tokens = tokens
-        # What is no text by itself, a half of a pair, has no place in JSON.
+        # A lone surrogate cannot be encoded as UTF-8.
         self.text = text.encode("utf-8", "replace").decode("utf-8")
         self.reason = reason or "unknown"
         self.usage = {"prompt_tokens": prompt_tokens, "completion_tokens": completion_tokens}
@@ -144,7 +144,7 @@ class Sglang:
 
     @staticmethod
     def is_dead(error):
-        """Never seen: SGLang kills its own process, and this is it, when one of its others dies."""
+        """Always false: when one of its processes dies, SGLang kills this one as well."""
         return False
 
     def shut_down(self):
@@ -152,7 +152,7 @@ class Sglang:
 
 
 class SglangRuntime(Sglang):
-    """SGLang's server, started and asked by its own class for that."""
+    """SGLang's server, started and called through SGLang's own class `Runtime`."""
 
     def __init__(self, order):
         import sglang
@@ -166,7 +166,7 @@ class SglangRuntime(Sglang):
 
     @staticmethod
     def settings_of(argv):
-        """What a command line says, as the server's constructor takes it."""
+        """Converts a command line to arguments of the server's constructor."""
         if not argv:
             return {}
         known = Sglang.server_args(argv)
@@ -189,7 +189,7 @@ class SglangRuntime(Sglang):
 
 
 class Beams:
-    """What a search found for a prompt, told as other outputs are. Each beam begins with it."""
+    """The result of a beam search in the form of other outputs, without the prompt in each beam."""
 
     def __init__(self, prompt, output):
         self.prompt_token_ids = prompt["prompt_token_ids"]
@@ -231,7 +231,7 @@ class Vllm:
 
     @staticmethod
     def resolved(adapter):
-        """Where an adapter's files are. It may be looked up, so that is done once."""
+        """Returns the path of an adapter's files. This may ask a hub, so it is done only once."""
         if adapter is None:
             return None
         from vllm.lora.utils import get_adapter_absolute_path
@@ -245,7 +245,7 @@ class Vllm:
         from vllm.engine.arg_utils import AsyncEngineArgs
         from vllm.utils.argparse_utils import FlexibleArgumentParser
 
-        # vLLM's benchmarks take these flags, whichever engine they start.
+        # vLLM's benchmarks accept the flags of its asynchronous engine for either engine.
         parser = AsyncEngineArgs.add_cli_args(FlexibleArgumentParser(prog="vllm"))
         given = of.from_cli_args(parser.parse_args(order["argv"]))
         for name, value in order["args"].items():
@@ -287,7 +287,7 @@ class Vllm:
         return prompt["chat"] if "chat" in prompt else {"prompt": prompt["text"]}
 
     def adapter(self, request):
-        """The adapter that is asked for: vLLM numbers them, and all are loaded from one path."""
+        """Returns the requested adapter. Its name is a number; all are loaded from one path."""
         name = request.get("adapter")
         if name is None:
             return None
@@ -311,14 +311,14 @@ class Vllm:
         return functools.partial(self.queue, call)
 
     def way_in(self, request):
-        """The engine's method for prompts of this kind."""
+        """Returns the engine's method for prompts of this kind."""
         is_chat = "chat" in request["prompt"]
         if self.prequeue:
             return self.engine.enqueue_chat if is_chat else self.engine.enqueue
         return self.engine.chat if is_chat else self.engine.generate
 
     def queue(self, enqueue):
-        """Lets the engine begin when it has all of them."""
+        """Enqueues all requests and only then lets the engine schedule them."""
         try:
             enqueue()
         finally:
@@ -326,7 +326,7 @@ class Vllm:
         return self.engine.wait_for_completion(use_tqdm=False)
 
     def search(self, prompts, request):
-        """Searches with beams, which are as long for all of them."""
+        """Runs a beam search. The beams have the same length for all prompts."""
         from vllm.sampling_params import BeamSearchParams
 
         parameters = BeamSearchParams(
@@ -388,7 +388,7 @@ class Vllm:
 
 
 class Transformers:
-    """A model of Transformers, which generates for batches as vLLM's benchmark has it do."""
+    """A model of Transformers that generates in batches, as in vLLM's benchmark."""
 
     def __init__(self, order):
         import torch
@@ -403,9 +403,9 @@ class Transformers:
             given["model"], dtype=given["dtype"], **more
         )
         if model.config.model_type == "llama":
-            # Its tokenizer has no token of its own to fill up shorter prompts with.
+            # Llama's tokenizer has no padding token.
             self.tokenizer.pad_token = self.tokenizer.eos_token
-        # A PyTorch that is built for an accelerator names it where there is none, too.
+        # A PyTorch built for an accelerator names it even on a machine that has none.
         has_accelerator = torch.accelerator.is_available()
         self.device = torch.accelerator.current_accelerator() if has_accelerator else "cpu"
         self.model = model.to(self.device)
@@ -429,7 +429,7 @@ class Transformers:
         return lambda: [self.generate(group) for group in groups]
 
     def generate(self, requests):
-        """Tokens of the prompts, made as long as each other, and those with the outputs behind."""
+        """Returns the padded tokens of the prompts, and the same rows followed by the outputs."""
         texts = [request["prompt"]["text"] for request in requests]
         asked = self.tokenizer(texts, return_tensors="pt", padding=True)
         sampling = requests[0]["sampling"]
@@ -453,7 +453,7 @@ class Transformers:
         return [answer for asked, made in outputs for answer in self.told(asked, made)]
 
     def told(self, asked, made):
-        """An answer for each prompt of a batch, of one or more outputs that lie in a row."""
+        """Yields an answer for each prompt of a batch; its `n` outputs are consecutive rows."""
         width = len(asked.input_ids[0])
         rows = [self.until_end(row[width:]) for row in made.tolist()]
         n = len(rows) // len(asked.input_ids)
@@ -465,7 +465,7 @@ class Transformers:
             yield Answer(tokens, text, reason, sum(mask), tokens, None)
 
     def until_end(self, tokens):
-        """What a model made before others of its batch were through, its end included."""
+        """Returns the tokens up to and including the first end token; padding may follow it."""
         ends = (place for place, token in enumerate(tokens) if token in self.ends)
         return tokens[: next(ends, len(tokens)) + 1]
 
@@ -474,7 +474,7 @@ class Transformers:
 
     @staticmethod
     def is_dead(error):
-        """Never: it is of this process."""
+        """Always false: the model runs in this process."""
         return False
 
     def shut_down(self):
@@ -482,8 +482,8 @@ class Transformers:
 
 
 def batches(requests, most):
-    """Requests one after the other, as many together as vLLM's benchmark takes: the longest prompt
-    and the longest output of a batch have no more than 2048 tokens."""
+    """Yields consecutive requests in batches like those of vLLM's benchmark: at most `most`
+    requests, and at most 2048 tokens in the longest prompt and the longest output together."""
     batch, prompt, output = [], 0, 0
     for request in requests:
         longest = max(prompt, request["prompt_tokens"]), max(output, request["output_tokens"])

@@ -1,4 +1,4 @@
-//! What an engine prints: all of it in a file, if one is wanted, and the last of it in memory.
+//! An engine's printed output: all of it in a file, if one is wanted, and the last lines in memory.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -12,15 +12,15 @@ use servemark_core::{first_free, is_stream};
 
 use crate::{LastWords, WorkerSpec};
 
-/// What an engine prints.
+/// An engine's printed output.
 #[derive(Debug)]
 pub(super) struct Log {
     last: Arc<Mutex<VecDeque<String>>>,
-    /// Closed when there is nothing more to come.
+    /// A channel that is closed when the output has ended.
     over: Mutex<Receiver<()>>,
 }
 
-/// Creates the file in which all that an engine prints is kept, if one is wanted.
+/// Creates the file for all of an engine's output, if one is wanted.
 pub(super) fn created(spec: &WorkerSpec) -> io::Result<Option<File>> {
     let Some(path) = &spec.log else { return Ok(None) };
     let file = if spec.numbers_log && !is_stream(path) {
@@ -32,7 +32,7 @@ pub(super) fn created(spec: &WorkerSpec) -> io::Result<Option<File>> {
 }
 
 impl Log {
-    /// Keeps what comes from `source`, all of it in a file if there is one.
+    /// Starts a thread that keeps the lines from `source`, all of them in the file if there is one.
     pub(super) fn keep(
         source: impl Read + Send + 'static,
         mut file: Option<File>,
@@ -43,7 +43,7 @@ impl Log {
             let _alive: std::sync::mpsc::Sender<()> = alive;
             for line in BufReader::new(source).split(b'\n').map_while(Result::ok) {
                 if let Some(file) = &mut file {
-                    // A disk that is full costs the log and nothing else.
+                    // A full disk must not disturb the run, only the log is lost.
                     let _ = file.write_all(&line).and_then(|()| file.write_all(b"\n"));
                 }
                 remember(&kept, &line);
@@ -53,21 +53,22 @@ impl Log {
         Ok(Self { last, over: Mutex::new(over) })
     }
 
-    /// The last lines, when nothing more comes or it takes too long.
+    /// Returns the last lines once the output has ended, or after waiting for [`DRAINING`].
     pub(super) fn last_words(&self) -> LastWords {
         let over = self.over.lock().unwrap_or_else(PoisonError::into_inner);
         let _ = over.recv_timeout(DRAINING);
         self.so_far()
     }
 
-    /// The last lines so far.
+    /// Returns the last lines so far.
     pub(super) fn so_far(&self) -> LastWords {
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         LastWords(last.iter().cloned().collect())
     }
 }
 
-/// A progress bar writes its line over and over; the last of it counts.
+/// Keeps a line. A progress bar rewrites its line after carriage returns, so only the part after
+/// the last one is kept.
 fn remember(last: &Mutex<VecDeque<String>>, line: &[u8]) {
     let line = String::from_utf8_lossy(line);
     let shown = line.trim_end().rsplit('\r').next().unwrap_or_default();
@@ -84,7 +85,8 @@ fn remember(last: &Mutex<VecDeque<String>>, line: &[u8]) {
 const MOST_LINES: usize = 20;
 const MOST_LETTERS: usize = 300;
 
-/// What a process wrote before it ended is in the pipe already.
+/// How long to wait for the end of the output; what a process wrote before it ended is already in
+/// the pipe.
 const DRAINING: Duration = Duration::from_secs(1);
 
 #[cfg(test)]

@@ -19,28 +19,28 @@ use super::log::{self, Log};
 use super::protocol::{Listener, Order};
 use crate::{Death, EngineError, LastWords, WorkerSpec};
 
-/// The process of a worker. Dropping this ends it, and every process that it has started.
+/// The process of a worker. Dropping this kills it and every process that it has started.
 #[derive(Debug)]
 pub(super) struct Process {
     orders: Sender<Vec<u8>>,
     state: Arc<State>,
-    /// Closed when all of it has ended.
+    /// A channel that is closed when all processes have ended.
     over: Mutex<Receiver<()>>,
     ended: watch::Receiver<bool>,
-    /// The folder with the worker's program and what it imports.
+    /// The folder with the worker's program and the module that it imports.
     _folder: TempDir,
 }
 
 #[derive(Debug)]
 struct State {
-    /// The supervisor, until it is reaped.
+    /// The process id of the supervisor, until it is reaped.
     supervisor: Mutex<Option<Pid>>,
     log: Log,
     death: Mutex<Option<Death>>,
 }
 
 impl Process {
-    /// Starts it; `listener` hears what it says.
+    /// Starts the process; `listener` handles the lines that it writes.
     pub(super) fn start(spec: &WorkerSpec, listener: Listener) -> Result<Self, EngineError> {
         let folder = tempfile::Builder::new().prefix("servemark-engine-").tempdir()?;
         let program = folder.path().join("servemark_worker.py");
@@ -65,36 +65,38 @@ impl Process {
         });
         let orders = write_to(stdin)?;
         let ((alive, over), (say, ended)) = (channel(), watch::channel(false));
-        let ear = Ear { child, listener, state: Arc::clone(&state), say, _alive: alive };
-        Builder::new().name("engine-ear".to_owned()).spawn(move || ear.hear(stdout))?;
+        let reader =
+            OutputReader { child, listener, state: Arc::clone(&state), say, _alive: alive };
+        Builder::new().name("engine-output".to_owned()).spawn(move || reader.run(stdout))?;
         Ok(Self { orders, state, over: Mutex::new(over), ended, _folder: folder })
     }
 
-    /// Tells it something. One that is gone is told nothing.
+    /// Sends an order, or discards it if the process has ended.
     pub(super) fn write(&self, order: &Order<'_>) {
         let mut line = serde_json::to_vec(order).expect("an order is plain data");
         line.push(b'\n');
         let _ = self.orders.send(line);
     }
 
-    /// Waits for its end.
+    /// Waits for the end of the process.
     pub(super) fn end(&self) -> impl Future<Output = ()> + use<> {
         let mut ended = self.ended.clone();
         async move { drop(ended.wait_for(|is_over| *is_over).await) }
     }
 
-    /// How it ended.
+    /// Returns how the process ended.
     pub(super) fn death(&self) -> Death {
         let death = self.state.death.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        death.unwrap_or_else(|| Death::new("nobody knows how", self.printed()))
+        death.unwrap_or_else(|| Death::new("for an unknown reason", self.printed()))
     }
 
-    /// What it has printed last so far.
+    /// Returns the last lines that the process has printed so far.
     pub(super) fn printed(&self) -> LastWords {
         self.state.log.so_far()
     }
 
-    /// Has its supervisor kill all of it, and kills that too if it does not.
+    /// Makes the supervisor kill all processes, and kills the supervisor's process group if that
+    /// takes too long.
     pub(super) fn kill(&self) {
         self.state.signal(|supervisor| kill_process(supervisor, Signal::TERM));
         let over = self.over.lock().unwrap_or_else(PoisonError::into_inner);
@@ -114,7 +116,8 @@ impl Drop for Process {
 }
 
 impl State {
-    /// Only while the number is still its own. One that is gone already is no matter.
+    /// Sends a signal while the process id is still valid. A process that has already ended is not
+    /// an error.
     fn signal(&self, send: impl FnOnce(Pid) -> rustix::io::Result<()>) {
         if let Some(pid) = *self.supervisor() {
             let _ = send(pid);
@@ -126,8 +129,8 @@ impl State {
     }
 }
 
-/// Hears what a process says to its end.
-struct Ear {
+/// Reads the output of a process to its end.
+struct OutputReader {
     child: Child,
     listener: Listener,
     state: Arc<State>,
@@ -135,8 +138,8 @@ struct Ear {
     _alive: Sender<()>,
 }
 
-impl Ear {
-    fn hear(mut self, stdout: ChildStdout) {
+impl OutputReader {
+    fn run(mut self, stdout: ChildStdout) {
         let lines = BufReader::new(stdout).lines().map_while(Result::ok);
         let how = { lines }.find_map(|line| self.listener.line(&line));
         self.reap();
@@ -148,23 +151,25 @@ impl Ear {
         self.say.send_replace(true);
     }
 
-    /// Waits for the supervisor's end without giving up its number, then forgets the number.
+    /// Waits for the supervisor's end without reaping it, kills the rest of its group, then reaps
+    /// it and forgets its id. Until then the id cannot be reused.
     fn reap(&mut self) {
         let pid = Pid::from_child(&self.child);
         let _ = waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT);
         let mut supervisor = self.state.supervisor();
-        // What is left of a group whose supervisor was killed.
+        // Processes of the group can be left if the supervisor was killed.
         let _ = kill_process_group(pid, Signal::KILL);
         let _ = self.child.wait();
         *supervisor = None;
     }
 }
 
-/// A thread that writes, so that nobody else waits for an engine that does not read.
+/// Starts a thread that writes orders, so that no other thread blocks on an engine that does not
+/// read.
 fn write_to(mut stdin: ChildStdin) -> io::Result<Sender<Vec<u8>>> {
     let (orders, inbox) = channel::<Vec<u8>>();
     let work = move || {
-        // A worker that is gone is noticed by whoever hears it.
+        // The thread that reads the worker's output notices when it has ended.
         for line in inbox {
             if stdin.write_all(&line).is_err() {
                 return;
@@ -177,8 +182,8 @@ fn write_to(mut stdin: ChildStdin) -> io::Result<Sender<Vec<u8>>> {
 
 /// The worker and its supervisor.
 const PROGRAM: &str = include_str!("worker.py");
-/// What it imports.
+/// The module that the worker imports.
 const ENGINES: &str = include_str!("engines.py");
 
-/// How long the kernel may take to end processes that were killed.
+/// How long to wait for the kernel to end processes that were killed.
 const KILLING: Duration = Duration::from_secs(10);

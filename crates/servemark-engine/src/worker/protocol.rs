@@ -1,4 +1,4 @@
-//! What this program and a worker say to each other: JSON lines.
+//! The protocol between this program and a worker: JSON lines.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -10,11 +10,11 @@ use servemark_core::{
 };
 use tokio::sync::oneshot;
 
-use crate::desk::{Desk, Output, Piece, Reply};
+use crate::reply_router::{Output, Piece, Reply, ReplyRouter};
 use crate::shared_clock::SharedClock;
 use crate::{EngineControl, EngineError, EngineRequest, RequestId, Submission, WorkerSpec};
 
-/// What a worker is told.
+/// A message to a worker.
 #[derive(Debug, Serialize)]
 #[serde(tag = "op", rename_all = "snake_case")]
 pub(super) enum Order<'a> {
@@ -59,31 +59,32 @@ impl<'a> Order<'a> {
     }
 }
 
-/// What a worker, or its supervisor, says. Times are nanoseconds of the machine's monotonic clock.
+/// A message from a worker or its supervisor. Times are nanoseconds on the machine's monotonic
+/// clock.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "op", rename_all = "snake_case")]
 enum Word {
-    /// It is there.
+    /// The worker has started.
     Hello { at: u64 },
-    /// Its engine is loaded.
+    /// The engine is loaded.
     Loaded { facts: EngineFacts },
-    /// The engine was given these requests.
+    /// The engine has received these requests.
     Taken { at: u64, ids: Vec<RequestId> },
-    /// Pieces of output: whose, when, how many tokens, which text.
+    /// Pieces of output: request, time, number of tokens, text.
     Pieces { of: Vec<(RequestId, u64, u32, String)> },
-    /// These are done.
+    /// Completed answers: request, time, finish reason, counts.
     Finished { of: Vec<(RequestId, u64, String, Usage)> },
-    /// These came to nothing.
+    /// These requests failed.
     Failed { ids: Vec<RequestId>, why: String },
-    /// It did as it was told.
+    /// A control command succeeded.
     Told { value: Value },
-    /// It could not.
+    /// The load or a control command failed.
     Refused { why: String },
-    /// All of it has ended.
+    /// All processes have ended.
     Ended { code: Option<i32>, signal: Option<i32> },
 }
 
-/// What somebody waits for besides answers.
+/// The pending results of the load and of a control command.
 #[derive(Debug, Default)]
 pub(super) struct Expected {
     loaded: Mutex<Option<oneshot::Sender<Result<EngineFacts, EngineError>>>>,
@@ -91,27 +92,27 @@ pub(super) struct Expected {
 }
 
 impl Expected {
-    /// What the engine is, once it is loaded.
+    /// Returns the receiver of the engine's description, sent once it is loaded.
     pub(super) fn loaded(&self) -> oneshot::Receiver<Result<EngineFacts, EngineError>> {
         expect(&self.loaded)
     }
 
-    /// What the worker says to a control. There is one at a time.
+    /// Returns the receiver of the answer to a control command. There is one command at a time.
     pub(super) fn told(&self) -> oneshot::Receiver<Result<Value, String>> {
         expect(&self.told)
     }
 
-    /// Nobody says anything more.
+    /// Drops the senders, so that the receivers fail.
     pub(super) fn give_up(&self) {
         drop((taken(&self.loaded), taken(&self.told)));
     }
 }
 
-/// Understands what a worker says, line by line.
+/// Handles the lines that a worker writes.
 #[derive(Debug)]
 pub(super) struct Listener {
     name: &'static str,
-    desk: Arc<Desk>,
+    router: Arc<ReplyRouter>,
     expected: Arc<Expected>,
     clock: MonotonicClock,
     shared: SharedClock,
@@ -121,17 +122,17 @@ pub(super) struct Listener {
 impl Listener {
     pub(super) fn new(
         name: &'static str,
-        desk: Arc<Desk>,
+        router: Arc<ReplyRouter>,
         expected: Arc<Expected>,
         clock: MonotonicClock,
     ) -> Self {
         let shared = SharedClock::of(&clock);
-        Self { name, desk, expected, clock, shared, started: clock.now() }
+        Self { name, router, expected, clock, shared, started: clock.now() }
     }
 
-    /// One line. Says how all of it ended, if it is the last.
+    /// Handles one line. Returns how the processes ended, if it is the last line.
     pub(super) fn line(&self, line: &str) -> Option<String> {
-        self.desk.hear(self.clock.now());
+        self.router.record_activity(self.clock.now());
         match serde_json::from_str(line) {
             Ok(Word::Ended { code, signal }) => return Some(how(code, signal)),
             Ok(word) => self.word(word),
@@ -140,9 +141,9 @@ impl Listener {
         None
     }
 
-    /// All of it has ended: nobody has to wait any more.
+    /// Fails everything that still waits, as all processes have ended.
     pub(super) fn close(&self, why: &str) {
-        self.desk.close(ErrorKind::Truncated, why);
+        self.router.close(ErrorKind::Truncated, why);
         self.expected.give_up();
     }
 
@@ -152,20 +153,20 @@ impl Listener {
             Word::Loaded { facts } => tell(&self.expected.loaded, Ok(facts)),
             Word::Taken { at, ids } => {
                 for id in ids {
-                    self.desk.reply(id, Reply::Taken(self.shared.stamp(at)));
+                    self.router.reply(id, Reply::Taken(self.shared.stamp(at)));
                 }
             }
             Word::Pieces { of } => of.into_iter().for_each(|piece| self.piece(piece)),
             Word::Finished { of } => {
                 for (id, at, reason, usage) in of {
                     let at = self.shared.stamp(at);
-                    self.desk.reply(id, Reply::Finished { at, usage, reason });
+                    self.router.reply(id, Reply::Finished { at, usage, reason });
                 }
             }
             Word::Failed { ids, why } => {
                 for id in ids {
                     let error = RequestError::new(ErrorKind::InStream, &*why);
-                    self.desk.reply(id, Reply::Failed(error));
+                    self.router.reply(id, Reply::Failed(error));
                 }
             }
             Word::Told { value } => tell(&self.expected.told, Ok(value)),
@@ -182,10 +183,10 @@ impl Listener {
 
     fn piece(&self, (id, at, tokens, text): (RequestId, u64, u32, String)) {
         let (at, output) = (self.shared.stamp(at), Output::Text { tokens, text });
-        self.desk.reply(id, Reply::Piece(Piece { at, output }));
+        self.router.reply(id, Reply::Piece(Piece { at, output }));
     }
 
-    /// To whatever it was told last.
+    /// Passes a failure on to the pending control command, or else to the load.
     fn refused(&self, why: String) {
         match taken(&self.expected.told) {
             Some(told) => drop(told.send(Err(why))),
@@ -216,24 +217,24 @@ fn taken<T>(slot: &Mutex<Option<oneshot::Sender<T>>>) -> Option<oneshot::Sender<
     slot.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
-/// Whoever stopped waiting is not told.
+/// Sends a result unless its receiver is gone or already served.
 fn tell<T>(slot: &Mutex<Option<oneshot::Sender<T>>>, word: T) {
     if let Some(sender) = taken(slot) {
         let _ = sender.send(word);
     }
 }
 
-/// How a process ended, in words.
+/// Describes in words how a process ended.
 fn how(code: Option<i32>, signal: Option<i32>) -> String {
     match (code, signal) {
-        (_, Some(KILL)) => "signal 9; a machine that is out of memory does that".to_owned(),
+        (_, Some(KILL)) => "signal 9, as when a machine runs out of memory".to_owned(),
         (_, Some(signal)) => format!("signal {signal}"),
         (Some(code), None) => format!("exit code {code}"),
-        (None, None) => "it was told to".to_owned(),
+        (None, None) => "as requested".to_owned(),
     }
 }
 
 const KILL: i32 = 9;
 
-/// How long an engine may take to end in its own way.
+/// How long an engine may take to shut down gracefully.
 pub(super) const FAREWELL: Duration = Duration::from_secs(60);

@@ -1,11 +1,11 @@
 """Drives an offline engine for Servemark: JSON lines in, JSON lines out.
 
-Run without arguments this is the supervisor, which knows no engine. It starts itself again as the
-worker, adopts every process that the engine leaves behind, and kills all of them when the worker
-has ended, when it is told to end, and when the other end of its standard input is gone. Its last
-word says how the worker ended.
+Without arguments this program is the supervisor, which imports no engine. It starts itself again
+as the worker, adopts every process that the engine leaves behind, and kills all of them when the
+worker has ended, on SIGTERM, and when the other end of its standard input is closed. Its last line
+says how the worker ended.
 
-Every time is a reading of CLOCK_MONOTONIC in nanoseconds.
+All times are readings of CLOCK_MONOTONIC in nanoseconds.
 """
 
 import asyncio
@@ -48,16 +48,16 @@ def supervise():
     worker = subprocess.Popen([sys.executable, os.path.abspath(__file__), "work"])
     status = watch(worker.pid, bell, told_to_end)
     status = kill_all(worker.pid, status)
-    # The other end removes this folder too, if it is still there.
+    # The parent removes this folder as well, unless it was killed.
     shutil.rmtree(os.path.dirname(os.path.abspath(__file__)), ignore_errors=True)
     with contextlib.suppress(OSError):
         os.write(1, (json.dumps({"op": "ended", **how(status)}) + "\n").encode())
 
 
 def watch(worker, bell, told_to_end):
-    """Waits for the worker's end, and says how it was; None if something else came first."""
+    """Returns the worker's exit status when it ends, or None if the supervisor must end first."""
     poll = select.poll()
-    # Without any event asked for, a pipe still tells that its other end is gone.
+    # Even without requested events, poll reports that the other end of a pipe is closed.
     poll.register(0, 0)
     poll.register(bell, select.POLLIN)
     while not told_to_end:
@@ -73,7 +73,7 @@ def watch(worker, bell, told_to_end):
 
 
 def reap(worker):
-    """Buries all children that have ended; says how the worker did, if it is one of them."""
+    """Reaps all children that have ended. Returns the worker's status if it is one of them."""
     found = None
     with contextlib.suppress(ChildProcessError):
         while True:
@@ -86,7 +86,7 @@ def reap(worker):
 
 
 def kill_all(worker, status):
-    """Kills whatever is left. Whoever loses a parent becomes a child of this process."""
+    """Kills all descendants. Processes whose parent has died become children of this process."""
     began = time.monotonic()
     while time.monotonic() < began + 8:
         left = descendants(os.getpid())
@@ -100,14 +100,14 @@ def kill_all(worker, status):
                 os.kill(child, signal.SIGKILL)
         time.sleep(0.01)
         ended = reap(worker)
-        # One that had to be killed did not end by itself.
+        # A worker that is killed here did not end by itself, so its status is not reported.
         status = status if ended is None else status
     return status
 
 
 def is_cleaner(process):
-    """Whether it is Python's own, which removes the shared memory of those that cannot any more,
-    and ends when it is the last."""
+    """Whether this is Python's resource tracker, which removes the shared memory of processes that
+    were killed and ends when they are gone."""
     with contextlib.suppress(OSError):
         with open(f"/proc/{process}/cmdline", "rb") as file:
             return b"multiprocessing.resource_tracker" in file.read()
@@ -138,22 +138,22 @@ def how(status):
 # The worker.
 
 
-class Voice:
-    """Says JSON lines on a pipe that nobody else in this process or its children has."""
+class MessageWriter:
+    """Writes JSON lines to a pipe that neither the engine nor its children can write to."""
 
     def __init__(self, file):
         self.file = file
         self.lock = threading.Lock()
         self.pieces = []
 
-    def say(self, op, **what):
+    def send(self, op, **what):
         line = json.dumps({"op": op, **what}).encode() + b"\n"
         with self.lock:
             self.file.write(line)
             self.file.flush()
 
     def piece(self, *piece):
-        """Pieces that come together are said together, as soon as the loop has a moment."""
+        """Adds a piece of output. Pieces of one iteration of the event loop share a line."""
         if not self.pieces:
             asyncio.get_running_loop().call_soon(self.flush)
         self.pieces.append(piece)
@@ -161,11 +161,11 @@ class Voice:
     def flush(self):
         pieces, self.pieces = self.pieces, []
         if pieces:
-            self.say("pieces", of=pieces)
+            self.send("pieces", of=pieces)
 
 
 class Inbox:
-    """Orders as they come; a pipe that ends orders the shut-down."""
+    """Reads orders on a thread of its own. The end of the pipe is an order to shut down."""
 
     def __init__(self, file):
         self.orders = queue.SimpleQueue()
@@ -185,34 +185,34 @@ class Inbox:
 
 def work():
     prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    # Engines and their children print to standard output; the pipes are out of their reach.
+    # Engines and their children print to standard output, so the protocol's pipes move elsewhere.
     inbox = Inbox(os.fdopen(os.dup(0), "rb"))
-    voice = Voice(os.fdopen(os.dup(1), "wb"))
+    writer = MessageWriter(os.fdopen(os.dup(1), "wb"))
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
-    voice.say("hello", at=time.monotonic_ns())
-    # The supervisor has no use for it.
+    writer.send("hello", at=time.monotonic_ns())
+    # Imported here because the supervisor does not need it.
     from servemark_engines import ENGINES
 
     order = inbox.orders.get()
     try:
         engine = ENGINES[order["engine"]](order)
-        voice.say("loaded", facts=engine.facts())
+        writer.send("loaded", facts=engine.facts())
     except Exception as error:
         traceback.print_exc()
-        voice.say("refused", why=why(error))
+        writer.send("refused", why=why(error))
         sys.exit(1)
-    vigil = Vigil()
+    monitor = ChildMonitor()
     try:
-        serve(engine, inbox, voice)
+        serve(engine, inbox, writer)
     finally:
-        vigil.end()
+        monitor.end()
         engine.shut_down()
 
 
-class Vigil:
-    """Ends the worker when a process of its engine ends: of that not every engine tells those who
-    wait for its answers."""
+class ChildMonitor:
+    """Ends the worker when a process of its engine fails, because not every engine then reports an
+    error to its callers."""
 
     def __init__(self):
         self.is_over = False
@@ -223,7 +223,7 @@ class Vigil:
         while children:
             for sentinel in multiprocessing.connection.wait(children):
                 child = children.pop(sentinel)
-                # Its pipe is closed a moment before it has ended.
+                # The sentinel becomes ready shortly before the process has ended.
                 child.join(1)
                 if child.exitcode != 0 and not self.is_over:
                     end = f"ended with {child.exitcode}"
@@ -234,40 +234,40 @@ class Vigil:
         self.is_over = True
 
 
-def serve(engine, inbox, voice):
+def serve(engine, inbox, writer):
     order = inbox.orders.get()
     while order["op"] != "shut_down":
         following = None
         if order["op"] == "generate":
             if engine.streaming:
-                following = engine.loop.run_until_complete(stream(engine, inbox, voice, order))
+                following = engine.loop.run_until_complete(stream(engine, inbox, writer, order))
             else:
-                generate(engine, voice, order["requests"])
+                generate(engine, writer, order["requests"])
         elif order["op"] in ("info", "start_profile", "stop_profile"):
-            control(engine, voice, order)
+            control(engine, writer, order)
         order = following or inbox.orders.get()
 
 
-def control(engine, voice, order):
+def control(engine, writer, order):
     try:
         value = getattr(engine, order["op"])(**order.get("args", {}))
-        # What an engine says of itself may hold anything.
-        voice.say("told", value=json.loads(json.dumps(value, default=str)))
+        # An engine's description of itself may contain objects of any type.
+        writer.send("told", value=json.loads(json.dumps(value, default=str)))
     except Exception as error:
-        lament(engine, error)
-        voice.say("refused", why=why(error))
+        report_error(engine, error)
+        writer.send("refused", why=why(error))
 
 
-def lament(engine, error):
-    """Prints what went wrong. If that was the engine's end it is the worker's, too: all that was
-    asked of it is lost, and the supervisor tells how."""
+def report_error(engine, error):
+    """Prints the error. If the engine is dead, ends the worker: all its requests are lost, and the
+    supervisor reports how it ended."""
     traceback.print_exc()
     if engine.is_dead(error):
         os._exit(1)
 
 
-def generate(engine, voice, requests):
-    """All requests in one call. What is made ready for it and read of it is no part of its time."""
+def generate(engine, writer, requests):
+    """Answers all requests in one call. The measured time excludes preparation and conversion."""
     ids = [request["id"] for request in requests]
     began = time.monotonic_ns()
     try:
@@ -277,31 +277,31 @@ def generate(engine, voice, requests):
         ended = time.monotonic_ns()
         answers = engine.answers(outputs)
     except Exception as error:
-        voice.say("taken", at=began, ids=ids)
-        lament(engine, error)
-        voice.say("failed", ids=ids, why=why(error))
+        writer.send("taken", at=began, ids=ids)
+        report_error(engine, error)
+        writer.send("failed", ids=ids, why=why(error))
         return
-    voice.say("taken", at=began, ids=ids)
+    writer.send("taken", at=began, ids=ids)
     for start in range(0, len(ids), 256):
         block = list(zip(ids, answers))[start : start + 256]
         texts = [(name, ended, answer.tokens, answer.text) for name, answer in block]
-        voice.say("pieces", of=texts)
+        writer.send("pieces", of=texts)
         ends = [(name, ended, answer.reason, answer.usage) for name, answer in block]
-        voice.say("finished", of=ends)
+        writer.send("finished", of=ends)
 
 
-async def stream(engine, inbox, voice, order):
-    """Requests as they come, until nothing is left to be answered. Gives the order that is about
-    something else, if one came."""
+async def stream(engine, inbox, writer, order):
+    """Answers requests as they arrive, until none are left. Returns an order of another kind, if
+    one arrived; from then on no more orders are taken."""
     loop, rung, tasks = asyncio.get_running_loop(), asyncio.Event(), {}
     inbox.bell = lambda: loop.call_soon_threadsafe(rung.set)
 
     def begin(request):
-        task = tasks[request["id"]] = loop.create_task(answer(engine, voice, request))
+        task = tasks[request["id"]] = loop.create_task(answer(engine, writer, request))
         task.add_done_callback(lambda _: (tasks.pop(request["id"]), rung.set()))
 
     def obey(order):
-        """Whether the order is about requests."""
+        """Carries out an order about requests. Returns whether it was one."""
         if order["op"] == "generate":
             for request in order["requests"]:
                 begin(request)
@@ -325,22 +325,22 @@ async def stream(engine, inbox, voice, order):
         await rung.wait()
 
 
-async def answer(engine, voice, request):
+async def answer(engine, writer, request):
     name = request["id"]
-    voice.say("taken", at=time.monotonic_ns(), ids=[name])
+    writer.send("taken", at=time.monotonic_ns(), ids=[name])
     last = None
     try:
         async for last in engine.stream(request):
             at = time.monotonic_ns()
             if last.tokens or last.text:
-                voice.piece(name, at, last.tokens, last.text)
+                writer.piece(name, at, last.tokens, last.text)
         at = time.monotonic_ns()
-        voice.flush()
-        voice.say("finished", of=[(name, at, last.reason, last.usage)])
+        writer.flush()
+        writer.send("finished", of=[(name, at, last.reason, last.usage)])
     except Exception as error:
-        voice.flush()
-        lament(engine, error)
-        voice.say("failed", ids=[name], why=why(error))
+        writer.flush()
+        report_error(engine, error)
+        writer.send("failed", ids=[name], why=why(error))
 
 
 def why(error):

@@ -1,5 +1,5 @@
-//! The engine in this program: what Transformers computes with the same weights, whatever runs
-//! beside it, and models that cannot be.
+//! The engine in this program: tokens equal to those of Transformers with the same weights, in any
+//! batch, and models that are refused.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,7 +17,7 @@ use tempfile::TempDir;
 
 use crate::stage::{block_on, run};
 
-/// What Transformers made of a prompt.
+/// An answer of Transformers to a prompt.
 #[derive(Deserialize)]
 struct Recorded {
     prompt: Vec<u32>,
@@ -50,10 +50,10 @@ fn request(id: u64, ids: &[u32], output_tokens: u32) -> EngineRequest {
     EngineRequest::new(id, EnginePrompt::Ids(ids.to_vec()), output_tokens, Sampling::default())
 }
 
-/// An answer's tokens, and why it is over.
+/// The tokens of an answer, and its finish reason.
 type Answer = (Vec<u32>, &'static str);
 
-/// Answers requests, each of which is admitted as soon as there is room.
+/// Answers requests; each is admitted as soon as there is room.
 fn answer(engine: &mut CandleEngine, requests: Vec<EngineRequest>) -> BTreeMap<u64, Answer> {
     let (mut waiting, mut answers) = (requests.into_iter().peekable(), BTreeMap::new());
     while waiting.peek().is_some() || !engine.is_idle() {
@@ -106,7 +106,7 @@ fn tokens_do_not_depend_on_what_runs_beside() {
 #[test]
 fn an_answer_ends_at_the_models_end_if_that_is_asked_for() {
     let mut engine = CandleEngine::load(model(models().join("llama"))).unwrap();
-    // The second prompt's first token is the end.
+    // The first token after the second prompt is an end token.
     let mut request = request(0, &recorded("llama")[1].prompt, 12);
     request.sampling.ignore_eos = false;
     assert_eq!(answer(&mut engine, vec![request])[&0], (vec![2], "stop"));
@@ -143,10 +143,10 @@ fn a_request_that_is_dropped_makes_room() {
 fn what_the_model_cannot_do_is_refused() {
     let mut engine = CandleEngine::load(model(models().join("llama"))).unwrap();
     let mut refused = |request| engine.admit(request).unwrap_err().message;
-    let told = "250 tokens to read and 7 to make are more than the 256 of the model's context";
+    let told = "250 prompt tokens and 7 output tokens exceed the model's context of 256";
     assert_eq!(refused(request(0, &[3; 250], 7)), told);
     assert!(refused(request(0, &[3, 96], 1)).starts_with("token id 96 is beyond the model's"));
-    assert!(refused(request(0, &[], 1)).starts_with("a request needs a token"));
+    assert!(refused(request(0, &[], 1)).starts_with("a request needs at least one"));
     let mut text = request(0, &[], 1);
     text.prompt = EnginePrompt::Text("hello".to_owned());
     assert!(refused(text).ends_with("name a tokenizer"));
@@ -183,7 +183,7 @@ fn it_says_what_it_is() {
     assert_eq!(facts(made_up(0)).weights, Weights::Dummy);
 }
 
-/// Why a copy of a model cannot be loaded once its configuration says something else.
+/// Returns why a copy of a model cannot be loaded after a change to its configuration.
 fn refused(family: &str, key: &str, value: Value) -> String {
     let (folder, of) = (TempDir::new().unwrap(), models().join(family));
     for entry in fs::read_dir(of).unwrap() {
@@ -206,7 +206,7 @@ fn reason(error: EngineError) -> String {
 fn a_model_that_cannot_be_run_is_refused_by_what_is_wrong() {
     let of_llama = |key, value| refused("llama", key, value);
     let ends = |text: String, end: &str| assert!(text.contains(end), "{text}");
-    ends(of_llama("model_type", json!("mamba")), "its model_type is \"mamba\"; built are the");
+    ends(of_llama("model_type", json!("mamba")), "its model_type is \"mamba\"; dense models");
     ends(of_llama("hidden_act", json!("gelu")), "its hidden_act is \"gelu\", not silu");
     ends(of_llama("quantization_config", json!({})), "its weights are quantized");
     ends(of_llama("num_key_value_heads", json!(3)), "4 heads cannot share 3");
@@ -214,7 +214,7 @@ fn a_model_that_cannot_be_run_is_refused_by_what_is_wrong() {
     ends(of_llama("num_hidden_layers", json!(3)), "the weights lack model.layers.2.");
     let wrong = "model.embed_tokens.weight has the shape [96, 48]";
     ends(of_llama("vocab_size", json!(97)), wrong);
-    ends(refused("qwen2", "num_hidden_layers", json!("two")), "config.json is not what it should");
+    ends(refused("qwen2", "num_hidden_layers", json!("two")), "config.json has unexpected");
 }
 
 #[test]

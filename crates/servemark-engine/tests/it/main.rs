@@ -1,4 +1,4 @@
-//! Engines from their load to their end, and what of them is left in the records.
+//! Engines from load to end, and their traces in the records.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! The scripted engine: what a run of an engine leaves, and what its faults do.
+//! The scripted engine: the records of a run, and the effects of its faults.
 
 use std::num::NonZeroUsize;
 use std::time::Duration;

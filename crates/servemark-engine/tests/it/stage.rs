@@ -1,4 +1,4 @@
-//! A run in a few lines: samples in, records out.
+//! A small run: from samples to records.
 
 use std::sync::Arc;
 
@@ -8,12 +8,12 @@ use servemark_core::{
 use servemark_engine::{Engine, EngineError, EngineRunSpec, EngineTransport, Waves};
 use servemark_testkit::ByteTokenizer;
 
-/// Loads an engine and gives it prompts of these texts, all of them in flight at once.
+/// Loads an engine and submits prompts with these texts, all of them concurrently.
 pub(crate) fn run(spec: &EngineRunSpec, texts: &[&str]) -> Result<Vec<RequestRecord>, EngineError> {
     run_samples(spec, samples(texts))
 }
 
-/// Loads an engine and gives it these, all of them in flight at once.
+/// Loads an engine and submits these samples, all of them concurrently.
 pub(crate) fn run_samples(
     spec: &EngineRunSpec,
     samples: Vec<Sample>,
@@ -27,7 +27,7 @@ pub(crate) fn run_samples(
     })
 }
 
-/// Gives an engine prompts of these texts, all of them in flight at once.
+/// Submits prompts with these texts to an engine, all of them concurrently.
 pub(crate) async fn send(
     engine: &Engine,
     clock: MonotonicClock,
@@ -36,7 +36,7 @@ pub(crate) async fn send(
     send_samples(engine, clock, samples(texts)).await
 }
 
-/// Prompts of these texts, for three tokens each.
+/// Returns prompts with these texts, for three tokens each.
 fn samples(texts: &[&str]) -> Vec<Sample> {
     let sample = |text: &&str| Sample::new(Prompt::from(*text), text.len() as u32, 3);
     texts.iter().map(sample).collect()

@@ -1,4 +1,4 @@
-//! A model of Transformers in a worker, on a stand-in that tells in which batch an answer was made.
+//! A model of Transformers in a worker, with a stand-in that reports the batch of each answer.
 
 use std::fs;
 use std::path::Path;
@@ -49,7 +49,7 @@ fn sample(row: &Value) -> Sample {
     Sample::new(row["prompt"].as_str().unwrap(), count("prompt_len"), count("output_len"))
 }
 
-/// How many prompts each batch had, and for how many tokens it was asked.
+/// The number of prompts in each batch, and the number of tokens requested of it.
 fn batches(records: &[RequestRecord]) -> Vec<[u64; 2]> {
     let mut batches: Vec<[u64; 2]> = Vec::new();
     for record in records {

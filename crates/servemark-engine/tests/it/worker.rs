@@ -1,5 +1,5 @@
-//! Worker processes: stand-ins of both engines, and every way in which one can end. They need a
-//! `python3`, which the project's checks install.
+//! Worker processes: stand-ins of both engines, and every way in which one can end. The tests need
+//! a `python3`, which the project's checks install.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::stage::{block_on, run, run_samples, send};
 
 const BOTH: [WorkerEngine; 2] = [WorkerEngine::Sglang, WorkerEngine::Vllm];
 
-/// One that runs a stand-in, which misbehaves as it is told.
+/// Returns the spec of a worker that runs a stand-in, with an instruction to misbehave.
 pub(crate) fn worker(engine: WorkerEngine, fake: &Value) -> WorkerSpec {
     let mut worker = WorkerSpec::new(engine, "python3");
     worker.args = object(json!({"load_format": "dummy", "fake": fake}));
@@ -61,6 +61,19 @@ fn an_engine_that_its_python_does_not_have_is_known_before_it_is_loaded() {
         assert!(said.contains(&format!("python3 has no module named {module}; install")), "{said}");
         assert!(said.contains("--python PATH"), "{said}");
     }
+}
+
+#[test]
+fn an_engine_without_what_it_computes_with_is_known_before_it_is_loaded() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("vllm")).unwrap();
+    std::fs::write(folder.path().join("vllm/__init__.py"), "").unwrap();
+    let mut worker = worker(WorkerEngine::Vllm, &json!({}));
+    let path = folder.path().to_str().unwrap().to_owned();
+    worker.environment.insert("PYTHONPATH".to_owned(), path);
+    let said = refusal(&worker).unwrap().to_string();
+    assert!(said.contains("the engine vllm is not installed: "), "{said}");
+    assert!(said.contains("python3 has no module named torch; install"), "{said}");
 }
 
 #[test]
@@ -317,7 +330,7 @@ fn all_that_an_engine_prints_can_be_kept() {
     assert_eq!(lines, ["hm while loading", child, "hm while answering", child]);
 }
 
-/// A child in a session of its own that ignores all that can be ignored.
+/// A child in a session of its own that ignores every signal that can be ignored.
 struct Stray {
     folder: TempDir,
 }
@@ -331,7 +344,7 @@ impl Stray {
         self.folder.path().join("pid")
     }
 
-    /// Whether there is one still; it must have been.
+    /// Whether the child still runs; fails if it never started.
     fn is_alive(&self) -> bool {
         let pid = std::fs::read_to_string(self.file()).unwrap();
         Path::new("/proc").join(pid.trim()).exists()

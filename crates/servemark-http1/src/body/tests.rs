@@ -4,7 +4,7 @@ use servemark_testkit::captures::Capture;
 use super::*;
 use crate::Head;
 
-/// The body in reads of the given lengths, its pieces joined, and whether it came to its end.
+/// Reads a body in the given reads; returns its joined pieces, and whether the end was reached.
 fn read<'a>(
     framing: Framing,
     reads: impl IntoIterator<Item = &'a [u8]>,
@@ -90,8 +90,8 @@ fn a_connection_may_end_where_the_body_may() {
     assert!(may_end(Framing::Chunked, b"1\r\na\r\n0\r\n\r\n"));
 }
 
-/// Every recording, in one read and cut everywhere, gives the body that the recording's own reader
-/// finds.
+/// Every recording, in one read and split at different sizes, gives the body that the recording's
+/// own reader finds.
 #[test]
 fn recordings() {
     for capture in Capture::all() {

@@ -1,4 +1,4 @@
-//! A data set's file: cut, continued, damaged, waited for.
+//! Downloads of a data set's file: interrupted, continued, damaged, or done by another process.
 
 use std::fs::{self, File};
 use std::time::Duration;
@@ -71,10 +71,7 @@ async fn a_damaged_download_is_thrown_away() {
         let wrong = file.tag().replace(|digit: char| digit != 'e', "e");
         let user = User::of(&hub(file.clone().tagged(&wrong)));
         let error = user.dataset(&source()).await.unwrap_err().to_string();
-        assert!(
-            error.contains(&format!("its checksum is {}, the hub says {wrong}", file.tag())),
-            "{error}"
-        );
+        assert!(error.contains(&format!("found {}, expected {wrong}", file.tag())), "{error}");
         assert!(!error.contains("hunter2"), "{error}");
         assert_eq!(fs::read_dir(user.cached(CACHED).join("blobs")).unwrap().count(), 0);
     }
@@ -100,7 +97,7 @@ async fn two_processes_do_not_download_the_same() {
     let mut waiting = Box::pin(user.dataset(&source));
     let waited = tokio::time::timeout(Duration::from_millis(300), &mut waiting).await;
     assert!(waited.is_err(), "it waits for the lock");
-    // The other process is done: the file is there.
+    // The other process has finished, and the file is there.
     write(&user.cached(CACHED).join("blobs").join(file.tag()), BODY);
     held.unlock().unwrap();
     assert_eq!(contents(&waiting.await.unwrap().path), BODY);
@@ -158,7 +155,7 @@ async fn a_part_that_is_not_there_is_named_with_those_that_are() {
     let hub = tables(&["a/partial-train/0000.parquet", "b/train/0000.parquet"]);
     let user = User::of(&hub);
     for (subset, split, expected) in [
-        (None, "train", "no subset to take without being told (--hf-subset); it has a, b"),
+        (None, "train", "no default subset (choose one with --hf-subset); it has a, b"),
         (Some("c"), "train", "no subset \"c\"; it has a, b"),
         (Some("a"), "test", "no split \"test\"; it has train"),
     ] {

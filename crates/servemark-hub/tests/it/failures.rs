@@ -1,4 +1,4 @@
-//! What a user is told, and what to do.
+//! Error messages and their advice.
 
 use std::error::Error;
 
@@ -29,18 +29,18 @@ async fn offline_without_a_copy() {
         assert_eq!(
             message(&user, MODEL).await,
             format!(
-                "the model org/tiny is not in the cache {cache} and {variable} forbids to ask the \
-                 hub; {CURE}, or fill that cache where there is a network"
+                "the model org/tiny is not in the cache {cache} and {variable} forbids requests \
+                 to the hub; {CURE}, or fill that cache on a machine with network access"
             )
         );
         let source = DatasetSource::of("sharegpt").unwrap();
         let error = user.dataset(&source).await.unwrap_err().to_string();
         assert!(error.contains("ShareGPT_Vicuna_unfiltered is not in the cache"), "{error}");
         assert!(error.contains("give its file (--dataset-path FILE)"), "{error}");
-        assert!(error.contains("forbids to ask the hub;"), "{error}");
+        assert!(error.contains("forbids requests to the hub;"), "{error}");
         let trace = DatasetSource::of("mooncake/toolagent").unwrap();
         let error = user.dataset(&trace).await.unwrap_err().to_string();
-        assert!(error.contains("forbids to ask GitHub;"), "{error}");
+        assert!(error.contains("forbids requests to GitHub;"), "{error}");
     }
     assert_eq!(hub.take_seen(), []);
 }
@@ -78,7 +78,7 @@ async fn a_model_behind_a_gate() {
         assert!(error.starts_with("the hub answered 401 for the model org/tiny: "), "{error}");
         assert!(error.contains("set HF_TOKEN") && !error.contains("hf_"), "{error}");
     }
-    // A copy is no reason to hide that the hub says no.
+    // A cached copy must not hide that the hub denies access.
     write(&user.cached("models--org--tiny/refs/main"), "0123abcd");
     write(&user.cached("models--org--tiny/snapshots/0123abcd/tokenizer.json"), "{}");
     assert!(matches!(user.tokenizer(MODEL).await, Err(HubError::Denied { status: 401, .. })));
@@ -110,8 +110,8 @@ async fn names_that_lead_out_of_the_cache_are_refused() {
 #[tokio::test]
 async fn an_endpoint_that_is_none() {
     let error = User::with("HF_ENDPOINT", "ftp://h").tokenizer(MODEL).await.unwrap_err();
-    assert_eq!(error.to_string(), "the hub cannot be asked at ftp://h");
-    // A server that is no hub: it has such a route, and no tag.
+    assert_eq!(error.to_string(), "cannot send requests to the hub at ftp://h");
+    // A server that is not a hub: it has the route, but sends no tag.
     let store = StandInHub::start();
     let user = User::with("HF_ENDPOINT", &store.store_url(""));
     assert!(matches!(user.tokenizer(MODEL).await, Err(HubError::NotFound { .. })));

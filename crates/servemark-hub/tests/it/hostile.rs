@@ -1,4 +1,4 @@
-//! A hub that means harm: names that lead out of the cache, and files without an end.
+//! A malicious hub: names that lead out of the cache, and files without an end.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -11,7 +11,7 @@ use servemark_testkit::{HubFile, StandInHub};
 
 use crate::User;
 
-/// Every file below a folder.
+/// Returns every file below a folder.
 fn files(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let below = entries.flat_map(|entry| {
@@ -47,7 +47,7 @@ async fn a_table_whose_path_leads_out_of_the_cache_is_refused_before_anything_is
         let user = User::of(&hub);
         let error = table(&user, subset).await.unwrap_err();
         assert!(matches!(error, HubError::BadAnswer { .. }), "{name}: {error}");
-        assert!(error.to_string().contains("is no path below a folder"), "{name}: {error}");
+        assert!(error.to_string().contains("is not a path below a folder"), "{name}: {error}");
         assert_eq!(files(&user.path("")), Vec::<String>::new(), "{name}");
     }
 }
@@ -78,7 +78,7 @@ async fn a_file_that_says_that_it_is_too_large_is_not_downloaded() {
     let said = error.to_string();
     assert!(matches!(error, HubError::TooLarge { most: 1999, .. }), "{said}");
     assert!(said.contains("tokenizer.json has 2000 bytes"), "{said}");
-    assert!(said.contains("set SERVEMARK_HUB_MAX_BYTES to more"), "{said}");
+    assert!(said.contains("set SERVEMARK_HUB_MAX_BYTES to a larger number"), "{said}");
     user.set("SERVEMARK_HUB_MAX_BYTES", "2000");
     user.tokenizer("org/tiny").await.unwrap();
 }

@@ -1,4 +1,4 @@
-//! A stand-in of the hub on loopback, and a cache in a folder of its own.
+//! A stand-in for the hub on loopback, and a cache in a temporary folder.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -18,7 +18,7 @@ use servemark_hub::{DatasetSource, Found, Hub, HubError, HubSettings, ModelPart}
 use servemark_testkit::StandInHub;
 use tempfile::TempDir;
 
-/// A user: variables, and a home folder.
+/// A user: environment variables and a home folder.
 struct User {
     home: TempDir,
     variables: BTreeMap<String, String>,
@@ -71,17 +71,17 @@ impl User {
         self.home.path().join(below)
     }
 
-    /// A file of the hub's cache.
+    /// Returns the path of a file in the hub's cache.
     fn cached(&self, below: &str) -> PathBuf {
         self.path(".cache/huggingface/hub").join(below)
     }
 }
 
-/// Remembers what it is told.
+/// Records the reported progress.
 #[derive(Default)]
-struct Told(Mutex<Vec<String>>);
+struct RecordedProgress(Mutex<Vec<String>>);
 
-impl Progress for Told {
+impl Progress for RecordedProgress {
     fn begin(&self, work: &str, total: u64) {
         self.0.lock().unwrap().push(format!("{work}: {total}"));
     }

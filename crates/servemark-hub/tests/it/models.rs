@@ -5,7 +5,7 @@ use std::fs;
 use servemark_hub::ModelPart;
 use servemark_testkit::{COMMIT, HubFile, StandInHub};
 
-use crate::{Told, User, contents, write};
+use crate::{RecordedProgress, User, contents, write};
 
 const MODEL: &str = "org/tiny-7B";
 
@@ -19,7 +19,7 @@ fn hub() -> StandInHub {
 
 #[tokio::test]
 async fn only_the_tokenizer_is_downloaded_and_only_once() {
-    let (hub, told) = (hub(), Told::default());
+    let (hub, told) = (hub(), RecordedProgress::default());
     let user = User::of(&hub);
     let found = user.tokenizer_before(MODEL, &told).await.unwrap();
     assert!(found.stale.is_none());
@@ -123,7 +123,7 @@ async fn weights_are_downloaded_when_they_are_wanted() {
     assert_eq!(fs::read_dir(&whole).unwrap().count(), 2);
 }
 
-/// A copy that lacks a file which its index names is not taken for the model.
+/// A copy that lacks a file named in its index is not used.
 #[tokio::test]
 async fn a_copy_with_half_of_the_weights_is_none() {
     let mut user = User::of(&hub());

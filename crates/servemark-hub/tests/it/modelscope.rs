@@ -1,4 +1,4 @@
-//! The other hub.
+//! Models and data sets on ModelScope.
 
 use servemark_hub::{DatasetSource, HubError};
 use servemark_testkit::{HubFile, StandInHub};

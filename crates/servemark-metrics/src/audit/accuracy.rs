@@ -1,50 +1,52 @@
-//! How right the latencies are.
+//! Accuracy of the latencies.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use servemark_core::ArrivalClock;
 
+use super::format::{milliseconds, percent, time};
 use super::load::LoadVerdict;
 use super::machine::Machine;
-use super::reading::{Reading, Yardstick};
+use super::reading::{LagReference, Reading};
 use super::verdict::{Finding, Verdict};
-use super::words::{milliseconds, percent, time};
 use super::{Audit, limits};
 
-/// How right the latencies are.
+/// Accuracy of the latencies of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct LatencyAccuracy {
-    /// In a word.
+    /// Overall verdict on the latencies.
     pub verdict: AccuracyVerdict,
-    /// The bound on the error of a latency at the 99th percentile, in microseconds: what stamps
-    /// cannot take out, the error of the stamps themselves, and the waits of a thread that lost its
-    /// core while it sent. Absent where nobody can say.
+    /// Bound on the error of a latency at the 99th percentile, in microseconds. It adds what stamps
+    /// cannot remove, the error of the stamps themselves, and the waits of a thread that lost its
+    /// core while it sent. Absent if no bound is known.
     pub right_to_us: Option<f64>,
-    /// Whether the client's threads had to wait for a core; absent where the system does not say.
+    /// Whether the client's threads had to wait for a core; absent where the system does not report
+    /// it.
     pub core_was_shared: Option<bool>,
-    /// Why, the worst first.
+    /// Reasons for the verdict, the worst first.
     pub reasons: Vec<Finding>,
 }
 
-/// How right latencies are, from the best to the worst. Closed: scripts may rely on these three.
+/// Accuracy of latencies, from the best to the worst. The enum is closed: scripts may rely on these
+/// three values.
 #[derive(
     Clone, Copy, Debug, Default, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum AccuracyVerdict {
-    /// The client was in time, so that its own clock would have told the same.
+    /// The client read answers in time, so its own clock would have given the same latencies.
     #[default]
     Exact,
-    /// The client looked late, and the kernel's stamps took that out.
+    /// The client read answers late, and the kernel's stamps corrected that.
     Corrected,
-    /// They may be wrong, by more than a few percent or by nobody knows how much.
+    /// Latencies may be wrong by more than a few percent or by an unknown amount.
     Uncertain,
 }
 
 impl AccuracyVerdict {
-    /// How it is written in logs and reports.
+    /// Returns the name that logs and reports use.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Exact => "exact",
@@ -60,7 +62,7 @@ impl fmt::Display for AccuracyVerdict {
     }
 }
 
-/// What is said of the latencies in the verdict's line: "right to 0.03 ms".
+/// Displays the accuracy as the verdict line words it, for example "right to 0.03 ms".
 impl fmt::Display for LatencyAccuracy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.verdict, self.right_to_us) {
@@ -79,7 +81,7 @@ impl fmt::Display for LatencyAccuracy {
 }
 
 impl LatencyAccuracy {
-    /// Judges what is known of a run's stamps.
+    /// Judges the accuracy of a run's stamps.
     pub(super) fn of(audit: &Audit) -> Self {
         let blind: [Rule; 4] = [fruitless, user_clock, crowd, steal];
         let bounded: [Rule; 3] = [shared, inexact, little];
@@ -107,7 +109,8 @@ impl LatencyAccuracy {
     }
 }
 
-/// The error of a latency at the 99th percentile: an upper bound, as far as the log can tell.
+/// Returns an upper bound on the error of a latency at the 99th percentile, in microseconds, as far
+/// as the log shows it.
 fn right_to_us(audit: &Audit) -> Option<f64> {
     let stamps = audit.reading.stamp_error.p99_us;
     let ends = (audit.reading.pieces == 0 && audit.reading.lag.samples > 0).then_some(0.0);
@@ -115,8 +118,8 @@ fn right_to_us(audit: &Audit) -> Option<f64> {
     Some(limits::STAMP_FLOOR_US + stamps + displacement_us(audit).unwrap_or_default())
 }
 
-/// How long a thread waits that lost its core between the reading of the clock and the sending of a
-/// request, if that hits more sends than the 99th percentile leaves out.
+/// Returns how long a thread waits, in microseconds, if it loses its core between reading the clock
+/// and sending a request. Absent if that hits too few sends to reach the 99th percentile.
 fn displacement_us(audit: &Audit) -> Option<f64> {
     let machine = audit.machine.as_ref()?;
     let waits = machine.shards.iter().filter_map(|shard| {
@@ -128,7 +131,7 @@ fn displacement_us(audit: &Audit) -> Option<f64> {
     waits.max_by(f64::total_cmp)
 }
 
-/// What speaks against the latencies, or for them, if anything does.
+/// A rule that returns its reason if it applies to a run.
 type Rule = fn(&Audit) -> Option<String>;
 
 fn fruitless(audit: &Audit) -> Option<String> {
@@ -138,7 +141,8 @@ fn fruitless(audit: &Audit) -> Option<String> {
 }
 
 fn shared(audit: &Audit) -> Option<String> {
-    // Where streams share a connection nobody counts a stream's segments; `inexact` judges those.
+    // Where streams share a connection, a stream's segments are not counted; `inexact` judges
+    // those.
     let reading = Some(&audit.reading).filter(|_| !is_bound(audit))?;
     let shared = reading.shared;
     let share = reading.share_of_pieces(shared.by_client + shared.unknown);
@@ -164,7 +168,7 @@ fn user_clock(audit: &Audit) -> Option<String> {
     })
 }
 
-/// Latencies that are known, but not to enough digits.
+/// Applies if the error bound is too large a share of the typical latency.
 fn inexact(audit: &Audit) -> Option<String> {
     let (bound, yardstick) = (right_to_us(audit)?, audit.reading.yardstick?);
     let error = audit.reading.stamp_error;
@@ -176,7 +180,7 @@ fn inexact(audit: &Audit) -> Option<String> {
         .map(|_| "the client's thread often lost its core while it sent".to_owned());
     let causes: Vec<String> = shared.into_iter().chain(displaced).collect();
     let share = bound / yardstick.median_us();
-    // The floor alone is no finding: a server that is that quick is measured as well as can be.
+    // The floor alone is no finding: a server that is so fast is measured as well as possible.
     (!causes.is_empty() && share >= limits::STAMP_ERROR).then(|| {
         let (bound, median) = (time(bound), time(yardstick.median_us()));
         let (share, name, causes) = (percent(share), yardstick.name(), causes.join(", and "));
@@ -190,7 +194,7 @@ fn is_bound(audit: &Audit) -> bool {
     audit.reading.answered_by_kernel_bound > 0
 }
 
-/// An engine without a server is on this machine, and works for as long as it can.
+/// Applies if an engine without a server shares this machine with a busy client.
 fn crowd(audit: &Audit) -> Option<String> {
     let share = audit.machine.as_ref().filter(|_| is_stamped_by_engine(audit))?.cores_share;
     (share >= limits::CROWD).then(|| {
@@ -226,7 +230,8 @@ fn little(audit: &Audit) -> Option<String> {
 fn lagging(audit: &Audit) -> Option<String> {
     let is_stamped = !is_stamped_by_engine(audit);
     let (share, lag) = Lag::of(&audit.reading).filter(|_| is_stamped)?.in_words();
-    // The stamp of pieces that lay unread is that of the last: the first lay longer.
+    // Pieces that were queued unread have the stamp of the last one, so the first waited longer
+    // than its lag says.
     let cure = match shared(audit).or_else(|| inexact(audit)) {
         None => ", and the kernel's stamps took it out",
         Some(_) => ", at least",
@@ -244,10 +249,10 @@ fn prompt(audit: &Audit) -> Option<String> {
     Some(lag)
 }
 
-/// The client's lag and what it is held against.
+/// The client's lag and the typical latency that it is compared with.
 struct Lag {
     p99_us: f64,
-    yardstick: Yardstick,
+    yardstick: LagReference,
 }
 
 impl Lag {
@@ -255,7 +260,8 @@ impl Lag {
         Some(Self { p99_us: reading.lag.p99_us?, yardstick: reading.yardstick? })
     }
 
-    /// Its share of the yardstick, and both in words.
+    /// Returns the lag as a share of the median that it is compared with, and a description of
+    /// both.
     fn in_words(&self) -> (f64, String) {
         let median = self.yardstick.median_us();
         let share = self.p99_us / median;

@@ -1,4 +1,4 @@
-//! Little's law over the middle of a run: do its means tell one story?
+//! Checks Little's law over the middle of a run: whether its means are consistent with each other.
 
 use serde::Serialize;
 use servemark_core::{RunLog, Stamp};
@@ -8,39 +8,40 @@ use crate::score::{seconds, seconds_between};
 
 /// Little's law (mean concurrency = throughput x mean latency) over the middle 80 % of a run.
 ///
-/// Both sides are made of all requests of the measurement that were sent: successes, failures,
-/// cancelled ones, and tries that were made again. The left side is their in-flight time that lies
-/// in the window; the right side is made of those that ended in it, each with its whole latency.
-/// Over a whole run that begins and ends with nothing in flight the two are one sum. In the window
-/// they differ if more is under way at one of its edges than at the other: then the means describe
-/// no steady run. Both sides are made of the same stamps, so a wrong clock does not show.
+/// Both sides cover all requests of the measurement that were sent: successes, failures, cancelled
+/// requests, and tries that were repeated. The left side is the in-flight time that lies in the
+/// window. The right side covers the requests that ended in the window, each with its whole
+/// latency. Over a whole run that begins and ends with nothing in flight, the two sides are the
+/// same sum. In the window they differ if more requests are in flight at one edge than at the
+/// other; the means then describe no steady run. Both sides use the same stamps, so a wrong clock
+/// does not show.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct LittlesLaw {
-    /// Where the window begins, in seconds since the run's clock started.
+    /// Start of the window, in seconds since the run's clock started.
     pub from_s: f64,
-    /// Where it ends.
+    /// End of the window, in seconds since the run's clock started.
     pub to_s: f64,
-    /// The mean number of requests in flight, by a sweep over every start and end.
+    /// Mean number of requests in flight, from a sweep over every start and end.
     pub concurrency: f64,
-    /// Requests that ended in the window, however they ended, per second.
+    /// Requests per second that ended in the window, with any outcome.
     pub requests_per_s: f64,
-    /// Their mean time in flight, from sent to ended.
+    /// Mean time in flight of the requests that ended in the window, from sent to ended.
     pub mean_e2el_ms: f64,
     /// Throughput times latency.
     pub expected_concurrency: f64,
-    /// By which share of the sweep's concurrency the two differ.
+    /// Difference of the two sides, as a share of `concurrency`.
     pub difference: f64,
 }
 
 impl LittlesLaw {
-    /// Compares, if the window is long enough for its edges not to matter.
+    /// Compares the two sides, if the window is so long that its edges do not matter.
     pub(super) fn of(log: &RunLog) -> Option<Self> {
         let (from, to) = middle(log)?;
         let first = log.measured().filter_map(|record| record.sent).min()?;
         let in_flight = || {
             let tries = log.measured().chain(log.retried());
-            // Tries of the warm-up are retried ones, too; they were sent before the measurement.
+            // Tries of the warm-up are in `retried` too; they were sent before the measurement.
             let spans = tries.filter_map(|record| Some((record.sent?, record.ended)));
             spans.filter(move |&(sent, _)| sent >= first)
         };
@@ -51,9 +52,9 @@ impl LittlesLaw {
         if sum == 0.0 {
             return None;
         }
-        // The mean over what is in flight at an instant, where long requests are seen more often:
-        // of latencies that are all alike the plain mean, and longer where some are far slower,
-        // whose edges matter more.
+        // The mean latency over what is in flight at an instant, where long requests are seen more
+        // often. It equals the plain mean if all latencies are alike, and is longer if some are far
+        // slower; the edges of the window then matter more.
         let seen = latencies().map(|latency| latency * latency).sum::<f64>() / sum;
         if length < limits::LITTLE_LATENCIES * seen {
             return None;
@@ -75,7 +76,7 @@ impl LittlesLaw {
     }
 }
 
-/// What is left of a run without its first and last tenth.
+/// Returns the time span of a run without its first and last tenth.
 fn middle(log: &RunLog) -> Option<(Stamp, Stamp)> {
     let first = log.measured().filter_map(|record| record.sent).min()?;
     let last = log.measured().map(|record| record.ended).max()?;

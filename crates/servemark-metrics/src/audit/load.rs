@@ -6,41 +6,40 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::accuracy::AccuracyVerdict;
+use super::format::{percent, time};
 use super::machine::{Machine, ShardLoad};
 use super::verdict::{Finding, Verdict};
-use super::words::{percent, time};
 use super::{Audit, limits};
 
-/// Whether the client carried its load.
+/// Whether the client carried its load, with the reasons.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ClientLoad {
-    /// In a word.
+    /// Overall verdict on the load.
     pub verdict: LoadVerdict,
-    /// What was not as it should be, the worst first.
+    /// Reasons for the verdict, the worst first; empty if the load was carried.
     pub reasons: Vec<Finding>,
 }
 
-/// Whether a client carried its load, from the best to the worst. Closed: scripts may rely on these
-/// three.
+/// Whether a client carried its load, from the best to the worst. The enum is closed: scripts may
+/// rely on these three values.
 #[derive(
     Clone, Copy, Debug, Default, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum LoadVerdict {
-    /// Requests were sent when they were to be sent, and there was time left.
+    /// Requests were sent when they were due, and the client had time left.
     #[default]
     Carried,
-    /// The load was the one that was asked for, but for single sends that were late by little, and
-    /// there was hardly any time left.
+    /// The load was the one that was asked for, except for single sends that were a little late,
+    /// and the client had hardly any time left.
     Strained,
-    /// The load was another one than the one that was asked for, or the client had no time left of
-    /// its own doing.
+    /// The load was not the one that was asked for, or the client's own work left it no time.
     ClientLimited,
 }
 
 impl LoadVerdict {
-    /// How it is written in logs and reports.
+    /// Returns the name that logs and reports use.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Carried => "carried",
@@ -61,7 +60,8 @@ impl ClientLoad {
     pub(super) fn of(audit: &Audit) -> Self {
         let mut reasons = Vec::new();
         let mut verdict = LoadVerdict::Carried;
-        // Of two rules on one fact the milder one is asked where the other has nothing to say.
+        // Each pair judges one fact: the milder rule is asked where the stricter one does not
+        // apply.
         let rules: [(Rule, Option<Rule>); 5] = [
             (behind, None),
             (far_late, Some(late)),
@@ -82,7 +82,7 @@ impl ClientLoad {
     }
 }
 
-/// What speaks against the load, if anything does.
+/// A rule that returns its reason if it applies to a run.
 type Rule = fn(&Audit) -> Option<String>;
 
 fn behind(audit: &Audit) -> Option<String> {
@@ -98,7 +98,7 @@ fn behind(audit: &Audit) -> Option<String> {
     })
 }
 
-/// Sends so late that requests bunch.
+/// Applies if sends were so late that requests bunch.
 fn far_late(audit: &Audit) -> Option<String> {
     let sending = &audit.sending;
     late_words(sending.far_late, sending.far_late_share(), sending.far_late_from_us)
@@ -115,7 +115,7 @@ fn late_words(late: u64, share: Option<f64>, limit_us: f64) -> Option<String> {
     Some(format!("{} of the sends were more than {} late", percent(share), time(limit_us)))
 }
 
-/// Places of the gate that stood empty for so long that the concurrency was another one.
+/// Applies if places of the gate stood empty for so long that the concurrency was another one.
 fn vacant(audit: &Audit) -> Option<String> {
     vacant_words(audit, limits::VACANT_LIMIT)
 }
@@ -133,14 +133,14 @@ fn vacant_words(audit: &Audit, limit: f64) -> Option<String> {
     ))
 }
 
-/// A thread that had no idle time of its own doing.
+/// Applies if a thread's own work left it no idle time.
 fn saturated(audit: &Audit) -> Option<String> {
     let (number, share) = busiest(audit.machine.as_ref()?, |shard| shard.cpu_share)?;
     (share >= limits::BUSY)
         .then(|| format!("shard {number} ran for {} of the time", percent(share)))
 }
 
-/// A thread that had no idle time because others had its core.
+/// Applies if a thread had no idle time because other threads had its core.
 fn contended(audit: &Audit) -> Option<String> {
     let (number, share) = busiest(audit.machine.as_ref()?, ShardLoad::busy_share)?;
     (share >= limits::BUSY).then(|| {
@@ -148,7 +148,7 @@ fn contended(audit: &Audit) -> Option<String> {
     })
 }
 
-/// The largest share of all threads, and the number of that thread from one.
+/// Returns the one-based number of the thread with the largest share, and that share.
 fn busiest(machine: &Machine, share: impl Fn(&ShardLoad) -> f64) -> Option<(usize, f64)> {
     let shares = machine.shards.iter().map(share).enumerate();
     let busiest = shares.max_by(|(_, one), (_, other)| one.total_cmp(other));

@@ -1,48 +1,50 @@
-//! How busy the client's threads were, and what kept them from their work.
+//! Load of the client's threads, and their waits.
 
 use serde::Serialize;
 use servemark_core::{ClientCost, RunLog};
 
 use super::limits;
 
-/// How busy the client's threads were, and what kept them from their work. Shares are of the
-/// measurement's time.
+/// Load of the client's threads, and their waits. Shares are of the measurement's time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Machine {
-    /// How long the measurement took.
+    /// Duration of the measurement in seconds.
     pub wall_s: f64,
-    /// Each thread that sent and read.
+    /// Load of each thread that sent and read.
     pub shards: Vec<ShardLoad>,
-    /// What the hypervisor took of this machine's cores; absent where the system does not say.
+    /// Share of this machine's cores that the hypervisor took; absent where the system does not
+    /// report it.
     pub steal_share: Option<f64>,
-    /// What the threads took of this machine's cores, all together.
+    /// Share of this machine's cores that all threads of the client took together.
     pub cores_share: f64,
-    /// For how much of their time the threads waited for the writer of the run log.
+    /// Share of their time that the threads waited for the writer of the run log.
     pub log_wait_share: f64,
 }
 
-/// How busy a thread was that sent and read.
+/// Load of one thread that sent and read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ShardLoad {
-    /// It ran.
+    /// Share of the time in which the thread ran.
     pub cpu_share: f64,
-    /// It could have run, and no core was free; absent where the system does not say.
+    /// Share of the time in which the thread could have run but no core was free; absent where the
+    /// system does not report it.
     pub run_delay_share: Option<f64>,
-    /// How often it was taken off its core though it had work to do, if anybody counted.
+    /// Number of times that the thread was taken off its core although it had work to do; absent if
+    /// it was not counted.
     pub involuntary_switches: Option<u64>,
 }
 
 impl ShardLoad {
-    /// It ran or wanted to.
+    /// Returns the share of the time in which the thread ran or waited for a core.
     pub fn busy_share(&self) -> f64 {
         self.cpu_share + self.run_delay_share.unwrap_or_default()
     }
 }
 
 impl Machine {
-    /// Nothing is known of a run that was killed.
+    /// Returns the load of a run's threads; absent for a run that was killed.
     pub(super) fn of(log: &RunLog) -> Option<Self> {
         let cost = log.footer()?.client.as_ref().filter(|cost| cost.wall_ns > 0)?;
         let shards = shards(cost);
@@ -57,18 +59,21 @@ impl Machine {
         })
     }
 
-    /// Whether a thread had to wait for a core for longer than on an idle machine, if that is known.
+    /// Returns whether a thread had to wait for a core longer than on an idle machine, if that is
+    /// known.
     pub fn core_is_shared(&self) -> Option<bool> {
         self.longest_run_delay().map(|share| share >= limits::SHARED_CORE)
     }
 
-    /// The largest share of the time for which a thread had to wait for a core, if that is known.
+    /// Returns the largest share of the time for which a thread waited for a core, if that is
+    /// known.
     pub fn longest_run_delay(&self) -> Option<f64> {
         self.shards.iter().filter_map(|shard| shard.run_delay_share).max_by(f64::total_cmp)
     }
 }
 
-/// Of one thread that nobody looked at more closely its CPU time is known.
+/// Returns the load of each thread. Without figures for each thread, one entry holds the CPU time
+/// of the whole client.
 fn shards(cost: &ClientCost) -> Vec<ShardLoad> {
     let share = |nanos: u64| nanos as f64 / cost.wall_ns as f64;
     if cost.shards.is_empty() {

@@ -1,4 +1,4 @@
-//! What the kernel knew of the connections.
+//! The kernel's figures of the connections.
 
 use std::time::Duration;
 
@@ -7,23 +7,23 @@ use servemark_core::{RequestRecord, SocketFacts};
 
 use super::tally::{Spread, Tally};
 
-/// What the kernel knew of the connections.
+/// The kernel's figures of the connections.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Network {
-    /// Of how many requests it is known.
+    /// Number of requests for which the kernel's figures are known.
     pub requests: u64,
-    /// Segments that had to be sent again.
+    /// Number of segments that were retransmitted.
     pub retransmits: u64,
-    /// Packets that arrived out of their order.
+    /// Number of packets that arrived out of order.
     pub out_of_order: u64,
-    /// The smoothed round trips at the ends of the requests.
+    /// Smoothed round-trip times at the ends of the requests.
     pub rtt: Spread,
-    /// The shortest round trips of their connections.
+    /// Shortest round-trip times of the requests' connections.
     pub min_rtt: Spread,
-    /// From when requests were written, by the client's clock, to when the kernel handed their last
-    /// bytes to the device. It counts as the server's time in every latency. Only where it was
-    /// asked for.
+    /// Time from writing a request, by the client's clock, to the kernel handing its last bytes to
+    /// the device. It counts as the server's time in every latency. Empty unless the plan asks for
+    /// it.
     pub departure: Spread,
 }
 
@@ -35,7 +35,7 @@ impl Network {
     }
 }
 
-/// What was seen so far.
+/// Figures of the records read so far.
 #[derive(Default)]
 struct Counts {
     network: Network,

@@ -1,4 +1,5 @@
-//! By whose clock arrivals are known, how late the client looked, and what came with one read.
+//! Which clocks stamped the arrivals, how late the client read them, and which pieces shared a
+//! read.
 
 use serde::Serialize;
 use servemark_core::{ArrivalClock, DeltaRow, RequestRecord};
@@ -7,71 +8,80 @@ use super::limits;
 use super::stamp_error::StampError;
 use super::tally::{Spread, Tally};
 
-/// By whose clock arrivals are known, how late the client looked, and what came with one read.
+/// Which clocks stamped the arrivals, how late the client read them, and which pieces shared a
+/// read.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Reading {
-    /// The weakest clock of all requests that got an answer; absent if none did.
+    /// The weakest arrival clock of all requests that got an answer; absent if none did.
     pub arrival_clock: Option<ArrivalClock>,
-    /// Requests that got an answer.
+    /// Number of requests that got an answer.
     pub answered: u64,
-    /// Those of them whose arrivals the program's own clock alone tells.
+    /// Number of answered requests whose arrivals only the program's own clock stamped.
     pub answered_by_user_clock: u64,
-    /// Those for which the kernel's stamp is an upper bound: streams share a connection.
+    /// Number of answered requests for which the kernel's stamp is an upper bound, because streams
+    /// share a connection.
     pub answered_by_kernel_bound: u64,
-    /// From the arrival of each piece of output to the read that brought it, or, of an answer
-    /// without pieces, from the arrival of its end. It cannot be known by the program's own clock.
+    /// Time from the arrival of each piece of output to the read that brought it. For an answer
+    /// without pieces it starts at the arrival of its end. Requests that only the program's own
+    /// clock stamped are left out.
     pub lag: Spread,
-    /// The same for the first piece of each request.
+    /// Read lag of the first piece of each request, measured like `lag`.
     pub first_lag: Spread,
-    /// What a lag is held against.
-    pub yardstick: Option<Yardstick>,
-    /// The 99th percentile of the gaps between the pieces of a stream.
+    /// The typical time that a lag is compared with.
+    pub yardstick: Option<LagReference>,
+    /// The 99th percentile of the gaps between the pieces of a stream, in microseconds.
     pub p99_itl_us: Option<f64>,
-    /// What it would have been by the program's own clock.
+    /// The 99th percentile of the gaps as the program's own clock would have given it, in
+    /// microseconds.
     pub p99_itl_by_user_clock_us: Option<f64>,
-    /// Pieces of output.
+    /// Number of pieces of output.
     pub pieces: u64,
-    /// Reads that brought some; of an engine without a server, steps that did.
+    /// Number of reads that brought pieces; for an engine without a server, the number of steps
+    /// that did.
     pub reads: u64,
-    /// Pieces that came with a later one of their stream in one read. They have its stamp, so
-    /// neither clock knows when they arrived.
+    /// Pieces that arrived in one read with a later piece of their stream. They have the stamp of
+    /// that later piece, so no clock knows when they arrived.
     pub shared: Shared,
-    /// By how much the kernel's stamps of pieces may be too late.
+    /// How much later than the pieces the kernel's stamps may be.
     pub stamp_error: StampError,
 }
 
-/// What a lag is held against.
+/// The typical time that a lag is compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "of", rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Yardstick {
+pub enum LagReference {
     /// The time between two reads of a stream.
     Gap {
-        /// Its median, in whole microseconds and at least one.
+        /// Median in whole microseconds, at least one.
         median_us: f64,
     },
     /// The E2E latency of the successes, where no answer came in several reads.
     E2el {
-        /// Its median, in whole microseconds and at least one.
+        /// Median in whole microseconds, at least one.
         median_us: f64,
     },
 }
 
-/// Who put pieces of output into one read.
+/// Pieces of output that share a read with a later piece, by cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Shared {
-    /// This client: they came in segments of their own and lay unread. An upper bound.
+    /// Pieces that came in segments of their own and were queued unread because of this client. An
+    /// upper bound.
     pub by_client: u64,
-    /// The server or the network: there was no segment for each, or all were read at once.
+    /// Pieces that the server or the network put together: they had no segment of their own, or all
+    /// were read at once.
     pub elsewhere: u64,
-    /// Nobody knows: they lay unread, and the kernel did not count the segments.
+    /// Pieces that were queued unread where the kernel did not count the segments, so the cause is
+    /// unknown.
     pub unknown: u64,
 }
 
 impl Reading {
-    /// `core_is_shared` says whether the client's threads had to wait for a core, if that is known.
+    /// Summarises how the records were read. `core_is_shared` says whether the client's threads had
+    /// to wait for a core, if that is known.
     pub(super) fn of<'a>(
         records: impl Iterator<Item = &'a RequestRecord> + Clone,
         core_is_shared: Option<bool>,
@@ -81,26 +91,26 @@ impl Reading {
         reader.reading(StampError::of(records, core_is_shared))
     }
 
-    /// Pieces for each read that brought some.
+    /// Returns the mean number of pieces in a read that brought pieces; absent without such reads.
     pub fn pieces_per_read(&self) -> Option<f64> {
         (self.reads > 0).then(|| self.pieces as f64 / self.reads as f64)
     }
 
-    /// So many of the pieces.
+    /// Returns a number of pieces as a share of all pieces.
     pub fn share_of_pieces(&self, pieces: u64) -> f64 {
         pieces as f64 / self.pieces.max(1) as f64
     }
 }
 
-impl Yardstick {
-    /// The median, whatever it is of.
+impl LagReference {
+    /// Returns the median in microseconds.
     pub fn median_us(self) -> f64 {
         match self {
             Self::Gap { median_us } | Self::E2el { median_us } => median_us,
         }
     }
 
-    /// What it is, in words.
+    /// Returns the description that reasons use.
     pub fn name(self) -> &'static str {
         match self {
             Self::Gap { .. } => "gap between reads",
@@ -109,7 +119,7 @@ impl Yardstick {
     }
 }
 
-/// What was seen so far.
+/// Figures of the records read so far.
 #[derive(Default)]
 struct Reader {
     arrival_clock: Option<ArrivalClock>,
@@ -186,8 +196,8 @@ impl Reader {
 
     fn reading(self, stamp_error: StampError) -> Reading {
         let median = |tally: &Tally| tally.percentile(50.0).map(|median_us| median_us.max(1.0));
-        let gap = median(&self.gaps_between_reads).map(|median_us| Yardstick::Gap { median_us });
-        let e2el = || median(&self.e2el).map(|median_us| Yardstick::E2el { median_us });
+        let gap = median(&self.gaps_between_reads).map(|median_us| LagReference::Gap { median_us });
+        let e2el = || median(&self.e2el).map(|median_us| LagReference::E2el { median_us });
         Reading {
             arrival_clock: self.arrival_clock,
             answered: self.answered,
@@ -207,8 +217,9 @@ impl Reader {
 }
 
 impl Shared {
-    /// Of an answer's pieces so many shared the read of a later one, and so many of those had lain
-    /// unread. Segments that no read of their own fetched are what they can have come in.
+    /// Adds an answer with `shared` pieces that share the read of a later piece. `lain` of them
+    /// were queued unread. `surplus_segments` is the number of segments without a read of their
+    /// own, an upper bound on the pieces that arrived apart.
     fn see(&mut self, shared: u64, lain: u64, surplus_segments: Option<u64>) {
         let by_client = surplus_segments.map(|segments| segments.min(lain));
         self.by_client += by_client.unwrap_or_default();
@@ -217,7 +228,8 @@ impl Shared {
     }
 }
 
-/// Whether what was seen so late may have lain unread next to what came before it.
+/// Returns whether a piece that was read with this lag may have been queued unread beside earlier
+/// pieces.
 pub(super) fn may_have_lain(clock: ArrivalClock, lag_us: u32) -> bool {
     match clock {
         ArrivalClock::User => true,
@@ -226,8 +238,7 @@ pub(super) fn may_have_lain(clock: ArrivalClock, lag_us: u32) -> bool {
     }
 }
 
-/// How many segments with data came beside those that had a read of their own, if the kernel
-/// counted them.
+/// Returns the number of segments with data beyond one for each read, if the kernel counted them.
 pub(super) fn surplus_segments(record: &RequestRecord, reads_with_pieces: u64) -> Option<u64> {
     let segments = record.socket?.data_segments_in?;
     Some(u64::from(segments).saturating_sub(reads_with_pieces.max(record.reads.into())))

@@ -1,23 +1,26 @@
-//! Requests that the server did not process: sent once more, or lost with the connection that they
-//! reused.
+//! Requests that the server did not process: they were resent, or lost with the connection that
+//! they reused.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 use servemark_core::{ErrorKind, RunLog, Stamp, Unprocessed};
 
-/// Requests that the server did not process, and whether connections were reused to the end.
+/// Requests that the server did not process, and whether connections were reused to the end of the
+/// run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Resending {
-    /// Requests that were sent once more on a new connection, by the reason.
+    /// Number of requests that were resent on a new connection, by reason.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub resent: BTreeMap<Unprocessed, u64>,
-    /// Those of them that failed the second time.
+    /// Number of resent requests that failed again.
     pub failed_again: u64,
-    /// Requests that failed because the server did not process them and they were not sent once more.
+    /// Number of requests that failed because the server did not process them and that were not
+    /// resent.
     pub lost: u64,
-    /// When connections ceased to be reused, because the server closed them after whole answers.
+    /// When the client stopped reusing connections, because the server closed them after complete
+    /// answers.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reuse_ended: Option<Stamp>,
 }
@@ -40,17 +43,17 @@ impl Resending {
         resending
     }
 
-    /// Whether there is nothing to tell.
+    /// Returns whether nothing is to be reported.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Requests that were sent once more.
+    /// Returns the number of requests that were resent.
     pub fn total(&self) -> u64 {
         self.resent.values().sum()
     }
 
-    /// What a person should know of it, one sentence each.
+    /// Returns the notes for a reader of the report, one sentence each.
     pub fn notes(&self) -> Vec<String> {
         let resent = self.resent_in_words();
         let lost = (self.lost > 0).then(|| {
@@ -68,7 +71,7 @@ impl Resending {
         [resent, lost, ended].into_iter().flatten().collect()
     }
 
-    /// How many requests were sent once more and why, if any were.
+    /// Returns a description of how many requests were resent and why, if any were.
     pub fn resent_in_words(&self) -> Option<String> {
         if self.total() == 0 {
             return None;

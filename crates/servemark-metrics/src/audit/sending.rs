@@ -1,4 +1,4 @@
-//! Whether requests were sent when they were to be sent.
+//! Whether requests were sent when they were due.
 
 use serde::Serialize;
 use servemark_core::{ArrivalClock, RequestRecord, RunLog, Stamp};
@@ -7,55 +7,60 @@ use super::limits;
 use super::tally::{Spread, Tally};
 use crate::waits::{connect_ns, rate};
 
-/// Whether requests were sent when they were to be sent, those that failed included.
+/// Whether requests, failed ones included, were sent when they were due.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Sending {
-    /// Requests that were sent.
+    /// Number of requests that were sent.
     pub sent: u64,
-    /// From due to the first byte handed to the kernel: the gate, a new connection and the client.
+    /// Time from due to the first byte handed to the kernel. It contains the wait at the gate, a
+    /// new connection and the client's own delay.
     pub from_due: Spread,
-    /// From free to go, that is due and let pass by the gate: a new connection and the client.
+    /// Time from the instant at which a request was both due and through the gate, to its sending.
+    /// It contains a new connection and the client's own delay.
     pub from_free: Spread,
-    /// From when a send is late. It counts from when the request was let through, and without the
-    /// time that its connection took.
+    /// Delay from which on a send is late, in microseconds. It counts from the instant at which the
+    /// request was let through, without the time for its connection.
     pub late_from_us: f64,
-    /// Sends that had an instant of their own. Of requests that are due at one instant all but one
-    /// are late by nature.
+    /// Number of sends that were let through at an instant of their own. Of requests that are let
+    /// through at one instant, all but one are necessarily late, so those are not judged.
     pub judged: u64,
-    /// Those of them that were late.
+    /// Number of judged sends that were late.
     pub late: u64,
-    /// From when a send is far too late, counted as `late_from_us` is.
+    /// Delay from which on a send is far too late, in microseconds, measured like `late_from_us`.
     pub far_late_from_us: f64,
-    /// Those of the judged sends that were far too late.
+    /// Number of judged sends that were far too late.
     pub far_late: u64,
-    /// The schedule's own rate: requests after the first over the time from the first due to the
-    /// last; absent if all were due at once.
+    /// The schedule's own rate: the requests after the first, divided by the time from the first
+    /// due time to the last. Absent if all were due at once.
     pub offered_per_s: Option<f64>,
-    /// The same over the instants at which they were let through: due, or, for those that the gate
-    /// blocked, let pass by it.
+    /// Rate of the instants at which requests were let through: the due time or, for requests that
+    /// the gate blocked, the instant at which the gate let them pass. Absent if all were let
+    /// through at once.
     pub let_through_per_s: Option<f64>,
-    /// The same over the instants at which they were sent.
+    /// Rate of the instants at which requests were sent; absent if all were sent at once.
     pub achieved_per_s: Option<f64>,
-    /// By how much the sends took longer than the letting through, from the first to the last.
+    /// Excess of the time from the first send to the last over the time from the first request let
+    /// through to the last, in microseconds.
     pub behind_us: f64,
-    /// The same as a share of the latter; absent if all were let through at once.
+    /// `behind_us` as a share of the time in which the requests were let through; absent if all
+    /// were let through at once.
     pub behind_share: Option<f64>,
-    /// What the concurrency limit did, if there was one.
+    /// Effect of the concurrency limit, if there was one.
     pub gate: Option<Gate>,
 }
 
-/// What the concurrency limit did.
+/// Effect of the concurrency limit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Gate {
-    /// Requests that had to wait for a place, longer than from when a send is late.
+    /// Number of requests that waited for a place longer than the limit of a late send.
     pub blocked: u64,
-    /// How long they waited.
+    /// Time that blocked requests waited for a place.
     pub wait: Spread,
-    /// The share of the concurrency that was lost because the client saw the ends of answers, and
-    /// sent the requests that waited for them, late. Absent where no request waited, and where the
-    /// client's own clock alone tells when answers ended.
+    /// Share of the concurrency that was lost because the client was late in seeing the ends of
+    /// answers and in sending the requests that waited for them. Absent if no request waited, or if
+    /// only the client's own clock stamped the ends of answers.
     pub vacant_share: Option<f64>,
 }
 
@@ -65,59 +70,53 @@ impl Sending {
         let gap_us = median_gap_us(log);
         let late_from_us = (gap_us * limits::LATE_OF_GAP).max(limits::LATE_US);
         let far_late_from_us = (gap_us * limits::FAR_LATE_OF_GAP).max(limits::FAR_LATE_US);
-        let departure = |record| Departure::of(record, has_gate, late_from_us);
-        let departures: Vec<Departure> = log.measured().filter_map(departure).collect();
-        let spread = |micros: fn(&Departure) -> u64| {
-            departures.iter().map(micros).collect::<Tally>().spread()
-        };
-        let instants = |of: fn(&Departure) -> Stamp| departures.iter().map(of);
-        let planned_us = span_us(instants(Departure::let_through));
-        let behind_us = span_us(instants(|departure| departure.sent)) - planned_us;
-        let offered_per_s = rate(instants(|departure| departure.due));
-        let own =
-            if is_by_batches(log, offered_per_s) { Vec::new() } else { own_instants(&departures) };
-        let later_than = |limit: f64| {
-            own.iter().filter(|departure| departure.own_lag_us() > limit).count() as u64
-        };
-        let blocked = || departures.iter().filter(|departure| departure.is_blocked);
+        let send = |record| SendTimes::of(record, has_gate, late_from_us);
+        let sends: Vec<SendTimes> = log.measured().filter_map(send).collect();
+        let spread =
+            |micros: fn(&SendTimes) -> u64| sends.iter().map(micros).collect::<Tally>().spread();
+        let instants = |of: fn(&SendTimes) -> Stamp| sends.iter().map(of);
+        let planned_us = span_us(instants(SendTimes::let_through));
+        let behind_us = span_us(instants(|send| send.sent)) - planned_us;
+        let offered_per_s = rate(instants(|send| send.due));
+        let own = if is_by_batches(log, offered_per_s) { Vec::new() } else { own_instants(&sends) };
+        let later_than =
+            |limit: f64| own.iter().filter(|send| send.own_lag_us() > limit).count() as u64;
+        let blocked = || sends.iter().filter(|send| send.is_blocked);
         Self {
-            sent: departures.len() as u64,
-            from_due: spread(|departure| micros(departure.due, departure.sent)),
-            from_free: spread(|departure| micros(departure.free, departure.sent)),
+            sent: sends.len() as u64,
+            from_due: spread(|send| micros(send.due, send.sent)),
+            from_free: spread(|send| micros(send.free, send.sent)),
             late_from_us,
             judged: own.len() as u64,
             late: later_than(late_from_us),
             far_late_from_us,
             far_late: later_than(far_late_from_us),
             offered_per_s,
-            let_through_per_s: rate(instants(Departure::let_through)),
-            achieved_per_s: rate(instants(|departure| departure.sent)),
+            let_through_per_s: rate(instants(SendTimes::let_through)),
+            achieved_per_s: rate(instants(|send| send.sent)),
             behind_us,
             behind_share: (planned_us > 0.0).then(|| behind_us / planned_us),
             gate: has_gate.then(|| Gate {
                 blocked: blocked().count() as u64,
-                wait: blocked()
-                    .map(|departure| micros(departure.due, departure.free))
-                    .collect::<Tally>()
-                    .spread(),
-                vacant_share: vacant_share(log, &departures),
+                wait: blocked().map(|send| micros(send.due, send.free)).collect::<Tally>().spread(),
+                vacant_share: vacant_share(log, &sends),
             }),
         }
     }
 
-    /// The share of sends that were far too late, if any could be judged.
+    /// Returns the share of judged sends that were far too late; absent if no send could be judged.
     pub fn far_late_share(&self) -> Option<f64> {
         (self.judged > 0).then(|| self.far_late as f64 / self.judged as f64)
     }
 
-    /// The share of late sends, if any could be judged.
+    /// Returns the share of judged sends that were late; absent if no send could be judged.
     pub fn late_share(&self) -> Option<f64> {
         (self.judged > 0).then(|| self.late as f64 / self.judged as f64)
     }
 }
 
-/// How a request left.
-struct Departure {
+/// Instants of one sent request.
+struct SendTimes {
     due: Stamp,
     free: Stamp,
     sent: Stamp,
@@ -125,8 +124,9 @@ struct Departure {
     is_blocked: bool,
 }
 
-impl Departure {
-    /// When a request was sent again says nothing of the client.
+impl SendTimes {
+    /// Returns the instants of a sent request; absent for a retry, whose time says nothing about
+    /// the client.
     fn of(record: &RequestRecord, has_gate: bool, late_from_us: f64) -> Option<Self> {
         if record.earlier_tries > 0 {
             return None;
@@ -142,7 +142,8 @@ impl Departure {
         })
     }
 
-    /// Without a gate that blocks nobody but the client is late.
+    /// Returns when the request was let through. A request that the gate did not block counts from
+    /// its due time, because any delay is then the client's.
     fn let_through(&self) -> Stamp {
         if self.is_blocked { self.free } else { self.due }
     }
@@ -152,25 +153,27 @@ impl Departure {
     }
 }
 
-/// Whether requests went to an engine without a server as it was done with others. It is handed a
-/// batch when all of it is there and made ready, and no time counts from before.
+/// Returns whether requests went to an engine without a server in batches, one after the other. The
+/// engine is given a batch when all of it is there and prepared, and no latency counts time before
+/// that.
 fn is_by_batches(log: &RunLog, offered_per_s: Option<f64>) -> bool {
     log.header().engine.is_some() && offered_per_s.is_none()
 }
 
-/// Those that were let through at an instant at which nobody else was.
-fn own_instants(departures: &[Departure]) -> Vec<&Departure> {
-    let mut sorted: Vec<&Departure> = departures.iter().collect();
-    sorted.sort_by_key(|departure| departure.let_through());
+/// Returns the sends that were let through at an instant of their own.
+fn own_instants(sends: &[SendTimes]) -> Vec<&SendTimes> {
+    let mut sorted: Vec<&SendTimes> = sends.iter().collect();
+    sorted.sort_by_key(|send| send.let_through());
     let groups = sorted.chunk_by(|one, other| one.let_through() == other.let_through());
     groups.filter(|group| group.len() == 1).flatten().copied().collect()
 }
 
-/// The time for which a place of the gate is empty between two requests, as a share of the time
-/// that a request holds it: the end of an answer lay unseen, and then the next request was sent.
-/// An engine without a server sees its own ends.
-fn vacant_share(log: &RunLog, departures: &[Departure]) -> Option<f64> {
-    let blocked = || departures.iter().filter(|departure| departure.is_blocked);
+/// Returns the time that a place of the gate is empty between two requests, as a share of the time
+/// from one request to the next at that place. A place is empty while the end of an answer lies
+/// unseen and until the next request is sent. Absent for an engine without a server, which sees its
+/// own ends.
+fn vacant_share(log: &RunLog, sends: &[SendTimes]) -> Option<f64> {
+    let blocked = || sends.iter().filter(|send| send.is_blocked);
     let is_unknown = |record: &RequestRecord| record.arrival_clock == ArrivalClock::User;
     let sent = || log.measured().filter(|record| record.sent.is_some());
     let waited = blocked().count() as f64;
@@ -180,14 +183,14 @@ fn vacant_share(log: &RunLog, departures: &[Departure]) -> Option<f64> {
     }
     let count = sent().count() as f64;
     let end_lag_us = sent().map(|record| f64::from(record.end_lag_us)).sum::<f64>() / count;
-    let send_lag_us = blocked().map(Departure::own_lag_us).sum::<f64>() / waited;
+    let send_lag_us = blocked().map(SendTimes::own_lag_us).sum::<f64>() / waited;
     let held = sent().map(|record| micros(record.started(), record.ended) as f64);
     let empty_us = end_lag_us + send_lag_us.max(0.0);
-    let share_of_hand_overs = waited / departures.len() as f64;
+    let share_of_hand_overs = waited / sends.len() as f64;
     Some(share_of_hand_overs * empty_us / (held.sum::<f64>() / count + empty_us))
 }
 
-/// The median time between two requests of the schedule.
+/// Returns the median time between two due times of the schedule, in microseconds.
 fn median_gap_us(log: &RunLog) -> f64 {
     let mut due: Vec<Stamp> = log.measured().map(|record| record.scheduled).collect();
     due.sort_unstable();

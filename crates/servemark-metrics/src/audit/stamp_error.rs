@@ -1,8 +1,8 @@
-//! By how much the kernel's stamp of a piece may be later than the piece.
+//! Bounds how much later than a piece its kernel stamp may be.
 //!
 //! The kernel stamps the last byte of a read. A piece that is alone in its read is stamped exactly,
-//! however late the read was. One that was read together with later bytes has the stamp of those:
-//! it arrived between the read before it on its connection and its stamp.
+//! however late the read was. A piece that was read together with later bytes has their stamp: it
+//! arrived between the previous read of its connection and its stamp.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -14,27 +14,28 @@ use super::limits;
 use super::reading::{may_have_lain, surplus_segments};
 use super::tally::{Spread, Tally};
 
-/// By how much the kernel's stamps of pieces may be too late.
+/// Bounds on how much later than the pieces their kernel stamps may be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct StampError {
-    /// Pieces whose read brought later bytes too, which may have come in a segment of their own.
+    /// Number of pieces whose read also brought later bytes, which may have come in a segment of
+    /// their own.
     pub doubtful: u64,
-    /// The largest error that each stamped piece can have: none of a piece alone in its read, and
-    /// of a doubtful one the time from the read before it to its stamp.
+    /// Largest possible error of each stamped piece: zero for a piece that is alone in its read,
+    /// and for a doubtful piece the time from the previous read to its stamp.
     pub at_most: Spread,
-    /// How long after their arrival pieces were read that were alone in their read on a shared
+    /// Time from arrival to read of the pieces that were alone in their read on a shared
     /// connection.
     pub lone_lag: Spread,
-    /// A bound on the 99th percentile of the errors: that of `at_most`, or, where at most half of
-    /// the pieces are doubtful, the longest lag of a lone piece if that is less. A doubtful piece
-    /// waited for its read as lone ones did.
+    /// Bound on the 99th percentile of the errors, in microseconds. It is that of `at_most` or, if
+    /// at most half of the pieces are doubtful, the longest lag of a lone piece if that is less: a
+    /// doubtful piece waited for its read as long as lone pieces did.
     pub p99_us: Option<f64>,
 }
 
 impl StampError {
-    /// `core_is_shared` says whether the client's threads had to wait for a core; it is absent
-    /// where that is not known.
+    /// Computes the bounds. `core_is_shared` says whether the client's threads had to wait for a
+    /// core; it is absent where that is not known.
     pub(super) fn of<'a>(
         records: impl Iterator<Item = &'a RequestRecord>,
         core_is_shared: Option<bool>,
@@ -54,7 +55,7 @@ impl StampError {
     }
 }
 
-/// What was seen so far.
+/// Figures of the records read so far.
 #[derive(Default)]
 struct Tallies {
     trusts_prompt_reads: bool,
@@ -64,7 +65,7 @@ struct Tallies {
 }
 
 impl Tallies {
-    /// Sees a record that had its connection to itself.
+    /// Adds a record that had its connection to itself.
     fn see_alone(&mut self, record: &RequestRecord) {
         let reads = record.deltas.rows().map(|row| row.at).collect::<Vec<_>>();
         let distinct = reads.chunk_by(|one, other| one == other).count() as u64;
@@ -86,8 +87,8 @@ impl Tallies {
         }
     }
 
-    /// Sees the records whose streams share connections. Which of them share one shows in their
-    /// stamps: streams of one read are of one connection.
+    /// Adds the records whose streams share connections. Their stamps show which streams share one:
+    /// streams of one read are of one connection.
     fn see_sharing(&mut self, records: &[&RequestRecord]) {
         let mut streams: Vec<_> = records.iter().map(|record| events(record)).collect();
         let mut queue: BinaryHeap<Reverse<Event>> = BinaryHeap::new();
@@ -107,7 +108,7 @@ impl Tallies {
         }
     }
 
-    /// Sees all that one read of a shared connection brought.
+    /// Adds all events of one read of a shared connection.
     fn see_read(
         &mut self,
         read: &[Event],
@@ -125,8 +126,9 @@ impl Tallies {
             self.lone_lag.add(lag_us.into());
             return;
         }
-        // A thread that has its core to itself comes within tens of microseconds after the first
-        // byte. One that shares it may come so soon after the last of many only by chance.
+        // A thread that has its core to itself reads within tens of microseconds after the first
+        // byte. A thread that shares its core may read so soon after the last of many bytes only by
+        // chance.
         let is_prompt = self.trusts_prompt_reads && lag_us < limits::PROMPT_US;
         for piece in pieces() {
             let sent = records[piece.stream].started().as_nanos();
@@ -149,7 +151,7 @@ impl Tallies {
     }
 }
 
-/// Something that a read brought to a stream. Ordered by when.
+/// An event that a read brought to a stream, ordered by its time.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 struct Event {
     at: u64,
@@ -158,18 +160,19 @@ struct Event {
     is_piece: bool,
 }
 
-/// What is known of the reads of a record, in their order.
+/// Returns the known reads of a record, in order.
 fn events(record: &RequestRecord) -> impl Iterator<Item = Event> + '_ {
     let event = |at: u64, lag_us, is_piece| Event { at, stream: 0, lag_us, is_piece };
     let head = record.headers.map(|at| event(at.as_nanos(), 0, false));
     let pieces = record.deltas.rows();
     let pieces = pieces.map(move |row| event(row.at.as_nanos(), row.lag_us, true));
-    // Of a failure that is when it failed, which no read may have told.
+    // The end of a failure is when it failed, which no read need have shown.
     let end = record.is_success().then(|| event(record.ended.as_nanos(), record.end_lag_us, false));
     head.into_iter().chain(pieces).chain(end)
 }
 
-/// Which streams are known to share a connection, and when each connection was last read.
+/// Which streams are known to share a connection, and when each connection was last read. A
+/// union-find structure over the streams.
 struct Connections {
     parents: Vec<usize>,
     read: Vec<u64>,
@@ -180,7 +183,8 @@ impl Connections {
         Self { parents: (0..streams).collect(), read: vec![0; streams] }
     }
 
-    /// The streams share a connection. When it was read last, as far as is known.
+    /// Notes that the streams share one connection. Returns the latest known read of it, in
+    /// nanoseconds.
     fn join(&mut self, streams: impl Iterator<Item = usize>) -> u64 {
         let mut joined: Option<usize> = None;
         for stream in streams {
@@ -207,7 +211,7 @@ impl Connections {
     }
 }
 
-/// Rounded up: a bound is not to be too small.
+/// Converts nanoseconds to microseconds, rounded up so that a bound is never too small.
 fn micros(nanos: u64) -> u64 {
     nanos.div_ceil(1_000)
 }

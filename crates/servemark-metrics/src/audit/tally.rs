@@ -6,10 +6,10 @@ use serde::Serialize;
 
 use crate::statistics::by_rank;
 
-/// How often each number of microseconds was seen.
+/// Counts of each number of microseconds in a sample.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tally {
-    /// Counts of the numbers below [`NEAR`], as far as any was seen.
+    /// Counts of the values below [`NEAR`], up to the largest one in the sample.
     near: Vec<usize>,
     far: BTreeMap<u64, usize>,
     samples: usize,
@@ -27,7 +27,8 @@ impl Tally {
         }
     }
 
-    /// The percentile, linear between neighbours; nothing of an empty sample.
+    /// Returns the percentile, interpolated linearly between neighbours; absent for an empty
+    /// sample.
     pub(super) fn percentile(&self, percent: f64) -> Option<f64> {
         by_rank::percentile(self.samples, percent, &mut |rank| self.ranked(rank) as f64)
     }
@@ -42,7 +43,7 @@ impl Tally {
         }
     }
 
-    /// The value at a rank of the sample, which must have one there.
+    /// Returns the value at a zero-based rank, which must be below the number of samples.
     fn ranked(&self, rank: usize) -> u64 {
         let mut seen = 0;
         let reached = self.counts().find(|&(_, count)| {
@@ -66,12 +67,12 @@ impl FromIterator<u64> for Tally {
     }
 }
 
-/// What is said of a sample of microseconds. Percentiles are linear between neighbours, however
-/// small the sample: a worst case is not to be hidden.
+/// Percentiles of a sample of microseconds. They are interpolated linearly between neighbours even
+/// in a small sample, so that a worst case is never hidden.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Spread {
-    /// How many values there are.
+    /// Number of values.
     pub samples: u64,
     /// The median.
     pub median_us: Option<f64>,
@@ -83,7 +84,8 @@ pub struct Spread {
     pub max_us: Option<f64>,
 }
 
-/// Lags and gaps lie below in all but strange runs; their counts take half a megabyte.
+/// Upper end of the values that are counted in a vector. Nearly all lags and gaps lie below; their
+/// counts take half a megabyte.
 const NEAR: usize = 1 << 16;
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
-//! What could not be checked: a fact that is absent speaks for nobody. And what there is nothing to
-//! check of.
+//! Lists what the audit could not check because a fact is missing, and what does not apply to a
+//! run.
 
 use servemark_core::RunLog;
 
 use super::{Audit, limits};
 
-/// What could not be checked, and why.
+/// Returns what could not be checked, and why.
 pub(super) fn unchecked(audit: &Audit, log: &RunLog) -> Vec<String> {
     let of_connections: Option<Check> = log.header().engine.is_none().then_some(network);
     let before: [Check; 3] = [lag, sends, rate];
@@ -14,7 +14,7 @@ pub(super) fn unchecked(audit: &Audit, log: &RunLog) -> Vec<String> {
     checks.filter_map(|check| check(audit)).collect()
 }
 
-/// What an engine without a server gives no occasion for.
+/// Returns the checks that do not apply to an engine without a server.
 pub(super) fn inapplicable(log: &RunLog) -> Vec<String> {
     let reasons = [
         "the client's lag, and pieces that lay unread: the engine stamps its own answers",
@@ -24,7 +24,7 @@ pub(super) fn inapplicable(log: &RunLog) -> Vec<String> {
     reasons.into_iter().flatten().map(str::to_owned).collect()
 }
 
-/// What speaks of a fact that is absent.
+/// A check that returns its note if the fact that it needs is missing.
 type Check = fn(&Audit) -> Option<String>;
 
 fn lag(audit: &Audit) -> Option<String> {

@@ -1,5 +1,5 @@
-//! What the evidence comes to: one word, made of whether the client carried its load and of how
-//! right the latencies are.
+//! Combines whether the client carried its load and how accurate the latencies are into one
+//! verdict.
 
 use std::cmp::Reverse;
 use std::fmt;
@@ -9,28 +9,29 @@ use serde::{Deserialize, Serialize};
 use super::accuracy::{AccuracyVerdict, LatencyAccuracy};
 use super::load::{ClientLoad, LoadVerdict};
 
-/// Whether a run's numbers are the server's or the client's, from the best to the worst. Closed:
-/// scripts may rely on these four.
+/// Whether a run's numbers are the server's or the client's, from the best to the worst. The enum
+/// is closed: scripts may rely on these four values.
 ///
-/// It is derived from the two parts of the audit alone, by [`Verdict::of`].
+/// [`Verdict::of`] derives it from the two parts of the audit alone.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// The load was carried, and the client was in time.
+    /// The load was carried, and the client read answers in time.
     Clean,
-    /// The client had little time left or looked late, and the figures are right all the same.
+    /// The client had little time left or read answers late, and the figures are right all the
+    /// same.
     Corrected,
-    /// Latencies may be the client's by more than a few percent.
+    /// The client may have changed latencies by more than a few percent, or by an unknown amount.
     Suspect,
     /// The load was not the one that was asked for.
     ClientLimited,
 }
 
 impl Verdict {
-    /// From the best to the worst.
+    /// All verdicts, from the best to the worst.
     pub const ALL: [Self; 4] = [Self::Clean, Self::Corrected, Self::Suspect, Self::ClientLimited];
 
-    /// The one word for both parts of the audit.
+    /// Combines the two parts of the audit.
     ///
     /// | load \ latencies | exact | corrected | uncertain |
     /// |---|---|---|---|
@@ -53,7 +54,7 @@ impl Verdict {
         }
     }
 
-    /// How it is written in logs, reports and command lines.
+    /// Returns the name that logs, reports and command lines use.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Clean => "clean",
@@ -70,18 +71,18 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// A reason for a verdict, in words with its numbers.
+/// A reason for a verdict, as a sentence with its numbers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Finding {
-    /// The best verdict that it leaves.
+    /// Best verdict that this reason allows.
     pub verdict: Verdict,
-    /// Why.
+    /// The reason as a sentence.
     pub reason: String,
 }
 
-/// The reasons of both parts, the worst first. What speaks for a run is left out where anything
-/// speaks against it.
+/// Merges the reasons of both parts, the worst first. Reasons in a run's favour are dropped if
+/// there is any against it.
 pub(super) fn findings(load: &ClientLoad, latencies: &LatencyAccuracy) -> Vec<Finding> {
     let mut findings: Vec<Finding> =
         load.reasons.iter().chain(&latencies.reasons).cloned().collect();

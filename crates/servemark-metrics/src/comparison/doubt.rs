@@ -1,4 +1,4 @@
-//! Whether the numbers of a run can be compared with those of another.
+//! Checks whether the figures of a run can be compared with those of another.
 
 use std::fmt;
 
@@ -6,34 +6,34 @@ use serde::Serialize;
 
 use crate::{Audit, Verdict};
 
-/// Why the numbers of a run cannot be compared with those of another.
+/// Reason why the figures of a run cannot be compared with those of another.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Doubt {
-    /// On which side the run is.
+    /// Side of the comparison that the run is on.
     pub side: ComparedSide,
-    /// The number of the run on its side, from 1, where there are several.
+    /// One-based number of the run on its side, if the side has several runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run: Option<usize>,
-    /// The verdict of its client audit.
+    /// Verdict of the run's client audit.
     pub verdict: Verdict,
-    /// The reasons for the verdict.
+    /// Reasons for the verdict.
     pub reason: String,
 }
 
-/// One of the two sides of a comparison. Closed.
+/// One of the two sides of a comparison. The enum is closed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ComparedSide {
-    /// What the comparison starts from.
+    /// The side that is the base of the comparison.
     Before,
-    /// What is held against it.
+    /// The side that is compared with the base.
     After,
 }
 
 impl Doubt {
-    /// The doubt about a run whose client was at its limit or suspect: its numbers may be the
-    /// client's.
+    /// Returns a doubt if the run's client was at its limit or its latencies are uncertain: the
+    /// figures may then come from the client.
     pub fn of(side: ComparedSide, audit: &Audit) -> Option<Self> {
         if audit.is_comparable() {
             return None;
@@ -43,7 +43,7 @@ impl Doubt {
         Some(Self { side, run: None, verdict: audit.verdict, reason: reasons.join("; ") })
     }
 
-    /// The doubt about one of several runs of a side, by its number from 1.
+    /// Sets the one-based number of the run on its side.
     #[must_use]
     pub fn about_run(self, run: usize) -> Self {
         Self { run: Some(run), ..self }

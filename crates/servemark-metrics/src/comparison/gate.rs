@@ -1,34 +1,35 @@
-//! When a change is too much: conditions on a comparison, for a pipeline that is to fail.
+//! Conditions on a comparison that make a pipeline fail.
 
 use std::fmt;
 use std::str::FromStr;
 
-use super::{Change, Comparison, Worth};
+use super::{Change, Comparison, Significance};
 use crate::{Figure, MetricsError};
 
-/// A condition on a change. It reads `ttft:p99>+5%`, `request_throughput<-3%` or `e2el:mean>2000`.
+/// A condition on a change. Its text form is `ttft:p99>+5%`, `request_throughput<-3%` or
+/// `e2el:mean>2000`.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Condition {
-    /// Which number.
+    /// Figure that the condition checks.
     pub figure: Figure,
-    /// Where it is too much.
+    /// Bound that the figure must not cross.
     pub bound: Bound,
     text: String,
 }
 
-/// Where a number is too much. A percentage is of the change, and a number without one is of what
-/// is measured after it.
+/// Bound that a figure must not cross. A percentage limits the change; a number without a percent
+/// sign limits the value after the change.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Bound {
-    /// It rose by more than so many percent.
+    /// The figure must not rise by more than this percentage.
     RoseBy(f64),
-    /// It fell by more than so many percent, which are below zero.
+    /// The figure must not change by less than this percentage, which is below zero for a fall.
     FellBy(f64),
-    /// It is above this.
+    /// The figure must not be above this value after the change.
     Above(f64),
-    /// It is below this.
+    /// The figure must not be below this value after the change.
     Below(f64),
 }
 
@@ -36,16 +37,16 @@ pub enum Bound {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Broken<'a> {
-    /// It holds.
+    /// The condition is met by this change.
     Held(&'a Condition, &'a Change),
-    /// A run lacks the number, so nobody knows.
+    /// The condition cannot be checked, because one side lacks the figure.
     Unchecked(&'a Condition),
 }
 
 impl Broken<'_> {
-    /// Whether chance alone may have done it.
+    /// Returns whether chance alone explains the change.
     pub fn is_noise(&self) -> bool {
-        matches!(self, Self::Held(_, change) if change.worth() == Worth::Same)
+        matches!(self, Self::Held(_, change) if change.significance() == Significance::Same)
     }
 }
 

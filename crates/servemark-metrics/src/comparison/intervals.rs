@@ -1,4 +1,4 @@
-//! Where changes lie, by what is known of the runs on either side.
+//! Confidence intervals of changes, from what is known of the runs on either side.
 
 use servemark_statistics::{
     chance_of_shares, change_of_groups, change_of_paired_means, change_of_pairs, change_of_two,
@@ -17,7 +17,7 @@ pub(super) struct Sides<'a> {
     pub(super) after: &'a [ComparedRun],
 }
 
-/// The values of a figure, run by run.
+/// The values of a figure, one for each run that has it.
 struct Values {
     before: Vec<f64>,
     after: Vec<f64>,
@@ -29,7 +29,7 @@ impl Sides<'_> {
         Values { before: of(self.before), after: of(self.after) }
     }
 
-    /// The means of a figure over the runs that have it, and the number of those runs.
+    /// Returns the means of a figure over the runs that have it, and the number of those runs.
     pub(super) fn means(&self, figure: Figure) -> Option<([f64; 2], [usize; 2])> {
         let Values { before, after } = self.values(figure);
         let mean = |values: &[f64]| {
@@ -38,7 +38,7 @@ impl Sides<'_> {
         Some(([mean(&before)?, mean(&after)?], [before.len(), after.len()]))
     }
 
-    /// Where the change of a figure lies, and by what it is known.
+    /// Returns the confidence interval of a figure's change, and the data that it is based on.
     pub(super) fn interval(
         &self,
         figure: Figure,
@@ -62,7 +62,8 @@ impl Sides<'_> {
         Some((change_of_groups(&before, &after, confidence)?, Basis::Runs))
     }
 
-    /// Whether each run has its counterpart, with a workload that only the two of them share.
+    /// Returns whether each run has a counterpart with the same workload, and workloads differ
+    /// between the pairs.
     fn is_paired(&self) -> bool {
         let is_same = |index: usize| self.before[index].has_workload_of(&self.after[index]);
         let is_varied = || !self.before[0].has_workload_of(&self.before[1]);
@@ -72,8 +73,8 @@ impl Sides<'_> {
             && is_varied()
     }
 
-    /// The probability that chance alone makes so uneven a share of failures; nothing of any other
-    /// figure.
+    /// Returns the probability that chance alone makes a share of failures so uneven; absent for
+    /// any other figure.
     pub(super) fn chance_of(&self, figure: Figure) -> Option<f64> {
         if figure != Figure::new(Quantity::Failed) {
             return None;
@@ -89,8 +90,8 @@ impl Sides<'_> {
         Some(chance_of_shares(counts(self.before)?, counts(self.after)?))
     }
 
-    /// The relative spread of a figure between the runs of a side, both sides taken together, apart from
-    /// the chance within them.
+    /// Returns the relative standard deviation of a figure between the runs of a side, pooled over
+    /// both sides, without the chance within the runs.
     pub(super) fn between_runs(&self, figure: Figure, within: Option<f64>) -> Option<f64> {
         let Values { before, after } = self.values(figure);
         let squares = [before, after].map(|values| {
@@ -104,7 +105,8 @@ impl Sides<'_> {
             .then(|| (variance - within.unwrap_or_default().powi(2)).max(0.0).sqrt())
     }
 
-    /// The relative standard error of a figure by the requests of a run, over all runs.
+    /// Returns the relative standard error of a figure from the requests of a run, as the root mean
+    /// square over all runs.
     pub(super) fn within_run(&self, figure: Figure) -> Option<f64> {
         let runs = self.before.iter().chain(self.after);
         let errors: Option<Vec<f64>> = runs.map(|run| run.error_within(figure)).collect();
@@ -134,8 +136,9 @@ fn is_count(quantity: Quantity) -> bool {
     matches!(quantity, Quantity::Completed | Quantity::Failed)
 }
 
-/// Which figures changed beyond chance, if all of them are asked at once (Holm 1979): the least likely
-/// one is held against the level of the whole family, divided by the number of figures that are left.
+/// Returns the figures that changed beyond chance, tested all at once (Holm 1979). The least likely
+/// one is compared with the level of the whole family divided by the number of figures that are
+/// left.
 pub(super) fn beyond_chance(
     sides: &Sides<'_>,
     tested: impl IntoIterator<Item = Figure>,

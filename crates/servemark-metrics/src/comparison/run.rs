@@ -1,28 +1,28 @@
-//! What a comparison keeps of one run.
+//! The data that a comparison keeps of one run.
 
 use std::ptr;
 
 use servemark_core::RunLog;
-use servemark_statistics::{Estimate, Known, Sample, SortedSample, SumAndCount};
+use servemark_statistics::{Estimate, Sample, SortedSample, SumAndCount, ValueInterval};
 
 use crate::estimates::{Completions, in_time};
 use crate::figure::{Latency, Quantity, Statistic};
 use crate::metrics::{begun, sampled};
 use crate::{Figure, MetricPolicy, Metrics, Part, RequestScore};
 
-/// One run of a comparison: the values of its figures and, where its log is known, what tells how
-/// sure they are.
+/// One run of a comparison: the values of its figures and, if its log is known, the data for their
+/// confidence intervals.
 #[derive(Clone, Debug)]
 pub struct ComparedRun {
     values: Vec<(Figure, f64)>,
-    /// Relative standard errors of figures by the requests of the run.
+    /// Relative standard errors of figures, from the requests of the run.
     errors: Vec<(Figure, f64)>,
-    /// What was planned, in the order of the plan; empty where nobody knows.
+    /// Planned requests in the order of the plan; empty if they are not known.
     workload: Vec<PlannedRequest>,
     requests: Option<Requests>,
 }
 
-/// The requests of a run, in the order in which they were sent.
+/// Latencies and completions of a run's requests.
 #[derive(Clone, Debug)]
 struct Requests {
     latencies: Vec<(Latency, LatencySample)>,
@@ -31,18 +31,19 @@ struct Requests {
 
 #[derive(Clone, Debug)]
 struct LatencySample {
-    /// All values; nothing where there are none, or more than the policy allows for.
+    /// All values; absent if there are none, or more than the policy's sample budget.
     values: Option<SortedSample>,
-    /// Sum and number of the values of each request in the order of the plan.
+    /// Sum and number of the values of each request, in the order of the plan.
     by_request: Vec<SumAndCount>,
 }
 
-/// What a request was to be. Two runs whose requests are the same ones are compared in pairs.
+/// Planned sizes and due time of a request. Two runs with the same planned requests are compared in
+/// pairs.
 #[derive(Clone, Copy, Debug)]
 struct PlannedRequest {
     prompt_tokens: u32,
     output_tokens: u32,
-    /// When it was due, in seconds since the first of them was; absent without a schedule.
+    /// Due time in seconds after the first request's; absent without a schedule.
     due_s: Option<f64>,
 }
 
@@ -60,17 +61,17 @@ impl PlannedRequest {
 }
 
 impl ComparedRun {
-    /// A run of which only values are known, such as a result file.
+    /// Creates a run of which only values are known, for example from a result file.
     pub fn of_values(figures: &[Figure], read: impl Fn(Figure) -> Option<f64>) -> Self {
         let value = |figure: &Figure| Some((*figure, read(*figure)?));
         let values = figures.iter().filter_map(value).collect();
         Self { values, errors: Vec::new(), workload: Vec::new(), requests: None }
     }
 
-    /// A run by its log and a policy's definitions.
+    /// Creates a run from its log and a policy's definitions.
     pub fn of_log(log: &RunLog, policy: &MetricPolicy, figures: &[Figure]) -> Self {
         let scores = RequestScore::of_log(log, policy);
-        // Intervals of the run itself are made of its requests below, where they are asked for.
+        // Intervals are computed from the requests later, when a comparison asks for them.
         let plain = MetricPolicy { confidence: None, ..policy.clone() };
         let metrics = Metrics::of_scores(log, &plain, &scores);
         let mut run = Self::of_values(figures, |figure| figure.read(&metrics));
@@ -81,38 +82,39 @@ impl ComparedRun {
         run
     }
 
-    /// The run without the latencies of its requests, which is enough where a side has several runs.
+    /// Drops the latencies of the requests. The rest is enough where a side has several runs.
     #[must_use]
     pub fn without_requests(self) -> Self {
         Self { requests: None, ..self }
     }
 
-    /// The value of a figure.
+    /// Returns the value of a figure.
     pub fn value(&self, figure: Figure) -> Option<f64> {
         let found = self.values.iter().find(|(of, _)| *of == figure);
         found.map(|(_, value)| *value)
     }
 
-    /// The relative standard error of a figure by the requests of the run; nothing where the run is too
-    /// short to tell or only its values are known.
+    /// Returns the relative standard error of a figure from the requests of the run; absent if the
+    /// run is too short for it or only its values are known.
     pub fn error_within(&self, figure: Figure) -> Option<f64> {
         let found = self.errors.iter().find(|(of, _)| *of == figure);
         found.map(|(_, error)| *error)
     }
 
-    /// The value of a figure and its interval by the requests of the run.
-    pub(super) fn known(&self, figure: Figure, confidence: f64) -> Option<Known> {
+    /// Returns the value of a figure and its confidence interval from the requests of the run.
+    pub(super) fn known(&self, figure: Figure, confidence: f64) -> Option<ValueInterval> {
         let requests = self.requests.as_ref().filter(|_| figure.of == Part::Run)?;
         let estimate = requests.estimate(figure.quantity, confidence)?;
         let (low, high) = estimate.bounds.known()?;
-        // A rate's estimate leaves out how a run begins and ends; its relative width is the rate's.
+        // The estimate of a rate leaves out the beginning and the end of a run, so its relative
+        // width is applied to the figure's value.
         let value = self.value(figure)?;
         let factor = if estimate.value == 0.0 { 1.0 } else { value / estimate.value };
-        Some(Known { value, low: low * factor, high: high * factor })
+        Some(ValueInterval { value, low: low * factor, high: high * factor })
     }
 
-    /// Both runs' values of each request, in the order in which `self` sent them, where both runs sent
-    /// the same requests.
+    /// Returns both runs' values of each request, in the order of the plan; absent unless both runs
+    /// sent the same requests and the figure is the mean of a latency.
     pub(super) fn paired<'a>(
         &'a self,
         after: &'a Self,
@@ -127,7 +129,7 @@ impl ComparedRun {
         Some((&before.by_request, &after.by_request))
     }
 
-    /// Whether both runs sent the same requests at the same times, as far as is known.
+    /// Returns whether both runs sent the same requests at the same times, as far as is known.
     pub(super) fn has_workload_of(&self, other: &Self) -> bool {
         let is_known = !self.workload.is_empty() && self.workload.len() == other.workload.len();
         is_known && self.workload.iter().zip(&other.workload).all(|(one, other)| one.is_same(other))
@@ -193,7 +195,7 @@ impl LatencySample {
                 Latency::Ttft => score.ttft_s.into_iter().collect(),
             }
         };
-        // Both are in the order of the plan.
+        // `sampled` and `scores` are both in the order of the plan.
         let mut left = sampled.iter().peekable();
         let sum = |score: &RequestScore<'_>| {
             if left.next_if(|sampled| ptr::eq(**sampled, score)).is_none() {
@@ -227,5 +229,5 @@ fn workload(scores: &[RequestScore<'_>], is_scheduled: bool) -> Vec<PlannedReque
     scores.iter().map(planned).collect()
 }
 
-/// Requests of two runs are due together if they are by less than this.
+/// Difference of due times, in seconds, below which requests of two runs are due together.
 const SAME_TIME_S: f64 = 1e-3;

@@ -1,41 +1,41 @@
-//! Whether a comparison shows that figures are no worse than by so many percent.
+//! Tests whether a comparison shows that figures are not worse by more than a tolerance.
 
 use std::fmt;
 use std::str::FromStr;
 
 use super::{ChangeInterval, Comparison};
 use crate::figure::{Latency, Quantity, Statistic};
-use crate::{Better, Figure, MetricsError, Standing};
+use crate::{Better, Figure, MetricsError, SloVerdict};
 
 /// How much worse figures may become: `3%`, or `ttft:p99=3%` for one figure.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Tolerance {
-    /// The figures.
+    /// Figures that the tolerance applies to.
     pub figures: Vec<Figure>,
-    /// By how many percent they may be worse.
+    /// Percentage by which a figure may be worse.
     pub percent: f64,
-    /// Whether the figure was named. One that was not is passed over where no run has it.
+    /// Whether the figure was named. A figure that was not named is skipped if no run has it.
     pub is_named: bool,
 }
 
-/// What a comparison shows of one figure of a tolerance.
+/// Judgement on one figure of a tolerance.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ToleranceJudgement {
-    /// The figure.
+    /// The judged figure.
     pub figure: Figure,
-    /// By how many percent it may be worse.
+    /// Percentage by which the figure may be worse.
     pub percent: f64,
-    /// Where its change lies with 95 % confidence, in percent; absent where nobody can tell.
+    /// Confidence interval of the change at 95 %, in percent; absent if it is not known.
     pub interval: Option<ChangeInterval>,
-    /// It holds where the whole interval is within the tolerance, and fails where all of it is beyond.
-    pub standing: Standing,
+    /// Holds if the whole interval is within the tolerance, fails if all of it is beyond.
+    pub verdict: SloVerdict,
 }
 
 impl Tolerance {
-    /// What a comparison shows of each figure, by its 95 % interval: a figure that is no worse than
-    /// the limit by chance alone passes in at most one of forty comparisons.
+    /// Judges each figure by its 95 % interval. A figure that is in truth worse than the limit
+    /// passes by chance in at most one of forty comparisons.
     pub fn judge(&self, comparison: &Comparison) -> Vec<ToleranceJudgement> {
         let judge = |figure: &Figure| {
             let change = comparison.change_of(*figure);
@@ -44,30 +44,30 @@ impl Tolerance {
                 figure: *figure,
                 percent: self.percent,
                 interval,
-                standing: interval
-                    .map_or(Standing::Undecided, |interval| self.standing(*figure, interval)),
+                verdict: interval
+                    .map_or(SloVerdict::Undecided, |interval| self.verdict(*figure, interval)),
             }
         };
         let is_asked = |figure: &&Figure| self.is_named || comparison.change_of(**figure).is_some();
         self.figures.iter().filter(is_asked).map(judge).collect()
     }
 
-    fn standing(&self, figure: Figure, interval: ChangeInterval) -> Standing {
+    fn verdict(&self, figure: Figure, interval: ChangeInterval) -> SloVerdict {
         let (best, worst) = match figure.better() {
             Better::Lower => (interval.low_percent, interval.high_percent),
             Better::Higher => (-interval.high_percent, -interval.low_percent),
         };
         if worst <= self.percent {
-            Standing::Holds
+            SloVerdict::Holds
         } else if best > self.percent {
-            Standing::Fails
+            SloVerdict::Fails
         } else {
-            Standing::Undecided
+            SloVerdict::Undecided
         }
     }
 
-    /// The figures of a tolerance that names none: the means of all latencies, and the rates of
-    /// requests and output tokens.
+    /// Returns the figures of a tolerance that names none: the means of all latencies, and the
+    /// rates of requests and output tokens.
     fn headline() -> Vec<Figure> {
         let mean = |latency| Quantity::Latency(latency, Statistic::Mean);
         let rates = [Quantity::Requests, Quantity::OutputTokens];
@@ -91,15 +91,16 @@ impl FromStr for Tolerance {
     }
 }
 
-/// `P99 TTFT (ms) is no worse than 3 %: holds, the change is within [-0.4, +1.2] %`
+/// Displays the judgement as `P99 TTFT (ms) no worse than 3 %: holds, the change is within [-0.4,
+/// +1.2] %`.
 impl fmt::Display for ToleranceJudgement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { figure, percent, interval, standing } = self;
+        let Self { figure, percent, interval, verdict } = self;
         write!(f, "{figure} no worse than {percent} %: ")?;
-        let word = match standing {
-            Standing::Holds => "holds",
-            Standing::Undecided => "undecided",
-            Standing::Fails => "fails",
+        let word = match verdict {
+            SloVerdict::Holds => "holds",
+            SloVerdict::Undecided => "undecided",
+            SloVerdict::Fails => "fails",
         };
         match interval {
             Some(interval) => write!(f, "{word}, the change is within {interval} %"),
@@ -113,18 +114,18 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn standing(tolerance: &str, low_percent: f64, high_percent: f64) -> Standing {
+    fn verdict(tolerance: &str, low_percent: f64, high_percent: f64) -> SloVerdict {
         let tolerance: Tolerance = tolerance.parse().unwrap();
-        tolerance.standing(tolerance.figures[0], ChangeInterval { low_percent, high_percent })
+        tolerance.verdict(tolerance.figures[0], ChangeInterval { low_percent, high_percent })
     }
 
     #[test]
     fn an_interval_holds_within_the_limit_and_fails_beyond_it() {
-        assert_eq!(standing("ttft:p99=3%", -4.0, 2.9), Standing::Holds);
-        assert_eq!(standing("ttft:p99=3%", -4.0, 3.1), Standing::Undecided);
-        assert_eq!(standing("ttft:p99=3%", 3.1, 8.0), Standing::Fails);
-        assert_eq!(standing("request_throughput = 3 %", -2.0, 90.0), Standing::Holds);
-        assert_eq!(standing("request_throughput=3%", -9.0, -4.0), Standing::Fails);
+        assert_eq!(verdict("ttft:p99=3%", -4.0, 2.9), SloVerdict::Holds);
+        assert_eq!(verdict("ttft:p99=3%", -4.0, 3.1), SloVerdict::Undecided);
+        assert_eq!(verdict("ttft:p99=3%", 3.1, 8.0), SloVerdict::Fails);
+        assert_eq!(verdict("request_throughput = 3 %", -2.0, 90.0), SloVerdict::Holds);
+        assert_eq!(verdict("request_throughput=3%", -9.0, -4.0), SloVerdict::Fails);
     }
 
     #[test]

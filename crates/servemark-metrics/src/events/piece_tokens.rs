@@ -1,16 +1,17 @@
-//! Tokens of each piece of an answer that the wire did not count.
+//! Numbers of tokens of the pieces of an answer that the wire did not count.
 
 use servemark_core::{PieceCountsIter, RequestRecord, Retokenized};
 
-/// Iterator over the tokens of each piece within the whole text, one item per piece of the record.
-/// It is empty where the number of tokens is not known.
+/// Iterator over the number of tokens of each piece within the whole text, one item per piece of
+/// the record. It is empty if the numbers are not known.
 #[derive(Clone, Debug, Default)]
 pub(super) enum PieceTokens<'a> {
-    /// Each piece with text is one token: the number of pieces is the server's count.
+    /// Each piece with text is one token: the number of such pieces equals the server's token
+    /// count.
     OneEach,
-    /// Tokens that were placed by their offsets in the whole text.
+    /// Tokens that were assigned to pieces by their offsets in the whole text.
     Placed(PieceCountsIter<'a>),
-    /// Tokens of pieces that were tokenized alone, scaled to the count of the whole text.
+    /// Counts of pieces that were tokenized alone, scaled to the count of the whole text.
     Scaled(Scaled<'a>),
     #[default]
     Unknown,
@@ -44,22 +45,23 @@ impl Iterator for PieceTokens<'_> {
     }
 }
 
-/// Whether the server counted as many tokens as there are pieces with text.
+/// Returns whether the server's token count equals the number of pieces with text.
 fn is_one_token_each(record: &RequestRecord) -> bool {
     let told = record.usage.and_then(|usage| usage.completion_tokens);
     let pieces = || record.deltas.rows().filter(|row| row.bytes > 0).count();
     told.is_some_and(|told| told > 0 && pieces() == told as usize)
 }
 
-/// Counts whose sum is scaled to `tokens`; the cumulative counts are rounded, so that no token is
-/// lost or added. A tokenizer that puts a mark before every text counts too many tokens in pieces.
+/// Counts whose sum is scaled to `tokens`. The cumulative counts are rounded, so that no token is
+/// lost or added. Scaling is needed because a tokenizer that puts a mark before every text counts
+/// too many tokens in pieces.
 #[derive(Clone, Debug)]
 pub(super) struct Scaled<'a> {
     counts: PieceCountsIter<'a>,
     /// Sum of all counts.
     all: u64,
     tokens: u64,
-    /// Sum of the counts so far.
+    /// Sum of the counts returned so far.
     seen: u64,
 }
 
@@ -67,12 +69,12 @@ impl<'a> Scaled<'a> {
     fn of(counted: &'a Retokenized) -> Self {
         let counts = counted.pieces.iter();
         let all = counts.clone().map(u64::from).sum();
-        // Pieces may be tokenized by a run that did not count the whole text.
+        // A run may tokenize pieces without counting the whole text.
         let tokens = if counted.tokens == 0 { all } else { counted.tokens.into() };
         Self { counts, all, tokens, seen: 0 }
     }
 
-    /// Number of tokens up to where the counts add up to `seen`.
+    /// Returns the scaled number of tokens at which the counts add up to `seen`.
     fn tokens_up_to(&self, seen: u64) -> u64 {
         let product = u128::from(seen) * u128::from(self.tokens);
         let rounded = (product + u128::from(self.all) / 2) / u128::from(self.all.max(1));

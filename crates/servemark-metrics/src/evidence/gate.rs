@@ -1,14 +1,15 @@
-//! What a single run shows of its objectives, and whether it may be said to hold them.
+//! Judges a single run's objectives, and whether the run may hold them.
 
 use servemark_core::RunLog;
 
-use super::{Evidence, Judgement, Standing, Stretch, UndecidedReason};
+use super::{Evidence, JudgedPart, Judgement, SloVerdict, UndecidedReason};
 use crate::{Audit, MetricPolicy, Objective, Verdict, waits};
 
-/// Judges one run, all its requests counted, each side with this confidence.
+/// Judges one run by all its requests, with the given confidence on each side of a limit.
 ///
-/// An objective is never held by a run whose backlog grew, whose client was the limit, or that did not
-/// offer the load that it was asked for: what it shows is then another load's. A miss stays a miss.
+/// An objective never holds for a run whose backlog grew, whose client was the limit, or that did
+/// not offer the load that was asked for: such a run shows another load. An objective that fails
+/// still fails.
 pub fn gate(
     log: &RunLog,
     audit: &Audit,
@@ -17,20 +18,20 @@ pub fn gate(
     confidence: f64,
 ) -> Vec<Judgement> {
     let mut evidence = Evidence::of(objectives);
-    evidence.add(log, policy, Stretch::Whole);
+    evidence.add(log, policy, JudgedPart::Whole);
     evidence.gate(confidence, load_doubt(log, audit))
 }
 
 impl Evidence {
-    /// Judges the objectives as [`Evidence::judge`] does. None is held where a backlog grew, or where
-    /// there is `doubt` that the load was the one that was asked for.
+    /// Judges the objectives as [`Evidence::judge`] does. None holds if a backlog grew, or if there
+    /// is `doubt` that the load was the one that was asked for.
     pub fn gate(&self, confidence: f64, doubt: Option<UndecidedReason>) -> Vec<Judgement> {
         let grows = self.backlog().map(|growth| UndecidedReason::Grows { growth });
         let doubt = grows.or(doubt);
         let mut judgements = self.judge(confidence);
         for judgement in &mut judgements {
-            if let Some(doubt) = doubt.filter(|_| judgement.standing == Standing::Holds) {
-                judgement.standing = Standing::Undecided;
+            if let Some(doubt) = doubt.filter(|_| judgement.verdict == SloVerdict::Holds) {
+                judgement.verdict = SloVerdict::Undecided;
                 judgement.doubt = Some(doubt);
             }
         }
@@ -38,8 +39,8 @@ impl Evidence {
     }
 }
 
-/// Why a run shows another load than the one that was asked for: its client was the limit, or less was
-/// sent than planned.
+/// Returns why a run shows another load than the one that was asked for: its client was the limit,
+/// or it sent less than planned.
 pub fn load_doubt(log: &RunLog, audit: &Audit) -> Option<UndecidedReason> {
     let rates = waits::Rates::of(log);
     let is_open_loop = rates.asked_per_s.is_some();
@@ -51,5 +52,5 @@ pub fn load_doubt(log: &RunLog, audit: &Audit) -> Option<UndecidedReason> {
     is_less.then_some(UndecidedReason::LessLoad { planned, offered })
 }
 
-/// A run that offers less than this share of its planned rate is a run at another load.
+/// Share of the planned rate below which a run counts as a run at another load.
 const OFFERED: f64 = 0.97;

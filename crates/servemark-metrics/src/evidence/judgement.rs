@@ -1,82 +1,92 @@
-//! What can be said of one objective.
+//! Judges one objective.
 
 use std::fmt;
 
 use serde::Serialize;
 use servemark_statistics::{Bounds, Estimate, Reason, Sample, fewest_draws, share};
 
-use super::Growth;
+use super::BacklogTrend;
 use crate::Statistic;
 use crate::objective::{Goal, Objective};
 use crate::statistics;
 
-/// Whether an objective is kept to, as far as one can tell. Closed, from the best to the worst.
+/// Whether an objective is met, as far as the evidence shows. The enum is closed, ordered from the
+/// best to the worst.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Standing {
-    /// It is: the limit lies beyond the bound.
+pub enum SloVerdict {
+    /// The objective is met: both bounds meet the limit.
     Holds,
     /// The limit lies between the bounds.
     Undecided,
-    /// It is not.
+    /// The objective is missed: no bound meets the limit.
     Fails,
 }
 
-/// What runs show of an objective. Latencies are in milliseconds, shares from 0 to 1.
+/// Judgement on one objective. Latencies are in milliseconds, shares from 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Judgement {
-    /// The objective.
+    /// The judged objective.
     pub objective: Objective,
-    /// What is said of it.
-    pub standing: Standing,
-    /// What the sample itself shows; absent where that is no number.
+    /// Whether the objective is met.
+    pub verdict: SloVerdict,
+    /// Value in the sample itself; absent if it is not finite.
     pub value: Option<f64>,
-    /// The server's own is not below this, with the confidence that was asked for.
+    /// Lower bound on the server's own value, with the confidence that was asked for.
     pub low: f64,
-    /// Nor above this; infinite, and `null` in JSON, where too few were seen to say.
+    /// Upper bound on the server's own value; infinite, and `null` in JSON, if the sample is too
+    /// small for one.
     pub high: f64,
-    /// How many values were seen.
+    /// Number of values in the sample.
     pub samples: usize,
-    /// How many independent ones they are worth.
+    /// Effective sample size: the number of independent values that carry as much information.
     pub effective: f64,
-    /// Why it is not known better.
+    /// Why the value is not known better.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub doubt: Option<UndecidedReason>,
 }
 
 impl Judgement {
-    /// Judges a sample of seconds, or of ones and zeros where the objective is about a share. Each
-    /// bound is passed with a chance of at most `alpha`.
+    /// Judges a sample of seconds, or of ones and zeros for an objective about a share. Each bound
+    /// is wrong with a probability of at most `alpha`.
     pub(super) fn of(objective: Objective, sample: &Sample, alpha: f64) -> Self {
-        let confidence = 1.0 - 2.0 * alpha;
         let samples = sample.values().len();
         if samples == 0 {
             return Self::of_nothing(objective);
         }
         let estimate = match (objective.goal, objective.share()) {
             (Goal::Latency { statistic: Statistic::Mean, .. }, _) | (_, None) => {
-                sample.mean(confidence).scaled(1e3)
+                let mean = cautious(sample, alpha / 2.0, |confidence| sample.mean(confidence));
+                without_slow_phases(mean, sample).scaled(1e3)
             }
             (Goal::Latency { .. }, Some(share)) if share >= 1.0 => largest(sample).scaled(1e3),
-            (Goal::Latency { .. }, Some(share)) => sample.percentile(share, confidence).scaled(1e3),
+            (Goal::Latency { .. }, Some(share)) => {
+                cautious(sample, alpha, |confidence| sample.percentile(share, confidence))
+                    .scaled(1e3)
+            }
             (_, Some(wanted)) if wanted >= 1.0 => all_of(sample),
             (_, Some(_)) => {
                 let holds: Vec<bool> = sample.values().iter().map(|value| *value > 0.0).collect();
-                share(&holds, confidence)
+                share(&holds, 1.0 - 2.0 * alpha)
             }
         };
-        let is_unknown = estimate.bounds.known().is_none();
-        let far = far_from_limit(objective, sample, alpha).filter(|_| is_unknown);
-        let estimate = far.map_or(estimate, |bounds| Estimate { bounds, ..estimate });
+        let estimate = match estimate.bounds {
+            Bounds::Known { .. } => estimate,
+            Bounds::TooShort { .. } => far_from_limit(objective, sample, alpha, &estimate)
+                .map_or(estimate, |bounds| Estimate { bounds, ..estimate }),
+        };
         let (low, high) = match (estimate.bounds, objective.goal) {
             (Bounds::Known { low, high }, _) => (low, high),
+            (Bounds::TooShort { .. }, Goal::Latency { statistic: Statistic::Mean, .. }) => {
+                (estimate.at_least, at_most(None, sample) * 1e3)
+            }
             (Bounds::TooShort { .. }, Goal::Latency { .. }) => (estimate.at_least, f64::INFINITY),
             (Bounds::TooShort { .. }, _) => (0.0, 1.0),
         };
         Self {
             objective,
-            standing: standing(&objective, low, high),
+            verdict: verdict(&objective, low, high),
             value: Some(estimate.value).filter(|value| value.is_finite()),
             low: low.max(0.0),
             high,
@@ -87,36 +97,111 @@ impl Judgement {
     }
 
     fn of_nothing(objective: Objective) -> Self {
-        let (standing, doubt) = (Standing::Undecided, Some(UndecidedReason::NoValues));
+        let (verdict, doubt) = (SloVerdict::Undecided, Some(UndecidedReason::NoValues));
         let (low, high) = (0.0, f64::INFINITY);
-        Self { objective, standing, value: None, low, high, samples: 0, effective: 0.0, doubt }
+        Self { objective, verdict, value: None, low, high, samples: 0, effective: 0.0, doubt }
     }
 }
 
-/// The smallest and the largest value in milliseconds, where the whole sample keeps so far from the
-/// limit of a percentile that its dependence in time does not matter: no value is nearer to the limit
-/// than to the median, and there are as many requests as it takes to show a percentile.
-fn far_from_limit(objective: Objective, sample: &Sample, alpha: f64) -> Option<Bounds> {
-    let Goal::Latency { limit_ms, .. } = objective.goal else { return None };
-    let share = objective.share().filter(|share| *share < 1.0)?;
-    let values = sample.values();
-    let low = values.iter().copied().fold(f64::INFINITY, f64::min) * 1e3;
-    let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max) * 1e3;
-    let middle = f64::midpoint(sample.percentile(0.5, 0.5).value * 1e3, limit_ms);
-    let is_enough = sample.clusters() >= fewest_draws(share, alpha).max(FEWEST_REQUESTS);
-    (is_enough && (high < middle || middle < low)).then_some(Bounds::Known { low, high })
+/// Returns an estimate each bound of which is wrong with a probability of at most `alpha`.
+///
+/// Where values depend on each other, the effective sample size is an estimate too, and a run
+/// without a slow phase overestimates it. The upper bound is then one that is wrong with a
+/// probability of at most [`MOST_DEPENDENT`].
+fn cautious(sample: &Sample, alpha: f64, estimate: impl Fn(f64) -> Estimate) -> Estimate {
+    let plain = estimate(1.0 - 2.0 * alpha);
+    match plain.bounds {
+        Bounds::Known { low, .. } if alpha > MOST_DEPENDENT && is_dependent(&plain, sample) => {
+            let strict = estimate(1.0 - 2.0 * MOST_DEPENDENT).bounds.known();
+            let high = strict.map_or(f64::INFINITY, |(_, high)| high);
+            Estimate { bounds: Bounds::Known { low, high }, ..plain }
+        }
+        _ => plain,
+    }
 }
 
-/// Of fewer requests than this nothing is said.
+/// Raises the upper bound of a mean of dependent values, so that it leaves room for slow phases that the
+/// run did not meet: by a part of the mean that shrinks with the length of the run.
+fn without_slow_phases(mean: Estimate, sample: &Sample) -> Estimate {
+    match mean.bounds {
+        Bounds::Known { low, high } if is_dependent(&mean, sample) => {
+            let unseen = QUIET / (sample.clusters() as f64).sqrt();
+            let high = high.max(mean.value * (1.0 + unseen));
+            Estimate { bounds: Bounds::Known { low, high }, ..mean }
+        }
+        _ => mean,
+    }
+}
+
+/// Part of its mean by which a run of n requests may be too quiet, times the square root of n. Measured
+/// in simulated engines (`docs/methodology.md`).
+const QUIET: f64 = 12.0;
+
+/// Largest probability with which an upper bound of dependent values may be wrong.
+const MOST_DEPENDENT: f64 = 0.01;
+
+/// Returns whether the effective sample size is smaller than the number of requests.
+fn is_dependent(estimate: &Estimate, sample: &Sample) -> bool {
+    estimate.effective < 0.999 * sample.clusters() as f64
+}
+
+/// Returns bounds in milliseconds for a sample that is too short for an interval, but so far from
+/// the limit that it shows on which side of it the server is.
+fn far_from_limit(
+    objective: Objective,
+    sample: &Sample,
+    alpha: f64,
+    estimate: &Estimate,
+) -> Option<Bounds> {
+    let Goal::Latency { limit_ms, .. } = objective.goal else { return None };
+    let share = objective.share().filter(|share| *share < 1.0)?;
+    if sample.clusters() < fewest_draws(share, alpha).max(FEWEST_REQUESTS) {
+        return None;
+    }
+    let at_most = at_most(Some(share), sample) * 1e3;
+    if at_most < limit_ms {
+        return Some(Bounds::Known { low: 0.0, high: at_most });
+    }
+    let values = sample.values().iter().copied();
+    let low = values.clone().fold(f64::INFINITY, f64::min) * 1e3;
+    let high = values.fold(f64::NEG_INFINITY, f64::max) * 1e3;
+    let middle = f64::midpoint(sample.percentile(0.5, 0.5).value * 1e3, limit_ms);
+    let is_below = high < middle && !is_dependent(estimate, sample);
+    let is_above = middle < low;
+    let bounds = if is_below { (0.0, high) } else { (low, f64::INFINITY) };
+    (is_below || is_above).then_some(Bounds::Known { low: bounds.0, high: bounds.1 })
+}
+
+/// Returns an upper bound on the server's percentile, or on its mean without a `share`, for a
+/// sample that is too short for an interval. The bounds are multiples of values of the sample. In
+/// simulated queues and engines that start empty, at up to 95 % of their capacity, at most one run
+/// in twenty exceeds them (`docs/methodology.md`).
+fn at_most(share: Option<f64>, sample: &Sample) -> f64 {
+    let requests = sample.clusters();
+    let largest = || sample.values().iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let mean = || statistics::mean(sample.values()).unwrap_or(f64::INFINITY);
+    match share {
+        Some(_) if requests >= 1000 => 10.0 * largest(),
+        None if requests >= 20_000 => 2.0 * mean(),
+        None if requests >= 5000 => 3.0 * mean(),
+        None if requests >= 400 => 5.0 * largest(),
+        _ if requests >= FEWEST_REQUESTS => 300.0 * largest(),
+        _ => f64::INFINITY,
+    }
+}
+
+/// Least number of requests for which bounds are given.
 const FEWEST_REQUESTS: usize = 20;
 
-/// The largest value of a sample is what it is.
+/// Returns the largest value of a sample as an exact estimate: an objective on the maximum is about
+/// the sample itself.
 fn largest(sample: &Sample) -> Estimate {
     let largest = sample.values().iter().copied().fold(f64::NEG_INFINITY, f64::max);
     exactly(largest, sample)
 }
 
-/// That none ever fails no sample shows: of all of them what is asked is whether one did.
+/// Returns the share in the sample as an exact estimate. No sample can show that no request ever
+/// fails, so an objective of 100 % only asks whether one did.
 fn all_of(sample: &Sample) -> Estimate {
     exactly(statistics::mean(sample.values()).unwrap_or_default(), sample)
 }
@@ -127,20 +212,20 @@ fn exactly(value: f64, sample: &Sample) -> Estimate {
     Estimate { value, bounds, at_least: value, error: None, samples, effective: samples as f64 }
 }
 
-/// Holds if the worst bound meets the limit; fails if even the best bound does not.
-fn standing(objective: &Objective, low: f64, high: f64) -> Standing {
+/// Returns `Holds` if the worst bound meets the limit and `Fails` if not even the best bound does.
+fn verdict(objective: &Objective, low: f64, high: f64) -> SloVerdict {
     let (best, worst) = match objective.goal {
         Goal::Latency { .. } => (low, high),
         Goal::Success { .. } | Goal::Goodput { .. } => (high, low),
     };
     match (objective.is_met_by(worst), objective.is_met_by(best)) {
-        (true, _) => Standing::Holds,
-        (false, true) => Standing::Undecided,
-        (false, false) => Standing::Fails,
+        (true, _) => SloVerdict::Holds,
+        (false, true) => SloVerdict::Undecided,
+        (false, false) => SloVerdict::Fails,
     }
 }
 
-/// Why bounds are missing or wide.
+/// Reason why bounds are missing or wide.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 #[non_exhaustive]
@@ -149,30 +234,30 @@ pub enum UndecidedReason {
     ClientLimited,
     /// More requests failed than the percentile leaves room for, so it does not exist.
     Failures {
-        /// Share of the requests that failed.
+        /// Share of the requests that failed, from 0 to 1.
         share: f64,
-        /// The percentile that is asked for.
+        /// The percentile that was asked for, in percent.
         percentile: f64,
     },
     /// A backlog grew.
     Grows {
-        /// What grew.
-        growth: Growth,
+        /// The latency that grew, and by how much.
+        growth: BacklogTrend,
     },
     /// Less load was offered than planned.
     LessLoad {
-        /// Requests per second by the schedule.
+        /// Requests per second of the schedule.
         planned: f64,
         /// Requests per second that were sent.
         offered: f64,
     },
-    /// No request showed a value.
+    /// No request has a value.
     NoValues,
-    /// The run cannot tell.
+    /// The run does not suffice for an interval.
     TooShort {
-        /// Why.
+        /// Why the run does not suffice.
         reason: Reason,
-        /// Number of times longer it should be, as far as it shows.
+        /// Factor by which the run should be longer, as far as the run shows.
         times: f64,
     },
 }
@@ -213,17 +298,18 @@ impl fmt::Display for UndecidedReason {
     }
 }
 
-/// `ttft:p99<2000ms holds: 1480.2 ms, at most 1530.7 ms`
+/// Displays the judgement as `ttft:p99<=2000ms holds: 1480.20 ms, between 1433.10 ms and 1530.70
+/// ms`.
 impl fmt::Display for Judgement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let standing = match self.standing {
-            Standing::Fails => "fails",
-            Standing::Holds => "holds",
-            Standing::Undecided => "is undecided",
+        let verdict = match self.verdict {
+            SloVerdict::Fails => "fails",
+            SloVerdict::Holds => "holds",
+            SloVerdict::Undecided => "is undecided",
         };
         let Self { objective, value, low, high, .. } = self;
         let number = |value: f64| Number { value, objective };
-        write!(f, "{objective} {standing}: ")?;
+        write!(f, "{objective} {verdict}: ")?;
         match value {
             Some(value) => write!(f, "{}", number(*value))?,
             None => f.write_str("no value")?,
@@ -233,7 +319,7 @@ impl fmt::Display for Judgement {
     }
 }
 
-/// A number in the unit of its objective.
+/// A value displayed in the unit of its objective.
 struct Number<'a> {
     value: f64,
     objective: &'a Objective,

@@ -1,44 +1,44 @@
-//! The largest load that keeps an objective, from what several loads show of it.
+//! Estimates the largest load that meets an objective, from the evidence of several loads.
 
 use std::fmt;
 
 use serde::Serialize;
 use servemark_statistics::{Crossing, Margin};
 
-use super::{Growth, Judgement};
+use super::{BacklogTrend, Judgement};
 use crate::objective::{Goal, Objective};
 
-/// What one load shows of objectives.
+/// Evidence that one load gives on objectives.
 #[derive(Clone, Copy, Debug)]
 pub struct LoadEvidence<'a> {
     /// The load, above zero.
     pub load: f64,
-    /// What it shows of each objective.
+    /// Judgement on each objective.
     pub judgements: &'a [Judgement],
-    /// Whether a backlog grew under it.
-    pub growth: Option<Growth>,
+    /// Growth of a backlog under the load, if there was one.
+    pub growth: Option<BacklogTrend>,
 }
 
-/// An estimate of the largest load that keeps an objective.
+/// Estimate of the largest load that meets an objective.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Capacity {
-    /// The estimate; absent where all loads that were tried are on one side of it.
+    /// The estimate; absent if all tried loads are on one side of it.
     pub value: Option<f64>,
-    /// The lower end of its interval; absent where the capacity may be below all loads that were tried.
+    /// Lower end of the interval; absent if the capacity may be below all tried loads.
     pub low: Option<f64>,
-    /// The upper end of its interval; absent where the capacity may be above all loads that were tried.
+    /// Upper end of the interval; absent if the capacity may be above all tried loads.
     pub high: Option<f64>,
-    /// The confidence of the interval, from 0 to 1.
+    /// Confidence of the interval, from 0 to 1.
     pub confidence: f64,
     /// The objective that is missed first.
     pub objective: Objective,
 }
 
 impl Capacity {
-    /// The largest load that keeps all of some objectives, from judgements each of whose bounds is
-    /// passed with a chance of at most `1 - bound`. The interval is that of the objective that is
-    /// missed first. Nothing where no load shows how far it is from a limit.
+    /// Estimates the largest load that meets all objectives, from judgements whose bounds are each
+    /// wrong with a probability of at most `1 - bound`. The interval is that of the objective that
+    /// is missed first. Absent if no load shows its distance from a limit.
     pub fn of(
         loads: &[LoadEvidence<'_>],
         objectives: &[Objective],
@@ -52,7 +52,7 @@ impl Capacity {
             let Crossing { value, low, high } = found;
             Some(Self { value, low, high, confidence, objective: *objective })
         });
-        // What is missed at no load is missed last.
+        // An objective that is missed at no load ranks last.
         let rank = |found: &Self| {
             let ends = [found.value, found.high, found.low];
             ends.map(|end| end.unwrap_or(f64::INFINITY))
@@ -64,12 +64,13 @@ impl Capacity {
 }
 
 impl LoadEvidence<'_> {
-    /// How far the load is from the limit of an objective, above zero where it misses it.
+    /// Returns the distance of the load from the limit of an objective, above zero if the load
+    /// misses it.
     fn margin(&self, objective: &Objective, bound: f64) -> Option<Margin> {
         let judgement = self.judgements.iter().find(|known| known.objective == *objective)?;
         let value = distance(objective, judgement.value?);
         let (value, error) = match self.growth {
-            // A backlog that grows misses every limit, sooner or later.
+            // A growing backlog misses every limit sooner or later.
             Some(_) => (value.max(GROWING), value.max(GROWING) / SURE),
             None => (value, error(judgement, value, bound)?),
         };
@@ -77,10 +78,10 @@ impl LoadEvidence<'_> {
     }
 }
 
-/// How far a value is from the limit, above zero where it misses it.
+/// Returns the distance of a value from the limit, above zero if the value misses it.
 ///
-/// Of a latency it is 1 less the limit over the latency: the inverse of a wait in a queue is nearly
-/// linear in the load, up to the load at which the queue has no end.
+/// For a latency it is one minus the limit divided by the latency: the inverse of a wait in a queue
+/// is nearly linear in the load, up to the load at which the queue grows without end.
 fn distance(objective: &Objective, value: f64) -> f64 {
     match objective.goal {
         Goal::Latency { limit_ms, .. } => (1.0 - limit_ms / value).max(-FARTHEST),
@@ -88,21 +89,22 @@ fn distance(objective: &Objective, value: f64) -> f64 {
     }
 }
 
-/// The standard error of a distance by the bound on the limit's side, or by the other one where that is
-/// not known.
+/// Returns the standard error of a distance from the bound on the limit's side, or from the other
+/// bound if that one is not known.
 fn error(judgement: &Judgement, value: f64, bound: f64) -> Option<f64> {
     let Judgement { objective, low, high, .. } = judgement;
     let ends = [*low, *high].map(|end| {
         let is_known = end.is_finite() && (end > 0.0 || objective.is_of_share());
         is_known.then(|| (distance(objective, end) - value).abs())
     });
-    // A share that is too low misses its limit, a latency one that is too high.
+    // A share misses its limit if it is too low, a latency if it is too high.
     let is_limit_at_high = (value < 0.0) != objective.is_of_share();
     let [far, near] = if is_limit_at_high { ends } else { [ends[1], ends[0]] };
     Some(Margin::error_of(near.or(far)?, bound).max(LEAST_ERROR))
 }
 
-/// `3.18 (95 % between 3.12 and 3.3), where ttft:p99<2000ms is missed first`
+/// Displays the estimate as `3.18 (95 % between 3.12 and 3.3), where ttft:p99<=2000ms is missed
+/// first`.
 impl fmt::Display for Capacity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.value {
@@ -120,30 +122,31 @@ impl fmt::Display for Capacity {
     }
 }
 
-/// Four digits.
+/// Rounds a number to four significant digits.
 fn rounded(number: f64) -> f64 {
     let scale = 10f64.powi(3 - number.log10().floor() as i32);
     (number * scale).round() / scale
 }
 
-/// A latency of a tenth of its limit is as far from it as any smaller one.
+/// Largest distance below a limit. All latencies of at most a tenth of their limit count as equally
+/// far from it.
 const FARTHEST: f64 = 9.0;
-/// The distance of a load under which a backlog grows although the limit is not reached yet.
+/// Distance of a load under which a backlog grows although the limit is not reached yet.
 const GROWING: f64 = 0.1;
-/// How many standard errors that is from zero.
+/// Number of standard errors by which a growing backlog is beyond the limit.
 const SURE: f64 = 4.0;
-/// No distance is known better than this.
+/// Least standard error of a distance.
 const LEAST_ERROR: f64 = 1e-3;
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Standing, UndecidedReason};
+    use crate::{SloVerdict, UndecidedReason};
 
     fn judgement(text: &str, value: f64, low: f64, high: f64) -> Judgement {
         Judgement {
             objective: text.parse().unwrap(),
-            standing: Standing::Undecided,
+            verdict: SloVerdict::Undecided,
             value: Some(value),
             low,
             high,
@@ -181,7 +184,7 @@ mod tests {
     #[test]
     fn a_backlog_that_grows_is_beyond_the_capacity() {
         let short = judgement("ttft:p99<2s", 100.0, 90.0, 110.0);
-        let growth = Growth { of: crate::Measure::ResponseTtft, share: 0.5 };
+        let growth = BacklogTrend { of: crate::Measure::ResponseTtft, share: 0.5 };
         let loads = [(1.0, None), (2.0, Some(growth))].map(|(load, growth)| LoadEvidence {
             load,
             judgements: std::slice::from_ref(&short),

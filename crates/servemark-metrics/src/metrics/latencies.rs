@@ -1,4 +1,4 @@
-//! How long requests took, and which of them are asked.
+//! Summarises latencies over the requests that a policy selects.
 
 use serde::Serialize;
 
@@ -21,7 +21,7 @@ pub struct Latencies {
 }
 
 impl Latencies {
-    /// What is said of one of them.
+    /// Returns the summary of a latency.
     pub fn summary(&self, latency: Latency) -> &Summary {
         match latency {
             Latency::E2el => &self.e2el,
@@ -54,14 +54,14 @@ impl Latencies {
     }
 }
 
-/// Latencies from when a request was due: what somebody who sent it by a timetable waited for, the
-/// client's own queue included.
+/// Latencies from when a request was due. They contain the client's own queue, so they are what a
+/// user waits whose requests follow the schedule.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ResponseTimes {
-    /// To the first token.
+    /// Time from due to the first token.
     pub ttft: Summary,
-    /// To the end.
+    /// Time from due to the end of the answer.
     pub e2el: Summary,
 }
 
@@ -81,7 +81,7 @@ impl ResponseTimes {
     }
 }
 
-/// The requests whose latencies are in the samples.
+/// Returns the requests whose latencies are sampled.
 pub(crate) fn sampled<'a>(
     policy: &MetricPolicy,
     scores: &'a [RequestScore<'a>],
@@ -90,7 +90,8 @@ pub(crate) fn sampled<'a>(
     scores.iter().filter(move |score| score.success || all)
 }
 
-/// Those of them with a first token that came before the last.
+/// Returns the sampled requests whose time to first token counts: all of them, or only streamed
+/// ones, by the policy.
 pub(crate) fn begun<'a>(
     policy: &MetricPolicy,
     scores: &'a [RequestScore<'a>],
@@ -107,7 +108,8 @@ fn or_zero(sample: &[f64], policy: &MetricPolicy) -> Summary {
     zero_if_empty(Summary::of(sample, policy), policy)
 }
 
-/// A server that answered nothing did not answer in no time, but for a peer that says so.
+/// Summarises end-to-end latencies. Without any answer the summary is empty, not zero, unless the
+/// policy of a peer demands zero.
 fn e2el_or_zero(sample: &[f64], policy: &MetricPolicy) -> Summary {
     match policy.empty {
         EmptySample::Zero => or_zero(sample, policy),

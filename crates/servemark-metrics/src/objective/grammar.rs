@@ -1,15 +1,15 @@
-//! How objectives are written: `ttft:p99<2000ms`, `success>=99%`, several parted by commas.
+//! Text form of objectives: `ttft:p99<2000ms`, `success>=99%`, several separated by commas.
 
 use std::fmt;
 use std::str::FromStr;
 
 use super::presets::{MLPERF, preset};
 use super::{Goal, Measure, Objective};
-use crate::{MetricsError, Statistic};
+use crate::{MetricsError, OwnLatency, Statistic};
 
 impl Objective {
-    /// Reads objectives that are parted by commas. `mlperf:MODEL` and `mlperf:MODEL-interactive`
-    /// stand for the limits of `MLPerf` Inference.
+    /// Parses objectives separated by commas. `mlperf:MODEL` and `mlperf:MODEL-interactive` stand
+    /// for the limits of `MLPerf` Inference.
     pub fn list(text: &str) -> Result<Vec<Self>, MetricsError> {
         let mut objectives = Vec::new();
         for part in text.split(',').map(str::trim) {
@@ -65,7 +65,7 @@ fn relation(text: &str) -> Option<(Relation, &str)> {
     })
 }
 
-/// `ttft:p99`
+/// Parses a latency with a statistic, for example `ttft:p99`.
 fn subject_of(text: &str) -> Option<(Measure, Statistic)> {
     let (measure, statistic) = text.split_once(':')?;
     Some((measure_of(measure.trim())?, statistic_of(statistic.trim())?))
@@ -77,7 +77,8 @@ fn measure_of(name: &str) -> Option<Measure> {
         "response_e2e" => "response_e2el",
         name => name,
     };
-    Measure::ALL.into_iter().find(|measure| measure.name() == name)
+    let ours = Measure::ALL.into_iter().find(|measure| measure.name() == name);
+    ours.or_else(|| OwnLatency::named(name).map(Measure::Own))
 }
 
 fn statistic_of(name: &str) -> Option<Statistic> {
@@ -90,7 +91,7 @@ fn statistic_of(name: &str) -> Option<Statistic> {
     }
 }
 
-/// `2000ms`, `2s`, `500us`; milliseconds where there is no unit.
+/// Parses a limit such as `2000ms`, `2s` or `500us`, in milliseconds if there is no unit.
 fn milliseconds(text: &str) -> Option<f64> {
     const UNITS: [(&str, f64); 4] = [("us", 1e-3), ("ms", 1.0), ("s", 1e3), ("", 1.0)];
     let (number, factor) =
@@ -99,13 +100,13 @@ fn milliseconds(text: &str) -> Option<f64> {
     (limit.is_finite() && limit > 0.0).then_some(limit)
 }
 
-/// `99%`, or `0.99`.
+/// Parses a share such as `99%` or `0.99`.
 fn share(text: &str) -> Option<f64> {
     let share = match text.strip_suffix('%') {
         Some(percent) => percent.trim().parse::<f64>().ok()? / 100.0,
         None => text.parse().ok()?,
     };
-    // The same share, however it was written.
+    // Rounding makes `99%` and `0.99` the same number.
     (share > 0.0 && share <= 1.0).then(|| percent(share) / 100.0)
 }
 
@@ -126,7 +127,7 @@ impl fmt::Display for Objective {
     }
 }
 
-/// A share in percent, without what binary fractions add to it.
+/// Converts a share to percent, without the error of the binary fraction.
 fn percent(share: f64) -> f64 {
     (share * 1e8).round() / 1e6
 }

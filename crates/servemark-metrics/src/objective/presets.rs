@@ -1,14 +1,13 @@
-//! Objectives that others have published, by name.
+//! Published objectives, by name.
 //!
-//! The limits of the server and interactive scenarios of `MLPerf` Inference: rows of the table of
-//! benchmarks in `inference_rules.adoc` of github `mlcommons/inference_policies`, commit `ac93e89c`
-//! (July 2026). There, too, 99 % of the queries must keep to each.
+//! The limits are those of the server and interactive scenarios of `MLPerf` Inference: rows of the
+//! table of benchmarks in `inference_rules.adoc` of github `mlcommons/inference_policies`, commit
+//! `ac93e89c` (July 2026). There, too, 99 % of the queries must keep to each limit.
 
 use super::{Measure, Objective};
 use crate::Statistic;
 
-/// A published pair of limits: its name, and the time to the first token and per output token in
-/// milliseconds.
+/// Published pairs of limits: name, time to first token and time per output token in milliseconds.
 pub(super) const MLPERF: [(&str, f64, f64); 11] = [
     ("mlperf:deepseek-r1", 2000.0, 80.0),
     ("mlperf:deepseek-r1-interactive", 1500.0, 15.0),
@@ -23,7 +22,7 @@ pub(super) const MLPERF: [(&str, f64, f64); 11] = [
     ("mlperf:mixtral-8x7b", 2000.0, 200.0),
 ];
 
-/// The objectives of a name.
+/// Returns the objectives with this name.
 pub(super) fn preset(name: &str) -> Option<[Objective; 2]> {
     let &(_, ttft_ms, tpot_ms) = MLPERF.iter().find(|(known, ..)| *known == name)?;
     let p99 =

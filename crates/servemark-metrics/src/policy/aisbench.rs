@@ -6,7 +6,7 @@ use super::{
 };
 
 impl MetricPolicy {
-    /// `AISBench` as of commit 29c363e of August 2026, definition for definition: any event of a
+    /// Returns the definitions of `AISBench` as of commit 29c363e of August 2026. Any event of a
     /// stream counts as one with a token.
     pub fn aisbench() -> Self {
         let per_event = StreamRules {
@@ -29,6 +29,15 @@ impl MetricPolicy {
             percentiles: vec![75.0, 90.0, 99.0],
             empty: EmptySample::Zero,
             ..Self::sglang()
+        }
+    }
+
+    /// `AISBench` before August 2026: an answer that came whole has a first token at its end.
+    pub fn aisbench_2026_06() -> Self {
+        Self {
+            name: "aisbench-2026-06".to_owned(),
+            first_tokens_of: FirstTokensOf::All,
+            ..Self::aisbench()
         }
     }
 }

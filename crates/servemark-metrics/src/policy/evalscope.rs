@@ -1,4 +1,4 @@
-//! evalscope's definitions, of its first, its seventh and its fourteenth minor version.
+//! evalscope's definitions in versions 1.0.2, 1.7.1 and 1.14.1.
 
 use super::{
     DurationRule, EmptySample, FirstTokensOf, ItlRule, MetricPolicy, MissingTtft, OutputEvents,
@@ -6,8 +6,9 @@ use super::{
 };
 
 impl MetricPolicy {
-    /// evalscope 1.14.1: the first token is the first output, percentiles are nearest ranks, and
-    /// answers that are not streamed have no part in the times to a first token.
+    /// Returns the definitions of evalscope 1.14.1: the first token is the first output,
+    /// percentiles are nearest ranks, and answers that are not streamed are left out of the times
+    /// to first token.
     pub fn evalscope() -> Self {
         let per_piece = StreamRules {
             events: OutputEvents::Any,
@@ -15,7 +16,7 @@ impl MetricPolicy {
             speculative_itl: None,
             output_tokens: vec![TokenSource::Usage, TokenSource::Retokenized, TokenSource::Deltas],
         };
-        // What a server says of decisions is counted, though no table calls it output.
+        // Output tokens that a server reports are counted, though no table calls them output.
         let embeddings = StreamRules {
             output_tokens: vec![TokenSource::Usage],
             ..StreamRules::without_output()
@@ -37,9 +38,9 @@ impl MetricPolicy {
         }
     }
 
-    /// evalscope 1.7.1: the first token is the first event of the answer, a role without any text
-    /// included, requests of one token have a time per output token of zero, and percentiles are
-    /// values at whole indices.
+    /// Returns the definitions of evalscope 1.7.1: the first token is the first event of the
+    /// answer, even a role without text, requests of one token have a time per output token of
+    /// zero, and percentiles are values at whole indices.
     pub fn evalscope_1_7() -> Self {
         let newest = Self::evalscope();
         let per_event = StreamRules { events: OutputEvents::Every, ..newest.others.clone() };
@@ -54,8 +55,8 @@ impl MetricPolicy {
         }
     }
 
-    /// evalscope 1.0.2: as 1.7.1, with other percentiles, and its clock starts with the request that
-    /// is the first to be done.
+    /// Returns the definitions of evalscope 1.0.2: those of 1.7.1 with other percentiles, and the
+    /// duration begins when the request was sent that is done first.
     pub fn evalscope_1_0() -> Self {
         Self {
             name: "evalscope-1.0".to_owned(),

@@ -1,20 +1,21 @@
-//! The definitions on which the peers differ, one type each.
+//! Types of the definitions on which the peers differ.
 
 use serde::{Deserialize, Serialize};
 
 use crate::statistics::{by_rank, whole};
 
-/// How a streamed answer is read.
+/// Rules by which an answer is read.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct StreamRules {
-    /// Which pieces are output; the first of them is the first token.
+    /// Pieces that count as output; the first of them is the first token.
     pub events: OutputEvents,
-    /// What one inter-token latency is.
+    /// Definition of an inter-token latency.
     pub itl: ItlRule,
-    /// What it is instead when the server says that it decodes speculatively.
+    /// Definition of an inter-token latency if the server reports speculative decoding; if absent,
+    /// `itl` applies.
     pub speculative_itl: Option<ItlRule>,
-    /// Who is asked for the number of output tokens, the first that knows wins.
+    /// Sources of the number of output tokens; the first source that knows it is used.
     pub output_tokens: Vec<TokenSource>,
 }
 
@@ -29,24 +30,24 @@ impl StreamRules {
     }
 }
 
-/// Which pieces of an answer are output.
+/// Pieces of an answer that count as output.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum OutputEvents {
-    /// Every piece with text or tokens, of whatever kind.
+    /// Every piece with text or tokens, of any kind.
     Any,
-    /// Every piece from the first with text of the answer or its reasoning.
+    /// Every piece from the first one with text of the answer or its reasoning.
     SinceFirstText,
     /// Every piece with text of the answer or its reasoning; tool calls are not output.
     Text,
-    /// Every event of the answer, those without output too. Where a decoder keeps none of them, their
-    /// times are in no log: the one before the first piece is then taken to have come with the first
-    /// byte of the stream, and those after it with the stream's end.
+    /// Every event of the answer, including those without output. Where a decoder keeps none of
+    /// those, no log has their times: the event before the first piece is then taken to have come
+    /// with the first byte of the stream, and those after the pieces with the stream's end.
     Every,
 }
 
-/// What one inter-token latency is.
+/// Definition of an inter-token latency.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -55,144 +56,148 @@ pub enum ItlRule {
     PerEvent,
     /// One per token. A later piece of k tokens gives k equal parts of its gap; the first piece's
     /// surplus tokens came with the first token and give zeros. So N tokens have N-1 entries, and
-    /// their sum is the time from the first token to the last. A piece's tokens are counted by the
-    /// wire. Without such counts a piece is one token where the number of pieces is the server's
-    /// count of tokens; else the tokens of the whole text count by where they lie in it; and where
-    /// no tokenizer counted, a piece is one token.
+    /// their sum is the time from the first token to the last.
+    ///
+    /// The wire's counts of a piece's tokens are used first. Without them a piece is one token if
+    /// the number of pieces equals the server's count of tokens; else tokens of the whole text are
+    /// assigned to pieces by their positions in it. If no tokenizer counted, a piece is one token.
     PerToken,
-    /// A later piece of k tokens, counted by re-tokenization, gives k equal parts of its gap; a
-    /// piece without tokens gives none and its gap is lost.
+    /// A later piece of k tokens, counted by re-tokenization, gives k equal parts of its gap. A
+    /// piece without tokens gives none, and its gap is lost.
     SplitByPieces,
-    /// A later piece of k tokens, counted by the wire, gives k equal parts of its gap; a piece
-    /// without tokens leaves its gap to the next.
+    /// A later piece of k tokens, counted by the wire, gives k equal parts of its gap. A piece
+    /// without tokens leaves its gap to the next piece.
     SplitByWire,
 }
 
-/// Who is asked for the number of output tokens.
+/// A source of the number of output tokens.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum TokenSource {
     /// The counts that the wire gives with the pieces.
     Deltas,
-    /// What was asked for.
+    /// The number of tokens that the request asked for.
     Requested,
-    /// Our tokenizer, over the text.
+    /// Servemark's own tokenizer, over the text.
     Retokenized,
     /// The server's closing count.
     Usage,
 }
 
-/// What stands for the TTFT of a success without output.
+/// TTFT of a success without output.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum MissingTtft {
-    /// Nothing: it is not in the sample.
+    /// The TTFT is absent from the sample.
     Absent,
-    /// Zero.
+    /// The TTFT is zero.
     Zero,
 }
 
-/// What the time per output token is made of, for requests of more than one token.
+/// Definition of the time per output token of requests with more than one token.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum TpotRule {
-    /// From the first piece to the last, over the tokens after the first piece. Tokens that came
-    /// with the first token took no time that the client saw.
+    /// Time from the first piece to the last, divided by the tokens after the first piece. Tokens
+    /// that came with the first token took no time that the client saw.
     FirstToLastToken,
-    /// From the first token to the end of the stream, over the tokens after the first.
+    /// Time from the first token to the end of the stream, divided by the tokens after the first.
     LatencyAfterFirst,
-    /// The same, and zero for a request of one token or none.
+    /// Time from the first token to the end of the stream, divided by the tokens after the first;
+    /// zero for a request of at most one token.
     LatencyAfterFirstElseZero,
 }
 
-/// From which instant a latency counts.
+/// Instant from which a latency counts.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Origin {
-    /// When it was due: response time, the client's own queue included.
+    /// When the request was due: response time, which contains the client's own queue.
     Scheduled,
-    /// When it was sent: service time.
+    /// When the request was sent: service time.
     Sent,
 }
 
-/// Which requests count.
+/// Requests that count.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Counted {
     /// Every request that was sent.
     All,
-    /// Those that ended well.
+    /// Requests that succeeded.
     Successes,
 }
 
-/// What rates are divided by.
+/// Duration that rates are divided by.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum DurationRule {
-    /// From when the load began to when the last request was done. The first may be due later.
+    /// From when the load began to when the last request was done. The first request may be due
+    /// later than the load begins.
     BeganToEnd,
     /// From when the first request was due to when the client noticed that the last was done.
     FirstDueToEnd,
-    /// From when the first request was due to the last end of any: an answer ends with the arrival
-    /// of its last byte, a failure when it is noticed.
+    /// From when the first request was due to the latest end of any request: an answer ends with
+    /// the arrival of its last byte, a failure when it is noticed.
     FirstDueToLastByte,
     /// From when the first request was sent to when the last was done.
     FirstSentToEnd,
-    /// From when the first of those that ended well was sent to the last end of one of them.
+    /// From the first sending to the last end of the requests that succeeded.
     OfSuccesses,
-    /// From when the request was sent that was the first to be done, to when the last was.
+    /// From when the request was sent that was done first, to when the last was done.
     FirstDoneToEnd,
 }
 
-/// How peaks are found.
+/// Method by which peaks are found.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum PeakRule {
-    /// By a sweep over every start and end, and the fullest second wherever it begins.
+    /// A sweep over every start and end, and the fullest second wherever it begins.
     Exact,
-    /// By seconds counted from the first start: requests that touch the same second count as
+    /// Whole seconds counted from the first start: requests that touch the same second count as
     /// concurrent.
     SecondBuckets,
 }
 
-/// Which successes a sample of first tokens and of times per output token is made of.
+/// Sampled requests that have a first token and a time per output token.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum FirstTokensOf {
-    /// All of those whose latencies are in the samples.
+    /// All sampled requests.
     #[default]
     All,
-    /// Those of them that were streamed, if any was: a document comes with all of its tokens at
-    /// once.
+    /// Streamed requests, if any was streamed, and otherwise all. A document comes with all of its
+    /// tokens at once.
     Streamed,
-    /// Those of them that were streamed: a document has no first token.
+    /// Streamed requests only: a document has no first token.
     StreamedAlone,
 }
 
-/// How a percentile is read off a sorted sample.
+/// Rule by which a percentile is read from a sorted sample.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum PercentileRule {
     /// `NumPy`'s default: linear between the two neighbours of rank q(n-1).
     Linear,
-    /// The smallest value that a share of q of the sample does not exceed.
+    /// The smallest value that at least the share q of the sample does not exceed.
     NearestRank,
-    /// The value at the whole part of n q, counted from zero: one above the nearest rank where n q is
-    /// whole.
+    /// The value at the integer part of n q, counted from zero: one above the nearest rank where n
+    /// q is whole.
     FloorIndex,
 }
 
 impl PercentileRule {
-    /// The percentile of so many values, whoever knows the value of each rank; nothing of none.
+    /// Reads the percentile of `samples` values, of which `value` returns the one at a zero-based
+    /// rank; absent without samples.
     pub(crate) fn read(
         self,
         samples: usize,
@@ -207,41 +212,41 @@ impl PercentileRule {
     }
 }
 
-/// How many samples a percentile needs.
+/// Number of samples that a percentile needs.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum SampleSize {
-    /// One.
+    /// One sample.
     Any,
-    /// As many requests as make one of them lie beyond it: 10 for p90, 100 for p99, 1000 for p99.9.
-    /// Below that the number would be an interpolation towards the maximum. The gaps of one request
-    /// count as one.
+    /// Enough requests for one of them to lie beyond the percentile: 10 for p90, 100 for p99, 1000
+    /// for p99.9. With fewer the value would be an interpolation towards the maximum. The gaps of
+    /// one request count as one.
     Resolving,
 }
 
 impl SampleSize {
-    /// Fewest requests for a percentile.
+    /// Returns the least number of requests for a percentile.
     pub(crate) fn needs(self, percent: f64) -> usize {
         match self {
             Self::Any => 1,
             Self::Resolving if percent >= 100.0 => 1,
-            // The slack keeps 99.9, which no binary fraction is, from asking for 1001.
+            // The slack keeps 99.9, which is no binary fraction, from needing 1001.
             Self::Resolving => whole((100.0 / (100.0 - percent) - 1e-6).ceil()),
         }
     }
 }
 
-/// What an empty sample shows.
+/// Values of an empty sample.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum EmptySample {
-    /// Nothing.
+    /// Values are absent.
     Absent,
-    /// Zeros.
+    /// Values are zero.
     Zero,
-    /// Zeros, except for the E2E latency, which is absent: a server that answered nothing did not
-    /// answer in no time.
+    /// Values are zero, except that the E2E latency is absent: a server that answered nothing did
+    /// not answer in no time.
     ZeroButE2el,
 }

@@ -1,4 +1,4 @@
-//! vLLM's definitions, and the rules that only they need.
+//! vLLM's definitions, and the rules that were added for them.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use super::{
 };
 
 impl MetricPolicy {
-    /// vLLM 0.33.0, definition for definition.
+    /// Returns the definitions of vLLM 0.33.0.
     pub fn vllm() -> Self {
         let per_piece = StreamRules {
             events: OutputEvents::Any,
@@ -33,7 +33,7 @@ impl MetricPolicy {
     }
 }
 
-/// To which instant an E2E latency counts.
+/// Instant to which an E2E latency counts.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -46,15 +46,17 @@ pub enum EndRule {
     LastOutput,
 }
 
-/// Who counts the tokens of prompts.
+/// Source of the token counts of prompts.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum PromptTokenRule {
-    /// The data set; in a run with conversations, whose prompts hold the answers before, the
-    /// server.
+    /// The data set's counts. In a run with conversations, whose prompts contain earlier answers,
+    /// the server's counts.
     #[default]
     Planned,
-    /// The server, and the data set where the server says nothing.
+    /// The data set's counts. In a run with conversations there are none.
+    PlannedAlone,
+    /// The server's counts, and the data set's where the server reports none.
     Server,
 }

@@ -1,4 +1,4 @@
-//! How well the change of a figure from one server to another is known.
+//! Precision of the change of a figure from one server to another.
 
 use std::fmt;
 
@@ -8,29 +8,29 @@ use servemark_statistics::{change_of_pairs, confidence_of_look};
 use super::{HalfWidth, Precision};
 use crate::ChangeInterval;
 
-/// What pairs of runs show of the change of a figure from A to B.
+/// Precision of the change of a figure from A to B, from pairs of runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ChangeKnown {
-    /// What is asked for: of a relative change in percent of A, or of the difference itself.
+    /// Required precision: of the relative change in percent of A, or of the difference itself.
     pub target: Precision,
-    /// Whether it is known as well as that.
+    /// Whether the change is known with the required precision.
     pub is_known: bool,
-    /// The change from A to B in percent of A; absent where a run lacks the figure.
+    /// Change from A to B in percent of A; absent without an interval.
     pub percent: Option<f64>,
-    /// Lower end of its interval; absent where the pairs are too few.
+    /// Lower end of the interval; absent if there are too few pairs.
     pub low_percent: Option<f64>,
-    /// Upper end of its interval; absent where the pairs are too few.
+    /// Upper end of the interval; absent if there are too few pairs.
     pub high_percent: Option<f64>,
-    /// Confidence of this interval, from 0 to 1: that of all looks together is smaller.
+    /// Confidence of this interval, from 0 to 1. The confidence of all looks together is smaller.
     pub confidence: f64,
     /// Number of pairs.
     pub rounds: usize,
 }
 
 impl ChangeKnown {
-    /// What pairs of runs show, of at most `most` that there may be. After each pair from the second on
-    /// they are looked at, and all looks together have `confidence`.
+    /// Evaluates pairs of runs, `most` of which there can be. They are looked at after each pair
+    /// from the second on, and all looks together have `confidence`.
     pub fn of_pairs(
         target: Precision,
         before: &[f64],
@@ -68,7 +68,7 @@ impl ChangeKnown {
     }
 }
 
-/// `ttft:p50+-2% is known: B is +3.1 % [+1.6, +4.7] of A, by 6 rounds`
+/// Displays the result as `ttft:p50+-2% is known: from A to B +3.1 % [+1.6, +4.7], by 6 rounds`.
 impl fmt::Display for ChangeKnown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let word = if self.is_known { "known" } else { "undecided" };

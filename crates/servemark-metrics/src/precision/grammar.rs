@@ -1,4 +1,4 @@
-//! How it is written: `ttft:mean+-2%`, several parted by commas.
+//! Text form of required precisions: `ttft:mean+-2%`, several separated by commas.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,7 +7,7 @@ use super::{HalfWidth, Precision};
 use crate::{Estimand, MetricsError};
 
 impl Precision {
-    /// Reads several that are parted by commas.
+    /// Parses precisions separated by commas.
     pub fn list(text: &str) -> Result<Vec<Self>, MetricsError> {
         text.split(',').map(str::parse).collect()
     }
@@ -30,7 +30,7 @@ impl FromStr for Precision {
     }
 }
 
-/// `2%`, `5ms`, `500us`, `1s`
+/// Parses a half width such as `2%`, `5ms`, `500us` or `1s`.
 fn half_width(text: &str) -> Option<HalfWidth> {
     let number = |text: &str| {
         let number = text.trim().parse::<f64>().ok()?;
@@ -44,14 +44,14 @@ fn half_width(text: &str) -> Option<HalfWidth> {
     number(digits).map(|number| HalfWidth::Milliseconds(number * factor))
 }
 
-/// Units of a latency in milliseconds.
+/// Units of a latency and their length in milliseconds.
 const UNITS: [(&str, f64); 3] = [("us", 1e-3), ("ms", 1.0), ("s", 1e3)];
 
-/// `2%`, `5ms`
+/// Displays the half width as `2%` or `5ms`.
 impl fmt::Display for HalfWidth {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            // Rounded so that 0.07, which no binary fraction is, reads 7%.
+            // Rounding makes 0.07, which is no binary fraction, read 7%.
             Self::Share(share) => write!(f, "{}%", (share * 1e8).round() / 1e6),
             Self::Milliseconds(most) => write!(f, "{most}ms"),
         }

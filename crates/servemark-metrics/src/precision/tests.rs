@@ -4,8 +4,8 @@ use servemark_rng::NumpyRandom;
 
 use super::*;
 
-/// A request that is sent at `at` milliseconds, has its first token after `ttft` and ends after
-/// `latency`.
+/// Returns a request that is sent at `at` milliseconds, has its first token after `ttft`
+/// milliseconds and ends after `latency` milliseconds.
 fn record(index: usize, at: f64, ttft: f64, latency: f64) -> RequestRecord {
     let stamp = |ms: f64| Stamp::from_nanos(crate::statistics::whole(ms * 1e6) as u64);
     let sample = Sample::new("", 1, 1);
@@ -45,7 +45,7 @@ fn stop_of(mut watch: PrecisionWatch, records: &[RequestRecord]) -> Option<Early
 fn a_run_ends_at_the_first_look_that_is_narrow_enough() {
     let records = records(2000, 20.0);
     let stop = stop_of(watch("ttft:mean+-2%", 2000), &records).unwrap();
-    // Without shares of the error 385 requests would do: (1.96 x 20 / 2)^2.
+    // With one look, 385 requests would suffice: (1.96 x 20 / 2)^2.
     assert!((500..=1200).contains(&stop.requests), "{stop:?}");
     assert_eq!(Looks::new(FIRST_LOOK, 2000).number(stop.requests), stop.look);
     // An absolute tolerance, and one that is met at once.
@@ -66,7 +66,7 @@ fn fewer_requests_than_the_first_look_takes_end_no_run() {
 fn requests_behind_one_that_is_on_its_way_do_not_count() {
     let mut all = records(400, 20.0);
     all.remove(30);
-    // Only 30 requests come before it, whatever came after it.
+    // Only 30 requests come before the missing one, whatever came after it.
     assert_eq!(stop_of(watch("ttft:mean+-6%", 2000), &all), None);
     assert!(stop_of(watch("ttft:mean+-6%", 2000), &records(400, 20.0)).is_some());
 }

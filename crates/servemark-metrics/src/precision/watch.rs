@@ -1,4 +1,4 @@
-//! Looking at a run while it is made.
+//! Checks the precision of figures during a run.
 
 use servemark_core::{EarlyStop, Phase, RequestRecord, RunFacts};
 use servemark_statistics::Looks;
@@ -6,8 +6,7 @@ use servemark_statistics::Looks;
 use super::{FIRST_LOOK, Look, Precision};
 use crate::{Estimand, Latency, MetricPolicy, RequestScore};
 
-/// Collects what is needed of the requests of a run that is being made, and says when its figures are
-/// known well enough.
+/// Collects the requests of a run in progress, and reports when its figures are known well enough.
 #[derive(Clone, Debug)]
 pub struct PrecisionWatch {
     targets: Vec<Precision>,
@@ -17,13 +16,13 @@ pub struct PrecisionWatch {
     looks: Looks,
     policy: MetricPolicy,
     scores: Vec<RequestScore<'static>>,
-    /// Number of requests at which the run is looked at next; none where that is its end.
+    /// Number of requests at which the next look takes place; absent if that is the run's end.
     next: Option<usize>,
 }
 
 impl PrecisionWatch {
-    /// Watches a run with these facts, whose first measured session has the index `first`, until its
-    /// figures are known with this confidence.
+    /// Creates a watch over a run with these facts, whose first measured session has the index
+    /// `first`, until its figures are known with this confidence.
     pub fn new(targets: &[Precision], confidence: f64, facts: &RunFacts, first: usize) -> Self {
         let looks = Looks::new(FIRST_LOOK, facts.requests);
         Self {
@@ -38,7 +37,7 @@ impl PrecisionWatch {
         }
     }
 
-    /// Adds a request that is over. Only measured ones count.
+    /// Adds a request that is over. Only measured requests count.
     pub fn add(&mut self, record: &RequestRecord) {
         if record.phase != Phase::Measure {
             return;
@@ -52,8 +51,8 @@ impl PrecisionWatch {
         self.scores.push(score);
     }
 
-    /// Looks at the run if it has grown enough since the last look. Says so if every figure is known
-    /// well enough, so that the run can end.
+    /// Looks at the run if it has grown enough since the last look. Returns an early stop if every
+    /// figure is known well enough for the run to end.
     pub fn look(&mut self) -> Option<EarlyStop> {
         let requests = self.scores.len();
         self.next.filter(|next| requests >= *next)?;

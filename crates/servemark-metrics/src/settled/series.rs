@@ -13,26 +13,27 @@ use crate::statistics::whole;
 #[derive(Clone, Debug)]
 pub(super) struct Series {
     pub(super) of: SettlingOf,
-    /// When each value is from, since the run's clock started.
+    /// Time of each value, in seconds since the run's clock started.
     pub(super) times: Vec<f64>,
     pub(super) values: Vec<f64>,
 }
 
-/// A part of the time in which requests were sent, since the run's clock started.
+/// A part of the time in which requests were sent, in seconds since the run's clock started.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Window {
     /// When the first request of the run was sent.
     pub(super) zero: f64,
     pub(super) from: f64,
     pub(super) to: f64,
-    /// Number of requests that were sent in the whole of that time.
+    /// Number of requests that were sent in the whole sending time.
     requests: usize,
-    /// That time as a share of the run.
+    /// Whole sending time as a share of the run's duration.
     pub(super) share: f64,
 }
 
 impl Window {
-    /// From the first request to the last, in a closed loop to the last one behind which others came.
+    /// Returns the window from the first request to the last, or in a closed loop to the last one
+    /// behind which others were sent.
     pub(super) fn of(log: &RunLog, scores: &[RequestScore<'_>]) -> Option<Self> {
         let mut starts: Vec<f64> = scores.iter().map(|score| score.start_s).collect();
         starts.sort_unstable_by(f64::total_cmp);
@@ -44,7 +45,7 @@ impl Window {
         Some(Self { zero: first, from: first, to, requests, share })
     }
 
-    /// The part of it that begins this long after the first request.
+    /// Returns the part of the window that begins this long after the first request.
     pub(super) fn after(self, seconds: f64) -> Self {
         Self { from: self.zero + seconds, ..self }
     }
@@ -62,7 +63,7 @@ impl Window {
     }
 }
 
-/// The figures that a run has, a latency first.
+/// Returns the series of the figures that a run has, a latency first.
 pub(super) fn all(
     policy: &MetricPolicy,
     scores: &[RequestScore<'_>],
@@ -92,7 +93,7 @@ pub(super) fn all(
     latencies.into_iter().chain(loads).filter(|series| !series.values.is_empty()).collect()
 }
 
-/// Values of requests in milliseconds, with when each was sent.
+/// Returns the values of requests in milliseconds, each with the time of its sending.
 fn of_requests<'a>(
     scores: impl Iterator<Item = &'a RequestScore<'a>>,
     value_s: impl Fn(&RequestScore<'_>) -> Option<f64>,
@@ -113,7 +114,7 @@ impl Bins {
         Self { window: *window, count, width: window.seconds() / count as f64 }
     }
 
-    /// The bin of a time within the window.
+    /// Returns the bin of a time within the window.
     fn place(&self, time: f64) -> usize {
         whole((time - self.window.from) / self.width).min(self.count - 1)
     }
@@ -157,7 +158,7 @@ impl Bins {
     }
 }
 
-/// Output tokens that came in a window; nothing where nobody counted any.
+/// Returns the output tokens that came in a window; absent if no counts are known.
 pub(super) fn tokens_in(scores: &[RequestScore<'_>], window: &Window) -> Option<f64> {
     let mut tokens = 0.0;
     each_output(scores, SettlingOf::OutputTokensPerS, |time, amount| {
@@ -166,7 +167,7 @@ pub(super) fn tokens_in(scores: &[RequestScore<'_>], window: &Window) -> Option<
     counts_tokens(scores).then_some(tokens)
 }
 
-/// Seconds in a window for which requests were in flight, all requests together.
+/// Returns the sum over all requests of the seconds in flight within a window.
 pub(super) fn time_in_flight(scores: &[RequestScore<'_>], window: &Window) -> f64 {
     scores.iter().map(|score| window.overlap(score.start_s, score.end_s())).sum()
 }
@@ -175,9 +176,9 @@ fn counts_tokens(scores: &[RequestScore<'_>]) -> bool {
     scores.iter().any(|score| score.success && score.output_token_count() > 0)
 }
 
-/// Calls `at` with the time and the amount of every piece of output. Of each request that ended well
-/// all pieces make up its token count; an answer that came whole, or a request as such, comes at its
-/// end.
+/// Calls `at` with the time and the amount of every piece of output. The pieces of a successful
+/// request add up to its token count. An answer that came whole counts at its end, and so does a
+/// request if requests are counted.
 fn each_output(scores: &[RequestScore<'_>], of: SettlingOf, mut at: impl FnMut(f64, f64)) {
     for score in scores.iter().filter(|score| score.success) {
         if of == SettlingOf::RequestsPerS {
@@ -192,5 +193,5 @@ fn each_output(scores: &[RequestScore<'_>], of: SettlingOf, mut at: impl FnMut(f
     }
 }
 
-/// More points in time show nothing more.
+/// Largest number of bins. More points in time show nothing more.
 const MOST_BINS: usize = 2000;

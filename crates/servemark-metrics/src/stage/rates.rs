@@ -1,27 +1,27 @@
-//! What a part of a run yields per second.
+//! Rates of a part of a run, per second.
 
 use serde::{Deserialize, Serialize};
 
 use crate::RequestScore;
 
-/// What the rates of a stable stage count.
+/// Tokens and requests that the rates of a stable stage count.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum StableCounting {
-    /// All tokens of its requests, as AISBench has it, though most of them come after it where
-    /// requests are long: more than the server does.
+    /// All tokens of the stage's requests, as in AISBench. Where requests are long, most of these
+    /// tokens come after the stage, so the rates exceed what the server does.
     Requests,
-    /// What was sent, came and ended during it, whosever it is.
+    /// Prompts sent, tokens received and requests ended during the stage, of all requests.
     #[default]
     Within,
 }
 
-/// What a part of a run yields.
+/// Rates of a part of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct StageRates {
-    /// Requests in flight on average.
+    /// Mean number of requests in flight.
     pub concurrency: f64,
     /// Requests per second.
     pub requests_per_s: f64,
@@ -29,19 +29,19 @@ pub struct StageRates {
     pub input_tokens_per_s: f64,
     /// Output tokens per second.
     pub output_tokens_per_s: f64,
-    /// Both per second.
+    /// Prompt and output tokens per second.
     pub total_tokens_per_s: f64,
 }
 
 impl StageRates {
-    /// All of these requests over the time.
+    /// Divides the totals of all these requests by the window's duration.
     pub(super) fn of_requests(scores: &[&RequestScore<'_>], window: (f64, f64)) -> Self {
         let latencies: f64 = scores.iter().map(|score| score.latency_s).sum();
         Self::over(window, latencies, scores.len(), input(scores), output(scores) as f64)
     }
 
-    /// What of these requests lies within the time: of a request's output tokens the share of its
-    /// pieces that came in it.
+    /// Computes the rates within the window. A request's output tokens count with the share of its
+    /// pieces that came within it.
     pub(super) fn within(scores: &[&RequestScore<'_>], (start, end): (f64, f64)) -> Self {
         let holds = |time: f64| (start..=end).contains(&time);
         let in_flight = |score: &&RequestScore<'_>| {

@@ -1,4 +1,4 @@
-//! One quantity of every request of a stage, and what is said of it.
+//! Statistics of one quantity over the requests of a stage.
 
 use std::str::FromStr;
 
@@ -8,7 +8,8 @@ use super::Stage;
 use crate::statistics::{Moments, by_rank, order};
 use crate::{RequestScore, SampleBudget, TpotRule};
 
-/// What every request has one of; of times between tokens, many. Times are in seconds.
+/// A quantity with one value for each request, or many for times between tokens. Times are in
+/// seconds.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum StageQuantity {
@@ -20,17 +21,17 @@ pub enum StageQuantity {
     Itl,
     /// Output tokens.
     OutputTokens,
-    /// Output tokens over the latency.
+    /// Output tokens divided by the latency.
     OutputTokensPerS,
-    /// Prompt tokens over the time to the first token.
+    /// Prompt tokens divided by the time to first token.
     PrefillTokensPerS,
     /// Time per output token.
     Tpot,
-    /// Time to the first token.
+    /// Time to first token.
     Ttft,
 }
 
-/// What is said of a sample.
+/// A statistic of a sample.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(try_from = "String", into = "String")]
 #[non_exhaustive]
@@ -43,12 +44,12 @@ pub enum StageStatistic {
     Median,
     /// The smallest value.
     Min,
-    /// A percentile of 1 to 99, linear between neighbours.
+    /// A percentile from 1 to 99, interpolated linearly between neighbours.
     Percentile(u8),
 }
 
 impl Stage<'_, '_> {
-    /// What is wanted of the sample of a quantity; zeros where it is empty.
+    /// Computes the wanted statistics of a quantity; zeros for an empty sample.
     pub fn statistics(
         &self,
         quantity: StageQuantity,
@@ -63,7 +64,7 @@ impl Stage<'_, '_> {
         statistics(values, wanted, budget)
     }
 
-    /// Whether any request has more than zero of it.
+    /// Returns whether any request has a value above zero.
     pub fn has(&self, quantity: StageQuantity) -> bool {
         match quantity {
             StageQuantity::Itl => self.requests_with_gaps() > 0,
@@ -93,7 +94,8 @@ fn over(tokens: f64, seconds: f64) -> f64 {
     if seconds > 0.0 { tokens / seconds } else { 0.0 }
 }
 
-/// What is wanted of values that are worked out anew each time they are asked for; of none, zeros.
+/// Computes the wanted statistics of a sample; zeros for an empty one. `values` computes the values
+/// anew for each pass.
 fn statistics<I: Iterator<Item = f64>>(
     values: impl Fn() -> I,
     wanted: &[StageStatistic],
@@ -120,7 +122,7 @@ fn statistics<I: Iterator<Item = f64>>(
 }
 
 impl StageStatistic {
-    /// AISBench's own.
+    /// AISBench's default statistics.
     pub const USUAL: [Self; 7] = [
         Self::Average,
         Self::Min,
@@ -144,7 +146,7 @@ impl StageStatistic {
     }
 }
 
-/// Its name in a table's head.
+/// Displays the name in a table's head.
 impl std::fmt::Display for StageStatistic {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

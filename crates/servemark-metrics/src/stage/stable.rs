@@ -1,21 +1,22 @@
-//! Where a run is at its limit of requests in flight, by AISBench's two rules.
+//! Finds where a run is at its limit of requests in flight, by AISBench's two rules.
 
 use serde::{Deserialize, Serialize};
 
 use crate::statistics::whole;
 
-/// By which rule the stable part is found. Both begin with the second request that makes the limit
-/// full: the first one ends the ramp.
+/// Rule by which the stable part is found. Under both rules it begins with the second request that
+/// reaches the limit: the first one ends the ramp.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum StableRule {
-    /// To the last moment at which the limit is full, whatever happens in between: `AISBench` since
-    /// August 2026.
+    /// The part ends at the last moment at which the limit is reached, whatever happens in between:
+    /// `AISBench` since August 2026.
     #[default]
     Full,
-    /// To the first moment at which more than 2 % of the limit are missing for a millisecond, or
-    /// at which a request ends and none is left to be sent: `AISBench` from December 2025 on.
+    /// The part ends at the first moment at which more than 2 % of the limit are missing for a
+    /// millisecond, or at which a request ends after all have been sent: `AISBench` from December
+    /// 2025 on.
     NearlyFull,
 }
 
@@ -23,21 +24,22 @@ pub enum StableRule {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct StableStage {
-    /// From when to when it lasts, in the seconds of the requests.
+    /// Start and end of the part, on the clock of the requests.
     pub window: (f64, f64),
-    /// Its requests, by their places.
+    /// Indices of the part's requests.
     pub requests: Vec<usize>,
 }
 
 impl StableStage {
-    /// The stable part of a run of requests that each took from one second to another, with so many
-    /// of them in flight at most; nothing where the limit was never full, or only for a moment.
+    /// Finds the stable part of a run. Each request is its start and end in seconds, and at most
+    /// `limit` of them were in flight at once. Absent if the limit was never reached, or only for a
+    /// moment.
     ///
     /// ```
     /// use servemark_metrics::{StableRule, StableStage};
     ///
     /// let requests = [(0.0, 2.0), (0.5, 3.0), (2.5, 4.0), (3.5, 5.0)];
-    /// let stage = StableStage::find(&requests, 2, StableRule::Full).expect("it is full three times");
+    /// let stage = StableStage::find(&requests, 2, StableRule::Full).expect("it is full thrice");
     /// assert_eq!((stage.window, stage.requests), ((2.5, 3.5), vec![2, 3]));
     /// assert_eq!(StableStage::find(&requests, 3, StableRule::Full), None);
     /// ```
@@ -89,22 +91,23 @@ fn nearly_full(requests: &[(f64, f64)], limit: usize) -> Option<StableStage> {
     None
 }
 
-/// Whether so many are in flight again within a moment of the first change.
+/// Returns whether `enough` requests are in flight again within [`MOMENT`] of the first change.
 fn recovers(changes: &[Change], enough: usize) -> bool {
     let soon = changes.iter().take_while(|change| change.time - changes[0].time <= MOMENT);
     soon.skip(1).any(|change| change.is_start && change.in_flight >= enough)
 }
 
-/// A request's start or end.
+/// Start or end of a request.
 struct Change {
     time: f64,
     is_start: bool,
     request: usize,
-    /// How many are in flight after it.
+    /// Number of requests in flight after the change.
     in_flight: usize,
 }
 
-/// All starts and ends by their time; of those at one instant, those of the earlier request first.
+/// Returns all starts and ends by their time; at the same instant, those of the earlier request
+/// come first.
 fn changes(requests: &[(f64, f64)]) -> Vec<Change> {
     let change = |time, is_start, request| Change { time, is_start, request, in_flight: 0 };
     let both = requests.iter().enumerate().flat_map(|(request, (start, end))| {
@@ -120,7 +123,7 @@ fn changes(requests: &[(f64, f64)]) -> Vec<Change> {
     changes
 }
 
-/// The share of the limit that may be missing.
+/// Share of the limit that may be missing.
 const WAVE: f64 = 0.02;
-/// For how long more may be missing, in seconds.
+/// Time in seconds for which more than that share may be missing.
 const MOMENT: f64 = 0.001;

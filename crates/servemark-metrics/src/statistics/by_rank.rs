@@ -1,8 +1,8 @@
-//! What is read off a sample by rank, whoever knows the value of each.
+//! Statistics of a sample by rank, from a function that returns the value at a zero-based rank.
 
 use super::whole;
 
-/// The median of so many values.
+/// Returns the median of `samples` values.
 pub(crate) fn median(samples: usize, value: &mut impl FnMut(usize) -> f64) -> Option<f64> {
     let middle = samples / 2;
     match samples {
@@ -12,7 +12,7 @@ pub(crate) fn median(samples: usize, value: &mut impl FnMut(usize) -> f64) -> Op
     }
 }
 
-/// The percentile of so many values, linear between neighbours.
+/// Returns a percentile of `samples` values, interpolated linearly between neighbours.
 pub(crate) fn percentile(
     samples: usize,
     percent: f64,
@@ -26,7 +26,8 @@ pub(crate) fn percentile(
     Some(if share < 0.5 { below + distance * share } else { above - distance * (1.0 - share) })
 }
 
-/// The smallest of so many values that a share of `percent` does not exceed.
+/// Returns the nearest-rank percentile: the smallest value that is not below `percent` percent of
+/// `samples` values.
 pub(crate) fn nearest_rank(
     samples: usize,
     percent: f64,
@@ -37,7 +38,7 @@ pub(crate) fn nearest_rank(
     Some(value(rank.saturating_sub(1).min(last)))
 }
 
-/// The value at the whole part of what a share of `percent` of so many values comes to.
+/// Returns the value at the zero-based index `floor(samples * percent / 100)`.
 pub(crate) fn floor_index(
     samples: usize,
     percent: f64,

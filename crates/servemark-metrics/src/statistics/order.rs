@@ -1,26 +1,26 @@
-//! The values of a sample at some ranks, without sorting it.
+//! Order statistics: the values of a sample at some ranks, without sorting it.
 
-/// Values at ranks.
+/// Pairs of a zero-based rank and the value at that rank, sorted by rank.
 #[derive(Clone, Debug)]
 pub(crate) struct Ranked(Vec<(usize, f64)>);
 
 impl Ranked {
-    /// The value at a rank that was asked for.
+    /// Returns the value at a rank, which must be one of those asked for.
     pub(crate) fn at(&self, rank: usize) -> f64 {
         let place = self.0.binary_search_by_key(&rank, |&(rank, _)| rank);
         self.0[place.expect("it was asked for")].1
     }
 }
 
-/// Ranks in order, each once.
+/// Sorts ranks and removes duplicates.
 pub(crate) fn in_order(mut ranks: Vec<usize>) -> Vec<usize> {
     ranks.sort_unstable();
     ranks.dedup();
     ranks
 }
 
-/// Finds the values by selection, each in what lies above the one before it. The sample is left in
-/// another order.
+/// Finds the values by selection, each in what lies above the previous one. The sample is
+/// reordered.
 pub(crate) fn select(sample: &mut [f64], ranks: &[usize]) -> Ranked {
     let (mut above, mut below) = (sample, 0);
     let values = ranks.iter().map(|&rank| {
@@ -32,41 +32,41 @@ pub(crate) fn select(sample: &mut [f64], ranks: &[usize]) -> Ranked {
     Ranked(values.collect())
 }
 
-/// Finds the values of a sample that is too large to keep, in four walks through it. Each tells
-/// sixteen more bits of every value that is sought: those of the bucket in which its rank lies.
+/// Finds the values of a sample that is too large to store, in four passes. Each pass determines
+/// sixteen more bits of every value: those of the bucket that contains its rank.
 pub(crate) fn narrow<I: Iterator<Item = f64>>(values: impl Fn() -> I, ranks: &[usize]) -> Ranked {
-    let mut sought: Vec<Sought> = ranks.iter().map(|&rank| Sought { head: 0, rank }).collect();
+    let mut sought: Vec<PartialValue> =
+        ranks.iter().map(|&rank| PartialValue { head: 0, rank }).collect();
     for shift in [48, 32, 16, 0] {
         let mut buckets = Buckets::below(&sought, shift);
         values().for_each(|value| buckets.count(ordered_bits(value)));
         for sought in &mut sought {
-            buckets.tell(sought);
+            buckets.narrow(sought);
         }
     }
     let found = sought.iter().map(|sought| of_ordered_bits(sought.head));
     Ranked(ranks.iter().copied().zip(found).collect())
 }
 
-/// A value as far as it is known.
-struct Sought {
-    /// The bits of it that are known, the highest ones.
+/// A value of which some bits are known.
+struct PartialValue {
+    /// The highest bits of the value, as far as they are known.
     head: u64,
-    /// Its rank among the values that begin with them.
+    /// Rank of the value among those that begin with these bits.
     rank: usize,
 }
 
-/// How many values there are of each next sixteen bits, among those that begin like a value that
-/// is sought.
+/// Counts of the next sixteen bits among the values that begin with a sought head.
 struct Buckets {
     shift: u32,
     heads: Vec<(u64, Vec<usize>)>,
-    /// The last six bits of each head, as bits of a set: most values begin like none of them, and
-    /// nearly all of those need not be looked for.
+    /// Bit set of the last six bits of each head. Most values begin with no head, and this set
+    /// excludes nearly all of them without a search.
     ends: u64,
 }
 
 impl Buckets {
-    fn below(sought: &[Sought], shift: u32) -> Self {
+    fn below(sought: &[PartialValue], shift: u32) -> Self {
         let mut heads: Vec<u64> = sought.iter().map(|sought| sought.head).collect();
         heads.dedup();
         let ends = heads.iter().fold(0, |ends, head| ends | end(*head));
@@ -86,9 +86,9 @@ impl Buckets {
         }
     }
 
-    /// Tells a value's next bits: those of the first bucket up to which there are more values than
-    /// its rank.
-    fn tell(&self, sought: &mut Sought) {
+    /// Appends the next bits of a value: those of the first bucket at which the cumulative count
+    /// exceeds its rank.
+    fn narrow(&self, sought: &mut PartialValue) {
         let counts = self.of(sought.head).map_or(&[][..], |place| &self.heads[place].1);
         let digit = counts.iter().position(|&count| {
             let is_within = sought.rank < count;
@@ -105,7 +105,7 @@ fn end(head: u64) -> u64 {
 
 const DIGIT: u32 = 16;
 
-/// The bits of a float, changed so that they are in the order of `total_cmp`.
+/// Returns the bits of a float, changed so that their order is that of `total_cmp`.
 fn ordered_bits(value: f64) -> u64 {
     let bits = value.to_bits();
     if bits & SIGN == 0 { bits | SIGN } else { !bits }

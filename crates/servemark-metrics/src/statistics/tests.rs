@@ -6,7 +6,7 @@ use servemark_rng::Mt19937;
 
 use super::*;
 
-/// One array and what `NumPy` 2.4.6 says of it.
+/// One array and the statistics that `NumPy` 2.4.6 computes for it.
 #[derive(Deserialize)]
 struct NumPy {
     #[serde(flatten)]
@@ -28,7 +28,7 @@ enum Array {
 }
 
 impl Array {
-    /// The recipes are told in the head of `fixtures/record/percentiles.py`.
+    /// Returns the values. The head of `fixtures/record/percentiles.py` describes the recipes.
     fn values(&self) -> Vec<f64> {
         let (seed, n, recipe, a, b) = match self {
             Self::Stored { values } => return values.clone(),
@@ -94,7 +94,7 @@ fn the_nearest_rank_is_a_value_of_the_sample() {
 }
 
 proptest! {
-    /// Against the definition: the value at rank q(n-1), weighed between its neighbours.
+    /// Compares with the definition: the value at rank q(n-1), weighted between its neighbours.
     #[test]
     fn percentiles_equal_the_naive_ones(
         values in prop::collection::vec(0.0f64..1e6, 1..200),

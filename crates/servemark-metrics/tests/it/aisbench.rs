@@ -1,4 +1,4 @@
-//! AISBench's stable stage, and what its rates count.
+//! Tests AISBench's stable stage, and what its rates count.
 
 use servemark_core::{
     Delta, ErrorKind, Finish, Header, Phase, Recorder, RequestError, RequestRecord, RunFacts,
@@ -18,7 +18,7 @@ fn stage(requests: &[(f64, f64)], limit: usize, rule: StableRule) -> ((f64, f64)
     (stage.window, stage.requests)
 }
 
-/// Two clients, which both pause at four seconds.
+/// Requests of two clients, which both pause at four seconds.
 const PAUSE: [(f64, f64); 6] =
     [(0.0, 2.0), (0.5, 1.5), (1.6, 4.0), (4.5, 6.0), (4.6, 9.0), (6.5, 8.0)];
 
@@ -45,7 +45,7 @@ fn a_limit_that_is_full_once_is_no_stage() {
     }
 }
 
-/// Two clients; each answer has a piece a second, the last one with its end.
+/// Returns a log of two clients. Each answer has one piece per second, the last one at its end.
 fn log() -> RunLog {
     let spans = [(0, 4), (0, 6), (4, 9), (6, 8), (8, 20), (9, 10)];
     let records = spans.into_iter().enumerate();
@@ -82,10 +82,10 @@ fn a_stages_rates_are_of_what_was_done_in_it() {
     let stage = Stage::of(&scores, Some(2), stable(StableCounting::Within)).unwrap();
     let (start, end) = (stage.window.0.round(), stage.window.1.round());
     assert_eq!((start, end), (4.0, 9.0));
-    // One that fails is neither here nor there to the stage, but it is counted.
+    // The failed request is not a member of the stage, but it is counted.
     assert_eq!((stage.scores.len(), stage.failed), (4, 1));
     let peer = stage.peer_rates.unwrap();
-    // Of the request of twelve seconds one lies within.
+    // Of the twelve seconds of the longest request, one lies within the stage.
     assert!(stage.rates.output_tokens_per_s < 2.3, "{:?}", stage.rates);
     assert!(stage.rates.concurrency <= 2.0 + 1e-6, "{:?}", stage.rates);
     assert!((peer.output_tokens_per_s - 20.0 / 5.0).abs() < 1e-6, "{peer:?}");

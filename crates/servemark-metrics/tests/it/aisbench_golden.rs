@@ -8,11 +8,9 @@ use servemark_core::{
     Delta, ErrorKind, Finish, Footer, Header, Phase, Planned, Recorder, RequestError,
     RequestRecord, Retokenized, RunFacts, RunLog, Sample, Sink, Stamp, Usage,
 };
-use servemark_metrics::{
-    FirstTokensOf, MetricPolicy, StableCounting, StableRule, StageSpec, StageStatistic,
-};
+use servemark_metrics::{MetricPolicy, StableCounting, StableRule, StageSpec, StageStatistic};
 
-/// One scripted run and what AISBench made of it.
+/// One scripted run and AISBench's result for it.
 #[derive(Deserialize)]
 pub(crate) struct Golden {
     #[serde(skip)]
@@ -27,7 +25,7 @@ pub(crate) struct Golden {
     pub(crate) failed: Option<String>,
 }
 
-/// What AISBench left behind, or why it left nothing.
+/// The output that AISBench wrote, or its reason for writing none.
 #[derive(Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Left {
@@ -39,11 +37,11 @@ pub(crate) enum Left {
 struct Request {
     success: bool,
     error_info: String,
-    /// When it was sent, and when each event of its answer came, in nanoseconds.
+    /// When the request was sent, and when each event of its answer came, in nanoseconds.
     points: Vec<u64>,
     input_tokens: u32,
     output_tokens: u32,
-    /// Words of its prompt and of its answer, which the tokenizer counts.
+    /// Number of words in the prompt and in the answer, which the tokenizer counts.
     words: [u32; 2],
 }
 
@@ -64,7 +62,7 @@ impl Golden {
         self.statistics.clone().unwrap_or_else(|| StageStatistic::USUAL.to_vec())
     }
 
-    /// The stage as AISBench has it, what its rates count included.
+    /// Returns the stage with AISBench's own definition of its rates.
     pub(crate) fn stage(&self) -> StageSpec {
         let is_old = self.revision == "fd53dc7";
         let rule = if is_old { StableRule::NearlyFull } else { StableRule::Full };
@@ -74,16 +72,17 @@ impl Golden {
         }
     }
 
-    /// Until August 2026 all of an answer that came whole was its first token.
+    /// Returns AISBench's policy. Until August 2026 the whole of a document answer counted as its
+    /// first token.
     pub(crate) fn policy(&self) -> MetricPolicy {
-        let mut policy = MetricPolicy::aisbench();
         if self.has_one_prefill() {
-            policy.first_tokens_of = FirstTokensOf::All;
+            MetricPolicy::aisbench_2026_06()
+        } else {
+            MetricPolicy::aisbench()
         }
-        policy
     }
 
-    /// Whether the prefill throughput was one number of the run.
+    /// Returns whether the prefill throughput was one number of the run.
     pub(crate) fn has_one_prefill(&self) -> bool {
         self.revision == "49a89fe"
     }
@@ -108,7 +107,8 @@ impl Golden {
 }
 
 impl Request {
-    /// A role without text, then a letter per event; what the connection did later does not count.
+    /// Records an event with a role but no text, then one letter per event. Later events of the
+    /// connection do not count.
     fn record(&self, index: usize) -> RequestRecord {
         let sent = Stamp::from_nanos(self.points[0]);
         let mut recorder = Recorder::new(index, Phase::Measure, &Sample::new("", 0, 1), sent);

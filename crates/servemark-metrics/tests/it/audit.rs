@@ -1,4 +1,4 @@
-//! Runs by hand for each verdict and each of its borders.
+//! Runs written by hand for each verdict and each of its limits.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use servemark_core::{
     Header, Phase, Recorder, RequestError, RequestRecord, RunFacts, RunLog, Sample, ShardCost,
     Sink, SocketFacts, Stamp,
 };
-use servemark_metrics::{Audit, Verdict, Yardstick};
+use servemark_metrics::{Audit, LagReference, Verdict};
 
 mod engine;
 mod machine;
@@ -16,13 +16,14 @@ mod reading;
 mod sending;
 mod shared_connections;
 
-/// An instant in microseconds.
+/// Returns a stamp at a number of microseconds.
 fn at(micros: u64) -> Stamp {
     Stamp::from_nanos(micros * 1_000)
 }
 
-/// A request of a run that is clean: one every 10 ms, sent 50 us later; a head and four pieces, the
-/// first after 20 ms and the others 10 ms apart, each read 40 us after it came.
+/// A request of a clean run. One is due every 10 ms and sent 50 us later. Its answer has headers
+/// and four pieces, the first after 20 ms and the others 10 ms apart, each read 40 us after it
+/// arrived.
 #[derive(Clone)]
 struct Request {
     due: u64,
@@ -31,15 +32,15 @@ struct Request {
     left_after: Option<u64>,
     connection: Connection,
     clock: ArrivalClock,
-    /// When pieces arrived since it was sent, and how long they lay.
+    /// Arrival of each piece after the request was sent, and its read lag, in microseconds.
     pieces: Vec<(u64, u64)>,
-    /// How long the end of an answer without pieces lay.
+    /// Read lag of the end of an answer without pieces, in microseconds.
     end_lag: u64,
     segments: Option<u32>,
-    /// When it ended since it was sent.
+    /// End of the request after it was sent, in microseconds.
     ends_after: u64,
     fails: bool,
-    /// Whether it was sent once more after it failed.
+    /// Whether the request was retried after it failed.
     is_retried: bool,
 }
 
@@ -94,7 +95,7 @@ impl Request {
     }
 }
 
-/// A run of a thousand such requests on a machine that had nothing else to do.
+/// A run of a thousand such requests on an otherwise idle machine.
 struct Run {
     requests: Vec<Request>,
     facts: RunFacts,
@@ -113,12 +114,12 @@ impl Run {
         Self { requests, facts, engine: None, cost: Some(cost) }
     }
 
-    /// The same with every request changed.
+    /// Returns a clean run with every request changed.
     fn with_each(change: impl Fn(&mut Request)) -> Self {
         Self::with(1_000, change)
     }
 
-    /// The same with the first so many changed.
+    /// Returns a clean run with the first `count` requests changed.
     fn with(count: usize, change: impl Fn(&mut Request)) -> Self {
         let mut run = Self::clean();
         run.requests.iter_mut().take(count).for_each(change);
@@ -142,7 +143,7 @@ impl Run {
         Audit::of(&RunLog::new(header, records, Some(footer)))
     }
 
-    /// The verdict is this, for a reason that says so.
+    /// Asserts that the audit gives this verdict, for a reason that contains the text.
     #[track_caller]
     fn is(&self, verdict: Verdict, reason: &str) {
         let audit = self.audit();
@@ -151,7 +152,7 @@ impl Run {
     }
 }
 
-/// A thread's cost in percent of ten seconds.
+/// Returns the cost of a thread, in percent of ten seconds.
 fn shard(cpu: u64, run_delay: u64) -> ShardCost {
     let mut cost = ShardCost::default();
     (cost.cpu_ns, cost.involuntary_switches) = (cpu * 100_000_000, 7);

@@ -1,4 +1,4 @@
-//! Two runs held against each other.
+//! Compares two runs.
 
 use std::time::Duration;
 
@@ -9,11 +9,12 @@ use servemark_core::{
 };
 use servemark_metrics::{
     Basis, ComparedRun, Comparison, Condition, Figure, MetricPolicy, Metrics, SeveralRuns,
-    Standing, Tolerance, Worth,
+    Significance, SloVerdict, Tolerance,
 };
 use servemark_rng::Pcg64;
 
-/// A run of a request at a time, each of which takes `latency_ms` and up to 20 ms more, drawn.
+/// Returns a run with one request at a time, each with a latency of `latency_ms` plus a random part
+/// of up to 20 ms.
 fn log(requests: usize, latency_ms: f64, seed: u64) -> RunLog {
     let mut random = Pcg64::seeded(seed);
     let mut now = Stamp::ZERO;
@@ -51,29 +52,29 @@ fn compared(before: &RunLog, after: &RunLog) -> Comparison {
     Comparison::of_runs(&before, &after, &figures())
 }
 
-fn worth(comparison: &Comparison) -> Vec<Worth> {
-    comparison.changes.iter().map(servemark_metrics::Change::worth).collect()
+fn significance(comparison: &Comparison) -> Vec<Significance> {
+    comparison.changes.iter().map(servemark_metrics::Change::significance).collect()
 }
 
 #[test]
 fn two_draws_of_the_same_are_no_change() {
     let comparison = compared(&log(200, 100.0, 1), &log(200, 100.0, 2));
-    assert_eq!(worth(&comparison), [Worth::Same; 5]);
+    assert_eq!(significance(&comparison), [Significance::Same; 5]);
 }
 
 #[test]
 fn what_is_slower_by_more_than_chance_is_worse() {
     let comparison = compared(&log(200, 100.0, 1), &log(200, 110.0, 2));
-    let worse = Worth::Worse;
-    assert_eq!(worth(&comparison), [worse, worse, worse, worse, Worth::Same]);
+    let worse = Significance::Worse;
+    assert_eq!(significance(&comparison), [worse, worse, worse, worse, Significance::Same]);
     let back = compared(&log(200, 110.0, 2), &log(200, 100.0, 1));
-    assert_eq!(worth(&back)[..4], [Worth::Better; 4]);
+    assert_eq!(significance(&back)[..4], [Significance::Better; 4]);
     let mean = comparison.changes[0];
     assert_eq!(mean.basis, Some(Basis::PairedRequests));
     let interval = mean.interval.unwrap();
     assert!(interval.low_percent < mean.percent() && mean.percent() < interval.high_percent);
     // The standard error of the difference is sqrt(2) * (20 / sqrt(12)) / sqrt(200) = 0.58 ms of
-    // 110 ms, and 99 % lie within 2.6 of those.
+    // 110 ms, and 99 % lie within 2.6 standard errors.
     let width = interval.high_percent - interval.low_percent;
     assert!((width / (2.0 * 2.6 * 0.577 / 1.1) - 1.0).abs() < 0.2, "{width}");
 }
@@ -87,8 +88,11 @@ fn the_same_two_logs_give_the_same_answer() {
 #[test]
 fn of_a_few_requests_nobody_can_tell() {
     let comparison = compared(&log(5, 100.0, 1), &log(5, 200.0, 2));
-    let told = worth(&comparison);
-    assert!(told[..3].iter().all(|worth| *worth == Worth::Unknown), "{told:?}");
+    let told = significance(&comparison);
+    assert!(
+        told[..3].iter().all(|significance| *significance == Significance::Unknown),
+        "{told:?}"
+    );
 }
 
 #[test]
@@ -125,11 +129,11 @@ fn several_runs_have_a_spread() {
         (3, 20.0, 10.0, 30.0)
     );
     assert_eq!((completed.std, completed.cv), (Some(10.0), Some(0.5)));
-    // Of ten requests the median is known and p90, too; itl:median of all runs.
+    // Ten requests resolve the median and p90, and all runs have itl:median.
     assert_eq!(several.figures.len(), 5);
 }
 
-/// The figures of runs of which each has its own speed.
+/// Returns the figures of runs with different speeds.
 fn runs(latencies_ms: &[f64], seed: u64) -> Vec<ComparedRun> {
     let policy = MetricPolicy::native();
     let numbered = latencies_ms.iter().zip(seed..);
@@ -144,13 +148,19 @@ fn several_runs_are_compared_by_their_own_spread() {
     let comparison = Comparison::of_runs(&before, &after, &figures());
     assert_eq!(comparison.runs, [4, 4]);
     let mean = comparison.change_of("e2el:mean".parse().unwrap()).unwrap();
-    assert_eq!((mean.basis, mean.worth(), mean.runs), (Some(Basis::Runs), Worth::Same, [4, 4]));
-    // The runs differ by some 11 %, their requests make 0.5 % of it.
+    assert_eq!(
+        (mean.basis, mean.significance(), mean.runs),
+        (Some(Basis::Runs), Significance::Same, [4, 4])
+    );
+    // The runs differ by some 11 %; the requests within each account for 0.5 %.
     let (between, within) = (mean.between_runs_percent.unwrap(), mean.within_run_percent.unwrap());
     assert!((5.0..20.0).contains(&between) && (0.3..1.0).contains(&within), "{between} {within}");
-    // The first two of these runs alone differ by more than the requests within them explain.
+    // These two runs alone differ by more than the requests within them explain.
     let two = Comparison::of_runs(&before[1..2], &before[2..3], &figures());
-    assert_eq!((two.changes[0].basis, two.changes[0].worth()), (None, Worth::Unknown));
+    assert_eq!(
+        (two.changes[0].basis, two.changes[0].significance()),
+        (None, Significance::Unknown)
+    );
 }
 
 #[test]
@@ -158,17 +168,17 @@ fn a_change_beyond_the_spread_of_runs_is_found() {
     let before = runs(&[100.0, 101.0, 99.0, 100.5, 100.2], 10);
     let after = runs(&[110.0, 111.0, 109.5, 110.5, 110.0], 20);
     let comparison = Comparison::of_runs(&before, &after, &figures());
-    assert_eq!(worth(&comparison)[..4], [Worth::Worse; 4]);
+    assert_eq!(significance(&comparison)[..4], [Significance::Worse; 4]);
     let one = Comparison::of_runs(&before, &after[..1], &figures());
-    assert_eq!((one.runs, one.changes[0].worth()), ([5, 1], Worth::Worse));
+    assert_eq!((one.runs, one.changes[0].significance()), ([5, 1], Significance::Worse));
     let judged = |tolerance: &str| {
         let tolerance: Tolerance = tolerance.parse().unwrap();
-        tolerance.judge(&comparison)[0].standing
+        tolerance.judge(&comparison)[0].verdict
     };
-    assert_eq!(judged("e2el:mean=5%"), Standing::Fails);
-    assert_eq!(judged("e2el:mean=9%"), Standing::Undecided);
-    assert_eq!(judged("e2el:mean=20%"), Standing::Holds);
-    assert_eq!(judged("ttft:p75=20%"), Standing::Undecided);
+    assert_eq!(judged("e2el:mean=5%"), SloVerdict::Fails);
+    assert_eq!(judged("e2el:mean=9%"), SloVerdict::Undecided);
+    assert_eq!(judged("e2el:mean=20%"), SloVerdict::Holds);
+    assert_eq!(judged("ttft:p75=20%"), SloVerdict::Undecided);
 }
 
 #[test]
@@ -178,7 +188,7 @@ fn values_alone_are_enough_where_there_are_several_runs() {
         |values: [f64; 3]| values.map(|value| ComparedRun::of_values(&figure, |_| Some(value)));
     let comparison =
         Comparison::of_runs(&side([10.0, 10.1, 9.9]), &side([20.0, 20.1, 19.9]), &figure);
-    assert_eq!(comparison.changes[0].worth(), Worth::Worse);
+    assert_eq!(comparison.changes[0].significance(), Significance::Worse);
     assert_eq!(comparison.changes[0].within_run_percent, None);
 }
 
@@ -189,11 +199,11 @@ fn failures_are_compared_by_their_counts() {
         let value = |of: Figure| if of == figure[0] { failed } else { 200.0 - failed };
         [ComparedRun::of_values(&figure, |of| Some(value(of)))]
     };
-    let worth = |before, after| {
+    let significance = |before, after| {
         let comparison = Comparison::of_runs(&side(before), &side(after), &figure);
-        (comparison.changes[0].basis, comparison.changes[0].worth())
+        (comparison.changes[0].basis, comparison.changes[0].significance())
     };
-    assert_eq!(worth(0.0, 30.0), (Some(Basis::Counts), Worth::Worse));
-    assert_eq!(worth(30.0, 0.0), (Some(Basis::Counts), Worth::Better));
-    assert_eq!(worth(10.0, 12.0), (Some(Basis::Counts), Worth::Same));
+    assert_eq!(significance(0.0, 30.0), (Some(Basis::Counts), Significance::Worse));
+    assert_eq!(significance(30.0, 0.0), (Some(Basis::Counts), Significance::Better));
+    assert_eq!(significance(10.0, 12.0), (Some(Basis::Counts), Significance::Same));
 }

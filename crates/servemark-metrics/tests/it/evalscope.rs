@@ -1,4 +1,4 @@
-//! evalscope's definitions: its tables of percentiles, and small answers by hand.
+//! Tests evalscope's definitions by its tables of percentiles and by small answers.
 
 use servemark_core::{
     Delta, Finish, Header, Phase, Recorder, RequestRecord, RunFacts, RunLog, Sample, Sink, Stamp,
@@ -12,7 +12,7 @@ fn at(milliseconds: u64) -> Stamp {
     Stamp::from_nanos(milliseconds * 1_000_000)
 }
 
-/// Which value of twenty a rule reads, from one.
+/// Returns the one-based rank that a rule reads from twenty values.
 fn of_twenty(rule: PercentileRule, percent: f64) -> Option<f64> {
     let values = (1..=20).map(f64::from);
     Distribution::by_rule(values, rule, &[percent]).percentile(percent)
@@ -40,7 +40,7 @@ fn linear_percentiles_are_those_of_conversations() {
     assert_eq!(of_twenty(PercentileRule::Linear, 95.0), Some(19.05));
 }
 
-/// A share of a hundred values that is whole must not become the rank above it.
+/// A share of a hundred values that is a whole number must not be rounded up to the next rank.
 #[test]
 fn a_whole_rank_stays_whole() {
     for percent in 1..=99 {
@@ -51,8 +51,8 @@ fn a_whole_rank_stays_whole() {
     }
 }
 
-/// Two seconds after a role without text at 10 ms: pieces at 40, 50 and 60 ms, and an event with
-/// the reason to stop at 80 ms.
+/// Returns a request whose answer has a role without text at 10 ms, pieces at 40, 50 and 60 ms, and
+/// an event with the reason to stop at 80 ms.
 fn streamed(index: usize, tokens: u32) -> RequestRecord {
     let mut recorder = Recorder::new(index, Phase::Measure, &Sample::new("", 5, 4), at(0));
     recorder.sent(at(0));
@@ -111,7 +111,8 @@ fn without_any_stream_a_documents_first_token_is_its_end() {
     assert_eq!(newest.latencies.tpot.mean_ms, Some(0.0));
 }
 
-/// One of one token has no time per output token; for 1.7 it is zero and halves the mean.
+/// A request of one token has no time per output token; in evalscope 1.7 it is zero and halves the
+/// mean.
 #[test]
 fn a_request_of_one_token_counts_as_zero_in_older_versions() {
     let log = log(vec![streamed(0, 5), streamed(1, 1)]);
@@ -120,7 +121,7 @@ fn a_request_of_one_token_counts_as_zero_in_older_versions() {
     assert_eq!(mean(MetricPolicy::evalscope_1_7()), Some(8.75));
 }
 
-/// Three pieces and the last event are four steps; with the role they are five.
+/// Three pieces and the last event are four steps; the event with the role is a fifth.
 #[test]
 fn steps_count_events_without_output() {
     let log = log(vec![streamed(0, 13)]);
@@ -131,7 +132,7 @@ fn steps_count_events_without_output() {
     assert_eq!(yielded(MetricPolicy::evalscope_1_7()), Some(3.0));
 }
 
-/// The rate of embeddings is of one client that sends one request after the other.
+/// The rate of embeddings is that of one client that sends one request after the other.
 #[test]
 fn prompt_tokens_per_busy_second_are_no_rate_of_the_server() {
     let policy = MetricPolicy::evalscope();
@@ -141,7 +142,7 @@ fn prompt_tokens_per_busy_second_are_no_rate_of_the_server() {
     assert_eq!(Metrics::score(&log, &policy).throughput.input_tokens_per_s, Some(80.0));
 }
 
-/// One request of 100 output tokens ends each second for a hundred seconds.
+/// A request of 100 output tokens ends in each second for a hundred seconds.
 #[test]
 fn the_parts_of_a_workload_start_at_the_end_of_a_request() {
     let record = |index: usize| {

@@ -1,7 +1,8 @@
 //! SGLang's scripted runs (`fixtures/sglang/metrics`) as run logs.
 //!
 //! The fixtures hold times as floats in seconds; a log holds nanoseconds. [`Golden::log`] rounds,
-//! [`Golden::exact_scores`] puts the unrounded floats in the place of what was read from the log.
+//! and [`Golden::exact_scores`] replaces the times that were read from the log by the unrounded
+//! floats.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,7 +16,7 @@ use servemark_core::{
 };
 use servemark_metrics::{MetricPolicy, RequestScore, Slo, SloMetric};
 
-/// One scripted run and what the peer made of it.
+/// One scripted run and the peer's result for it.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Golden {
     #[serde(skip)]
@@ -42,13 +43,13 @@ pub(crate) struct Row {
     pub(crate) text: u32,
     #[serde(rename = "vision_prompt_len")]
     pub(crate) vision: u32,
-    /// How many requests a conversation is.
+    /// Number of requests of a conversation.
     pub(crate) rounds: Option<usize>,
 }
 
 impl Row {
-    /// What is planned for each of its requests. The peer counts no input for conversations, so
-    /// that is what its numbers are made of.
+    /// Returns what is planned for each request. The peer counts no input for conversations, so its
+    /// figures have none.
     fn requests(&self) -> impl Iterator<Item = Planned> {
         let mut planned = Planned::default();
         planned.output_tokens = self.output;
@@ -61,13 +62,13 @@ impl Row {
     }
 }
 
-/// What the peer's steady-state wrapper made of a run.
+/// Result of the peer's steady-state wrapper for a run.
 #[derive(Debug, Deserialize)]
 pub(crate) struct SteadyGolden {
-    /// Each request's output by the tokenizer of the recording.
+    /// Each request's output tokens by the tokenizer of the recording.
     pub(crate) retokenized: Vec<u32>,
-    /// Its results for several shares of the peak concurrency: `ratio` and either `console` and
-    /// `jsonl` or `error`.
+    /// Results for several shares of the peak concurrency: `ratio` and either `console` and `jsonl`
+    /// or `error`.
     pub(crate) results: Vec<JsonObject>,
 }
 
@@ -97,7 +98,7 @@ struct CachedPlaces {
 }
 
 impl Golden {
-    /// Every run, by name.
+    /// Returns all runs, sorted by name.
     pub(crate) fn all() -> Vec<Self> {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/sglang/metrics");
         let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
@@ -124,7 +125,7 @@ impl Golden {
         }))
     }
 
-    /// The run as we would have recorded it, rounded to nanoseconds.
+    /// Returns the run as Servemark would have recorded it, rounded to nanoseconds.
     pub(crate) fn log(&self) -> RunLog {
         let outputs = self.rows.iter().flat_map(Row::requests).zip(&self.outputs).enumerate();
         let records = outputs.map(|(index, (planned, output))| self.record(index, planned, output));
@@ -139,7 +140,7 @@ impl Golden {
         RunLog::new(header, records.collect(), Some(footer))
     }
 
-    /// The log's scores with the fixture's own floats.
+    /// Returns the log's scores with the fixture's own floats.
     pub(crate) fn exact_scores<'a>(&self, log: &'a RunLog) -> Vec<RequestScore<'a>> {
         let mut scores = RequestScore::of_log(log, &self.policy());
         for (score, output) in scores.iter_mut().zip(&self.outputs) {
@@ -185,7 +186,7 @@ impl Golden {
         keys.split_whitespace().map(|key| (key.to_owned(), value(key))).collect()
     }
 
-    /// What the peer's steady-state wrapper made of the run.
+    /// Returns the result of the peer's steady-state wrapper for the run.
     pub(crate) fn steady_state(&self) -> SteadyGolden {
         let path = "/../../fixtures/sglang/steady_state.json";
         let text = fs::read(format!("{}{path}", env!("CARGO_MANIFEST_DIR"))).unwrap();
@@ -246,8 +247,8 @@ impl Golden {
             .collect()
     }
 
-    /// The tokens of each chunk, counted with `fixtures/tokenizers/gpt2`, the tokenizer with which
-    /// the runs were recorded. Only the runs whose gaps are split by them are in the file.
+    /// Returns the number of tokens of each chunk, counted with `fixtures/tokenizers/gpt2`, the
+    /// tokenizer of the recording. The file has only the runs whose gaps these counts split.
     fn pieces(&self, index: usize) -> Vec<u32> {
         let all: BTreeMap<String, Vec<Vec<u32>>> =
             serde_json::from_str(include_str!("pieces.json")).unwrap();

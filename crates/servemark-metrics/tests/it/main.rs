@@ -1,4 +1,5 @@
-//! Whole runs: against what SGLang 0.5.23 and vLLM 0.33.0 made of them, and by our own definitions.
+//! Tests on whole runs: against the results of SGLang 0.5.23 and vLLM 0.33.0, and by Servemark's
+//! own definitions.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

@@ -21,7 +21,7 @@ fn every_number_of_a_recorded_run_is_the_peers_to_a_nanosecond() {
     });
 }
 
-/// Both ends of a latency are rounded to a nanosecond.
+/// Largest rounding error of a latency, in nanoseconds: both ends are rounded.
 const ROUNDED_ENDS: f64 = 2.0;
 
 fn exactly(golden: &Golden) -> Metrics {
@@ -48,7 +48,7 @@ fn compare(score: fn(&Golden) -> Metrics, check: impl Fn(&str, f64, f64)) {
     assert!(compared > 1000, "only {compared} numbers were compared");
 }
 
-/// The peer computes them and shows them nowhere.
+/// Returns whether the peer computes a figure but does not print it.
 fn is_unprinted(key: &str) -> bool {
     key.ends_with("throughput_retokenized")
 }

@@ -1,4 +1,4 @@
-//! The part of a run at its load, against what vLLM's Rust client says of it.
+//! Compares the plateau of a run with the result of vLLM's Rust client.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use servemark_core::{
 };
 use servemark_metrics::{ConcurrencyRatio, MetricPolicy, Metrics, Plateau, PlateauSpec, Summary};
 
-/// A result of vLLM's Rust client.
+/// Reads a result of vLLM's Rust client.
 fn recorded(name: &str) -> Value {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/vllm/rust");
     serde_json::from_slice(&fs::read(format!("{folder}/{name}")).unwrap()).unwrap()
@@ -24,7 +24,7 @@ fn stamp(seconds: f64) -> Stamp {
     Stamp::from_nanos((seconds * 1e9).round() as u64)
 }
 
-/// The recorded run as a log.
+/// Converts the recorded run to a log.
 fn log(result: &Value) -> RunLog {
     let mut facts = RunFacts::default();
     "/v1/completions".clone_into(&mut facts.api_path);
@@ -63,7 +63,8 @@ fn plateau(result: &Value, spec: PlateauSpec) -> Option<Plateau> {
     Metrics::score(&log(result), &policy(spec)).plateau
 }
 
-/// To a microsecond, or a millionth: the fixture's times are whole nanoseconds only in part.
+/// Compares to within a microsecond or a millionth: only some of the fixture's times are whole
+/// nanoseconds.
 #[track_caller]
 fn same(ours: f64, peer: &Value) {
     let peer = peer.as_f64().unwrap();

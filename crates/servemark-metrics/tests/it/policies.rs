@@ -1,9 +1,10 @@
-//! Small runs by hand, read by our definitions and by SGLang's.
+//! Small runs written by hand, scored by Servemark's definitions and by SGLang's.
 
 use proptest::prelude::*;
 use servemark_core::{
     Connection, Delta, DeltaKind, ErrorKind, Finish, Footer, Header, Phase, Recorder, RequestError,
-    RequestKey, RequestRecord, Retokenized, RunFacts, RunLog, Sample, Sink, Stamp, Truth, Usage,
+    RequestKey, RequestRecord, Retokenized, RunFacts, RunLog, Sample, SimulatedTimes, Sink, Stamp,
+    Usage,
 };
 use servemark_metrics::{
     Completeness, FailureTally, MetricPolicy, Metrics, RequestScore, Slo, SloMetric, TokenSource,
@@ -15,7 +16,8 @@ fn at(milliseconds: u64) -> Stamp {
     Stamp::from_nanos(milliseconds * MILLISECOND)
 }
 
-/// A request under way: due and sent at `due` milliseconds, ten prompt and four output tokens asked.
+/// Returns a request in flight, due and sent at `due` milliseconds, with ten prompt tokens and four
+/// requested output tokens.
 fn request(index: usize, due: u64) -> Recorder {
     let sample = Sample::new("", 10, 4);
     let mut recorder = Recorder::new(index, Phase::Measure, &sample, at(due));
@@ -33,7 +35,7 @@ fn done(recorder: Recorder) -> RequestRecord {
     recorder.finish(Ok(Finish::default()), at(0))
 }
 
-/// One answer: text, when it came and how many tokens the wire says it has.
+/// Returns one answer. A piece is its time, its text and its token count on the wire.
 fn answer(index: usize, due: u64, pieces: &[(u64, &str, Option<u32>)]) -> RequestRecord {
     let mut recorder = request(index, due);
     for &(when, text, tokens) in pieces {
@@ -96,7 +98,7 @@ fn a_speculating_server_has_its_gaps_split_by_re_tokenized_pieces() {
     let log = log("/v1/completions", vec![answer(0, 0, &pieces)], Some(footer));
     let score = only_score(&log, &MetricPolicy::sglang());
     assert_eq!(score.itl_s, vec![0.004, 0.003].into());
-    // The peer divides by zero at a piece without tokens; here it has no entry.
+    // The peer divides by zero at a piece without tokens; here the piece has no entry.
     assert_eq!(score.speculative_itl_s, Some(vec![0.002, 0.002].into()));
 }
 
@@ -255,7 +257,7 @@ fn a_request_that_fails_was_in_flight_to_us() {
     assert_eq!(peaks(vec![answer(0, 0, &[(900, "a", None)]), failed]), (2, 1));
 }
 
-/// The peak concurrency by our definitions and by SGLang's.
+/// Returns the peak concurrency by Servemark's definitions and by SGLang's.
 fn peaks(records: Vec<RequestRecord>) -> (usize, usize) {
     let log = log("/generate", records, None);
     let peak = |policy| Metrics::score(&log, &policy).concurrency.peak;
@@ -286,8 +288,8 @@ fn the_simulators_truth_is_compared_request_by_request() {
     ];
     let mut footer = Footer::default();
     footer.truth = vec![
-        Truth::new((0, 0), vec![10 * MILLISECOND, 20 * MILLISECOND]),
-        Truth::new((1, 0), vec![11 * MILLISECOND, 12 * MILLISECOND]),
+        SimulatedTimes::new((0, 0), vec![10 * MILLISECOND, 20 * MILLISECOND]),
+        SimulatedTimes::new((1, 0), vec![11 * MILLISECOND, 12 * MILLISECOND]),
     ];
     let metrics = Metrics::score(&log("/generate", records, Some(footer)), &MetricPolicy::native());
     let truth = metrics.truth.unwrap();
@@ -328,11 +330,12 @@ fn tokens_that_came_with_the_first_took_no_time_of_their_own() {
     assert_eq!(tpot_ms(&pieces, MetricPolicy::native()), Some(10.0));
     let sglangs = tpot_ms(&pieces, MetricPolicy::sglang()).unwrap();
     assert!((sglangs - 80.0 / 11.0).abs() < 1e-9, "{sglangs}");
-    // All tokens came at once: there is no time between them to tell.
+    // All tokens came at once, so there is no time between them.
     assert_eq!(tpot_ms(&pieces[..1], MetricPolicy::native()), None);
 }
 
-/// Pieces of one token each to the server, which its tokenizer, asked for each alone, counts as two.
+/// Scores pieces that the server counts as one token each, and its tokenizer, given each piece
+/// alone, as two.
 fn marked(usage: Option<u32>, placed: Vec<u32>) -> Vec<f64> {
     let mut recorder = request(0, 0);
     (0..8).for_each(|piece| self::piece(&mut recorder, 10 * (piece + 1), Delta::content("x")));
@@ -352,15 +355,15 @@ fn a_piece_is_one_token_where_there_are_as_many_as_the_server_counts() {
 
 #[test]
 fn tokens_of_pieces_are_those_of_the_whole_text() {
-    // By their offsets where those are known.
+    // The tokens are assigned by their offsets where those are known.
     let placed = vec![1, 0, 2, 1, 1, 1, 1, 1];
     assert_eq!(marked(Some(9), placed.clone()), [10.0; 7]);
     assert_eq!(marked(None, placed), [10.0; 7]);
-    // Else the counts of the pieces, as many in all as the text has.
+    // Otherwise the counts of the pieces are scaled to the count of the whole text.
     assert_eq!(marked(None, vec![]), [10.0; 7]);
 }
 
-/// Requests in the order of the plan, and the same in some order of ending.
+/// Generates requests in the order of the plan, and the same requests in some order of ending.
 fn shuffled() -> impl Strategy<Value = (Vec<RequestRecord>, Vec<RequestRecord>)> {
     let request = (0u64..50, 1u64..40, any::<bool>());
     prop::collection::vec(request, 1..20).prop_flat_map(|requests| {
@@ -389,7 +392,7 @@ proptest! {
         }
     }
 
-    /// Every token after the first has one gap, and the gaps add up to the time of decoding.
+    /// Every token after the first has one gap, and the gaps add up to the decoding time.
     #[test]
     fn gaps_per_token_cover_the_time_from_first_to_last(
         pieces in prop::collection::vec((1u64..50, 1u32..5), 1..30),
@@ -408,7 +411,7 @@ proptest! {
     }
 }
 
-/// A turn of a session, answered with a first piece after so many milliseconds.
+/// Returns a turn of a session whose first piece comes after `ttft` milliseconds.
 fn turn(key: RequestKey, follow_ups: u32, ttft: u64, cached: u32) -> RequestRecord {
     let mut recorder = request(key.0, 0).of_turn(key.1, follow_ups);
     piece(&mut recorder, ttft, Delta::content("x"));
@@ -437,7 +440,7 @@ fn turns_are_scored_apart_and_counted_by_the_server() {
     let shares: Vec<_> = sessions.turns.iter().map(|turn| turn.cached_share).collect();
     assert_eq!(shares, [Some(0.1), Some(0.75), Some(1.0)]);
     assert_eq!((sessions.turns[1].requests, sessions.turns[1].failed), (2, 1));
-    // By the server, all that succeeded: 100 and 200 and 300 and 100.
+    // By the server's counts of the requests that succeeded: 100, 200, 300 and 100.
     assert_eq!((metrics.tokens.input, metrics.tokens.input_text), (700, 700));
 }
 

@@ -7,15 +7,15 @@ use servemark_core::{
     Stamp, Usage,
 };
 use servemark_metrics::{
-    Level, MetricPolicy, Metrics, RunVerdictKind, Settled, SettledStatus, SettlingOf,
+    Level, MetricPolicy, Metrics, RunVerdictKind, SettledRun, SettledStatus, SettlingOf,
 };
 use servemark_rng::NumpyRandom;
 
-/// A request as it is to be: times in seconds.
+/// A request to be recorded; times are in seconds.
 struct Made {
     due: f64,
     ttft: f64,
-    /// Pieces of one token each.
+    /// Number of pieces, each of one token.
     pieces: u32,
     gap: f64,
     asked: u32,
@@ -68,12 +68,12 @@ fn kinds(metrics: &Metrics) -> Vec<RunVerdictKind> {
     metrics.verdicts.iter().map(|verdict| verdict.kind).collect()
 }
 
-fn settled(metrics: &Metrics) -> &Settled {
+fn settled(metrics: &Metrics) -> &SettledRun {
     metrics.settled.as_ref().unwrap()
 }
 
-/// An open loop of ten requests per second, whose times to first token are around 100 ms times what
-/// `level` says.
+/// Returns an open loop of ten requests per second. Times to first token are around 100 ms times
+/// `level` of the request.
 fn open_loop(requests: usize, seed: u32, level: impl Fn(usize) -> f64) -> Vec<Made> {
     let mut random = NumpyRandom::seeded(seed);
     let mut due = 0.0;
@@ -113,7 +113,7 @@ fn a_slow_first_part_is_a_warm_up_with_its_figure_and_length() {
 
 #[test]
 fn a_closed_loop_that_begins_with_a_queue_has_a_warm_up() {
-    // 16 users send at once; the first answers wait for each other.
+    // 16 users send at once, so the first answers wait for each other.
     let mut random = NumpyRandom::seeded(3);
     let mut free: VecDeque<f64> = VecDeque::from([0.0; 16]);
     let mut requests = Vec::new();
@@ -129,7 +129,7 @@ fn a_closed_loop_that_begins_with_a_queue_has_a_warm_up() {
     let metrics = native(&log(&requests, None, Some(16)));
     assert_eq!(kinds(&metrics), [RunVerdictKind::WarmingUp]);
     let part = settled(&metrics).part.as_ref().unwrap();
-    // The last sixteen requests were followed by none.
+    // No requests followed the last sixteen.
     assert!(part.requests <= 640 - 16 - 50, "{}", part.requests);
     assert!((part.latencies.ttft.mean_ms.unwrap() - 200.0).abs() < 10.0);
     assert!((part.in_flight - 16.0).abs() < 0.5, "{}", part.in_flight);
@@ -164,7 +164,7 @@ fn a_burst_and_a_short_run_say_why_they_have_no_settled_part() {
 
 #[test]
 fn a_server_that_falls_behind_is_saturated_and_not_warming_up() {
-    // Twenty are due each second and ten are done.
+    // Twenty requests are due each second and ten are done.
     let requests: Vec<Made> = (0..400)
         .map(|index| {
             let due = f64::from(index) * 0.05;
@@ -209,7 +209,8 @@ fn the_peers_have_neither_verdicts_nor_a_settled_part() {
     }
 }
 
-/// Sixteen servers, each busy for a second, at 70 % of what they can do; the queue begins empty.
+/// Returns the requests of sixteen servers that take a second each, at 70 % of their capacity. The
+/// queue starts empty.
 fn queue(seed: u32) -> Vec<Made> {
     let mut random = NumpyRandom::seeded(seed);
     let mut free: VecDeque<f64> = VecDeque::from([0.0; 16]);

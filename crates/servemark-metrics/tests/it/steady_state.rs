@@ -34,7 +34,7 @@ fn every_number_is_the_peers_bit_for_bit() {
     }
 }
 
-/// One request of milliseconds: its start and its pieces, the last of which ends it.
+/// Returns a request with its start and its pieces in milliseconds; the last piece ends it.
 fn request(index: usize, start: u64, pieces: &[u64], prompt: u32, tokens: u32) -> RequestRecord {
     let at = |milliseconds: u64| Stamp::from_nanos(milliseconds * 1_000_000);
     let mut recorder =

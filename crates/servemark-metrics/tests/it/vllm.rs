@@ -1,4 +1,4 @@
-//! The same stamps give vLLM's numbers, to the nanosecond that a log holds.
+//! vLLM's stamps give vLLM's numbers, to the nanosecond that a log holds.
 
 use std::time::Duration;
 
@@ -23,10 +23,10 @@ fn every_number_is_the_peers_to_a_nanosecond() {
     assert!(compared > 500, "only {compared} numbers were compared");
 }
 
-/// Both ends of a latency are rounded to a nanosecond.
+/// Largest rounding error of a latency, in nanoseconds: both ends are rounded.
 const ROUNDED_ENDS: f64 = 2.0;
 
-/// How many numbers were compared.
+/// Compares two values and returns how many numbers were compared.
 fn check(name: &str, ours: &Value, expected: &Value) -> usize {
     if let Value::Array(expected) = expected {
         let ours = ours.as_array().unwrap();
@@ -89,8 +89,8 @@ fn ms(millis: u64) -> Stamp {
     Stamp::ZERO + Duration::from_millis(millis)
 }
 
-/// An embedding that was due at once, waited 30 ms in the client, and whose body came 199 ms after
-/// its headers.
+/// Returns an embedding that was due at once, waited 30 ms in the client, and whose body came 199
+/// ms after its headers.
 fn embedding() -> RequestRecord {
     let mut recorder = Recorder::new(0, Phase::Measure, &Sample::new("", 5, 0), ms(0));
     recorder.granted(ms(30));

@@ -15,7 +15,7 @@ use servemark_core::{
 };
 use servemark_metrics::{MetricPolicy, Slo};
 
-/// One scripted run and what the peer made of it.
+/// One scripted run and the peer's result for it.
 #[derive(Deserialize)]
 pub(crate) struct Golden {
     #[serde(skip)]
@@ -25,10 +25,10 @@ pub(crate) struct Golden {
     duration: f64,
     /// When each request was ready to be sent.
     arrivals: Vec<f64>,
-    /// The texts of `/metrics` before and after the run.
+    /// Texts of `/metrics` before and after the run.
     prometheus: [Option<String>; 2],
     outputs: Vec<Output>,
-    /// What came of the small requests beside them.
+    /// Outputs of the probes, which were sent beside the requests.
     #[serde(default)]
     probes: Vec<Output>,
     pub(crate) metrics: JsonObject,
@@ -54,8 +54,8 @@ struct Output {
 }
 
 impl Golden {
-    /// The files of a folder with runs in which the server counted; where it did not, the peer asks
-    /// a tokenizer.
+    /// Returns the files of a folder with runs whose server counted tokens; without such counts the
+    /// peer asks a tokenizer.
     pub(crate) fn paths(folder: &str) -> impl Iterator<Item = PathBuf> {
         let folder = format!("{}/../../fixtures/vllm/{folder}", env!("CARGO_MANIFEST_DIR"));
         let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
@@ -119,7 +119,7 @@ impl Golden {
         facts
     }
 
-    /// What vLLM's command line puts into a plan.
+    /// Returns what vLLM's command line puts into a plan.
     fn echo(&self) -> JsonObject {
         let mut echo = JsonObject::new();
         let mut say = |key: &str, value: &Value| echo.insert(key.to_owned(), value.clone());
@@ -148,7 +148,7 @@ impl Golden {
 
     fn record(&self, place: (Phase, usize, f64), output: &Output) -> RequestRecord {
         let (phase, index, due) = place;
-        // What was planned must not count.
+        // The planned sizes must not count.
         let sample = Sample::new("", 1_000_000, 1_000_000);
         let mut recorder = Recorder::new(index, phase, &sample, stamp(due));
         recorder.sent(stamp(output.start_time));
@@ -159,7 +159,7 @@ impl Golden {
                 now += gap;
                 recorder.at(stamp(now)).delta(Delta::content(&piece));
             }
-            // The counts and the end mark come later, and that must not count either.
+            // The counts and the end mark come later and must not count either.
             end += 0.25;
         }
         let completion = Some(output.tokens).filter(|_| self.generates());
@@ -179,7 +179,8 @@ impl Golden {
 }
 
 impl Output {
-    /// As many pieces as there were arrivals: of the text where it has enough letters.
+    /// Splits the text into as many pieces as there were arrivals, or returns placeholders if it
+    /// has too few letters.
     fn pieces(&self) -> impl Iterator<Item = String> {
         let letters: Vec<char> = self.generated_text.chars().collect();
         let (count, enough) = (self.itl.len() + 1, letters.len() > self.itl.len());
@@ -202,5 +203,5 @@ fn stamp(seconds: f64) -> Stamp {
     Stamp::from_nanos((seconds * 1e9).round() as u64)
 }
 
-/// A quarter second after 05:06:07 on the fourth of March 2026, an hour east of Greenwich.
+/// 4 March 2026, 05:06:07.25 local time, an hour east of Greenwich.
 const STARTED_UNIX_NS: u64 = 1_772_597_167_250_000_000;

@@ -1,6 +1,7 @@
-//! What a request's body asks for. Only the keys that change the answer are read, and prompts are
-//! counted where they stand, never copied.
+//! The parameters of a request's body. Only the keys that change the answer are read, and prompts
+//! are counted in place, never copied.
 
+mod form;
 mod prompt;
 
 use serde::Deserialize;
@@ -9,7 +10,7 @@ use serde_json::Value;
 use self::prompt::{Prompt, Prompts, words};
 use super::Dialect;
 
-/// The keys of all the dialects; each has its own few of them.
+/// The keys of all dialects; each dialect uses some of them.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default)]
 pub(crate) struct Ask {
@@ -21,8 +22,8 @@ pub(crate) struct Ask {
     input_ids: Prompt,
     inputs: Prompt,
     kind: Value,
-    /// Whether a chat is asked for the tokens' logarithmic probabilities, or, for a completion, how
-    /// many tokens of each place.
+    /// For a chat, whether log probabilities are requested; for a completion, how many tokens to
+    /// report for each position.
     logprobs: Value,
     max_completion_tokens: Option<u32>,
     max_output_tokens: Option<u32>,
@@ -39,19 +40,24 @@ pub(crate) struct Ask {
     state: Value,
     stream: Option<bool>,
     stream_options: Option<StreamOptions>,
+    system: Prompt,
     text: Prompt,
     text_input: Prompt,
     top_logprobs: Option<u32>,
     top_n: Option<u32>,
-    /// The prompts' sizes, where there are several in one request for tokens.
+    /// The sizes of the prompts in tokens, if one request for generation has a list of them.
     #[serde(skip)]
     batch: Vec<u32>,
 }
 
 impl Ask {
+    /// A body is JSON, or a form, whose first line is its boundary.
     pub(crate) fn parse(body: &[u8]) -> Result<Self, serde_json::Error> {
+        if body.starts_with(b"--") {
+            return Ok(Self::of_form(body));
+        }
         let mut ask: Self = serde_json::from_slice(body)?;
-        // It is read again only where that is needed: most requests have one prompt.
+        // Most requests have one prompt, so the second parse is needed only for lists.
         if [ask.input_ids, ask.prompt, ask.text].iter().any(|prompt| prompt.is_list) {
             let prompts: Prompts = serde_json::from_slice(body)?;
             ask.batch = prompts.sizes();
@@ -59,13 +65,31 @@ impl Ask {
         Ok(ask)
     }
 
-    /// The prompts' sizes, if there are several on a route that gives each an answer of its own.
+    /// Reads the fields of a form. The recording in it is ignored.
+    fn of_form(body: &[u8]) -> Self {
+        let fields = form::fields(body);
+        let is_true = |name: &str| fields.get(name).map(|value| value.eq_ignore_ascii_case("true"));
+        let number = |name: &str| fields.get(name).and_then(|value| value.parse().ok());
+        Self {
+            max_completion_tokens: number("max_completion_tokens"),
+            model: fields.get("model").cloned(),
+            stream: is_true("stream"),
+            stream_options: Some(StreamOptions {
+                include_usage: is_true("stream_include_usage"),
+                continuous_usage_stats: is_true("stream_continuous_usage_stats"),
+            }),
+            ..Self::default()
+        }
+    }
+
+    /// Returns the sizes of the prompts if there is a list of them on a route that answers each one
+    /// separately.
     pub(crate) fn batch(&self, dialect: Dialect) -> Option<&[u32]> {
         let takes_batches = matches!(dialect, Dialect::Completions | Dialect::Generate);
         (takes_batches && !self.batch.is_empty()).then_some(&self.batch)
     }
 
-    /// The prompt, under whichever name the dialect has for it.
+    /// Returns the prompt, under any dialect's name for it.
     pub(crate) fn prompt(&self) -> Prompt {
         let names = [
             self.input,
@@ -73,20 +97,26 @@ impl Ask {
             self.inputs,
             self.messages,
             self.prompt,
+            self.system,
             self.text,
             self.text_input,
         ];
         names.into_iter().fold(Prompt::default(), Prompt::and).and(self.pairs())
     }
 
-    /// What is ranked: the query is read again with each of the documents.
+    /// Returns the number of texts to embed; a chat is one, whatever number of parts it has.
+    pub(crate) fn texts(&self) -> u32 {
+        if self.messages == Prompt::default() { self.prompt().items } else { 1 }
+    }
+
+    /// Returns the size of what is ranked: the query counts once for each document.
     fn pairs(&self) -> Prompt {
         let Prompt { tokens, items, .. } = self.documents;
         let queries = self.query.tokens.saturating_mul(items);
         Prompt { tokens: tokens.saturating_add(queries), items, is_list: false }
     }
 
-    /// How many choices each prompt is answered with. Only chats and completions have several.
+    /// The number of choices for each prompt. Only chats and completions can have several.
     pub(crate) fn choices(&self, dialect: Dialect) -> u32 {
         match dialect {
             Dialect::Chat | Dialect::Completions => self.n.unwrap_or(1),
@@ -94,7 +124,7 @@ impl Ask {
         }
     }
 
-    /// What is to be told of the probability of each token, if anything.
+    /// The requested form of log probabilities, if any.
     pub(crate) fn logprobs(&self, dialect: Dialect) -> Option<Logprobs> {
         match dialect {
             Dialect::Chat => (self.logprobs == Value::Bool(true))
@@ -107,13 +137,13 @@ impl Ask {
         }
     }
 
-    /// What is wrong with the request for a server of this model, if anything is. `is_strict` says
-    /// whether the server refuses models by other names than its own.
+    /// Returns what is wrong with the request on a server of this model, if anything. If
+    /// `is_strict` is set, requests for a model by another name are refused.
     pub(crate) fn fault(&self, dialect: Dialect, model: &str, is_strict: bool) -> Option<AskFault> {
         let needed = match dialect {
-            Dialect::Chat => Some(("messages", self.messages)),
+            Dialect::Anthropic | Dialect::Chat => Some(("messages", self.messages)),
             Dialect::Completions => Some(("prompt", self.prompt)),
-            // vLLM embeds chats, too.
+            // vLLM also embeds chats.
             Dialect::Embeddings => Some(("input", self.input.and(self.messages))),
             Dialect::Responses => Some(("input", self.input)),
             _ => None,
@@ -139,33 +169,33 @@ impl Ask {
         })
     }
 
-    /// How many documents of a ranking are wanted.
+    /// The number of documents that a ranking returns.
     pub(crate) fn best(&self) -> u32 {
         let all = self.documents.items;
         self.top_n.map_or(all, |best| best.min(all))
     }
 
-    /// The question that System One is asked.
+    /// Returns the question to System One.
     pub(crate) fn question(&self) -> &Value {
         &self.questions["answer"]
     }
 
-    /// The kind of decision that `AutoTrust` is asked for, and what there is to choose from.
+    /// Returns the kind of decision requested of `AutoTrust`, and the options.
     pub(crate) fn options(&self) -> (&Value, &Value) {
         (&self.kind, &self.options)
     }
 
-    /// The size of what is decided about, by the words of its text.
+    /// The size of the subject of a decision, in words of its text.
     pub(crate) fn state_tokens(&self) -> u32 {
         self.state.as_str().map_or_else(|| words(&self.state.to_string()), words)
     }
 
-    /// How long the vectors of an embedding are.
+    /// The requested number of dimensions of an embedding.
     pub(crate) fn dimensions(&self) -> Option<u32> {
         self.dimensions
     }
 
-    /// Whether they are written as base64.
+    /// Whether embeddings are requested as base64.
     pub(crate) fn is_base64(&self) -> bool {
         self.encoding_format.as_deref() == Some("base64")
     }
@@ -184,32 +214,32 @@ impl Ask {
         names.into_iter().flatten().next()
     }
 
-    /// The same as a stream, unless it says that it is none.
+    /// Requests a stream unless the body says otherwise.
     pub(crate) fn streamed_by_default(self) -> Self {
         Self { stream: self.stream.or(Some(true)), ..self }
     }
 
-    /// The same as a stream.
+    /// Requests a stream, whatever the body says.
     pub(crate) fn streamed(self) -> Self {
         Self { stream: Some(true), ..self }
     }
 
-    /// Whether its prompt stands where text-generation-inference has it.
+    /// Whether the prompt is under `inputs`, the key of text-generation-inference.
     pub(crate) fn is_of_tgi(&self) -> bool {
         self.inputs != Prompt::default()
     }
 
-    /// Whether every event of Triton's is to hold all the text so far.
+    /// Whether each event of Triton's holds all text so far.
     pub(crate) fn accumulates(&self) -> bool {
         self.accumulate_tokens.unwrap_or(false)
     }
 
-    /// Whether `DashScope` is to answer with messages.
+    /// Whether `DashScope` answers with message objects.
     pub(crate) fn wants_messages(&self) -> bool {
         self.parameters.result_format.as_deref() == Some("message")
     }
 
-    /// Whether its events are to hold no more than is new.
+    /// Whether each event of `DashScope` holds only the new text.
     pub(crate) fn wants_pieces(&self) -> bool {
         self.parameters.incremental_output.unwrap_or(false)
     }
@@ -229,7 +259,7 @@ impl Ask {
     }
 }
 
-/// Which events of a stream carry the counts. Closed: these are the protocol's three.
+/// Which events of a stream carry token counts.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum UsageEvents {
     Continuous,
@@ -237,40 +267,40 @@ pub(crate) enum UsageEvents {
     None,
 }
 
-/// What is told of the probability of each token.
+/// The requested form of log probabilities.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Logprobs {
-    /// As a chat tells it, with so many likely tokens for each place.
+    /// The form of `/v1/chat/completions`.
     Chat {
-        /// How many.
+        /// The number of likely tokens to report for each position.
         top: u32,
     },
-    /// As a completion tells it.
+    /// The form of `/v1/completions`.
     Completions {
-        /// How many.
+        /// The number of likely tokens to report for each position.
         top: u32,
     },
 }
 
-/// What is wrong with a request.
+/// Why a request is refused.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) enum AskFault {
-    /// The key that its prompt should stand under is not there.
+    /// The required key of the prompt is missing.
     Missing(&'static str),
-    /// A number is outside of what OpenAI's API allows.
+    /// A number is outside the range that OpenAI's API allows.
     OutOfRange {
-        /// The key.
+        /// The key of the number.
         name: &'static str,
-        /// The smallest value that is allowed.
+        /// The smallest allowed value.
         least: u32,
-        /// The largest.
+        /// The largest allowed value.
         most: u32,
     },
-    /// It asks for a model that is not here.
+    /// The requested model is not the served one.
     UnknownModel(String),
 }
 
-/// OpenAI's API allows no more choices, and no more likely tokens for each place.
+/// The limits of OpenAI's API for choices, and for likely tokens at each position.
 const MOST_CHOICES: u32 = 128;
 const MOST_LOGPROBS: u32 = 20;
 
@@ -280,7 +310,8 @@ struct SamplingParams {
     max_new_tokens: Option<u32>,
 }
 
-/// What text-generation-inference, Triton and `DashScope` are told in an object of its own.
+/// The parameters that text-generation-inference, Triton and `DashScope` read from an object of
+/// their own.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq)]
 #[serde(default)]
 struct Parameters {
@@ -362,6 +393,18 @@ mod tests {
         assert_eq!(ask(r#"{"parameters": {"max_tokens": 7}}"#).output_tokens(), Some(7));
         assert_eq!(ask(r#"{"options": {"num_predict": 8}}"#).output_tokens(), Some(8));
         assert_eq!(ask("{}").output_tokens(), None);
+    }
+
+    #[test]
+    fn a_form_asks_as_a_document_does() {
+        let ask = ask(
+            "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"stream\"\r\n\r\nfalse\r\n\
+                       --b\r\nContent-Disposition: form-data; name=\"stream\"\r\n\r\nTrue\r\n\
+                       --b\r\nContent-Disposition: form-data; name=\"max_completion_tokens\"\r\n\r\n7\r\n\
+                       --b\r\nContent-Disposition: form-data; name=\"stream_include_usage\"\r\n\r\nTrue\r\n--b--\r\n",
+        );
+        assert!(ask.is_stream());
+        assert_eq!((ask.output_tokens(), ask.usage()), (Some(7), UsageEvents::Last));
     }
 
     #[test]

@@ -1,8 +1,8 @@
-//! Decisions: every label is as likely as the others, and the first of them is chosen.
+//! Answers of the decision APIs: all labels are equally likely and the first is chosen.
 
 use serde_json::{Map, Value, json};
 
-/// A decision by System One's API: one answer to the question named `answer`.
+/// Returns a decision of System One's API: one answer to the question named `answer`.
 pub(super) fn systemone(model: &str, asked: &Value, counts: &Value) -> Value {
     let criteria = &asked["criteria"];
     let kind = asked["type"].as_str().unwrap_or_default();
@@ -27,7 +27,7 @@ pub(super) fn systemone(model: &str, asked: &Value, counts: &Value) -> Value {
     json!({"model": model, "answers": {"answer": answer}, "usage": counts})
 }
 
-/// A decision by `AutoTrust`'s API.
+/// Returns a decision of `AutoTrust`'s API.
 pub(super) fn autotrust(model: &str, kind: &Value, options: &Value, counts: &Value) -> Value {
     let options = match kind.as_str() {
         Some("choice") => options.clone(),
@@ -58,7 +58,7 @@ fn even(labels: usize) -> f64 {
     1.0 / labels.max(1) as f64
 }
 
-/// The mean of levels that are all as likely.
+/// The mean of equally likely levels, which count from 0.
 fn middle(levels: usize) -> f64 {
     levels.saturating_sub(1) as f64 / 2.0
 }

@@ -1,4 +1,4 @@
-//! What the routes answer.
+//! The contents of answers for every dialect.
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -9,28 +9,31 @@ use super::ask::Ask;
 use super::script::{Length, Part, Script, Total};
 use super::scripts::{Form, Scripts};
 use super::shapes::{
-    LENGTH, OpenAi, count, dashscope, ollama_end, response, response_counts, response_message,
-    response_part, response_usage, tgi_document, triton_event,
+    LENGTH, MAX_TOKENS, OpenAi, anthropic_block, anthropic_counts, anthropic_message, count,
+    dashscope, ollama_end, response, response_counts, response_message, response_part,
+    response_usage, tgi_document, triton_event,
 };
 use super::template::Style;
 use super::vectors::{DIMENSIONS, Vectors};
 use super::{decision, vectors, words};
 use crate::MockSpec;
 
-/// The dialects that are answered.
+/// The dialects that the server speaks.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Dialect {
+    /// Anthropic's `/v1/messages`
+    Anthropic,
     /// `AutoTrust`'s `/v1/decide`
     Autotrust,
-    /// `/v1/chat/completions`
+    /// The route `/v1/chat/completions`
     Chat,
-    /// `/v1/completions`
+    /// The route `/v1/completions`
     Completions,
     /// `DashScope`'s own route for texts
     Dashscope {
-        /// Whether the text is that of a message.
+        /// Whether the output text is in a message object.
         as_messages: bool,
-        /// Whether events hold no more than is new.
+        /// Whether each event holds only the new text and not all text so far.
         in_pieces: bool,
     },
     /// `/v1/embeddings`, and Infinity's `/embeddings`
@@ -39,28 +42,30 @@ pub(crate) enum Dialect {
     Generate,
     /// Ollama's `/api/chat` and `/api/generate`
     Ollama {
-        /// Whether the text is that of a message.
+        /// Whether the output text is in a message object.
         as_messages: bool,
     },
     /// vLLM's `/pooling`
     Pooling,
-    /// `/v1/rerank`
+    /// The route `/v1/rerank`
     Rerank,
-    /// `/v1/responses`
+    /// The route `/v1/responses`
     Responses,
-    /// `/v1/systemone`
+    /// The route `/v1/systemone`
     Systemone,
-    /// The routes of text-generation-inference, and `MindIE`'s `/infer`, whose events are the same
+    /// `/v1/audio/transcriptions` and `/v1/audio/translations`, whose requests are forms
+    Transcription,
+    /// The routes of text-generation-inference, and `MindIE`'s `/infer` with identical events
     Tgi,
     /// Triton's generate extension
     Triton {
-        /// Whether events hold all the text so far, as TensorRT-LLM's do if they are asked to.
+        /// Whether each event holds all text so far, as TensorRT-LLM's do on request.
         accumulates: bool,
     },
 }
 
 impl Dialect {
-    /// Whether an answer is made of tokens.
+    /// Whether an answer consists of generated tokens.
     pub(crate) fn generates(self) -> bool {
         !matches!(
             self,
@@ -68,8 +73,8 @@ impl Dialect {
         )
     }
 
-    /// The same as a body has it: `/generate` is the route of two servers, and some shapes are asked
-    /// for.
+    /// Refines a route's dialect by the request's body: two servers have a route `/generate`, and
+    /// some response shapes are requested by parameters.
     pub(crate) fn of(self, ask: &Ask) -> Self {
         match self {
             Self::Generate if ask.is_of_tgi() => Self::Tgi,
@@ -82,19 +87,19 @@ impl Dialect {
     }
 }
 
-/// Writes one request's answer.
+/// Builds the answer to one request.
 #[derive(Debug)]
-pub(crate) struct Author<'a> {
+pub(crate) struct ResponseBuilder<'a> {
     spec: &'a MockSpec,
     ask: &'a Ask,
     dialect: Dialect,
-    /// The request's number, which becomes the answer's id.
+    /// The one-based number of the request; it becomes the answer's id.
     number: u64,
-    /// When the model is said to have been made, in seconds since the Unix epoch.
+    /// The reported creation time of the model, in seconds since the Unix epoch.
     created: u64,
 }
 
-impl<'a> Author<'a> {
+impl<'a> ResponseBuilder<'a> {
     pub(crate) fn new(
         spec: &'a MockSpec,
         ask: &'a Ask,
@@ -114,20 +119,21 @@ impl<'a> Author<'a> {
         Length { tokens, tokens_per_piece: self.spec.tokens_per_chunk }
     }
 
-    /// The answer as a stream, if it is one; a dialect that never streams has none.
+    /// Returns the script of the stream, if a stream is requested and the dialect can stream.
     pub(crate) fn script(&self, scripts: &Scripts, style: Style) -> Option<Arc<Script>> {
         if !self.ask.is_stream() {
             return None;
         }
-        // One prompt in a list of prompts says whose its events are, too.
+        // A list of prompts has an index in its events even if it holds only one prompt.
         let is_several = self.ask.batch(self.dialect).is_some() || self.choices() > 1;
         let (dialect, logprobs) = (self.dialect, self.ask.logprobs(self.dialect));
         let form = Form { dialect, usage: self.ask.usage(), style, is_several, logprobs };
         scripts.find(form, &self.spec.model, self.created)
     }
 
-    /// What each choice of each prompt has of its own in a stream: the first one, and the others.
-    /// The prompts take turns, so that every piece of a prompt comes after one of each other.
+    /// Returns what is specific to each choice of each prompt in a stream: the first part, and the
+    /// others. Prompts alternate, so every piece of a prompt is followed by one of each other
+    /// prompt.
     pub(crate) fn parts(&self) -> (Part, Vec<Part>) {
         let (number, length, choices) = (self.number, self.length(), self.choices());
         let own = [self.prompt_tokens()];
@@ -144,27 +150,27 @@ impl<'a> Author<'a> {
         (first, parts.collect())
     }
 
-    /// How many prompts are answered.
+    /// The number of prompts in the request.
     pub(crate) fn prompts(&self) -> usize {
         self.ask.batch(self.dialect).map_or(1, <[u32]>::len)
     }
 
-    /// How many choices each prompt is answered with.
+    /// The number of choices for each prompt.
     fn choices(&self) -> u32 {
         self.ask.choices(self.dialect)
     }
 
-    /// The counts of all choices together.
+    /// The token counts of all prompts and choices together.
     pub(crate) fn total(&self) -> Total {
         Total { prompt_tokens: self.prompt_tokens(), tokens: self.all_tokens() }
     }
 
-    /// How many tokens all prompts have, where they are prompts for tokens.
+    /// The number of tokens in all prompts; zero for dialects that generate no tokens.
     pub(crate) fn all_prompt_tokens(&self) -> u32 {
         if self.dialect.generates() { self.prompt_tokens() } else { 0 }
     }
 
-    /// How many tokens all choices have together.
+    /// The number of output tokens in all choices of all prompts.
     pub(crate) fn all_tokens(&self) -> u32 {
         if !self.dialect.generates() {
             return 0;
@@ -173,10 +179,18 @@ impl<'a> Author<'a> {
         self.length().tokens.saturating_mul(choices)
     }
 
-    /// The answer as one document.
+    /// Returns the answer as one document.
     pub(crate) fn document(&self, vectors: &Vectors) -> String {
         let tokens = self.length().tokens;
         let document = match self.dialect {
+            Dialect::Anthropic => {
+                let (number, block) =
+                    (self.number.to_string(), anthropic_block(&words::text(tokens)));
+                let counts = anthropic_counts(&json!(self.prompt_tokens()), &json!(tokens));
+                let mut message = anthropic_message(&number, &self.spec.model, &[block], &counts);
+                message["stop_reason"] = json!(MAX_TOKENS);
+                message
+            }
             Dialect::Autotrust => {
                 let (kind, options) = self.ask.options();
                 decision::autotrust(&self.spec.model, kind, options, &self.decision_counts())
@@ -200,6 +214,7 @@ impl<'a> Author<'a> {
                 let asked = self.ask.question();
                 decision::systemone(&self.spec.model, asked, &self.decision_counts())
             }
+            Dialect::Transcription => json!({"text": words::text(tokens), "usage": self.usage()}),
             Dialect::Tgi => tgi_document(&words::text(tokens), tokens),
             Dialect::Triton { .. } => triton_event(&words::text(tokens)),
         };
@@ -235,7 +250,7 @@ impl<'a> Author<'a> {
         self.openai("cmpl", "text_completion", &choices)
     }
 
-    /// What is told of the probabilities of the first so many tokens.
+    /// The log probabilities of the first `tokens` tokens; null unless requested.
     fn logprobs(&self, tokens: u32) -> Value {
         self.ask.logprobs(self.dialect).map_or(Value::Null, |logprobs| logprobs.of(0, tokens))
     }
@@ -261,26 +276,27 @@ impl<'a> Author<'a> {
         response_usage(json!(prompt), json!(tokens), json!(prompt.saturating_add(tokens)))
     }
 
-    /// A vector for each text, under the names that a route has for it. Put together from text: as
-    /// values, its numbers would cost more than all the rest.
+    /// Returns one vector for each text, under the route's names for the object and the vector. The
+    /// document is assembled from text: as JSON values, its numbers would cost more than all the
+    /// rest.
     fn vectors_document(&self, object: &str, key: &str, vectors: &Vectors) -> String {
         let vector = vectors.find(self.vector());
         let of_text =
             |index| format!(r#"{{"object":"{object}","index":{index},"{key}":{vector}}}"#);
-        let all: Vec<_> = (0..self.ask.prompt().items).map(of_text).collect();
+        let all: Vec<_> = (0..self.ask.texts()).map(of_text).collect();
         let (all, model) = (all.join(","), json!(self.spec.model));
         let tokens = self.prompt_tokens();
         let usage = format!(r#"{{"prompt_tokens":{tokens},"total_tokens":{tokens}}}"#);
         format!(r#"{{"object":"list","data":[{all}],"model":{model},"usage":{usage}}}"#)
     }
 
-    /// The vector of every text, as it was asked for.
+    /// The requested form of the vectors.
     fn vector(&self) -> vectors::Form {
         let dimensions = self.ask.dimensions().unwrap_or(DIMENSIONS).min(MOST_TOKENS) as usize;
         vectors::Form { dimensions, is_base64: self.ask.is_base64() }
     }
 
-    /// The documents in their order, each scored a little lower than the one before it.
+    /// Returns the documents in their order, with the scores 1, 1/2, 1/3 …
     fn ranking(&self) -> Value {
         let ranked =
             |index: u32| json!({"index": index, "relevance_score": 1.0 / f64::from(index + 1)});
@@ -293,7 +309,7 @@ impl<'a> Author<'a> {
         })
     }
 
-    /// Of several prompts it is a list.
+    /// Returns a list of answers if the request has several prompts, else one answer.
     fn generated(&self, tokens: u32) -> Value {
         match self.ask.batch(self.dialect) {
             None => self.generated_for(self.prompt_tokens(), tokens),
@@ -332,10 +348,10 @@ impl<'a> Author<'a> {
     }
 }
 
-/// How long an answer is when neither the request nor the server's own setting says so; it is the
-/// OpenAI completions default.
+/// The output length in tokens when neither the request nor the server's configuration gives one:
+/// the default of OpenAI's completions.
 const UNASKED_TOKENS: u32 = 16;
 
-/// A request may ask for any number of tokens. A million is above every model's context, and an
-/// answer of it is still a document of five megabytes.
+/// The largest output length in tokens, as a request may ask for any number. A million is above
+/// every model's context, and its answer is still a document of only five megabytes.
 const MOST_TOKENS: u32 = 1 << 20;

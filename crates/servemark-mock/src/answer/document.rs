@@ -10,7 +10,7 @@ use super::shapes::error_document;
 use super::{Schedule, Step};
 use crate::http::{End, Framing, KeepAlive, document};
 
-/// An answer that is one document.
+/// An answer that is one document, sent in a single step.
 #[derive(Debug)]
 pub(crate) struct Document {
     due: Stamp,
@@ -20,7 +20,7 @@ pub(crate) struct Document {
 }
 
 impl Document {
-    /// The whole answer, due when the last piece of a stream would be.
+    /// Returns the whole answer, due when the last piece of a stream would be.
     pub(crate) fn new(
         body: &str,
         length: Length,
@@ -46,14 +46,14 @@ impl Document {
         whole
     }
 
-    /// The same answer, whose output has so many tokens.
+    /// Sets the number of tokens in the document's output.
     #[must_use]
     pub(crate) fn with_tokens(mut self, tokens: u32) -> Self {
         self.step.tokens = if self.step.pieces > 0 { tokens.into() } else { 0 };
         self
     }
 
-    /// A status in place of the answer, as soon as a response's head is due.
+    /// Returns an error status in place of the answer, due when a response's head is.
     pub(crate) fn status(
         status: &Status,
         schedule: &Schedule,

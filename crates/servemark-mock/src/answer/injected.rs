@@ -1,4 +1,4 @@
-//! The faults of one request, sorted by the stage that they strike.
+//! The faults of one request, sorted by the part of the answer that they affect.
 
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::time::Duration;
@@ -6,12 +6,12 @@ use std::time::Duration;
 use super::template::Style;
 use crate::{ErrorShape, Fault, FaultKind};
 
-/// What goes wrong with one request.
+/// The faults that hit one request.
 #[derive(Clone, Debug)]
 pub(crate) struct Injected {
     pub(crate) status: Option<Status>,
     pub(super) head_delay: Duration,
-    /// From which piece on everything is later, and how much.
+    /// The index of the first delayed piece, and the delay of it and all later ones.
     pub(super) pause: Option<(u32, Duration)>,
     pub(super) interruptions: Vec<(u32, Interruption)>,
     pub(super) content: Content,
@@ -20,18 +20,18 @@ pub(crate) struct Injected {
     pub(super) merge: NonZeroU32,
     pub(super) split: Option<NonZeroUsize>,
     pub(super) close_delimited: bool,
-    /// How long after the whole answer the connection ends.
+    /// The time from the end of the whole answer to the end of the connection.
     pub(crate) close_after: Option<Duration>,
 }
 
-/// A status in place of the answer.
+/// An error status in place of the answer.
 #[derive(Clone, Debug)]
 pub(crate) struct Status {
     pub(crate) code: u16,
     pub(crate) body: Option<String>,
 }
 
-/// What comes in place of a piece.
+/// What replaces a piece.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Interruption {
     BadFrame,
@@ -40,7 +40,7 @@ pub(super) enum Interruption {
     Hang,
 }
 
-/// How much of an answer there is.
+/// How much of a stream is sent.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Content {
     All,
@@ -49,7 +49,7 @@ pub(super) enum Content {
 }
 
 impl Injected {
-    /// The faults that hit the request with this number, from one.
+    /// Collects the faults that hit the request with this one-based number.
     pub(crate) fn of(faults: &[Fault], number: u64) -> Self {
         let mut injected = Self::none();
         for fault in faults.iter().filter(|fault| fault.hits(number)) {
@@ -63,7 +63,7 @@ impl Injected {
         self.style
     }
 
-    /// What comes in place of this piece.
+    /// What replaces this piece, if anything does.
     pub(super) fn interruption(&self, piece: u32) -> Option<Interruption> {
         self.interruptions.iter().find(|(at, _)| *at == piece).map(|(_, what)| *what)
     }
@@ -104,7 +104,7 @@ impl Injected {
             FaultKind::Status { code, ref body } => {
                 self.status = Some(Status { code, body: body.clone() });
             }
-            // These strike a connection and the server, and are looked up there.
+            // These affect a connection or the whole server and are handled there.
             FaultKind::CloseIdle { .. }
             | FaultKind::Idle408 { .. }
             | FaultKind::NotReady { .. }

@@ -1,5 +1,5 @@
-//! The logarithmic probabilities of an answer's tokens: always the same, with the tokens that the
-//! circle of words goes on with as the less likely ones.
+//! Log probabilities of an answer's tokens: constant, with the words that follow in the list as the
+//! less likely alternatives.
 
 use serde_json::{Map, Value, json};
 
@@ -7,7 +7,7 @@ use super::ask::Logprobs;
 use super::words;
 
 impl Logprobs {
-    /// What is told of the tokens from number `from` up to `until`.
+    /// Returns the log probabilities of the tokens `from..until`.
     pub(super) fn of(self, from: u32, until: u32) -> Value {
         match self {
             Self::Chat { top } => {
@@ -45,8 +45,8 @@ fn in_completion(from: u32, until: u32, top: u32) -> Value {
     })
 }
 
-/// The likeliest tokens of a place, the chosen one first. They are all different: the words of one
-/// turn of the circle, and after that their plurals.
+/// Returns the `top` likeliest tokens of a position, the chosen one first. All differ: the words of
+/// one round through the list, then their plurals.
 fn likely(token: u32, top: u32) -> impl Iterator<Item = (String, f64)> {
     (0..top).map(move |rank| {
         let plural = if rank < words::COUNT { "" } else { "s" };
@@ -55,7 +55,7 @@ fn likely(token: u32, top: u32) -> impl Iterator<Item = (String, f64)> {
     })
 }
 
-/// The logarithmic probability of every token of an answer.
+/// The log probability of every token of an answer.
 const CHOSEN: f64 = -0.5;
 
 #[cfg(test)]

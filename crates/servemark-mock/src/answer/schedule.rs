@@ -1,5 +1,5 @@
-//! When each piece of one answer is due: a function of the moment at which the request was
-//! received, and of nothing that happens afterwards.
+//! When each piece of one answer is due: a function of the time at which the request was received
+//! and of nothing that happens afterwards.
 
 use std::time::Duration;
 
@@ -16,14 +16,14 @@ pub(crate) struct Schedule {
     ttft: Duration,
     itl: Duration,
     jitter: Duration,
-    /// Every request draws its own jitter.
+    /// The seed of this request's own jitter.
     seed: u64,
     head_delay: Duration,
     pause: Option<(u32, Duration)>,
 }
 
 impl Schedule {
-    /// The schedule of the request with this number.
+    /// Returns the schedule of the request with this one-based number.
     pub(crate) fn new(spec: &MockSpec, received: Stamp, number: u64, injected: &Injected) -> Self {
         Self {
             received,
@@ -36,29 +36,30 @@ impl Schedule {
         }
     }
 
-    /// From the reception to the last piece of an answer.
+    /// The time from the reception to the last piece of an answer.
     pub(crate) fn lasts(&self, length: Length) -> Duration {
         self.piece(length.last_piece()).since(self.received)
     }
 
-    /// The same with its times counted from another instant: that at which a place was free.
+    /// Moves the schedule so that its times count from another instant, that at which a place
+    /// became free.
     #[must_use]
     pub(crate) fn beginning(self, received: Stamp) -> Self {
         Self { received, ..self }
     }
 
-    /// When the response's head is due.
+    /// Returns when the response's head is due.
     pub(crate) fn head(&self) -> Stamp {
         self.received + self.head_delay
     }
 
-    /// When a piece is due.
+    /// Returns when a piece is due.
     pub(crate) fn piece(&self, piece: u32) -> Stamp {
         let pause = self.pause.filter(|(from, _)| piece >= *from).map_or(Duration::ZERO, |p| p.1);
         self.received + self.ttft + self.itl.saturating_mul(piece) + pause + self.draw(piece)
     }
 
-    /// Evenly from zero to the jitter.
+    /// Draws the delay of a piece uniformly from zero to the jitter.
     fn draw(&self, piece: u32) -> Duration {
         let bound = u64::try_from(self.jitter.as_nanos()).unwrap_or(u64::MAX);
         let word = mix(self.seed.wrapping_add(u64::from(piece)));
@@ -66,7 +67,8 @@ impl Schedule {
     }
 }
 
-/// The output step of `SplitMix64`: a number for a place in a sequence, without walking there.
+/// The output step of `SplitMix64`: a random word for any position in a sequence, without computing
+/// the words before it.
 fn mix(place: u64) -> u64 {
     let mut word = place.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

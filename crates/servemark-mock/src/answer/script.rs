@@ -1,17 +1,17 @@
-//! What a stream says, piece by piece, in whichever dialect.
+//! The events of a stream, independent of the dialect.
 
 use std::num::NonZeroU32;
 
 use super::template::{Filling, Template};
 
-/// The events of a stream, for whichever request.
+/// The events of a stream as templates that serve every request of one form.
 #[derive(Debug)]
 pub(crate) struct Script {
     /// Events before the first token of a choice.
     pub(super) opening: Template,
     /// The event of a piece.
     pub(super) piece: Template,
-    /// The event of the last piece, where it is another.
+    /// The event of the last piece, where it differs from the others.
     pub(super) last_piece: Option<Template>,
     /// Events after the last token of a choice.
     pub(super) ending: Template,
@@ -19,13 +19,13 @@ pub(crate) struct Script {
     pub(super) closing: Template,
     /// Whether the dialect has an end mark.
     pub(super) end_mark: bool,
-    /// What the body is a stream of.
+    /// The framing of the events in the body.
     pub(super) body: Body,
-    /// How many numbered events come before the first piece.
+    /// The number of numbered events before the first piece.
     pub(super) numbered_before: u32,
 }
 
-/// What the body of a stream is made of.
+/// The framing of a stream's events in its body.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Body {
     /// Server-sent events.
@@ -35,7 +35,7 @@ pub(super) enum Body {
 }
 
 impl Body {
-    /// The content type by which it is announced.
+    /// The `content-type` of such a body.
     pub(super) fn content_type(self) -> &'static str {
         match self {
             Self::Events => "text/event-stream; charset=utf-8",
@@ -44,19 +44,19 @@ impl Body {
     }
 }
 
-/// What one choice of one prompt has of its own.
+/// What is specific to one choice of one prompt.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Part {
-    /// The place of its choice among all choices of all prompts.
+    /// Zero-based index of the choice among all choices of all prompts.
     pub(super) index: u32,
-    /// The request's number.
+    /// The one-based number of the request.
     pub(super) number: u64,
     pub(super) prompt_tokens: u32,
     pub(super) length: Length,
 }
 
 impl Script {
-    /// Appends what comes before the first piece.
+    /// Appends the events before the first piece.
     pub(super) fn open(&self, part: &Part, out: &mut Vec<u8>) {
         self.opening.render(&part.filling(0, 0, 0), out);
     }
@@ -69,20 +69,20 @@ impl Script {
         template.render(&part.filling(from, until, self.numbered_before + piece), out);
     }
 
-    /// Appends what comes after the last piece of a choice.
+    /// Appends the events after the last piece of a choice.
     pub(super) fn end(&self, part: &Part, out: &mut Vec<u8>) {
         let (tokens, sequence) = (part.length.tokens, self.numbered_before + part.length.pieces());
         self.ending.render(&part.filling(tokens, tokens, sequence), out);
     }
 
-    /// Appends what comes after the last piece of all choices, with the counts of all.
+    /// Appends the events after the last piece of all choices, with the counts of all of them.
     pub(super) fn close(&self, part: &Part, all: Total, out: &mut Vec<u8>) {
         let whole = Part { prompt_tokens: all.prompt_tokens, ..*part };
         self.closing.render(&whole.filling(0, all.tokens, 0), out);
     }
 }
 
-/// The counts of all choices of an answer together.
+/// The token counts of all choices of an answer together.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Total {
     pub(super) prompt_tokens: u32,
@@ -96,7 +96,7 @@ impl Part {
     }
 }
 
-/// How long an answer is.
+/// The length of an answer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Length {
     pub(super) tokens: u32,
@@ -108,12 +108,12 @@ impl Length {
         self.tokens.div_ceil(self.tokens_per_piece.get())
     }
 
-    /// The piece that ends the answer; the first if there is none.
+    /// The index of the last piece; zero if the answer has none.
     pub(super) fn last_piece(self) -> u32 {
         self.pieces().saturating_sub(1)
     }
 
-    /// The first token of a piece and the first that is no longer of it.
+    /// Returns the range of tokens in a piece: the first one, and the first one after it.
     pub(super) fn tokens_of(self, piece: u32) -> (u32, u32) {
         let from = piece * self.tokens_per_piece.get();
         (from, from.saturating_add(self.tokens_per_piece.get()).min(self.tokens))

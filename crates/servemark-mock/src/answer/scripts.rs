@@ -1,7 +1,7 @@
-//! The streams that the routes answer with, in the shapes that servers put on the wire.
+//! The streams of all routes, in the shapes that servers send.
 //!
-//! Each is written once and then filled in for every request: writing one takes longer than a
-//! request of one token otherwise costs.
+//! Each form of stream is built once and then filled in for every request: building one takes
+//! longer than the rest of a request for one token.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,34 +11,35 @@ use super::Dialect;
 use super::ask::{Logprobs, UsageEvents};
 use super::script::{Body, Script};
 use super::shapes::{
-    LENGTH, OpenAi, count, dashscope, ollama, ollama_end, response, response_counts, response_item,
-    response_message, response_part, response_usage, tgi_details, triton_event,
+    LENGTH, MAX_TOKENS, OpenAi, anthropic_block, anthropic_counts, anthropic_message, count,
+    dashscope, ollama, ollama_end, response, response_counts, response_item, response_message,
+    response_part, response_usage, tgi_details, triton_event,
 };
 use super::template::{
     ALL_TEXT, HEX_NUMBER, INDEX, LOGPROBS, NUMBER, PROMPT, SEQUENCE, Style, TEXT, TOKENS, TOTAL,
     Template,
 };
 
-/// The scripts that were needed so far.
+/// A cache of the scripts used so far.
 #[derive(Debug, Default)]
 pub(crate) struct Scripts {
     written: Mutex<Vec<(Form, Arc<Script>)>>,
 }
 
-/// What scripts differ in.
+/// The properties that distinguish scripts.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Form {
     pub(super) dialect: Dialect,
     pub(super) usage: UsageEvents,
     pub(super) style: Style,
-    /// Whether there are several choices or prompts, so that each event says whose it is.
+    /// Whether there are several choices or prompts, so that each event carries an index.
     pub(super) is_several: bool,
-    /// What is told of the probability of each token.
+    /// Which log probabilities each event reports.
     pub(super) logprobs: Option<Logprobs>,
 }
 
 impl Scripts {
-    /// The script of this form; a dialect that never streams has none.
+    /// Returns the script of this form, or `None` for a dialect that cannot stream.
     pub(super) fn find(&self, form: Form, model: &str, created: u64) -> Option<Arc<Script>> {
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, script)) = written.iter().find(|(known, _)| *known == form) {
@@ -54,6 +55,7 @@ impl Form {
     fn script(self, model: &str, created: u64) -> Option<Script> {
         let openai = |prefix: &str| OpenAi { id: format!("{prefix}-{NUMBER}"), model, created };
         match self.dialect {
+            Dialect::Anthropic => Some(self.anthropic(model)),
             Dialect::Chat => Some(self.chat(&openai("chatcmpl"))),
             Dialect::Completions => Some(self.completions(&openai("cmpl"))),
             Dialect::Autotrust
@@ -67,6 +69,7 @@ impl Form {
             }
             Dialect::Ollama { as_messages } => Some(self.ollama(as_messages, model)),
             Dialect::Responses => Some(self.responses(model, created)),
+            Dialect::Transcription => Some(self.transcription(&openai("trsc"))),
             Dialect::Tgi => Some(self.tgi()),
             Dialect::Triton { accumulates } => Some(self.triton(accumulates)),
         }
@@ -91,6 +94,62 @@ impl Form {
             piece: Template::new(&piece).with(self.logprobs),
             last_piece: None,
             ending: Template::new(&event(json!({}), Value::Null, Some("length"))),
+            closing: Template::new(&self.usage_event(openai, kind)),
+            end_mark: true,
+            body: Body::Events,
+            numbered_before: 0,
+        }
+    }
+
+    /// Builds the stream of Anthropic's API. Every event has an `event:` line with its type; the
+    /// prompt is counted in the first event, the output in the last but one.
+    fn anthropic(self, model: &str) -> Script {
+        let event = |kind: &str, of: &[(&str, Value)]| {
+            let mut event = json!({"type": kind});
+            for (key, value) in of {
+                event[*key] = value.clone();
+            }
+            self.style.named(kind, &event)
+        };
+        let index = ("index", json!(0));
+        let counts = anthropic_counts(&json!(PROMPT), &json!(0));
+        let message = anthropic_message(NUMBER, model, &[], &counts);
+        let block = ("content_block", anthropic_block(""));
+        let opening = [
+            event("message_start", &[("message", message)]),
+            event("content_block_start", &[index.clone(), block]),
+            event("ping", &[]),
+        ];
+        let delta = ("delta", json!({"type": "text_delta", "text": TEXT}));
+        let end = ("delta", json!({"stop_reason": MAX_TOKENS, "stop_sequence": null}));
+        let ending = [
+            event("content_block_stop", std::slice::from_ref(&index)),
+            event("message_delta", &[end, ("usage", json!({"output_tokens": TOKENS}))]),
+            event("message_stop", &[]),
+        ];
+        Script {
+            opening: Template::new(&opening.concat()),
+            piece: Template::new(&event("content_block_delta", &[index, delta])),
+            last_piece: None,
+            ending: Template::new(&ending.concat()),
+            closing: Template::new(""),
+            end_mark: false,
+            body: Body::Events,
+            numbered_before: 0,
+        }
+    }
+
+    fn transcription(self, openai: &OpenAi<'_>) -> Script {
+        let kind = "transcription.chunk";
+        let event = |delta: Value, finish: Option<&str>| {
+            let choice = json!({"delta": delta, "finish_reason": finish});
+            self.style.json(&openai.object(kind, &[choice], self.usage_in_event()))
+        };
+        Script {
+            opening: Template::new(""),
+            piece: Template::new(&event(json!({"content": TEXT}), None)),
+            last_piece: Some(Template::new(&event(json!({"content": TEXT}), Some("length")))),
+            ending: Template::new(""),
             closing: Template::new(&self.usage_event(openai, kind)),
             end_mark: true,
             body: Body::Events,
@@ -149,8 +208,9 @@ impl Form {
         }
     }
 
-    /// Every event says by a line of its own what it is, and by a number which it is. The message
-    /// and its text are announced before the first piece, and told whole after the last.
+    /// Builds the stream of `/v1/responses`. Every event has an `event:` line with its type and a
+    /// sequence number. The message and its text part are announced before the first piece and
+    /// repeated whole after the last.
     fn responses(self, model: &str, created: u64) -> Script {
         let event = |kind: &str, of: &[(&str, Value)]| {
             let mut event = json!({"type": kind, "sequence_number": SEQUENCE});
@@ -198,7 +258,8 @@ impl Form {
         }
     }
 
-    /// Every event says what it is and has counts, and the last one why it is the last.
+    /// Builds a stream of `DashScope`: every event is named `result` and has counts, and the last
+    /// one has the finish reason.
     fn dashscope(self, as_messages: bool, in_pieces: bool) -> Script {
         let text = if in_pieces { TEXT } else { ALL_TEXT };
         let piece = |reason: &str| {
@@ -218,7 +279,8 @@ impl Form {
         }
     }
 
-    /// Every line has a piece, and one more after them why it was the last, with the counts.
+    /// Builds a stream of Ollama: a line for each piece, and a final line with the finish reason
+    /// and the counts.
     fn ollama(self, as_messages: bool, model: &str) -> Script {
         let end = ollama_end(model, as_messages, "", &json!(PROMPT), &json!(TOKENS));
         Script {
@@ -233,7 +295,8 @@ impl Form {
         }
     }
 
-    /// Every event has a token, and the last one the whole text besides.
+    /// Builds a stream of text-generation-inference: every event has a token, and the last one has
+    /// the whole text as well.
     fn tgi(self) -> Script {
         let piece = |text: Value, details: Value| {
             let token = json!({"id": 0, "text": TEXT, "logprob": -0.5, "special": false});
@@ -257,7 +320,7 @@ impl Form {
         }
     }
 
-    /// Nothing marks the end.
+    /// Builds a stream of Triton's generate extension, which has no end mark.
     fn triton(self, accumulates: bool) -> Script {
         let text = if accumulates { ALL_TEXT } else { TEXT };
         Script {
@@ -272,22 +335,22 @@ impl Form {
         }
     }
 
-    /// Where an event says whose it is; of one choice that is known.
+    /// The `index` of an event: a gap if there are several choices or prompts, else zero.
     fn index(self) -> Value {
         if self.is_several { json!(INDEX) } else { json!(0) }
     }
 
-    /// Where an event tells the probabilities of its tokens, if they were asked for.
+    /// The `logprobs` of an event: a gap if they are requested, else null.
     fn logprobs_in_event(self) -> Value {
         self.logprobs.map_or(Value::Null, |_| json!(LOGPROBS))
     }
 
-    /// The counts inside every event, if they were asked for.
+    /// The counts in every event, if they are requested.
     fn usage_in_event(self) -> Option<Value> {
         (self.usage == UsageEvents::Continuous).then(usage)
     }
 
-    /// The event after all others that holds only the counts, if it was asked for.
+    /// The final event that holds only the counts; empty unless requested.
     fn usage_event(self, openai: &OpenAi<'_>, kind: &str) -> String {
         if self.usage == UsageEvents::None {
             return String::new();

@@ -1,11 +1,11 @@
-//! The objects that servers put on the wire, as values.
+//! The JSON objects that servers send.
 
 use serde_json::{Value, json};
 
 use super::ask::AskFault;
 use crate::ErrorShape;
 
-/// What all of OpenAI's objects of one answer share.
+/// The fields that all of OpenAI's objects of one answer share.
 #[derive(Debug)]
 pub(super) struct OpenAi<'a> {
     pub(super) id: String,
@@ -29,14 +29,14 @@ impl OpenAi<'_> {
     }
 }
 
-/// The counts as OpenAI's routes tell them.
+/// Returns token counts in the shape of OpenAI's routes.
 pub(super) fn count(prompt: Value, completion: Value, total: Value) -> Value {
     let counts =
         [("prompt_tokens", prompt), ("completion_tokens", completion), ("total_tokens", total)];
     counts.into_iter().collect()
 }
 
-/// What `/v1/responses` says of an answer as a whole.
+/// Returns the `response` object of `/v1/responses`.
 pub(super) fn response(
     number: &str,
     model: &str,
@@ -57,7 +57,7 @@ pub(super) fn response(
     })
 }
 
-/// The one message of an answer of `/v1/responses`.
+/// Returns the single message in an answer of `/v1/responses`.
 pub(super) fn response_message(number: &str, status: &str, content: &[Value]) -> Value {
     json!({
         "id": response_item(number),
@@ -68,17 +68,17 @@ pub(super) fn response_message(number: &str, status: &str, content: &[Value]) ->
     })
 }
 
-/// The name of that message.
+/// Returns the id of the message in an answer of `/v1/responses`.
 pub(super) fn response_item(number: &str) -> String {
     format!("msg_{number}")
 }
 
-/// The text of that message.
+/// Returns the text part of the message in an answer of `/v1/responses`.
 pub(super) fn response_part(text: &str) -> Value {
     json!({"type": "output_text", "text": text, "annotations": []})
 }
 
-/// The counts as `/v1/responses` tells them, with those that this server has none of.
+/// Returns token counts in the shape of `/v1/responses`, with zero cached and reasoning tokens.
 pub(super) fn response_counts(input: Value, output: Value, total: Value) -> Value {
     let mut counts = response_usage(input, output, total);
     counts["input_tokens_details"] = json!({"cached_tokens": 0});
@@ -86,16 +86,50 @@ pub(super) fn response_counts(input: Value, output: Value, total: Value) -> Valu
     counts
 }
 
-/// The counts as decisions, `DashScope` and, without their details, `/v1/responses` tell them.
+/// Returns token counts in the shape of decisions, `DashScope` and, without details,
+/// `/v1/responses`.
 pub(super) fn response_usage(input: Value, output: Value, total: Value) -> Value {
     let counts = [("input_tokens", input), ("output_tokens", output), ("total_tokens", total)];
     counts.into_iter().collect()
 }
 
-/// The reason why an answer is over.
+/// Returns the message of Anthropic's API. It is not finished.
+pub(super) fn anthropic_message(
+    number: &str,
+    model: &str,
+    content: &[Value],
+    counts: &Value,
+) -> Value {
+    json!({
+        "id": format!("msg_{number}"),
+        "type": "message",
+        "role": "assistant",
+        "model": model,
+        "content": content,
+        "stop_reason": null,
+        "stop_sequence": null,
+        "usage": counts,
+    })
+}
+
+/// Returns the text block of Anthropic's API.
+pub(super) fn anthropic_block(text: &str) -> Value {
+    json!({"type": "text", "text": text})
+}
+
+/// Returns the counts of Anthropic's API.
+pub(super) fn anthropic_counts(input: &Value, output: &Value) -> Value {
+    json!({"input_tokens": input, "output_tokens": output})
+}
+
+/// The reason for which every message of Anthropic's API ends.
+pub(super) const MAX_TOKENS: &str = "max_tokens";
+
+/// The finish reason of every answer.
 pub(super) const LENGTH: &str = "length";
 
-/// What `DashScope` says of an answer so far. Of one that goes on, `null` is its reason to end.
+/// Returns an event or document of `DashScope`. The finish reason of an unfinished answer is the
+/// string `null`.
 pub(super) fn dashscope(
     number: &str,
     as_messages: bool,
@@ -112,7 +146,7 @@ pub(super) fn dashscope(
     json!({"output": output, "usage": counts, "request_id": format!("request-{number}")})
 }
 
-/// A piece of an answer of Ollama's.
+/// Returns a line of Ollama's stream that holds a piece of the answer.
 pub(super) fn ollama(model: &str, as_messages: bool, text: &str) -> Value {
     let mut line = json!({"model": model, "created_at": OLLAMA_TIME});
     if as_messages {
@@ -124,7 +158,7 @@ pub(super) fn ollama(model: &str, as_messages: bool, text: &str) -> Value {
     line
 }
 
-/// The last line of an answer of Ollama's, or all of it as one document.
+/// Returns the last line of Ollama's stream, or a whole answer as one document.
 pub(super) fn ollama_end(
     model: &str,
     as_messages: bool,
@@ -140,23 +174,23 @@ pub(super) fn ollama_end(
     line
 }
 
-/// When every line of Ollama's is said to have been made: the simulator has no wall clock, and its
-/// truth is told elsewhere.
+/// The creation time in every line of Ollama's: answers read no wall clock, and the times of pieces
+/// are in the truth log.
 const OLLAMA_TIME: &str = "1970-01-01T00:00:00Z";
 
-/// An answer of text-generation-inference as one document.
+/// Returns an answer of text-generation-inference as one document.
 pub(super) fn tgi_document(text: &str, tokens: u32) -> Value {
     json!({"generated_text": text, "details": tgi_details(json!(tokens))})
 }
 
-/// What text-generation-inference tells of an answer that is over.
+/// Returns the `details` of a finished answer of text-generation-inference.
 pub(super) fn tgi_details(tokens: Value) -> Value {
     let reason =
         [("finish_reason", json!(LENGTH)), ("generated_tokens", tokens), ("seed", Value::Null)];
     reason.into_iter().collect()
 }
 
-/// A piece of an answer of Triton's, or all of it.
+/// Returns a piece of an answer of Triton's, or all of it.
 pub(super) fn triton_event(text: &str) -> Value {
     json!({
         "model_name": "ensemble",
@@ -168,7 +202,7 @@ pub(super) fn triton_event(text: &str) -> Value {
     })
 }
 
-/// The error object that servers send, in the shape asked for.
+/// Returns the error object that servers send, in the given shape.
 pub(super) fn error_json(shape: ErrorShape, code: u16, message: &str) -> Value {
     let flat = json!({
         "object": "error",
@@ -184,7 +218,7 @@ pub(super) fn error_json(shape: ErrorShape, code: u16, message: &str) -> Value {
     }
 }
 
-/// The error object of OpenAI's API for a request that cannot be answered, and its status.
+/// Returns the status and error object of OpenAI's API for a request that cannot be answered.
 pub(crate) fn refusal(fault: &AskFault) -> (u16, String) {
     let (status, message, parameter, code) = match fault {
         AskFault::Missing(name) => {
@@ -209,7 +243,7 @@ pub(crate) fn refusal(fault: &AskFault) -> (u16, String) {
     (status, json!({"error": error}).to_string())
 }
 
-/// The body of a status that is not 200.
+/// Returns the body of a response whose status is not 200.
 pub(crate) fn error_document(code: u16, message: &str) -> String {
     error_json(ErrorShape::Object, code, message).to_string()
 }

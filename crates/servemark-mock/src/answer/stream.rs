@@ -17,17 +17,17 @@ use crate::http::{End, Framing, KeepAlive, push_chunk, push_head};
 pub(crate) struct Stream {
     script: Arc<Script>,
     part: Part,
-    /// The other choices and prompts, whose pieces are due with the first one's.
+    /// The other choices and prompts; their pieces are due together with those of `part`.
     others: Vec<Part>,
     total: Total,
-    /// Whether its opening and its closing are told.
+    /// Whether the opening and closing events are sent.
     is_framed: bool,
     schedule: Schedule,
     injected: Injected,
     framing: Framing,
     keep_alive: KeepAlive,
     stage: Stage,
-    /// How many pieces there are, and how many were told.
+    /// The number of pieces, and the number of those already sent.
     pieces: u32,
     told: u32,
     due: Stamp,
@@ -159,7 +159,7 @@ impl Stream {
         Step { end: Some(self.keep_alive.into()), ..Step::default() }
     }
 
-    /// Plans the next step. The tail is due with the last piece.
+    /// Schedules the next step. The tail is due with the last piece.
     fn go_on(&mut self) {
         if self.told < self.pieces {
             self.stage = Stage::Pieces;
@@ -181,12 +181,13 @@ impl Stream {
         1 + self.others.len()
     }
 
-    /// Pieces that go out together do so when the last of them is due.
+    /// Returns the index after the last piece of the next group. Merged pieces are sent together
+    /// when the last of them is due.
     fn group_end(&self) -> u32 {
         self.told.saturating_add(self.injected.merge.get()).min(self.pieces)
     }
 
-    /// An error is the last thing that is told.
+    /// Appends an error event, after which no piece follows.
     fn fail(&mut self, shape: ErrorShape, out: &mut Vec<u8>) {
         self.push_event(&error_json(shape, 500, "an injected error").to_string(), out);
         self.pieces = self.told + 1;
@@ -201,7 +202,7 @@ impl Stream {
         out.extend_from_slice(event.as_bytes());
     }
 
-    /// Appends what `events` appends, as a chunk if the body has chunks.
+    /// Appends the bytes that `events` writes, as a chunk if the body is chunked.
     fn push_chunk(&mut self, out: &mut Vec<u8>, events: impl FnOnce(&mut Self, &mut Vec<u8>)) {
         match self.framing {
             Framing::Chunked => push_chunk(out, |out| events(self, out)),
@@ -210,7 +211,7 @@ impl Stream {
     }
 }
 
-/// Half a document.
+/// The first half of a JSON document.
 const BAD_FRAME: &str = r#"{"choices":[{"index":0,"te"#;
 
 #[cfg(test)]
@@ -220,23 +221,29 @@ mod tests {
 
     use super::*;
     use crate::MockSpec;
-    use crate::answer::{Ask, Author, Dialect, Scripts};
+    use crate::answer::{Ask, Dialect, ResponseBuilder, Scripts};
 
     const MS: u64 = 1_000_000;
 
-    /// Runs an answer of four tokens on a clock of its own that is `lateness_ms` late at every
-    /// step, and gives what each step was due at and said.
+    /// Runs an answer of four tokens on a simulated clock that is `lateness_ms` late at every step,
+    /// and returns the due time in milliseconds, the description and the bytes of each step.
     fn run(faults: &[&str], lateness_ms: u64) -> Vec<(u64, Step, String)> {
         let mut spec = MockSpec::new(Duration::from_millis(30), Duration::from_millis(2));
         spec.faults = faults.iter().map(|text| text.parse().unwrap()).collect();
         spec.tokens_per_chunk = NonZeroU32::MIN;
         let ask = Ask::parse(br#"{"prompt": "a b", "max_tokens": 4, "stream": true}"#).unwrap();
         let injected = Injected::of(&spec.faults, 1);
-        let author = Author::new(&spec, &ask, Dialect::Completions, 1, 0);
-        let script = author.script(&Scripts::default(), injected.style).unwrap();
+        let response = ResponseBuilder::new(&spec, &ask, Dialect::Completions, 1, 0);
+        let script = response.script(&Scripts::default(), injected.style).unwrap();
         let schedule = Schedule::new(&spec, Stamp::ZERO, 1, &injected);
-        let mut stream =
-            Stream::new(script, author.parts(), author.total(), schedule, injected, KeepAlive::Yes);
+        let mut stream = Stream::new(
+            script,
+            response.parts(),
+            response.total(),
+            schedule,
+            injected,
+            KeepAlive::Yes,
+        );
         let mut steps = Vec::new();
         let mut now = 0;
         loop {

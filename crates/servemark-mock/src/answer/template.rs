@@ -1,4 +1,4 @@
-//! Events written once, with gaps for what varies from request to request and piece to piece.
+//! Events with gaps for what varies between requests and pieces.
 
 use std::io::Write;
 
@@ -7,59 +7,60 @@ use serde_json::Value;
 use super::ask::Logprobs;
 use super::words;
 
-/// Stands in an event where its own text goes.
+/// Placeholder for the text of the event's own piece.
 pub(super) const TEXT: &str = "\u{e000}";
-/// Stands in an event, as a string, where the number of tokens so far goes.
+/// Placeholder, as a whole string, for the number of output tokens so far.
 pub(super) const TOKENS: &str = "\u{e001}";
-/// Stands in an event, as a string, where that number and the prompt's together go.
+/// Placeholder, as a whole string, for the number of prompt tokens and output tokens so far
+/// together.
 pub(super) const TOTAL: &str = "\u{e002}";
-/// Stands in an event, as a string, where the number of the prompt's tokens goes.
+/// Placeholder, as a whole string, for the number of prompt tokens.
 pub(super) const PROMPT: &str = "\u{e003}";
-/// Stands in an event, within a string, where the request's number goes.
+/// Placeholder, within a string, for the number of the request.
 pub(super) const NUMBER: &str = "\u{e004}";
-/// The same, as 32 hexadecimal digits.
+/// Placeholder, within a string, for the number of the request as 32 hexadecimal digits.
 pub(super) const HEX_NUMBER: &str = "\u{e005}";
-/// Stands in an event where all text so far goes.
+/// Placeholder for all text so far.
 pub(super) const ALL_TEXT: &str = "\u{e006}";
-/// Stands in an event, as a string, where the prompt's place in its batch goes.
+/// Placeholder, as a whole string, for the index of the choice among all choices of all prompts.
 pub(super) const INDEX: &str = "\u{e007}";
 
-/// Stands in an event, as a string, where the number of the event within its stream goes. Events
-/// that are rendered together have consecutive numbers.
+/// Placeholder, as a whole string, for the number of the event within its stream. Events that are
+/// rendered together have consecutive numbers.
 pub(super) const SEQUENCE: &str = "\u{e008}";
-/// Stands in an event, as a string, where the probabilities of its tokens go.
+/// Placeholder, as a whole string, for the log probabilities of the event's tokens.
 pub(super) const LOGPROBS: &str = "\u{e009}";
 
 /// How events are written.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Style {
     pub(super) line_end: &'static str,
-    /// A line that precedes every event.
+    /// A comment line that precedes every event.
     pub(super) comment: Option<&'static str>,
 }
 
 impl Style {
-    /// The event that holds this JSON.
+    /// Returns the event that holds this JSON.
     pub(super) fn json(self, json: &Value) -> String {
         self.event(&json.to_string())
     }
 
-    /// The same, behind a line that names it.
+    /// Returns the event that holds this JSON, with a line before it that names the event.
     pub(super) fn named(self, name: &str, json: &Value) -> String {
         self.lines(&format!("event: {name}{}data: {json}", self.line_end))
     }
 
-    /// The line of a stream of lines that holds this JSON.
+    /// Returns the line, in a body of JSON lines, that holds this JSON.
     pub(super) fn line(self, json: &Value) -> String {
         self.data_line(&json.to_string())
     }
 
-    /// The line of a stream of lines that holds `data`.
+    /// Returns the line, in a body of JSON lines, that holds `data`.
     pub(super) fn data_line(self, data: &str) -> String {
         format!("{data}{}", self.line_end)
     }
 
-    /// The event that holds `data`.
+    /// Returns the event that holds `data`.
     pub(super) fn event(self, data: &str) -> String {
         self.lines(&format!("data: {data}"))
     }
@@ -71,15 +72,15 @@ impl Style {
     }
 }
 
-/// What gaps are filled with.
+/// The values of the gaps.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Filling {
-    /// The request's number.
+    /// The one-based number of the request.
     pub(super) number: u64,
-    /// The prompt's place in its batch.
+    /// Zero-based index of the choice among all choices of all prompts.
     pub(super) index: u32,
     pub(super) prompt_tokens: u32,
-    /// The first token of the piece, and the first that is no longer of it.
+    /// The first token of the piece, and the first one after it.
     pub(super) from: u32,
     pub(super) until: u32,
     /// The number of the first event within its stream.
@@ -109,7 +110,8 @@ enum Part {
 }
 
 impl Template {
-    /// A template of events that have the gaps above.
+    /// Parses events that contain the placeholders of this module. A placeholder that stands for a
+    /// whole string loses its quotation marks, so that its value becomes a number or an object.
     pub(super) fn new(events: &str) -> Self {
         let bare = |events: String, gap| events.replace(&format!("\"{gap}\""), gap);
         let events = [TOKENS, TOTAL, PROMPT, INDEX, SEQUENCE, LOGPROBS]
@@ -118,12 +120,12 @@ impl Template {
         Self { parts: parts(&events), logprobs: None }
     }
 
-    /// The same template, which tells the probabilities of its tokens in that way.
+    /// Sets the form in which log probabilities are reported.
     pub(super) fn with(self, logprobs: Option<Logprobs>) -> Self {
         Self { logprobs, ..self }
     }
 
-    /// Appends the events.
+    /// Appends the events, with their gaps filled in.
     pub(super) fn render(&self, filling: &Filling, out: &mut Vec<u8>) {
         let mut sequence = filling.sequence;
         for part in &self.parts {

@@ -1,17 +1,17 @@
-//! The vectors of embeddings, written down once for each of their forms.
+//! The vectors of embeddings, serialised once for each of their forms.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use base64::prelude::{BASE64_STANDARD, Engine};
 use serde_json::json;
 
-/// The vectors that were needed so far.
+/// A cache of the vectors used so far.
 #[derive(Debug, Default)]
 pub(crate) struct Vectors {
     written: Mutex<Vec<(Form, Arc<str>)>>,
 }
 
-/// What vectors differ in. All of one form are the same.
+/// The properties that distinguish vectors; all vectors of one form are equal.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct Form {
     pub(super) dimensions: usize,
@@ -19,7 +19,7 @@ pub(super) struct Form {
 }
 
 impl Vectors {
-    /// A vector's JSON.
+    /// Returns the JSON of a vector.
     pub(super) fn find(&self, form: Form) -> Arc<str> {
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, vector)) = written.iter().find(|(known, _)| *known == form) {
@@ -45,12 +45,12 @@ impl Form {
     }
 }
 
-/// How long a vector is when the request does not say.
+/// The default number of dimensions of a vector.
 pub(super) const DIMENSIONS: u32 = NUMBERS.len() as u32;
 
 const NUMBERS: [f32; 8] = [0.5, -0.25, 0.125, -0.5, 0.25, -0.125, 0.375, -0.375];
 
-/// A client uses one form, or tries some.
+/// The largest number of forms to cache; a client rarely uses more than one.
 const MOST_KEPT: usize = 8;
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
-//! The text of the answers: one word per token, from a short list, in a circle.
+//! The text of the answers: one word per token, from a short list that repeats.
 
-/// Appends the text of `count` tokens, of which the first is number `from`.
+/// Appends the text of `count` tokens, starting with token `from`.
 pub(super) fn push(from: u32, count: u32, out: &mut Vec<u8>) {
     let mut at = from as usize % WORDS * WIDTH;
     let mut missing = count as usize * WIDTH;
@@ -12,29 +12,29 @@ pub(super) fn push(from: u32, count: u32, out: &mut Vec<u8>) {
     }
 }
 
-/// The text of the first `count` tokens.
+/// Returns the text of the first `count` tokens.
 pub(super) fn text(count: u32) -> String {
     let mut bytes = Vec::with_capacity(count as usize * WIDTH);
     push(0, count, &mut bytes);
     String::from_utf8(bytes).expect("the words are ASCII")
 }
 
-/// The text of one token.
+/// Returns the text of one token.
 pub(super) fn word(token: u32) -> String {
     let mut bytes = Vec::with_capacity(WIDTH);
     push(token, 1, &mut bytes);
     String::from_utf8(bytes).expect("the words are ASCII")
 }
 
-/// How many characters of an answer come before a token.
+/// The number of characters of an answer before a token.
 pub(super) fn offset(token: u32) -> usize {
     token as usize * WIDTH
 }
 
-/// How many words there are.
+/// The number of words in the list.
 pub(super) const COUNT: u32 = WORDS as u32;
 
-/// Each is one token in the vocabularies of the day.
+/// The words of the list, each a single token in today's common vocabularies.
 const CIRCLE: &[u8] =
     b" time year work life hand part case week home side line word room door book mind";
 const WIDTH: usize = " time".len();

@@ -1,4 +1,5 @@
-//! Requests out of bytes. "Not enough yet" is a normal value; nothing here waits or reads.
+//! An incremental parser of requests. Incomplete input is a normal value; this module neither waits
+//! nor reads.
 
 use bytes::{Bytes, BytesMut};
 use memchr::memmem;
@@ -12,7 +13,7 @@ pub(crate) struct Request {
     pub(crate) body: Bytes,
 }
 
-/// A request's first line and headers, looked up where they stand.
+/// The request line and headers as received; lookups scan the text.
 #[derive(Debug)]
 pub(crate) struct Head(String);
 
@@ -26,7 +27,7 @@ impl Head {
         self.word(0)
     }
 
-    /// The path with its query.
+    /// The request target: the path with its query string.
     pub(crate) fn target(&self) -> &str {
         self.word(1)
     }
@@ -74,23 +75,24 @@ impl Head {
     }
 }
 
-/// The value that a line gives to this name. Only the name's own place is looked at.
+/// Returns the value if the line is a header with this name. Only the prefix of the name's length
+/// is compared.
 fn value_of<'a>(line: &'a str, name: &str) -> Option<&'a str> {
     let (known, rest) = line.split_at_checked(name.len())?;
     let value = rest.strip_prefix(':')?;
     known.eq_ignore_ascii_case(name).then(|| value.trim())
 }
 
-/// What the bytes so far amount to.
+/// The result of parsing the bytes received so far.
 #[derive(Debug)]
 pub(crate) enum Parsed {
-    /// The head asks to be told to go on before the body comes.
+    /// The client waits for `100 Continue` before it sends the body.
     Continue,
     More,
     Request(Request),
 }
 
-/// Why a request cannot be read. The connection is of no use after it.
+/// Why a request cannot be read. The connection is unusable afterwards.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Refusal {
     LongBody,
@@ -110,7 +112,7 @@ impl Refusal {
     }
 }
 
-/// Cuts one connection's bytes into requests.
+/// Splits the bytes of one connection into requests.
 #[derive(Debug, Default)]
 pub(crate) struct RequestParser {
     buffer: BytesMut,
@@ -118,7 +120,7 @@ pub(crate) struct RequestParser {
 }
 
 impl RequestParser {
-    /// Takes the next bytes of the connection.
+    /// Appends the next bytes of the connection.
     pub(crate) fn feed(&mut self, bytes: &[u8]) {
         self.buffer.extend_from_slice(bytes);
     }
@@ -129,7 +131,7 @@ impl RequestParser {
         if self.buffer.len() >= length {
             let body = self.buffer.split_to(length).freeze();
             if self.buffer.is_empty() {
-                // The body alone keeps the memory; a connection that waits has none.
+                // Only the body keeps the memory, so that an idle connection holds none.
                 self.buffer = BytesMut::new();
             }
             return Ok(Parsed::Request(Request { head, body }));

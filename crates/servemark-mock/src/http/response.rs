@@ -1,22 +1,22 @@
-//! Responses into bytes.
+//! Serialisation of responses.
 
 use std::io::Write;
 
-/// Whether the connection is used again. Closed: it is or it is not.
+/// Whether the connection is kept open for another request.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum KeepAlive {
     No,
     Yes,
 }
 
-/// How an answer ends. Closed: these are the ways that the server knows.
+/// How an answer ends.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum End {
-    /// With the connection.
+    /// The connection is closed.
     Close,
-    /// Not at all: the connection stays open and silent.
+    /// The answer never ends: the connection stays open and silent.
     Hang,
-    /// And the next request may come.
+    /// The answer is complete, and the connection takes another request.
     Whole,
 }
 
@@ -29,16 +29,16 @@ impl From<KeepAlive> for End {
     }
 }
 
-/// How the end of a body is told.
+/// How the end of a body is indicated.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Framing {
     Chunked,
-    /// By the end of the connection, as in HTTP/1.0.
+    /// The end of the connection ends the body, as in HTTP/1.0.
     Close,
     Length(usize),
 }
 
-/// Appends a response's head.
+/// Appends a response's head to `out`.
 pub(crate) fn push_head(
     status: u16,
     content_type: &str,
@@ -60,7 +60,7 @@ pub(crate) fn push_head(
     out.extend_from_slice(b"\r\n");
 }
 
-/// A whole response.
+/// Returns a whole response.
 pub(crate) fn document(
     status: u16,
     content_type: &str,
@@ -74,11 +74,12 @@ pub(crate) fn document(
     out
 }
 
-/// Appends what `data` appends as one chunk of a chunked body. An empty chunk would end the body
-/// and is left out.
+/// Appends the bytes that `data` writes as one chunk of a chunked body. If `data` writes nothing,
+/// so does this: an empty chunk would end the body.
 pub(crate) fn push_chunk(out: &mut Vec<u8>, data: impl FnOnce(&mut Vec<u8>)) {
     let start = out.len();
-    // Room for any size; what the size does not need is taken out again.
+    // The size is known only after the data, so space for the largest is reserved and leading zeros
+    // are removed at the end.
     out.extend_from_slice(&[b'0'; SIZE_DIGITS]);
     out.extend_from_slice(b"\r\n");
     let body = out.len();
@@ -91,7 +92,8 @@ pub(crate) fn push_chunk(out: &mut Vec<u8>, data: impl FnOnce(&mut Vec<u8>)) {
     out.drain(start..start + zeros);
 }
 
-/// Fills digits from the right, and says how many on the left it did not need.
+/// Writes `number` in hexadecimal, right-aligned, and returns the number of unused digits on the
+/// left.
 fn write_hex(mut number: usize, digits: &mut [u8]) -> usize {
     let mut unused = digits.len();
     while number > 0 && unused > 0 {
@@ -126,7 +128,7 @@ fn reason(status: u16) -> &'static str {
     }
 }
 
-/// Chunks are smaller than four gigabytes.
+/// Eight hexadecimal digits: chunks are smaller than 4 GiB.
 const SIZE_DIGITS: usize = 8;
 
 #[cfg(test)]

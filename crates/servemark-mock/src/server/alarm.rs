@@ -1,6 +1,6 @@
-//! The wait until something is due, in the event loop's own wait.
+//! Ends the event loop's wait at a due time.
 //!
-//! On Linux it is a timerfd in the set of what is waited for: `epoll_wait` itself counts whole
+//! On Linux it is a timerfd registered with the poll, because `epoll_wait` itself counts whole
 //! milliseconds. Elsewhere the wait has a time-out, which `kqueue` counts in nanoseconds.
 
 #[cfg(target_os = "linux")]
@@ -14,7 +14,7 @@ mod machine {
     use servemark_core::Stamp;
     use servemark_pacer::TimerFd;
 
-    /// Ends the event loop's wait when something is due.
+    /// A timer that ends the event loop's wait when something is due.
     #[derive(Debug)]
     pub(crate) struct Alarm {
         timer: TimerFd,
@@ -22,8 +22,8 @@ mod machine {
     }
 
     impl Alarm {
-        /// The token is that of its events, which say nothing but that the wait is over. They are
-        /// edges, so nobody has to read the timer.
+        /// Registers a timer whose events carry `token`; such an event only ends the wait. Events
+        /// are edge-triggered, so the timer need not be read.
         pub(crate) fn new(registry: &Registry, token: Token) -> io::Result<Self> {
             let timer = TimerFd::new()?;
             let fd = timer.as_fd().as_raw_fd();
@@ -31,7 +31,8 @@ mod machine {
             Ok(Self { timer, armed: None })
         }
 
-        /// How long the loop may wait for something that is due then, which is not yet.
+        /// Sets the timer to `due`, which lies in the future. Returns the time-out for the wait:
+        /// none, as the timer ends it.
         pub(crate) fn set(&mut self, due: Stamp, _now: Stamp) -> Option<Duration> {
             if self.armed != Some(due) {
                 self.timer.arm(due);
@@ -50,7 +51,7 @@ mod machine {
     use mio::{Registry, Token};
     use servemark_core::Stamp;
 
-    /// Ends the event loop's wait when something is due.
+    /// A time-out that ends the event loop's wait when something is due.
     #[derive(Debug)]
     pub(crate) struct Alarm;
 
@@ -59,7 +60,7 @@ mod machine {
             Ok(Self)
         }
 
-        /// How long the loop may wait for something that is due then, which is not yet.
+        /// Returns the time-out for a wait until `due`, which lies in the future.
         pub(crate) fn set(&mut self, due: Stamp, now: Stamp) -> Option<Duration> {
             Some(due.since(now))
         }

@@ -1,4 +1,4 @@
-//! One connection: a request, its answer, the next request. Nothing here waits.
+//! One connection: a request, its answer, the next request. Nothing in this module blocks.
 
 use std::io::{self, Write};
 use std::mem;
@@ -16,46 +16,48 @@ use super::delivery::Delivery;
 use crate::http::{End, Parsed, Refusal, Request, RequestParser};
 use crate::reception::Reception;
 
-/// One connection.
+/// A connection and its progress through requests and answers.
 #[derive(Debug)]
 pub(super) struct Connection {
     socket: TcpStream,
     parser: RequestParser,
     pub(super) stage: Stage,
-    /// Of the bytes that were read last.
+    /// The reception of the bytes that were read last.
     reception: Reception,
-    /// What the socket did not take yet.
+    /// Bytes that the socket has not accepted yet.
     backlog: BytesMut,
-    /// Whether there may be something to read. Events are edges: each is told once.
+    /// Whether there may be something to read. Events are edge-triggered: each is reported once.
     is_readable: bool,
     peer_has_finished: bool,
-    /// How long after the answer under way the connection ends, where that is a fault.
+    /// The time from the end of the current answer to the end of the connection, if a fault closes
+    /// it.
     pub(super) close_after: Option<Duration>,
-    /// When it ends if nothing happens before.
+    /// When the connection ends unless something happens before.
     pub(super) ends_at: Option<Stamp>,
 }
 
-/// What a connection is at. Closed: these are the parts of its life.
+/// The state of a connection.
 #[derive(Debug)]
 pub(super) enum Stage {
-    /// An answer is under way, and in the queue of what is due.
+    /// An answer is being sent, and its next step is in the queue.
     Answering(Box<Delivery>),
-    /// Another thread writes the answer down.
+    /// Another thread serialises the answer.
     Elsewhere,
-    /// All of an answer was written, though the socket may not have taken all of it.
+    /// All of an answer was written, although the socket may not have accepted all of it.
     Ending(End),
-    /// An answer is under way, but not in the queue: the socket takes no more of it.
+    /// An answer is being sent, but it is not in the queue because the socket accepts no more
+    /// bytes.
     Held(Box<Delivery>),
-    /// The next request is waited for.
+    /// The connection waits for the next request.
     Idle,
-    /// The connection ends before another request is read.
+    /// The connection ends before it reads another request.
     Parting,
 }
 
-/// What a connection has for the server.
+/// The result of reading from a connection.
 #[derive(Debug)]
 pub(super) enum Incoming {
-    /// The peer has closed it.
+    /// The peer has closed the connection.
     End,
     Nothing,
     Request(Result<Request, Refusal>, Reception),
@@ -85,7 +87,7 @@ impl Connection {
         self.is_readable |= event.is_readable() || self.peer_has_finished;
     }
 
-    /// The next request, as far as it has come. `buffer` is only used meanwhile.
+    /// Reads until a whole request has arrived or the socket is empty. `buffer` is scratch space.
     pub(super) fn next_request(&mut self, buffer: &mut [u8]) -> io::Result<Incoming> {
         loop {
             match self.parser.next() {
@@ -104,7 +106,7 @@ impl Connection {
         }
     }
 
-    /// Reads on without looking. Says whether the peer has closed the connection.
+    /// Reads and discards input. Returns whether the peer has closed the connection.
     pub(super) fn is_left(&mut self, buffer: &mut [u8]) -> io::Result<bool> {
         loop {
             match self.read(buffer)? {
@@ -115,12 +117,13 @@ impl Connection {
         }
     }
 
-    /// Sends what of its answer is due by `now`, with so many pieces in the write. Says when the
-    /// next step is due if the answer goes on and the socket takes more of it.
+    /// Sends the steps of the answer that are due by `now`, with at most `most` pieces in the
+    /// write. `bytes` is scratch space. Returns when the next step is due if the answer continues
+    /// and the socket accepts more of it.
     ///
     /// # Errors
     ///
-    /// The connection is broken.
+    /// Fails if the connection is broken.
     pub(super) fn deliver(
         &mut self,
         now: Stamp,
@@ -146,7 +149,7 @@ impl Connection {
         Ok(due)
     }
 
-    /// Goes on with an answer that was held. Says when its next step is due.
+    /// Continues an answer that was held back. Returns when its next step is due.
     pub(super) fn resume(&mut self) -> Option<Stamp> {
         let Stage::Held(delivery) = mem::replace(&mut self.stage, Stage::Idle) else { return None };
         let due = delivery.due();
@@ -154,7 +157,7 @@ impl Connection {
         Some(due)
     }
 
-    /// Writes what the socket takes and keeps the rest.
+    /// Writes the bytes that the socket accepts and keeps the others.
     pub(super) fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
         let taken = if self.is_blocked() { 0 } else { write(&self.socket, bytes)? };
         if taken < bytes.len() {
@@ -163,7 +166,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Writes on what the socket did not take.
+    /// Writes bytes that the socket did not accept before.
     pub(super) fn drain(&mut self) -> io::Result<()> {
         if self.is_blocked() {
             let taken = write(&self.socket, &self.backlog)?;
@@ -176,8 +179,8 @@ impl Connection {
         !self.backlog.is_empty()
     }
 
-    /// Reads what there is; nothing at the end of the stream, and none if it is not known yet. A
-    /// short read has emptied the socket, but does not tell whether the stream ends there.
+    /// Reads available bytes: zero at the end of the stream, `None` if nothing is available yet. A
+    /// short read has emptied the socket but does not tell whether the stream ends there.
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<Option<usize>> {
         if !self.is_readable {
             return Ok(None);
@@ -199,7 +202,7 @@ impl Connection {
     }
 }
 
-/// How many bytes the socket takes now.
+/// Writes once and returns the number of bytes that the socket accepted.
 fn write(mut socket: &TcpStream, bytes: &[u8]) -> io::Result<usize> {
     match socket.write(bytes) {
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(0),

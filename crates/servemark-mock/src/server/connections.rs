@@ -1,8 +1,8 @@
-//! The connections of one thread, by the number under which events and the queue know them.
+//! The connections of one thread, by the slot number that events and the queue use for them.
 
 use super::connection::Connection;
 
-/// The connections of one thread. A number is used again when its connection is gone.
+/// The connections of one thread. The slot of a closed connection is reused.
 #[derive(Debug, Default)]
 pub(super) struct Connections {
     slots: Vec<Option<Connection>>,
@@ -10,7 +10,7 @@ pub(super) struct Connections {
 }
 
 impl Connections {
-    /// The number that the next connection will have.
+    /// Returns the slot of the next connection to be inserted.
     pub(super) fn next(&self) -> usize {
         self.free.last().copied().unwrap_or(self.slots.len())
     }
@@ -26,7 +26,7 @@ impl Connections {
         self.slots.get_mut(slot)?.as_mut()
     }
 
-    /// Closes a connection.
+    /// Closes a connection and frees its slot.
     pub(super) fn remove(&mut self, slot: usize) {
         if self.slots.get_mut(slot).and_then(Option::take).is_some() {
             self.free.push(slot);

@@ -1,4 +1,4 @@
-//! An answer on its way, and the truth of it.
+//! An answer being sent, with its truth and its share of the server's metrics.
 
 use std::num::{NonZeroU32, NonZeroUsize};
 
@@ -10,7 +10,7 @@ use crate::answer::{Answer, Step};
 use crate::http::End;
 use crate::truth::OpenTruth;
 
-/// An answer on its way to its connection.
+/// An answer that is being sent on a connection.
 #[derive(Debug)]
 pub(super) struct Delivery {
     answer: Answer,
@@ -23,19 +23,20 @@ impl Delivery {
         Self { answer, truth, work }
     }
 
-    /// When the next step is due.
+    /// Returns when the next step is due.
     pub(super) fn due(&self) -> Stamp {
         self.answer.due()
     }
 
-    /// The size of its writes, where it is not one per call of [`write_down`](Self::write_down).
+    /// The largest size of one write in bytes; without one, each call of
+    /// [`write_down`](Self::write_down) is one write.
     pub(super) fn split(&self) -> Option<NonZeroUsize> {
         self.answer.split()
     }
 
-    /// Appends what goes out next, and with it what else is due by `now`, with at most so many
-    /// pieces of output. It is about to be written, so it is stamped. Says how the answer ends, if
-    /// it does.
+    /// Appends the next step to `out`, and further steps that are due by `now` while all together
+    /// have at most `most` pieces of output. Stamps the pieces with the current time, as they are
+    /// about to be written. Returns how the answer ends, if these are its last bytes.
     pub(super) fn write_down(
         &mut self,
         now: Stamp,
@@ -60,7 +61,7 @@ impl Delivery {
         step.end
     }
 
-    /// Whether the next step goes out in the same write.
+    /// Whether the next step joins the write of `step`.
     fn is_joined(&self, step: &Step, now: Stamp, most: NonZeroU32) -> bool {
         let pieces = step.pieces + self.answer.next_pieces();
         let is_due = step.end.is_none() && self.due() <= now;

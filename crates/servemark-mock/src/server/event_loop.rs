@@ -1,7 +1,7 @@
-//! One thread of the server: waits, reads what came, sends what is due, and waits again.
+//! One thread of the server: waits, reads what has arrived, sends what is due, and waits again.
 //!
-//! Nothing in it is shared with another thread but the [`Site`]. A late turn sends all that has
-//! become due; it moves nothing that is not.
+//! It shares nothing with other threads but the [`ServerState`]. A late iteration sends everything that
+//! has become due and does not move later due times.
 
 use std::io;
 use std::sync::Arc;
@@ -15,49 +15,49 @@ use mio::{Events, Poll, Token};
 use servemark_core::{Clock, Stamp};
 use servemark_pacer::{MachineClock, thread_cpu_time};
 
+use super::acceptor::Acceptor;
 use super::alarm::Alarm;
 use super::connection::{Connection, Incoming, Stage};
 use super::connections::Connections;
 use super::delivery::Delivery;
-use super::door::Door;
 use super::mailbox::{Command, Mailbox};
 use super::queue::Queue;
 use super::reply::{Reply, truth_document};
-use super::site::Site;
+use super::state::ServerState;
 use crate::http::{End, KeepAlive};
 
-/// One thread of the server.
+/// An event loop, which serves its connections on one thread.
 #[derive(Debug)]
 pub(super) struct EventLoop {
-    site: Arc<Site>,
+    state: Arc<ServerState>,
     poll: Poll,
     alarm: Alarm,
-    /// The first thread's.
-    door: Option<Door>,
+    /// The listener, which only the first thread has.
+    acceptor: Option<Acceptor>,
     mailbox: Mailbox,
     inbox: Receiver<Command>,
     connections: Connections,
-    /// The connections whose answers go on, by when they do.
+    /// The connections with unfinished answers, by the due time of the next step.
     queue: Queue,
-    /// The connections that end if nothing happens before, by when they do. One that something
-    /// happened to since has another time of its own.
+    /// The connections that end unless something happens, by that time. An entry is stale if the
+    /// connection's own `ends_at` has changed since.
     ends: Queue,
     last_pass: Stamp,
-    /// What is read into, and what is sent from; kept for their memory.
+    /// Buffers for reading and for sending, kept to reuse their memory.
     read: Vec<u8>,
     sent: Vec<u8>,
     is_stopped: bool,
 }
 
 impl EventLoop {
-    pub(super) fn new(site: Arc<Site>) -> io::Result<Self> {
+    pub(super) fn new(state: Arc<ServerState>) -> io::Result<Self> {
         let poll = Poll::new()?;
         let (mailbox, inbox) = Mailbox::new(poll.registry(), MAIL)?;
         Ok(Self {
-            site,
+            state,
             alarm: Alarm::new(poll.registry(), ALARM)?,
             poll,
-            door: None,
+            acceptor: None,
             mailbox,
             inbox,
             connections: Connections::default(),
@@ -70,10 +70,10 @@ impl EventLoop {
         })
     }
 
-    /// Gives it the door to look after.
-    pub(super) fn open(&mut self, mut door: Door) -> io::Result<()> {
-        door.register(self.poll.registry(), DOOR)?;
-        self.door = Some(door);
+    /// Gives the loop the listener.
+    pub(super) fn open(&mut self, mut acceptor: Acceptor) -> io::Result<()> {
+        acceptor.register(self.poll.registry(), ACCEPTOR)?;
+        self.acceptor = Some(acceptor);
         Ok(())
     }
 
@@ -86,7 +86,7 @@ impl EventLoop {
         let mut events = Events::with_capacity(EVENTS_PER_TURN);
         while !self.is_stopped {
             let time_out = self.time_out();
-            // An interrupted wait has no events; what is due is due all the same.
+            // An interrupted wait has no events, but something may still be due.
             if self.poll.poll(&mut events, time_out).is_err() {
                 events.clear();
             }
@@ -99,9 +99,9 @@ impl EventLoop {
         }
     }
 
-    /// How long the next wait may be; without an end if the alarm or an event ends it.
+    /// Returns the time-out of the next wait; `None` if only the alarm or an event ends it.
     fn time_out(&mut self) -> Option<Duration> {
-        if self.site.spec.spin {
+        if self.state.spec.spin {
             return Some(Duration::ZERO);
         }
         let dues = [self.queue.next_due(), self.ends.next_due()];
@@ -116,7 +116,7 @@ impl EventLoop {
     fn react(&mut self, event: &Event) {
         match event.token() {
             ALARM => {}
-            DOOR => self.admit(),
+            ACCEPTOR => self.admit(),
             MAIL => self.open_mail(),
             Token(slot) => {
                 if let Some(connection) = self.connections.get(slot) {
@@ -128,14 +128,14 @@ impl EventLoop {
     }
 
     fn admit(&mut self) {
-        if let Some(door) = &mut self.door {
-            door.admit(&self.site.spec.faults);
+        if let Some(acceptor) = &mut self.acceptor {
+            acceptor.admit(&self.state.spec.faults);
         }
     }
 
-    /// Tries again what could not be admitted; some may have left.
+    /// Tries again to accept connections after a failure; peers may have left meanwhile.
     fn readmit(&mut self) {
-        if self.door.as_ref().is_some_and(Door::is_stuck) {
+        if self.acceptor.as_ref().is_some_and(Acceptor::is_stuck) {
             self.admit();
         }
     }
@@ -143,7 +143,7 @@ impl EventLoop {
     fn open_mail(&mut self) {
         while let Ok(command) = self.inbox.try_recv() {
             match command {
-                // Who does not wait for the answer does not need it.
+                // The answer is not needed if its receiver no longer exists.
                 Command::CpuTime(reply) => drop(reply.send(thread_cpu_time())),
                 Command::Send(slot, bytes, end) => match self.send(slot, &bytes, end) {
                     Ok(()) => self.go_on(slot),
@@ -162,12 +162,12 @@ impl EventLoop {
         }
     }
 
-    /// One pass over what is due. What becomes due during it waits for the next one, and so does
-    /// more of an answer that is behind, so that requests are read in between.
+    /// Sends what is due now, in one pass. What becomes due during the pass waits for the next one,
+    /// and so does the remainder of an answer that is behind, so that requests are read in between.
     fn send_due(&mut self) {
         let now = MachineClock.now();
         self.last_pass = now;
-        let most = self.site.spec.pieces_per_write;
+        let most = self.state.spec.pieces_per_write;
         while let Some(slot) = self.queue.pop_due(now) {
             let Some(connection) = self.connections.get(slot) else { continue };
             match connection.deliver(now, most, &mut self.sent) {
@@ -178,7 +178,7 @@ impl EventLoop {
         }
     }
 
-    /// Ends the connections whose time is over.
+    /// Ends the connections whose idle time or `close-after` delay is over.
     fn end_due(&mut self) {
         let now = MachineClock.now();
         while let Some(slot) = self.ends.pop_due(now) {
@@ -186,34 +186,34 @@ impl EventLoop {
             if connection.ends_at.is_none_or(|ends_at| ends_at > now) {
                 continue;
             }
-            let is_told = self.site.idle_limit.is_some_and(|limit| limit.is_told);
+            let is_told = self.state.idle_limit.is_some_and(|limit| limit.is_told);
             if matches!(connection.stage, Stage::Idle) && is_told {
-                // A peer that is gone does not read it.
+                // A peer that has left does not read it, so an error does not matter.
                 let _ = connection.send(REQUEST_TIMEOUT);
             }
             self.connections.remove(slot);
         }
     }
 
-    /// From now on a connection waits for its next request, or for its end where that is a fault.
+    /// Makes a connection wait for its next request, or for its end if a fault closes it.
     fn wait_idle(&mut self, slot: usize) {
         let Some(connection) = self.connections.get(slot) else { return };
         let parting = connection.close_after.take();
         connection.stage = if parting.is_some() { Stage::Parting } else { Stage::Idle };
-        let limit = parting.or(self.site.idle_limit.map(|limit| limit.after));
+        let limit = parting.or(self.state.idle_limit.map(|limit| limit.after));
         connection.ends_at = limit.map(|limit| MachineClock.now() + limit);
         if let Some(ends_at) = connection.ends_at {
             self.ends.push(ends_at, slot);
         }
     }
 
-    /// Does all that a connection can do without waiting.
+    /// Does all that a connection can do without blocking.
     fn go_on(&mut self, slot: usize) {
         loop {
             match self.advance(slot) {
                 Ok(Next::Go) => {}
                 Ok(Next::Wait) => return,
-                // A connection that breaks ends nothing but itself.
+                // A broken connection affects no other connection.
                 Ok(Next::Close) | Err(_) => return self.connections.remove(slot),
             }
         }
@@ -253,7 +253,7 @@ impl EventLoop {
             Incoming::Nothing => Ok(Next::Wait),
             Incoming::Request(request, reception) => {
                 connection.ends_at = None;
-                let reply = self.site.reply_to(request, reception);
+                let reply = self.state.reply_to(request, reception);
                 self.answer(slot, reply)?;
                 Ok(Next::Go)
             }
@@ -272,7 +272,7 @@ impl EventLoop {
                 Ok(())
             }
             Reply::Now(bytes, end) => self.send(slot, &bytes, end),
-            Reply::Truth(keep_alive) => {
+            Reply::SimulatedTimes(keep_alive) => {
                 self.enter(slot, Stage::Elsewhere);
                 self.write_truth(slot, keep_alive)
             }
@@ -291,9 +291,10 @@ impl EventLoop {
         }
     }
 
-    /// On another thread: a long log takes longer to write down than a token to be due.
+    /// Serialises the truth log on another thread, because a long log takes longer than the time
+    /// between tokens.
     fn write_truth(&self, slot: usize, keep_alive: KeepAlive) -> io::Result<()> {
-        let (log, mailbox) = (Arc::clone(&self.site.logs.truth), self.mailbox());
+        let (log, mailbox) = (Arc::clone(&self.state.logs.truth), self.mailbox());
         let write = move || {
             let (bytes, end) = truth_document(&log, keep_alive);
             mailbox.post(Command::Send(slot, bytes, end));
@@ -302,7 +303,7 @@ impl EventLoop {
     }
 }
 
-/// What a connection does next. Closed: there is nothing else to do.
+/// What the event loop does next with a connection.
 #[derive(Debug)]
 enum Next {
     Close,
@@ -310,22 +311,22 @@ enum Next {
     Wait,
 }
 
-/// The first instant that a pass at `now` does not reach.
+/// Returns the first instant that a pass at `now` does not cover.
 fn after(now: Stamp) -> Stamp {
     now + Duration::from_nanos(1)
 }
 
-/// How soon after a pass the loop wakes up for the next one. Below some twenty thousand pieces a
-/// second hardly anything is due so soon; above, a wake-up serves several pieces.
+/// The shortest time between two passes. Below about twenty thousand pieces per second, pieces are
+/// rarely due so close together; above that, one wake-up serves several of them.
 const BETWEEN_PASSES: Duration = Duration::from_micros(50);
 
-/// What a server says to a client whose request it no longer waits for.
+/// The response to a client whose request the server no longer waits for.
 const REQUEST_TIMEOUT: &[u8] =
     b"HTTP/1.1 408 Request Timeout\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
 
-/// Connections have the small numbers.
+/// These tokens are the largest numbers because connections use the small ones.
 const ALARM: Token = Token(usize::MAX);
-const DOOR: Token = Token(usize::MAX - 1);
+const ACCEPTOR: Token = Token(usize::MAX - 1);
 const MAIL: Token = Token(usize::MAX - 2);
 
 const EVENTS_PER_TURN: usize = 1024;

@@ -1,4 +1,4 @@
-//! How others speak to an event loop.
+//! Commands from other threads to an event loop.
 
 use std::io;
 use std::sync::Arc;
@@ -10,18 +10,18 @@ use mio::{Registry, Token, Waker};
 
 use crate::http::End;
 
-/// What is asked of an event loop.
+/// A command to an event loop.
 #[derive(Debug)]
 pub(super) enum Command {
-    /// What its thread has used of a core.
+    /// Report the CPU time of the loop's thread.
     CpuTime(Sender<Duration>),
-    /// Send what another thread has written down for the connection in this slot.
+    /// Send bytes that another thread has serialised to the connection in this slot.
     Send(usize, Vec<u8>, End),
     Serve(TcpStream),
     Stop,
 }
 
-/// Where commands are put.
+/// The sender of commands to one event loop.
 #[derive(Clone, Debug)]
 pub(super) struct Mailbox {
     commands: Sender<Command>,
@@ -29,14 +29,14 @@ pub(super) struct Mailbox {
 }
 
 impl Mailbox {
-    /// A mailbox, and where its commands come out after an event of the token.
+    /// Returns a mailbox and the receiver of its commands; a command wakes the poll with `token`.
     pub(super) fn new(registry: &Registry, token: Token) -> io::Result<(Self, Receiver<Command>)> {
         let (commands, inbox) = channel();
         let waker = Arc::new(Waker::new(registry, token)?);
         Ok((Self { commands, waker }, inbox))
     }
 
-    /// A loop that has ended needs no commands.
+    /// Sends a command. It is discarded if the loop has ended.
     pub(super) fn post(&self, command: Command) {
         if self.commands.send(command).is_ok() {
             let _ = self.waker.wake();

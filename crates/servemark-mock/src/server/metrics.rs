@@ -1,20 +1,20 @@
-//! What the server tells Prometheus, under the names of vLLM and of SGLang.
+//! The server's Prometheus metrics, under the names of both vLLM and SGLang.
 
 use std::fmt::Write;
 
 use super::work::WorkCounts;
 
-/// The media type of the text.
+/// The media type of Prometheus's text format.
 pub(super) const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
-/// The counts in Prometheus's text format.
+/// Returns the counts in Prometheus's text format.
 pub(super) fn text(counts: &WorkCounts, model: &str) -> String {
     let model = model.replace('\\', r"\\").replace('"', "\\\"").replace('\n', r"\n");
     let mut text = String::new();
     for (name, kind, help, value) in rows(counts) {
         for server in ["vllm", "sglang"] {
             let name = format!("{server}:{}", if server == "vllm" { name.0 } else { name.1 });
-            // A `String` takes any text.
+            // Writing to a `String` cannot fail.
             let _ = writeln!(
                 text,
                 "# HELP {name} {help}\n# TYPE {name} {kind}\n{name}{{model_name=\"{model}\"}} {value}"
@@ -24,7 +24,7 @@ pub(super) fn text(counts: &WorkCounts, model: &str) -> String {
     text
 }
 
-/// The names of vLLM and of SGLang, the kind, the help and the value.
+/// The names in vLLM and in SGLang, the metric type, the help text and the value.
 type Row = ((&'static str, &'static str), &'static str, &'static str, u64);
 
 fn rows(counts: &WorkCounts) -> [Row; 4] {

@@ -1,4 +1,4 @@
-//! What is due when, first come first served among equals. Time is a parameter.
+//! A queue by due time; entries with equal times keep their order. Time is a parameter.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -6,10 +6,10 @@ use std::collections::binary_heap::PeekMut;
 
 use servemark_core::Stamp;
 
-/// Connections by the time at which their answers go on.
+/// Connections by the due time of their next step.
 #[derive(Debug, Default)]
 pub(super) struct Queue {
-    /// The due time, the place among equals, the connection.
+    /// The due time, the insertion number that orders equal times, and the connection's slot.
     heap: BinaryHeap<Reverse<(Stamp, u64, usize)>>,
     pushed: u64,
 }
@@ -20,7 +20,7 @@ impl Queue {
         self.heap.push(Reverse((due, self.pushed, slot)));
     }
 
-    /// The connection that has been due longest, if any is.
+    /// Removes and returns the connection that has been due longest, if any is due by `now`.
     pub(super) fn pop_due(&mut self, now: Stamp) -> Option<usize> {
         let first = self.heap.peek_mut().filter(|first| first.0.0 <= now)?;
         let Reverse((.., slot)) = PeekMut::pop(first);

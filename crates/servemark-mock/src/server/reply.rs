@@ -1,4 +1,4 @@
-//! From a request to what is sent in reply.
+//! The reply to each request.
 
 use std::time::Duration;
 
@@ -7,30 +7,30 @@ use servemark_pacer::MachineClock;
 
 use super::metrics;
 use super::route::{Route, VERSION};
-use super::site::Site;
+use super::state::ServerState;
 use super::work::OpenWork;
 use crate::answer::{
-    Answer, Ask, AskFault, Author, Dialect, Document, Injected, Schedule, Stream, error_document,
-    refusal,
+    Answer, Ask, AskFault, Dialect, Document, Injected, ResponseBuilder, Schedule, Stream,
+    error_document, refusal,
 };
 use crate::http::{End, Framing, KeepAlive, Refusal, Request, document};
 use crate::reception::Reception;
 use crate::truth::{OpenTruth, TruthLog, write_truth};
 
-/// What is sent in reply.
+/// The reply to a request.
 #[derive(Debug)]
 pub(super) enum Reply {
-    /// Bytes over time, with their truth, the work that they are, and how long after them the
-    /// connection ends where that is a fault.
+    /// An answer sent over time, its truth and its metrics, and the time from its end to the end of
+    /// the connection if a fault closes it.
     Answer(Answer, OpenTruth, OpenWork, Option<Duration>),
-    /// Bytes at once.
+    /// Bytes sent at once.
     Now(Vec<u8>, End),
-    /// The truth log.
-    Truth(KeepAlive),
+    /// The truth log, which another thread serialises.
+    SimulatedTimes(KeepAlive),
 }
 
-impl Site {
-    /// The reply to what has just been read.
+impl ServerState {
+    /// Returns the reply to a request, or to one that cannot be parsed.
     pub(super) fn reply_to(
         &self,
         request: Result<Request, Refusal>,
@@ -74,7 +74,7 @@ impl Site {
             Route::ModelInfo => now(&self.model_info(), keep_alive),
             Route::Models => now(&self.models(), keep_alive),
             Route::ServerInfo => now(&self.server_info(), keep_alive),
-            Route::Truth => Reply::Truth(keep_alive),
+            Route::SimulatedTimes => Reply::SimulatedTimes(keep_alive),
             Route::Version => now(VERSION, keep_alive),
             Route::Unknown => {
                 let message = format!("there is no route {} {}", head.method(), head.path());
@@ -102,19 +102,19 @@ impl Site {
         }
         let injected = Injected::of(&self.spec.faults, number);
         let schedule = Schedule::new(&self.spec, reception.at, number, &injected);
-        let author = Author::new(&self.spec, &ask, dialect, number, self.created);
-        let begins = self.seat(reception.at, schedule.lasts(author.length()));
+        let response = ResponseBuilder::new(&self.spec, &ask, dialect, number, self.created);
+        let begins = self.acquire_slot(reception.at, schedule.lasts(response.length()));
         let (schedule, close_after) = (schedule.beginning(begins), injected.close_after);
-        let answer = self.compose(&author, schedule, injected, keep_alive);
+        let answer = self.compose(&response, schedule, injected, keep_alive);
         let index = index(request).unwrap_or(number as usize - 1);
-        let truth = self.logs.truth.open(index, reception, answer.pieces(), author.prompts());
-        let work = self.work.open(reception.at, begins, author.all_prompt_tokens());
+        let truth = self.logs.truth.open(index, reception, answer.pieces(), response.prompts());
+        let work = self.work.open(reception.at, begins, response.all_prompt_tokens());
         Reply::Answer(answer, truth, work, close_after)
     }
 
     fn compose(
         &self,
-        author: &Author<'_>,
+        response: &ResponseBuilder<'_>,
         schedule: Schedule,
         injected: Injected,
         keep_alive: KeepAlive,
@@ -122,19 +122,25 @@ impl Site {
         if let Some(status) = &injected.status {
             return Answer::Document(Document::status(status, &schedule, &injected, keep_alive));
         }
-        if let Some(script) = author.script(&self.scripts, injected.style()) {
-            let stream =
-                Stream::new(script, author.parts(), author.total(), schedule, injected, keep_alive);
+        if let Some(script) = response.script(&self.scripts, injected.style()) {
+            let stream = Stream::new(
+                script,
+                response.parts(),
+                response.total(),
+                schedule,
+                injected,
+                keep_alive,
+            );
             return Answer::Stream(Box::new(stream));
         }
-        let (body, length) = (author.document(&self.vectors), author.length());
+        let (body, length) = (response.document(&self.vectors), response.length());
         let document = Document::new(&body, length, &schedule, &injected, keep_alive);
-        Answer::Document(document.with_tokens(author.all_tokens()))
+        Answer::Document(document.with_tokens(response.all_tokens()))
     }
 }
 
-/// The whole truth log as a response, and how that ends. A log that cannot be written down ends
-/// with the connection, before its first byte.
+/// Returns the whole truth log as a response, and how the response ends. If the log cannot be
+/// serialised, the connection ends without a response.
 pub(super) fn truth_document(log: &TruthLog, keep_alive: KeepAlive) -> (Vec<u8>, End) {
     let mut body = Vec::new();
     if write_truth(&log.rows(), &mut body).is_err() {
@@ -144,14 +150,14 @@ pub(super) fn truth_document(log: &TruthLog, keep_alive: KeepAlive) -> (Vec<u8>,
     (document(200, "application/jsonl", &body, framing, keep_alive), keep_alive.into())
 }
 
-/// Whether a stream is asked for beside the body: by the route, or by `DashScope`'s header.
+/// Whether a stream is requested outside the body: by the route, or by `DashScope`'s header.
 fn streams(request: &Request) -> bool {
     let head = &request.head;
     let is_enabled = head.header("x-dashscope-sse").is_some_and(|value| value == "enable");
     is_enabled || head.path().ends_with("/generate_stream")
 }
 
-/// The number by which the client knows its request.
+/// Returns the client's own number of the request, from its `x-servemark-request` header.
 fn index(request: &Request) -> Option<usize> {
     request.head.header("x-servemark-request")?.parse().ok()
 }
@@ -164,7 +170,7 @@ fn error(status: u16, message: &str, keep_alive: KeepAlive) -> Reply {
     reply(status, JSON, &error_document(status, message), keep_alive)
 }
 
-/// A request that cannot be answered, told as OpenAI's API tells it.
+/// Returns a refusal in the form of OpenAI's API.
 fn refused(fault: &AskFault, keep_alive: KeepAlive) -> Reply {
     let (status, body) = refusal(fault);
     reply(status, JSON, &body, keep_alive)

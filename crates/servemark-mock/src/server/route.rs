@@ -1,27 +1,28 @@
-//! The routes, and what the server says of itself.
+//! The routes, and the server's descriptions of itself.
 
 use std::num::NonZeroUsize;
 
 use serde_json::{Value, json};
 
-use super::site::Site;
+use super::state::ServerState;
 use crate::answer::{AskFault, Dialect};
 
-/// Where a request goes.
+/// The handler of a request.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Route {
     Answer(Dialect),
     ClearTruth,
-    /// Flushes a cache, or starts or stops a profiler; there is none, but the call is remembered.
+    /// Flushes a cache, or starts or stops a profiler. The server has neither, but it records the
+    /// call.
     Control,
     Health,
     Metrics,
-    /// One model, which the path names.
+    /// Describes the model that the path names.
     Model,
     ModelInfo,
     Models,
     ServerInfo,
-    Truth,
+    SimulatedTimes,
     Unknown,
     Version,
 }
@@ -41,6 +42,10 @@ impl Route {
             ("POST", "/v1/systemone") => Self::Answer(Dialect::Systemone),
             ("POST", "/v1/decide") => Self::Answer(Dialect::Autotrust),
             ("POST", "/v1/rerank" | "/v1/reranks" | "/rerank") => Self::Answer(Dialect::Rerank),
+            ("POST", "/v1/audio/transcriptions" | "/v1/audio/translations") => {
+                Self::Answer(Dialect::Transcription)
+            }
+            ("POST", "/v1/messages") => Self::Answer(Dialect::Anthropic),
             ("POST", "/v1/responses") => Self::Answer(Dialect::Responses),
             ("POST", "/generate_stream" | "/infer") => Self::Answer(Dialect::Tgi),
             ("POST", "/api/v1/services/aigc/text-generation/generation") => {
@@ -59,27 +64,27 @@ impl Route {
                 | "/start_profile"
                 | "/stop_profile",
             ) => Self::Control,
-            ("GET", "/health" | "/health_generate" | "/v2/health/ready") => Self::Health,
+            ("GET", "/" | "/health" | "/health_generate" | "/v2/health/ready") => Self::Health,
             ("GET", "/model_info" | "/get_model_info") => Self::ModelInfo,
             ("GET", "/metrics") => Self::Metrics,
             ("GET", "/v1/models") => Self::Models,
             ("GET", path) if path.starts_with(ONE_MODEL) => Self::Model,
             ("GET", "/server_info" | "/get_server_info") => Self::ServerInfo,
             ("GET", "/version") => Self::Version,
-            ("GET", "/__truth") => Self::Truth,
+            ("GET", "/__truth") => Self::SimulatedTimes,
             ("DELETE", "/__truth") => Self::ClearTruth,
             _ => Self::Unknown,
         }
     }
 }
 
-/// Whether it is Triton's generate extension for a model of whatever name.
+/// Whether the path is Triton's generate extension, for a model of any name.
 fn is_triton(path: &str) -> bool {
     let model = path.strip_prefix("/v2/models/").and_then(|path| path.rsplit_once('/'));
     model.is_some_and(|(_, end)| ["generate", "generate_stream"].contains(&end))
 }
 
-impl Site {
+impl ServerState {
     pub(super) fn model_info(&self) -> String {
         let model = &self.spec.model;
         json!({"model_path": model, "tokenizer_path": model, "is_generation": true}).to_string()
@@ -89,7 +94,7 @@ impl Site {
         json!({"object": "list", "data": [self.model()]}).to_string()
     }
 
-    /// The model that a path names, if it is the one that is served.
+    /// Describes the model that a path names, if it is the served one.
     pub(super) fn model_of(&self, path: &str) -> Result<String, AskFault> {
         let name = decoded(path.strip_prefix(ONE_MODEL).unwrap_or_default());
         if name == self.spec.model {
@@ -129,7 +134,8 @@ impl Site {
     }
 }
 
-/// A part of a path without its percent encoding. What is not UTF-8 then names no model.
+/// Decodes the percent-encoding in a part of a path. Invalid UTF-8 becomes replacement characters,
+/// so the result names no model.
 fn decoded(path: &str) -> String {
     let mut bytes = Vec::with_capacity(path.len());
     let mut rest = path.as_bytes();
@@ -144,9 +150,11 @@ fn decoded(path: &str) -> String {
 
 const ONE_MODEL: &str = "/v1/models/";
 
-/// The version as vLLM tells it: of the simulator, which imitates no particular release.
+/// The body of vLLM's `/version` route, with the version of this server: it imitates no particular
+/// release of vLLM.
 pub(super) const VERSION: &str = concat!(r#"{"version":""#, env!("CARGO_PKG_VERSION"), r#""}"#);
 
-/// What is said of a server without places, and of its cache, of which it has none.
+/// What `/server_info` reports of a server without a limit on requests, and of the capacity of a
+/// cache that does not exist.
 const MOST_RUNNING: usize = 1 << 16;
 const TOKEN_CAPACITY: u64 = 1 << 30;

@@ -1,4 +1,4 @@
-//! What the server is at and what it has done, as its metrics tell it.
+//! The server's load and its totals, for its metrics.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -7,32 +7,32 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use servemark_core::Stamp;
 
-/// What the server is at and what it has done. Counters are added to once per write and request,
-/// never per token.
+/// The server's load and its totals. Counters change once per write and request, never per token.
 #[derive(Debug, Default)]
 pub(super) struct Work {
     open: AtomicU64,
     prompt_tokens: AtomicU64,
     generated_tokens: AtomicU64,
-    /// When the turn comes of each request that waits for a place.
+    /// When each waiting request gets its place.
     turns: Mutex<BinaryHeap<Reverse<Stamp>>>,
 }
 
-/// What is told of it at an instant.
+/// The reported counts at one instant.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct WorkCounts {
     /// Requests that are being answered.
     pub(super) running: u64,
     /// Requests that wait for a place.
     pub(super) waiting: u64,
-    /// Tokens of the prompts of which some output was written.
+    /// Prompt tokens of requests of which some output was written.
     pub(super) prompt_tokens: u64,
-    /// Tokens of output that were written.
+    /// Output tokens that were written.
     pub(super) generated_tokens: u64,
 }
 
 impl Work {
-    /// A request came at `now` whose turn is at `begins`, with a prompt of so many tokens.
+    /// Counts a request that arrived at `now`, is served from `begins` on, and has `prompt_tokens`
+    /// tokens in its prompt.
     pub(super) fn open(
         self: &Arc<Self>,
         now: Stamp,
@@ -46,14 +46,15 @@ impl Work {
         OpenWork { work: Some(Arc::clone(self)), prompt_tokens }
     }
 
-    /// The counts at `now`.
+    /// Returns the counts at `now`.
     pub(super) fn counts(&self, now: Stamp) -> WorkCounts {
         let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
         while turns.peek().is_some_and(|Reverse(turn)| *turn <= now) {
             turns.pop();
         }
         let waiting = turns.len() as u64;
-        // A client that left while it waited still has its place, and is in the line until then.
+        // A client that left while it waited keeps its place in the line until its turn, although
+        // its request is no longer open; so the difference could be negative.
         let running = self.open.load(Ordering::Relaxed).saturating_sub(waiting);
         WorkCounts {
             running,
@@ -64,16 +65,16 @@ impl Work {
     }
 }
 
-/// A request that is being answered. It is done when it is closed or dropped.
+/// A request that is being answered, until it is closed or dropped.
 #[derive(Debug)]
 pub(super) struct OpenWork {
     work: Option<Arc<Work>>,
-    /// Tokens of its prompt that are not counted yet.
+    /// Prompt tokens that are not counted yet.
     prompt_tokens: u32,
 }
 
 impl OpenWork {
-    /// Output of so many pieces and tokens is about to be written.
+    /// Counts `tokens` tokens of output in `pieces` pieces, which are about to be written.
     pub(super) fn sent(&mut self, pieces: usize, tokens: u64) {
         let Some(work) = self.work.as_ref().filter(|_| pieces > 0) else { return };
         let prompt_tokens = std::mem::take(&mut self.prompt_tokens);
@@ -81,7 +82,7 @@ impl OpenWork {
         work.generated_tokens.fetch_add(tokens, Ordering::Relaxed);
     }
 
-    /// Nothing more will be sent.
+    /// Ends the request.
     pub(super) fn close(&mut self) {
         if let Some(work) = self.work.take() {
             work.open.fetch_sub(1, Ordering::Relaxed);

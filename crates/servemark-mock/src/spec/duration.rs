@@ -1,4 +1,4 @@
-//! Durations as people write them: milliseconds, or a number with its unit.
+//! Durations in the notation of users: milliseconds, or a number with its unit.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use serde::ser::Serializer;
 
 use crate::MockError;
 
-/// Reads `250us`, `20ms`, `1.5s`, or a bare number of milliseconds.
+/// Parses `250us`, `20ms`, `1.5s`, or a bare number of milliseconds.
 pub fn parse_duration(text: &str) -> Result<Duration, MockError> {
     let (number, unit_seconds) = UNITS
         .iter()
@@ -22,7 +22,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, MockError> {
         .ok_or_else(|| MockError::Duration { given: text.to_owned() })
 }
 
-/// Milliseconds, with their fraction.
+/// Returns the duration in milliseconds, with the fraction.
 pub(super) fn millis(duration: Duration) -> f64 {
     duration.as_nanos() as f64 / 1e6
 }
@@ -64,7 +64,7 @@ impl Visitor<'_> for Written {
 
 const MILLISECOND: f64 = 1e-3;
 
-/// `s` ends the others too, so it is tried last.
+/// `s` comes last because it is also a suffix of the other units.
 const UNITS: [(&str, f64); 3] = [("us", 1e-6), ("ms", MILLISECOND), ("s", 1.0)];
 
 #[cfg(test)]

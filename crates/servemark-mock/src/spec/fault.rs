@@ -1,4 +1,4 @@
-//! What can be made to go wrong. How it is written stands in `grammar`.
+//! The faults that can be injected. Their text form is in `grammar`.
 
 use std::fmt;
 use std::num::{NonZeroU32, NonZeroUsize};
@@ -10,40 +10,40 @@ use serde::{Deserialize, Serialize};
 use super::grammar;
 use crate::MockError;
 
-/// Something that goes wrong, and how often.
+/// A fault to inject, and how often.
 ///
-/// It is written `NAME[@CHUNK][:ARGUMENT][/EVERY]`: chunks count from 0, and `EVERY` of 3 means the
-/// 3rd, 6th, 9th … request for an answer (for `reset`, connection); without it, each one. JSON uses
-/// the same text.
+/// Its text form is `NAME[@CHUNK][:ARGUMENT][/EVERY]`. Chunks count from 0. `EVERY` of 3 means the
+/// 3rd, 6th, 9th … request for an answer (for `reset`, connection); without it, every one. JSON
+/// holds the same text.
 ///
-/// | fault | what happens |
+/// | fault | effect |
 /// |---|---|
-/// | `status:CODE[:BODY]` | the answer is this status |
+/// | `status:CODE[:BODY]` | the response has this status |
 /// | `cut@CHUNK` | the connection ends in place of the chunk |
-/// | `stall@CHUNK[:DURATION]` | the chunk and those after it come so much later, or never |
+/// | `stall@CHUNK[:DURATION]` | the chunk and all later ones come DURATION later, or never |
 /// | `bad-frame@CHUNK` | the chunk is not JSON |
 /// | `error@CHUNK:object\|string\|flat` | an error in place of the chunk, then the end mark |
 /// | `empty` | a 200 without a body |
 /// | `only-done` | the stream holds nothing but its end mark |
 /// | `no-done` | the stream's end mark is missing |
-/// | `split:BYTES` | everything is written in pieces of so many bytes |
+/// | `split:BYTES` | everything is written BYTES bytes at a time |
 /// | `crlf` | lines of the stream end with CR LF |
 /// | `comments` | a comment precedes every event |
-/// | `merge:EVENTS` | so many chunks go out in one, when the last of them is due |
-/// | `close-delimited` | an HTTP/1.0 answer that ends with its connection |
-/// | `close-after:DURATION` | the connection ends so long after a whole answer that said it would stay |
-/// | `close-idle:DURATION` | a connection ends on which no request came for so long after an answer |
-/// | `idle-408:DURATION` | the same, and a 408 that nobody asked for precedes the end |
+/// | `merge:EVENTS` | EVENTS chunks are sent as one when the last of them is due |
+/// | `close-delimited` | an HTTP/1.0 response whose body ends with the connection |
+/// | `close-after:DURATION` | the connection ends DURATION after a whole keep-alive response |
+/// | `close-idle:DURATION` | the connection ends if no request follows an answer for DURATION |
+/// | `idle-408:DURATION` | as `close-idle`, with an unsolicited 408 response before the end |
 /// | `reset` | the connection is reset as soon as it is accepted |
-/// | `slow-headers:DURATION` | the response's head comes so late |
-/// | `not-ready:DURATION` | every route answers 503 for so long after the start |
+/// | `slow-headers:DURATION` | the response's head is delayed by DURATION |
+/// | `not-ready:DURATION` | every route answers 503 until DURATION after the start |
 ///
-/// `close-after` reads no request between the answer and the end, which loses one that was sent
-/// meanwhile, as llama.cpp's server does. `close-idle` and `idle-408` count from the end of an answer
-/// and are faults of every connection.
+/// `close-after` reads no request between the answer and the end of the connection, so a request
+/// sent in between is lost, as with llama.cpp's server. `close-idle` and `idle-408` count from the
+/// end of an answer and apply to every connection.
 ///
-/// An answer that is one document has one chunk, due when the last one of a stream would be.
-/// `cut` sends half of it, `stall` delays it; faults in the stream's text do not touch it.
+/// An answer that is one document has one chunk, due when the last chunk of a stream would be.
+/// `cut` sends half of it, `stall` delays it; faults in the stream's text do not affect it.
 ///
 /// ```
 /// use servemark_mock::{Fault, FaultKind};
@@ -61,119 +61,119 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// A fault of every request.
+    /// Returns a fault that hits every request.
     pub fn always(kind: FaultKind) -> Self {
         Self { kind, every: NonZeroU32::MIN }
     }
 
-    /// A fault of every `every`-th request.
+    /// Returns a fault that hits every `every`-th request.
     pub fn every_nth(kind: FaultKind, every: NonZeroU32) -> Self {
         Self { kind, every }
     }
 
-    /// What goes wrong.
+    /// Returns the effect.
     pub fn kind(&self) -> &FaultKind {
         &self.kind
     }
 
-    /// How often: at the N-th, the 2N-th … request.
+    /// Returns the period N: the fault hits the N-th, 2N-th … request.
     pub fn every(&self) -> u32 {
         self.every.get()
     }
 
-    /// Whether the request with this number, from one, is hit.
+    /// Whether the fault hits the request with this one-based number.
     pub(crate) fn hits(&self, ordinal: u64) -> bool {
         ordinal.is_multiple_of(u64::from(self.every.get()))
     }
 }
 
-/// What goes wrong. [`Fault`] has the meanings.
+/// The effect of a fault. The table at [`Fault`] has the details.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum FaultKind {
-    /// A chunk that is not JSON.
+    /// A chunk is not JSON.
     BadFrame {
-        /// Which.
+        /// Zero-based index of the chunk.
         chunk: u32,
     },
-    /// An answer that ends with its connection.
+    /// The body ends with the connection.
     CloseDelimited,
-    /// The connection ends after a whole answer that said it would stay.
+    /// The connection ends after a whole keep-alive response.
     CloseAfter {
-        /// How long after.
+        /// The time from the end of the answer to the end of the connection.
         delay: Duration,
     },
-    /// A connection without requests ends.
+    /// An idle connection ends.
     CloseIdle {
-        /// After how long.
+        /// How long the connection may be idle after an answer.
         limit: Duration,
     },
-    /// A comment before every event.
+    /// A comment precedes every event.
     Comments,
-    /// Lines that end with CR LF.
+    /// Lines end with CR LF.
     Crlf,
     /// The connection ends in place of a chunk.
     Cut {
-        /// Which.
+        /// Zero-based index of the chunk.
         chunk: u32,
     },
-    /// A 200 without a body.
+    /// The response is a 200 without a body.
     Empty,
-    /// An error in the stream in place of a chunk.
+    /// An error in the stream replaces a chunk.
     Error {
-        /// Which.
+        /// Zero-based index of the chunk.
         chunk: u32,
-        /// How it looks.
+        /// The JSON shape of the error.
         shape: ErrorShape,
     },
-    /// A connection without requests ends with a 408.
+    /// An idle connection ends after an unsolicited 408 response.
     Idle408 {
-        /// After how long.
+        /// How long the connection may be idle after an answer.
         limit: Duration,
     },
-    /// Several chunks in one.
+    /// Several chunks are sent as one.
     Merge {
-        /// How many.
+        /// The number of chunks sent as one.
         events: NonZeroU32,
     },
-    /// A stream without its end mark.
+    /// The stream's end mark is missing.
     NoDone,
     /// Every route answers 503 at first.
     NotReady {
-        /// For so long after the start.
+        /// The time from the server's start until it is ready.
         until: Duration,
     },
-    /// A stream that is only its end mark.
+    /// The stream holds nothing but its end mark.
     OnlyDone,
     /// The connection is reset as soon as it is accepted.
     Reset,
-    /// The response's head is late.
+    /// The response's head is delayed.
     SlowHeaders {
-        /// By so much.
+        /// The time from the arrival of the request to the response's head.
         delay: Duration,
     },
-    /// Writes of a few bytes each.
+    /// Everything is written a few bytes at a time.
     Split {
-        /// How many.
+        /// The largest number of bytes in one write.
         bytes: NonZeroUsize,
     },
-    /// A pause before a chunk.
+    /// A chunk and all later ones are delayed.
     Stall {
-        /// Which.
+        /// Zero-based index of the first delayed chunk.
         chunk: u32,
-        /// How long; absent for ever.
+        /// The length of the delay; without one, the chunk is never sent.
         pause: Option<Duration>,
     },
-    /// Another status than 200.
+    /// The response has another status than 200.
     Status {
-        /// The status.
+        /// The HTTP status code.
         code: u16,
-        /// The body, if not the usual error object.
+        /// The body; the usual error object if absent.
         body: Option<String>,
     },
 }
 
-/// The shapes in which servers put an error into a stream that began well.
+/// The JSON shapes in which servers report an error in the middle of a stream.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum ErrorShape {

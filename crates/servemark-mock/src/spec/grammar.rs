@@ -1,4 +1,4 @@
-//! How faults are written: `NAME[@CHUNK][:ARGUMENT][/EVERY]`.
+//! The text form of faults: `NAME[@CHUNK][:ARGUMENT][/EVERY]`.
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -51,7 +51,7 @@ pub(super) fn write(kind: &FaultKind, out: &mut fmt::Formatter<'_>) -> fmt::Resu
     }
 }
 
-/// A fault's text, taken apart.
+/// The text of a fault, split into its parts.
 struct Parts<'a> {
     name: &'a str,
     chunk: Option<&'a str>,
@@ -60,7 +60,8 @@ struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    /// A tail that is no number stays with what precedes it, where it is a body or a mistake.
+    /// Splits the text. A tail after `/` that is not a number stays with the text before it, which
+    /// is either the body of a status or a mistake.
     fn of(text: &'a str) -> Self {
         let (rest, every) = text
             .rsplit_once('/')
@@ -141,7 +142,7 @@ fn name_of(form: &str) -> &str {
 
 const SHAPES: [ErrorShape; 3] = [ErrorShape::Flat, ErrorShape::Object, ErrorShape::String];
 
-/// How every fault is written.
+/// The text forms of all faults.
 const FORMS: [&str; 19] = [
     "bad-frame@CHUNK",
     "close-after:DURATION",

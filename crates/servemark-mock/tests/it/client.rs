@@ -1,4 +1,4 @@
-//! A client that keeps every byte, so that a test can look at each.
+//! A client that keeps every byte, so that tests can inspect each one.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -7,19 +7,19 @@ use std::time::Duration;
 use serde_json::Value;
 use servemark_mock::{MockServer, MockSpec};
 
-/// A server whose answers take no time, with these faults.
+/// Starts a server with zero delays and with these faults.
 pub(crate) fn server(faults: &[&str]) -> MockServer {
     start(|spec| spec.faults = faults.iter().map(|text| text.parse().unwrap()).collect())
 }
 
-/// A server whose answers take no time, set up further by `change`.
+/// Starts a server with zero delays, configured further by `change`.
 pub(crate) fn start(change: impl FnOnce(&mut MockSpec)) -> MockServer {
     let mut spec = MockSpec::new(Duration::ZERO, Duration::ZERO);
     change(&mut spec);
     MockServer::start(spec).unwrap()
 }
 
-/// A connection. A test that waits for what never comes fails after a while.
+/// Connects to the server. Reads time out after a minute, so a test that waits in vain fails.
 pub(crate) fn connect(server: &MockServer) -> TcpStream {
     let socket = TcpStream::connect(server.addr()).unwrap();
     socket.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
@@ -27,14 +27,14 @@ pub(crate) fn connect(server: &MockServer) -> TcpStream {
     socket
 }
 
-/// A request as it goes on the wire. `headers` are whole lines.
+/// Returns the bytes of a request. `headers` are whole lines.
 pub(crate) fn request(method: &str, path: &str, headers: &str, body: &str) -> Vec<u8> {
     let length = body.len();
     let head = format!("{method} {path} HTTP/1.1\r\nHost: mock\r\nContent-Length: {length}\r\n");
     format!("{head}{headers}\r\n{body}").into_bytes()
 }
 
-/// Sends a request on a connection of its own and reads all there is.
+/// Sends a request on a connection of its own and reads until the connection ends.
 pub(crate) fn call(server: &MockServer, method: &str, path: &str, body: &str) -> Response {
     let mut socket = connect(server);
     socket.write_all(&request(method, path, "Connection: close\r\n", body)).unwrap();
@@ -49,7 +49,7 @@ pub(crate) fn get(server: &MockServer, path: &str) -> Response {
     call(server, "GET", path, "")
 }
 
-/// A stream of `tokens` tokens from `/v1/completions`.
+/// Requests a stream of `tokens` tokens from `/v1/completions`.
 pub(crate) fn complete(server: &MockServer, tokens: u32) -> Response {
     post(server, "/v1/completions", &completion(tokens))
 }
@@ -58,13 +58,13 @@ pub(crate) fn completion(tokens: u32) -> String {
     format!(r#"{{"prompt": "one two", "max_tokens": {tokens}, "stream": true}}"#)
 }
 
-/// A response, as far as it came.
+/// A response, whole or truncated.
 #[derive(Debug)]
 pub(crate) struct Response {
     pub(crate) status: u16,
     pub(crate) head: String,
     pub(crate) body: String,
-    /// Whether the body came to the end that its framing promised.
+    /// Whether the body reached the end that its framing announced.
     pub(crate) is_whole: bool,
 }
 
@@ -110,19 +110,19 @@ impl Response {
         serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.body))
     }
 
-    /// The data of every event.
+    /// Returns the data of every event.
     pub(crate) fn events(&self) -> Vec<&str> {
         self.body.lines().filter_map(|line| line.strip_prefix("data: ")).collect()
     }
 
-    /// Every event as JSON, of a dialect that has no end mark.
+    /// Returns every event as JSON, for a dialect without an end mark.
     #[track_caller]
     pub(crate) fn unmarked(&self) -> Vec<Value> {
         assert!(self.is_whole, "{self:?}");
         self.events().into_iter().map(|event| serde_json::from_str(event).unwrap()).collect()
     }
 
-    /// Every event as JSON; the last must be the end mark.
+    /// Returns every event as JSON but the last, which must be the end mark.
     #[track_caller]
     pub(crate) fn stream(&self) -> Vec<Value> {
         assert!(self.is_whole, "{self:?}");
@@ -133,7 +133,7 @@ impl Response {
     }
 }
 
-/// The data of a chunked body, and whether its last chunk was there.
+/// Returns the data of a chunked body, and whether its last chunk was there.
 fn dechunk(mut rest: &str) -> (String, bool) {
     let mut data = String::new();
     while let Some((size, after)) = rest.split_once("\r\n") {

@@ -1,4 +1,4 @@
-//! Connections: kept alive, several at once, slow to read, gone too early.
+//! Connections that are kept alive, concurrent, read slowly, or closed early.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener};
@@ -72,7 +72,7 @@ fn a_long_stream_leaves_room_for_others() {
 fn a_reader_that_waits_loses_nothing_and_stops_nobody() {
     let server = server(&[]);
     let mut slow = connect(&server);
-    // Cumulative text makes this some tens of megabytes, more than any socket buffers.
+    // Cumulative text makes this tens of megabytes, more than any socket buffers.
     let body = r#"{"text": "a", "sampling_params": {"max_new_tokens": 4000}, "stream": true}"#;
     slow.write_all(&request("POST", "/generate", "Connection: close\r\n", body)).unwrap();
     assert_eq!(complete(&server, 5).stream().len(), 5);
@@ -92,7 +92,7 @@ fn a_client_that_leaves_ends_its_own_answer_only() {
     leaver.read_exact(&mut [0; 64]).unwrap();
     leaver.shutdown(Shutdown::Both).unwrap();
     drop(leaver);
-    // Its row comes when the server has noticed.
+    // The row appears once the server has noticed the end of the connection.
     while server.truth().is_empty() {
         assert_eq!(get(&server, "/health").status, 200);
     }

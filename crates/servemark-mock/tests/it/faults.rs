@@ -1,4 +1,4 @@
-//! Every fault, as it shows on the wire.
+//! The effect of every fault on the bytes that a client receives.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -38,7 +38,7 @@ fn a_cut_document_is_half_of_one() {
     assert_eq!(half.body.len(), whole.body.len() / 2);
 }
 
-/// Reads what comes until nothing has come for a while.
+/// Reads until nothing has arrived for 300 ms.
 fn read_until_silent(socket: &mut TcpStream) -> String {
     let mut text = String::new();
     socket.set_read_timeout(Some(std::time::Duration::from_millis(300))).unwrap();
@@ -61,7 +61,8 @@ fn a_stall_for_ever_leaves_the_connection_silent() {
     let server = server(&["stall@1"]);
     let mut socket = connect(&server);
     socket.write_all(&request("POST", "/v1/completions", "", &completion(3))).unwrap();
-    // The piece before the stall comes however slow the machine is; silence only follows it.
+    // The wait for the first piece has no short time-out, as a machine may be slow; only then is
+    // silence measured.
     let mut text = String::new();
     while !text.contains("\n\n") {
         let mut buffer = [0; 4096];
@@ -181,7 +182,7 @@ fn a_body_may_end_with_its_connection() {
 fn a_reset_hits_every_nth_connection() {
     let server = server(&["reset/2"]);
     assert_eq!(get(&server, "/health").status, 200);
-    // The reset may be there before the connection is handed out.
+    // The reset may arrive before `connect` returns.
     let read = TcpStream::connect(server.addr()).and_then(|mut socket| socket.read(&mut [0; 64]));
     assert_eq!(read.unwrap_err().kind(), ErrorKind::ConnectionReset);
     assert_eq!(get(&server, "/health").status, 200);
@@ -209,7 +210,8 @@ fn a_server_becomes_ready() {
     assert_eq!(complete(&server, 1).status, 200);
 }
 
-/// An answer on a connection that says it stays, and then all that the server does with it.
+/// Returns an answer on a keep-alive connection, and all bytes that follow it until the server ends
+/// the connection.
 fn after_an_answer(fault: &str) -> (Response, Vec<u8>) {
     let server = server(&[fault]);
     let mut socket = connect(&server);

@@ -1,4 +1,4 @@
-//! The shapes that OpenAI's own clients look at: choices, probabilities, responses, errors, models.
+//! The shapes that OpenAI's own clients read: choices, probabilities, responses, errors, models.
 
 use std::io::Write;
 use std::thread;
@@ -18,13 +18,13 @@ fn chat(rest: &str) -> String {
     format!("{{{CHAT}{rest}}}")
 }
 
-/// The choice with this index out of each event that has it.
+/// Returns the choice with this index from each event that has one.
 fn choice(events: &[Value], index: u64) -> impl Iterator<Item = &Value> {
     let choices = events.iter().flat_map(|event| event["choices"].as_array().unwrap());
     choices.filter(move |choice| choice["index"] == index)
 }
 
-/// How many pieces each row of the truth has, with the row's index.
+/// Returns the index and the number of pieces of each row of the truth.
 fn rows(server: &MockServer) -> Vec<(usize, usize)> {
     server.truth().iter().map(|row| (row.index, row.sent_ns.len())).collect()
 }
@@ -58,7 +58,7 @@ fn one_choice_is_what_it_was_without_the_word() {
                 let prompt = r#", "prompt": "a b""#;
                 let body = chat(&[stream, prompt, rest].concat());
                 let text = post(&start(|_| {}), path, &body).body;
-                // The second at which the server was started is in every answer.
+                // Every answer holds the second at which the server was started.
                 let created = text.split("\"created\":").nth(1).unwrap();
                 let created = created.split(',').next().unwrap().to_owned();
                 text.replace(&created, "0")
@@ -230,7 +230,7 @@ fn one_model_is_found_by_its_name() {
     assert!(get(&server, "/version").json()["version"].is_string());
 }
 
-/// The value that the server tells Prometheus under this name.
+/// Returns the value of this Prometheus metric.
 fn value(server: &MockServer, name: &str) -> u64 {
     let metrics = get(server, "/metrics");
     assert!(metrics.head.contains("content-type: text/plain; version=0.0.4"), "{metrics:?}");
@@ -266,7 +266,7 @@ fn prometheus_is_told_how_many_run_and_how_many_wait() {
         socket
     };
     let asked: Vec<_> = (0..3).map(ask).collect();
-    // The counts say when the server has read the requests of all three connections.
+    // The counts show when the server has read the requests of all three connections.
     while value(&server, "vllm:num_requests_waiting") < 2 {
         thread::yield_now();
     }

@@ -1,4 +1,4 @@
-//! Every route's body, read as a client reads it.
+//! The body of every route, read as clients read it.
 
 use std::io::Write;
 use std::num::NonZeroU32;
@@ -84,7 +84,7 @@ fn completions_answer_a_batch_choice_by_choice() {
     assert_eq!(whole["usage"]["completion_tokens"], 16);
 }
 
-/// The text of all events, by way of `piece`.
+/// Joins the texts that `piece` finds in the events.
 fn joined(events: &[Value], piece: impl Fn(&Value) -> &Value) -> String {
     events.iter().filter_map(|event| piece(event).as_str()).collect()
 }

@@ -1,4 +1,4 @@
-"""Asks the simulator all that OpenAI's package can, and looks at what the package makes of it."""
+"""Exercises the server with every feature of the `openai` package and checks the results."""
 
 import sys
 

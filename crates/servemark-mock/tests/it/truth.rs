@@ -1,9 +1,9 @@
-//! The truth log: what it holds, for whom, and that nothing is sent early.
+//! The truth log: its contents, the indices of its rows, and that nothing is sent early.
 
 use std::io::{Read, Write};
 use std::time::Duration;
 
-use servemark_core::{ArrivalClock, Truth};
+use servemark_core::{ArrivalClock, SimulatedTimes};
 use servemark_mock::{MockServer, TruthRow};
 
 use crate::client::{
@@ -24,7 +24,7 @@ fn nothing_is_sent_before_it_is_due() {
     }
 }
 
-/// The second request of a connection lies in its socket until the first is answered.
+/// The second request of a connection stays in the socket's buffer until the first is answered.
 #[test]
 fn a_request_counts_from_its_arrival_however_late_it_is_read() {
     if !cfg!(target_os = "linux") {
@@ -34,7 +34,8 @@ fn a_request_counts_from_its_arrival_however_late_it_is_read() {
         spec.ttft = Duration::from_millis(30);
         spec.itl = Duration::from_millis(1);
     });
-    // The first socket that asks for stamps makes the machine stamp, which takes a moment.
+    // The kernel enables receive stamps for the first socket that asks for them, with a short
+    // delay.
     let rows = loop {
         let rows = two_at_once(&server);
         if rows.iter().all(|row| row.clock == ArrivalClock::Kernel) {
@@ -46,7 +47,8 @@ fn a_request_counts_from_its_arrival_however_late_it_is_read() {
     assert!(rows[1].sent_ns[0] >= 30_000_000, "{rows:?}");
 }
 
-/// The truth of two requests, of which the second is sent when the answer to the first has begun.
+/// Returns the truth of two requests on one connection; the second is sent once the answer to the
+/// first has begun.
 fn two_at_once(server: &MockServer) -> Vec<TruthRow> {
     let mut socket = connect(server);
     let completion = completion(3);
@@ -116,8 +118,9 @@ fn other_processes_read_it_as_lines_and_clear_it() {
     complete(&server, 2);
     complete(&server, 1);
     let lines = get(&server, "/__truth").body;
-    let read: Vec<Truth> = lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    let known: Vec<_> = server.truth().into_iter().map(Truth::from).collect();
+    let read: Vec<SimulatedTimes> =
+        lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let known: Vec<_> = server.truth().into_iter().map(SimulatedTimes::from).collect();
     assert_eq!((read.len(), read), (2, known));
     assert_eq!(call(&server, "DELETE", "/__truth", "").status, 200);
     assert_eq!(get(&server, "/__truth").body, "");

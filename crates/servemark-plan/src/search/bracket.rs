@@ -1,55 +1,55 @@
-//! The largest load that holds, where some loads stay undecided.
+//! Search for the largest load that holds, where some loads stay undecided.
 
 use super::SearchRange;
 
-/// What a load comes to. Closed: a search needs no more of it.
+/// Verdict on a load. The enum is closed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum LoadStanding {
-    /// It holds.
+pub enum LoadOutcome {
+    /// The load holds.
     Holds,
-    /// Nobody can say with the effort that a load may cost.
+    /// The effort allowed for a load does not suffice to decide.
     Undecided,
-    /// It fails.
+    /// The load fails.
     Fails,
-    /// It cannot be offered, so larger ones cannot either. Nothing is known of the server.
+    /// The load cannot be offered, so larger ones cannot either. It shows nothing about the server.
     NotOffered,
 }
 
-/// A capacity in three parts: up to `holds` loads hold, between the two ends of `undecided` nobody can
-/// say, and from `fails` on they fail.
+/// Bounds of a capacity in three parts: loads up to `holds` hold, loads between the two ends of
+/// `undecided` are undecided, and loads from `fails` on fail.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct LoadBracket {
-    /// The largest load that holds.
+    /// Largest load that holds.
     pub holds: Option<f64>,
-    /// The smallest and the largest load above `holds` and below `fails` that stay undecided.
+    /// Smallest and largest undecided load above `holds` and below `fails`.
     pub undecided: Option<(f64, f64)>,
-    /// The smallest load that fails.
+    /// Smallest load that fails.
     pub fails: Option<f64>,
-    /// The smallest load that could not be offered.
+    /// Smallest load that could not be offered.
     pub not_offered: Option<f64>,
 }
 
 impl LoadBracket {
     /// Searches a range for the largest load that holds.
     ///
-    /// From the start on loads are doubled while they do not fail, or halved until one holds. Then what
-    /// lies between them is halved. A load that stays undecided parts it in two, and the search goes
-    /// on below and above it until either part is a quarter of the whole at most: with the effort that
-    /// a load may cost, more cannot be told.
+    /// From the start on, loads are doubled while they do not fail, or halved until one holds. Then
+    /// the interval between them is bisected. An undecided load splits it in two, and the search
+    /// goes on below and above that load until each part is at most a quarter of the whole: the
+    /// effort allowed for a load does not support a finer answer.
     ///
-    /// `standing` says what a load comes to, or returns an error where that is not known yet; the
-    /// search is then run again, and gets as far.
+    /// `verdict` returns the verdict on a load, or an error if it is not known yet; the search is
+    /// then run again and continues past that load.
     ///
     /// ```
-    /// use servemark_plan::{Grain, LoadBracket, LoadStanding, SearchRange};
+    /// use servemark_plan::{Grain, LoadBracket, LoadOutcome, SearchRange};
     ///
     /// let range = SearchRange::new(10.0, 1.0, 1000.0, Grain::Share(0.02))?;
     /// let Ok::<_, std::convert::Infallible>(found) = LoadBracket::find(&range, |load| {
     ///     Ok(match load {
-    ///         ..48.0 => LoadStanding::Holds,
-    ///         ..56.0 => LoadStanding::Undecided,
-    ///         _ => LoadStanding::Fails,
+    ///         ..48.0 => LoadOutcome::Holds,
+    ///         ..56.0 => LoadOutcome::Undecided,
+    ///         _ => LoadOutcome::Fails,
     ///     })
     /// });
     /// assert_eq!((found.holds, found.undecided), (Some(47.5), Some((50.0, 55.0))));
@@ -58,37 +58,37 @@ impl LoadBracket {
     /// ```
     pub fn find<E>(
         range: &SearchRange,
-        mut standing: impl FnMut(f64) -> Result<LoadStanding, E>,
+        mut verdict: impl FnMut(f64) -> Result<LoadOutcome, E>,
     ) -> Result<Self, E> {
         let mut known = Vec::new();
         let mut bracket = Self::default();
         let mut next = Some(range.start);
         while let Some(load) = next {
-            known.push((load, standing(load)?));
+            known.push((load, verdict(load)?));
             bracket = Self::of(&known);
             next = bracket.next(range);
         }
         Ok(bracket)
     }
 
-    /// What is known from some loads. A load that holds above one that fails, and one that is undecided
-    /// below one that holds, contradict the rest by chance and are left out.
-    pub fn of(known: &[(f64, LoadStanding)]) -> Self {
+    /// Combines the verdicts on some loads. A load that holds above one that fails, and an
+    /// undecided load below one that holds, contradict the others by chance and are left out.
+    pub fn of(known: &[(f64, LoadOutcome)]) -> Self {
         let loads = |wanted| {
-            known.iter().filter(move |(_, standing)| *standing == wanted).map(|(load, _)| *load)
+            known.iter().filter(move |(_, verdict)| *verdict == wanted).map(|(load, _)| *load)
         };
-        let fails = loads(LoadStanding::Fails).reduce(f64::min);
-        let not_offered = loads(LoadStanding::NotOffered).reduce(f64::min);
+        let fails = loads(LoadOutcome::Fails).reduce(f64::min);
+        let not_offered = loads(LoadOutcome::NotOffered).reduce(f64::min);
         let is_below =
             |load: &f64| [fails, not_offered].into_iter().flatten().all(|end| *load < end);
-        let holds = loads(LoadStanding::Holds).filter(is_below).reduce(f64::max);
+        let holds = loads(LoadOutcome::Holds).filter(is_below).reduce(f64::max);
         let is_between = |load: &f64| is_below(load) && holds.is_none_or(|holds| holds < *load);
-        let undecided = || loads(LoadStanding::Undecided).filter(is_between);
+        let undecided = || loads(LoadOutcome::Undecided).filter(is_between);
         let undecided = undecided().reduce(f64::min).zip(undecided().reduce(f64::max));
         Self { holds, undecided, fails, not_offered }
     }
 
-    /// The smallest load above which nothing is tried.
+    /// Returns the smallest load above which nothing is tried.
     fn stop(&self) -> Option<f64> {
         let ends = [self.fails, self.not_offered];
         ends.into_iter().flatten().reduce(f64::min)
@@ -113,7 +113,7 @@ impl LoadBracket {
     }
 }
 
-/// A part of the bracket beside undecided loads that is not searched any more.
+/// Share of the bracket at which a part beside undecided loads is no longer searched.
 const ENOUGH: f64 = 0.25;
 
 #[cfg(test)]
@@ -125,7 +125,7 @@ mod tests {
     use super::super::Grain;
     use super::*;
 
-    fn found(range: &SearchRange, of: impl Fn(f64) -> LoadStanding) -> (LoadBracket, Vec<f64>) {
+    fn found(range: &SearchRange, of: impl Fn(f64) -> LoadOutcome) -> (LoadBracket, Vec<f64>) {
         let mut tried = Vec::new();
         let Ok::<_, Infallible>(found) = LoadBracket::find(range, |load| {
             tried.push(load);
@@ -137,9 +137,13 @@ mod tests {
     #[test]
     fn a_load_that_cannot_be_offered_ends_the_way_up_and_does_not_fail() {
         let range = SearchRange::new(8.0, 1.0, 1000.0, Grain::Whole).unwrap();
-        let (found, tried) = found(&range, |load| {
-            if load <= 20.0 { LoadStanding::Holds } else { LoadStanding::NotOffered }
-        });
+        let (found, tried) =
+            found(
+                &range,
+                |load| {
+                    if load <= 20.0 { LoadOutcome::Holds } else { LoadOutcome::NotOffered }
+                },
+            );
         assert_eq!((found.holds, found.fails, found.not_offered), (Some(20.0), None, Some(21.0)));
         assert!(tried.iter().all(|load| *load <= 32.0), "{tried:?}");
     }
@@ -147,7 +151,7 @@ mod tests {
     #[test]
     fn where_nothing_can_be_told_the_bounds_end_the_search() {
         let range = SearchRange::new(8.0, 2.0, 64.0, Grain::Whole).unwrap();
-        let (found, tried) = found(&range, |_| LoadStanding::Undecided);
+        let (found, tried) = found(&range, |_| LoadOutcome::Undecided);
         assert_eq!((found.holds, found.undecided, found.fails), (None, Some((2.0, 8.0)), None));
         assert_eq!(tried, [8.0, 4.0, 2.0]);
     }
@@ -155,11 +159,11 @@ mod tests {
     #[test]
     fn loads_that_contradict_the_rest_do_not_keep_a_search_from_its_end() {
         let range = SearchRange::new(8.0, 1.0, 64.0, Grain::Whole).unwrap();
-        // Nobody can say of 8 and 28, although 16, 24 and 30 hold.
+        // 8 and 28 are undecided, although 16, 24 and 30 hold.
         let (found, _) = found(&range, |load| match load {
-            8.0 | 28.0 => LoadStanding::Undecided,
-            ..=30.0 => LoadStanding::Holds,
-            _ => LoadStanding::Fails,
+            8.0 | 28.0 => LoadOutcome::Undecided,
+            ..=30.0 => LoadOutcome::Holds,
+            _ => LoadOutcome::Fails,
         });
         assert_eq!((found.holds, found.undecided, found.fails), (Some(30.0), None, Some(31.0)));
     }
@@ -174,13 +178,13 @@ mod tests {
             let range = SearchRange::new(start, 0.1, 4096.0, Grain::Share(0.02)).unwrap();
             let (low, high) = (capacity * (1.0 - width / 2.0), capacity * (1.0 + width / 2.0));
             let (bracket, tried) = found(&range, |load| match load {
-                load if load < low => LoadStanding::Holds,
-                load if load < high => LoadStanding::Undecided,
-                _ => LoadStanding::Fails,
+                load if load < low => LoadOutcome::Holds,
+                load if load < high => LoadOutcome::Undecided,
+                _ => LoadOutcome::Fails,
             });
             let (holds, fails) = (bracket.holds.unwrap(), bracket.fails.unwrap());
             prop_assert!(holds < low && high <= fails);
-            // Twice the undecided part and the precision at either end.
+            // Twice the undecided part, plus the precision at either end.
             let most = 2.0 * (high - low) + 2.1 * 0.02 * fails;
             prop_assert!(fails - holds <= most, "{bracket:?} for {low} to {high}");
             prop_assert!(tried.len() <= 40, "{}", tried.len());

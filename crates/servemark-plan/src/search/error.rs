@@ -1,49 +1,49 @@
-//! Why a search cannot be.
+//! Errors of searches that cannot run.
 
 use thiserror::Error;
 
-/// Why a search cannot be.
+/// Reason why a search cannot run.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum SearchError {
-    /// Bounds between which nothing lies.
+    /// The bounds are not above zero, not finite or not in order.
     #[error("a search needs bounds above zero, the smaller one first, not {lower} and {upper}")]
     Bounds {
-        /// The lower one.
+        /// Lower bound.
         lower: f64,
-        /// The upper one.
+        /// Upper bound.
         upper: f64,
     },
-    /// A confidence that nothing has.
+    /// The confidence is out of range.
     #[error("the confidence must lie between 50 % and 100 %, not {given}")]
     Confidence {
-        /// What was asked for.
+        /// Confidence that was given.
         given: f64,
     },
-    /// A growth of rounds that makes none longer, or all too long.
+    /// The growth of rounds is out of range.
     #[error("a round must be 1 to 10 times as long as the one before it, not {given}")]
     Growth {
-        /// What was asked for.
+        /// Growth that was given.
         given: f64,
     },
-    /// The share of good requests without saying what a good one is.
+    /// There is an objective on goodput without limits for a good request.
     #[error("an objective of goodput needs limits that a good request keeps to (--goodput)")]
     NoGoodput,
-    /// Nothing that must hold.
+    /// There is no objective.
     #[error("a search needs an objective, such as ttft:p99<2s")]
     NoObjective,
-    /// A precision that cannot be reached, or that everything has.
+    /// The precision is out of range.
     #[error("the precision must lie between 0 and 1, not {share}")]
     Precision {
-        /// What was asked for.
+        /// Precision that was given.
         share: f64,
     },
-    /// Two tiers of one name.
+    /// Two tiers have the same name.
     #[error(
         "there are two tiers of objectives named {name}; give all objectives of a tier in one list"
     )]
     SameTier {
-        /// The name.
+        /// Name of the tiers.
         name: String,
     },
 }

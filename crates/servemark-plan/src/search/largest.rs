@@ -1,23 +1,23 @@
-//! The largest value that holds: doubling, then bisection.
+//! Search for the largest value that holds, by doubling and bisection.
 
 use super::SearchRange;
 
-/// Between which values the answer lies.
+/// Bounds of the largest value that holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Bracket {
-    /// The largest value that holds; none if not even the lower bound does.
+    /// Largest value that holds; absent if not even the lower bound does.
     pub holds: Option<f64>,
-    /// The smallest value that fails; none if the upper bound holds.
+    /// Smallest value that fails; absent if the upper bound holds.
     pub fails: Option<f64>,
 }
 
-/// Finds the largest value of a range that holds, as though all smaller ones held too.
+/// Finds the largest value of a range that holds, assuming that all smaller ones hold too.
 ///
-/// From the start on values are doubled while they hold, or halved until one does; then what lies
-/// between the largest that holds and the smallest that fails is halved. No value is asked for
-/// twice but for those that `holds` refuses: it may run a probe, or return an error that says which
-/// value it does not know yet.
+/// From the start on, values are doubled while they hold, or halved until one does; then the
+/// interval between the largest that holds and the smallest that fails is bisected. No value is
+/// asked for twice in one call. `holds` may run a probe, or return an error that names the value
+/// that it does not know yet.
 ///
 /// ```
 /// use std::convert::Infallible;
@@ -49,7 +49,7 @@ pub fn largest<E>(
 }
 
 impl Bracket {
-    /// Takes note of a value that holds or fails.
+    /// Records a value that holds or fails.
     pub fn note(&mut self, value: f64, holds: bool) {
         if holds {
             self.holds = self.holds.map_or(Some(value), |known| Some(known.max(value)));

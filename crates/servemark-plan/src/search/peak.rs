@@ -1,15 +1,16 @@
-//! The best value of whole numbers whose scores have one peak.
+//! Search for the best whole number, for scores with one peak.
 
 use super::SearchRange;
 
-/// Looks for the largest score among whole numbers, as though scores rose to one peak and fell after
-/// it, and as though every value below one that has a score had one.
+/// Looks for the largest score among whole numbers. It assumes that scores rise to one peak and
+/// fall after it, and that every value below one with a score has a score.
 ///
-/// A value without a score is one that failed. Where a score is to be small, give its negative. The
-/// neighbours of the start tell the direction, a plateau is walked over to both sides, steps are
-/// doubled until it gets worse, and what lies between the last two steps is halved by comparing two
-/// neighbours at a time. The answer is the best of all values that were asked for, which whoever
-/// answers knows: this only asks for them. The same value may be asked for several times.
+/// A value without a score is one that failed. To find the smallest score, pass its negative. The
+/// neighbours of the start give the direction, a plateau is followed to both sides, steps are
+/// doubled until the score gets worse, and the interval of the last two steps is bisected by
+/// comparing two neighbours at a time. The result is the best of all values that were asked for;
+/// the caller records them, because this function only asks. A value may be asked for several
+/// times.
 ///
 /// ```
 /// use std::collections::BTreeMap;
@@ -33,29 +34,30 @@ pub fn peak<E>(
     range: &SearchRange,
     score: impl FnMut(f64) -> Result<Option<f64>, E>,
 ) -> Result<(), E> {
-    let mut hill = Hill { range, score };
-    let bracket = match hill.score(range.start)? {
-        Some(level) => Some(hill.ascent(level)?),
-        None => hill.prefix()?,
+    let mut search = PeakSearch { range, score };
+    let bracket = match search.score(range.start)? {
+        Some(level) => Some(search.ascent(level)?),
+        None => search.prefix()?,
     };
     match bracket {
-        Some((left, right)) => hill.halve(left, right),
+        Some((left, right)) => search.halve(left, right),
         None => Ok(()),
     }
 }
 
-/// Scores over values.
-struct Hill<'a, F> {
+/// Scores as a function of values.
+struct PeakSearch<'a, F> {
     range: &'a SearchRange,
     score: F,
 }
 
-impl<E, F: FnMut(f64) -> Result<Option<f64>, E>> Hill<'_, F> {
+impl<E, F: FnMut(f64) -> Result<Option<f64>, E>> PeakSearch<'_, F> {
     fn score(&mut self, value: f64) -> Result<Option<f64>, E> {
         (self.score)(value)
     }
 
-    /// The values from the lower bound on that have scores, where the start has none.
+    /// Returns the first and last value with a score from the lower bound on, where the start has
+    /// none.
     fn prefix(&mut self) -> Result<Option<(f64, f64)>, E> {
         let lower = self.range.lower;
         if self.score(lower)?.is_none() {
@@ -73,7 +75,7 @@ impl<E, F: FnMut(f64) -> Result<Option<f64>, E>> Hill<'_, F> {
         Ok(Some((lower, left)))
     }
 
-    /// Where the peak lies, from a start with a score.
+    /// Returns an interval that contains the peak, from a start with a score.
     fn ascent(&mut self, level: f64) -> Result<(f64, f64), E> {
         let start = self.range.start;
         match self.direction(level)? {
@@ -99,13 +101,13 @@ impl<E, F: FnMut(f64) -> Result<Option<f64>, E>> Hill<'_, F> {
         Ok((self.within(right + 1.0)? > Some(level)).then_some(1.0))
     }
 
-    /// The score of a value, if it has one and lies within the bounds.
+    /// Returns the score of a value, if it has one and lies within the bounds.
     fn within(&mut self, value: f64) -> Result<Option<f64>, E> {
         let is_within = (self.range.lower..=self.range.upper).contains(&value);
         if is_within { self.score(value) } else { Ok(None) }
     }
 
-    /// How far values on both sides have the very same score.
+    /// Returns the first and last value around `at` with exactly the same score.
     fn plateau(&mut self, at: f64, level: f64, low: f64, high: f64) -> Result<(f64, f64), E> {
         let (mut left, mut right) = (at, at);
         while left > low && self.score(left - 1.0)? == Some(level) {
@@ -117,7 +119,7 @@ impl<E, F: FnMut(f64) -> Result<Option<f64>, E>> Hill<'_, F> {
         Ok((left, right))
     }
 
-    /// Steps twice as long each time, until it gets worse or the bound comes.
+    /// Takes steps twice as long each time, until the score gets worse or a bound is reached.
     fn stride(&mut self, direction: f64) -> Result<(f64, f64), E> {
         let (mut previous, mut step) = (self.range.start, direction);
         let mut current = previous + step;
@@ -134,14 +136,14 @@ impl<E, F: FnMut(f64) -> Result<Option<f64>, E>> Hill<'_, F> {
         }
     }
 
-    /// Where the bound is nearer than the next step.
+    /// Returns the interval up to the bound, if the bound is nearer than the next step.
     fn edge(&mut self, previous: f64, direction: f64) -> Result<(f64, f64), E> {
         let edge = if direction > 0.0 { self.range.upper } else { self.range.lower };
         self.score(edge)?;
         Ok(in_order(previous, edge))
     }
 
-    /// Whether two equal scores have a better one between them.
+    /// Returns whether two equal scores have a better one between them.
     fn hides_a_peak(
         &mut self,
         previous: f64,
@@ -196,7 +198,8 @@ mod tests {
     use super::super::Grain;
     use super::*;
 
-    /// The best value that is asked for; the smallest of several.
+    /// Returns the best value that is asked for, the smallest of several, and the number of values
+    /// asked for.
     fn best(start: f64, upper: f64, score: impl Fn(f64) -> Option<f64>) -> (Option<u32>, usize) {
         let range = SearchRange::new(start, 1.0, upper, Grain::Whole).unwrap();
         let mut scores = BTreeMap::new();
@@ -233,7 +236,7 @@ mod tests {
     proptest! {
         #[test]
         fn one_peak_is_found(top in 1u32..300, start in 1u32..300, upper in 1u32..300) {
-            // No two values have the same score: what lies between two such would be walked through.
+            // All scores differ: between two equal ones the search would try every value.
             let score = |value: f64| Some(-(value - f64::from(top) - 0.3).powi(2));
             let (found, asked) = best(start.into(), upper.into(), score);
             prop_assert_eq!(found, Some(top.min(upper)));

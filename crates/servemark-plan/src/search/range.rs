@@ -1,4 +1,4 @@
-//! Where a search looks, and how fine.
+//! Range and resolution of a search.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,28 +9,29 @@ use super::SearchError;
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct SearchRange {
-    /// The first value.
+    /// First value.
     pub start: f64,
-    /// No value is smaller.
+    /// Smallest value.
     pub lower: f64,
-    /// No value is larger.
+    /// Largest value.
     pub upper: f64,
-    /// How near two values may come.
+    /// Resolution of the search.
     pub grain: Grain,
 }
 
-/// How near two values of a search may come. Closed: numbers are whole or not.
+/// Smallest difference between two values of a search. The enum is closed.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Grain {
-    /// Whole numbers, down to two that follow one another.
+    /// Whole numbers, down to two consecutive ones.
     Whole,
-    /// Any numbers, until one is above the other by no more than this share of it.
+    /// Any numbers, until one exceeds the other by at most this share.
     Share(f64),
 }
 
 impl SearchRange {
-    /// From `lower` to `upper`, begun at `start` or at the bound that is nearest to it.
+    /// Creates a range from `lower` to `upper` that begins at `start`, or at the bound nearest to
+    /// it.
     pub fn new(start: f64, lower: f64, upper: f64, grain: Grain) -> Result<Self, SearchError> {
         let bounds_fit = lower > 0.0 && lower <= upper && upper.is_finite();
         if !bounds_fit || start.is_nan() {
@@ -45,22 +46,22 @@ impl SearchRange {
         Ok(Self { start: grain.fit(start).clamp(lower, upper), lower, upper, grain })
     }
 
-    /// From a sixteenth of `start` to a thousand times as much.
+    /// Creates a range from `start / 16` to `start * 1024`.
     pub fn around(start: f64, grain: Grain) -> Result<Self, SearchError> {
         Self::new(start, start / 16.0, start * 1024.0, grain)
     }
 
-    /// Twice a value, or the upper bound.
+    /// Returns twice a value, or the upper bound.
     pub(super) fn doubled(&self, value: f64) -> f64 {
         (value * 2.0).min(self.upper)
     }
 
-    /// Half a value, or the lower bound.
+    /// Returns half a value, or the lower bound.
     pub(super) fn halved(&self, value: f64) -> f64 {
         self.grain.fit(value / 2.0).max(self.lower)
     }
 
-    /// A value between two; nothing where they are as near as they may come.
+    /// Returns a value between two; absent if they are as near as the grain allows.
     pub(super) fn between(&self, low: f64, high: f64) -> Option<f64> {
         let middle = f64::midpoint(low, high);
         let middle = match self.grain {
@@ -81,7 +82,7 @@ impl Grain {
     }
 }
 
-/// A number of few digits, off by no more than `by`.
+/// Rounds a number to few digits, by at most `by`.
 fn rounded(number: f64, by: f64) -> f64 {
     let digits = -by.log10().floor();
     let scale = 10f64.powi(digits as i32);

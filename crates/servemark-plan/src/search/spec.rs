@@ -1,4 +1,4 @@
-//! A search for the largest load that keeps its promises, as one value.
+//! A search for the largest load that meets its objectives, as one value.
 
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::time::Duration;
@@ -9,9 +9,9 @@ use servemark_metrics::{Goal, Measure, Objective};
 
 use super::{Grain, SearchError, SearchRange};
 use crate::sweep::{NamedPlan, changed};
-use crate::{BenchPlan, Isolation, Knob, PlanPath, Point, SloSpec, SweepError};
+use crate::{BenchPlan, Isolation, PlanPath, Point, SloSpec, SweepError, SweptSetting};
 
-/// A search for the largest load under which a server keeps its objectives.
+/// A search for the largest load under which a server meets its objectives.
 ///
 /// ```
 /// # use servemark_backends::{BackendName, BackendSpec, CommonSpec};
@@ -35,63 +35,65 @@ use crate::{BenchPlan, Isolation, Knob, PlanPath, Point, SloSpec, SweepError};
 /// let slo = SloSpec::new(Objective::list("ttft:p99<2s,tpot:p99<100ms")?);
 /// let search = SloSearchSpec::new(plan, "request_rate", slo)?;
 /// // A minute at least, and enough requests for a 99th percentile.
-/// assert_eq!([search.requests(1.0), search.requests(100.0)], [820, 6000]);
+/// assert_eq!([search.requests(1.0), search.requests(100.0)], [861, 6000]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct SloSearchSpec {
-    /// What is run, but for the load and the number of requests.
+    /// The plan of all probes, except for the load and the number of requests.
     pub base: Box<BenchPlan>,
-    /// What the load is.
-    pub knob: Knob,
-    /// Which loads may be tried.
+    /// Setting that changes the load.
+    #[serde(rename = "knob")]
+    pub setting: SweptSetting,
+    /// Loads that may be tried.
     pub range: SearchRange,
-    /// What must hold: in every tier, where there are tiers.
+    /// Objectives that must hold, in every tier if there are tiers.
     pub slo: SloSpec,
-    /// Tiers of further objectives, each of which has an answer of its own, from the same rounds.
+    /// Tiers of further objectives. Each tier has an answer of its own, from the same rounds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tiers: Vec<SloTier>,
-    /// How much is sent to find out.
+    /// Number and length of the rounds at each load.
     pub effort: Effort,
-    /// What keeps the probes apart.
+    /// Measures that keep the probes independent of each other.
     pub isolation: Isolation,
-    /// By what the search is known when it is begun again, where plans hold what is another each
-    /// time they are made; all of it where there is nothing.
+    /// Identity by which the search is recognised when it is resumed, for plans that contain
+    /// something that changes each time they are made. If absent, the whole specification is the
+    /// identity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<String>,
 }
 
-/// Objectives of a search that have a name, such as those of one class of requests.
+/// Named objectives of a search, for example those of one class of requests.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct SloTier {
-    /// The name; empty for the only tier of a search that names none.
+    /// Name of the tier; empty for the only tier of a search that names none.
     pub name: String,
-    /// What must hold.
+    /// Objectives that must hold.
     pub objectives: Vec<Objective>,
 }
 
-/// How much is sent at each load.
+/// Number and length of the rounds at each load.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Effort {
-    /// How many requests a round has at least; as many as the objectives need, and half as many
-    /// more, where it is absent.
+    /// Least number of requests in a round; if absent, 1.5 times the number that the objectives
+    /// need, plus those that are not judged.
     pub requests: Option<NonZeroUsize>,
-    /// How many requests a round has at least for each that may be in flight.
+    /// Least number of requests in a round for each request that may be in flight.
     pub per_place: NonZeroUsize,
-    /// For how long a round sends requests at least, where the load is a rate.
+    /// Least time for which a round sends requests, if the load is a rate.
     #[serde(with = "servemark_core::seconds")]
     pub duration: Duration,
-    /// How often a load is tried before it stays undecided.
+    /// Number of rounds at a load after which it stays undecided.
     pub rounds: NonZeroU32,
-    /// How many times as many requests a round has as the round before it at the same load: effort goes
-    /// to the loads that are hard to decide.
+    /// Factor by which the number of requests grows from one round to the next at the same load:
+    /// effort goes to the loads that are hard to decide.
     pub growth: f64,
-    /// The first so large a share of a round's requests is not judged by.
+    /// Share of a round's first requests that are not judged, from 0 to 1.
     pub settling: f64,
 }
 
@@ -101,7 +103,7 @@ impl Default for Effort {
             requests: None,
             per_place: const { NonZeroUsize::new(10).unwrap() },
             duration: Duration::from_secs(30),
-            rounds: const { NonZeroU32::new(4).unwrap() },
+            rounds: const { NonZeroU32::new(5).unwrap() },
             growth: 2.0,
             settling: 0.2,
         }
@@ -109,8 +111,9 @@ impl Default for Effort {
 }
 
 impl Effort {
-    /// The usual effort for a search by these objectives: where the time to a first token has a limit,
-    /// rounds are thirty times as long, because a queue in which one waits so long changes slowly.
+    /// Returns the default effort for a search by these objectives. If the time to first token has
+    /// a limit, a round lasts at least thirty times as long as the limit, because a queue with such
+    /// waits changes slowly.
     pub fn of(objectives: &[Objective]) -> Self {
         let usual = Self::default();
         let limits = objectives.iter().filter_map(waiting_limit_ms);
@@ -121,61 +124,62 @@ impl Effort {
 }
 
 impl SloSearchSpec {
-    /// A search along a knob: `request_rate`, `max_concurrency` or the path of any field that is a
-    /// number. It begins at the plan's own load, or at 8, and looks from a sixteenth of that to a
-    /// thousand times as much; rates are found to 2 %.
-    pub fn new(base: BenchPlan, knob: &str, slo: SloSpec) -> Result<Self, SearchError> {
-        Self::with_tiers(base, knob, slo, Vec::new())
+    /// Creates a search along a setting: `request_rate`, `max_concurrency` or the path of any numeric
+    /// field. It begins at the plan's own load, or at 8, and covers a sixteenth of that to 1,024
+    /// times as much; rates are found to 2 %.
+    pub fn new(base: BenchPlan, setting: &str, slo: SloSpec) -> Result<Self, SearchError> {
+        Self::with_tiers(base, setting, slo, Vec::new())
     }
 
-    /// The same with tiers: the objectives of `slo`, of which there may be none, must hold in each.
+    /// Creates a search with tiers along a setting. The objectives of `slo`, which may be empty, must
+    /// hold in each tier.
     pub fn with_tiers(
         base: BenchPlan,
-        knob: &str,
+        setting: &str,
         slo: SloSpec,
         tiers: Vec<SloTier>,
     ) -> Result<Self, SearchError> {
-        let knob = Knob::from(knob.to_owned());
-        let own = knob.value_in(&base).filter(|value| value.is_finite() && *value > 0.0);
+        let setting = SweptSetting::from(setting.to_owned());
+        let own = setting.value_in(&base).filter(|value| value.is_finite() && *value > 0.0);
         let start = own.unwrap_or(USUAL_START);
-        let grain = match knob {
-            Knob::RequestRate => Grain::Share(0.02),
+        let grain = match setting {
+            SweptSetting::RequestRate => Grain::Share(0.02),
             _ => Grain::Whole,
         };
         let range = SearchRange::around(start, grain)?;
         let (effort, isolation) = (Effort::default(), Isolation::default());
         let base = Box::new(base);
-        let spec = Self { base, knob, range, slo, tiers, effort, isolation, identity: None };
+        let spec = Self { base, setting, range, slo, tiers, effort, isolation, identity: None };
         spec.check()?;
         let effort = Effort::of(&spec.objectives());
         Ok(Self { effort, ..spec })
     }
 
-    /// The same, looking elsewhere.
+    /// Sets another range.
     #[must_use]
     pub fn within(self, range: SearchRange) -> Self {
         Self { range, ..self }
     }
 
-    /// The same with another effort.
+    /// Sets another effort.
     #[must_use]
     pub fn with_effort(self, effort: Effort) -> Self {
         Self { effort, ..self }
     }
 
-    /// The same, its probes kept apart as `isolation` says.
+    /// Sets how the probes are kept apart.
     #[must_use]
     pub fn isolated(self, isolation: Isolation) -> Self {
         Self { isolation, ..self }
     }
 
-    /// The same, known by `identity` when it is begun again.
+    /// Sets the identity by which the search is recognised when it is resumed.
     #[must_use]
     pub fn known_as(self, identity: impl Into<String>) -> Self {
         Self { identity: Some(identity.into()), ..self }
     }
 
-    /// Refuses what no probe could tell anything of.
+    /// Refuses a search whose probes could not decide anything.
     pub fn check(&self) -> Result<(), SearchError> {
         let (objectives, confidence) = (self.objectives(), &self.slo.confidence);
         if self.tiers().iter().any(|tier| tier.objectives.is_empty()) {
@@ -199,7 +203,8 @@ impl SloSearchSpec {
         Ok(())
     }
 
-    /// The tiers, each with the objectives that hold in all; one without a name where none is named.
+    /// Returns the tiers, each with the objectives that must hold in all; one tier without a name
+    /// if none is named.
     pub fn tiers(&self) -> Vec<SloTier> {
         let common = &self.slo.objectives;
         if self.tiers.is_empty() {
@@ -212,7 +217,7 @@ impl SloSearchSpec {
         self.tiers.iter().map(whole).collect()
     }
 
-    /// The objectives of all tiers, each once.
+    /// Returns the objectives of all tiers, each once.
     pub fn objectives(&self) -> Vec<Objective> {
         let mut objectives = Vec::new();
         for objective in self.tiers().into_iter().flat_map(|tier| tier.objectives) {
@@ -223,27 +228,28 @@ impl SloSearchSpec {
         objectives
     }
 
-    /// How sure each look at a probe must be, so that all rounds together are as sure as asked for.
+    /// Returns the confidence for each round, so that all rounds together have the confidence that
+    /// was asked for.
     pub fn confidence_of_round(&self) -> f64 {
         1.0 - (1.0 - self.slo.confidence) / f64::from(self.effort.rounds.get())
     }
 
-    /// How many requests a round has at a load, by its number from zero.
+    /// Returns the number of requests of a round at a load, by the round's zero-based number.
     #[expect(clippy::cast_sign_loss, reason = "counts are above zero")]
     pub fn requests_in_round(&self, value: f64, round: u32) -> usize {
         let times = self.effort.growth.powf(f64::from(round));
         (self.requests(value) as f64 * times).ceil() as usize
     }
 
-    /// How many requests the first round has at a load.
+    /// Returns the number of requests of the first round at a load.
     #[expect(clippy::cast_sign_loss, reason = "loads and times are above zero")]
     pub fn requests(&self, value: f64) -> usize {
         let Effort { requests, per_place, duration, settling, .. } = &self.effort;
         let least = requests.map_or_else(|| self.needed() / (1.0 - settling), |n| n.get() as f64);
-        let for_load = match self.knob {
-            Knob::RequestRate => value * duration.as_secs_f64(),
-            Knob::MaxConcurrency => value * per_place.get() as f64,
-            Knob::Field(_) => 0.0,
+        let for_load = match self.setting {
+            SweptSetting::RequestRate => value * duration.as_secs_f64(),
+            SweptSetting::MaxConcurrency => value * per_place.get() as f64,
+            SweptSetting::Field(_) => 0.0,
         };
         least.max(for_load).ceil() as usize
     }
@@ -255,8 +261,8 @@ impl SloSearchSpec {
         fewest.max().unwrap_or_default() as f64 * SPARE
     }
 
-    /// A round at a load: the how-manieth of it, and of all that are run, both from zero. `nonce`
-    /// tells the search from all others.
+    /// Returns a round at a load. `round` is its zero-based number at this load, and `index` its
+    /// zero-based number among all rounds. `nonce` distinguishes the search from others.
     pub fn point(
         &self,
         value: f64,
@@ -265,13 +271,13 @@ impl SloSearchSpec {
         nonce: u64,
     ) -> Result<Point, SweepError> {
         let (shown, requests) = (self.shown(value), json!(self.requests_in_round(value, round)));
-        let counted = Knob::Field(PlanPath::new("workload.requests"));
-        let row = [(&self.knob, &shown), (&counted, &requests)];
+        let counted = SweptSetting::Field(PlanPath::new("workload.requests"));
+        let row = [(&self.setting, &shown), (&counted, &requests)];
         let NamedPlan { mut plan, .. } = changed(&self.base, &self.base.to_json(), &row)?;
-        self.knob.refuse_unknown(&plan)?;
+        self.setting.refuse_unknown(&plan)?;
         self.echo(&mut plan, &shown, requests.clone());
-        let settings = vec![(self.knob.short(), shown.clone())];
-        let name = format!("{}={shown},round={round}", self.knob.short());
+        let settings = vec![(self.setting.short(), shown.clone())];
+        let name = format!("{}={shown},round={round}", self.setting.short());
         let mut point = Point { name, settings, repeat: round, plan };
         self.isolation.set_apart(index, nonce, &mut point);
         let wrong = |source| SweepError::Plan { name: point.name.clone(), source };
@@ -279,7 +285,7 @@ impl SloSearchSpec {
         Ok(point)
     }
 
-    /// A load as plans have it.
+    /// Converts a load to its form in plans.
     #[expect(clippy::cast_sign_loss, reason = "loads are above zero")]
     fn shown(&self, value: f64) -> Value {
         match self.range.grain {
@@ -288,9 +294,10 @@ impl SloSearchSpec {
         }
     }
 
-    /// What a peer's result file repeats of the command line is the probe's own.
+    /// Replaces the values of the command line that a peer's result file repeats by those of the
+    /// probe.
     fn echo(&self, plan: &mut BenchPlan, value: &Value, requests: Value) {
-        if let Some(echoed) = plan.echo.get_mut(&self.knob.short()) {
+        if let Some(echoed) = plan.echo.get_mut(&self.setting.short()) {
             *echoed = value.clone();
         }
         if let Some(echoed) = plan.echo.get_mut("num_prompts") {
@@ -299,7 +306,7 @@ impl SloSearchSpec {
     }
 }
 
-/// The limit of a time that is spent waiting for a first token.
+/// Returns the limit of an objective on the wait for a first token, in milliseconds.
 fn waiting_limit_ms(objective: &Objective) -> Option<f64> {
     match objective.goal {
         Goal::Latency {
@@ -312,8 +319,9 @@ fn waiting_limit_ms(objective: &Objective) -> Option<f64> {
 }
 
 const LIMITS_LONG: f64 = 30.0;
-/// More would send more in the second round than anybody waits for.
+/// Largest growth of rounds. With more, the second round would take too long.
 const MOST_GROWTH: f64 = 10.0;
 const USUAL_START: f64 = 8.0;
-/// So many times the fewest requests that show anything: one of them may miss the limit then.
+/// Factor over the least number of requests that can show that an objective holds, so that some of
+/// them may miss the limit.
 const SPARE: f64 = 1.5;

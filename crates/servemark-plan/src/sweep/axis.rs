@@ -1,4 +1,4 @@
-//! What is changed of a plan from point to point.
+//! Settings of a plan that change from point to point.
 
 use std::sync::Arc;
 
@@ -16,40 +16,42 @@ pub struct Side {
     axes: Vec<Axis>,
 }
 
-/// Something of a plan, and the values that it takes in their order.
+/// A setting of a plan, and the values that it takes in order.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Axis {
-    knob: Knob,
+    #[serde(rename = "knob")]
+    setting: SweptSetting,
     values: Vec<Value>,
 }
 
-/// Something of a plan that can be changed.
+/// A setting of a plan that can be changed.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(from = "String", into = "String")]
 #[non_exhaustive]
-pub enum Knob {
+pub enum SweptSetting {
     /// Any field, by its path.
     Field(PlanPath),
-    /// How many requests may be in flight; `inf` for no limit.
+    /// Largest number of requests in flight; `inf` for no limit.
     MaxConcurrency,
-    /// How many requests arrive in a second, by whatever process the plan has; `inf` for all at
+    /// Number of requests that arrive per second, by the plan's arrival process; `inf` for all at
     /// once.
     RequestRate,
 }
 
 impl Side {
-    /// One axis alone.
+    /// Creates a side of one axis.
     pub fn of(axis: Axis) -> Self {
         Self { axes: vec![axis] }
     }
 
-    /// Axes of equally many values: the first values of all, then the second ones.
+    /// Creates a side of axes with equally many values: the first values of all axes, then the
+    /// second ones.
     pub fn together(axes: impl IntoIterator<Item = Axis>) -> Self {
         Self { axes: axes.into_iter().collect() }
     }
 
-    /// How many steps the side has.
+    /// Returns the number of steps of the side.
     fn steps(&self) -> Result<usize, SweepError> {
         let mut lengths = self.axes.iter().map(|axis| axis.values.len());
         let first = lengths.next().unwrap_or_default();
@@ -61,21 +63,21 @@ impl Side {
 }
 
 impl Axis {
-    /// A knob by its name and the values that it takes. The names are `max_concurrency`,
+    /// Creates an axis from the name of a setting and its values. The name is `max_concurrency`,
     /// `request_rate`, or the path of a field.
     pub fn new<T: Into<Value>>(
-        knob: &str,
+        setting: &str,
         values: impl IntoIterator<Item = T>,
     ) -> Result<Self, SweepError> {
         let values: Vec<Value> = values.into_iter().map(Into::into).collect();
         if values.is_empty() {
-            return Err(SweepError::NoValues { knob: knob.to_owned() });
+            return Err(SweepError::NoValues { setting: setting.to_owned() });
         }
-        Ok(Self { knob: knob.to_owned().into(), values })
+        Ok(Self { setting: setting.to_owned().into(), values })
     }
 }
 
-impl From<String> for Knob {
+impl From<String> for SweptSetting {
     fn from(name: String) -> Self {
         match name.replace('-', "_").as_str() {
             "max_concurrency" => Self::MaxConcurrency,
@@ -85,18 +87,18 @@ impl From<String> for Knob {
     }
 }
 
-impl From<Knob> for String {
-    fn from(knob: Knob) -> Self {
-        match knob {
-            Knob::Field(path) => path.to_string(),
-            Knob::MaxConcurrency => "max_concurrency".to_owned(),
-            Knob::RequestRate => "request_rate".to_owned(),
+impl From<SweptSetting> for String {
+    fn from(setting: SweptSetting) -> Self {
+        match setting {
+            SweptSetting::Field(path) => path.to_string(),
+            SweptSetting::MaxConcurrency => "max_concurrency".to_owned(),
+            SweptSetting::RequestRate => "request_rate".to_owned(),
         }
     }
 }
 
-impl Knob {
-    /// What becomes of which field.
+impl SweptSetting {
+    /// Returns the field that the setting changes, and its new value.
     fn edit(&self, plan: &BenchPlan, value: &Value) -> Result<(PlanPath, Value), SweepError> {
         match self {
             Self::Field(path) => Ok((path.clone(), value.clone())),
@@ -108,14 +110,14 @@ impl Knob {
         }
     }
 
-    /// Refuses a path that leads nowhere in a plan that was set along it: such a field is lost.
+    /// Refuses a path that is missing from a plan that was set along it: such a field is lost.
     pub(crate) fn refuse_unknown(&self, plan: &BenchPlan) -> Result<(), SweepError> {
         let Self::Field(path) = self else { return Ok(()) };
         let document = plan.to_json();
         path.find(&document).map(drop).ok_or_else(|| path.unknown(&document))
     }
 
-    /// Its value in a plan, if that is a number there.
+    /// Returns the setting's value in a plan, if it is a number.
     pub(crate) fn value_in(&self, plan: &BenchPlan) -> Option<f64> {
         match self {
             Self::Field(path) => path.find(&plan.to_json())?.as_f64(),
@@ -124,7 +126,7 @@ impl Knob {
         }
     }
 
-    /// The shortest name that says what it is.
+    /// Returns the shortest name that identifies the setting.
     pub fn short(&self) -> String {
         match self {
             Self::Field(path) => path.last().to_owned(),
@@ -133,10 +135,10 @@ impl Knob {
     }
 }
 
-/// The plan's arrivals at another rate.
+/// Returns the plan's arrivals at another rate.
 fn rate(plan: &BenchPlan, value: &Value) -> Result<Value, SweepError> {
     let wrong = |why: String| SweepError::Value {
-        knob: "request_rate".to_owned(),
+        setting: "request_rate".to_owned(),
         value: bare(value),
         why,
     };
@@ -151,7 +153,7 @@ fn rate(plan: &BenchPlan, value: &Value) -> Result<Value, SweepError> {
     Ok(json!(arrivals))
 }
 
-/// Every side's settings with all of the next side's.
+/// Returns plans for all combinations of the sides' settings.
 pub(super) fn cross(base: &BenchPlan, sides: &[Side]) -> Result<Vec<NamedPlan>, SweepError> {
     let steps = sides.iter().map(Side::settings).collect::<Result<Vec<_>, SweepError>>()?;
     let rows = crossed(&steps);
@@ -160,10 +162,10 @@ pub(super) fn cross(base: &BenchPlan, sides: &[Side]) -> Result<Vec<NamedPlan>, 
     rows.iter().map(|row| changed(base, &document, row)).collect()
 }
 
-pub(crate) type Setting<'a> = (&'a Knob, &'a Value);
+pub(crate) type Setting<'a> = (&'a SweptSetting, &'a Value);
 
-/// A row for every combination of the sides' steps, the last side's changing first. A step is a
-/// list of settings, and a row has those of a step of each side.
+/// Returns a row for every combination of the sides' steps; the last side changes fastest. A step
+/// is a list of settings, and a row contains the settings of one step of each side.
 pub fn crossed<T: Clone>(sides: &[Vec<Vec<T>>]) -> Vec<Vec<T>> {
     sides.iter().fold(vec![Vec::new()], |rows, steps| {
         let pairs = rows.iter().flat_map(|row| steps.iter().map(move |step| (row, step)));
@@ -172,20 +174,22 @@ pub fn crossed<T: Clone>(sides: &[Vec<Vec<T>>]) -> Vec<Vec<T>> {
 }
 
 impl Side {
-    /// The settings of each of its steps.
+    /// Returns the settings of each step of the side.
     fn settings(&self) -> Result<Vec<Vec<Setting<'_>>>, SweepError> {
-        let at = |step: usize| self.axes.iter().map(move |axis| (&axis.knob, &axis.values[step]));
+        let at =
+            |step: usize| self.axes.iter().map(move |axis| (&axis.setting, &axis.values[step]));
         Ok((0..self.steps()?).map(|step| at(step).collect()).collect())
     }
 }
 
-/// A field of a plan is one that is in it, or that stays in it when it is set. One that is left
-/// out where it says nothing new stays with one value or another.
+/// Refuses axes whose path names no field of the plan. A field exists if the document contains it,
+/// or keeps it when it is set: a field that the document omits at its default appears at some other
+/// value.
 fn refuse_unknown(base: &BenchPlan, document: &Value, sides: &[Side]) -> Result<(), SweepError> {
-    for Axis { knob, values } in sides.iter().flat_map(|side| &side.axes) {
-        let Knob::Field(path) = knob else { continue };
+    for Axis { setting, values } in sides.iter().flat_map(|side| &side.axes) {
+        let SweptSetting::Field(path) = setting else { continue };
         let stays = |value| {
-            let set = changed(base, document, &[(knob, value)]);
+            let set = changed(base, document, &[(setting, value)]);
             set.is_ok_and(|named| path.find(&named.plan.to_json()).is_some())
         };
         if path.find(document).is_none() && !values.iter().any(stays) {
@@ -195,19 +199,20 @@ fn refuse_unknown(base: &BenchPlan, document: &Value, sides: &[Side]) -> Result<
     Ok(())
 }
 
-/// A plan with other settings.
+/// Returns a plan with other settings.
 pub(crate) fn changed(
     base: &BenchPlan,
     document: &Value,
     row: &[Setting<'_>],
 ) -> Result<NamedPlan, SweepError> {
     let mut document = document.clone();
-    for (knob, value) in row {
-        let (path, new) = knob.edit(base, value)?;
+    for (setting, value) in row {
+        let (path, new) = setting.edit(base, value)?;
         path.set(&mut document, new)?;
     }
     let plan = serde_json::from_value(document).map_err(|error| {
-        let pairs = row.iter().map(|(knob, value)| format!("{}={}", knob.short(), bare(value)));
+        let pairs =
+            row.iter().map(|(setting, value)| format!("{}={}", setting.short(), bare(value)));
         SweepError::Unreadable {
             settings: pairs.collect::<Vec<_>>().join(","),
             source: Arc::new(error),
@@ -216,12 +221,13 @@ pub(crate) fn changed(
     Ok(NamedPlan::new(names(row), plan))
 }
 
-/// Short names, unless two of them were the same.
+/// Returns the settings with short names, or with full names where short ones would be equal.
 fn names(row: &[Setting<'_>]) -> Vec<(String, Value)> {
-    let is_shared = |name: &str| row.iter().filter(|(knob, _)| knob.short() == name).count() > 1;
-    let name = |knob: &Knob| {
-        let short = knob.short();
-        if is_shared(&short) { knob.clone().into() } else { short }
+    let is_shared =
+        |name: &str| row.iter().filter(|(setting, _)| setting.short() == name).count() > 1;
+    let name = |setting: &SweptSetting| {
+        let short = setting.short();
+        if is_shared(&short) { setting.clone().into() } else { short }
     };
-    row.iter().map(|(knob, value)| (name(knob), (*value).clone())).collect()
+    row.iter().map(|(setting, value)| (name(setting), (*value).clone())).collect()
 }

@@ -1,4 +1,4 @@
-//! Sweeps that cannot be.
+//! Errors of sweeps that cannot run.
 
 use std::sync::Arc;
 
@@ -6,65 +6,65 @@ use thiserror::Error;
 
 use crate::PlanError;
 
-/// Why a sweep cannot be.
+/// Reason why a sweep cannot run.
 #[derive(Clone, Debug, Error)]
 #[non_exhaustive]
 pub enum SweepError {
-    /// There is nothing to run.
+    /// The sweep has no points.
     #[error("the sweep has no point")]
     NoPoints,
-    /// An axis without values.
-    #[error("no value is given for {knob}")]
+    /// An axis has no values.
+    #[error("no value is given for {setting}")]
     NoValues {
-        /// The axis.
-        knob: String,
+        /// Name of the axis.
+        setting: String,
     },
     /// A point's plan cannot run.
     #[error("point {name}")]
     Plan {
-        /// The point.
+        /// Name of the point.
         name: String,
-        /// Why.
+        /// Why the plan cannot run.
         source: PlanError,
     },
-    /// Two points are the same.
+    /// Two points have the same name.
     #[error("the sweep has the point {name} twice; ask for repeats instead")]
     Twice {
-        /// Its name.
+        /// Name of the points.
         name: String,
     },
-    /// Axes that cannot move together.
+    /// Axes that move together have different numbers of values.
     #[error("axes that move together need equally many values, not {first} and {other}")]
     Uneven {
-        /// How many values the first has.
+        /// Number of values of the first axis.
         first: usize,
-        /// How many another has.
+        /// Number of values of another axis.
         other: usize,
     },
-    /// A path that leads nowhere.
+    /// A path names no field of the plan.
     #[error("a plan has no field {path}; the nearest are {nearest}")]
     UnknownField {
         /// The path.
         path: String,
-        /// Fields that there are.
+        /// The nearest existing fields.
         nearest: String,
     },
-    /// Values that make no plan.
+    /// Settings do not form a plan.
     #[error("{settings} makes no plan")]
     Unreadable {
-        /// The values.
+        /// The settings.
         settings: String,
-        /// Why.
+        /// Why they do not form a plan.
         source: Arc<serde_json::Error>,
     },
-    /// A value that cannot be.
-    #[error("{knob}={value}: {why}")]
+    /// A setting does not take a value.
+    #[error("{setting}={value}: {why}")]
     Value {
-        /// What was to be changed.
-        knob: String,
-        /// To what.
+        /// Name of the setting.
+        setting: String,
+        /// The value.
         value: String,
-        /// What is wrong with it.
+        /// Why the setting does not take it.
         why: String,
     },
 }

@@ -1,4 +1,4 @@
-//! What keeps the points of a sweep apart.
+//! Isolation of the points of a sweep.
 
 use std::time::Duration;
 
@@ -6,18 +6,18 @@ use serde::{Deserialize, Serialize};
 
 use super::Point;
 
-/// What keeps the points of a sweep apart, so that none finds in the server's prefix cache what an
+/// Isolation of the points of a sweep, so that none finds in the server's prefix cache what an
 /// earlier one left there.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Isolation {
-    /// Whether each point draws with a seed of its own: the plan's, plus the point's number. A
+    /// Whether each point draws with a seed of its own: the plan's seed plus the point's number. A
     /// sweep along the seed itself keeps its seeds.
     pub own_seed: bool,
-    /// Whether the prompts of each point begin with a few letters that no other point's do.
+    /// Whether the prompts of each point begin with a few letters that are unique to the point.
     pub prompt_salt: bool,
-    /// How long the server rests between two points.
+    /// Pause between two points.
     #[serde(with = "servemark_core::seconds")]
     pub cool_down: Duration,
 }
@@ -29,12 +29,12 @@ impl Default for Isolation {
 }
 
 impl Isolation {
-    /// Plans are run as they are, one right after the other.
+    /// Returns no isolation: plans are run as they are, one right after the other.
     pub fn none() -> Self {
         Self { own_seed: false, prompt_salt: false, cool_down: Duration::ZERO }
     }
 
-    /// The same with so long a rest between two points.
+    /// Sets the pause between two points.
     #[must_use]
     pub fn with_cool_down(self, cool_down: Duration) -> Self {
         Self { cool_down, ..self }
@@ -44,7 +44,7 @@ impl Isolation {
         self.set_apart_in_rounds(index, index, nonce, point);
     }
 
-    /// Sets a run apart whose seed is that of its round, and whose prompts are its own.
+    /// Isolates a run whose seed is that of its round and whose salt is its own.
     pub(crate) fn set_apart_in_rounds(
         &self,
         round: u32,
@@ -63,8 +63,8 @@ impl Isolation {
     }
 }
 
-/// Eight hexadecimal digits that no other point has, and hardly one of another sweep: a step of a
-/// Weyl sequence, whose bits the multiplications of `SplitMix64` stir.
+/// Returns eight hexadecimal digits that are unlikely to occur at another point or in another
+/// sweep: the mixing function of `SplitMix64`, applied to a step of a Weyl sequence.
 fn salt(nonce: u64, index: u32) -> String {
     let mut bits = nonce.wrapping_add(u64::from(index + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,4 +1,4 @@
-//! A field of a plan, by its path in the plan's document.
+//! Path of a field in a plan's document.
 
 use std::fmt;
 
@@ -6,14 +6,14 @@ use serde_json::Value;
 
 use super::SweepError;
 
-/// A field of a plan: `workload.requests`, or `/workload/requests` as a JSON pointer has it.
+/// Path of a field in a plan: `workload.requests`, or `/workload/requests` as a JSON pointer.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct PlanPath {
     steps: Vec<String>,
 }
 
 impl PlanPath {
-    /// The path of a text.
+    /// Parses a path.
     pub fn new(text: &str) -> Self {
         let steps: Vec<String> = match text.strip_prefix('/') {
             Some(pointer) => pointer.split('/').map(unescaped).collect(),
@@ -22,12 +22,12 @@ impl PlanPath {
         Self { steps }
     }
 
-    /// The field's own name.
+    /// Returns the field's own name.
     pub(super) fn last(&self) -> &str {
         self.steps.last().map_or("", String::as_str)
     }
 
-    /// The field's value in a plan's document.
+    /// Returns the field's value in a plan's document.
     pub(super) fn find<'a>(&self, document: &'a Value) -> Option<&'a Value> {
         self.steps.iter().try_fold(document, |value, step| match value {
             Value::Object(fields) => fields.get(step),
@@ -36,7 +36,7 @@ impl PlanPath {
         })
     }
 
-    /// Puts a value where the path leads. What the field is of must be there.
+    /// Sets the value at the path. The object or array that contains it must exist.
     pub(super) fn set(&self, document: &mut Value, value: Value) -> Result<(), SweepError> {
         let known = document.clone();
         let unknown = || self.unknown(&known);
@@ -60,7 +60,7 @@ impl PlanPath {
         }
     }
 
-    /// Says that a plan has no such field, and which ones come nearest.
+    /// Returns the error that a plan has no such field, with the nearest existing ones.
     pub(super) fn unknown(&self, document: &Value) -> SweepError {
         let mut paths = Vec::new();
         list(document, "", &mut paths);
@@ -84,7 +84,7 @@ fn unescaped(step: &str) -> String {
     step.replace("~1", "/").replace("~0", "~")
 }
 
-/// The paths of all fields that hold no others.
+/// Collects the paths of all fields that contain no others.
 fn list(value: &Value, path: &str, paths: &mut Vec<String>) {
     match value {
         Value::Object(fields) if !fields.is_empty() => {
@@ -97,7 +97,7 @@ fn list(value: &Value, path: &str, paths: &mut Vec<String>) {
     }
 }
 
-/// How many letters must be put in, left out or changed to make one text of the other.
+/// Returns the edit distance of two texts: the number of bytes to insert, delete or replace.
 fn distance(one: &str, other: &str) -> usize {
     let mut row: Vec<usize> = (0..=other.len()).collect();
     for (index, letter) in one.bytes().enumerate() {

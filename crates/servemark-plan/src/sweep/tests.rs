@@ -23,12 +23,12 @@ fn base() -> BenchPlan {
     )
 }
 
-fn axis(knob: &str, values: &[Value]) -> Axis {
-    Axis::new(knob, values.iter().cloned()).unwrap()
+fn axis(setting: &str, values: &[Value]) -> Axis {
+    Axis::new(setting, values.iter().cloned()).unwrap()
 }
 
-fn side(knob: &str, values: &[Value]) -> Side {
-    Side::of(axis(knob, values))
+fn side(setting: &str, values: &[Value]) -> Side {
+    Side::of(axis(setting, values))
 }
 
 fn names(spec: &SweepSpec) -> Vec<String> {
@@ -40,7 +40,7 @@ fn refuses(sides: impl IntoIterator<Item = Side>, message: &str) {
     assert_eq!(refusal(sides), message);
 }
 
-/// What is said of sides that make no sweep, with its causes.
+/// Returns the error of sides that form no sweep, with its causes.
 fn refusal(sides: impl IntoIterator<Item = Side>) -> String {
     let error = SweepSpec::grid(base(), sides).points(0).unwrap_err();
     let causes =

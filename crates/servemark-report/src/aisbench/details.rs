@@ -1,4 +1,4 @@
-//! Every request, a line each.
+//! JSON lines with the details of every request and of every failed request.
 
 use std::fmt;
 use std::io;
@@ -11,37 +11,38 @@ use servemark_pyjson::{Text, round, to_writer};
 use super::AisbenchPart;
 use crate::{Report, ReportFormat};
 
-/// Every request with its times, in seconds since the run's clock started: when it was sent, then
-/// every event of its answer. AISBench keeps the times in a database beside it.
+/// JSON lines, one per request, with its time points in seconds since the start of the run's clock:
+/// the send time, then each event of the answer. AISBench stores the times in a separate database.
 #[derive(Clone, Debug)]
 pub struct AisbenchDetails<'a> {
     part: &'a AisbenchPart,
     inputs: AisbenchInputs<'a>,
 }
 
-/// The requests that failed, and why.
+/// JSON lines, one per failed request, with its input and its error message.
 #[derive(Clone, Debug)]
 pub struct AisbenchFailed<'a> {
     part: &'a AisbenchPart,
     inputs: AisbenchInputs<'a>,
 }
 
-/// Who knows what requests asked. No run log does.
+/// Source of the request inputs shown in the details: a function that returns the body that was
+/// sent. A run log does not contain bodies.
 #[derive(Clone, Copy)]
 pub struct AisbenchInputs<'a> {
     body: &'a dyn Fn(&RequestRecord) -> Option<Vec<u8>>,
 }
 
 impl<'a> AisbenchInputs<'a> {
-    /// Nobody.
+    /// A source without bodies: every input is `null`.
     pub const UNKNOWN: AisbenchInputs<'static> = AisbenchInputs { body: &|_| None };
 
-    /// Somebody who has the body that was sent.
+    /// Returns a source that reads the input of a request from the body that `body` returns.
     pub fn in_bodies(body: &'a dyn Fn(&RequestRecord) -> Option<Vec<u8>>) -> Self {
         Self { body }
     }
 
-    /// The messages or the text of a request.
+    /// Returns the messages or the text of a request, if its body is known and contains them.
     fn of(self, record: &RequestRecord) -> Option<Value> {
         let body = (self.body)(record)?;
         let mut body: JsonObject = serde_json::from_slice(&body).ok()?;
@@ -56,7 +57,7 @@ impl fmt::Debug for AisbenchInputs<'_> {
 }
 
 impl<'a> AisbenchDetails<'a> {
-    /// The details of a part of a run.
+    /// Returns the details of one data set of a run.
     pub fn of(part: &'a AisbenchPart, inputs: AisbenchInputs<'a>) -> Self {
         Self { part, inputs }
     }
@@ -81,7 +82,7 @@ impl<'a> AisbenchDetails<'a> {
 }
 
 impl<'a> AisbenchFailed<'a> {
-    /// The failures of a part of a run.
+    /// Returns the failed requests of one data set of a run.
     pub fn of(part: &'a AisbenchPart, inputs: AisbenchInputs<'a>) -> Self {
         Self { part, inputs }
     }
@@ -114,7 +115,8 @@ impl ReportFormat for AisbenchFailed<'_> {
     }
 }
 
-/// When it was sent and when each event came; of an answer that came whole, when it ended.
+/// Returns the send time and the time of each event in seconds; for an answer without streamed
+/// events, the send time and the end time.
 fn time_points(score: &RequestScore<'_>) -> Vec<f64> {
     let Some(ttft) = score.ttft_s else {
         let end = score.start_s + score.latency_s;
@@ -129,7 +131,7 @@ fn time_points(score: &RequestScore<'_>) -> Vec<f64> {
     std::iter::once(score.start_s).chain(events).map(nanoseconds).collect()
 }
 
-/// Seconds without what adding up has left beyond the nanosecond.
+/// Rounds seconds to nanoseconds, which removes the rounding error of the sum.
 fn nanoseconds(seconds: f64) -> f64 {
     round(seconds, 9)
 }
@@ -138,7 +140,8 @@ fn error(record: &RequestRecord) -> &str {
     record.outcome.as_ref().err().map_or("", |error| &error.message)
 }
 
-/// What the model thought, the end of that, and what it said.
+/// Joins the reasoning, a `</think>` tag and the content of an answer; the tag is left out if
+/// either part is empty.
 fn prediction(record: &RequestRecord) -> String {
     let (mut thought, mut said) = (String::new(), String::new());
     for (row, piece) in record.pieces() {
@@ -160,5 +163,5 @@ fn line(entry: &Value, out: &mut dyn io::Write) -> io::Result<()> {
     writeln!(out)
 }
 
-/// Where AISBench's classes of models have what they ask.
+/// Fields of a request body that hold the prompt, in the order in which they are tried.
 const PROMPTS: [&str; 4] = ["messages", "prompt", "inputs", "text_input"];

@@ -1,4 +1,4 @@
-//! Why requests failed.
+//! The table of failure reasons.
 
 use std::io;
 
@@ -7,8 +7,8 @@ use servemark_core::RunLog;
 use crate::boxes::{Align, Boxed, Frame};
 use crate::{Report, ReportFormat};
 
-/// Why requests failed and how many did for each reason, in the order in which the reasons are met;
-/// nothing where none failed.
+/// The reasons for which requests failed and the number of requests per reason, in the order of
+/// first occurrence. Writes nothing if no request failed.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AisbenchFailures;
 

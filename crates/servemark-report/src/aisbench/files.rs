@@ -1,4 +1,4 @@
-//! Both tables as files.
+//! AISBench's two tables as CSV and JSON files.
 
 use std::io;
 
@@ -11,33 +11,35 @@ use super::rows::Rows;
 use crate::grid::quoted;
 use crate::{Report, ReportFormat};
 
-/// The first table as comma-separated values; nothing where there is none.
+/// The first table (per-request quantities) as comma-separated values. Writes nothing if the stage
+/// has no results.
 #[derive(Clone, Debug, Default)]
 pub struct AisbenchCsv {
     options: AisbenchOptions,
 }
 
-/// The second table as an object; an empty one where there is none.
+/// The second table (figures of the run) as a JSON object. Writes an empty object if the stage has
+/// no results.
 #[derive(Clone, Debug, Default)]
 pub struct AisbenchJson {
     options: AisbenchOptions,
 }
 
 impl AisbenchCsv {
-    /// A file of what the options ask for.
+    /// Returns a CSV report with the given options.
     pub fn new(options: AisbenchOptions) -> Self {
         Self { options }
     }
 }
 
 impl AisbenchJson {
-    /// A file of what the options ask for.
+    /// Returns a JSON report with the given options.
     pub fn new(options: AisbenchOptions) -> Self {
         Self { options }
     }
 }
 
-/// Lines end as Python's `csv` ends them.
+/// Lines end in `\r\n`, as Python's `csv` module writes them.
 impl ReportFormat for AisbenchCsv {
     fn write(&self, report: &Report<'_>, out: &mut dyn io::Write) -> io::Result<()> {
         let Ok(rows) = Rows::of(report, &self.options) else { return Ok(()) };

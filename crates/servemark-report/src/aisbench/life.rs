@@ -1,7 +1,8 @@
-//! Every request's life, and how many were in flight, on one page over one time.
+//! An HTML page with the timeline of every request and the number of requests in flight, over one
+//! time axis.
 //!
-//! The page holds the times as data and the lines that draw them: it needs no network and no
-//! library, and draws on canvases, so that tens of thousands of requests are no burden.
+//! The page embeds the times as data and the script that draws them. It needs no network and no
+//! library, and draws on canvas elements so that tens of thousands of requests stay fast.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -11,9 +12,9 @@ use servemark_metrics::RequestScore;
 
 use crate::{Report, ReportFormat};
 
-/// AISBench's timeline: each request that ended well as a line, red to its first event and blue from
-/// there on, and below it the number of requests in flight, step by step. Where no request has a
-/// first event, the steps alone.
+/// AISBench's timeline: one line per successful request, red until its first event and blue after
+/// it, with the number of requests in flight below. Without first events, only the number in flight
+/// is drawn.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AisbenchTimeline;
 
@@ -29,12 +30,12 @@ impl ReportFormat for AisbenchTimeline {
     }
 }
 
-/// Times are whole microseconds since the first request was sent.
+/// Data of the page. Times are whole microseconds since the first request was sent.
 #[derive(Serialize)]
 struct Data {
-    /// Start, first event, end and row.
+    /// Start, first event, end and row of each request.
     lives: Vec<(i64, i64, i64, usize)>,
-    /// From when on how many were in flight.
+    /// Time of each change and the number of requests in flight from then on.
     steps: Vec<(i64, i64)>,
     last: i64,
 }
@@ -61,7 +62,8 @@ impl Data {
     }
 }
 
-/// A row for each request; in a run with conversations, one for all turns of each.
+/// Returns the row of each request. In a run with multi-turn sessions, all turns of a session share
+/// a row.
 fn rows(scores: &[&RequestScore<'_>]) -> Vec<usize> {
     let has_turns = scores.iter().any(|score| score.turn > 0);
     let mut known = HashMap::new();
@@ -86,7 +88,8 @@ fn steps(spans: &[(i64, i64)]) -> Vec<(i64, i64)> {
     .collect()
 }
 
-/// Microseconds below which the time after the first event is none.
+/// Shortest time after the first event that is drawn, in microseconds; a shorter time is drawn as
+/// zero.
 const TOO_SHORT: i64 = 1000;
 const PAGE: &str = include_str!("life.html");
 const PLACE: &str = "/*DATA*/";

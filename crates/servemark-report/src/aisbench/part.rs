@@ -1,4 +1,4 @@
-//! The data sets of a run: usually one, or several that were sent as one.
+//! The data sets of a run: usually one, or several that were sent together.
 
 use std::ops::Range;
 
@@ -6,18 +6,19 @@ use servemark_core::{RequestRecord, RunFacts, RunLog};
 
 use super::AisbenchOptions;
 
-/// A data set of a run, which has details of its own.
+/// One data set of a run. Each has a details file of its own.
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct AisbenchPart {
-    /// Its short name.
+    /// Short name of the data set.
     pub name: String,
-    /// Which sessions are its own, and how many there are of all parts; none where all are.
+    /// The data set's session indices within a round, and the number of sessions of all data sets;
+    /// `None` if the run has one data set only.
     own: Option<(Range<usize>, usize)>,
 }
 
 impl AisbenchPart {
-    /// The parts of a run in their order.
+    /// Returns the data sets of a run in order.
     pub fn all(options: &AisbenchOptions, facts: &RunFacts) -> Vec<Self> {
         if facts.parts.is_empty() {
             return vec![Self { name: options.dataset(facts).to_owned(), own: None }];
@@ -32,13 +33,14 @@ impl AisbenchPart {
         parts.collect()
     }
 
-    /// Whether any of its requests failed.
+    /// Returns whether any request of the data set failed.
     pub fn has_failed(&self, log: &RunLog) -> bool {
         let mut failed = log.measured().filter(|record| !record.is_success());
         failed.any(|record| self.place(record).is_some())
     }
 
-    /// Which of its sessions a request is of, in whichever round; none where it is of another part.
+    /// Returns the index of a request's session within this data set, for any round; `None` if the
+    /// request belongs to another data set.
     pub(super) fn place(&self, record: &RequestRecord) -> Option<usize> {
         let Some((own, total)) = &self.own else { return Some(record.index) };
         let index = record.index % (*total).max(1);

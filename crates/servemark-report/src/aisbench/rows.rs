@@ -1,4 +1,4 @@
-//! The rows of both tables, in order, with their units.
+//! The rows of both tables in order, with their units.
 
 use serde_json::{Value, json};
 use servemark_metrics::{NoStage, Stage, StageQuantity, StageSpec, StageStatistic};
@@ -7,7 +7,7 @@ use servemark_pyjson::{repr, round};
 use super::{AisbenchOptions, PrefillRow};
 use crate::Report;
 
-/// What both tables say.
+/// The contents of both tables.
 pub(super) struct Rows {
     pub(super) stage: StageSpec,
     pub(super) statistics: Vec<StageStatistic>,
@@ -16,7 +16,7 @@ pub(super) struct Rows {
     pub(super) notes: Vec<String>,
 }
 
-/// A row of the first table.
+/// A row of the first table: a quantity and its statistics.
 pub(super) struct Parameter {
     pub(super) name: &'static str,
     pub(super) cells: Vec<String>,
@@ -57,7 +57,8 @@ fn parameters(
     shown.map(row).collect()
 }
 
-/// Answers that came whole have no first token, and none between others.
+/// Returns whether a quantity has a row. Answers that were not streamed have no TTFT, no ITL and no
+/// TPOT.
 fn shows(stage: &Stage<'_, '_>, quantity: StageQuantity, options: &AisbenchOptions) -> bool {
     match quantity {
         StageQuantity::Itl | StageQuantity::Tpot | StageQuantity::Ttft => stage.has(quantity),
@@ -94,7 +95,7 @@ fn common(
     rows.into_iter().filter_map(|(name, value)| Some((name, value?))).collect()
 }
 
-/// Of a stable stage no more than the limit.
+/// Returns the mean concurrency; in a stable stage it is capped at the limit.
 fn concurrency(stage: &Stage<'_, '_>, limit: Option<usize>) -> Value {
     let mean = round(stage.rates.concurrency, 4);
     match (stage.spec, limit) {
@@ -129,7 +130,7 @@ fn notes(stage: &Stage<'_, '_>, retried: usize) -> Vec<String> {
     failed.into_iter().chain(again).chain(counted).collect()
 }
 
-/// How a value is written.
+/// Unit and format of a value.
 #[derive(Clone, Copy)]
 enum Unit {
     Milliseconds,
@@ -138,7 +139,8 @@ enum Unit {
 }
 
 impl Unit {
-    /// Seconds are rounded before they are milliseconds, so that these have one decimal.
+    /// Formats a value with its unit. Seconds are rounded to four decimals first, so that
+    /// milliseconds have one decimal.
     fn cell(self, value: f64) -> String {
         match self {
             Self::Milliseconds => milliseconds(round(value, 4) * 1e3),

@@ -1,4 +1,5 @@
-//! How evenly requests were sent: rates from one request to the next, and how they are spread.
+//! A page that shows how evenly requests were sent: rates between consecutive requests and their
+//! distribution.
 
 use std::io;
 
@@ -7,38 +8,38 @@ use servemark_core::{RequestRecord, Stamp};
 use crate::chart::{Axis, Bars, Curve, Figure, Look, Mark, Panel, Scale};
 use crate::{Report, ReportFormat, page};
 
-/// AISBench's page of the rates from one request to the next, as planned and as sent: over time with
-/// the rate that was asked for, and how many rates and times between requests there are of each size.
-/// A run that had no timetable has only what was sent.
+/// AISBench's page of the rates between consecutive requests, as planned and as sent: over time
+/// together with the target rate, and as histograms of rates and intervals. A run without scheduled
+/// times shows only what was sent.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AisbenchRps {
     target: Option<RateTarget>,
 }
 
-/// The rate that was asked for, in requests per second.
+/// Target request rate, in requests per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum RateTarget {
-    /// The same all the time.
+    /// A constant rate.
     Constant(f64),
-    /// From each request to the next by the same factor more.
+    /// A rate that grows by a constant factor from each request to the next.
     Exponential {
-        /// At the first request.
+        /// Rate at the first request.
         from: f64,
-        /// At the last.
+        /// Rate at the last request.
         to: f64,
     },
-    /// From each request to the next by the same amount more.
+    /// A rate that grows by a constant amount from each request to the next.
     Linear {
-        /// At the first request.
+        /// Rate at the first request.
         from: f64,
-        /// At the last.
+        /// Rate at the last request.
         to: f64,
     },
 }
 
 impl AisbenchRps {
-    /// A page of a run with this rate, or with none of its own.
+    /// Returns a page with the given target rate, if the run has one.
     pub fn new(target: Option<RateTarget>) -> Self {
         Self { target }
     }
@@ -102,7 +103,7 @@ impl ReportFormat for AisbenchRps {
     }
 }
 
-/// How many rates and times between requests there are of each size.
+/// Draws the histograms of rates and of intervals between requests.
 fn spread(planned: &[f64], sent: &[f64]) -> Figure {
     let shown = if planned.is_empty() { sent } else { planned };
     let rates: Vec<f64> = gaps(shown).filter(|gap| *gap >= TOO_CLOSE).map(f64::recip).collect();
@@ -114,8 +115,9 @@ fn spread(planned: &[f64], sent: &[f64]) -> Figure {
     Figure::new(vec![vec![counts, intervals]]).sized(560, 400)
 }
 
-/// When requests that no other one's answer had to be waited for were due, or sent, in seconds since
-/// the first of them.
+/// Returns the times of the first request of each session, sorted, in seconds since the earliest.
+/// `of` selects the scheduled or the sent time. Later turns are left out because they wait for an
+/// answer.
 fn times(report: &Report<'_>, of: fn(&RequestRecord) -> Stamp) -> Vec<f64> {
     let leading = report.log.measured().filter(|record| record.turn == 0);
     let mut stamps: Vec<Stamp> = leading.map(of).collect();
@@ -132,7 +134,8 @@ fn all(times: &[f64]) -> Vec<f64> {
     gaps(times).collect()
 }
 
-/// Each rate at the time of the later of both requests; of those that are too close there is none.
+/// Yields the rate between two consecutive requests at the time of the later one. Pairs closer than
+/// [`TOO_CLOSE`] have no rate.
 fn rates(times: &[f64]) -> impl Iterator<Item = Mark> {
     rates_of(times, |gap| gap >= TOO_CLOSE)
 }
@@ -142,8 +145,8 @@ fn rates_of(times: &[f64], wanted: fn(f64) -> bool) -> impl Iterator<Item = Mark
     pairs.map(|pair| Mark::at(pair[1], 1.0 / (pair[1] - pair[0])))
 }
 
-/// The mean of the last rates, of which the newer ones weigh a little more; more of them in a longer
-/// run.
+/// Returns the moving average of the rates. Newer rates weigh slightly more; the window grows with
+/// the number of rates.
 fn average(rates: &[Mark]) -> Vec<Mark> {
     let window = match rates.len() {
         0..=1_000 => 20,
@@ -178,7 +181,8 @@ impl RateTarget {
         }
     }
 
-    /// The rate of each request, at the time at which it would be due if all went by it.
+    /// Returns the target rate of each request, at the time at which the request is due if all keep
+    /// to the target.
     fn curve(self, requests: usize) -> Vec<Mark> {
         let rate = |place: usize| {
             let progress = place as f64 / requests.saturating_sub(1).max(1) as f64;
@@ -199,7 +203,7 @@ impl RateTarget {
     }
 }
 
-/// The rate of a curve at a time, the last one after its end.
+/// Returns the value of a curve at a time; after its end, the last value.
 fn rate_at(curve: &[Mark], time: f64) -> Option<f64> {
     let after = curve.partition_point(|mark| mark.x <= time);
     curve.get(after.saturating_sub(1)).map(|mark| mark.y)
@@ -210,7 +214,7 @@ fn panel(title: &str, x: &str, bars: Vec<Bars>) -> Panel {
     Panel::new(title, Axis::even(x), Axis::even("Request Count"), Vec::new()).with_bars(bars)
 }
 
-/// In parts as wide as Scott's rule has them, ten to a hundred.
+/// Returns a histogram with bins of the width that Scott's rule gives, between 10 and 100 bins.
 fn histogram(label: &str, hue: usize, values: &[f64]) -> Bars {
     if values.is_empty() {
         return Bars::default();
@@ -224,7 +228,8 @@ fn histogram(label: &str, hue: usize, values: &[f64]) -> Bars {
     Bars::histogram(label, hue, values, parts as usize)
 }
 
-/// The smallest of the values, so many of a thousand: a few that are far off would hide the rest.
+/// Returns the smallest values, `of_a_thousand` per mille of them. A few outliers would otherwise
+/// compress the axis.
 fn below(values: &[f64], of_a_thousand: usize) -> Vec<f64> {
     let mut sorted = values.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);
@@ -232,18 +237,18 @@ fn below(values: &[f64], of_a_thousand: usize) -> Vec<f64> {
     sorted
 }
 
-/// At most so many points, the last one among them.
+/// Keeps at most `most` evenly spaced points, including the last.
 fn thinned(points: Vec<Mark>, most: usize) -> Vec<Mark> {
     let step = points.len().div_ceil(most).max(1);
     let offset = points.len().saturating_sub(1) % step;
     points.into_iter().skip(offset).step_by(step).collect()
 }
 
-/// Requests that are closer than this have no rate worth the name.
+/// Shortest interval, in seconds, that counts as a rate.
 const TOO_CLOSE: f64 = 0.001;
-/// Points of which each is drawn by itself.
+/// Most points of a curve that is drawn as dots.
 const MANY: usize = 1500;
-/// Points of a line.
+/// Most points of a curve that is drawn as a line.
 const FEW: usize = 40;
 const LEGEND: &str = "\
 <style>td, th { text-align: left !important; }</style>

@@ -1,4 +1,4 @@
-//! What the server guessed, by its own counters.
+//! Speculative decoding figures from the server's counters.
 
 use std::io;
 
@@ -9,11 +9,13 @@ use servemark_pyjson::{Style, Text, to_writer};
 
 use crate::{Report, ReportFormat};
 
-/// The block of speculative decoding; nothing where the server was not asked for its counters.
+/// The block of speculative decoding figures. Writes nothing if the server's counters were not
+/// read.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AisbenchSpeculation;
 
-/// The same as an object, with the counters themselves.
+/// The speculative decoding figures as a JSON object, with the raw counters before and after the
+/// run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AisbenchSpeculationJson;
 
@@ -95,7 +97,7 @@ fn raw(counters: &SpeculationCounters) -> Value {
     })
 }
 
-/// A server's address without its scheme.
+/// Strips the scheme and trailing slashes from a server's URL.
 fn host(target: &str) -> &str {
     let address = target.split_once("://").map_or(target, |(_, address)| address);
     address.trim_end_matches('/')

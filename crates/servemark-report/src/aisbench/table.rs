@@ -1,4 +1,4 @@
-//! The two tables.
+//! AISBench's two tables on the terminal.
 
 use std::io;
 
@@ -11,14 +11,15 @@ use crate::boxes::{Align, Boxed, Frame};
 use crate::table::wrapped;
 use crate::{Report, ReportFormat};
 
-/// AISBench's two tables, after why requests failed and before what the server guessed.
+/// AISBench's two tables, preceded by the failure reasons and followed by the speculative decoding
+/// block.
 #[derive(Clone, Debug, Default)]
 pub struct AisbenchTable {
     options: AisbenchOptions,
 }
 
 impl AisbenchTable {
-    /// The tables that its options ask for.
+    /// Returns tables with the given options.
     pub fn new(options: AisbenchOptions) -> Self {
         Self { options }
     }

@@ -7,10 +7,10 @@ use servemark_core::printable;
 use super::widths::{narrowed, widened};
 use super::{Align, padded, width};
 
-/// The widest that a table gets where it does not say.
+/// Largest width of a table without a width of its own, in terminal columns.
 const CONSOLE: usize = 120;
 
-/// A column: its head, where its text stands and how wide it is if it is not as wide as its text.
+/// A column: its heading, its alignment, and its width if it is fixed.
 #[derive(Clone, Debug)]
 pub(crate) struct Column {
     head: String,
@@ -19,23 +19,23 @@ pub(crate) struct Column {
 }
 
 impl Column {
-    /// One whose text stands to the right.
+    /// Returns a right-aligned column.
     pub(crate) fn right(head: &str) -> Self {
         Self { head: head.to_owned(), align: Align::Right, width: None }
     }
 
-    /// One whose text stands to the left.
+    /// Returns a left-aligned column.
     pub(crate) fn left(head: &str) -> Self {
         Self { align: Align::Left, ..Self::right(head) }
     }
 
-    /// One without a head that is so wide.
+    /// Returns a left-aligned column of fixed width without a heading.
     pub(crate) fn wide(width: usize) -> Self {
         Self { width: Some(width), ..Self::left("") }
     }
 }
 
-/// A table. Its rows are groups, each of which is parted from the next by a line.
+/// A table whose rows form groups, separated by lines.
 #[derive(Debug, Default)]
 pub(crate) struct RichTable {
     title: Option<String>,
@@ -45,47 +45,49 @@ pub(crate) struct RichTable {
     frame: FrameKind,
 }
 
-/// What stands around the cells.
+/// Style of the lines around the cells.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 enum FrameKind {
-    /// Heavy lines around the heads, light ones around the rest; no room at the outer sides.
+    /// Heavy lines around the headings and light lines around the rest; no padding at the outer
+    /// edges.
     #[default]
     Headed,
-    /// Light lines, and no heads.
+    /// Light lines without headings.
     Plain,
-    /// Nothing, and no heads.
+    /// Neither lines nor headings.
     Bare,
 }
 
 impl RichTable {
-    /// A table with heads.
+    /// Returns a table with a title and headings.
     pub(crate) fn headed(title: &str, columns: Vec<Column>) -> Self {
         Self { title: Some(title.to_owned()), columns, ..Self::default() }
     }
 
-    /// Names and values in light lines, so wide in all.
+    /// Returns a table of names and values in light lines; `columns` are the column widths, `width`
+    /// the total.
     pub(crate) fn pairs(columns: [usize; 2], width: usize) -> Self {
         let columns = columns.map(Column::wide).to_vec();
         Self { columns, width: Some(width), frame: FrameKind::Plain, ..Self::default() }
     }
 
-    /// The same without lines, below a title.
+    /// Returns a table of names and values without lines, below a title.
     pub(crate) fn bare_pairs(title: &str, columns: [usize; 2], width: usize) -> Self {
         let title = Some(title.to_owned());
         Self { title, frame: FrameKind::Bare, ..Self::pairs(columns, width) }
     }
 
-    /// The same so wide in all.
+    /// Sets the total width.
     pub(crate) fn sized(self, width: usize) -> Self {
         Self { width: Some(width), ..self }
     }
 
-    /// The same with rows in one group.
+    /// Sets the rows, as one group.
     pub(crate) fn with_rows(self, rows: Vec<Vec<String>>) -> Self {
         self.with_groups(vec![rows])
     }
 
-    /// The same with groups of rows, whose cells become printable.
+    /// Sets the groups of rows and makes their cells printable.
     pub(crate) fn with_groups(self, mut groups: Vec<Vec<Vec<String>>>) -> Self {
         for cell in groups.iter_mut().flatten().flatten() {
             *cell = printable(cell).into_owned();
@@ -93,7 +95,7 @@ impl RichTable {
         Self { groups, ..self }
     }
 
-    /// Its lines, each with its end.
+    /// Returns the table as text; every line ends in a newline.
     pub(crate) fn text(&self) -> String {
         let widths = self.widths();
         let mut lines = Vec::new();
@@ -120,12 +122,12 @@ impl RichTable {
         lines.into_iter().map(|line| line + "\n").collect()
     }
 
-    /// How many columns of the terminal the lines between and beside the cells take.
+    /// Returns the number of terminal columns taken by the lines between and beside the cells.
     fn edges(&self) -> usize {
         if self.frame == FrameKind::Bare { 0 } else { self.columns.len() + 1 }
     }
 
-    /// What stands left and right of a cell's text.
+    /// Returns the padding left and right of a cell's text.
     fn room(&self, column: usize) -> (usize, usize) {
         let is_outer = |edge: usize| self.frame == FrameKind::Headed && column == edge;
         (usize::from(!is_outer(0)), usize::from(!is_outer(self.columns.len() - 1)))
@@ -140,7 +142,8 @@ impl RichTable {
         if self.width.is_some() { widened(fitting, room) } else { fitting }
     }
 
-    /// As wide as its text.
+    /// Returns the width of a column with its padding: the fixed width, or else the width of its
+    /// longest line.
     fn natural(&self, column: usize) -> usize {
         let (left, right) = self.room(column);
         let head = self.columns[column].head.lines();
@@ -149,7 +152,7 @@ impl RichTable {
         left + self.columns[column].width.unwrap_or(text) + right
     }
 
-    /// A row in as many lines as its longest cell needs. Heads stand at the bottom.
+    /// Draws a row in as many lines as its longest cell needs. Headings are aligned to the bottom.
     fn row(&self, cells: &[String], widths: &[usize], side: char) -> Vec<String> {
         let text_width = |column: usize| {
             let (left, right) = self.room(column);
@@ -184,7 +187,7 @@ fn rule([left, fill, cross, right]: [char; 4], widths: &[usize]) -> String {
     format!("{left}{}{right}", fills.collect::<Vec<_>>().join(&cross.to_string()))
 }
 
-/// A text in lines of so many columns, broken between words. A word that is longer is cut.
+/// Wraps a text between words to `columns` terminal columns. A word that is longer is cut.
 fn wrapped(text: &str, columns: usize) -> Vec<String> {
     text.split('\n').flat_map(|line| broken(line, columns)).collect()
 }
@@ -202,7 +205,7 @@ fn broken(line: &str, columns: usize) -> Vec<String> {
     lines.iter().map(|line| cut(line.trim_end(), columns)).collect()
 }
 
-/// A text that ends with three dots in one sign if it is too long.
+/// Cuts a text that is too long and ends it with an ellipsis (`…`).
 fn cut(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.to_owned();
@@ -218,7 +221,7 @@ fn cut(text: &str, columns: usize) -> String {
     kept
 }
 
-/// A title in a frame with round corners, so wide in all.
+/// Draws a title in a frame with round corners of the given total width.
 pub(crate) fn panel(title: &str, width: usize) -> String {
     let line = "─".repeat(width - 2);
     let title = padded(&printable(title), width - 4, Align::Left);

@@ -1,7 +1,7 @@
-//! How wide the columns of a `rich` table are.
+//! Column widths of a `rich` table.
 
-/// The columns of a table that may be so wide in all. Those that may be made narrower are, the
-/// widest first; if that is not enough all of them are.
+/// Reduces column widths until their sum fits `room`. Columns that may shrink are reduced first,
+/// the widest of them first; if that is not enough, all columns are reduced.
 pub(super) fn narrowed(mut widths: Vec<usize>, may_shrink: &[bool], room: usize) -> Vec<usize> {
     while let Some(excess) = excess(&widths, room) {
         let shrinkable = |column: usize| may_shrink[column];
@@ -22,7 +22,8 @@ pub(super) fn narrowed(mut widths: Vec<usize>, may_shrink: &[bool], room: usize)
     widths
 }
 
-/// The columns of a table that is to be so wide: what is left is shared out by their widths.
+/// Increases column widths until their sum is `room`; the remaining width is shared in proportion
+/// to the widths.
 pub(super) fn widened(mut widths: Vec<usize>, room: usize) -> Vec<usize> {
     let left = room.saturating_sub(widths.iter().sum());
     let shares = shares(left, &widths, f64::ceil);
@@ -34,7 +35,8 @@ fn excess(widths: &[usize], room: usize) -> Option<usize> {
     widths.iter().sum::<usize>().checked_sub(room).filter(|excess| *excess > 0)
 }
 
-/// Takes so much from columns by their weights, from none more than `most` or than it has.
+/// Takes `total` from the columns in proportion to their weights; from each column at most `most`
+/// and at most its width.
 fn take(widths: &mut [usize], total: usize, weights: &[usize], most: usize) {
     let (mut left, mut weight_left) = (total, weights.iter().sum::<usize>());
     for (width, weight) in widths.iter_mut().zip(weights).filter(|(_, weight)| **weight > 0) {
@@ -44,7 +46,7 @@ fn take(widths: &mut [usize], total: usize, weights: &[usize], most: usize) {
     }
 }
 
-/// So much in shares by weights: each gets its part of what is left.
+/// Splits `total` by weights: each share is a proportion of what is left.
 fn shares(total: usize, weights: &[usize], round: fn(f64) -> f64) -> Vec<usize> {
     let (mut left, mut weight_left) = (total, weights.iter().sum::<usize>());
     let one = |weight: &usize| {

@@ -1,30 +1,30 @@
-//! Boxes that stand on an axis: a histogram, or a row of columns.
+//! Rectangles on an axis: a histogram, or a row of bars.
 
 use super::Look;
 
-/// Boxes that belong together.
+/// A series of bars.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Bars {
-    /// Their name in the legend; none has no place there.
+    /// Name in the legend; an empty name has no entry.
     pub label: String,
-    /// How they look, which is a colour.
+    /// Colour; the other fields have no effect on the bars.
     pub look: Look,
-    /// From left to right.
+    /// Bars from left to right.
     pub bars: Vec<Bar>,
 }
 
-/// A box between two places of each axis.
+/// A rectangle in the coordinates of both axes.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Bar {
-    /// Its left and right.
+    /// Left and right edge.
     pub x: (f64, f64),
-    /// Its bottom and top.
+    /// Bottom and top edge.
     pub y: (f64, f64),
 }
 
 impl Bars {
-    /// Boxes of a colour.
+    /// Returns bars of the given colour.
     pub fn new(label: impl Into<String>, hue: usize, bars: Vec<Bar>) -> Self {
         Self {
             label: label.into(),
@@ -33,8 +33,8 @@ impl Bars {
         }
     }
 
-    /// How often numbers lie in each of so many equally wide parts of their range, as NumPy counts
-    /// them: the last part has its upper end too.
+    /// Returns a histogram of `numbers` with `parts` bins of equal width over their range. Bins are
+    /// counted as NumPy counts them: the last bin includes its upper edge.
     pub fn histogram(label: impl Into<String>, hue: usize, numbers: &[f64], parts: usize) -> Self {
         let edges = edges(numbers, parts);
         let mut counts = vec![0.0; parts];
@@ -51,7 +51,8 @@ impl Bars {
     }
 }
 
-/// Of numbers that are all alike, the range is one wide; of none it is that from zero to one.
+/// Returns the `parts + 1` edges of a histogram's bins. If all numbers are equal the range is 1
+/// wide; if there are none it is 0 to 1.
 fn edges(numbers: &[f64], parts: usize) -> Vec<f64> {
     let low = numbers.iter().copied().fold(f64::INFINITY, f64::min);
     let high = numbers.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -66,5 +67,5 @@ fn edges(numbers: &[f64], parts: usize) -> Vec<f64> {
     edges
 }
 
-/// The look whose points are boxes.
+/// The [`Look::style`] whose markers are squares.
 const SQUARE: usize = 2;

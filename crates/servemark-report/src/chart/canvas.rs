@@ -1,4 +1,4 @@
-//! Strokes, areas and letters on any of the plotting library's surfaces.
+//! Lines, areas and text on any backend of the plotting library.
 
 use std::io;
 
@@ -6,23 +6,23 @@ use plotters::coord::Shift;
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-/// A surface whose unit is a hundredth of an inch.
+/// A drawing area whose unit is a hundredth of an inch.
 pub(super) struct Canvas<'a, B: DrawingBackend> {
     pub(super) area: &'a DrawingArea<B, Shift>,
-    /// How many pixels a unit is.
+    /// Pixels per unit.
     pub(super) scale: f64,
 }
 
-/// Where a text stands beside its point. Closed: these are all that figures need.
+/// Position of a text relative to its anchor point. Closed: figures need no other.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Stand {
-    /// To the left, in the middle of the line.
+    /// Left of the point, vertically centered.
     Left,
-    /// To the right, in the middle of the line.
+    /// Right of the point, vertically centered.
     Right,
-    /// Below.
+    /// Below the point, horizontally centered.
     Below,
-    /// Turned upwards, before the point.
+    /// Rotated to read upwards, left of the point.
     Upwards,
 }
 
@@ -77,7 +77,7 @@ fn drawn<B: DrawingBackend>(
     result.map_err(|error| io::Error::other(error.to_string()))
 }
 
-/// Every viewer has a font of this family.
+/// Font family of all text; every SVG viewer has one of this family.
 pub(super) const FAMILY: &str = "sans-serif";
-/// From one line of text to the next, in heights of a letter.
+/// Line spacing, in multiples of the font size.
 pub(super) const LINE: f64 = 1.25;

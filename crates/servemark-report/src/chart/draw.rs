@@ -1,4 +1,4 @@
-//! A figure, drawn: panels, then the legend beside them.
+//! Draws a figure: its panels, then the legend beside them.
 
 use std::io;
 
@@ -8,7 +8,7 @@ use super::canvas::{At, Canvas, LINE, Stand};
 use super::scale::Span;
 use super::{Bar, Bars, Curve, Figure, Look, Mark, Panel};
 
-/// How large a figure is, in hundredths of an inch.
+/// Returns the width and height of a figure, in hundredths of an inch.
 pub(super) fn size(figure: &Figure) -> (u32, u32) {
     let columns = figure.rows.iter().map(Vec::len).max().unwrap_or_default() as u32;
     let legend = if legend(figure).is_empty() { 0 } else { legend_width(figure) };
@@ -28,7 +28,7 @@ pub(super) fn draw<B: DrawingBackend>(figure: &Figure, canvas: &Canvas<'_, B>) -
     draw_legend(figure, canvas)
 }
 
-/// A panel's place on the canvas.
+/// The plot area of a panel on the canvas, with the value range of each axis.
 struct Frame {
     left: f64,
     right: f64,
@@ -77,7 +77,8 @@ impl Frame {
         outlines.into_iter().try_for_each(|outline| canvas.area(&outline, color))
     }
 
-    /// A box that is no higher than nothing is not drawn.
+    /// Returns the corners of a bar on the canvas; `None` if its height is zero or an edge cannot
+    /// be shown.
     fn outline(&self, bar: &Bar) -> Option<[At; 4]> {
         let (left, right) = (self.across(bar.x.0)?, self.across(bar.x.1)?);
         let (low, high) = (self.up(bar.y.0)?, self.up(bar.y.1)?);
@@ -126,7 +127,7 @@ impl Frame {
         Ok(())
     }
 
-    /// To the right of its point, or to the left where it would reach beyond the panel.
+    /// Draws the label of a point to its right, or to its left if it would extend beyond the panel.
     fn draw_label<B: DrawingBackend>(
         &self,
         label: &str,
@@ -141,7 +142,7 @@ impl Frame {
         canvas.text(label, (at.0 + BESIDE, at.1), SMALL, Stand::Right)
     }
 
-    /// The spread of the points, as an area around the curve.
+    /// Draws the error band of the points as an area around the curve.
     fn draw_band<B: DrawingBackend>(
         &self,
         places: &[(At, &Mark)],
@@ -179,7 +180,7 @@ fn panel_title(panel: &Panel) -> f64 {
     8.0 + panel.title.lines().count() as f64 * TEXT * LINE
 }
 
-/// A line through points, broken as its look says.
+/// Draws a line through points with the dash pattern of the look.
 fn stroke<B: DrawingBackend>(points: &[At], look: Look, canvas: &Canvas<'_, B>) -> io::Result<()> {
     let width = 1.5 + look.width as f64;
     let dashes = DASHES[look.style % DASHES.len()];
@@ -189,7 +190,8 @@ fn stroke<B: DrawingBackend>(points: &[At], look: Look, canvas: &Canvas<'_, B>) 
     broken(points, dashes).iter().try_for_each(|piece| canvas.line(piece, color(look), width))
 }
 
-/// The pieces of a line that are drawn, where strokes and gaps of these lengths follow one another.
+/// Returns the visible pieces of a dashed line; `dashes` alternates the lengths of strokes and
+/// gaps.
 fn broken(points: &[At], dashes: &[f64]) -> Vec<Vec<At>> {
     let mut pieces = vec![points.first().copied().into_iter().collect::<Vec<At>>()];
     let (mut dash, mut left) = (0, dashes[0]);
@@ -231,7 +233,7 @@ fn point<B: DrawingBackend>((x, y): At, look: Look, canvas: &Canvas<'_, B>) -> i
     }
 }
 
-/// A look of each name, in the order of the panels.
+/// Returns one legend entry per distinct name, in the order of the panels.
 fn legend(figure: &Figure) -> Vec<(&str, Look)> {
     let named = figure.rows.iter().flatten().flat_map(|panel| {
         let bars = panel.bars.iter().map(|bars| (bars.label.as_str(), bars.look));
@@ -279,7 +281,8 @@ fn number(tick: f64) -> String {
     servemark_pyjson::general(if tick.abs() < 1e-12 { 0.0 } else { tick })
 }
 
-/// Eight colours that people who cannot tell red from green can tell apart (Okabe and Ito).
+/// Eight colours that remain distinct for viewers with red-green colour blindness (after Okabe and
+/// Ito).
 const HUES: [(u8, u8, u8); 8] = [
     (0, 114, 178),
     (213, 94, 0),
@@ -294,9 +297,9 @@ const GREY: (u8, u8, u8) = (128, 128, 128);
 const DASHES: [&[f64]; 4] = [&[], &[8.0, 5.0], &[2.0, 4.0], &[8.0, 4.0, 2.0, 4.0]];
 const TEXT: f64 = 15.0;
 const SMALL: f64 = 12.0;
-/// How far what is written stands from its point.
+/// Distance of a label from its point, in hundredths of an inch.
 const BESIDE: f64 = 7.0;
-/// How wide a letter is, of its height.
+/// Average width of a letter, relative to the font size.
 const LETTER: f64 = 0.55;
 
 #[cfg(test)]

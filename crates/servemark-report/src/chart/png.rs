@@ -1,4 +1,4 @@
-//! A figure as pixels, with letters of a font that is part of the program.
+//! Renders a figure as PNG, with a font that is built into the program.
 
 use std::io;
 use std::sync::LazyLock;
@@ -10,7 +10,7 @@ use super::canvas::{Canvas, FAMILY};
 use super::{Figure, draw};
 
 impl Figure {
-    /// The figure as a PNG file of so many dots per inch.
+    /// Renders the figure as a PNG file with the given resolution.
     pub fn png(&self, dots_per_inch: u32) -> io::Result<Vec<u8>> {
         LazyLock::force(&FONT);
         let scale = f64::from(dots_per_inch) / 100.0;
@@ -40,7 +40,7 @@ fn per_metre(dots_per_inch: u32) -> ::png::PixelDimensions {
     ::png::PixelDimensions { xppu: dots, yppu: dots, unit: ::png::Unit::Meter }
 }
 
-/// Given to the plotting library once, which keeps it.
+/// Registers the built-in font with the plotting library, once per process.
 static FONT: LazyLock<()> = LazyLock::new(|| {
     let known = register_font(FAMILY, FontStyle::Normal, epaint_default_fonts::UBUNTU_LIGHT);
     assert!(known.is_ok(), "the font is a font");

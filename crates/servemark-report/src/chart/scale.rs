@@ -1,17 +1,17 @@
-//! How the numbers of an axis are spread, and which of them are written beside it.
+//! Scales of an axis and the positions of its tick labels.
 
 use std::str::FromStr;
 
-/// How the numbers of an axis are spread.
+/// Scale of an axis.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum Scale {
-    /// Evenly.
+    /// Linear scale.
     #[default]
     Linear,
-    /// By their magnitude.
+    /// Logarithmic scale, base 10.
     Log,
-    /// By their square root.
+    /// Square-root scale.
     Sqrt,
 }
 
@@ -29,7 +29,7 @@ impl FromStr for Scale {
 }
 
 impl Scale {
-    /// Where a number is, if it has a place.
+    /// Returns the position of a number on the scale; `None` if the scale cannot show it.
     fn place(self, number: f64) -> Option<f64> {
         let place = match self {
             Self::Linear => number,
@@ -48,7 +48,7 @@ impl Scale {
     }
 }
 
-/// The part of an axis that is shown.
+/// The visible range of an axis.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Span {
     scale: Scale,
@@ -57,7 +57,7 @@ pub(super) struct Span {
 }
 
 impl Span {
-    /// A span that shows all of these numbers, and a little more.
+    /// Returns a range that contains all numbers, with a margin on both sides.
     pub(super) fn of(scale: Scale, numbers: impl Iterator<Item = f64>) -> Self {
         let places = numbers.filter_map(|number| scale.place(number));
         let (low, high) = places.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), place| {
@@ -71,12 +71,13 @@ impl Span {
         Self { scale, low, high }
     }
 
-    /// Which part of the axis lies before a number, if it has a place.
+    /// Returns the position of a number within the range, from 0 (low end) to 1 (high end); `None`
+    /// if the scale cannot show it.
     pub(super) fn share(&self, number: f64) -> Option<f64> {
         Some((self.scale.place(number)? - self.low) / (self.high - self.low))
     }
 
-    /// The numbers that are written beside the axis.
+    /// Returns the numbers at which the axis has labels.
     pub(super) fn ticks(&self) -> Vec<f64> {
         let decades = self.high - self.low;
         if self.scale == Scale::Log && decades >= 1.0 {
@@ -96,7 +97,7 @@ impl Span {
     }
 }
 
-/// The least round number that is not below the given one.
+/// Returns the smallest round number (1, 2, 2.5 or 5 times a power of ten) not below `least`.
 fn step(least: f64) -> f64 {
     let power = 10f64.powf(least.log10().floor());
     let round = [1.0, 2.0, 2.5, 5.0].map(|digit| digit * power);

@@ -1,4 +1,4 @@
-//! A figure as a drawing that scales.
+//! Renders a figure as SVG.
 
 use std::io;
 
@@ -8,7 +8,7 @@ use super::canvas::Canvas;
 use super::{Figure, draw};
 
 impl Figure {
-    /// The figure as an SVG element: a file of its own, or a part of a page.
+    /// Renders the figure as an SVG element, which can be a file or part of a page.
     pub fn svg(&self) -> io::Result<String> {
         let mut svg = String::new();
         let size = draw::size(self);

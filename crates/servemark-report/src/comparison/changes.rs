@@ -1,13 +1,13 @@
-//! Our own table of a comparison: each change with its interval and what it is worth.
+//! Servemark's table of a comparison: each change with its interval and significance.
 
 use std::io;
 
 use servemark_core::printable;
-use servemark_metrics::{Basis, Change, Comparison, Part, Quantity, Statistic, Worth};
+use servemark_metrics::{Basis, Change, Comparison, Part, Quantity, Significance, Statistic};
 
 use super::{Side, number};
 
-/// Writes the table.
+/// Writes the comparison as Servemark's table.
 pub fn write_changes(
     comparison: &Comparison,
     sides: &[Vec<Side>; 2],
@@ -42,7 +42,7 @@ fn write_side(name: &str, side: &[Side], out: &mut dyn io::Write) -> io::Result<
     writeln!(out, "{}", printable(&line))
 }
 
-/// Says at the head of the table which run's numbers may be its client's.
+/// Writes, above the table, the runs whose numbers may reflect the client rather than the server.
 fn write_doubts(comparison: &Comparison, out: &mut dyn io::Write) -> io::Result<()> {
     if comparison.doubts.is_empty() {
         return Ok(());
@@ -58,7 +58,7 @@ fn write_heads(has_spread: bool, out: &mut dyn io::Write) -> io::Result<()> {
         if has_spread { format!(" {:>8} {:>7}", "Between", "Within") } else { String::new() };
     writeln!(
         out,
-        "{:<32} {:>11} {:>11} {:>9}  {:<16}{spread}  Worth",
+        "{:<32} {:>11} {:>11} {:>9}  {:<16}{spread}  Significance",
         "Metric", "A", "B", "Change", "99 % interval"
     )?;
     let spread = if has_spread { format!(" {:->8} {:->7}", "", "") } else { String::new() };
@@ -78,17 +78,19 @@ fn row(comparison: &Comparison, change: &Change, has_spread: bool) -> String {
     } else {
         String::new()
     };
-    let worth = match comparison.worth_of(change) {
-        Worth::Better => "better",
-        Worth::Worse => "worse",
-        Worth::Same => "~",
-        Worth::NotJudged => "not judged",
-        Worth::Unknown => "?",
+    let significance = match comparison.significance_of(change) {
+        Significance::Better => "better",
+        Significance::Worse => "worse",
+        Significance::Same => "~",
+        Significance::NotJudged => "not judged",
+        Significance::Unknown => "?",
     };
     let percent = change.percent();
     let percent =
         if percent.is_finite() { format!("{percent:+.1} %") } else { "from zero".to_owned() };
-    format!("{label:<32} {before:>11} {after:>11} {percent:>9}  {interval:<16}{spread}  {worth}")
+    format!(
+        "{label:<32} {before:>11} {after:>11} {percent:>9}  {interval:<16}{spread}  {significance}"
+    )
 }
 
 fn write_notes(
@@ -113,7 +115,8 @@ fn write_notes(
     out.write_all(if has_spread { RUNS } else { WITHIN }.as_bytes())
 }
 
-/// The first mean latency with an interval, and the change of it that such runs show.
+/// Returns the name of the first mean latency with a detectable change below 100 %, and that change
+/// in percent.
 fn detectable(comparison: &Comparison) -> Option<(String, f64)> {
     let is_mean = |change: &&Change| {
         matches!(change.figure.quantity, Quantity::Latency(_, Statistic::Mean))
@@ -136,7 +139,7 @@ const FORCED: &str = "\
 JUDGED BY FORCE: the numbers may be those of the client and not of the server.";
 
 const LEGEND: &str = "\
-Change: from A to B. Worth: better or worse by more than chance, with all figures tested at once at
+Change: from A to B. Significance: better or worse by more than chance, with all figures tested at once at
 1 % (Holm); ~ where chance alone would make the change, ? where the runs cannot tell.
 ";
 

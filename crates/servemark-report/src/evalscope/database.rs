@@ -1,5 +1,5 @@
-//! The database of single requests: evalscope's table, typed, and without anything that only Python
-//! reads.
+//! The database of single requests: evalscope's table with typed columns and without Python
+//! pickles.
 
 use std::path::Path;
 
@@ -12,20 +12,20 @@ use thiserror::Error;
 
 use crate::Report;
 
-/// Why there is no database.
+/// The database of requests could not be written.
 #[derive(Debug, Error)]
 #[error("cannot make the database of requests")]
 pub struct EvalscopeDatabaseError(#[from] rusqlite::Error);
 
-/// Makes `benchmark_data.db`, of which there is none yet: a `SQLite` file with the table `result`, a
-/// row for each request of the measurement in the order of their ends. `body` knows the JSON that was
-/// sent, where anybody does; it is kept as Python writes it.
+/// Creates `benchmark_data.db`, which must not exist: a `SQLite` file with the table `result`,
+/// which has one row per measured request, ordered by end time. `body` returns the JSON body that
+/// was sent, if it is known; the body is stored in the format of Python's `json.dumps`.
 ///
-/// The rows go to the file as they come, for the bodies of a run may be more than its memory.
+/// Rows are written one by one, because the bodies of a run may exceed memory.
 ///
-/// The columns are evalscope's, and ours behind them: `error`, when the request was sent by the wall
-/// clock (`start_unix`), and its place in the run (`session`, `turn`). Times are in seconds since the
-/// run's clock started; what a request that failed has none of is null.
+/// The columns are evalscope's, followed by Servemark's: `error`, the send time by the wall clock
+/// (`start_unix`), and the position in the run (`session`, `turn`). Times are in seconds since the
+/// run's clock started. Values that a failed request lacks are null.
 pub fn save_evalscope_database(
     report: &Report<'_>,
     body: &dyn Fn(&RequestRecord) -> Option<Vec<u8>>,
@@ -48,7 +48,7 @@ pub fn save_evalscope_database(
     Ok(connection.execute_batch("COMMIT")?)
 }
 
-/// JSON as Python's `json.dumps` writes it, with what is beyond ASCII as it is.
+/// Formats JSON as Python's `json.dumps(…, ensure_ascii=False)` does.
 fn in_python(body: &[u8]) -> Option<String> {
     let value: Value = serde_json::from_slice(body).ok()?;
     to_string(&value, Text::Unicode).ok()
@@ -78,7 +78,7 @@ const TABLE: &str = "CREATE TABLE result(
 const INSERT: &str = "INSERT INTO result VALUES \
     (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)";
 
-/// One request.
+/// A request as a row of the table.
 struct Row<'a> {
     record: &'a RequestRecord,
     score: &'a RequestScore<'a>,
@@ -115,7 +115,7 @@ impl Row<'_> {
     }
 }
 
-/// Each piece under the name that its kind has on the wire.
+/// Returns the answer's pieces as a JSON list; each is an object with the field name of its kind.
 fn responses(record: &RequestRecord) -> Option<String> {
     let piece = |(row, text): (DeltaRow, &str)| json!({name(row.kind): text});
     let pieces: Vec<Value> = record.pieces().map(piece).collect();

@@ -1,4 +1,4 @@
-//! The drawings of the page: how runs compare, and what one of them was like.
+//! Drawings of the page: a comparison of the runs, and the details of each run.
 
 use super::EvalscopeRun;
 use super::field::Field;
@@ -6,7 +6,7 @@ use super::percentiles::Sample;
 use super::points::Point;
 use crate::chart::{Axis, Curve, Figure, Look, Mark, Panel};
 
-/// Mean and 99th percentile of each latency over the load.
+/// Draws the mean and the 99th percentile of each latency over the load.
 pub(super) fn latencies(runs: &[&EvalscopeRun], generates: bool) -> Figure {
     let panel = |(mean, sample, name): (Field, Sample, &str)| {
         let means = marks(runs, |run| run.numbers.get(mean));
@@ -23,7 +23,7 @@ pub(super) fn latencies(runs: &[&EvalscopeRun], generates: bool) -> Figure {
     Figure::new(vec![shown.iter().copied().map(panel).collect()]).sized(480, 400)
 }
 
-/// Requests, tokens and successes over the load.
+/// Draws request rate, token rates and success rate over the load.
 pub(super) fn throughputs(runs: &[&EvalscopeRun]) -> Figure {
     let panel = |name: &str, curves: Vec<Curve>| {
         Panel::new(name, Axis::even(load_name(runs)), Axis::even(name), curves)
@@ -46,7 +46,7 @@ pub(super) fn throughputs(runs: &[&EvalscopeRun]) -> Figure {
     Figure::new(vec![panels]).sized(480, 400)
 }
 
-/// How high what share of a run's samples was.
+/// Draws the percentile curve of each latency of a run.
 pub(super) fn percentiles(run: &EvalscopeRun) -> Figure {
     let panel = |sample: Sample| {
         let name = sample.name(run.options.style);
@@ -65,7 +65,7 @@ pub(super) fn percentiles(run: &EvalscopeRun) -> Figure {
     row(samples.into_iter().filter_map(panel).collect())
 }
 
-/// `min` and `max` are the ends.
+/// Parses the label of a percentile; `min` is 0 and `max` is 100.
 fn percent(label: &str) -> Option<f64> {
     match label {
         "min" => Some(0.0),
@@ -74,7 +74,7 @@ fn percent(label: &str) -> Option<f64> {
     }
 }
 
-/// A run's requests in the order in which they were sent.
+/// Draws the requests of a run in the order in which they were sent.
 pub(super) fn requests(run: &EvalscopeRun) -> Figure {
     let dots = |label: &str, hue: usize, value: &dyn Fn(&Point) -> Option<f64>| {
         let mark = |point: &Point| Some(Mark::at(point.place as f64, value(point)?));
@@ -111,7 +111,7 @@ fn panel(name: &str, curves: Vec<Curve>) -> Panel {
     Panel::new(name, Axis::even("request"), Axis::even(name), curves)
 }
 
-/// Panels side by side, if there are any.
+/// Places panels side by side; without panels the figure is empty.
 fn row(panels: Vec<Panel>) -> Figure {
     let rows = if panels.is_empty() { Vec::new() } else { vec![panels] };
     Figure::new(rows).sized(480, 360)
@@ -122,7 +122,7 @@ fn marks(runs: &[&EvalscopeRun], value: impl Fn(&EvalscopeRun) -> Option<f64>) -
     runs.iter().filter_map(mark).collect()
 }
 
-/// The concurrency; the rate where that has no limit.
+/// Returns the concurrency limit of a run, or its request rate if there is no limit.
 fn load(run: &EvalscopeRun) -> f64 {
     match run.numbers.at(Field::Concurrency) {
         limit if limit >= 0.0 => limit,

@@ -1,9 +1,9 @@
-//! The numbers of a run's summary: their names, and how they are shown.
+//! The fields of a run's summary: their names and formats.
 
 use super::EvalscopeStyle;
 use super::shown::short;
 
-/// A number of a run's summary.
+/// A field of a run's summary.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Field {
     Duration,
@@ -36,7 +36,7 @@ pub(super) enum Field {
 }
 
 impl Field {
-    /// Its name as a key and in tables.
+    /// Returns the field's name as a JSON key and in tables.
     pub(super) fn name(self, style: EvalscopeStyle) -> &'static str {
         match style {
             EvalscopeStyle::Newest => self.newest_name(),
@@ -77,7 +77,7 @@ impl Field {
         }
     }
 
-    /// 1.7's, where it does not say that a number is a mean.
+    /// Returns the name in 1.7, where it lacks the prefix `Avg `.
     fn bare_name(self) -> Option<&'static str> {
         match self {
             Self::Ttft | Self::Tpot | Self::Itl | Self::TokensPerStep => {
@@ -107,7 +107,7 @@ impl Field {
         }
     }
 
-    /// Whether it is whole and a file has it so.
+    /// Returns whether the field is an integer in the JSON file.
     pub(super) fn is_count(self) -> bool {
         matches!(
             self,
@@ -120,12 +120,12 @@ impl Field {
         )
     }
 
-    /// Whether it is in milliseconds, but for the first version.
+    /// Returns whether the field is in milliseconds; in 1.0 it is in seconds.
     pub(super) fn is_milliseconds(self) -> bool {
         self.newest_name().ends_with("(ms)")
     }
 
-    /// As the newest tables show it, without its unit.
+    /// Formats a value as the newest tables show it, without its unit.
     pub(super) fn shown(self, value: f64) -> String {
         match self {
             Self::Accepted => short(value * 100.0, 1),

@@ -1,4 +1,4 @@
-//! The JSON files of a run's folder.
+//! The JSON files in a run's folder.
 
 use std::io;
 
@@ -13,14 +13,14 @@ use super::tables::{FIRST_PERCENT, LAST_S};
 use super::{EvalscopeOptions, EvalscopeRun, EvalscopeStyle, speeds};
 use crate::{Report, ReportFormat};
 
-/// `benchmark_summary.json` of a run.
+/// The file `benchmark_summary.json` of a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EvalscopeSummary {
     options: EvalscopeOptions,
 }
 
 impl EvalscopeSummary {
-    /// The numbers of a version.
+    /// Returns the summary in the format of the options' version.
     pub fn new(options: EvalscopeOptions) -> Self {
         Self { options }
     }
@@ -34,8 +34,8 @@ impl ReportFormat for EvalscopeSummary {
 }
 
 impl EvalscopeRun {
-    /// The JSON files of its folder by their names, where these are the arguments of its command
-    /// line. A trace says itself how many requests there were.
+    /// Returns the name and content of each JSON file in the run's folder. `args` are the arguments
+    /// of the command line; their `number` is replaced by the run's, because a trace determines it.
     pub fn files(&self, args: &JsonObject) -> Vec<(&'static str, String)> {
         let mut args = args.clone();
         args.entry("number").and_modify(|number| *number = json!(self.number));
@@ -57,12 +57,12 @@ impl EvalscopeRun {
         files.into_iter().map(|(name, value)| (name, indented(&value))).collect()
     }
 
-    /// The numbers of `benchmark_summary.json` by their names.
+    /// Returns the fields of `benchmark_summary.json` by name.
     pub fn summary_json(&self) -> JsonObject {
         let style = self.options.style;
         let value = |field: Field, value: f64| match field {
             _ if field.is_count() => json!(value as i64),
-            // What the first version has no requests for is whole, as everything that it sets is.
+            // 1.0 stores -1, an integer, for fields that it has no request for.
             _ if style == EvalscopeStyle::V1_0 && value < 0.0 => json!(value as i64),
             _ => json!(value),
         };
@@ -133,7 +133,7 @@ impl EvalscopeRun {
     }
 }
 
-/// What a decision has no measure of.
+/// Metrics that do not apply to decisions.
 const NOT_OF_DECISIONS: [Field; 3] = [Field::Ttft, Field::Tpot, Field::Itl];
 
 fn trace_json((metric, values): (&str, &Distribution)) -> Value {
@@ -150,7 +150,7 @@ fn trace_json((metric, values): (&str, &Distribution)) -> Value {
     })
 }
 
-/// As Python's `json.dump` with an indent of four writes it.
+/// Formats JSON as Python's `json.dump` does with an indent of four.
 fn indented(value: &Value) -> String {
     to_string(value, Style::new(Text::Unicode, Some(4))).unwrap_or_default()
 }

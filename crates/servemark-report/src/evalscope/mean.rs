@@ -1,4 +1,4 @@
-//! Several runs at one load as one: the means of their numbers, and the sums of their counts.
+//! Combines several runs at one load: means of their numbers and sums of their counts.
 
 use servemark_metrics::Workload;
 
@@ -8,8 +8,8 @@ use super::numbers::Numbers;
 use super::percentiles::{PercentileRow, Percentiles};
 
 impl EvalscopeRun {
-    /// What evalscope's search reports of a load: the means of its runs, without what only single
-    /// runs have. None of no runs.
+    /// Returns what evalscope's search reports of a load: the means over its runs, without the data
+    /// that only a single run has. Returns `None` if there are no runs.
     pub fn mean(runs: &[Self]) -> Option<Self> {
         let first = runs.first()?;
         Some(Self {

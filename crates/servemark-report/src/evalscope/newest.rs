@@ -1,4 +1,4 @@
-//! The final report of 1.14: an overview, and tables with a line for each metric of a run.
+//! The final report of 1.14: an overview, and tables with one line per metric of a run.
 
 use super::field::Field;
 use super::percentiles::Sample;
@@ -8,7 +8,7 @@ use super::tables::{WORKLOAD_HEAD, WORKLOAD_PARTS, trace_decimals};
 use super::{EvalscopeRun, EvalscopeSweep};
 use crate::boxes::{Column, RichTable, panel};
 
-/// Lines of a table, in groups of which each is a run's.
+/// Lines of a table in groups; each group belongs to one run.
 type Groups = Vec<Vec<Vec<String>>>;
 
 pub(super) fn report(sweep: &EvalscopeSweep<'_>) -> String {
@@ -52,7 +52,7 @@ fn basics(sweep: &EvalscopeSweep<'_>) -> RichTable {
     pairs(RichTable::pairs([25, 55], WIDTH), rows)
 }
 
-/// What is said of tokens in all, and per second.
+/// Returns the labels of the total token count and of the token rate.
 pub(super) fn token_names(sweep: &EvalscopeSweep<'_>) -> [&'static str; 2] {
     if sweep.generates() {
         ["Total Generated", "Avg Output Rate"]
@@ -63,7 +63,7 @@ pub(super) fn token_names(sweep: &EvalscopeSweep<'_>) -> [&'static str; 2] {
 
 pub(super) fn tokens_shown(sweep: &EvalscopeSweep<'_>) -> String {
     if sweep.generates() {
-        // Nothing is no negative nothing.
+        // Adding zero turns -0.0 into 0.0.
         format!("{} tokens", grouped(sweep.tokens() + 0.0))
     } else {
         format!("{} tokens", commas(&format!("{:.0}", sweep.tokens())))
@@ -91,12 +91,12 @@ fn overview(runs: &[&EvalscopeRun]) -> RichTable {
         .with_rows(runs.iter().map(row).collect())
 }
 
-/// Concurrency and rate.
+/// Returns the concurrency and the request rate of a run.
 fn load(run: &EvalscopeRun) -> [String; 2] {
     [run.numbers.at(Field::Concurrency), run.numbers.rate()].map(|value| load_shown(value, "-"))
 }
 
-/// Lines of runs, of which the first says what the load was.
+/// Returns the lines of each run as a group; only the first line of a group shows the load.
 fn groups(runs: &[&EvalscopeRun], lines: impl Fn(&EvalscopeRun) -> Vec<Vec<String>>) -> Groups {
     let group = |run: &&EvalscopeRun| {
         let own = lines(run).into_iter().enumerate().map(|(number, line)| {
@@ -153,41 +153,44 @@ fn workload(runs: &[&EvalscopeRun]) -> Option<RichTable> {
     (!runs.is_empty()).then_some(table)
 }
 
-/// A run without a latency is left out.
+/// Returns the table of embedding or rerank runs. A run with a latency of zero is left out.
 fn pooled(runs: &[&EvalscopeRun]) -> Option<RichTable> {
     let heads = super::older::POOLED.map(Column::right).to_vec();
     let row = |run: &&EvalscopeRun| {
         let p99 = |sample: Sample| run.percentiles.get("99%", sample);
-        let latency = p99(Sample::Latency).filter(|latency| *latency > 0.0)?;
+        let latency = p99(Sample::Latency);
         let shown = |field: Field| field.shown(run.numbers.at(field));
-        Some(vec![
-            load_shown(run.numbers.at(Field::Concurrency), "INF"),
-            load_shown(run.numbers.rate(), "INF"),
-            shown(Field::Requests),
-            shown(Field::Latency),
-            Sample::Latency.shown(Some(latency)),
-            shown(Field::InputRate),
-            Sample::InputRate.shown(Some(p99(Sample::InputRate).unwrap_or_default())),
-            shown(Field::InputTokens),
-            format!("{}%", short(run.numbers.success_rate(), 1)),
-        ])
+        (latency != Some(0.0)).then(|| {
+            vec![
+                load_shown(run.numbers.at(Field::Concurrency), "INF"),
+                load_shown(run.numbers.rate(), "INF"),
+                shown(Field::Requests),
+                shown(Field::Latency),
+                Sample::Latency.shown(latency),
+                shown(Field::InputRate),
+                Sample::InputRate.shown(p99(Sample::InputRate)),
+                shown(Field::InputTokens),
+                format!("{}%", short(run.numbers.success_rate(), 1)),
+            ]
+        })
     };
     let rows: Vec<Vec<String>> = runs.iter().filter_map(row).collect();
     let table = RichTable::headed("Detailed Performance Metrics", heads);
     (!rows.is_empty()).then(|| table.with_rows(rows))
 }
 
-/// A line of the table of requests.
+/// A line of the table of per-request metrics.
 struct Line {
     name: &'static str,
     mean: Field,
     sample: Option<Sample>,
-    /// How its mean is shown, where that is not as in a run's summary.
+    /// Format of the mean.
     show: fn(f64) -> String,
 }
 
 impl Line {
-    /// Whether a run has it; zero is as good as nothing, but for the share that was in a cache.
+    /// Returns whether a run has the metric. Latency and input tokens always count as present; a
+    /// TTFT, a TPOT or an output length of zero counts as absent.
     fn is_of(&self, run: &EvalscopeRun) -> bool {
         match self.mean {
             Field::Latency | Field::InputTokens => true,
@@ -239,7 +242,8 @@ const LINES: [Line; 15] = [
     scalar("Spec. Accept Rate", Field::Accepted, |value| format!("{}%", short(value * 100.0, 1))),
 ];
 
-/// Tokens per second of one that takes so many milliseconds for each.
+/// Returns the decoding rate in tokens per second for a time per output token in milliseconds;
+/// empty if that is zero.
 fn decode(tpot_ms: f64) -> String {
     if tpot_ms > 0.0 { short(1000.0 / tpot_ms, 2) } else { String::new() }
 }

@@ -1,5 +1,6 @@
-//! A run's numbers as evalscope stores them: rounded, and −1 where there is none.
+//! A run's numbers as evalscope stores them: rounded, with −1 for an absent value.
 
+use servemark_core::RequestRecord;
 use servemark_metrics::{Handoff, Metrics, PerRequest, TurnPlaces};
 
 use super::field::Field;
@@ -13,7 +14,7 @@ pub(super) struct Numbers {
     pub(super) entries: Vec<(Field, f64)>,
 }
 
-/// What they are made of.
+/// Sources of a run's numbers.
 pub(super) struct Figures<'a> {
     pub(super) report: &'a Report<'a>,
     pub(super) per_request: &'a PerRequest,
@@ -34,23 +35,24 @@ impl Numbers {
         numbers
     }
 
-    /// A number, if the summary has it.
+    /// Returns a number, if the summary has it.
     pub(super) fn get(&self, wanted: Field) -> Option<f64> {
         let known = self.entries.iter().find(|(field, _)| *field == wanted);
         known.map(|&(_, value)| value)
     }
 
-    /// The same where the summary always has it.
+    /// Returns a number that the summary always has; zero otherwise.
     pub(super) fn at(&self, wanted: Field) -> f64 {
         self.get(wanted).unwrap_or_default()
     }
 
-    /// The rate that was asked for, −1 where requests are sent at once.
+    /// Returns the request rate asked for, in requests per second; −1 if all requests are sent at
+    /// once.
     pub(super) fn rate(&self) -> f64 {
         self.get(Field::Rate).unwrap_or(-1.0)
     }
 
-    /// In percent, with one decimal.
+    /// Returns the success rate in percent, rounded to one decimal.
     pub(super) fn success_rate(&self) -> f64 {
         let total = self.at(Field::Total);
         if total > 0.0 { round(self.at(Field::Success) / total * 100.0, 1) } else { 0.0 }
@@ -70,7 +72,7 @@ fn stored(field: Field, value: f64, style: EvalscopeStyle) -> f64 {
 }
 
 impl Figures<'_> {
-    /// A number before it is rounded; times are in seconds.
+    /// Returns a number before rounding. Times are in seconds.
     fn read(&self, field: Field, style: EvalscopeStyle) -> Option<f64> {
         let metrics = self.report.metrics;
         let generates = self.report.log.header().facts.generates();
@@ -85,7 +87,7 @@ impl Figures<'_> {
             Field::Stream => Some(self.streams() as f64),
             Field::NonStream => Some((requests(metrics) - self.streams()) as f64),
             Field::SteadyItl | Field::Handoff | Field::HandoffOverhead => self.handoff(field),
-            // They look for it in conversations only.
+            // Versions before 1.14 report the cache hit rate for multi-turn runs only.
             Field::Cached if !is_newest && self.places.mean_turn.is_none() => None,
             Field::Turns => self.places.mean_turn,
             Field::Cached => self.places.cached_percent,
@@ -100,13 +102,14 @@ impl Figures<'_> {
         }
     }
 
-    /// Inputs of decisions go by the run's time, and not by the time that each took.
+    /// Returns the input token rate of decisions, which evalscope divides by the duration of the
+    /// run and not by the busy time of the requests.
     fn inputs_per_s(&self) -> Option<f64> {
         let rate = self.report.metrics.throughput.requests_per_s?;
         Some(self.per_request.input_tokens.mean? * rate)
     }
 
-    /// One that every run has, −1 where it has no request to be made of.
+    /// Returns a number that every run has; −1 if there is no request to compute it from.
     fn plain(&self, field: Field) -> f64 {
         let (metrics, per_request) = (self.report.metrics, self.per_request);
         let (facts, latencies) = (&self.report.log.header().facts, &metrics.latencies);
@@ -114,7 +117,7 @@ impl Figures<'_> {
         let value = match field {
             Field::Duration => Some(metrics.duration_s),
             Field::Concurrency => facts.max_concurrency.map(|limit| limit as f64),
-            Field::Rate => facts.request_rate,
+            Field::Rate => facts.request_rate.or_else(|| facts.echo.get("rate")?.as_f64()),
             Field::Total => Some(requests(metrics) as f64),
             Field::Success => Some(completed as f64),
             Field::Failed => Some(metrics.requests.failed as f64),
@@ -133,7 +136,7 @@ impl Figures<'_> {
         value.unwrap_or(-1.0)
     }
 
-    /// The first version sets nothing before a request succeeds.
+    /// Returns whether 1.0 leaves the field at −1 because no request has succeeded.
     fn is_unset(&self, field: Field) -> bool {
         let always = field.is_count() || field == Field::Duration;
         !always && self.report.metrics.requests.completed == 0
@@ -149,13 +152,14 @@ impl Figures<'_> {
         of.mean.map(seconds)
     }
 
-    /// A request that failed is taken to be like those that did not.
+    /// Returns the number of streamed requests. A failed request counts as streamed if the run
+    /// asks for streams.
     fn streams(&self) -> usize {
-        let records = || self.report.log.measured();
-        let all_documents = records().any(|record| record.is_document)
-            && records().all(|record| record.is_document || !record.is_success());
-        let streams = records().filter(|record| !record.is_document).count();
-        if all_documents { 0 } else { streams }
+        let facts = &self.report.log.header().facts;
+        let asks = facts.generates() && facts.echo.get("stream") != Some(&false.into());
+        let streams =
+            |record: &&RequestRecord| !record.is_document && (asks || record.is_success());
+        self.report.log.measured().filter(streams).count()
     }
 }
 
@@ -172,7 +176,8 @@ fn seconds(milliseconds: f64) -> f64 {
     milliseconds / 1000.0
 }
 
-/// The share of guesses that were right, where a step yields so many tokens.
+/// Returns the acceptance rate of speculative decoding, from 0 to 1, given the mean number of
+/// tokens per step.
 fn accepted(tokens_per_step: f64) -> f64 {
     (1.0 - 1.0 / tokens_per_step).clamp(0.0, 1.0)
 }

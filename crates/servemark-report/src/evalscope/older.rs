@@ -1,4 +1,4 @@
-//! The final report of 1.0 to 1.7: a row for each run, which of them was best, and advice.
+//! The final report of 1.0 to 1.7: one row per run, the best runs, and recommendations.
 
 use super::field::Field;
 use super::newest::{TITLE, TITLE_OF_EMBEDDINGS, WIDTH, pairs, token_names, tokens_shown};
@@ -42,7 +42,7 @@ fn basics(sweep: &EvalscopeSweep<'_>) -> RichTable {
 }
 
 fn first_basics(sweep: &EvalscopeSweep<'_>) -> RichTable {
-    // Of no request at all the first version knows a whole number.
+    // 1.0 prints the integer 0 if there are no tokens at all.
     let nothing = sweep.tokens() == 0.0;
     let tokens = if nothing { "0 tokens".to_owned() } else { tokens_shown(sweep) };
     let rows = vec![
@@ -64,10 +64,10 @@ fn speed_shown(sweep: &EvalscopeSweep<'_>) -> String {
     rate.map_or_else(|| "N/A".to_owned(), |rate| format!("{rate:.2} tokens/sec"))
 }
 
-/// A column: its head and what stands in it.
+/// A column: its heading and the function that formats its cells.
 type Cell = (&'static str, fn(&EvalscopeRun) -> String);
 
-/// The rows of runs, with what is needed to tell which is best.
+/// The rows of the main table, from which the best runs and the recommendations follow.
 struct Rows<'a> {
     runs: Vec<&'a EvalscopeRun>,
     columns: &'static [Cell],
@@ -75,7 +75,7 @@ struct Rows<'a> {
 }
 
 impl<'a> Rows<'a> {
-    /// Versions after the first leave out a run without a latency.
+    /// Returns the rows of the runs. Versions after 1.0 leave out runs without a latency.
     fn of(runs: &[&'a EvalscopeRun], sweep: &EvalscopeSweep<'_>, style: EvalscopeStyle) -> Self {
         let is_first = style == EvalscopeStyle::V1_0;
         let has_latency = |run: &&EvalscopeRun| p99(run, Sample::Latency) != Some(0.0);
@@ -99,7 +99,7 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// The first with the most requests per second, as they are shown.
+    /// Returns the index of the first run with the highest request rate, compared as displayed.
     fn fastest(&self) -> Option<usize> {
         let rate = |run: &EvalscopeRun| -requests_per_s(run);
         self.first_smallest(rate)
@@ -152,7 +152,7 @@ const TOO_HIGH: &str = "Consider lowering concurrency, current load may be too h
 const FAILING: &str =
     "Success rate is low at high concurrency, check system resources or reduce concurrency";
 
-/// As it is shown: what looks alike is alike.
+/// Returns the request rate as displayed, so that runs with equal text compare equal.
 fn requests_per_s(run: &EvalscopeRun) -> f64 {
     two(run, Field::Requests).parse().unwrap_or_default()
 }
@@ -187,7 +187,7 @@ fn p99(run: &EvalscopeRun, sample: Sample) -> Option<f64> {
     run.percentiles.get("99%", sample)
 }
 
-/// A percentile that is zero is one that is not known.
+/// Formats the 99th percentile; zero is shown as `N/A`.
 fn p99_shown(run: &EvalscopeRun, sample: Sample) -> String {
     match p99(run, sample) {
         Some(0.0) => "N/A".to_owned(),
@@ -231,7 +231,7 @@ const SEVENTH: [Cell; 12] = [
     ("Success\nRate", success),
 ];
 
-/// The heads of a table of embeddings and rankings.
+/// Headings of the table of embedding and rerank runs.
 pub(super) const POOLED: [&str; 9] = [
     "Conc.",
     "Rate",
@@ -256,7 +256,7 @@ const OF_EMBEDDINGS: [Cell; 9] = [
     (POOLED[8], success),
 ];
 
-/// 1.7's table of sizes, with the columns that any run has something for.
+/// Returns 1.7's table of request sizes, with the columns for which any run has a value.
 fn requests(sweep: &EvalscopeSweep<'_>, style: EvalscopeStyle) -> Option<RichTable> {
     if style == EvalscopeStyle::V1_0 || !sweep.generates() {
         return None;
@@ -272,7 +272,7 @@ fn requests(sweep: &EvalscopeSweep<'_>, style: EvalscopeStyle) -> Option<RichTab
     Some(table.with_rows(sweep.runs.iter().map(row).collect()))
 }
 
-/// A column: its head and what stands in it, if a run has anything for it.
+/// A column: its heading and the function that formats its cells, if the run has a value.
 type Size = (&'static str, fn(&EvalscopeRun) -> Option<String>);
 
 const SIZES: [Size; 11] = [

@@ -1,4 +1,4 @@
-//! `perf_report.html`: the runs of a command line as a page that needs nothing but itself.
+//! `perf_report.html`: the runs of a command line as a self-contained page.
 
 use std::io;
 
@@ -13,7 +13,7 @@ use super::{EvalscopeRun, EvalscopeStyle, EvalscopeSweep, drawings};
 use crate::page;
 
 impl EvalscopeSweep<'_> {
-    /// Writes the page, with what is worth knowing of the command line's arguments.
+    /// Writes the page. `args` are the command line's arguments; some of them are shown.
     pub fn write_page(&self, args: &JsonObject, out: &mut dyn io::Write) -> io::Result<()> {
         let runs = self.by_load();
         let title = format!("{} – performance", self.subject.model);
@@ -67,13 +67,13 @@ fn named<const N: usize>(pairs: [(&str, String); N]) -> Vec<(String, String)> {
     pairs.map(|(name, value)| (name.to_owned(), value)).to_vec()
 }
 
-/// The table of all runs: its heads and rows.
+/// Returns the headings and rows of the table of all runs.
 fn summary(runs: &[&EvalscopeRun], generates: bool) -> (Vec<String>, Vec<Vec<String>>) {
     let columns: &[Column] = if generates { &COLUMNS } else { &POOLED };
     let is_known = |column: &&Column| match column.shown {
-        Shown::Mean(field) => runs.iter().all(|run| run.numbers.get(field).is_some()),
-        Shown::P99(_, field) => runs.iter().all(|run| run.numbers.get(field).is_some()),
-        Shown::Other(_) => true,
+        ColumnContent::Mean(field) => runs.iter().all(|run| run.numbers.get(field).is_some()),
+        ColumnContent::P99(_, field) => runs.iter().all(|run| run.numbers.get(field).is_some()),
+        ColumnContent::Other(_) => true,
     };
     let columns: Vec<&Column> = columns.iter().filter(is_known).collect();
     let row = |run: &&EvalscopeRun| columns.iter().map(|column| column.cell(run)).collect();
@@ -84,13 +84,13 @@ fn summary(runs: &[&EvalscopeRun], generates: bool) -> (Vec<String>, Vec<Vec<Str
 /// A column of the table of all runs.
 struct Column {
     head: &'static str,
-    shown: Shown,
+    shown: ColumnContent,
 }
 
-/// What stands in a column.
-enum Shown {
+/// Content of a column.
+enum ColumnContent {
     Mean(Field),
-    /// A sample's 99th percentile, where the mean beside it is known.
+    /// The 99th percentile of a sample; shown if all runs have the mean in the given field.
     P99(Sample, Field),
     Other(fn(&EvalscopeRun) -> String),
 }
@@ -98,23 +98,23 @@ enum Shown {
 impl Column {
     fn cell(&self, run: &EvalscopeRun) -> String {
         match self.shown {
-            Shown::Mean(field) => field.shown(run.numbers.at(field)),
-            Shown::P99(sample, _) => sample.shown(run.percentiles.get("99%", sample)),
-            Shown::Other(show) => show(run),
+            ColumnContent::Mean(field) => field.shown(run.numbers.at(field)),
+            ColumnContent::P99(sample, _) => sample.shown(run.percentiles.get("99%", sample)),
+            ColumnContent::Other(show) => show(run),
         }
     }
 }
 
 const fn mean(head: &'static str, field: Field) -> Column {
-    Column { head, shown: Shown::Mean(field) }
+    Column { head, shown: ColumnContent::Mean(field) }
 }
 
 const fn p99(head: &'static str, sample: Sample, field: Field) -> Column {
-    Column { head, shown: Shown::P99(sample, field) }
+    Column { head, shown: ColumnContent::P99(sample, field) }
 }
 
 const fn other(head: &'static str, show: fn(&EvalscopeRun) -> String) -> Column {
-    Column { head, shown: Shown::Other(show) }
+    Column { head, shown: ColumnContent::Other(show) }
 }
 
 const COLUMNS: [Column; 17] = [
@@ -162,7 +162,7 @@ fn success(run: &EvalscopeRun) -> String {
     format!("{}%", short(run.numbers.success_rate(), 1))
 }
 
-/// What a run is called.
+/// Returns the title of a run.
 pub(super) fn name(run: &EvalscopeRun) -> String {
     let (limit, rate, number) =
         (run.numbers.at(Field::Concurrency), run.numbers.rate(), run.number);
@@ -173,7 +173,8 @@ pub(super) fn name(run: &EvalscopeRun) -> String {
     }
 }
 
-/// What is worth knowing of the command line; of several runs the values of each.
+/// Returns the arguments that the page shows. Parallelism, number and rate are listed for each run
+/// if there are several.
 fn configuration(runs: &[&EvalscopeRun], args: &JsonObject) -> Vec<(String, String)> {
     let shown = |key: &&str| match args.get(*key) {
         None | Some(Value::Null) => None,
@@ -205,7 +206,7 @@ const CONFIGURATION: [&str; 9] = [
     "min_prompt_length",
 ];
 
-/// The first with the most requests per second, and the first with the lowest latency.
+/// Returns the first run with the highest request rate and the first with the lowest latency.
 fn best(runs: &[EvalscopeRun]) -> Vec<(String, String)> {
     let rate = |run: &EvalscopeRun| run.numbers.at(Field::Requests);
     let latency = |run: &EvalscopeRun| match run.numbers.at(Field::Latency) {
@@ -270,7 +271,7 @@ fn list(title: &str, sentences: &[String], out: &mut dyn io::Write) -> io::Resul
     writeln!(out, "<h3>{title}</h3>\n<ul>\n{}</ul>", items.collect::<String>())
 }
 
-/// A run by itself: its numbers, its percentiles and its requests.
+/// Writes the section of one run: its numbers, percentiles and requests.
 fn details(run: &EvalscopeRun, out: &mut dyn io::Write) -> io::Result<()> {
     writeln!(out, "<h3>{}</h3>", name(run))?;
     page::pairs(items(run), out)?;

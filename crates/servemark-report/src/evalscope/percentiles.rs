@@ -1,4 +1,4 @@
-//! The table of percentiles: a sample of each kind, read off at the same places.
+//! The table of percentiles: one row per kind of sample, with the same percentiles for all.
 
 use servemark_metrics::{Distribution, Handoff, Latencies, PerRequest, Summary};
 
@@ -8,12 +8,12 @@ use super::shown::{round, short};
 /// The percentiles of each kind of sample.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Percentiles {
-    /// What each column is: `min`, `50%`, `max`.
+    /// Labels of the columns, such as `min`, `50%` and `max`.
     pub(super) labels: Vec<String>,
     pub(super) rows: Vec<PercentileRow>,
 }
 
-/// The percentiles of one kind of sample; nothing of an empty one.
+/// Percentiles of one kind of sample; `None` if the sample is empty.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct PercentileRow {
     pub(super) sample: Sample,
@@ -39,7 +39,7 @@ pub(super) enum Sample {
 }
 
 impl Sample {
-    /// Its name as a key and in tables.
+    /// Returns the name as a JSON key and in tables.
     pub(super) fn name(self, style: EvalscopeStyle) -> &'static str {
         match self {
             Self::Ttft if style == EvalscopeStyle::V1_0 => "TTFT (s)",
@@ -65,7 +65,7 @@ impl Sample {
         matches!(self, Self::InputTokens | Self::OutputTokens)
     }
 
-    /// As the newest tables show it.
+    /// Formats a value as the newest tables show it.
     pub(super) fn shown(self, value: Option<f64>) -> String {
         let decimals = match self {
             Self::Latency => 3,
@@ -76,7 +76,7 @@ impl Sample {
     }
 }
 
-/// What the samples are read off.
+/// Sources of the samples.
 pub(super) struct Samples<'a> {
     pub(super) latencies: &'a Latencies,
     pub(super) per_request: &'a PerRequest,
@@ -84,7 +84,7 @@ pub(super) struct Samples<'a> {
     pub(super) generates: bool,
 }
 
-/// One place of a sample.
+/// A column of the table: an extreme or a percentile.
 #[derive(Clone, Copy, Debug)]
 enum Place {
     Min,
@@ -93,7 +93,7 @@ enum Place {
 }
 
 impl Percentiles {
-    /// Those of a run, as its version stores them.
+    /// Returns the percentiles of a run in the rounding of the version.
     pub(super) fn of(samples: &Samples<'_>, style: EvalscopeStyle) -> Self {
         let places = places(style);
         let row = |sample: &Sample| {
@@ -106,7 +106,7 @@ impl Percentiles {
         Self { labels: places.iter().map(Place::label).collect(), rows: rows.collect() }
     }
 
-    /// A value by its column's label.
+    /// Returns a percentile by the label of its column.
     pub(super) fn get(&self, label: &str, sample: Sample) -> Option<f64> {
         let column = self.labels.iter().position(|known| known == label)?;
         self.rows.iter().find(|row| row.sample == sample)?.values[column]

@@ -4,10 +4,10 @@ use servemark_metrics::{RequestScore, statistics};
 
 use crate::Report;
 
-/// One request, in the order in which they were sent.
+/// A request, numbered in send order.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Point {
-    /// Its place in that order, from one.
+    /// Position in send order, from 1.
     pub(super) place: usize,
     pub(super) success: bool,
     pub(super) latency_s: f64,
@@ -18,7 +18,7 @@ pub(super) struct Point {
     pub(super) output_tokens: f64,
 }
 
-/// The requests of a run; evenly chosen ones of more than can be told apart.
+/// Returns the requests of a run; of a run with too many, an evenly spaced selection.
 pub(super) fn points(report: &Report<'_>, scores: &[RequestScore<'_>]) -> Vec<Point> {
     let step = scores.len().div_ceil(MOST).max(1);
     let mut sent: Vec<&RequestScore<'_>> = scores.iter().collect();
@@ -27,7 +27,7 @@ pub(super) fn points(report: &Report<'_>, scores: &[RequestScore<'_>]) -> Vec<Po
     places.map(|(place, score)| point(place + 1, score, report)).collect()
 }
 
-/// So many points of one panel can be told apart, more or less.
+/// Most points in one panel that a reader can tell apart.
 const MOST: usize = 3000;
 
 fn point(place: usize, score: &RequestScore<'_>, report: &Report<'_>) -> Point {

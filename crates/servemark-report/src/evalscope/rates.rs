@@ -1,22 +1,23 @@
-//! The two output rates that evalscope prints of one run.
+//! The two output rates that evalscope prints for one run.
 
 use std::fmt;
 
 use super::EvalscopeRun;
 use super::field::Field;
 
-/// The two output rates that evalscope prints of one run. Both count the tokens of the requests that
-/// succeeded; the times by which they are divided differ.
+/// The two output rates that evalscope prints for one run. Both count the tokens of the successful
+/// requests, but they are divided by different durations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct EvalscopeRates {
-    /// Tokens per second in the summary.
+    /// Output tokens per second in the summary.
     pub summary_per_s: f64,
-    /// From the start of the first request to the end of the last one, in seconds.
+    /// Time from the start of the first request to the end of the last one, in seconds.
     pub summary_s: f64,
-    /// Tokens per second in the column `Overall` of the workload table.
+    /// Output tokens per second in the column `Overall` of the workload table.
     pub workload_per_s: f64,
-    /// From the start of the success that ended first to the end of the last success, in seconds.
+    /// Time from the start of the successful request that ended first to the end of the last
+    /// successful one, in seconds.
     pub workload_s: f64,
 }
 
@@ -35,7 +36,7 @@ impl EvalscopeRun {
 }
 
 impl EvalscopeRates {
-    /// Returns whether a reader of both tables would take the rates for two results.
+    /// Returns whether the two rates differ enough to look like two results.
     pub fn differ(&self) -> bool {
         (self.workload_per_s / self.summary_per_s - 1.0).abs() > NOTICEABLE
     }
@@ -54,5 +55,5 @@ impl fmt::Display for EvalscopeRates {
     }
 }
 
-/// The smallest relative difference that is told.
+/// Smallest relative difference of the rates that is reported.
 const NOTICEABLE: f64 = 0.005;

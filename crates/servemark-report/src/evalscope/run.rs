@@ -1,4 +1,4 @@
-//! A run with its numbers as evalscope has them.
+//! A run with its numbers as evalscope reports them.
 
 use servemark_core::RunLog;
 use servemark_metrics::{Handoff, PerRequest, RequestScore, TraceFigures, TurnPlaces, Workload};
@@ -12,13 +12,13 @@ use super::speeds::{Speed, speeds};
 use super::{EvalscopeOptions, EvalscopeStyle};
 use crate::Report;
 
-/// A run with its numbers as evalscope has them. It holds what tables, files and pages need and
-/// nothing of the log, which may be dropped.
+/// A run with its numbers as evalscope reports them. It contains everything that tables, files and
+/// pages need, so that the run log can be dropped.
 #[derive(Clone, Debug)]
 pub struct EvalscopeRun {
     pub(super) options: EvalscopeOptions,
     pub(super) generates: bool,
-    /// How many conversations, or requests where there is none, were planned.
+    /// Number of planned sessions, or of requests if the run has no sessions.
     pub(super) number: usize,
     pub(super) numbers: Numbers,
     pub(super) percentiles: Percentiles,
@@ -29,7 +29,7 @@ pub struct EvalscopeRun {
 }
 
 impl EvalscopeRun {
-    /// A run whose numbers are by the definitions of the options' version
+    /// Returns the run of a report whose metrics follow the definitions of the options' version
     /// ([`EvalscopeStyle::policy`]).
     pub fn of(report: &Report<'_>, options: EvalscopeOptions) -> Self {
         let (log, policy, scores) = (report.log, &report.metrics.policy, report.scores());
@@ -56,8 +56,8 @@ impl EvalscopeRun {
         }
     }
 
-    /// The name of its folder: `parallel_4_number_20`, or `rate_2.5_number_15` of a run without a
-    /// limit to its concurrency.
+    /// Returns the name of the run's folder: `parallel_4_number_20`, or `rate_2.5_number_15` if the
+    /// concurrency has no limit.
     pub fn folder(&self) -> String {
         let load = match self.numbers.at(Field::Concurrency) {
             limit if limit >= 0.0 => format!("parallel_{limit}"),
@@ -66,8 +66,8 @@ impl EvalscopeRun {
         format!("{load}_number_{}", self.number)
     }
 
-    /// The one by which runs of a sweep are put in order: that of the smaller load first, and that
-    /// without a limit last.
+    /// Returns the sort key of runs in a sweep: concurrency limit, then request rate. No limit
+    /// sorts last.
     pub(super) fn load(&self) -> [f64; 2] {
         let unlimited = |value: f64| if value < 0.0 { f64::INFINITY } else { value };
         [self.numbers.at(Field::Concurrency), self.numbers.rate()].map(unlimited)
@@ -79,7 +79,7 @@ fn number(log: &RunLog) -> usize {
     if facts.sessions > 0 { facts.sessions } else { facts.requests }
 }
 
-/// Older versions know nothing of it.
+/// Returns the workload figures; versions before 1.14 have none.
 fn workload(log: &RunLog, scores: &[RequestScore<'_>], is_newest: bool) -> Workload {
     if is_newest { Workload::of(log, scores) } else { Workload::default() }
 }

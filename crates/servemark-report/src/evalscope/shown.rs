@@ -1,9 +1,9 @@
-//! Numbers as evalscope writes them.
+//! Number formats of evalscope.
 
 use servemark_pyjson::repr;
 
-/// A number with at most so many decimals, as its newest tables show it: a tie of the shortest
-/// decimal text goes up, and zeros at the end are left out.
+/// Formats a number with at most `decimals` decimals, as evalscope's newest tables do: ties of the
+/// shortest decimal text round up, and trailing zeros are removed.
 pub(super) fn short(value: f64, decimals: usize) -> String {
     if !value.is_finite() {
         return "—".to_owned();
@@ -24,7 +24,7 @@ pub(super) fn short(value: f64, decimals: usize) -> String {
     }
 }
 
-/// The next whole number of one in decimal digits.
+/// Increments a non-negative integer in decimal digits.
 fn next(digits: &str) -> String {
     let kept = digits.trim_end_matches('9');
     let nines = "0".repeat(digits.len() - kept.len());
@@ -34,23 +34,23 @@ fn next(digits: &str) -> String {
     }
 }
 
-/// A number with so many decimals, as Python's `round` makes it.
+/// Rounds a number to `decimals` decimals, as Python's `round` does.
 pub(super) fn round(value: f64, decimals: usize) -> f64 {
     format!("{value:.decimals$}").parse().unwrap_or(value)
 }
 
-/// A number with so many decimals; `nan` of none.
+/// Formats a number with exactly `decimals` decimals; `nan` if there is none.
 pub(super) fn fixed(value: Option<f64>, decimals: usize) -> String {
     value.map_or_else(|| "nan".to_owned(), |value| format!("{value:.decimals$}"))
 }
 
-/// A number as Python's `format(value, ",")` has it: as short as it goes, with commas between
+/// Formats a number as Python's `format(value, ",")` does: the shortest text, with commas between
 /// thousands.
 pub(super) fn grouped(value: f64) -> String {
     commas(&repr(value))
 }
 
-/// A number in decimal digits with commas between thousands.
+/// Inserts commas between the thousands of a number in decimal digits.
 pub(super) fn commas(text: &str) -> String {
     let (whole, rest) = text.split_at(text.find(['.', 'e']).unwrap_or(text.len()));
     let (sign, digits) = whole.split_at(usize::from(whole.starts_with('-')));

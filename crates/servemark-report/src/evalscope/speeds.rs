@@ -1,4 +1,4 @@
-//! Speeds by the length of the prompt, as `speed_benchmark` asks for them.
+//! Output speed by prompt length, the report of `speed_benchmark`.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::EvalscopeStyle;
 use super::shown::round;
 use crate::boxes::{Align, Boxed, Frame};
 
-/// The mean speed of requests whose prompts are so long.
+/// Mean output speed of the requests with prompts of one length.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Speed {
     prompt_tokens: u32,
@@ -30,7 +30,8 @@ pub(super) fn speeds(scores: &[RequestScore<'_>]) -> Vec<Speed> {
     by_prompt.into_iter().filter_map(mean).collect()
 }
 
-/// The table. A client over HTTP sees no memory of an accelerator.
+/// Returns the table. Memory is zero, because a client over HTTP cannot read the memory of an
+/// accelerator.
 pub(super) fn table(speeds: &[Speed], style: EvalscopeStyle) -> String {
     let is_first = style == EvalscopeStyle::V1_0;
     let (frame, align) =
@@ -43,7 +44,7 @@ pub(super) fn table(speeds: &[Speed], style: EvalscopeStyle) -> String {
     table.with_rows(speeds.iter().map(row)).text(&frame)
 }
 
-/// The same as a file has it.
+/// Returns the content of `speed_benchmark.json`.
 pub(super) fn json(speeds: &[Speed]) -> Value {
     let [prompt, speed, memory] = HEADS;
     let row = |of: &Speed| json!({prompt: of.prompt_tokens, speed: of.tokens_per_s, memory: 0.0});

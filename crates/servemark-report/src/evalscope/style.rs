@@ -1,25 +1,25 @@
-//! Which version of evalscope's tables, and what its flags ask of them.
+//! The versions of evalscope's tables and the flags that change them.
 
 use serde::{Deserialize, Serialize};
 use servemark_metrics::MetricPolicy;
 
-/// Which version of evalscope's tables.
+/// The evalscope version whose tables and files are written.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, Hash, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum EvalscopeStyle {
-    /// 1.14.1's.
+    /// Version 1.14.1.
     #[default]
     Newest,
-    /// 1.7.1's.
+    /// Version 1.7.1.
     V1_7,
-    /// 1.0.2's.
+    /// Version 1.0.2.
     V1_0,
 }
 
 impl EvalscopeStyle {
-    /// The one with this name: `evalscope`, `evalscope-1.7` or `evalscope-1.0`, each of them also
-    /// without its first word.
+    /// Returns the style with this name: `evalscope`, `evalscope-1.7` or `evalscope-1.0`. The
+    /// prefix may be left out: `1.14`, `1.7`, `1.0`.
     pub fn from_name(name: &str) -> Option<Self> {
         match name.strip_prefix("evalscope-").unwrap_or(name) {
             "evalscope" | "1.14" => Some(Self::Newest),
@@ -29,7 +29,7 @@ impl EvalscopeStyle {
         }
     }
 
-    /// The definitions that its numbers follow.
+    /// Returns the metric policy of the version.
     pub fn policy(self) -> MetricPolicy {
         match self {
             Self::Newest => MetricPolicy::evalscope(),
@@ -39,34 +39,34 @@ impl EvalscopeStyle {
     }
 }
 
-/// What evalscope's flags ask of its tables and files.
+/// Options of evalscope's tables and files, from its flags.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct EvalscopeOptions {
-    /// Which version's they are.
+    /// The evalscope version whose layout is used.
     pub style: EvalscopeStyle,
-    /// Whether the first gap of an answer is told apart (`--enable-pd-metrics`).
+    /// Whether the first gap of an answer is reported separately (`--enable-pd-metrics`).
     pub handoff: bool,
-    /// Whether speeds are told by the length of the prompt (`--dataset speed_benchmark`).
+    /// Whether speeds are reported by prompt length (`--dataset speed_benchmark`).
     pub speeds: bool,
     /// Whether answers are decisions (`--api systemone`, `autotrust`).
     pub decides: bool,
 }
 
 impl EvalscopeOptions {
-    /// Those of a version without any flag.
+    /// Returns the options of a version without any flag.
     pub fn of(style: EvalscopeStyle) -> Self {
         Self { style, ..Self::default() }
     }
 
-    /// The same with the first gap of an answer told apart.
+    /// Reports the first gap of an answer separately.
     #[must_use]
     pub fn with_handoff(self) -> Self {
         Self { handoff: true, ..self }
     }
 
-    /// The same with speeds by the length of the prompt.
+    /// Reports speeds by prompt length.
     #[must_use]
     pub fn with_speeds(self) -> Self {
         Self { speeds: true, ..self }

@@ -15,22 +15,22 @@ pub struct EvalscopeSweep<'a> {
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct EvalscopeSubject {
-    /// The model's name: the last part of its path.
+    /// Name of the model: the last part of its path.
     pub model: String,
-    /// Another name to show beside it.
+    /// Another name, shown beside the model's.
     pub alias: Option<String>,
-    /// The data set's name.
+    /// Name of the data set.
     pub dataset: String,
-    /// The API's name.
+    /// Name of the API.
     pub api: String,
-    /// The server's address, of which no more is told than host and port.
+    /// URL of the server; only its host and port are shown.
     pub url: String,
-    /// The folder with the run's files.
+    /// Folder with the files of the run.
     pub outputs: String,
 }
 
 impl EvalscopeSubject {
-    /// A model that a data set was sent to by an API.
+    /// Returns the subject for a model, a data set and an API.
     pub fn new(model: &str, dataset: &str, api: &str) -> Self {
         Self {
             model: model.rsplit('/').next().unwrap_or_default().to_owned(),
@@ -40,25 +40,26 @@ impl EvalscopeSubject {
         }
     }
 
-    /// The same with another name beside the model's.
+    /// Sets the name shown beside the model's; a blank name is ignored.
     #[must_use]
     pub fn with_alias(self, alias: &str) -> Self {
         Self { alias: Some(alias.trim().to_owned()).filter(|alias| !alias.is_empty()), ..self }
     }
 
-    /// The same at an address.
+    /// Sets the server's URL.
     #[must_use]
     pub fn at(self, url: &str) -> Self {
         Self { url: url.to_owned(), ..self }
     }
 
-    /// The same with its files in a folder.
+    /// Sets the folder with the files of the run.
     #[must_use]
     pub fn in_folder(self, outputs: &str) -> Self {
         Self { outputs: outputs.to_owned(), ..self }
     }
 
-    /// Host and port, without scheme, path and credentials; nothing of what has no host.
+    /// Returns host and port of the URL, without scheme, path and credentials; `None` if the URL
+    /// has no host.
     pub(super) fn endpoint(&self) -> Option<String> {
         let url = self.url.trim();
         let after_scheme = url.split_once("://").map_or(url, |(_, rest)| rest);
@@ -70,13 +71,13 @@ impl EvalscopeSubject {
 }
 
 impl<'a> EvalscopeSweep<'a> {
-    /// The runs of a command line in the order in which they were made.
+    /// Returns a sweep of the runs, which are in the order in which they were made.
     pub fn of(runs: &'a [EvalscopeRun], subject: &'a EvalscopeSubject) -> Self {
         Self { runs, subject }
     }
 
-    /// The final report, as it is printed and as `performance_summary.txt` has it. There is none of
-    /// no runs.
+    /// Returns the final report, as it is printed and written to `performance_summary.txt`; empty
+    /// if there are no runs.
     pub fn summary(&self) -> String {
         match self.runs.first().map(|run| run.options.style) {
             None => String::new(),
@@ -85,7 +86,7 @@ impl<'a> EvalscopeSweep<'a> {
         }
     }
 
-    /// The runs, that of the smallest load first.
+    /// Returns the runs sorted by load, the smallest first.
     pub(super) fn by_load(&self) -> Vec<&'a EvalscopeRun> {
         let mut runs: Vec<&EvalscopeRun> = self.runs.iter().collect();
         runs.sort_by(|one, other| {
@@ -94,13 +95,13 @@ impl<'a> EvalscopeSweep<'a> {
         runs
     }
 
-    /// Whether there are answers made of tokens.
+    /// Returns whether any run generates output tokens.
     pub(super) fn generates(&self) -> bool {
         self.runs.iter().any(|run| run.generates)
     }
 
-    /// The tokens that matter, of all runs: those of the answers, or of the prompts where there are
-    /// none.
+    /// Returns the total number of output tokens of all runs, or of input tokens if no run
+    /// generates output.
     pub(super) fn tokens(&self) -> f64 {
         let mean = if self.generates() { Field::OutputTokens } else { Field::InputTokens };
         let of = |run: &EvalscopeRun| run.numbers.at(mean) * run.numbers.at(Field::Success);
@@ -112,7 +113,7 @@ impl<'a> EvalscopeSweep<'a> {
     }
 }
 
-/// A concurrency or a rate, with a word for that which has none.
+/// Formats a concurrency limit or a request rate; `none` stands for no limit.
 pub(super) fn load_shown(value: f64, none: &str) -> String {
     if value < 0.0 { none.to_owned() } else { short(value, 2) }
 }

@@ -1,4 +1,4 @@
-//! What is printed when a run is over: its summary, its percentiles and what else it has.
+//! The tables that evalscope prints after a run: summary, percentiles and the optional ones.
 
 use std::io;
 
@@ -11,14 +11,14 @@ use super::{EvalscopeOptions, EvalscopeRun, EvalscopeStyle, speeds};
 use crate::boxes::{Align, Boxed, Frame};
 use crate::{Report, ReportFormat};
 
-/// What is printed when a run is over.
+/// The tables that evalscope prints after a run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct EvalscopeTable {
     options: EvalscopeOptions,
 }
 
 impl EvalscopeTable {
-    /// The tables that the flags ask for.
+    /// Returns the tables with the given options.
     pub fn new(options: EvalscopeOptions) -> Self {
         Self { options }
     }
@@ -32,7 +32,7 @@ impl ReportFormat for EvalscopeTable {
 }
 
 impl EvalscopeRun {
-    /// Its tables, each below its title and without the end of its last line.
+    /// Returns each table below its title and without a final newline.
     pub fn tables(&self) -> Vec<String> {
         let mut tables = vec![
             format!("Benchmarking summary:\n{}", self.summary_table()),
@@ -46,7 +46,7 @@ impl EvalscopeRun {
             let title = format!("Workload throughput ({} samples):", self.workload.points.len());
             tables.push(format!("{title}\n{}", self.workload_table()));
         }
-        if self.options.speeds {
+        if !self.speeds.is_empty() {
             let table = speeds::table(&self.speeds, self.options.style);
             tables.push(format!("Speed Benchmark Results:\n{table}"));
         }
@@ -62,7 +62,7 @@ impl EvalscopeRun {
         Boxed::new(columns).with_rows(rows).text(&Frame::OUTLINE)
     }
 
-    /// A section that has anything to say, below its title.
+    /// Returns the rows of a section below its title; no rows if it has no values.
     fn section(&self, (title, rows): (&str, &[Row])) -> Vec<Vec<String>> {
         let rows: Vec<Vec<String>> = rows.iter().filter_map(|row| self.row(*row)).collect();
         if rows.is_empty() {
@@ -130,7 +130,7 @@ impl EvalscopeRun {
         named("Metric", labels, percentiles.rows.iter().map(row))
     }
 
-    /// A row for each percentile.
+    /// Returns 1.0's percentile table, which has one row per percentile.
     fn first_percentiles(&self) -> String {
         let (labels, rows) = (&self.percentiles.labels, &self.percentiles.rows);
         let cell = |row: &super::percentiles::PercentileRow, place: usize| match row.values[place] {
@@ -160,7 +160,7 @@ impl EvalscopeRun {
         named("Metric", heads, self.trace_rows().into_iter().map(row))
     }
 
-    /// What is said of conversations, by its names.
+    /// Returns the per-trace figures with their names.
     pub(super) fn trace_rows(&self) -> Vec<(&'static str, &Distribution)> {
         let Some(traces) = &self.traces else { return Vec::new() };
         vec![
@@ -180,7 +180,8 @@ impl EvalscopeRun {
         named(WORKLOAD_HEAD, WORKLOAD_PARTS, self.workload_rows().into_iter().map(row))
     }
 
-    /// The rates of a run's parts, by their names.
+    /// Returns the workload rates with their names: overall, of the last seconds, and of the steady
+    /// part.
     pub(super) fn workload_rows(&self) -> [(&'static str, [f64; 3]); 4] {
         let (workload, first) = (&self.workload, f64::from(FIRST_PERCENT) / 100.0);
         let parts = [workload.overall(), workload.last(LAST_S), workload.without_first(first)];
@@ -194,22 +195,23 @@ impl EvalscopeRun {
     }
 }
 
-/// The end of a run that is told apart, in seconds.
+/// Length of the last part of a run in the workload table, in seconds.
 pub(super) const LAST_S: f64 = 30.0;
 
-/// The part at its start that is left out of what is called steady.
+/// Percentage at the start of a run that the steady part leaves out.
 pub(super) const FIRST_PERCENT: u8 = 20;
 
 pub(super) const WORKLOAD_HEAD: &str = "Metric (tok/s)";
 
 pub(super) const WORKLOAD_PARTS: [&str; 3] = ["Overall", "Last 30s", "Steady (drop 20%)"];
 
-/// A value of conversations is no number of the summary, but for its latency.
+/// Returns the number of decimals of a per-trace figure: only the latency is a field of the summary
+/// and has its three decimals.
 pub(super) fn trace_decimals(name: &str) -> usize {
     if name == "Latency (s)" { 3 } else { 4 }
 }
 
-/// Rows with a name to the left and numbers to the right.
+/// Draws rows with a left-aligned name and right-aligned numbers.
 fn named<'a>(
     name: &'a str,
     heads: impl IntoIterator<Item = &'a str>,
@@ -220,7 +222,7 @@ fn named<'a>(
     Boxed::new(columns).with_rows(rows).text(&Frame::OUTLINE)
 }
 
-/// When a row of the summary is there.
+/// A row of the summary and the condition under which it is shown.
 #[derive(Clone, Copy, Debug)]
 enum Row {
     Always(Field),

@@ -1,4 +1,4 @@
-//! What the client did to its own measurement.
+//! The client audit in the table: the influence of the client on its own measurement.
 
 use servemark_core::ArrivalClock;
 use servemark_metrics::{Audit, LittlesLaw, Machine, Network, Reading, Sending, ShardLoad, Spread};
@@ -70,7 +70,8 @@ fn arrival_clock(clock: Option<ArrivalClock>) -> &'static str {
     }
 }
 
-/// Nothing lies unread where nothing is read from a socket.
+/// Returns the label and value of the pieces row. An in-process engine has no socket, so its row
+/// shows pieces per step only.
 fn pieces(reading: &Reading) -> (&'static str, String) {
     match reading.arrival_clock {
         Some(ArrivalClock::Engine) => ("pieces per step", number(reading.pieces_per_read())),
@@ -127,7 +128,8 @@ fn machine(table: &mut Table, machine: &Machine) {
     paragraph(table, "kept from it", &kept_from_it(machine));
 }
 
-/// What is not known is left out; the list above says so.
+/// Returns the causes that kept the client from running, as far as they are known. Unknown values
+/// are listed as "not checked".
 fn kept_from_it(machine: &Machine) -> String {
     let delay = machine.longest_run_delay();
     let switches = machine.shards.iter().filter_map(|shard| shard.involuntary_switches);
@@ -172,8 +174,8 @@ fn milliseconds(micros: f64) -> String {
     unit(Some(micros / 1e3), "ms")
 }
 
-/// What a table of 100 columns leaves for the words of a row.
+/// Width of the value column in a table of 100 columns.
 const TEXT_WIDTH: usize = 80;
 
-/// More do not fit a line.
+/// Largest number of threads listed one by one; more do not fit a line.
 const MOST_SHARDS: usize = 8;

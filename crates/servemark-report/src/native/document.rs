@@ -1,4 +1,4 @@
-//! Our own document: what was run and every number of it, as JSON.
+//! Servemark's result document: the facts and metrics of a run as JSON.
 
 use std::io;
 
@@ -8,8 +8,8 @@ use servemark_metrics::{Audit, Metrics};
 
 use crate::{Report, ReportFormat};
 
-/// Our own document: what was run and every number of it, as JSON. The requests themselves are in
-/// the run log.
+/// Servemark's result document: the facts, audit and metrics of a run as JSON. Single requests are
+/// only in the run log.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NativeJson;
 

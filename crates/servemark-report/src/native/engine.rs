@@ -1,4 +1,4 @@
-//! The engine that this program drove itself.
+//! The engine section of a run with an in-process engine.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use servemark_core::{EngineFacts, Footer, Weights};
 use super::style::unit;
 use crate::table::Table;
 
-/// What it is, and that its load is no part of the run.
+/// Writes the engine section. Its load time is not part of the run's duration.
 pub(super) fn engine(table: &mut Table, engine: &EngineFacts, footer: Option<&Footer>) {
     table.section("Engine");
     table.row("engine", format!("{} {}", engine.name, engine.version));

@@ -12,7 +12,7 @@ pub(super) fn latencies(table: &mut Table, metrics: &Metrics, header: &Header) {
     let (service, response) = (&metrics.latencies, &metrics.response);
     let of_tokens =
         [("TTFT", &service.ttft), (TPOT_LABEL, &service.tpot), (ITL_LABEL, &service.itl)];
-    // Answers that came whole have no first token and none between others.
+    // Answers that were not streamed have no TTFT and no ITL.
     let generates = header.facts.generates();
     let has_tokens = generates && (service.ttft.samples > 0 || service.e2el.samples == 0);
     let mut from_sent = if has_tokens { of_tokens.to_vec() } else { Vec::new() };
@@ -21,6 +21,10 @@ pub(super) fn latencies(table: &mut Table, metrics: &Metrics, header: &Header) {
     from_due.push(("E2E", &response.e2el));
     grid(table, "Service times, from sent (ms)", &from_sent);
     grid(table, "Response times, from due (ms)", &from_due);
+    let own: Vec<_> = metrics.own.iter().map(|own| (own.label, &own.summary)).collect();
+    if !own.is_empty() {
+        grid(table, "Latencies that the program defines (ms)", &own);
+    }
     let waits = &metrics.waits;
     let mut own = vec![("queue wait", &waits.queue), ("send lag", &waits.send_lag)];
     if header.engine.is_none() {
@@ -29,12 +33,12 @@ pub(super) fn latencies(table: &mut Table, metrics: &Metrics, header: &Header) {
     grid(table, "The client's part (ms)", &own);
 }
 
-/// Labels of the latencies that have several values in a request, with what one value is of.
+/// Labels of the latencies with several values per run, including what one value stands for.
 pub(super) const TPOT_LABEL: &str = "TPOT per request";
 pub(super) const ITL_LABEL: &str = "ITL per gap";
 
-/// A grid of latencies, one row each. A percentile that the run does not bound is left out, and a
-/// note below says how many requests it needs.
+/// Writes a grid of latencies, one row each. A percentile without a confidence bound is left out; a
+/// note below the grid says how many requests it needs.
 pub(super) fn grid(table: &mut Table, title: &str, rows: &[(&str, &Summary)]) {
     let percentiles = rows.first().map_or(&[][..], |(_, summary)| &summary.percentiles);
     let percents: Vec<f64> = percentiles.iter().map(Percentile::percent).collect();
@@ -51,7 +55,8 @@ pub(super) fn grid(table: &mut Table, title: &str, rows: &[(&str, &Summary)]) {
     approximate(table, rows);
 }
 
-/// Says of which means no interval is known, and why; latencies with one reason share a note.
+/// Notes the means without a confidence interval and the reason. Latencies with the same reason
+/// share a note.
 fn too_short(table: &mut Table, rows: &[(&str, &Summary)]) {
     let mut notes: Vec<(String, Vec<&str>)> = Vec::new();
     for (label, summary) in rows {
@@ -70,20 +75,20 @@ fn too_short(table: &mut Table, rows: &[(&str, &Summary)]) {
     }
 }
 
-/// Says how many independent values the samples are worth that are worth fewer than they have.
+/// Notes the effective sample size of each mean for which it is below 99 % of the sample count.
 fn effective(table: &mut Table, rows: &[(&str, &Summary)]) {
-    let worth = rows.iter().filter_map(|(label, summary)| {
+    let effective = rows.iter().filter_map(|(label, summary)| {
         let mean = summary.estimates.as_ref()?.mean;
         let is_less = mean.effective < 0.99 * mean.samples as f64;
         is_less.then(|| format!("{label} {:.0} of {}", mean.effective, mean.samples))
     });
-    let worth: Vec<String> = worth.collect();
-    if !worth.is_empty() {
-        table.note(format!("  effective samples of the means: {}", worth.join(", ")));
+    let effective: Vec<String> = effective.collect();
+    if !effective.is_empty() {
+        table.note(format!("  effective samples of the means: {}", effective.join(", ")));
     }
 }
 
-/// Says which percentiles are not exact.
+/// Notes the percentiles that come from a histogram and are not exact.
 fn approximate(table: &mut Table, rows: &[(&str, &Summary)]) {
     let is_of_histogram =
         |row: &&(&str, &Summary)| row.1.percentiles_of == PercentileSource::Histogram;
@@ -101,8 +106,8 @@ fn cells(summary: &Summary, percents: &[f64]) -> Vec<String> {
     cells
 }
 
-/// Says which percentiles are left out because the run does not bound those of the process, and how
-/// many requests they need; latencies with the same needs share a note.
+/// Notes the percentiles that are left out because they have no confidence bound, and the number of
+/// requests they need. Latencies with equal needs share a note.
 fn unbounded(table: &mut Table, rows: &[(&str, &Summary)]) {
     let mut notes: Vec<(String, Vec<&str>)> = Vec::new();
     for (label, summary) in rows {
@@ -120,8 +125,8 @@ fn unbounded(table: &mut Table, rows: &[(&str, &Summary)]) {
     }
 }
 
-/// `p99 needs about 370 requests, p99.9 about 3700`, of the percentiles that the run does not bound;
-/// nothing where it bounds all of them.
+/// Returns the number of requests that each percentile without a bound needs, such as `p99 needs
+/// about 370 requests, p99.9 about 3700`; `None` if all percentiles have bounds.
 pub(crate) fn requests_needed(summary: &Summary) -> Option<String> {
     let unknown = summary
         .percentiles
@@ -135,7 +140,7 @@ pub(crate) fn requests_needed(summary: &Summary) -> Option<String> {
     (!told.is_empty()).then(|| told.join(", "))
 }
 
-/// Number of requests that bound a percentile, where the estimate of it has no bounds.
+/// Returns the number of requests that would bound a percentile; `None` if it has a bound already.
 fn needed(summary: &Summary, percentile: &Percentile) -> Option<f64> {
     let estimates = summary.estimates.as_ref()?;
     let percent = percentile.percent();
@@ -144,13 +149,13 @@ fn needed(summary: &Summary, percentile: &Percentile) -> Option<f64> {
     summary.bounded_percentile_ms(percent).is_none().then(|| two_digits(needed))
 }
 
-/// A number of requests, rounded up to two digits.
+/// Rounds a number of requests up to two significant digits.
 fn two_digits(needed: f64) -> f64 {
     let unit = 10_f64.powf((needed.max(1.0).log10().floor() - 1.0).max(0.0));
     (needed / unit).ceil() * unit
 }
 
-/// Says of each percentile without an estimate that is left out how many samples it takes.
+/// Notes the number of samples that each percentile without an estimate requires.
 fn too_few(table: &mut Table, rows: &[(&str, &Summary)]) {
     let without = rows.iter().filter(|(_, summary)| summary.estimates.is_none());
     let needs = without.flat_map(|(_, summary)| {
@@ -169,5 +174,5 @@ fn too_few(table: &mut Table, rows: &[(&str, &Summary)]) {
     }
 }
 
-/// What a table of 100 columns leaves for the words of a note.
+/// Width of a note in a table of 100 columns.
 const NOTE_WIDTH: usize = 96;

@@ -1,4 +1,4 @@
-//! The load as it was offered, and how much of it was good or steady.
+//! Offered load, goodput and steady state.
 
 use servemark_core::EngineFacts;
 use servemark_metrics::{Goodput, Metrics, Rates, SteadyState};
@@ -6,7 +6,7 @@ use servemark_metrics::{Goodput, Metrics, Rates, SteadyState};
 use super::style::{number, unit};
 use crate::table::Table;
 
-/// An engine without a server has no connections.
+/// Writes the offered load. The connections row is left out for an in-process engine.
 pub(super) fn load(table: &mut Table, metrics: &Metrics, engine: Option<&EngineFacts>) {
     let Rates { asked_per_s, scheduled_per_s, sent_per_s, .. } = metrics.rates;
     let concurrency = &metrics.concurrency;

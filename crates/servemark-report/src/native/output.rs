@@ -1,4 +1,4 @@
-//! What came out: throughput, tokens and who counted them.
+//! Throughput, token counts and their sources.
 
 use servemark_core::Header;
 use servemark_metrics::{AcceptLength, Metrics, ServerCounts, TokenTotals};
@@ -48,7 +48,7 @@ pub(super) fn tokens(table: &mut Table, metrics: &Metrics, header: &Header) {
     }
 }
 
-/// Where the server counted prompts: its sum beside the planned one, of the same answers.
+/// Writes, if the server counted prompts, its total beside the planned total of the same answers.
 fn by_server(table: &mut Table, counts: &ServerCounts) {
     let ServerCounts { prompt_answers, prompt_tokens, planned_prompt_tokens, .. } = counts;
     if *prompt_answers > 0 {
@@ -57,7 +57,7 @@ fn by_server(table: &mut Table, counts: &ServerCounts) {
     }
 }
 
-/// Who counts tokens where our tokenizer does not, in words.
+/// Names of the sources of token counts other than Servemark's tokenizer.
 struct Counter {
     answers: &'static str,
     pieces: &'static str,
@@ -72,7 +72,7 @@ impl Counter {
     }
 }
 
-/// The run's own, else what the server has seen since it was started.
+/// Writes the accept length of the run, or else the server's average since its start.
 pub(super) fn accept_length(table: &mut Table, accept_length: AcceptLength) {
     let told = match (accept_length.of_run, accept_length.since_start) {
         (Some(length), _) => {
@@ -111,7 +111,7 @@ fn pieces(tokens: &TokenTotals, counter: &Counter) -> String {
     ])
 }
 
-/// Those that are not zero, with their counts.
+/// Lists the names with counts above zero, as `name (count)`.
 fn listed(counts: &[(&str, usize)]) -> String {
     let some = counts.iter().filter(|(_, count)| *count > 0);
     let words: Vec<_> = some.map(|(name, count)| format!("{name} ({count})")).collect();

@@ -1,23 +1,24 @@
-//! What a run shows, as JSON for scripts: estimates with their intervals, verdicts and objectives.
+//! Estimates with intervals, verdicts and objectives of a run as JSON for scripts.
 
+use std::collections::BTreeMap;
 use std::io;
 
 use serde::Serialize;
 use servemark_metrics::{
-    Audit, Estimated, Estimates, Judgement, KnownEnough, Metrics, MlperfResult, Planning,
-    RunVerdict, Settled, Standing,
+    Audit, Estimated, Estimates, Judgement, KnownEnough, Metrics, MlperfResult, OwnSummary,
+    Planning, RunVerdict, SettledRun, SloVerdict,
 };
 
 use crate::{Report, ReportFormat};
 
-/// The document of `servemark score --json`. Latencies are in milliseconds.
+/// Document of `servemark score --json`. Latencies are in milliseconds.
 #[derive(Clone, Copy, Debug)]
 pub struct ScoreJson<'a> {
-    /// What the run shows of its objectives.
+    /// Verdict on each objective.
     pub slo: &'a [Judgement],
-    /// Whether the run is valid by the rules of `MLPerf`, if it is to be.
+    /// Result of the `MLPerf` rules, if they were asked for.
     pub mlperf: Option<&'a MlperfResult>,
-    /// What the run shows of the figures that were to end it.
+    /// State of the figures whose precision was to end the run.
     pub until: &'a [KnownEnough],
 }
 
@@ -36,6 +37,7 @@ impl ReportFormat for ScoreJson<'_> {
                 response_e2el_ms: response.e2el.estimates.as_ref(),
                 requests_per_s: metrics.rate_estimates.map(|rates| rates.requests_per_s),
                 output_tokens_per_s: metrics.rate_estimates.map(|rates| rates.output_tokens_per_s),
+                own: metrics.own.iter().map(own_figure).collect(),
             },
             verdicts: &metrics.verdicts,
             settled: metrics.settled.as_ref(),
@@ -56,7 +58,7 @@ struct Document<'a> {
     servemark: &'a str,
     metrics: Figures<'a>,
     verdicts: &'a [RunVerdict],
-    settled: Option<&'a Settled>,
+    settled: Option<&'a SettledRun>,
     planning: Vec<Planning>,
     until: &'a [KnownEnough],
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -66,7 +68,7 @@ struct Document<'a> {
     score: &'a Metrics,
 }
 
-/// The figures that have intervals; `null` where the run has no such value.
+/// Figures with confidence intervals; `null` if the run has no such value.
 #[derive(Serialize)]
 struct Figures<'a> {
     ttft_ms: Option<&'a Estimates>,
@@ -77,13 +79,20 @@ struct Figures<'a> {
     response_e2el_ms: Option<&'a Estimates>,
     requests_per_s: Option<Estimated>,
     output_tokens_per_s: Option<Estimated>,
+    /// Latencies that the program defines.
+    #[serde(flatten)]
+    own: BTreeMap<String, Option<&'a Estimates>>,
 }
 
-/// One objective and what is said of it.
+fn own_figure(own: &OwnSummary) -> (String, Option<&Estimates>) {
+    (format!("{}_ms", own.name), own.summary.estimates.as_ref())
+}
+
+/// An objective with its verdict.
 #[derive(Serialize)]
 struct Judged {
     objective: String,
-    verdict: Standing,
+    verdict: SloVerdict,
     reason: String,
     value: Option<f64>,
     low: Option<f64>,
@@ -96,7 +105,7 @@ impl Judged {
         let finite = |value: f64| Some(value).filter(|value| value.is_finite());
         Self {
             objective: judgement.objective.to_string(),
-            verdict: judgement.standing,
+            verdict: judgement.verdict,
             reason: judgement.to_string(),
             value: judgement.value,
             low: finite(judgement.low),

@@ -1,11 +1,11 @@
-//! What the server counted of its own work.
+//! The server's own counters of its work.
 
 use servemark_metrics::{Diffusion, PrefixCache, ServerWork, Speculation};
 
 use super::style::{number, percent, unit};
 use crate::table::Table;
 
-/// Of all that it did meanwhile, whoever asked it.
+/// Writes the server's counters. They include the work of all its clients during the run.
 pub(super) fn server_work(table: &mut Table, work: &ServerWork) {
     let ServerWork { speculation, diffusion, prefix_cache, .. } = work;
     if speculation.is_none() && diffusion.is_none() && prefix_cache.is_none() {

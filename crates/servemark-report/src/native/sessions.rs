@@ -1,4 +1,4 @@
-//! Sessions of several turns.
+//! Multi-turn sessions.
 
 use servemark_metrics::{SessionMetrics, TurnMetrics};
 

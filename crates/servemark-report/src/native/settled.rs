@@ -1,13 +1,13 @@
-//! Verdicts on the run, and the run with and without its warm-up.
+//! Verdicts on the run, and the whole run beside its settled part.
 
-use servemark_metrics::{Audit, Metrics, Settled, SettledPart, SettledStatus};
+use servemark_metrics::{Audit, Metrics, SettledPart, SettledRun, SettledStatus};
 
 use super::audit::paragraph;
 use super::latencies::{ITL_LABEL, TPOT_LABEL};
 use super::style::{absent, number};
 use crate::table::Table;
 
-/// All verdicts at the head of the table; a run of which nothing is to be told has none.
+/// Writes all verdicts at the top of the table; writes nothing if there are none.
 pub(super) fn verdicts(table: &mut Table, metrics: &Metrics, audit: &Audit) {
     if metrics.verdicts.is_empty() {
         return;
@@ -19,8 +19,8 @@ pub(super) fn verdicts(table: &mut Table, metrics: &Metrics, audit: &Audit) {
     }
 }
 
-/// Which part of the run is settled, and the whole run beside that part where they differ.
-pub(super) fn settled(table: &mut Table, metrics: &Metrics, settled: &Settled) {
+/// Writes which part of the run is settled; if it is only a part, the whole run stands beside it.
+pub(super) fn settled(table: &mut Table, metrics: &Metrics, settled: &SettledRun) {
     let reason = settled.reason.as_deref().unwrap_or_default();
     match (settled.status, &settled.part) {
         (SettledStatus::Whole, _) => table.row("settled part", "the whole run"),
@@ -56,7 +56,7 @@ fn side_by_side(table: &mut Table, metrics: &Metrics, part: &SettledPart) {
     table.cells("requests", vec![requests.to_string(), part.requests.to_string()]);
 }
 
-/// `-12.3 %`, by which the settled part differs from the whole run.
+/// Returns the relative difference of the settled part from the whole run, such as `-12.3 %`.
 fn difference(all: Option<f64>, settled: Option<f64>) -> String {
     let Some((all, settled)) = all.zip(settled).filter(|(all, _)| *all != 0.0) else {
         return absent();

@@ -1,8 +1,8 @@
-//! How our table looks: at most 100 columns wide.
+//! Style of Servemark's table: at most 100 columns wide.
 
 use crate::table::{Line, Style};
 
-/// Three significant digits or so, and never more than fit a column.
+/// Formats a number with about three significant digits, to fit a column.
 pub(super) fn number(value: Option<f64>) -> String {
     match value {
         None => absent(),
@@ -20,7 +20,7 @@ pub(super) fn unit(value: Option<f64>, unit: &str) -> String {
     }
 }
 
-/// A share in percent.
+/// Formats a share (0 to 1) in percent.
 pub(super) fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
@@ -29,7 +29,7 @@ pub(super) fn absent() -> String {
     "-".to_owned()
 }
 
-/// A server's words on one line that fits.
+/// Returns a server's message on one line, cut to fit the table.
 pub(super) fn one_line(message: &str) -> String {
     let clean = |character: char| if character.is_control() { ' ' } else { character };
     let words: String = message.chars().map(clean).take(MESSAGE_WIDTH + 1).collect();
@@ -41,7 +41,7 @@ pub(super) fn one_line(message: &str) -> String {
 
 const MESSAGE_WIDTH: usize = 84;
 
-/// Labels of eighteen columns, cells of nine.
+/// The table's style: labels 18 columns wide, cells 9.
 pub(super) struct NativeStyle;
 
 impl Style for NativeStyle {

@@ -1,4 +1,4 @@
-//! Our own table, at most 100 columns wide.
+//! Servemark's own table, at most 100 columns wide.
 
 use std::io;
 
@@ -18,7 +18,7 @@ use super::truth::truth;
 use crate::table::Table;
 use crate::{Report, ReportFormat};
 
-/// Our own table, at most 100 columns wide.
+/// Servemark's own table, at most 100 columns wide.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NativeTable;
 
@@ -96,7 +96,7 @@ fn run(table: &mut Table, report: &Report<'_>) {
     table.row("definitions", &report.metrics.policy.name);
 }
 
-/// An engine without a server has no route.
+/// Returns the backend with its API path; an in-process engine has no path.
 fn backend(facts: &RunFacts) -> String {
     let RunFacts { backend, api_path, .. } = facts;
     if api_path.is_empty() { backend.clone() } else { format!("{backend} ({api_path})") }

@@ -1,4 +1,4 @@
-//! Our own error, where the truth is known.
+//! Servemark's own measurement error, compared with the simulator's log.
 
 use servemark_metrics::{Deviation, TruthComparison};
 

@@ -1,4 +1,4 @@
-//! Values put together that lie near one another: `request_throughput%1`.
+//! Binning of a column's values: `request_throughput%1`.
 
 use std::str::FromStr;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{Records, RecordsError, number, shown};
 
-/// Puts the values of a column down to multiples of a size.
+/// Rounds the values of a column down to multiples of a bin size.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Binner {
     key: String,
@@ -29,12 +29,12 @@ impl FromStr for Binner {
 }
 
 impl Binner {
-    /// All statements of a list that is parted by commas.
+    /// Parses a comma-separated list of bin expressions.
     pub fn list(statements: &str) -> Result<Vec<Self>, RecordsError> {
         super::listed(statements)
     }
 
-    /// The same rows with their values put together.
+    /// Returns the rows with the values of the column binned.
     pub fn apply(&self, records: &Records) -> Result<Records, RecordsError> {
         let columns = records.columns();
         if !columns.contains(&self.key.as_str()) {
@@ -55,12 +55,13 @@ impl Binner {
     }
 }
 
-/// A value that is no number any more has none.
+/// Returns the lower edge of a number's bin; a result that is not finite becomes null.
 fn binned_value(number: f64, size: f64) -> Value {
     json!(floor_divided(number, size) * size)
 }
 
-/// NumPy's `//` of floats: by the remainder, because the quotient alone may be rounded up.
+/// Divides as NumPy's `//` of floats does: by way of the remainder, because the plain quotient may
+/// be rounded up.
 fn floor_divided(number: f64, size: f64) -> f64 {
     let rest = number % size;
     let mut quotient = (number - rest) / size;

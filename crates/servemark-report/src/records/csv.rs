@@ -1,4 +1,4 @@
-//! A table as `DataFrame.from_records(…).to_csv()` writes it: pandas 3.1.
+//! CSV as pandas 3.1 writes it with `DataFrame.from_records(…).to_csv()`.
 
 use std::io;
 
@@ -8,7 +8,7 @@ use super::Records;
 use crate::grid::{guarded, quoted};
 
 impl Records {
-    /// Writes the table with a first column, which has no name, of the rows' numbers.
+    /// Writes the table as CSV. The first column has an empty heading and holds the row numbers.
     pub fn write_csv(&self, out: &mut dyn io::Write) -> io::Result<()> {
         let columns = self.columns();
         if columns.is_empty() && self.rows.is_empty() {
@@ -21,7 +21,8 @@ impl Records {
             let cell = |(key, kind): &(&&str, super::Kind)| {
                 let value = row.get(**key).filter(|value| !value.is_null());
                 let text = kind.text(value).unwrap_or_default();
-                // Numbers and lists are ours or a peer's; texts may come from anywhere.
+                // Numbers and lists come from Servemark or a peer; strings may come from any
+                // source, so that formulas in them must be made harmless.
                 if value.is_some_and(Value::is_string) { guarded(&text) } else { quoted(&text) }
             };
             writeln!(out, "{number},{}", kinds.iter().map(cell).collect::<Vec<_>>().join(","))?;

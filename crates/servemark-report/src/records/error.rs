@@ -1,52 +1,52 @@
-//! Tables that cannot be filtered, binned or plotted as asked.
+//! Errors of filtering, binning and plotting a table.
 
 use servemark_core::JsonObject;
 use thiserror::Error;
 
-/// Why a table cannot be filtered, binned or plotted as asked.
+/// A table cannot be filtered, binned or plotted as requested.
 #[derive(Clone, Debug, Error, PartialEq)]
 #[non_exhaustive]
 pub enum RecordsError {
-    /// A run does not tell what its group is to be.
+    /// A run lacks the key that it is grouped by.
     #[error("a run has no {key:?}; it has {available}")]
     NoMetric {
-        /// What is missing.
+        /// The missing key.
         key: String,
-        /// What there is.
+        /// The keys of the run, separated by commas.
         available: String,
     },
-    /// No run tells it.
+    /// No run has the key.
     #[error("{what}={key:?} is in no result; there are {available}")]
     NoColumn {
-        /// Which flag asks for it.
+        /// The option that names the key.
         what: &'static str,
-        /// What is missing.
+        /// The missing key.
         key: String,
-        /// What there is.
+        /// The keys of all runs, separated by commas.
         available: String,
     },
-    /// A text that should be a number.
+    /// A value that must be a number is something else.
     #[error("{key:?} must be a number, not {value}")]
     NotANumber {
-        /// Whose value it is.
+        /// The key of the value.
         key: String,
         /// The value.
         value: String,
     },
-    /// A statement without an operator.
+    /// An expression has no operator.
     #[error("{statement:?} has no operator; there are {operators}")]
     NoOperator {
-        /// The statement.
+        /// The expression.
         statement: String,
-        /// What would do.
+        /// The operators that are accepted.
         operators: &'static str,
     },
-    /// Values that have no order.
+    /// A filter compares by size, but a value is not a number.
     #[error("{statement}: {value} is no number")]
     NoOrder {
-        /// The statement.
+        /// The filter expression.
         statement: String,
-        /// A value.
+        /// The value that is not a number.
         value: String,
     },
 }

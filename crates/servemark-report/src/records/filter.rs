@@ -1,4 +1,4 @@
-//! Which rows stay: `max_concurrency<1000`.
+//! Filters of rows: `max_concurrency<1000`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{Records, RecordsError, number, shown};
 
-/// A statement that a row must satisfy to stay.
+/// A condition that selects rows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Filter {
     key: String,
@@ -25,7 +25,7 @@ enum Operator {
     NotEqual,
 }
 
-/// In the order in which vLLM looks for them.
+/// Operators in the order in which vLLM tries them.
 const OPERATORS: [(&str, Operator); 6] = [
     ("==", Operator::Equal),
     ("!=", Operator::NotEqual),
@@ -56,12 +56,12 @@ impl FromStr for Filter {
 }
 
 impl Filter {
-    /// All statements of a list that is parted by commas.
+    /// Parses a comma-separated list of filter expressions.
     pub fn list(statements: &str) -> Result<Vec<Self>, RecordsError> {
         super::listed(statements)
     }
 
-    /// The rows that stay.
+    /// Returns the rows that meet the condition.
     pub fn apply(&self, records: &Records) -> Result<Records, RecordsError> {
         let columns = records.columns();
         if !columns.contains(&self.key.as_str()) {
@@ -77,7 +77,8 @@ impl Filter {
         Ok(Records::new(rows))
     }
 
-    /// `true` and `false` mean themselves where the column has nothing else.
+    /// Returns the value to compare with. `true` and `false` are read as booleans only if all
+    /// values of the column are.
     fn target(&self, records: &Records) -> Target {
         let mut values = records.column(&self.key).flatten().peekable();
         let is_flag = values.peek().is_some() && values.all(Value::is_boolean);
@@ -108,7 +109,7 @@ impl Filter {
     }
 }
 
-/// What values are held against.
+/// Value that a row's value is compared with.
 enum Target {
     Number(f64),
     Text(String),

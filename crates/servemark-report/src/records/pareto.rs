@@ -1,4 +1,4 @@
-//! What a user gets over what a GPU gives, and the runs that no other one beats at both.
+//! The Pareto frontier of throughput per user and throughput per GPU.
 
 use serde_json::{Value, json};
 use servemark_core::JsonObject;
@@ -8,21 +8,21 @@ use super::{Records, RecordsError, number, shown};
 use crate::chart::{Axis, Curve, Figure, Mark, Panel};
 use crate::frontier;
 
-/// Where runs tell how many users and GPUs they had.
+/// The keys of a run that hold its number of users and of GPUs.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct ParetoSpec {
-    /// The key of the number of users; without one, or where it is zero, the request rate, and
-    /// without that the most requests that were in flight.
+    /// Key of the number of users. Without it, or if its value is zero, the request rate is used,
+    /// and then the peak number of requests in flight.
     pub users: Option<String>,
-    /// The key of the number of GPUs; without one, or where it is zero, the product of the sizes
-    /// of tensor, pipeline and data parallelism.
+    /// Key of the number of GPUs. Without it, or if its value is zero, the product of tensor,
+    /// pipeline and data parallelism is used.
     pub gpus: Option<String>,
-    /// What is written beside the best runs.
+    /// Keys whose values are written beside the runs on the frontier.
     pub label_by: Vec<String>,
 }
 
-/// Runs with what a user and a GPU have of them.
+/// Runs with their throughput per user and per GPU.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pareto {
     records: Records,
@@ -30,7 +30,8 @@ pub struct Pareto {
 }
 
 impl ParetoSpec {
-    /// Works out what a user and a GPU have of each run. Runs without users are left out.
+    /// Computes the throughput per user and per GPU of each run. Runs without a number of users are
+    /// left out.
     pub fn prepare(&self, records: &Records) -> Result<Pareto, RecordsError> {
         let (mut rows, mut skipped) = (Vec::new(), 0);
         for run in &records.rows {
@@ -78,17 +79,17 @@ impl ParetoSpec {
 }
 
 impl Pareto {
-    /// The runs, each with what a user and a GPU have of it.
+    /// Returns the runs, with throughput per user and per GPU added.
     pub fn records(&self) -> &Records {
         &self.records
     }
 
-    /// How many runs were left out.
+    /// Returns the number of runs that were left out.
     pub fn skipped(&self) -> usize {
         self.skipped
     }
 
-    /// The runs that no other one beats at both, by what a user has of them.
+    /// Returns the indices of the runs on the Pareto frontier, sorted by throughput per user.
     pub fn frontier(&self) -> Vec<usize> {
         let sides: Vec<(f64, f64)> = self.records.rows.iter().map(sides).collect();
         let mut best = frontier(&sides, |sides| *sides);
@@ -96,7 +97,7 @@ impl Pareto {
         best
     }
 
-    /// The figure, with some values beside the best runs.
+    /// Returns the figure, with the labels of `spec` beside the runs on the frontier.
     pub fn figure(&self, spec: &ParetoSpec) -> Figure {
         let mark = |run: &JsonObject| {
             let (x, y) = sides(run);
@@ -129,7 +130,8 @@ fn sides(run: &JsonObject) -> (f64, f64) {
     (side(PER_USER), side(PER_GPU))
 }
 
-/// The number of the first key that a run has, however its words are parted.
+/// Returns the number under the first key that a run has; each key is also tried with `-` for `_`
+/// and the reverse.
 fn numeric(run: &JsonObject, keys: &[&str]) -> Result<Option<f64>, RecordsError> {
     let spelled = |key: &&str| [(*key).to_owned(), key.replace('_', "-"), key.replace('-', "_")];
     let mut found = keys.iter().flat_map(spelled).filter_map(|key| Some((run.get(&key)?, key)));
@@ -141,7 +143,7 @@ fn numeric(run: &JsonObject, keys: &[&str]) -> Result<Option<f64>, RecordsError>
     read.map(Some).ok_or_else(wrong)
 }
 
-/// JSON has no infinities: they are text, as vLLM writes them.
+/// Returns a number as JSON. Infinities, which JSON lacks, become text, as in vLLM's files.
 fn exact(value: f64) -> Value {
     if value.is_finite() { json!(value) } else { json!(repr(value)) }
 }

@@ -1,4 +1,4 @@
-//! One column over another: panels by row and column, curves by what tells runs apart.
+//! Plots of one column over another, split into figures, panels and curves.
 
 use std::cmp::Ordering;
 
@@ -8,34 +8,35 @@ use servemark_core::JsonObject;
 use super::{Binner, Filter, Group, Records, RecordsError, number, shown};
 use crate::chart::{Axis, Curve, Figure, Look, Mark, Panel, Scale};
 
-/// What is plotted over what, and how it is parted.
+/// Definition of the plots: the axes, the splits, and the filters and bins.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct RelationSpec {
-    /// A figure for each combination of these.
+    /// Keys with one figure per combination of values.
     pub figure_by: Vec<String>,
-    /// A row of panels for each combination of these.
+    /// Keys with one row of panels per combination of values.
     pub row_by: Vec<String>,
-    /// A column of panels for each combination of these.
+    /// Keys with one column of panels per combination of values.
     pub column_by: Vec<String>,
-    /// A curve for each combination of these: the first is its colour, the second how its line is
-    /// broken, the third how thick it is. More than three are one colour together.
+    /// Keys with one curve per combination of values. The first key selects the colour, the second
+    /// the dash pattern, the third the line width. If there are more than three keys, each
+    /// combination has its own colour.
     pub curve_by: Vec<String>,
-    /// From left to right.
+    /// Key of the horizontal axis.
     pub x: String,
-    /// From bottom to top.
+    /// Key of the vertical axis.
     pub y: String,
-    /// Which rows stay.
+    /// Filters that select rows.
     pub filters: Vec<Filter>,
-    /// Which values are put together.
+    /// Bins that are applied to values.
     pub bins: Vec<Binner>,
-    /// How the numbers of `x` are spread.
+    /// Scale of the horizontal axis.
     pub x_scale: Scale,
-    /// How the numbers of `y` are spread.
+    /// Scale of the vertical axis.
     pub y_scale: Scale,
     /// Whether the standard deviation of several runs is shown.
     pub error_bars: bool,
-    /// How wide and how high a panel is, in hundredths of an inch.
+    /// Width and height of a panel, in hundredths of an inch.
     pub panel: u32,
 }
 
@@ -48,7 +49,7 @@ pub struct Relation<'a> {
 }
 
 impl RelationSpec {
-    /// The figures of some runs, in the order in which their groups are met.
+    /// Returns the figures for some runs, in the order in which their groups first occur.
     pub fn figures(&self, records: &Records) -> Result<Vec<Relation<'_>>, RecordsError> {
         let groups = records.groups(&self.figure_by)?.into_iter();
         Ok(groups.map(|(group, records)| Relation { spec: self, group, records }).collect())
@@ -56,19 +57,20 @@ impl RelationSpec {
 }
 
 impl Relation<'_> {
-    /// What tells the figure's runs from those of other figures.
+    /// Returns the keys and values that all runs of the figure share.
     pub fn group(&self) -> &[(String, String)] {
         &self.group
     }
 
-    /// The file's name without its extension, if figures are called so.
+    /// Returns the file name without its extension: `figure`, followed by the group's keys and
+    /// values.
     pub fn name(&self, figure: &str) -> String {
         let pairs = self.group.iter().map(|(key, value)| format!("{key}={value}"));
         std::iter::once(figure.to_owned()).chain(pairs).collect::<Vec<_>>().join("-")
     }
 
-    /// How many rows of panels there are before anything is left out, and how many columns the
-    /// widest has.
+    /// Returns the number of rows of panels and the largest number of columns, before filters are
+    /// applied.
     pub fn panels(&self) -> Result<(usize, usize), RecordsError> {
         let rows = self.records.groups(&self.spec.row_by)?;
         let mut widest = 0;
@@ -78,7 +80,7 @@ impl Relation<'_> {
         Ok((rows.len(), widest))
     }
 
-    /// The figure; none if no run is left.
+    /// Returns the figure; `None` if the filters leave no run.
     pub fn figure(&self) -> Result<Option<Figure>, RecordsError> {
         self.check()?;
         let mut records = self.records.clone();
@@ -142,7 +144,7 @@ impl Relation<'_> {
         Panel::new(title, x, y, curves.collect())
     }
 
-    /// The mean of what runs have at each place, from left to right.
+    /// Returns the mean of the runs at each horizontal value, from left to right.
     fn marks(&self, runs: &[&JsonObject]) -> Vec<Mark> {
         let point = |run: &&JsonObject| Some((at(run, &self.spec.x)?, at(run, &self.spec.y)?));
         let mut points: Vec<(f64, f64)> = runs.iter().filter_map(point).collect();
@@ -158,7 +160,7 @@ impl Relation<'_> {
     }
 }
 
-/// The standard deviation of a sample; one value has none.
+/// Returns the sample standard deviation; `None` for fewer than two values.
 fn deviation(values: &[f64], mean: f64) -> Option<f64> {
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
     (values.len() > 1).then(|| (squares / (values.len() - 1) as f64).sqrt())
@@ -181,7 +183,7 @@ fn compare(one: &JsonObject, other: &JsonObject, keys: &[String]) -> Ordering {
     order.fold(Ordering::Equal, Ordering::then)
 }
 
-/// Numbers by their size, all else by its letters; what is not there comes last.
+/// Compares numbers by size and all other values as text; a missing value sorts last.
 fn order(one: Option<&Value>, other: Option<&Value>) -> Ordering {
     let (Some(one), Some(other)) = (one, other) else { return one.is_none().cmp(&other.is_none()) };
     match (number(one), number(other)) {
@@ -190,7 +192,7 @@ fn order(one: Option<&Value>, other: Option<&Value>) -> Ordering {
     }
 }
 
-/// The curves that there are, and how they look.
+/// The curves of a figure with their looks.
 struct Looks<'a> {
     keys: &'a [String],
     curves: Vec<(Vec<String>, Look)>,

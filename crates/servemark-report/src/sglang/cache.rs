@@ -1,10 +1,17 @@
-//! Prompt tokens from a prefix cache, as the server counts them.
+//! Prompt tokens that came from a prefix cache, as the server counts them.
 
 use serde_json::{Value, json};
-use servemark_core::{CachedDetails, RequestRecord, RunLog};
+use servemark_core::{CachedDetails, RequestRecord, RunFacts, RunLog};
 use servemark_pyjson::round;
 
-/// Prompt tokens of the successes, and how many of them were cached where.
+/// Returns whether SGLang's client uses the server's count of prompt tokens: for runs that generate
+/// tokens, except on the routes of Triton and Truss.
+pub(super) fn reads_server(facts: &RunFacts) -> bool {
+    let is_deaf = ["/generate_stream", ":predict"].iter().any(|end| facts.api_path.ends_with(end));
+    facts.generates() && !is_deaf
+}
+
+/// Prompt tokens of the successful requests, and how many of them were cached.
 #[derive(Default)]
 pub(super) struct CacheTotals<'a> {
     pub(super) prompt: u64,
@@ -12,26 +19,28 @@ pub(super) struct CacheTotals<'a> {
     pub(super) places: Option<Places<'a>>,
 }
 
-/// Where cached tokens were, of the requests for which the server says.
+/// Cached tokens by location, for the requests whose answer reports it.
 #[derive(Default)]
 pub(super) struct Places<'a> {
     pub(super) device: u64,
     pub(super) host: u64,
     pub(super) storage: u64,
-    /// The last one that held any.
+    /// Name of the storage that served cached tokens last.
     storage_name: Option<&'a str>,
 }
 
 impl<'a> CacheTotals<'a> {
     pub(super) fn of(log: &'a RunLog) -> Self {
         let mut totals = Self::default();
-        log.measured().filter(|record| record.is_success()).for_each(|record| totals.add(record));
+        let reads = reads_server(&log.header().facts);
+        let successes = log.measured().filter(|record| record.is_success());
+        successes.for_each(|record| totals.add(record, reads));
         totals
     }
 
-    fn add(&mut self, record: &'a RequestRecord) {
+    fn add(&mut self, record: &'a RequestRecord, reads_server: bool) {
         let usage = record.usage.unwrap_or_default();
-        let by_server = usage.prompt_tokens.filter(|&tokens| tokens > 0);
+        let by_server = usage.prompt_tokens.filter(|&tokens| reads_server && tokens > 0);
         self.prompt += u64::from(by_server.unwrap_or(record.planned.prompt_tokens));
         self.cached += u64::from(usage.cached_tokens.unwrap_or_default());
         if let Some(details) = usage.cached_details {
@@ -46,7 +55,7 @@ impl<'a> CacheTotals<'a> {
         }
     }
 
-    /// The places by the peer's labels; none where nothing was cached.
+    /// Returns the locations with the peer's labels; empty if nothing was cached.
     pub(super) fn rows(&self) -> Vec<(String, u64)> {
         let Some(places) = self.places.as_ref().filter(|_| self.cached > 0) else {
             return Vec::new();
@@ -60,7 +69,7 @@ impl<'a> CacheTotals<'a> {
         rows
     }
 
-    /// The object of the result line.
+    /// Returns the object for the result line.
     pub(super) fn json(&self) -> Value {
         let places = self.places.as_ref();
         json!({
@@ -87,7 +96,7 @@ impl<'a> Places<'a> {
     }
 }
 
-/// One request's entry among the details, as SGLang's server writes it.
+/// Returns the cache details of one request, in the format of SGLang's server.
 pub(super) fn details(record: &RequestRecord) -> Value {
     let Some(details) = record.usage.and_then(|usage| usage.cached_details) else {
         return Value::Null;

@@ -1,25 +1,26 @@
-//! The result line: one JSON object per run, every key in the peer's order.
+//! The result line: one JSON object per run, with all keys in the peer's order.
 
 use std::io;
 
 use serde::Serialize;
 use serde_json::Value;
 use servemark_core::{JsonObject, RequestRecord, RunFacts, RunLog};
-use servemark_metrics::{Completeness, Gaps, Goodput, Metrics, RequestScore, SloResult, Summary};
+use servemark_metrics::{Completeness, Gaps, Goodput, Metrics, RequestScore, SloResult};
 use servemark_pyjson::{Text, to_writer};
 
-use super::SglangOptions;
 use super::cache::{self, CacheTotals};
+use super::style::Family;
+use super::{SglangOptions, SglangStyle};
 use crate::{Report, ReportFormat};
 
-/// SGLang's result line, to be appended to a file.
+/// SGLang's result line, which is appended to a file.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SglangLine {
     options: SglangOptions,
 }
 
 impl SglangLine {
-    /// A line with the parts that its flags ask for.
+    /// Returns a line with the given options.
     pub const fn new(options: SglangOptions) -> Self {
         Self { options }
     }
@@ -27,7 +28,7 @@ impl SglangLine {
 
 impl ReportFormat for SglangLine {
     fn write(&self, report: &Report<'_>, out: &mut dyn io::Write) -> io::Result<()> {
-        let mut numbers = numbers(report);
+        let mut numbers = numbers(report, self.options.style);
         if self.options.cache_report {
             numbers.put("cache_report", CacheTotals::of(report.log).json());
         }
@@ -47,12 +48,12 @@ struct Line<'a> {
     numbers: JsonObject,
     #[serde(flatten)]
     details: Option<Details<'a>>,
-    /// Ours, and only on a run that did not come to its end.
+    /// Servemark's own key, present only if the run did not complete.
     #[serde(skip_serializing_if = "Option::is_none")]
     incomplete: Option<&'static str>,
 }
 
-/// One entry per request of the measurement, failed ones included.
+/// One entry per measured request, failed ones included.
 #[derive(Serialize)]
 struct Details<'a> {
     input_lens: Vec<u32>,
@@ -65,7 +66,7 @@ struct Details<'a> {
     cached: Option<CachedTokens>,
 }
 
-/// The cached tokens of each request, and where they were.
+/// The number and the location of cached tokens per request.
 #[derive(Serialize)]
 struct CachedTokens {
     cached_tokens: Vec<u32>,
@@ -89,8 +90,7 @@ impl<'a> Details<'a> {
         let error = |record: &'a RequestRecord| {
             record.outcome.as_ref().map_or_else(|e| &*e.message, |_| "")
         };
-        // SGLang reads the server's count of answers that are made of tokens, and of no others.
-        let reads_server = report.log.header().facts.generates();
+        let reads_server = cache::reads_server(&report.log.header().facts);
         let input = |score: &RequestScore<'_>| {
             if reads_server { score.prompt_tokens } else { score.planned.prompt_tokens }
         };
@@ -115,24 +115,40 @@ impl Numbers {
     }
 }
 
-fn numbers(report: &Report<'_>) -> Numbers {
+fn numbers(report: &Report<'_>, style: SglangStyle) -> Numbers {
     let (log, metrics) = (report.log, report.metrics);
     let mut numbers = Numbers::default();
     echo(&mut numbers, &log.header().facts);
     numbers.put("server_info", log.footer().and_then(|footer| footer.server_info.clone()));
     totals(&mut numbers, metrics);
-    family(&mut numbers, "e2e_latency", &metrics.latencies.e2el);
-    family(&mut numbers, "ttft", &metrics.latencies.ttft);
-    family(&mut numbers, "tpot", &metrics.latencies.tpot);
-    family(&mut numbers, "itl", &metrics.latencies.itl);
+    for family in Family::ALL {
+        self::family(&mut numbers, family, metrics, style);
+    }
     peaks(&mut numbers, metrics);
+    if style < SglangStyle::V0_5_6 {
+        for key in SINCE_0_5_6 {
+            numbers.0.shift_remove(key);
+        }
+    }
     if let Some(goodput) = &metrics.goodput {
         self::goodput(&mut numbers, goodput);
     }
     numbers
 }
 
-/// The peer's own command line. A run that was not started by it says what the run's facts say.
+/// Keys that 0.5.1 does not write.
+const SINCE_0_5_6: [&str; 7] = [
+    "tag",
+    "server_info",
+    "total_input_text_tokens",
+    "total_input_vision_tokens",
+    "total_throughput",
+    "max_output_tokens_per_s",
+    "max_concurrent_requests",
+];
+
+/// Writes the settings of the peer's command line. For a run that was started otherwise they come
+/// from the run's facts.
 fn echo(numbers: &mut Numbers, facts: &RunFacts) {
     let stand_in = |key: &str| match key {
         "backend" => facts.backend.clone().into(),
@@ -174,12 +190,13 @@ fn totals(numbers: &mut Numbers, metrics: &Metrics) {
     numbers.put("total_throughput", rates.total_tokens_per_s);
 }
 
-fn family(numbers: &mut Numbers, name: &str, summary: &Summary) {
+fn family(numbers: &mut Numbers, family: Family, metrics: &Metrics, style: SglangStyle) {
+    let (name, summary) = (family.key(), family.summary(metrics));
     numbers.put(format!("mean_{name}_ms"), summary.mean_ms);
     numbers.put(format!("median_{name}_ms"), summary.median_ms);
     numbers.put(format!("std_{name}_ms"), summary.std_ms);
-    for percent in [90.0, 95.0, 99.0] {
-        numbers.put(format!("p{percent}_{name}_ms"), summary.percentile_ms(percent));
+    for percent in style.kept(family) {
+        numbers.put(format!("p{percent}_{name}_ms"), summary.percentile_ms(*percent));
     }
 }
 

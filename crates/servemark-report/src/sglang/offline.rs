@@ -1,5 +1,5 @@
-//! What SGLang 0.5.23's benchmark of an engine without a server prints and appends: label for label
-//! and key for key, with ours behind them.
+//! Text and result line of SGLang 0.5.23's offline benchmark of an engine, with its labels and
+//! keys, followed by Servemark's.
 
 use std::io;
 
@@ -8,7 +8,7 @@ use servemark_core::{JsonObject, RunLog};
 use servemark_pyjson::{Text, to_writer};
 
 use super::line::incomplete;
-use super::table::{SglangStyle, fixed};
+use super::table::{FiftyColumns, fixed};
 use crate::table::Table;
 use crate::{Report, ReportFormat, calls};
 
@@ -16,7 +16,7 @@ use crate::{Report, ReportFormat, calls};
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SglangOfflineTable;
 
-/// Its result line, to be appended to a file.
+/// SGLang's offline result line, which is appended to a file.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SglangOfflineLine;
 
@@ -43,7 +43,7 @@ impl ReportFormat for SglangOfflineTable {
             table.row("Incomplete run:", how);
         }
         table.end();
-        table.write(&SglangStyle, out)
+        table.write(&FiftyColumns, out)
     }
 }
 
@@ -74,15 +74,15 @@ impl ReportFormat for SglangOfflineLine {
     }
 }
 
-/// What both are made of: sums over the requests that were answered, and the time from the first
-/// that was given to the engine to the last that it answered.
+/// Totals over the answered requests, and the time from the first that started to the last that
+/// ended.
 struct Totals {
     requests: usize,
     failed: usize,
     seconds: f64,
     input: u64,
     output: u64,
-    /// The engine's own word of its last moments.
+    /// The engine's own report of its last generation throughput.
     last: Option<f64>,
 }
 

@@ -1,5 +1,5 @@
-//! What SGLang 0.5.23's benchmark of one batch tells of each: its lines, its result line, its row of
-//! the report and its entry in the list that other tools read.
+//! Results of SGLang 0.5.23's one-batch benchmark: console lines, result line, row of the report,
+//! and entry of the list for other tools.
 
 mod report;
 
@@ -12,75 +12,77 @@ use servemark_pyjson::{Text, round, to_string};
 
 pub use self::report::OneBatchReport;
 
-/// What was asked of one batch.
+/// Settings of one batch.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct OneBatchAsked {
-    /// What the user calls the run.
+    /// Name of the run, given by the user.
     pub run_name: String,
-    /// Output tokens of each prompt.
+    /// Number of output tokens per prompt.
     pub output_len: u32,
-    /// Whether answers may end before that.
+    /// Whether answers may end earlier.
     pub stops_at_eos: bool,
-    /// Whether the prompts are recorded ones, each of its own length.
+    /// Whether the prompts are recorded ones with individual lengths.
     pub replays: bool,
-    /// Whether the server tells counts and figures of its own: SGLang's does, vLLM's does not.
+    /// Whether the server reports its own counts and figures: SGLang's does, vLLM's does not.
     pub is_sglang: bool,
-    /// Where the profiler's traces are, if it ran.
+    /// Folder or link of the profiler's traces, if it ran.
     pub profile_link: Option<String>,
 }
 
-/// What came of one batch.
+/// Measured figures of one batch.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct OneBatchResult {
-    /// What was asked.
+    /// Settings of the batch.
     pub asked: OneBatchAsked,
-    /// How many prompts there were.
+    /// Number of prompts.
     pub batch_size: usize,
-    /// Tokens of a prompt, on average where they differ.
+    /// Number of tokens per prompt; the mean if lengths differ.
     pub input_len: u64,
-    /// Seconds until the last event.
+    /// Time until the last event, in seconds.
     pub latency: f64,
-    /// Prompt tokens a second until every prompt had a token.
+    /// Prompt tokens per second until every prompt had its first token.
     pub input_throughput: f64,
-    /// Output tokens a second from there on.
+    /// Output tokens per second after every prompt had its first token.
     pub output_throughput: f64,
-    /// Tokens of both a second.
+    /// Prompt and output tokens per second.
     pub overall_throughput: f64,
-    /// Seconds until every prompt had a token.
+    /// Time until every prompt had its first token, in seconds.
     pub last_ttft: f64,
-    /// What the server says of its last step, or −1.
+    /// Throughput of the last generation step as the server reports it, in tokens per second; −1 if
+    /// unknown.
     pub last_gen_throughput: f64,
-    /// How many tokens a step of speculative decoding yields, as the server says, or −1.
+    /// Tokens per step of speculative decoding as the server reports them; −1 if unknown.
     pub acc_length: f64,
-    /// Output tokens of all prompts.
+    /// Number of output tokens of all prompts.
     pub total_output_tokens: u64,
-    /// How many answers ended early; none where the server tells no counts.
+    /// Number of answers that ended early; `None` if the server reports no counts.
     pub num_early_stopped: Option<usize>,
-    /// The part in which all prompts were at work, if there is one.
+    /// The part of the batch in which all prompts were generating, if there is one.
     pub steady: Option<OneBatchSteady>,
-    /// The share of the prompts that the server had in its cache, if it says.
+    /// Share of the prompt tokens that the server's cache held, from 0 to 1, if the server reports
+    /// it.
     pub cache_hit_rate: Option<f64>,
 }
 
-/// The part of a batch in which all prompts were at work.
+/// The part of a batch in which all prompts were generating.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct OneBatchSteady {
-    /// Output tokens a second.
+    /// Output tokens per second.
     pub output_throughput: f64,
-    /// How many seconds it lasted.
+    /// Duration, in seconds.
     pub seconds: f64,
 }
 
 impl OneBatchResult {
-    /// The result of a log of one batch; none if any of its prompts was not answered.
+    /// Returns the result of a run of one batch; `None` if a prompt was not answered.
     pub fn of(asked: OneBatchAsked, log: &RunLog) -> Option<Self> {
         let score = BatchScore::of(log)?;
         let batch_size = score.prompts;
         let input_len = score.input_tokens / batch_size as u64;
-        // SGLang counts the mean for every prompt, but for recorded ones.
+        // SGLang counts the mean length for every prompt, except for recorded ones.
         let input_tokens =
             if asked.replays { score.input_tokens } else { input_len * batch_size as u64 };
         let is_whole = !asked.stops_at_eos && !asked.replays || !asked.is_sglang;
@@ -135,7 +137,7 @@ impl OneBatchResult {
         }
     }
 
-    /// The line for the result file, with its end.
+    /// Returns the line for the result file, with its newline.
     ///
     /// # Panics
     ///
@@ -161,7 +163,8 @@ impl OneBatchResult {
         format!("{line}\n")
     }
 
-    /// The entry in the list that other tools read. The traces are told apart by their names.
+    /// Returns the entry for the list that other tools read. The traces of the stages are
+    /// distinguished by their names.
     pub fn entry(&self, model: &str, server_args: Option<&[String]>, traces: &[String]) -> Value {
         let trace = |words: &[&str]| self.trace(traces, words);
         let mut entry = JsonObject::new();
@@ -191,7 +194,7 @@ impl OneBatchResult {
         keys
     }
 
-    /// The first trace of a stage, by its name: that of the first rank.
+    /// Returns the path of a stage's first trace by name, which is that of the first rank.
     fn trace(&self, traces: &[String], words: &[&str]) -> Option<String> {
         let folder = self.asked.profile_link.as_ref()?;
         let is_of = |name: &&String| {
@@ -234,12 +237,13 @@ impl fmt::Display for OneBatchResult {
     }
 }
 
-/// Nothing passes in no time: a batch whose last token came with the first has no rate.
+/// Returns a rate per second; zero if no time passed, as when the last token came together with the
+/// first.
 fn rate(count: f64, seconds: f64) -> f64 {
     if seconds > 0.0 { count / seconds } else { 0.0 }
 }
 
-/// What the last of a server's schedulers says that says anything.
+/// Returns a value from the last of the server's schedulers that reports it.
 fn last_told(info: &Value, key: &str) -> Option<f64> {
     let states = info.get("internal_states")?.as_array()?;
     states.iter().rev().find_map(|state| state.get(key)?.as_f64())

@@ -1,5 +1,5 @@
-//! A line for the start and one for the end of every request, as SGLang's `--print-requests` has
-//! them.
+//! One line for the start and one for the end of every request, in the format of SGLang's
+//! `--print-requests`.
 
 use std::io;
 
@@ -8,9 +8,9 @@ use servemark_pyjson::{literal, quoted, repr};
 
 use crate::{Report, ReportFormat};
 
-/// A line for the start and one for the end of every request, warm-up included, in the order of
-/// their times. They are made of the log, so that nothing is printed while requests are measured;
-/// the number of the run and of the request stand in the place of a random id.
+/// One line for the start and one for the end of every request, warm-up included, in the order of
+/// time. The lines are made from the log, so that nothing is printed during the measurement. The
+/// random id is replaced by numbers of the run and the request.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RequestLines;
 
@@ -25,7 +25,7 @@ impl ReportFormat for RequestLines {
     }
 }
 
-/// What all lines of a run share.
+/// Values that all lines of a run share.
 struct Run {
     started_unix_ns: u64,
     api_url: String,
@@ -70,15 +70,15 @@ impl Run {
         format!("{time:08x}-{low:04x}-{high:04x}-0000-{number:012x}")
     }
 
-    /// Seconds since the Unix epoch. Whole seconds are added last, because a float of so many
-    /// nanoseconds would have lost the end of them.
+    /// Returns the Unix time in seconds. Whole seconds are added last, because a float of the
+    /// nanoseconds since the epoch would lose precision.
     fn time(&self, at: Stamp) -> String {
         let nanos = self.started_unix_ns.saturating_add(at.as_nanos());
         let fraction = (nanos % 1_000_000_000) as f64 / 1e9;
         repr((nanos / 1_000_000_000) as f64 + fraction)
     }
 
-    /// What was asked for. The log has neither pictures nor adapters, only whether there were any.
+    /// Formats the request. The log has neither images nor adapters, only whether there were any.
     fn input(&self, record: &RequestRecord) -> String {
         let Self { api_url, model, lora_name, extra_body, .. } = self;
         let planned = record.planned;
@@ -92,10 +92,10 @@ impl Run {
     }
 }
 
-/// What stands for a value that is too long to print, or is not in the log.
+/// Placeholder for a value that is too long to print or not in the log.
 const LEFT_OUT: &str = "'...'";
 
-/// What came back.
+/// Formats the answer.
 fn output(record: &RequestRecord) -> String {
     let (usage, started) = (record.usage.unwrap_or_default(), record.started());
     let by_server = usage.prompt_tokens.filter(|&tokens| tokens > 0);
@@ -122,7 +122,7 @@ fn output(record: &RequestRecord) -> String {
     )
 }
 
-/// Success, latency and output tokens: a failure has neither of the latter.
+/// Returns success, latency and output tokens; the last two are zero for a failure.
 fn outcome(record: &RequestRecord) -> [String; 3] {
     if !record.is_success() {
         return ["False".to_owned(), repr(0.0), "0".to_owned()];

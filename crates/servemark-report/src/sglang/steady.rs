@@ -1,16 +1,16 @@
-//! What SGLang's `steady_state_serving` adds to a run: a second table, and a line for a file of its
-//! own.
+//! The additional output of SGLang's `steady_state_serving`: a second table, and a line for a
+//! separate file.
 
 use std::io;
 
 use servemark_metrics::SteadyState;
 use servemark_pyjson::{Text, to_writer};
 
-use super::table::{SglangStyle, fixed};
+use super::table::{FiftyColumns, fixed};
 use crate::table::Table;
 use crate::{Report, ReportFormat};
 
-/// The line for the steady-state file; nothing where no steady state is asked for or found.
+/// The line for the steady-state file. Writes nothing if no steady state was requested or found.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SteadyStateLine;
 
@@ -22,7 +22,7 @@ impl ReportFormat for SteadyStateLine {
     }
 }
 
-/// The table, if a steady state is asked for.
+/// Writes the table, if a steady state was requested.
 pub(super) fn write(report: &Report<'_>, out: &mut dyn io::Write) -> io::Result<()> {
     if report.metrics.policy.steady_state.is_none() {
         return Ok(());
@@ -34,7 +34,7 @@ pub(super) fn write(report: &Report<'_>, out: &mut dyn io::Write) -> io::Result<
         None => table.note("no successful requests with positive latency"),
     }
     table.end();
-    table.write(&SglangStyle, out)
+    table.write(&FiftyColumns, out)
 }
 
 fn rows(table: &mut Table, steady: &SteadyState) {

@@ -1,12 +1,13 @@
-//! The console table.
+//! SGLang's console table.
 
 use std::io;
 
-use servemark_metrics::{Completeness, Goodput, Metrics, PercentileSource, Summary};
+use servemark_metrics::{Completeness, Goodput, Metrics, PercentileSource};
 use servemark_pyjson::{general, repr};
 
 use super::cache::CacheTotals;
-use super::{SglangOptions, steady};
+use super::style::Family;
+use super::{SglangOptions, SglangStyle, steady};
 use crate::table::{Line, Style, Table};
 use crate::{Report, ReportFormat};
 
@@ -17,7 +18,7 @@ pub struct SglangTable {
 }
 
 impl SglangTable {
-    /// A table with the parts that its flags ask for.
+    /// Returns a table with the given options.
     pub const fn new(options: SglangOptions) -> Self {
         Self { options }
     }
@@ -25,22 +26,26 @@ impl SglangTable {
 
 impl ReportFormat for SglangTable {
     fn write(&self, report: &Report<'_>, out: &mut dyn io::Write) -> io::Result<()> {
-        let generates = report.log.header().facts.generates();
+        let (generates, style) = (report.log.header().facts.generates(), self.options.style);
         let mut table = Table::default();
         table.title("Serving Benchmark Result");
         load(&mut table, report);
         outcome(&mut table, report.metrics);
-        tokens(&mut table, report, generates);
-        throughput(&mut table, report.metrics, generates);
+        tokens(&mut table, report, style);
+        throughput(&mut table, report, style);
         if let Some(goodput) = &report.metrics.goodput {
             self::goodput(&mut table, goodput);
         }
-        latencies(&mut table, report.metrics, generates);
+        for family in Family::ALL {
+            if (generates || !family.is_of_tokens()) && style.has_section(family) {
+                self::family(&mut table, family, report.metrics, style);
+            }
+        }
         if self.options.cache_report {
             cache(&mut table, &CacheTotals::of(report.log));
         }
         table.end();
-        table.write(&SglangStyle, out)?;
+        table.write(&FiftyColumns, out)?;
         steady::write(report, out)
     }
 }
@@ -60,8 +65,8 @@ fn load(table: &mut Table, report: &Report<'_>) {
     );
 }
 
-/// The peer prints neither failures nor that a run is incomplete; without them the other numbers
-/// cannot be judged.
+/// Writes the failures and the incomplete mark. SGLang prints neither, but the other numbers cannot
+/// be judged without them.
 fn outcome(table: &mut Table, metrics: &Metrics) {
     table.row("Successful requests:", metrics.requests.completed);
     table.row("Failed requests:", metrics.requests.failed);
@@ -74,15 +79,17 @@ fn outcome(table: &mut Table, metrics: &Metrics) {
     table.row("Incomplete run:", format!("{how}, {missing} requests unfinished"));
 }
 
-fn tokens(table: &mut Table, report: &Report<'_>, generates: bool) {
-    let (metrics, dataset) = (report.metrics, report.log.header().facts.dataset.as_str());
+fn tokens(table: &mut Table, report: &Report<'_>, style: SglangStyle) {
+    let (metrics, facts) = (report.metrics, &report.log.header().facts);
     table.row("Benchmark duration (s):", fixed(Some(metrics.duration_s)));
     table.row("Total input tokens:", metrics.tokens.input);
-    table.row("Total input text tokens:", metrics.tokens.input_text);
-    if ["image", "mmmu"].contains(&dataset) {
+    if style >= SglangStyle::V0_5_6 {
+        table.row("Total input text tokens:", metrics.tokens.input_text);
+    }
+    if style.tells_vision(&facts.dataset) {
         table.row("Total input vision tokens:", metrics.tokens.input_vision);
     }
-    if generates {
+    if facts.generates() {
         let retokenized = metrics.tokens.output_retokenized;
         table.row("Total generated tokens:", metrics.tokens.output.unwrap_or_default());
         table.row(
@@ -92,17 +99,22 @@ fn tokens(table: &mut Table, report: &Report<'_>, generates: bool) {
     }
 }
 
-fn throughput(table: &mut Table, metrics: &Metrics, generates: bool) {
-    let rates = &metrics.throughput;
+fn throughput(table: &mut Table, report: &Report<'_>, style: SglangStyle) {
+    let (metrics, generates) = (report.metrics, report.log.header().facts.generates());
+    let (rates, has_peaks) = (&metrics.throughput, style >= SglangStyle::V0_5_6);
     table.row("Request throughput (req/s):", fixed(rates.requests_per_s));
     table.row("Input token throughput (tok/s):", fixed(rates.input_tokens_per_s));
     if generates {
-        let peak = rates.peak_output_tokens_per_s as f64;
         let output = rates.output_tokens_per_s.or(Some(0.0));
         table.row("Output token throughput (tok/s):", fixed(output));
+    }
+    if generates && has_peaks {
+        let peak = rates.peak_output_tokens_per_s as f64;
         table.row("Peak output token throughput (tok/s):", fixed(Some(peak)));
     }
-    table.row("Peak concurrent requests:", metrics.concurrency.peak);
+    if has_peaks {
+        table.row("Peak concurrent requests:", metrics.concurrency.peak);
+    }
     if generates {
         table.row("Total token throughput (tok/s):", fixed(rates.total_tokens_per_s));
     }
@@ -128,26 +140,19 @@ fn goodput(table: &mut Table, goodput: &Goodput) {
     }
 }
 
-fn latencies(table: &mut Table, metrics: &Metrics, generates: bool) {
-    let latencies = &metrics.latencies;
-    family(table, "End-to-End Latency", "E2E Latency", &latencies.e2el);
-    if generates {
-        family(table, "Time to First Token", "TTFT", &latencies.ttft);
-        family(table, "Time per Output Token (excl. 1st token)", "TPOT", &latencies.tpot);
-        family(table, "Inter-Token Latency", "ITL", &latencies.itl);
-        table.row("Max ITL (ms):", fixed(latencies.itl.max_ms));
-    }
-}
-
-fn family(table: &mut Table, title: &str, name: &str, summary: &Summary) {
-    table.section(title);
+fn family(table: &mut Table, family: Family, metrics: &Metrics, style: SglangStyle) {
+    let (name, summary) = (family.label(), family.summary(metrics));
+    table.section(family.title());
     table.row(&format!("Mean {name} (ms):"), fixed(summary.mean_ms));
     table.row(&format!("Median {name} (ms):"), fixed(summary.median_ms));
-    for percent in [90.0, 95.0, 99.0] {
-        table.row(&format!("P{percent} {name} (ms):"), fixed(summary.percentile_ms(percent)));
+    for percent in style.shown(family) {
+        table.row(&format!("P{percent} {name} (ms):"), fixed(summary.percentile_ms(*percent)));
     }
     if summary.percentiles_of == PercentileSource::Histogram {
         table.row(&format!("{name} percentiles:"), "histogram (0.05 %)");
+    }
+    if matches!(family, Family::Itl) {
+        table.row("Max ITL (ms):", fixed(summary.max_ms));
     }
 }
 
@@ -178,16 +183,16 @@ fn absent() -> String {
     "n/a".to_owned()
 }
 
-/// Fifty columns, labels in forty of them, values padded to ten.
-pub(super) struct SglangStyle;
+/// Style with 50 columns: labels 40 wide, values padded to 10.
+pub(super) struct FiftyColumns;
 
-impl Style for SglangStyle {
+impl Style for FiftyColumns {
     fn line(&self, line: &Line) -> String {
         match line {
             Line::Title(title) => format!("\n{:=^50}", format!(" {title} ")),
             Line::Section(title, _) => format!("{title:-^50}"),
             Line::Row(label, value) => format!("{label:<40} {value:<10}"),
-            // A percentage is not padded.
+            // SGLang does not pad a percentage.
             Line::Cells(label, values) => format!("{label:<40} {}", values.join(" ")),
             Line::Note(note) => note.clone(),
             Line::End => "=".repeat(50),

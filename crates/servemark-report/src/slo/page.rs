@@ -1,4 +1,4 @@
-//! A search as a page that needs nothing but itself.
+//! An SLO search as a self-contained page.
 
 use std::io;
 
@@ -23,16 +23,16 @@ pub(super) fn write(report: &SloReport<'_>, out: &mut dyn io::Write) -> io::Resu
     page::end(out)
 }
 
-/// What each load shows of every objective, between its bounds, and the limit.
+/// Draws each objective over the load, with its bounds and its limit.
 fn objectives(report: &SloReport<'_>) -> Figure {
     let rows = report.in_order();
     let count = rows.first().map_or(0, |row| row.judgements.len());
-    let panels = (0..count).filter_map(|index| panel(report.knob, &rows, index));
+    let panels = (0..count).filter_map(|index| panel(report.setting, &rows, index));
     let panels: Vec<Panel> = panels.collect();
     Figure::new(panels.chunks(3).map(<[Panel]>::to_vec).collect()).sized(480, 400)
 }
 
-fn panel(knob: &str, rows: &[&SloRow<'_>], index: usize) -> Option<Panel> {
+fn panel(setting: &str, rows: &[&SloRow<'_>], index: usize) -> Option<Panel> {
     let judged = |row: &&SloRow<'_>| Some((row.value, *row.judgements.get(index)?));
     let points: Vec<(f64, Judgement)> = rows.iter().filter_map(judged).collect();
     let (_, first) = points.first()?;
@@ -55,7 +55,7 @@ fn panel(knob: &str, rows: &[&SloRow<'_>], index: usize) -> Option<Panel> {
     let title = first.objective.to_string();
     let label = title.split(['<', '>']).next().unwrap_or_default();
     let y = Axis::even(format!("{label} ({})", if unit(first) > 1.0 { "%" } else { "ms" }));
-    Some(Panel::new(title.clone(), Axis::even(knob), y, curves))
+    Some(Panel::new(title.clone(), Axis::even(setting), y, curves))
 }
 
 fn limit(judgement: &Judgement) -> f64 {

@@ -1,4 +1,4 @@
-//! A sweep as a page that needs nothing but itself: the table, and its curves as drawings.
+//! A sweep as a self-contained page with its table and curves.
 
 use std::io;
 
@@ -19,7 +19,7 @@ pub(super) fn write(report: &SweepReport<'_>, out: &mut dyn io::Write) -> io::Re
     page::end(out)
 }
 
-/// How long one waits, where the server does so much.
+/// Draws median and 99th percentile of each latency over the throughput.
 pub(crate) fn latencies(report: &SweepReport<'_>) -> Figure {
     let panels = [("TTFT", ttft as Of), ("TPOT", tpot), ("E2E latency", e2el)];
     let panels = panels.into_iter().filter_map(|(name, of)| latency(report, name, of));
@@ -42,7 +42,7 @@ fn latency(report: &SweepReport<'_>, name: &str, of: Of) -> Option<Panel> {
     (!is_empty).then(|| Panel::new(name, x, y, curves))
 }
 
-/// The points, and those that no other one beats on both sides.
+/// Draws total throughput over the speed per user, with the Pareto frontier.
 fn trade(report: &SweepReport<'_>) -> Figure {
     let mark = |row: &SweepRow<'_>| {
         let speed = tpot(row).median_ms.filter(|tpot| *tpot > 0.0).map(|tpot| 1000.0 / tpot)?;

@@ -1,4 +1,4 @@
-//! The metrics that have a section each: which of them there are, and their numbers.
+//! The metrics with a section of their own, and their values.
 
 use std::borrow::Cow;
 
@@ -8,14 +8,14 @@ use servemark_pyjson::repr;
 use super::{VllmMetric, VllmOptions};
 use crate::Report;
 
-/// A metric with its numbers.
+/// A metric with its values.
 pub(super) struct Family<'a> {
     pub(super) metric: VllmMetric,
     pub(super) summary: Cow<'a, Summary>,
 }
 
 impl Family<'_> {
-    /// The percentiles, each with its name: `99` or `99.9`.
+    /// Returns the percentiles, each with its name, such as `99` or `99.9`.
     pub(super) fn percentiles(&self) -> impl Iterator<Item = (String, Option<f64>)> {
         self.summary.percentiles.iter().map(|percentile| {
             let percent = percentile.percent();
@@ -24,7 +24,7 @@ impl Family<'_> {
     }
 }
 
-/// Those that are asked for and that the run has, in the order of the table.
+/// Returns the requested metrics that the run has, in the order of the table.
 pub(super) fn families<'a>(report: &Report<'a>, options: &VllmOptions) -> Vec<Family<'a>> {
     let generates = report.log.header().facts.generates();
     let wanted = VllmMetric::ALL.into_iter().filter(|metric| options.shows(*metric, generates));
@@ -32,11 +32,13 @@ pub(super) fn families<'a>(report: &Report<'a>, options: &VllmOptions) -> Vec<Fa
     told.filter_map(|metric| Some(Family { metric, summary: summary(metric, report)? })).collect()
 }
 
-/// Waiting is told where requests may wait, which is where their number is limited. Latencies with
-/// that wait are told only where requests come at a rate: else all of them wait from the start.
+/// Returns the values of a metric, if the run has it. Queue time exists only with a concurrency
+/// limit. Latency with queue time also requires a request rate, because otherwise all requests
+/// queue from the start.
 fn summary<'a>(metric: VllmMetric, report: &Report<'a>) -> Option<Cow<'a, Summary>> {
     let (facts, latencies) = (&report.log.header().facts, &report.metrics.latencies);
-    let (is_limited, is_paced) = (facts.max_concurrency.is_some(), facts.request_rate.is_some());
+    let (is_limited, is_paced) =
+        (facts.max_concurrency.is_some(), super::asked_rate(facts).is_some());
     match metric {
         VllmMetric::Ttft => Some(Cow::Borrowed(&latencies.ttft)),
         VllmMetric::Tpot => Some(Cow::Borrowed(&latencies.tpot)),
@@ -49,7 +51,7 @@ fn summary<'a>(metric: VllmMetric, report: &Report<'a>) -> Option<Cow<'a, Summar
     }
 }
 
-/// Of nothing, vLLM says zero.
+/// Summarizes a duration over the successful requests. Without any, vLLM reports zero.
 fn of<'a>(report: &Report<'a>, seconds: fn(&RequestScore<'_>) -> f64) -> Cow<'a, Summary> {
     let scores = report.scores();
     let successes = scores.iter().filter(|score| score.success);

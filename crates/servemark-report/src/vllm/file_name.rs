@@ -1,17 +1,19 @@
-//! What vLLM calls a result file when nobody names it.
+//! vLLM's default name of a result file.
 
 use serde_json::Value;
 use servemark_core::{RunFacts, RunLog};
 use servemark_pyjson::repr;
 
+use super::asked_rate;
 use super::local_time::{WallClock, end_of};
 use super::result::model_id;
 
-/// The name of a run's result file, made so many seconds east of Greenwich: label or backend, load,
-/// model and the time at which the run ended.
+/// Returns the default name of a run's result file: label or backend, load, model, and the local
+/// time at which the run ended. `utc_offset_s` is the offset of local time from UTC, in seconds.
 pub fn vllm_file_name(log: &RunLog, label: Option<&str>, utc_offset_s: i32) -> String {
     let facts = &log.header().facts;
-    let label = label.filter(|label| !label.is_empty()).unwrap_or(&facts.backend);
+    let backend = facts.echo.get("endpoint_type").and_then(Value::as_str).unwrap_or(&facts.backend);
+    let label = label.filter(|label| !label.is_empty()).unwrap_or(backend);
     let limit = facts.max_concurrency.map(|limit| format!("-concurrency{limit}"));
     let model = model_id(facts).rsplit('/').next().unwrap_or_default();
     let date = WallClock::of(log, utc_offset_s).compact(end_of(log));
@@ -24,6 +26,5 @@ fn load(facts: &RunFacts) -> String {
         let [from, to] = ["ramp_up_start_rps", "ramp_up_end_rps"].map(text);
         return format!("ramp-up-{strategy}-{from}qps-{to}qps");
     }
-    let asked = facts.echo.get("request_rate").and_then(Value::as_f64);
-    format!("{}qps", repr(asked.or(facts.request_rate).unwrap_or(f64::INFINITY)))
+    format!("{}qps", repr(asked_rate(facts).unwrap_or(f64::INFINITY)))
 }

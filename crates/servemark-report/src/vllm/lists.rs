@@ -1,4 +1,4 @@
-//! What a result has of every request.
+//! The lists of per-request values in a result.
 
 use serde_json::{Value, json};
 use servemark_core::{DeltaKind, RequestRecord};
@@ -8,7 +8,7 @@ use super::VllmDetails;
 use super::result::Entries;
 use crate::Report;
 
-/// One list per key, an entry per request, in the order of the plan and with the failed ones.
+/// One list per key, with an entry per request in the order of the plan, failed ones included.
 pub(super) struct Lists<'r, 'a> {
     pub(super) scores: &'r [RequestScore<'a>],
     pub(super) records: Vec<&'a RequestRecord>,
@@ -24,14 +24,14 @@ impl<'r, 'a> Lists<'r, 'a> {
         Self { scores, records: report.log.measured().collect(), details }
     }
 
-    /// Those of answers that are made of tokens.
+    /// Writes the lists of a run that generates tokens.
     pub(super) fn of_tokens(&self, out: &mut Entries) {
         self.detail(out, "input_lens", |lists| lists.each(|score| json!(score.prompt_tokens)));
         self.detail(out, "output_lens", |lists| {
             lists.each(|score| json!(score.output_token_count()))
         });
         self.detail(out, "ttfts", |lists| lists.each(|score| json!(score.ttft_s)));
-        // As many as there are tokens: they are written straight from the records.
+        // The inter-token latencies, one per token, are serialized directly from the records.
         self.detail(out, GAPS, |_| Value::Null);
         out.put("latencies", self.each(latency));
         self.detail(out, "start_times", |lists| lists.each(|score| json!(score.start_s)));
@@ -40,7 +40,7 @@ impl<'r, 'a> Lists<'r, 'a> {
         self.detail(out, "errors", |lists| lists.recorded(error));
     }
 
-    /// Those of embeddings and rankings.
+    /// Writes the lists of an embedding or rerank run.
     pub(super) fn of_items(&self, out: &mut Entries) {
         self.detail(out, "input_lens", |lists| lists.each(|score| json!(score.prompt_tokens)));
         out.put("latencies", self.each(latency));
@@ -48,7 +48,7 @@ impl<'r, 'a> Lists<'r, 'a> {
         self.detail(out, "errors", |lists| lists.recorded(error));
     }
 
-    /// The server's own times, if it told any.
+    /// Writes the server's own times, if it reported any.
     pub(super) fn of_server(&self, out: &mut Entries) {
         if self.records.iter().all(|record| record.server_times.is_none()) {
             return;
@@ -62,7 +62,7 @@ impl<'r, 'a> Lists<'r, 'a> {
         });
     }
 
-    /// Long lists are left out unless they are asked for.
+    /// Writes a long list, if details were requested.
     fn detail(&self, out: &mut Entries, key: &str, list: impl FnOnce(&Self) -> Value) {
         if self.details == VllmDetails::Full {
             out.put(key, list(self));
@@ -78,15 +78,15 @@ impl<'r, 'a> Lists<'r, 'a> {
     }
 }
 
-/// The key of the times between tokens.
+/// Key of the list of inter-token latencies.
 pub(super) const GAPS: &str = "itls";
 
-/// A failure has none.
+/// Returns the latency in seconds; zero for a failure.
 fn latency(score: &RequestScore<'_>) -> Value {
     json!(if score.success { score.latency_s } else { 0.0 })
 }
 
-/// The text of the answer, without the reasoning before it.
+/// Returns the text of the answer, without its reasoning.
 fn answer(record: &RequestRecord) -> Value {
     let is_answer = |kind: DeltaKind| kind == DeltaKind::Content && record.is_success();
     let pieces = record.pieces().filter(|(row, _)| is_answer(row.kind)).map(|(_, text)| text);

@@ -1,37 +1,42 @@
-//! What vLLM's flags ask of its table and its result.
+//! Options of vLLM's table and result.
 
 use serde::{Deserialize, Serialize};
 
-/// What vLLM's flags ask of its table and its result.
+use super::VllmStyle;
+
+/// Options of vLLM's table and result: the release, and vLLM's flags.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct VllmOptions {
-    /// The metrics with a section of their own (`--percentile-metrics`). Without a choice they are
-    /// those of the first token, the time per token and the time between tokens; of embeddings and
-    /// rankings, the latency.
+    /// The release whose table and result are written.
+    #[serde(skip_serializing_if = "is_newest")]
+    pub style: VllmStyle,
+    /// Metrics with a section of their own (`--percentile-metrics`). Default: TTFT, TPOT and ITL;
+    /// for embeddings and reranking, the end-to-end latency.
     pub metrics: Option<Vec<VllmMetric>>,
-    /// The percentiles of each of them (`--metric-percentiles`).
+    /// Percentiles of each of these metrics (`--metric-percentiles`).
     pub percentiles: Vec<f64>,
-    /// Whether output tokens are told; without a tokenizer (`--skip-tokenizer-init`) they are not.
+    /// Whether output tokens are reported; they are not without a tokenizer
+    /// (`--skip-tokenizer-init`).
     pub tells_tokens: bool,
 }
 
 impl VllmOptions {
-    /// The options with these metrics, by the names that `--percentile-metrics` takes. vLLM
-    /// overlooks every other name.
+    /// Sets the metrics by the names that `--percentile-metrics` takes. Unknown names are ignored,
+    /// as vLLM does.
     #[must_use]
     pub fn with_metrics<'a>(self, names: impl IntoIterator<Item = &'a str>) -> Self {
         Self { metrics: Some(names.into_iter().filter_map(VllmMetric::of).collect()), ..self }
     }
 
-    /// The same with these percentiles.
+    /// Sets the percentiles.
     #[must_use]
     pub fn with_percentiles(self, percentiles: Vec<f64>) -> Self {
         Self { percentiles, ..self }
     }
 
-    /// The same for a client that has no tokenizer.
+    /// Leaves out output tokens, as for a client without a tokenizer.
     #[must_use]
     pub fn without_tokens(self) -> Self {
         Self { tells_tokens: false, ..self }
@@ -40,15 +45,22 @@ impl VllmOptions {
     pub(super) fn shows(&self, metric: VllmMetric, generates: bool) -> bool {
         match &self.metrics {
             Some(metrics) => metrics.contains(&metric),
-            None => metric.is_default(generates),
+            // Releases before 0.11.1 have one default for all kinds of run.
+            None => metric.is_default(generates || self.style < VllmStyle::V0_11_1),
         }
     }
 }
 
 impl Default for VllmOptions {
     fn default() -> Self {
-        Self { metrics: None, percentiles: vec![99.0], tells_tokens: true }
+        let style = VllmStyle::default();
+        Self { style, metrics: None, percentiles: vec![99.0], tells_tokens: true }
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_newest(style: &VllmStyle) -> bool {
+    *style == VllmStyle::Newest
 }
 
 /// A metric with a section of its own.
@@ -56,22 +68,22 @@ impl Default for VllmOptions {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum VllmMetric {
-    /// How long requests waited in the client.
+    /// Queue time in the client.
     ClientQueueTime,
-    /// Latency.
+    /// End-to-end latency.
     E2el,
-    /// Latency and how long requests waited in the client.
+    /// End-to-end latency plus queue time in the client.
     E2elIncludingClientQueue,
-    /// Time between tokens.
+    /// Inter-token latency.
     Itl,
-    /// Time per token after the first.
+    /// Time per output token after the first.
     Tpot,
-    /// Time to the first token.
+    /// Time to first token.
     Ttft,
 }
 
 impl VllmMetric {
-    /// All of them, in the order of the table.
+    /// All metrics in the order of the table.
     pub(super) const ALL: [Self; 6] = [
         Self::Ttft,
         Self::Tpot,
@@ -81,12 +93,12 @@ impl VllmMetric {
         Self::E2elIncludingClientQueue,
     ];
 
-    /// The metric of a name.
+    /// Returns the metric with this name.
     pub fn of(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|metric| metric.name() == name)
     }
 
-    /// Its name, on the command line and in keys.
+    /// Returns the name on the command line and in keys.
     pub const fn name(self) -> &'static str {
         match self {
             Self::ClientQueueTime => "client_queue_time",
@@ -98,7 +110,7 @@ impl VllmMetric {
         }
     }
 
-    /// Its name in the table's rows.
+    /// Returns the name in the table's rows.
     pub(super) const fn label(self) -> &'static str {
         match self {
             Self::ClientQueueTime => "Client Queue Time",
@@ -110,7 +122,7 @@ impl VllmMetric {
         }
     }
 
-    /// The title of its section.
+    /// Returns the title of the section.
     pub(super) const fn title(self) -> &'static str {
         match self {
             Self::ClientQueueTime => "Client-side Queueing",
@@ -122,7 +134,7 @@ impl VllmMetric {
         }
     }
 
-    /// Whether it is made of output tokens.
+    /// Returns whether the metric requires output tokens.
     pub(super) const fn is_of_tokens(self) -> bool {
         matches!(self, Self::Itl | Self::Tpot | Self::Ttft)
     }

@@ -1,4 +1,4 @@
-//! What we add to vLLM's result, under names that it does not have.
+//! Servemark's additions to vLLM's result, under names that vLLM does not use.
 
 use servemark_metrics::{Completeness, ConversationFigures, Metrics, Summary};
 
@@ -6,9 +6,8 @@ use super::result::Entries;
 use crate::Report;
 use crate::vllm_extras::json;
 
-/// What the server says of its prefix cache, what vLLM's Rust client writes besides, the client
-/// audit's verdict, and the numbers by our own
-/// definitions where the report has them.
+/// Adds the server's prefix cache counters, the additional results of vLLM's Rust client, the
+/// verdict of the client audit, and the metrics by Servemark's definitions, if the report has them.
 pub(super) fn numbers(result: &mut Entries, report: &Report<'_>) {
     if let Some(cache) = report.metrics.server_work.prefix_cache {
         result.put("prefix_cache_queries", cache.queries);
@@ -34,7 +33,8 @@ pub(super) fn numbers(result: &mut Entries, report: &Report<'_>) {
     }
 }
 
-/// vLLM takes a piece for a token and a second that is touched for one that is filled.
+/// Adds the metrics by Servemark's definitions. vLLM's differ: it counts a chunk as a token, and a
+/// second as full if it is only partly covered.
 fn by_our_definitions(result: &mut Entries, native: &Metrics, generates: bool) {
     if generates {
         let peak = native.throughput.peak_output_tokens_per_s;

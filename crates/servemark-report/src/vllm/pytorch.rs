@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 use servemark_core::JsonObject;
 
-/// The records of a result for `PyTorch`'s benchmark database, as vLLM makes them. `args` are the
-/// flags of the command line by their names in Python, without any secret.
+/// Returns the records of a result for `PyTorch`'s benchmark database, as vLLM writes them. `args`
+/// are the command line's flags by their Python names, without secrets.
 pub fn vllm_pytorch_records(args: &JsonObject, result: &JsonObject) -> Value {
     let extra = |key: &str| !METRICS.contains(&key) && !TOO_LONG.contains(&key);
     let extra: JsonObject = result

@@ -1,12 +1,12 @@
-//! When a growing rate passed each whole number.
+//! The times at which a growing request rate passed each whole number.
 
 use serde_json::{Value, json};
 use servemark_core::{JsonObject, RequestRecord, RunLog};
 
 use super::local_time::WallClock;
 
-/// The steps of a rate that grows, each with the time at which its first request was due. Nothing
-/// for a run whose rate does not grow.
+/// Returns the steps of a growing rate, each with the time at which its first request was due;
+/// `None` if the rate does not grow.
 pub(super) fn changes(log: &RunLog, clock: &WallClock) -> Option<Vec<Value>> {
     let ramp = Ramp::of(&log.header().facts.echo)?;
     let first_due = log.measured().map(|record| record.scheduled).min();

@@ -1,4 +1,4 @@
-//! The result: one JSON object per run, every key in the peer's order.
+//! The result: one JSON object per run, with all keys in the peer's order.
 
 use std::io;
 
@@ -14,8 +14,8 @@ use super::local_time::{WallClock, end_of};
 use super::{VllmOptions, own, ramp};
 use crate::{Report, ReportFormat};
 
-/// vLLM's result, without an end of line: alone in its file it has none, and whoever appends it
-/// begins a new line first.
+/// vLLM's result without a final newline. It has none if it is the only object in its file; when
+/// appended, a newline is written first.
 #[derive(Clone, Debug, Default)]
 pub struct VllmResult {
     options: VllmOptions,
@@ -23,24 +23,24 @@ pub struct VllmResult {
     utc_offset_s: i32,
 }
 
-/// How much of each request a result has. Closed: all of it or little.
+/// The per-request details in a result. Closed: all of them or a few.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum VllmDetails {
-    /// Latencies and the waits in the client.
+    /// Latencies and queue times in the client.
     #[default]
     Brief,
-    /// Lengths, times, texts and errors too (`--save-detailed`).
+    /// Also lengths, times, texts and errors (`--save-detailed`).
     Full,
 }
 
 impl VllmResult {
-    /// A result with the metrics that its flags ask for, made where the clocks are so many seconds
-    /// ahead of Greenwich.
+    /// Returns a result with the given options and details; local time is `utc_offset_s` seconds
+    /// ahead of UTC.
     pub fn new(options: VllmOptions, details: VllmDetails, utc_offset_s: i32) -> Self {
         Self { options, details, utc_offset_s }
     }
 
-    /// The whole object, but for the times between tokens: they are null in it.
+    /// Returns the object, with null in place of the inter-token latencies.
     pub fn object(&self, report: &Report<'_>) -> JsonObject {
         let clock = WallClock::of(report.log, self.utc_offset_s);
         let date = clock.compact(end_of(report.log));
@@ -56,6 +56,7 @@ impl VllmResult {
         for family in families(report, &self.options) {
             self::family(&mut result, &family);
         }
+        result.0.retain(|key, _| self.options.style.has_key(key));
         own::numbers(&mut result, report);
         result.0
     }
@@ -66,7 +67,7 @@ impl VllmResult {
         if report.log.header().facts.generates() {
             totals(result, report.metrics);
             lists.of_tokens(result);
-            peaks(result, report.metrics);
+            peaks(result, report);
         } else {
             item_totals(result, report.metrics);
             lists.of_items(result);
@@ -82,7 +83,8 @@ impl ReportFormat for VllmResult {
     }
 }
 
-/// A result with the times between tokens, of which there are too many to keep.
+/// A result whose inter-token latencies are serialized from the scores, because there are too many
+/// to copy.
 struct Document<'r, 'a> {
     object: &'r JsonObject,
     scores: &'r [RequestScore<'a>],
@@ -105,7 +107,7 @@ impl Serialize for Document<'_, '_> {
     }
 }
 
-/// Keys in the order in which they are put; one that is put again keeps its place.
+/// Keys in insertion order; a key that is set again keeps its position.
 #[derive(Default)]
 pub(super) struct Entries(JsonObject);
 
@@ -121,13 +123,12 @@ impl Entries {
     }
 }
 
-/// The model's own name, which is not always the one that requests carry.
+/// Returns the model's own name, which may differ from the name in requests.
 pub(super) fn model_id(facts: &RunFacts) -> &str {
     facts.model_id.as_deref().unwrap_or(&facts.model)
 }
 
-/// What the user asked for, as vLLM's command line repeats it; what only the run knows is null in
-/// it.
+/// Returns the settings of vLLM's command line, completed by the values that only the run knows.
 fn header(facts: &RunFacts, date: String) -> Entries {
     let mut result = match &facts.echo {
         echo if echo.contains_key("endpoint_type") => Entries(echo.clone()),
@@ -141,7 +142,7 @@ fn header(facts: &RunFacts, date: String) -> Entries {
     result
 }
 
-/// The same of a run that was not started by vLLM's command line.
+/// Returns the settings for a run that was not started by vLLM's command line.
 fn of_another(facts: &RunFacts) -> Entries {
     let mut result = Entries::default();
     result.put("date", Value::Null);
@@ -171,14 +172,16 @@ fn totals(result: &mut Entries, metrics: &Metrics) {
     result.put("total_token_throughput", rates.total_tokens_per_s);
 }
 
-fn peaks(result: &mut Entries, metrics: &Metrics) {
+fn peaks(result: &mut Entries, report: &Report<'_>) {
+    let metrics = report.metrics;
     let fullest_second = metrics.throughput.peak_output_tokens_per_s as f64;
     result.put("max_output_tokens_per_s", fullest_second);
     result.put("max_concurrent_requests", metrics.concurrency.peak);
-    result.put("rtfx", metrics.inverse_real_time_factor.unwrap_or_default());
+    result.put("rtfx", super::speed_of_speech(report).unwrap_or_default());
 }
 
-/// vLLM does not tell here how many requests failed; the table does.
+/// Writes the totals of embeddings or rankings. Like vLLM, it leaves out the number of failed
+/// requests, which the table shows.
 fn item_totals(result: &mut Entries, metrics: &Metrics) {
     result.put("duration", metrics.duration_s);
     result.put("completed", metrics.requests.completed);

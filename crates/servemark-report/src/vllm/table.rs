@@ -1,11 +1,11 @@
-//! The console table.
+//! vLLM's console table.
 
 use std::io;
 
 use servemark_metrics::{Diffusion, Metrics, Probes, Speculation};
 
-use super::VllmOptions;
 use super::families::{Family, families};
+use super::{VllmOptions, VllmStyle};
 use crate::table::{Line, Style, Table};
 use crate::{Report, ReportFormat};
 
@@ -16,7 +16,7 @@ pub struct VllmTable {
 }
 
 impl VllmTable {
-    /// A table of what its flags ask for.
+    /// Returns a table with the given options.
     pub fn new(options: VllmOptions) -> Self {
         Self { options }
     }
@@ -30,9 +30,9 @@ impl ReportFormat for VllmTable {
             failures(&mut table, report);
         }
         table.title("Serving Benchmark Result");
-        load(&mut table, report);
+        load(&mut table, report, self.options.style);
         if generates {
-            self.of_tokens(&mut table, report.metrics);
+            self.of_tokens(&mut table, report);
         } else {
             self.of_items(&mut table, report.metrics);
         }
@@ -42,16 +42,20 @@ impl ReportFormat for VllmTable {
         for family in families(report, &self.options) {
             self::family(&mut table, &family);
         }
-        server_work(&mut table, report.metrics);
+        if self.is_newest() {
+            server_work(&mut table, report.metrics);
+        }
         table.end();
-        table.write(&VllmStyle, out)
+        table.write(&FiftyColumns, out)
     }
 }
 
 impl VllmTable {
-    fn of_tokens(&self, table: &mut Table, metrics: &Metrics) {
+    fn of_tokens(&self, table: &mut Table, report: &Report<'_>) {
+        let metrics = report.metrics;
         let (tokens, rates) = (&metrics.tokens, &metrics.throughput);
         let tells_tokens = self.options.tells_tokens;
+        let has_peaks = self.options.style >= VllmStyle::V0_11_0;
         table.row("Total input tokens:", tokens.input);
         if tells_tokens {
             table.row("Total generated tokens:", tokens.output.unwrap_or_default());
@@ -61,13 +65,17 @@ impl VllmTable {
             table.row("Request goodput (req/s):", fixed(goodput.requests_per_s));
         }
         if tells_tokens {
-            let peak = rates.peak_output_tokens_per_s as f64;
             let output = rates.output_tokens_per_s.or(Some(0.0));
             table.row("Output token throughput (tok/s):", fixed(output));
+        }
+        if tells_tokens && has_peaks {
+            let peak = rates.peak_output_tokens_per_s as f64;
             table.row("Peak output token throughput (tok/s):", fixed(Some(peak)));
         }
-        table.row("Peak concurrent requests:", fixed(Some(metrics.concurrency.peak as f64)));
-        if let Some(factor) = metrics.inverse_real_time_factor {
+        if has_peaks {
+            table.row("Peak concurrent requests:", fixed(Some(metrics.concurrency.peak as f64)));
+        }
+        if let Some(factor) = super::speed_of_speech(report).filter(|_| self.is_newest()) {
             table.row("RTFx (Inverse Real-Time Factor):", fixed(Some(factor)));
         }
         self.all_tokens(table, metrics);
@@ -76,19 +84,25 @@ impl VllmTable {
     fn of_items(&self, table: &mut Table, metrics: &Metrics) {
         table.row("Total input tokens:", metrics.tokens.input);
         table.row("Request throughput (req/s):", fixed(metrics.throughput.requests_per_s));
-        table.row("Input throughput (inputs/s):", fixed(metrics.items.items_per_s));
+        if self.is_newest() {
+            table.row("Input throughput (inputs/s):", fixed(metrics.items.items_per_s));
+        }
         self.all_tokens(table, metrics);
     }
 
     fn all_tokens(&self, table: &mut Table, metrics: &Metrics) {
         if self.options.tells_tokens {
             let rate = metrics.throughput.total_tokens_per_s;
-            table.row("Total token throughput (tok/s):", fixed(rate));
+            table.row(self.options.style.total_label(), fixed(rate));
         }
+    }
+
+    fn is_newest(&self) -> bool {
+        self.options.style == VllmStyle::Newest
     }
 }
 
-/// The first ones, before the table.
+/// Writes the first error messages, above the table.
 fn failures(table: &mut Table, report: &Report<'_>) {
     let errors = report.log.measured().filter_map(|record| record.outcome.as_ref().err());
     for (number, error) in errors.take(MOST_ERRORS).enumerate() {
@@ -101,14 +115,15 @@ fn failures(table: &mut Table, report: &Report<'_>) {
 
 const MOST_ERRORS: usize = 10;
 
-fn load(table: &mut Table, report: &Report<'_>) {
+fn load(table: &mut Table, report: &Report<'_>, style: VllmStyle) {
     let facts = &report.log.header().facts;
     table.row("Successful requests:", report.metrics.requests.completed);
     table.row("Failed requests:", report.metrics.requests.failed);
-    if let Some(limit) = facts.max_concurrency {
+    let has_load = style >= VllmStyle::V0_10_2;
+    if let Some(limit) = facts.max_concurrency.filter(|_| has_load) {
         table.row("Maximum request concurrency:", limit);
     }
-    if let Some(rate) = facts.request_rate {
+    if let Some(rate) = super::asked_rate(facts).filter(|_| has_load) {
         table.row("Request rate configured (RPS):", fixed(Some(rate)));
     }
     table.row("Benchmark duration (s):", fixed(Some(report.metrics.duration_s)));
@@ -134,7 +149,7 @@ fn probes(table: &mut Table, probes: &Probes) {
     table.row("Max probe E2EL (ms):", fixed(e2el.max_ms));
 }
 
-/// A model that diffuses does not guess.
+/// Writes the server's figures of diffusion or of speculative decoding; a run has only one of them.
 fn server_work(table: &mut Table, metrics: &Metrics) {
     let work = &metrics.server_work;
     match (&work.diffusion, &work.speculation) {
@@ -173,10 +188,10 @@ fn fixed(value: Option<f64>) -> String {
     value.map_or_else(|| "n/a".to_owned(), |value| format!("{value:.2}"))
 }
 
-/// Fifty columns, labels in forty of them, values padded to ten.
-struct VllmStyle;
+/// Style with 50 columns: labels 40 wide, values padded to 10.
+struct FiftyColumns;
 
-impl Style for VllmStyle {
+impl Style for FiftyColumns {
     fn line(&self, line: &Line) -> String {
         match line {
             Line::Title(title) => format!("{:=^50}", format!(" {title} ")),

@@ -1,11 +1,12 @@
-//! The same under the keys of that client's result file.
+//! JSON of the plateau and of multi-turn sessions, with the keys of the result file of vLLM's Rust
+//! client.
 
 use serde_json::{Map, Value, json};
 use servemark_metrics::{
     ConversationFigures, Percentile, Plateau, PlateauWindow, Summary, TurnFigures,
 };
 
-/// The part of a run at its load; null where there is none.
+/// Returns the plateau as JSON; null if there is none.
 pub(crate) fn plateau(plateau: Option<&Plateau>) -> Value {
     let Some(plateau) = plateau else { return Value::Null };
     let (ttft, tpot) = (&plateau.ttft, &plateau.tpot);
@@ -44,7 +45,8 @@ fn window(window: &PlateauWindow) -> Value {
     })
 }
 
-/// What a result of conversations has besides: how they ended, and each turn.
+/// Returns the additional keys of a multi-turn result: how sessions ended, and the figures of each
+/// turn.
 pub(crate) fn conversations(figures: &ConversationFigures) -> [(&'static str, Value); 6] {
     let numbered = (0..).zip(&figures.turns);
     let turns: Value = numbered.map(|(index, of)| turn(index, of)).collect();

@@ -9,21 +9,21 @@ use servemark_metrics::{Figure, Latency, Metrics, Quantity, Statistic};
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct SweptRun<'a> {
-    /// What is different about it: `concurrency=4`.
+    /// Setting that distinguishes the run, such as `concurrency=4`.
     pub label: &'a str,
-    /// Its numbers.
+    /// Metrics of the run.
     pub metrics: &'a Metrics,
 }
 
 impl<'a> SweptRun<'a> {
-    /// A run of its parts.
+    /// Returns a run with its label and metrics.
     pub fn new(label: &'a str, metrics: &'a Metrics) -> Self {
         Self { label, metrics }
     }
 }
 
-/// Writes a row for each run under the name of what was swept, with these percentiles besides the
-/// 50th and the 90th, and says which was fastest.
+/// Writes one row per run under the name of the swept setting, with the given percentiles in
+/// addition to the 50th and 90th, and a line that names the fastest run.
 pub fn write_swept(
     name: &str,
     runs: &[SweptRun<'_>],

@@ -1,4 +1,4 @@
-//! Conversations turn by turn.
+//! Multi-turn sessions by turn.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use servemark_metrics::{ConversationFigures, Percentile, Summary, TurnFigures};
 use crate::table::{Line, Style, Table};
 use crate::{Report, ReportFormat};
 
-/// Conversations turn by turn; nothing of a run without any.
+/// Multi-turn sessions by turn. Writes nothing if the run has no sessions.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TurnsTable;
 
@@ -72,7 +72,7 @@ fn fixed(value: f64) -> String {
     format!("{value:.2}")
 }
 
-/// Sixty columns, labels in forty-five of them.
+/// Style with 60 columns: labels 45 wide.
 struct TurnsStyle;
 
 impl Style for TurnsStyle {

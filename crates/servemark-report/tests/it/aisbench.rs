@@ -1,4 +1,4 @@
-//! AISBench's tables and files, byte for byte.
+//! AISBench's tables and files, compared byte for byte.
 
 use serde_json::{Value, json};
 use servemark_core::{DataPart, RequestRecord, RunFacts};
@@ -163,7 +163,7 @@ fn options(golden: &Golden) -> AisbenchOptions {
         .with_prefill(prefill)
 }
 
-/// The lines of both boxes.
+/// Returns the lines of both tables.
 fn tables(text: &str) -> String {
     let is_box = |line: &&str| line.starts_with(['╒', '│', '╞', '├', '╘']);
     text.lines().filter(is_box).collect::<Vec<_>>().join("\n")

@@ -1,8 +1,8 @@
-//! The two results that AISBench's users published, from requests that fit their figures.
+//! Two results that AISBench's users published, reproduced from requests that fit their figures.
 //!
-//! Of the first, ten texts, every figure of both tables is known. Ten requests were sought that give
-//! them all; the times between their events are made here. Of the second, 1,500 pictures, the
-//! second table is known.
+//! The first is a run of ten texts for which every figure of both tables is known. The ten requests
+//! were chosen to give all of these figures; the times between their events are constructed. The
+//! second is a run of 1,500 pictures for which the second table is known.
 
 use serde_json::Value;
 use servemark_core::{
@@ -53,16 +53,17 @@ const TEXTS: [Text; 10] = [
 ];
 const LONGEST: u64 = 4_175_330_000;
 
-/// The longest is sent last, so that the run takes 4175.4485 ms.
+/// Returns the record of a text. The longest request is sent last, so that the run takes 4175.4485
+/// ms.
 fn of_text(index: usize, (end, first, prompt, output): Text) -> RequestRecord {
     let sent = if end == LONGEST { 4_175_448_500 - LONGEST } else { index as u64 };
     let gaps = gaps(index, end - first);
     record(index, sent, [vec![first], gaps].concat(), (Some(prompt), output))
 }
 
-/// The times between events that take so long together: a slow one of each request, equal ones by
-/// their published percentiles, what is left, and events that came with the one before. All
-/// requests together have 900.
+/// Returns inter-event times with the given total: one slow gap per request, equal gaps at the
+/// published percentiles, the remainder, and zeros for events that arrived together with the
+/// previous one. All requests together have 900.
 fn gaps(index: usize, total: u64) -> Vec<u64> {
     let slow = if index == 0 { 156_500_000 } else { 117_100_000 };
     let mut gaps = vec![slow];
@@ -75,7 +76,8 @@ fn gaps(index: usize, total: u64) -> Vec<u64> {
     gaps
 }
 
-/// Sixteen clients, each of which sends again a moment after it was answered.
+/// Returns the record of a picture. Sixteen clients each send the next request shortly after an
+/// answer.
 fn of_picture(index: usize) -> RequestRecord {
     const TAKES: u64 = 6_190_905_000;
     const ALL: u64 = 582_099_681_600;
@@ -107,7 +109,7 @@ fn record(
     record
 }
 
-/// The tables as they were when these were published.
+/// Returns the tables in the format of the AISBench version that the figures were published with.
 fn told(records: Vec<RequestRecord>, limit: usize) -> String {
     let mut facts = RunFacts::default();
     "/v1/chat/completions".clone_into(&mut facts.api_path);

@@ -1,4 +1,4 @@
-//! Comparisons, byte for byte those of vLLM's Rust client, and what we add to them.
+//! Comparisons, byte for byte as vLLM's Rust client prints them, and Servemark's own table.
 
 use std::fs;
 use std::time::Duration;
@@ -60,7 +60,7 @@ fn sides(before: &[&str], after: &[&str]) -> [Vec<Side>; 2] {
     [before, after].map(|names| names.iter().copied().map(Side::new).collect())
 }
 
-/// A run of 40 requests, one at a time, of `latency_ms` to 39 ms more.
+/// Returns a run of 40 sequential requests with latencies from `latency_ms` to 39 ms more.
 fn log(latency_ms: u64) -> RunLog {
     let mut now = Stamp::ZERO;
     let records = (0..40).map(|index| {
@@ -97,13 +97,13 @@ fn two_runs_are_compared_by_their_requests() {
       A: a.jsonl
       B: b.jsonl
 
-    Metric                                     A           B    Change  99 % interval     Worth
+    Metric                                     A           B    Change  99 % interval     Significance
     -------------------------------- ----------- ----------- ---------  ----------------  -----
     Request throughput (req/s)              8.37        5.90   -29.5 %  [-37.0, -21.1]    worse
     Mean E2EL (ms)                        119.50      169.50   +41.8 %  [+40.1, +43.6]    worse
     Completed requests                        40          40    +0.0 %                    ~
     ====================================================================================================
-    Change: from A to B. Worth: better or worse by more than chance, with all figures tested at once at
+    Change: from A to B. Significance: better or worse by more than chance, with all figures tested at once at
     1 % (Holm); ~ where chance alone would make the change, ? where the runs cannot tell.
     A change of 1.6 % of the mean E2EL would be seen in eight of ten such comparisons.
     Both sides sent the same requests, so means are compared in pairs.
@@ -131,13 +131,13 @@ fn several_runs_a_side_show_what_differs_between_them() {
       A: 3 runs: a1.jsonl, a2.jsonl, a3.jsonl
       B: 3 runs: b1.jsonl, b2.jsonl, b3.jsonl
 
-    Metric                                     A           B    Change  99 % interval     Between  Within  Worth
+    Metric                                     A           B    Change  99 % interval     Between  Within  Significance
     -------------------------------- ----------- ----------- ---------  ---------------- -------- -------  -----
     Request throughput (req/s)              8.37        8.28    -1.1 %  [-5.4, +3.4]        0.0 %   1.6 %  ~
     Mean E2EL (ms)                        119.50      120.83    +1.1 %  [-3.3, +5.8]        0.0 %   1.5 %  ~
     Completed requests                        40          40    +0.0 %                      0.0 %       -  ~
     ====================================================================================================
-    Change: from A to B. Worth: better or worse by more than chance, with all figures tested at once at
+    Change: from A to B. Significance: better or worse by more than chance, with all figures tested at once at
     1 % (Holm); ~ where chance alone would make the change, ? where the runs cannot tell.
     A change of 6.0 % of the mean E2EL would be seen in eight of ten such comparisons.
     Runs are compared by their figures (Welch's t). Between: standard deviation between the runs of a

@@ -1,4 +1,4 @@
-//! The picture of lengths, held against what vLLM gives to Matplotlib.
+//! The picture of lengths, compared with the values that vLLM passes to Matplotlib.
 
 use serde_json::Value;
 use servemark_metrics::{Audit, MetricPolicy, Metrics};

@@ -1,4 +1,4 @@
-//! evalscope's tables and files, held against what its own code made of the same answers.
+//! evalscope's tables and files, compared with those that its own code made of the same answers.
 
 use serde_json::Value;
 use servemark_core::JsonObject;
@@ -40,14 +40,14 @@ fn the_final_report_is_evalscopes() {
     }
 }
 
-/// The row in which 1.7 sorts what is no number among the rest.
+/// The row in which 1.7 sorts NaN among the other values.
 const DECODE: &str = "Decode (tok/s)";
 
 fn without_decoding(tables: &str) -> String {
     tables.lines().filter(|line| !line.contains(DECODE)).collect::<Vec<_>>().join("\n")
 }
 
-/// Line by line, so that the first difference is what is told.
+/// Compares line by line, so that the first difference is reported.
 fn alike(ours: &str, theirs: &str, golden: &Golden) {
     for (one, other) in ours.lines().zip(theirs.lines()) {
         assert_eq!(one, other, "{} {:?}", golden.name, golden.style);
@@ -74,7 +74,8 @@ fn the_files_of_a_run_are_evalscopes() {
     }
 }
 
-/// Nanoseconds are whole here and seconds there: times may differ in their last bits.
+/// Compares values. Times are integer nanoseconds here and float seconds in evalscope, so that they
+/// may differ in their last bits.
 fn same(ours: &Value, theirs: &Value, what: &str) {
     match (ours, theirs) {
         (Value::Object(ours), Value::Object(theirs)) => {
@@ -89,7 +90,7 @@ fn same(ours: &Value, theirs: &Value, what: &str) {
         }
         (Value::Number(one), Value::Number(other)) if one.is_f64() && other.is_f64() => {
             let (one, other) = (one.as_f64().unwrap(), other.as_f64().unwrap());
-            // A time of a timeline is told in microseconds, and may be a tie.
+            // A timeline's times are rounded to microseconds, and a tie may round either way.
             let tie = if what.ends_with(" t") { 1.1e-6 } else { 0.0 };
             assert!(
                 (one - other).abs() <= tie + other.abs() * 1e-12,
@@ -118,7 +119,7 @@ fn percentiles_are_those_of_each_version() {
 fn the_folder_of_a_run_says_its_load() {
     for golden in Golden::all(EvalscopeStyle::Newest) {
         for (run, left) in golden.runs().iter().zip(&golden.left.runs) {
-            // Its command line has rates as floats.
+            // evalscope's command line parses rates as floats.
             let theirs = left.folder.replace("rate_10_", "rate_10.0_");
             assert_eq!(run.folder(), theirs, "{}", golden.name);
         }
@@ -142,7 +143,8 @@ fn published_lines_are_drawn_alike() {
     );
 }
 
-/// Twenty requests: every row of single requests has its p95 at its p99, and p90 below it.
+/// Of twenty requests, every row of per-request values has its p95 equal to its p99, and its p90
+/// below.
 #[test]
 fn of_twenty_requests_the_seventh_version_reads_p95_at_the_largest() {
     let plain = Golden::named(EvalscopeStyle::V1_7, "plain");
@@ -156,7 +158,8 @@ fn of_twenty_requests_the_seventh_version_reads_p95_at_the_largest() {
     }
 }
 
-/// The summary and the workload table divide the same tokens by two times, in evalscope's own files, too.
+/// The summary and the workload table divide one number of tokens by two durations, in evalscope's
+/// own files, too.
 #[test]
 fn the_two_output_rates_of_a_run_are_of_the_same_tokens() {
     let mut noticed = Vec::new();

@@ -9,7 +9,7 @@ use servemark_report::{EvalscopeStyle, Report, save_evalscope_database};
 
 use crate::evalscope_golden::Golden;
 
-/// The database of a sweep's first run, opened from a file.
+/// Writes the database of a sweep's first run and opens it.
 fn opened(name: &str) -> Connection {
     let golden = Golden::named(EvalscopeStyle::Newest, name);
     let log = &golden.logs()[0];
@@ -26,7 +26,7 @@ fn opened(name: &str) -> Connection {
     Connection::open(path).unwrap()
 }
 
-/// Tests that run at the same time have a file each.
+/// Tests that run concurrently each have a file of their own.
 static FILES: AtomicU32 = AtomicU32::new(0);
 
 fn number(database: &Connection, query: &str) -> f64 {

@@ -1,5 +1,5 @@
-//! evalscope's scripted sweeps (`fixtures/evalscope/reports`) as run logs, with what its own code
-//! made of them.
+//! evalscope's scripted sweeps (`fixtures/evalscope/reports`) as run logs, with the output that its
+//! own code made of them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,7 +13,7 @@ use servemark_core::{
 use servemark_metrics::{Audit, Metrics};
 use servemark_report::{EvalscopeOptions, EvalscopeRun, EvalscopeStyle, EvalscopeSubject, Report};
 
-/// A sweep as it was scripted.
+/// A scripted sweep.
 #[derive(Deserialize)]
 pub(crate) struct Script {
     api: String,
@@ -31,7 +31,7 @@ struct ScriptedRun {
     requests: Vec<Request>,
 }
 
-/// A request and its answer, in nanoseconds.
+/// A request and its answer; times are in nanoseconds.
 #[derive(Deserialize)]
 struct Request {
     start: u64,
@@ -47,7 +47,7 @@ struct Request {
     turn: u32,
 }
 
-/// What a version made of a sweep.
+/// Output of one version for a sweep.
 #[derive(Deserialize)]
 pub(crate) struct Left {
     pub(crate) runs: Vec<LeftRun>,
@@ -56,7 +56,7 @@ pub(crate) struct Left {
     pub(crate) page: Page,
 }
 
-/// What its page shows.
+/// Content of evalscope's page.
 #[derive(Default, Deserialize)]
 pub(crate) struct Page {
     pub(crate) info: BTreeMap<String, String>,
@@ -81,7 +81,7 @@ pub(crate) struct LeftRun {
     pub(crate) files: BTreeMap<String, Value>,
 }
 
-/// A sweep with what a version made of it.
+/// A sweep with the output of one version.
 pub(crate) struct Golden {
     pub(crate) name: String,
     pub(crate) script: Script,
@@ -90,7 +90,7 @@ pub(crate) struct Golden {
 }
 
 impl Golden {
-    /// All that a version recorded.
+    /// Returns all recordings of a version.
     pub(crate) fn all(style: EvalscopeStyle) -> Vec<Self> {
         let mut scripts: BTreeMap<String, Script> = serde_json::from_str(&read("runs")).unwrap();
         let mut left: BTreeMap<String, Value> =
@@ -120,7 +120,7 @@ impl Golden {
         }
     }
 
-    /// 1.7 sorts the speeds of answers that are no stream, which are no numbers, among the others.
+    /// 1.7 sorts the speeds of answers that were not streamed, which are NaN, among the others.
     pub(crate) fn sorts_what_is_no_number(&self) -> bool {
         self.style == EvalscopeStyle::V1_7 && self.name == "mixed"
     }
@@ -146,7 +146,7 @@ impl Golden {
     }
 }
 
-/// The tables of percentiles of a version: of the values 1 to n, by n.
+/// Returns the percentile tables of a version for the values 1 to n, by n.
 pub(crate) fn percentiles(style: EvalscopeStyle) -> (Vec<f64>, BTreeMap<String, Vec<f64>>) {
     let mut left: JsonObject = serde_json::from_str(&read(version(style))).unwrap();
     let mut table = left.remove("percentiles").unwrap();

@@ -1,4 +1,4 @@
-//! evalscope's page: what it says is what its own page says, and it needs nothing but itself.
+//! evalscope's page: it has the content of evalscope's own page and is self-contained.
 
 use serde_json::json;
 use servemark_report::{EvalscopeStyle, EvalscopeSweep};
@@ -24,7 +24,7 @@ fn cells(name: &str, cells: &[String]) -> String {
     format!("<tr>{}</tr>", cells.collect::<String>())
 }
 
-/// What a page must hold, in words of its own.
+/// Text that a page must contain.
 fn expected(golden: &Golden) -> Vec<String> {
     let page = &golden.left.page;
     let pairs = page.info.iter().chain(&page.best).map(|(name, value)| pair(name, value));
@@ -57,7 +57,7 @@ fn the_page_needs_no_network_and_has_its_plots() {
     for name in ["sweep", "embeddings", "failed"] {
         let golden = Golden::named(EvalscopeStyle::Newest, name);
         let opened = open_page(&format!("evalscope_{name}"), &page(&golden));
-        // Of latencies, of throughputs, and two of each run; one that failed has no percentiles.
+        // Figures of latencies, of throughputs, and two per run; a failed run has no percentiles.
         let of_runs = if name == "failed" { 1 } else { 2 * golden.left.runs.len() };
         opened.assert_sound(2 + of_runs);
         let of_points = opened.count("<circle");

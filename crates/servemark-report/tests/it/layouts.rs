@@ -1,4 +1,4 @@
-//! What a person reads, whole.
+//! Whole tables and documents, as a reader sees them.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 use servemark_core::{
     Arrival, ArrivalClock, ClientCost, Connection, Delta, EngineFacts, ErrorKind, Finish, Footer,
     Header, Phase, Recorder, RequestError, RequestRecord, Retokenized, RunFacts, RunLog, Sample,
-    ShardCost, Sink, SocketFacts, Stamp, Truth, Usage,
+    ShardCost, SimulatedTimes, Sink, SocketFacts, Stamp, Usage,
 };
 use servemark_metrics::{Audit, BeyondBudget, MetricPolicy, Metrics, SampleBudget, Slo, SloMetric};
 use servemark_report::{Layout, NativeTable, Report, ReportFormat, SglangOptions};
@@ -17,7 +17,7 @@ fn at(microseconds: u64) -> Stamp {
     Stamp::ZERO + Duration::from_micros(microseconds)
 }
 
-/// One of twelve requests, a tenth of a second apart; the first two open connections.
+/// Returns one of twelve requests, sent a tenth of a second apart; the first two open connections.
 fn request(index: usize) -> Recorder {
     let due = index as u64 * 100_000;
     let mut sample = Sample::new("", 40, 4);
@@ -83,11 +83,11 @@ fn footer() -> Footer {
     footer.client = Some(ClientCost::new(15_000_000, 1_136_080_000));
     footer.retokenized = (0..10).map(|index| Retokenized::new((index, 0), 4, vec![1; 4])).collect();
     let truth = vec![20_000_000, 25_000_000, 30_000_000, 35_000_000];
-    footer.truth = (0..10).map(|index| Truth::new((index, 0), truth.clone())).collect();
+    footer.truth = (0..10).map(|index| SimulatedTimes::new((index, 0), truth.clone())).collect();
     footer
 }
 
-/// Ten answers and two failures.
+/// Returns a run with ten answers and two failures.
 fn finished() -> RunLog {
     let overloaded = "503 Service Unavailable: {\"error\":\n{\"message\": \"the queue is full, come \
                       back in a few seconds when some of the others are done\"}}";
@@ -97,7 +97,7 @@ fn finished() -> RunLog {
     RunLog::new(header(facts()), records, Some(footer()))
 }
 
-/// A run of which only two answers were written before it was killed.
+/// Returns a run that was killed after two answers were written.
 fn killed() -> RunLog {
     let mut facts = facts();
     facts.simulated = false;
@@ -117,7 +117,7 @@ fn sglang(log: &RunLog, format: fn(Layout) -> Box<dyn ReportFormat>) -> String {
     written(&*format(Layout::Sglang(options)), &Report::new(log, &metrics, &Audit::of(log)))
 }
 
-/// A run in which nothing worked.
+/// Returns a run in which every request failed.
 fn hopeless() -> RunLog {
     let mut facts = facts();
     facts.requests = 2;
@@ -127,7 +127,7 @@ fn hopeless() -> RunLog {
     RunLog::new(header(facts), failures.collect(), Some(footer))
 }
 
-/// A run whose client had other things to do, on a machine that tells of it.
+/// Returns a run whose client was starved of CPU time, on a machine that reports this.
 fn starved() -> RunLog {
     let starve = |mut record: RequestRecord| {
         record.socket = Some(SocketFacts::default());
@@ -146,7 +146,7 @@ fn starved() -> RunLog {
     RunLog::new(header(facts()), (0..12).map(answer).map(starve).collect(), Some(footer))
 }
 
-/// Twelve answers of an engine without a server, which stamped and counted them itself.
+/// Returns twelve answers of an in-process engine, which stamped and counted them itself.
 fn of_an_engine() -> RunLog {
     let stamp = |mut record: RequestRecord| {
         record.arrival_clock = ArrivalClock::Engine;
@@ -159,7 +159,7 @@ fn of_an_engine() -> RunLog {
     RunLog::new(header, (0..12).map(answer).map(stamp).collect(), Some(footer()))
 }
 
-/// The lines of a table from one that begins so to the end of its section.
+/// Returns the lines of a table from the first that starts with `title` to the end of its section.
 fn section(table: &str, title: &str) -> String {
     let lines = table.lines().skip_while(|line| !line.starts_with(title));
     lines.take_while(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
@@ -309,7 +309,8 @@ fn our_table_says_first_that_a_run_was_killed() {
     "#);
 }
 
-/// Answered, away for two requests, answered with counted tokens and no text.
+/// Returns a run with an answer, two refused connections, and an answer with counted tokens but no
+/// text.
 fn away() -> RunLog {
     let refused = |index: usize| {
         let due = at(index as u64 * 100_000);

@@ -1,4 +1,4 @@
-//! Whole reports: SGLang's and vLLM's against the recorded ones, and what a person reads of both layouts.
+//! Whole reports: SGLang's and vLLM's compared with recordings, and Servemark's own.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
@@ -7,7 +7,7 @@ mod aisbench;
 mod aisbench_golden;
 mod aisbench_published;
 mod comparison;
-// The runs that SGLang scripted are read in one place; the scores of them are tested there.
+// SGLang's scripted runs are read by one shared module; their scores are tested there.
 mod dataset_stats;
 mod evalscope;
 #[cfg(feature = "sqlite")]
@@ -18,6 +18,7 @@ mod evalscope_page;
 mod golden;
 mod layouts;
 mod offline;
+mod older;
 mod one_batch;
 mod peer;
 mod plots;

@@ -1,4 +1,4 @@
-//! The offline benchmarks' texts and documents, held against vLLM's own.
+//! Texts and documents of the offline benchmarks, compared with vLLM's own.
 
 use std::fs;
 use std::path::Path;
@@ -21,7 +21,7 @@ fn recorded(name: &str) -> Vec<Value> {
     serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
 }
 
-/// Our text is vLLM's with one line behind it, our document vLLM's with one key behind it.
+/// Checks that the text is vLLM's plus one line, and that the document is vLLM's plus one key.
 #[track_caller]
 fn check(case: &Value, text: &str, json: &str) {
     let theirs = case["stdout"].as_str().unwrap();
@@ -47,7 +47,7 @@ fn throughput_is_told_as_vllm_tells_it() {
     }
 }
 
-/// What the engine that the recording had in place of a real one gave out.
+/// Returns the throughput that the recording's stand-in for an engine produced.
 fn throughput(case: &Value) -> OfflineThroughput {
     let argv: Vec<_> = case["argv"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
     let rows = case["rows"].as_array().unwrap();
@@ -83,7 +83,7 @@ fn latencies_are_told_as_vllm_tells_them() {
     }
 }
 
-/// One of the peer's runs without a server: all of its tokens are its first request's.
+/// Returns one of the peer's in-process runs; all of its tokens belong to the first request.
 fn offline_log(case: &Value) -> RunLog {
     let line: Value = serde_json::from_str(case["jsonl"].as_str().unwrap()).unwrap();
     let number = |key: &str| line[key].as_u64().unwrap() as u32;

@@ -1,4 +1,4 @@
-//! What is told of a batch, held against SGLang's own client on the same events.
+//! Results of a batch, compared with those of SGLang's own client for the same events.
 
 use std::fs;
 use std::path::Path;
@@ -33,7 +33,7 @@ impl Recorded {
         self.argv().contains(&flag)
     }
 
-    /// The values behind a flag.
+    /// Returns the values after a flag.
     fn values(&self, flag: &str) -> Vec<&str> {
         let argv = self.argv();
         let behind = argv.iter().skip_while(|word| **word != flag).skip(1);
@@ -51,7 +51,7 @@ impl Recorded {
         self.values("--backend") == ["vllm"]
     }
 
-    /// The streamed requests with the events of their answers, without those of a warm-up.
+    /// Returns the streamed requests with the events of their answers, without those of a warm-up.
     fn batches(&self) -> Vec<(&Value, &Value)> {
         let streamed = |request: &&Value| request["body"]["stream"] == true;
         let requests: Vec<_> = self.0["requests"].as_array().unwrap().iter().collect();
@@ -147,7 +147,7 @@ fn the_list_is_the_peers() {
         let entries = run.0["entries"].as_array().unwrap();
         let batches = run.batches().into_iter().take(entries.len());
         let mut results: Vec<_> = batches.map(|(body, events)| run.result(body, events)).collect();
-        // The peer's report leaves them sorted.
+        // The peer's report sorts the results in place.
         if run.has("--show-report") {
             results.sort_by_key(|result| result.input_len);
         }
@@ -179,7 +179,7 @@ fn the_report_is_the_peers() {
         }
         let ours = format!("{}\n", report.text(&results));
         let theirs = run.text("stdout");
-        // The name of the traces' folder is another in the recording, and so is its width.
+        // The recording has another name of the trace folder, so that column widths differ.
         let (ours, theirs) = if report.profiles {
             (narrowed(&ours), narrowed(theirs))
         } else {
@@ -191,7 +191,7 @@ fn the_report_is_the_peers() {
     assert_eq!(compared, 7, "a report was added or lost");
 }
 
-/// Without what only makes columns wide.
+/// Collapses runs of spaces and dashes, which only make columns wider.
 fn narrowed(text: &str) -> String {
     let mut narrow = text.to_owned();
     while narrow.contains("  ") || narrow.contains("--") {

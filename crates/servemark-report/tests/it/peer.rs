@@ -1,4 +1,4 @@
-//! SGLang's layouts, byte for byte but for what we add on purpose.
+//! SGLang's layouts, compared byte for byte except for intended additions.
 
 use servemark_metrics::{Audit, ConcurrencyRatio, Metrics};
 use servemark_report::{Layout, Report, ReportFormat, SglangOptions, SteadyStateLine};
@@ -24,15 +24,15 @@ fn the_table_is_the_peers_but_for_the_failures() {
 fn the_line_is_the_peers_but_for_what_is_no_json() {
     let json = |golden: &Golden| {
         let line = golden.jsonl.as_ref()?.replace(": Infinity,", ": null,");
-        // The outputs behind this line were made up, with lengths that only a server could have told.
-        // The peer's client reads none of embeddings, and lists what it planned.
+        // The outputs in this line were constructed with lengths that only a server could report.
+        // For embeddings, the peer's client reads no such lengths and lists the planned ones.
         let line = if golden.backend.contains("embedding") {
             let (told, planned) = ("[10, 10, 10, 10, 10]", "[30, 31, 32, 33, 34]");
             line.replace(&format!("\"input_lens\": {told}"), &format!("\"input_lens\": {planned}"))
         } else {
             line
         };
-        // The peer writes what the server sent; we keep the length as a float.
+        // The peer writes the length as the server sent it; Servemark stores it as a float.
         Some(line.replace("\"accept_length\": 2,", "\"accept_length\": 2.0,"))
     };
     compare(json, Layout::document, |golden, ours| {
@@ -77,7 +77,8 @@ fn steady_state(golden: &Golden, ratio: f64) -> (String, String) {
     (tables[second..].to_owned(), written(&SteadyStateLine, &report))
 }
 
-/// The peer does not know the input of conversations; these recordings have none.
+/// Replaces missing input figures of conversations by zeros: the peer does not count their input,
+/// and these recordings contain none.
 fn counting_no_input(golden: &Golden, text: &str) -> String {
     if golden.rows.iter().all(|row| row.rounds.is_none()) {
         return text.to_owned();

@@ -1,4 +1,4 @@
-//! The plots for a terminal.
+//! Plots for a terminal.
 
 use servemark_metrics::{Audit, MetricPolicy, Metrics, timeline};
 use servemark_report::{Report, ThroughputPlots};

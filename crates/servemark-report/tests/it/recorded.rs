@@ -1,4 +1,4 @@
-//! vLLM's scripted runs with what it printed and left behind.
+//! vLLM's scripted runs with their printed output and files.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,18 +14,18 @@ pub(crate) struct Recorded {
     pub(crate) left: Left,
 }
 
-/// What a run left.
+/// Output of a run.
 #[derive(Deserialize)]
 pub(crate) struct Left {
     said: String,
     console: String,
-    /// Its files by their names.
+    /// Files by name.
     #[serde(default)]
     pub(crate) files: BTreeMap<String, String>,
-    /// Its only file.
+    /// The file, if there is only one.
     #[serde(default)]
     pub(crate) file: Option<File>,
-    /// What the libraries that draw were given.
+    /// Arguments that the plotting libraries received.
     #[serde(default)]
     pub(crate) drawn: Value,
 }
@@ -37,7 +37,7 @@ pub(crate) struct File {
 }
 
 impl Recorded {
-    /// The runs of a folder.
+    /// Returns the runs of a folder.
     pub(crate) fn of(folder: &str) -> Vec<Self> {
         let read = |path: PathBuf| Self {
             golden: Golden::read(&path),
@@ -46,21 +46,21 @@ impl Recorded {
         Golden::paths(folder).map(read).collect()
     }
 
-    /// A run with results.
+    /// Returns a run with results by its name.
     pub(crate) fn named(name: &str) -> Self {
         Self::of("results").into_iter().find(|run| run.golden.name == name).unwrap()
     }
 }
 
 impl Left {
-    /// What it printed of failures, before the table and among other things.
+    /// Returns the failures that were printed before the table.
     pub(crate) fn errors(&self) -> String {
         let Some(start) = self.said.find("Failed requests during") else { return String::new() };
         let errors = &self.said[start..];
         errors[..errors.find("tip: install").unwrap_or(errors.len())].to_owned()
     }
 
-    /// Its table, without what it said of plots after that.
+    /// Returns the table without the text about plots that follows it.
     pub(crate) fn table(&self) -> &str {
         let end = self.console.rfind("====\n").unwrap() + "====\n".len();
         &self.console[..end]

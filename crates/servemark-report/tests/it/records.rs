@@ -1,4 +1,5 @@
-//! Tables, filters, bins and the Pareto frontier, against what vLLM's own functions gave.
+//! Tables, filters, bins and the Pareto frontier, compared with the results of vLLM's own
+//! functions.
 
 use serde_json::{Value, json};
 use servemark_core::JsonObject;

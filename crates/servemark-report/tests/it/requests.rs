@@ -10,7 +10,7 @@ use servemark_report::{Report, RequestLines};
 
 use crate::written;
 
-/// The run that the peer was recorded with, and a failure.
+/// Returns the run that the peer was recorded with, plus a failure.
 fn log() -> RunLog {
     let mut facts = RunFacts::default();
     facts.target = "$BASE_URL".into();
@@ -43,7 +43,7 @@ fn lines() -> Vec<String> {
     written.lines().map(str::to_owned).collect()
 }
 
-/// What the peer printed of its request.
+/// Lines that the peer printed about its request.
 fn recorded() -> Vec<String> {
     let path = "/../../fixtures/sglang/bodies/print_requests_sglang-oai-chat.json";
     let text = std::fs::read(format!("{}{path}", env!("CARGO_MANIFEST_DIR"))).unwrap();

@@ -1,4 +1,4 @@
-//! What the server says of a run, and what it says of its whole life.
+//! Figures that the server reports of a run and since its start.
 
 use serde_json::Value;
 use servemark_backends::vllm_counters;
@@ -11,7 +11,8 @@ use servemark_report::{Layout, NativeTable, Report, SglangOptions};
 
 use crate::written;
 
-/// A second of six tokens, in as many steps as the server tells.
+/// Returns a request with six tokens in one second; `verify_steps` is the number of steps that the
+/// server reports.
 fn request(index: usize, verify_steps: Option<u32>) -> RequestRecord {
     let at = Stamp::from_nanos;
     let mut recorder = Recorder::new(index, Phase::Measure, &Sample::new("", 10, 6), at(0));

@@ -81,7 +81,7 @@ fn a_picture_has_letters_and_as_many_dots_as_were_asked_for() {
     assert_eq!(info.pixel_dims.map(|dims| dims.xppu), Some(5905));
     let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
     reader.next_frame(&mut pixels).unwrap();
-    // The title stands above the axes, where nothing else is.
+    // Above the axes there is only the title.
     let row = |y: usize| &pixels[y * 2082 * 3..(y + 1) * 2082 * 3];
     assert!((20..50).any(|y| row(y)[..960 * 3].iter().any(|value| *value < 128)));
 }

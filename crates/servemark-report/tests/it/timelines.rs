@@ -1,4 +1,4 @@
-//! The page with every request's life, held against the parts that vLLM's timeline has.
+//! The timeline page, compared with the parts of vLLM's timeline.
 
 use serde_json::Value;
 use servemark_core::RunLog;
@@ -8,7 +8,7 @@ use servemark_report::{Report, TimelinePlot};
 use crate::recorded::Recorded;
 use crate::written;
 
-/// The page's data.
+/// Returns the data embedded in the page.
 fn data(log: &RunLog, plot: TimelinePlot) -> Value {
     let metrics = Metrics::score(log, &MetricPolicy::vllm());
     let page = written(&plot, &Report::new(log, &metrics, &Audit::of(log)));
@@ -82,7 +82,7 @@ impl Part<'_> {
     }
 }
 
-/// The peer shows milliseconds; ours are summed from whole microseconds.
+/// The peer shows milliseconds; Servemark's are sums of whole microseconds.
 #[track_caller]
 fn near(micros: i64, shown: &Value) {
     let parts = shown.as_str().unwrap().split(':').map(|part| part.parse::<f64>().unwrap());

@@ -1,4 +1,4 @@
-//! Verdicts on a run and its settled part, for a person and for a script.
+//! Verdicts on a run and its settled part, in the table and in JSON.
 
 use serde_json::Value;
 use servemark_core::{
@@ -14,8 +14,8 @@ fn at(milliseconds: u64) -> Stamp {
     Stamp::from_nanos(milliseconds * 1_000_000)
 }
 
-/// An answer of four of the `asked` tokens, ten milliseconds apart. Times to first token differ a
-/// little from request to request, and are three times as long for the first sixty.
+/// Returns an answer with four of the `asked` tokens, ten milliseconds apart. The time to first
+/// token varies slightly between requests and is three times as long for the first sixty.
 fn answer(index: usize, asked: u32) -> RequestRecord {
     let due = index as u64 * 100;
     let mut recorder = Recorder::new(index, Phase::Measure, &Sample::new("", 10, asked), at(due));
@@ -116,7 +116,7 @@ fn a_script_reads_verdicts_with_their_reasons_and_the_settled_part() {
     assert_eq!(settled["figures"][0]["level"], "settles");
     let mean = settled["part"]["latencies"]["ttft"]["mean_ms"].as_f64().unwrap();
     assert!((mean - 106.0).abs() < 1.0, "{mean}");
-    // A percentile without bounds has its value and says what it lacks.
+    // A percentile without bounds is present, with a statement of what it lacks.
     let p99 = &json["metrics"]["ttft_ms"]["p99"];
     assert!(p99["value"].is_number() && p99["low"].is_null(), "{p99}");
     assert_eq!(p99["too_short"], true);

@@ -1,4 +1,4 @@
-//! vLLM's table and files, byte for byte.
+//! vLLM's table and files, compared byte for byte.
 
 use std::path::Path;
 
@@ -14,7 +14,7 @@ use crate::recorded::Recorded;
 use crate::vllm_golden::Golden;
 use crate::written;
 
-/// An hour east of Greenwich.
+/// One hour ahead of UTC, in seconds.
 const OFFSET: i32 = 3600;
 
 #[test]
@@ -26,7 +26,8 @@ fn the_table_is_vllms() {
         assert!(!golden.metrics.is_empty(), "{} is recorded by halves", golden.name);
         let ours =
             reported(&golden, |report| written(&*Layout::Vllm(options(&golden)).table(), report));
-        // vLLM's client prints a line feed of the server's as it is; ours stays on its line.
+        // vLLM's client prints a line feed from the server as it is; Servemark keeps the text on
+        // one line.
         let errors = left.errors().replace("\"quoted\"\nna", "\"quoted\"\\nna");
         assert_eq!(ours, errors + left.table(), "{}", golden.name);
         compared += 1;
@@ -52,7 +53,8 @@ fn the_result_is_vllms() {
     assert_eq!(compared, 25, "a case was added or lost");
 }
 
-/// Times between these runs' nanoseconds are rounded; their date and their texts are others.
+/// Values are compared with a tolerance, because inter-token latencies of these runs are rounded to
+/// nanoseconds. Their date and texts differ.
 #[test]
 fn other_results_have_vllms_keys_in_their_order_and_nearly_its_numbers() {
     for Recorded { golden, left } in Recorded::of("metrics") {
@@ -142,7 +144,7 @@ fn records_for_pytorchs_database_are_vllms() {
     assert_eq!(compared, 2);
 }
 
-/// The flags as the records repeat them, without what was taken from the metadata.
+/// Returns the flags as the records repeat them, without those taken from the metadata.
 fn args_of(records: &Value) -> JsonObject {
     let args = &records[0]["benchmark"]["extra_info"]["args"];
     let mut args = args.as_object().unwrap().clone();
@@ -158,7 +160,7 @@ fn label(golden: &Golden) -> Option<&str> {
     golden.args["label"].as_str()
 }
 
-fn options(golden: &Golden) -> VllmOptions {
+pub(crate) fn options(golden: &Golden) -> VllmOptions {
     let options = VllmOptions::default().with_percentiles(golden.percentiles());
     match golden.args["percentile_metrics"].as_str() {
         Some(names) => options.with_metrics(names.split(',')),
@@ -179,14 +181,14 @@ fn reported<T>(golden: &Golden, read: impl FnOnce(&Report<'_>) -> T) -> T {
     read(&Report::new(&log, &metrics, &audit))
 }
 
-fn near(ours: &Value, theirs: &Value) -> bool {
+pub(crate) fn near(ours: &Value, theirs: &Value) -> bool {
     match (ours, theirs) {
         (Value::Array(ours), Value::Array(theirs)) => {
             ours.len() == theirs.len()
                 && ours.iter().zip(theirs).all(|(one, other)| near(one, other))
         }
         _ => match (ours.as_f64(), theirs.as_f64()) {
-            // A nanosecond, in seconds or milliseconds, or what it makes of a rate.
+            // Tolerance: a nanosecond, in seconds or milliseconds, or its effect on a rate.
             (Some(ours), Some(theirs)) => (ours - theirs).abs() <= 2e-6 + theirs.abs() * 1e-9,
             _ => ours == theirs,
         },

@@ -1,4 +1,4 @@
-//! What vLLM's Rust client prints besides the Python client's table.
+//! Output that vLLM's Rust client prints in addition to the Python client's table.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ fn ms(millis: u64) -> Stamp {
     Stamp::ZERO + Duration::from_millis(millis)
 }
 
-/// A turn of two tokens, sent at `start`, with its pieces after 20 ms and after 30 ms.
+/// Returns a turn of two tokens, sent at `start`, with pieces after 20 ms and 30 ms.
 fn turn(index: usize, number: u32, follow_ups: u32, start: u64) -> RequestRecord {
     let recorder = Recorder::new(index, Phase::Measure, &Sample::new("", 5, 2), ms(start));
     let mut recorder = recorder.of_turn(number, follow_ups);
@@ -40,7 +40,7 @@ fn log(records: Vec<RequestRecord>) -> RunLog {
     RunLog::new(Header::new(0, facts, Value::Null), records, Some(footer))
 }
 
-/// Two conversations of two turns, the second begun 10 ms after the first.
+/// Returns two sessions of two turns each; the second session starts 10 ms after the first.
 fn conversations() -> RunLog {
     log(vec![turn(0, 0, 1, 0), turn(0, 1, 0, 40), turn(1, 0, 1, 10), turn(1, 1, 0, 50)])
 }

@@ -1,4 +1,4 @@
-//! What AISBench draws of NumPy's legacy generator that no other client does.
+//! Draws from NumPy's legacy generator that only AISBench makes.
 
 use servemark_rng::NumpyRandom;
 

@@ -1,4 +1,4 @@
-//! Sequences of draws as the Python benchmarking clients make them, with what Python drew.
+//! Sequences of draws that the Python benchmarking clients make, with Python's results.
 
 #![expect(clippy::float_cmp, clippy::unreadable_literal, reason = "numbers as Python prints them")]
 

@@ -1,4 +1,4 @@
-//! What must hold for every seed and size.
+//! Properties of every seed and size.
 
 use std::collections::HashSet;
 
@@ -44,7 +44,7 @@ proptest! {
     }
 }
 
-/// A population's size and how many to take of it.
+/// The size of a population and the number of items to take.
 fn population() -> impl Strategy<Value = (usize, usize)> {
     (0_usize..400).prop_flat_map(|n| (Just(n), 0..=n))
 }

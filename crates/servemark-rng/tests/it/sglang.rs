@@ -12,7 +12,7 @@ fn numpy() -> NumpyRandom {
     NumpyRandom::seeded(SEED)
 }
 
-/// The weights of the skewed distribution over three adapters.
+/// Returns the weights of the skewed distribution over three adapters.
 fn adapter_weights() -> Vec<f64> {
     (0..3).map(|i| 1.5_f64.powi(-i)).collect()
 }
@@ -100,8 +100,8 @@ fn zipf_groups() {
     assert_eq!(groups, [2, 0, 2, 1, 0, 3, 2, 2, 0, 0, 0, 3]);
 }
 
-/// The data set `random-ids` with three prompts of up to 16 in and 8 out from 1000 ids, then the
-/// first arrivals at ten a second.
+/// The data set `random-ids` with three prompts of up to 16 input and 8 output tokens from 1000
+/// ids, then the first arrivals at ten a second.
 #[test]
 fn random_ids_then_arrivals() {
     let mut numpy = RandomState::seeded(SEED.into()).numpy;

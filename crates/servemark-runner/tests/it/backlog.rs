@@ -1,4 +1,4 @@
-//! Records that cannot be kept as fast as they come.
+//! Records that are written more slowly than they arrive.
 
 use std::num::NonZeroU64;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use servemark_testkit::{Script, ScriptedTransport};
 
 use crate::world::{check, ms};
 
-/// Keeps records of sixty bytes, and is too far behind with two of them.
+/// Counts sixty bytes per record and is full with two of them.
 struct Slow {
     collector: Collector,
     backlog: Backlog,
@@ -28,7 +28,7 @@ impl Observer for Slow {
     }
 }
 
-/// Opens each session at its offset; a second later all that was finished is kept.
+/// Starts each session at its offset; one second later all finished records are written.
 async fn measure(sessions: Vec<Session>, offsets_ms: &[u64]) -> (Vec<RequestRecord>, Arc<Slow>) {
     let backlog = Backlog::new(NonZeroU64::new(100).unwrap());
     let slow = Arc::new(Slow { collector: Collector::default(), backlog });

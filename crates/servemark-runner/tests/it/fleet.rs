@@ -17,7 +17,7 @@ use servemark_testkit::{Script, ScriptedTransport};
 
 use crate::world::ms;
 
-/// What the sessions below have together.
+/// Total number of turns of the sessions below.
 const TURNS: usize = 40 + 13 + 2 * 13;
 
 type Scripted = ScriptedTransport<TokioPacer>;
@@ -26,7 +26,7 @@ fn scripted(clock: TokioPacer) -> Arc<Scripted> {
     ScriptedTransport::new(clock, |_| Ok(Script::streaming(ms(10), ms(5), 3)))
 }
 
-/// One more shard, on a thread on which time passes only while everybody waits for it.
+/// Creates a further shard, on a thread on which time passes only while all tasks wait for it.
 fn enlisted() -> (TokioPacer, Arc<Scripted>) {
     tokio::time::pause();
     let pacer = TokioPacer::start();
@@ -44,7 +44,7 @@ fn schedule(count: u64) -> Schedule {
     (0..count).map(|index| ms(index * index % 97)).collect()
 }
 
-/// A run of 40 sessions over so many shards.
+/// A run of 40 sessions on several shards.
 struct World<P> {
     lead: Runner<P>,
     shards: usize,
@@ -77,8 +77,8 @@ impl<P: Pacer> World<P> {
     }
 }
 
-/// What the plan decides of a request: which it is, when it is due if no answer decides that, what
-/// is asked, and how much is answered.
+/// Returns what the plan decides of a request: its key, its due time unless an answer decides it,
+/// its planned sizes, and the number of pieces of its answer.
 fn story(record: &RequestRecord, start: Stamp) -> impl PartialEq + use<> {
     let due = (record.turn == 0).then(|| record.scheduled.since(start));
     (record.key(), due, record.planned, record.deltas.len(), record.is_success())
@@ -101,7 +101,7 @@ async fn what_is_sent_when_does_not_depend_on_how_many_send_it() {
     assert!(others.iter().all(|other| other == one));
 }
 
-/// Counts those in flight.
+/// Counts the requests in flight.
 #[derive(Default)]
 struct Crowd {
     now: AtomicUsize,
@@ -141,7 +141,7 @@ async fn the_gate_is_one_for_all() {
     assert!(crowd.most.load(SeqCst) <= 2, "{:?}", crowd.most);
 }
 
-/// Breaks when it is asked to wait for a time from `at` on.
+/// Panics when it is asked to wait for a time from `at` on.
 struct Fragile {
     pacer: TokioPacer,
     at: Stamp,
@@ -196,7 +196,7 @@ async fn one_shard_alone_enlists_nobody() {
     let enlist = async |_| Err(io::Error::other("nobody asked"));
     let measured = world.measure(&scripted(pacer), enlist).await.unwrap();
     assert_eq!(measured.outcomes.len(), TURNS);
-    // No other is waited for, so the start is not put off.
+    // Nothing waits for another shard, so the start is not delayed.
     assert_eq!(world.records()[0].scheduled, Stamp::ZERO);
 }
 
@@ -209,7 +209,7 @@ async fn a_stop_reaches_all() {
     assert_eq!((measured.outcomes.len(), measured.lost.len()), (0, 0));
 }
 
-/// Never answers, and tells when nobody has it any more.
+/// Never answers, and signals when its last owner drops it.
 struct Endless {
     _gone: Mutex<Sender<()>>,
     sent: Sender<()>,
@@ -243,6 +243,6 @@ async fn nobody_goes_on_when_the_run_is_dropped() {
         sent = some_sent => assert_eq!(sent.unwrap(), 40),
     }
     drop((endless, world));
-    // It waits until the last of them has let the transport go.
+    // Waits until the last owner has dropped the transport.
     assert!(all_gone.recv().is_err());
 }

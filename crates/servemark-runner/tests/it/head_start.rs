@@ -1,4 +1,4 @@
-//! Requests that are handed over before they are due.
+//! Requests that are passed to the transport before they are due.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use servemark_schedule::ArrivalSpec;
 
 use crate::world::{check, ms};
 
-/// Is handed requests 3 ms before they are due and sends them when they are, for no answer.
+/// Takes requests 3 ms before they are due, sends them at their due time and gets no answer.
 struct Early(TokioPacer);
 
 impl Transport for Early {

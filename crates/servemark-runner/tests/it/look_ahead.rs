@@ -1,4 +1,4 @@
-//! What is prepared ahead, and what happens when it is not ready.
+//! Requests prepared ahead, and requests that are not ready in time.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -15,7 +15,7 @@ use servemark_schedule::{ArrivalSpec, Schedule};
 
 use crate::world::{at, check, ms};
 
-/// Ten calls, due ten milliseconds apart or all at once.
+/// Sends ten requests, due `step_ms` milliseconds apart.
 async fn measure<T: Transport>(
     transport: &Arc<T>,
     step_ms: u64,
@@ -38,7 +38,7 @@ fn answer(recorder: &mut Recorder) -> Finish {
     Finish::default()
 }
 
-/// Calls of a hundred bytes, and how many of them wait.
+/// Requests of a hundred bytes, and the number of them that wait.
 #[derive(Default)]
 struct Heavy {
     waiting: AtomicUsize,
@@ -87,8 +87,8 @@ async fn those_who_wait_at_the_gate_hold_no_bytes() {
     assert!(heavy.most.load(Relaxed) <= 2, "{:?}", heavy.most);
 }
 
-/// The first call takes five milliseconds of the sending thread, and the second cannot be prepared
-/// before that is over.
+/// The first request blocks the sending thread for five milliseconds, and the second cannot be
+/// prepared before that is over.
 struct Slow {
     clock: TokioPacer,
     done: SyncSender<()>,
@@ -131,7 +131,7 @@ async fn what_is_not_ready_is_sent_late_and_says_so() {
     assert!(records.iter().all(RequestRecord::is_success));
 }
 
-/// Cannot stand its third sample.
+/// Panics over its third sample.
 #[derive(Default)]
 struct Touchy(AtomicUsize);
 

@@ -10,7 +10,7 @@ use servemark_testkit::Script;
 
 use crate::world::{World, at, ms};
 
-/// The first so many requests fail after ten milliseconds, the others are answered in as many.
+/// The first `first` requests fail after ten milliseconds, the others are answered in as many.
 fn failing(first: u32, kind: ErrorKind, tries: u32) -> World {
     let mut load = LoadSpec::new(ArrivalSpec::Burst);
     load.retry = Some(RetrySpec::of_unanswered(NonZero::new(tries).expect("a number")));
@@ -26,7 +26,7 @@ fn single() -> Session {
     Session::from(Sample::new("hi", 1, 1))
 }
 
-/// Phase, number of the try, due, sent, and whether it ended well.
+/// Phase, number of earlier tries, due time, send time, and whether it succeeded.
 type Story = (Phase, u32, Stamp, Option<Stamp>, bool);
 
 fn story(record: &RequestRecord) -> Story {
@@ -34,7 +34,7 @@ fn story(record: &RequestRecord) -> Story {
     (phase, earlier_tries, scheduled, sent, record.is_success())
 }
 
-/// In the order in which they were sent.
+/// Returns the tries in the order in which they were sent.
 async fn told(world: &World, session: Session) -> Vec<Story> {
     let mut records = world.measure_sessions(vec![session], &[3]).await;
     records.sort_by_key(|record| record.sent);

@@ -129,7 +129,7 @@ async fn stopping_now_cancels_what_is_in_flight_and_keeps_its_record() {
     assert_eq!(records[0].outcome.as_ref().unwrap_err().kind, ErrorKind::Cancelled);
 }
 
-/// Nothing arrives between the two requests to stop, so nothing but the second wakes it.
+/// Nothing arrives between the two stop requests, so only the second one wakes the request.
 #[tokio::test(start_paused = true)]
 async fn what_is_silent_while_it_is_waited_for_is_cancelled_too() {
     let world = World::with_limit(None);
@@ -144,7 +144,7 @@ async fn what_is_silent_while_it_is_waited_for_is_cancelled_too() {
     assert_eq!(records[0].outcome.as_ref().unwrap_err().kind, ErrorKind::Cancelled);
 }
 
-/// Panics over its first call at once, over its second later, and answers its third.
+/// Panics over its first request at once, over its second later, and answers its third.
 struct Explosive(AtomicUsize);
 
 impl Transport for Explosive {
@@ -184,7 +184,7 @@ async fn what_is_measured_steps_into_the_places_of_what_leads_to_it() {
     check(&records, |record| record.sent, &[0, 0, 15, 15, 30, 30]);
     let phases: Vec<Phase> = records.iter().map(|record| record.phase).collect();
     assert_eq!(phases[..3], [Phase::Warmup; 3]);
-    // The time counts from the first that is measured, at 15 ms.
+    // The time counts from the first measured request, at 15 ms.
     assert_eq!(phases[3..], [Phase::Measure; 3]);
 }
 

@@ -5,7 +5,7 @@ use servemark_testkit::Script;
 
 use crate::world::{World, at, check, ms};
 
-/// A session of as many turns as there are pauses, and one.
+/// Creates a session with one more turn than there are pauses.
 fn session(pauses_ms: &[u64]) -> Session {
     let turn = |pause: &u64| FollowUp::new(Sample::new("more", 3, 2)).after(ms(*pause));
     Session::from(Sample::new("hi", 1, 2)).followed_by(pauses_ms.iter().map(turn).collect())
@@ -15,7 +15,7 @@ fn keys(records: &[RequestRecord]) -> Vec<(usize, u32)> {
     records.iter().map(RequestRecord::key).collect()
 }
 
-/// How many messages a sample has.
+/// Returns the number of messages of a sample.
 fn messages(sample: &Sample) -> usize {
     match &sample.prompt {
         Prompt::Messages(messages) => messages.len(),
@@ -50,7 +50,7 @@ async fn every_turn_is_sent_with_all_that_was_said_and_counted_so() {
     let records = world.measure_sessions(vec![session(&[0, 0])], &[0]).await;
     let pieces: Vec<_> = records.iter().map(|record| record.deltas.len()).collect();
     assert_eq!(pieces, [1, 3, 5]);
-    // What was asked and what was to be answered, and three tokens more.
+    // The prompt and the planned answer of the previous turn, and three new tokens.
     let planned: Vec<_> = records.iter().map(|record| record.planned.prompt_tokens).collect();
     assert_eq!(planned, [1, 1 + 2 + 3, 6 + 2 + 3]);
 }
@@ -76,7 +76,7 @@ async fn drain_finishes_the_turn_in_flight_and_sends_no_more() {
         tokio::time::sleep_until(tokio::time::Instant::now() + ms(12)).await;
         world.stop.escalate();
     };
-    // The first is in the middle of a turn, the second thinks, the third has not begun.
+    // The first is in the middle of a turn, the second is in its pause, the third has not begun.
     let sessions = vec![session(&[0]), session(&[50]), session(&[0])];
     let script = world.measure_sessions(sessions, &[0, 0, 20]);
     let (records, ()) = tokio::join!(script, stopper);

@@ -1,4 +1,4 @@
-//! A world with a paused clock, a scripted server and a runner.
+//! A test world with a paused clock, a scripted server and a runner.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use servemark_runner::{Collector, LoadSpec, Runner, StopHandle};
 use servemark_schedule::{ArrivalSpec, Schedule};
 use servemark_testkit::{Script, ScriptedTransport};
 
-/// All of it.
+/// A runner with a scripted transport, and its records.
 pub(crate) struct World {
     pub(crate) runner: Runner<TokioPacer>,
     pub(crate) transport: Arc<ScriptedTransport<TokioPacer>>,
@@ -33,7 +33,7 @@ fn load(limit: Option<usize>) -> LoadSpec {
 }
 
 impl World {
-    /// Every answer is two pieces, at 10 ms and at 15 ms.
+    /// Creates a world whose answers have two pieces, at 10 ms and at 15 ms.
     pub(crate) fn with_limit(limit: Option<usize>) -> Self {
         Self::scripted(limit, |_| Ok(Script::streaming(ms(10), ms(5), 2)))
     }
@@ -45,7 +45,8 @@ impl World {
         Self::of(load(limit), script)
     }
 
-    /// The answers of [`with_limit`](Self::with_limit), asked for in so many milliseconds.
+    /// Creates a world with the answers of [`with_limit`](Self::with_limit) that sends requests for
+    /// `lasts_ms` milliseconds.
     pub(crate) fn lasting(limit: Option<usize>, lasts_ms: u64) -> Self {
         let mut load = load(limit);
         load.lasts = Some(ms(lasts_ms));
@@ -73,7 +74,7 @@ impl World {
         self.measure_sessions(vec![session; offsets_ms.len()], offsets_ms).await
     }
 
-    /// Opens each session at its offset.
+    /// Starts each session at its offset.
     pub(crate) async fn measure_sessions(
         &self,
         sessions: Vec<Session>,

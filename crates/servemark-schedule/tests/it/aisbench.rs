@@ -1,10 +1,10 @@
-//! When AISBench's producer lets each request go, recorded in `fixtures/aisbench/arrivals.json`.
+//! When AISBench's producer releases each request, recorded in `fixtures/aisbench/arrivals.json`.
 
 use std::time::Duration;
 
 use serde::Deserialize;
 use servemark_rng::RandomState;
-use servemark_schedule::{ArrivalSpec, Burstiness, Growth, Ramp, Rate};
+use servemark_schedule::{ArrivalSpec, Burstiness, Ramp, RampShape, Rate};
 
 const ARRIVALS: &str =
     include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/aisbench/arrivals.json"));
@@ -19,14 +19,14 @@ struct Case {
 
 impl Case {
     fn spec(&self) -> ArrivalSpec {
-        // A shape of nothing is AISBench's word for even gaps.
+        // AISBench uses a shape of zero for even gaps.
         let burstiness = Burstiness::new(self.burstiness).unwrap_or(Burstiness::EVEN);
         let rate = |rate| Rate::new(rate).unwrap();
         match &self.ramp {
             None => ArrivalSpec::Gamma { requests_per_second: rate(self.rate), burstiness },
             Some((strategy, from, to)) => {
                 let growth =
-                    if strategy == "linear" { Growth::Linear } else { Growth::Exponential };
+                    if strategy == "linear" { RampShape::Linear } else { RampShape::Exponential };
                 let ramp = Ramp::new(growth, rate(*from), rate(*to)).unwrap();
                 ArrivalSpec::Ramp { ramp, burstiness }
             }

@@ -1,4 +1,4 @@
-//! Schedules against the recorded ones of SGLang and vLLM, and their general properties.
+//! Schedules compared with recorded ones of SGLang and vLLM, and their general properties.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -33,7 +33,8 @@ proptest! {
         const GAPS: u32 = 4000;
         let schedule = at_rate(rate, GAPS as usize + 1, seed);
         let achieved = f64::from(GAPS) / schedule.span().as_secs_f64();
-        // The sum of n exponential gaps has a relative deviation of 1/sqrt(n); six of them.
+        // The sum of n exponential gaps has a relative deviation of 1/sqrt(n); the bound is six of
+        // them.
         let bound = 6.0 / f64::from(GAPS).sqrt();
         prop_assert!((achieved / rate - 1.0).abs() < bound, "asked {rate}, got {achieved}");
     }

@@ -28,7 +28,8 @@ impl Case {
         self.flag(name).map_or(default, |word| word.parse().unwrap())
     }
 
-    /// The state as the data set's draws leave it. ShareGPT draws from Python's generator only.
+    /// Returns the state as the data set's draws leave it. ShareGPT draws from Python's generator
+    /// only.
     fn state_after_data_set(&self) -> RandomState {
         let seed = self.flag("--seed").map_or(42, |word| word.parse().unwrap());
         let mut random = RandomState::seeded(seed);
@@ -47,8 +48,8 @@ impl Case {
         random
     }
 
-    /// The adapters of the command line, if the data set's draws are all made here: ShareGPT's
-    /// shuffle is not.
+    /// Returns the adapters of the command line, unless the data set is ShareGPT, whose shuffle is
+    /// not drawn here.
     fn adapters(&self) -> Option<AdapterSpec> {
         self.flag("--dataset-name").filter(|name| *name != "sharegpt")?;
         let at = self.argv.iter().position(|word| word == "--lora-name")?;
@@ -70,7 +71,7 @@ impl Case {
         let adapters = self.adapters();
         let mut chooser = adapters.as_ref().map(AdapterSpec::chooser);
         let mut chosen = Vec::new();
-        // One request more than the peer had shows its last gap, too.
+        // One request more than the peer had also shows its last gap.
         let begins = vec![None; self.requests + 1];
         let schedule = spec.schedule_with(&begins, &mut random, |random| {
             chosen.extend(chooser.as_mut().map(|chooser| chooser.choose(random)));

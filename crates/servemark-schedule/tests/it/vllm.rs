@@ -6,14 +6,14 @@ use std::time::Duration;
 use serde::Deserialize;
 use servemark_rng::RandomState;
 use servemark_schedule::{
-    AdapterChoice, AdapterSpec, ArrivalSpec, Burstiness, Growth, Ramp, Rate, Schedule,
+    AdapterChoice, AdapterSpec, ArrivalSpec, Burstiness, Ramp, RampShape, Rate, Schedule,
     ScheduleError,
 };
 
 const ARRIVALS: &str =
     include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/vllm/arrivals.json"));
 
-/// As recorded: either of `due` and `error`.
+/// A recorded case, with either `due` or `error`.
 #[derive(Deserialize)]
 struct Case {
     argv: Vec<String>,
@@ -32,8 +32,9 @@ impl Case {
         self.flag(name).map_or(default, |word| word.parse().unwrap())
     }
 
-    /// `random` draws from a generator of its own, and timed traces draw from none of the state.
-    /// The others' draws are made where data sets are.
+    /// Returns whether the data set draws nothing from the shared state: `random` has a generator
+    /// of its own, and timed traces draw nothing. The draws of the other data sets are tested with
+    /// the data sets.
     fn draws_apart(&self) -> bool {
         ["random", "timed_trace"].contains(&self.flag("--dataset-name").unwrap())
     }
@@ -41,7 +42,8 @@ impl Case {
     fn spec(&self) -> Result<ArrivalSpec, ScheduleError> {
         let burstiness = Burstiness::new(self.number("--burstiness", 1.0))?;
         if let Some(strategy) = self.flag("--ramp-up-strategy") {
-            let growth = if strategy == "linear" { Growth::Linear } else { Growth::Exponential };
+            let growth =
+                if strategy == "linear" { RampShape::Linear } else { RampShape::Exponential };
             let end = |flag| Rate::new(self.number(flag, f64::NAN));
             let ramp = Ramp::new(growth, end("--ramp-up-start-rps")?, end("--ramp-up-end-rps")?)?;
             return Ok(ArrivalSpec::Ramp { ramp, burstiness });
@@ -67,8 +69,8 @@ impl Case {
         Some(AdapterSpec::new(names.cloned().collect(), choice).unwrap())
     }
 
-    /// The seed of the state from which arrivals are drawn. Timed traces leave it at 0, whatever the
-    /// command line says.
+    /// Returns the seed of the state from which arrivals are drawn. Timed traces leave it at 0,
+    /// whatever the command line says.
     fn seed(&self) -> u64 {
         match self.flag("--dataset-name") {
             Some("timed_trace") => 0,
@@ -95,7 +97,7 @@ impl Case {
     }
 }
 
-/// To the nanosecond, which is all that a schedule holds.
+/// Compares to the nanosecond, the resolution of a schedule.
 fn same(schedule: &Schedule, expected: &[f64]) -> bool {
     schedule.iter().eq(expected.iter().map(|due| Duration::from_secs_f64(*due)))
 }
@@ -114,7 +116,7 @@ fn schedules_and_adapters_are_those_of_vllm() {
             None => refused += usize::from(case.spec().is_err()),
         }
     }
-    // A rate beside a ramp is the command line's to refuse.
+    // A rate together with a ramp is refused by the command line, not here.
     let errors = cases.iter().filter(|case| case.error.is_some()).count();
     assert_eq!((checked, refused, errors), (17, 6, 7), "a case was added or lost");
 }

@@ -1,4 +1,4 @@
-//! Lines: what ends one, how long one may be, and that cuts do not matter.
+//! Lines: their ends, their maximum length, and that splits do not matter.
 
 use std::convert::Infallible;
 

@@ -32,7 +32,7 @@ impl From<Event<'_>> for Owned {
     }
 }
 
-/// What a whole stream gives: its events, then what `finish` has left.
+/// The result of a whole stream: its events, then the rest that `finish` returns.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 struct Outcome {
     events: Vec<Owned>,

@@ -1,4 +1,4 @@
-//! A naive twin of the parser: the standard's steps over a whole stream, copying everything.
+//! A naive reference parser: the standard's steps over a whole stream, with copies of everything.
 
 use super::{Outcome, Owned};
 

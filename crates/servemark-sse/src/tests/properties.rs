@@ -1,4 +1,4 @@
-//! What must hold for every stream and every way to cut it into reads.
+//! Properties of every stream and every way to split it into reads.
 
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -34,7 +34,7 @@ proptest! {
     }
 }
 
-/// Streams of words that the grammar knows, with some bytes that it does not.
+/// Streams of words that the grammar knows, and of bytes that it does not.
 fn stream() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(select(WORDS), 0..40).prop_map(|words| words.concat())
 }

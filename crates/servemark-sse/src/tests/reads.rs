@@ -1,4 +1,4 @@
-//! Streams cut into reads: what is borrowed, what is copied, and what is left at the end.
+//! Streams split into reads: what is borrowed, what is copied, and what is left at the end.
 
 use std::convert::Infallible;
 

@@ -18,7 +18,7 @@ fn stock_ticker() {
     check("data: YHOO\ndata: +2\ndata: 10\n\n", &[("YHOO\n+2\n10", "")]);
 }
 
-/// The second block resets the id; the third keeps one of the two spaces; the last is not ended.
+/// The second block resets the id; the third keeps one of the two spaces; the last has no end.
 #[test]
 fn four_blocks() {
     let stream =
@@ -28,7 +28,7 @@ fn four_blocks() {
     check(&ended, &[("first event", "1"), ("second event", ""), (" third event", "")]);
 }
 
-/// Empty data, one line feed, and a block that is never ended.
+/// Empty data, one line feed, and a block without an end.
 #[test]
 fn data_without_values() {
     check("data\n\ndata\ndata\n\ndata:", &[("", ""), ("\n", "")]);

@@ -1,6 +1,6 @@
-//! `benchmark.log`, where `--debug` asks for it: what was sent and what was received, as it came.
+//! `benchmark.log`, requested with `--debug`: what was sent and received, in order of time.
 //!
-//! It is written after a run, from its records: nothing is logged while anything is measured.
+//! It is written from the records after a run. Nothing is logged during the measurement.
 
 use std::fs::OpenOptions;
 use std::io::{self, BufWriter, Write};
@@ -11,7 +11,7 @@ use servemark::Run;
 use servemark::core::{RequestRecord, RunLog, Stamp};
 use servemark_cli::LocalTime;
 
-/// Appends what happened in a run.
+/// Appends the events of a run.
 pub(super) fn append(run: &Run, path: &Path) -> io::Result<()> {
     let mut out = BufWriter::new(OpenOptions::new().create(true).append(true).open(path)?);
     let bodies = run.sent.as_ref().map(|sent| sent.bodies(&run.log));
@@ -46,7 +46,7 @@ enum What<'a> {
     Ended,
 }
 
-/// All of a run in the order in which it was.
+/// Returns all events of a run in order of time.
 fn events(log: &RunLog) -> Vec<Event<'_>> {
     let mut events: Vec<Event<'_>> = log.measured().flat_map(events_of).collect();
     events.sort_by_key(|event| event.at);
@@ -65,7 +65,7 @@ fn moment(log: &RunLog, at: Stamp) -> String {
     LocalTime::of_unix(began + Duration::from_nanos(at.as_nanos())).iso()
 }
 
-/// The first and the last of a long text.
+/// Shortens a long text to its start and end.
 fn shortened(text: &str, most: usize) -> String {
     let length = text.chars().count();
     if length <= 2 * most {

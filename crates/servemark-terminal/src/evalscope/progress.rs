@@ -1,4 +1,4 @@
-//! `progress.json`: how far the runs of a command line are, as evalscope's tracker writes it.
+//! `progress.json`: the progress of a command line's runs, in the format of evalscope's tracker.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use serde_json::json;
 use servemark::{Live, replace_file};
 use servemark_cli::LocalTime;
 
-/// Writes the file whenever more is done, once a second at most, from a thread of its own.
+/// Writes the file when progress was made, at most once a second, from its own thread.
 #[derive(Debug)]
 pub(super) struct Tracker {
     file: Arc<ProgressFile>,
@@ -23,13 +23,13 @@ pub(super) struct Tracker {
 #[derive(Debug)]
 struct ProgressFile {
     path: PathBuf,
-    /// How many requests, or conversations, there are.
+    /// Total number of requests, or of sessions.
     total: u64,
     live: Arc<Live>,
 }
 
 impl Tracker {
-    /// Begins to write into a folder that is there.
+    /// Starts writing into an existing folder.
     pub(super) fn start(folder: &Path, total: u64, live: Arc<Live>) -> anyhow::Result<Self> {
         let file = Arc::new(ProgressFile { path: folder.join("progress.json"), total, live });
         file.write("running")?;
@@ -39,7 +39,7 @@ impl Tracker {
             let mut told = 0;
             while stopped.recv_timeout(PAUSE) == Err(RecvTimeoutError::Timeout) {
                 let done = followed.live.sessions();
-                // A run goes on without the file; the last write says what is wrong with it.
+                // A run continues without the file; the last write reports its error.
                 if done != told && followed.write("running").is_ok() {
                     told = done;
                 }
@@ -48,7 +48,7 @@ impl Tracker {
         Ok(Self { file, stop, thread })
     }
 
-    /// Says for the last time how far they came, and whether to their end.
+    /// Writes the final progress and whether all runs completed.
     pub(super) fn end(self, is_whole: bool) -> anyhow::Result<()> {
         drop(self.stop);
         let _ = self.thread.join();
@@ -61,7 +61,7 @@ impl ProgressFile {
         self.replace(status).with_context(|| format!("cannot write {}", self.path.display()))
     }
 
-    /// Whoever reads it finds a whole file.
+    /// Replaces the file atomically, so that readers never see a partial one.
     fn replace(&self, status: &str) -> io::Result<()> {
         let done = self.live.sessions();
         let percent = done as f64 / self.total as f64 * 100.0;

@@ -1,18 +1,18 @@
-//! evalscope's search for the largest load that holds.
+//! evalscope's search for the largest load that meets the criteria.
 
 use servemark::plan::{Bracket, largest, peak};
 use servemark::report::{
     EvalscopeProbe, EvalscopeRun, EvalscopeSelection, evalscope_search_json, write_evalscope_search,
 };
 use servemark::{ExecuteError, ExitCode, RunContext};
-use servemark_cli::{EvalscopeRuns, SlaCriterion, SlaGoal, SlaSearch, Used};
+use servemark_cli::{Consumed, EvalscopeRuns, SlaCriterion, SlaGoal, SlaSearch};
 
 use super::{Reported, make_folders, report, run_one, summarize};
 use crate::rewrite::Rewrite;
 use crate::screen;
 
-/// Searches, and tells what was tried and what was chosen: a search that is broken off, of what it
-/// came to.
+/// Runs a search and reports the loads tried and the selections. An interrupted search reports what
+/// it has.
 pub(super) fn search(
     asked: &EvalscopeRuns,
     search: &SlaSearch,
@@ -26,15 +26,15 @@ pub(super) fn search(
     searched
 }
 
-/// Runs what a search asks for, and remembers it.
+/// Runs the loads of a search and stores their results.
 struct Tuner<'a> {
     asked: &'a EvalscopeRuns,
     search: &'a SlaSearch,
     context: &'a RunContext,
-    used: Used,
+    used: Consumed,
     probes: Vec<EvalscopeProbe>,
     selections: Vec<EvalscopeSelection>,
-    /// The means of the runs at each load.
+    /// Mean of the runs at each load.
     means: Vec<EvalscopeRun>,
     worst: ExitCode,
 }
@@ -45,7 +45,7 @@ impl<'a> Tuner<'a> {
             asked,
             search,
             context,
-            used: Used::default(),
+            used: Consumed::default(),
             probes: Vec::new(),
             selections: Vec::new(),
             means: Vec::new(),
@@ -53,7 +53,7 @@ impl<'a> Tuner<'a> {
         }
     }
 
-    /// A selection for each group of criteria, or for the metric that is to be best.
+    /// Makes a selection for each group of criteria, or for the metric to optimize.
     fn search(&mut self) -> anyhow::Result<ExitCode> {
         let groups = &self.search.groups;
         let best = groups[0].first().filter(|criterion| criterion.goal.is_best());
@@ -63,11 +63,12 @@ impl<'a> Tuner<'a> {
             let selection = self.largest(group)?;
             self.selections.push(selection);
         }
-        let is_found = self.selections.iter().all(|selection| selection.load.is_some());
-        Ok(if is_found { self.worst } else { self.worst.max(ExitCode::GateFailed) })
+        // That no load meets the criteria is a result, as in evalscope; the table of selections
+        // shows it.
+        Ok(self.worst)
     }
 
-    /// The report of all loads, and of the search.
+    /// Prints the report of all loads and of the search.
     fn tell(mut self) -> anyhow::Result<()> {
         self.write(Rewrite::Whole)?;
         report(self.asked, &self.means)?;
@@ -77,7 +78,7 @@ impl<'a> Tuner<'a> {
         Ok(())
     }
 
-    /// Writes which loads were tried and what holds at each.
+    /// Writes the loads that were tried, with the criteria that each meets.
     fn write(&mut self, rewrite: Rewrite) -> anyhow::Result<()> {
         let groups = &self.search.groups;
         for probe in &mut self.probes {
@@ -88,7 +89,7 @@ impl<'a> Tuner<'a> {
         rewrite.file(&path, "the search", &document)
     }
 
-    /// The largest load at which all criteria of a group hold.
+    /// Finds the largest load at which all criteria of a group hold.
     fn largest(&mut self, group: &[SlaCriterion]) -> anyhow::Result<EvalscopeSelection> {
         let range = self.search.range;
         let Bracket { holds: found, .. } =
@@ -101,7 +102,7 @@ impl<'a> Tuner<'a> {
         Ok(EvalscopeSelection::new(criteria, found.map(whole), reason))
     }
 
-    /// The load at which a metric is best; of several, the smallest.
+    /// Finds the load with the best value of a metric; the smallest one if several are equal.
     fn best(&mut self, criterion: &SlaCriterion) -> anyhow::Result<EvalscopeSelection> {
         let range = self.search.range;
         peak(&range, |load| anyhow::Ok(score(self.probe(load)?, criterion)))?;
@@ -118,7 +119,7 @@ impl<'a> Tuner<'a> {
         Ok(EvalscopeSelection::new(criteria, best.map(|(_, load)| load), reason))
     }
 
-    /// What is known of a load, which is run if nothing is.
+    /// Returns the results at a load; runs it if there are none yet.
     fn probe(&mut self, load: f64) -> anyhow::Result<&EvalscopeProbe> {
         let load = whole(load);
         let known = self.probes.iter().position(|probe| probe.load == load);
@@ -129,7 +130,7 @@ impl<'a> Tuner<'a> {
         Ok(&self.probes[place])
     }
 
-    /// Runs a load. Says where it is among the probes.
+    /// Runs a load. Returns its index among the probes.
     fn try_out(&mut self, load: u32) -> anyhow::Result<usize> {
         let (runs, used) = self.asked.probe(self.search, load, &self.used)?;
         make_folders(&runs)?;
@@ -153,7 +154,7 @@ impl<'a> Tuner<'a> {
     }
 }
 
-/// Whether everything that is asked of a load holds, and no request of its runs failed.
+/// Returns whether all criteria hold at a load and no request of its runs failed.
 fn holds(probe: &EvalscopeProbe, group: &[SlaCriterion]) -> bool {
     let holds = |criterion: &SlaCriterion| {
         value(probe, criterion).is_some_and(|value| criterion.goal.holds(value))
@@ -161,7 +162,7 @@ fn holds(probe: &EvalscopeProbe, group: &[SlaCriterion]) -> bool {
     probe.is_whole() && group.iter().all(holds)
 }
 
-/// A number that is the larger the better; none of a load whose requests failed.
+/// Returns a score that is larger for a better metric; `None` if a request failed.
 fn score(probe: &EvalscopeProbe, criterion: &SlaCriterion) -> Option<f64> {
     let value = value(probe, criterion).filter(|_| probe.is_whole())?;
     Some(if criterion.goal == SlaGoal::Min { -value } else { value })
@@ -175,7 +176,7 @@ fn said(criterion: &SlaCriterion) -> (String, String) {
     (criterion.metric.name.to_owned(), criterion.text())
 }
 
-/// Four decimals, without zeros at the end.
+/// Formats a number with at most four decimals, without trailing zeros.
 fn shown(value: f64) -> String {
     let text = format!("{value:.4}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()

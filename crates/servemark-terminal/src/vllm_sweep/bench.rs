@@ -1,21 +1,25 @@
-//! A benchmark by its command: vLLM's is run by this program itself, any other is started.
+//! Runs a benchmark command: vLLM's in this process, any other as a child process.
 
 use anyhow::bail;
 use servemark::runner::Stop;
-use servemark::{ExitCode, RunContext, Scores, Shown, execute, run_command};
+use servemark::{ChildStdout, ExitCode, RunContext, Scores, execute, run_command};
 use servemark_cli::{Environment, vllm};
 
 use crate::{screen, serve};
 
-/// Runs a benchmark to its end. One that does not end well is an error.
-pub(super) fn run(command: &[String], shown: Shown, context: &RunContext) -> anyhow::Result<()> {
+/// Runs a benchmark to its end. Returns an error if it fails.
+pub(super) fn run(
+    command: &[String],
+    shown: ChildStdout,
+    context: &RunContext,
+) -> anyhow::Result<()> {
     match own(command) {
         Some(arguments) => run_here(arguments, shown, context),
         None => run_started(command, shown, context),
     }
 }
 
-/// The arguments of vLLM's benchmark, by whichever name it is called.
+/// Returns the arguments of vLLM's benchmark, if the command is one, under any of its names.
 fn own(command: &[String]) -> Option<&[String]> {
     let (program, rest) = command.split_first()?;
     let rest = match program.rsplit('/').next() {
@@ -29,22 +33,22 @@ fn own(command: &[String]) -> Option<&[String]> {
     }
 }
 
-fn run_here(arguments: &[String], shown: Shown, context: &RunContext) -> anyhow::Result<()> {
+fn run_here(arguments: &[String], shown: ChildStdout, context: &RunContext) -> anyhow::Result<()> {
     let arguments = arguments.iter().map(Into::into);
     let parsed = vllm::parse("vllm bench serve", arguments, &Environment::from_process())?;
     if parsed.plan_only {
         bail!("--plan-only measures nothing, and a sweep needs a result");
     }
     for warning in &parsed.warnings {
-        screen::complain(&format!("warning: {warning}"));
+        screen::eprint_line(&format!("warning: {warning}"));
     }
     let mut context = serve::furnished(context, &parsed);
-    if shown == Shown::Yes {
+    if shown == ChildStdout::Yes {
         context = serve::voiced(context, &parsed);
     }
     let run = execute(&parsed.plan, &context)?;
     let scores = Scores::of_run(&run, &parsed.plan.scoring);
-    if shown == Shown::Yes {
+    if shown == ChildStdout::Yes {
         serve::show(&scores)?;
     }
     match serve::keep(&run, &scores, &parsed.plan.output)? {
@@ -54,10 +58,10 @@ fn run_here(arguments: &[String], shown: Shown, context: &RunContext) -> anyhow:
     }
 }
 
-/// Runs any command to its end.
+/// Runs a child process to its end.
 pub(super) fn run_started(
     command: &[String],
-    shown: Shown,
+    shown: ChildStdout,
     context: &RunContext,
 ) -> anyhow::Result<()> {
     let status = run_command(command, shown, context)?;

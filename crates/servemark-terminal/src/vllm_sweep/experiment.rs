@@ -1,4 +1,4 @@
-//! The folder of an experiment: combinations, results and what became of them.
+//! The folder of an experiment: combinations, results and failures.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use servemark_pyjson::{Style, Text, standard, to_string};
 
 use crate::screen;
 
-/// Does an experiment in its folder, and says where it is and how it went.
+/// Runs an experiment in its folder, and prints the folder and the outcome.
 pub(super) fn keep(
     experiment: &Experiment,
     context: &RunContext,
@@ -24,7 +24,7 @@ pub(super) fn keep(
     refuse_folder(experiment)?;
     match kept(experiment, measure) {
         Err(error) if context.stop.signal().is(Stop::Drain) => {
-            screen::complain(&format!("{error:#}"));
+            screen::eprint_line(&format!("{error:#}"));
             Ok(ExitCode::Interrupted)
         }
         done => done.map(|()| ExitCode::Ok),
@@ -68,7 +68,7 @@ fn write_summary(path: &Path, rows: Vec<JsonObject>) -> anyhow::Result<()> {
     fs::write(path, csv).with_context(|| cannot_write(path))
 }
 
-/// The combinations of a file; without one, the one that changes nothing.
+/// Returns the combinations of a file; without a file, a single one that changes nothing.
 pub(super) fn parameters(file: Option<&Path>) -> anyhow::Result<Vec<Combination>> {
     let Some(path) = file else { return Ok(vec![Combination::default()]) };
     let text = fs::read_to_string(path);
@@ -76,17 +76,17 @@ pub(super) fn parameters(file: Option<&Path>) -> anyhow::Result<Vec<Combination>
     combinations(&text).with_context(|| path.display().to_string())
 }
 
-/// The result of the how-manieth run of a combination.
+/// Returns the path of the result of a combination's run with index `run`.
 pub(super) fn run_file(folder: &Path, run: u32) -> PathBuf {
     folder.join(format!("run={run}.json"))
 }
 
-/// The results of all runs of a combination.
+/// Returns the path of the results of all runs of a combination.
 pub(super) fn summary_file(folder: &Path) -> PathBuf {
     folder.join("summary.json")
 }
 
-/// A result with what it is a result of. Parameters win over results of the same name.
+/// Reads a result and adds the parameters of its run. A parameter replaces a result of equal name.
 pub(super) fn read_result(
     path: &Path,
     run: i64,
@@ -103,7 +103,7 @@ pub(super) fn read_result(
     Ok(result)
 }
 
-/// Writes a document as Python's `json.dump` does with an indentation.
+/// Writes a document as Python's `json.dump` does with an indent.
 pub(super) fn write_json(
     path: &Path,
     document: &impl serde::Serialize,
@@ -116,7 +116,7 @@ pub(super) fn write_json(
     fs::write(path, text).with_context(|| cannot_write(path))
 }
 
-/// Tells of a run that failed, in a file beside its result.
+/// Writes a file about a failed run beside its result.
 pub(super) fn write_failure(
     result: &Path,
     run: i64,
@@ -137,7 +137,7 @@ pub(super) fn write_failure(
     Ok(())
 }
 
-/// Tells of a server that failed.
+/// Writes a file about a failed server.
 pub(super) fn write_server_failure(
     experiment: &Path,
     error: &anyhow::Error,
@@ -158,12 +158,12 @@ pub(super) fn write_server_failure(
     Ok(())
 }
 
-/// A line for standard output.
+/// Prints a line on standard output.
 pub(super) fn say(line: &str) {
     screen::print_line(line);
 }
 
-/// A list of words as Python shows it.
+/// Formats a list of words as Python does.
 pub(super) fn shown(words: &[String]) -> String {
     servemark_pyjson::literal(&Value::from(words))
 }

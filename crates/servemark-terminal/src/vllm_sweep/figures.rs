@@ -1,4 +1,5 @@
-//! `plot` and `plot_pareto`: the results below a folder as PNG files, with an SVG beside each.
+//! `plot` and `plot_pareto`: plots of the results below a folder as PNG files, each with an SVG
+//! file beside it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ use servemark_pyjson::standard;
 
 use super::experiment::say;
 
-/// One result over another.
+/// Plots one result over another.
 pub(super) fn plot(plot: &PlotSweep) -> anyhow::Result<ExitCode> {
     let records = results(&plot.folder)?;
     fs::create_dir_all(&plot.figures)
@@ -37,7 +38,7 @@ pub(super) fn plot(plot: &PlotSweep) -> anyhow::Result<ExitCode> {
     Ok(ExitCode::Ok)
 }
 
-/// What a user gets over what a GPU gives.
+/// Plots the Pareto frontier of throughput per user and throughput per GPU.
 pub(super) fn plot_pareto(plot: &ParetoSweep) -> anyhow::Result<ExitCode> {
     let pareto = plot.spec.prepare(&results(&plot.folder)?)?;
     if pareto.skipped() > 0 {
@@ -75,7 +76,7 @@ fn save(figure: &Figure, path: &Path, dots_per_inch: u32) -> anyhow::Result<()> 
     fs::write(&drawing, figure.svg()?).with_context(|| cannot(&drawing))
 }
 
-/// The results of all combinations below a folder.
+/// Reads the results of all combinations below a folder.
 fn results(folder: &Path) -> anyhow::Result<Records> {
     if !folder.exists() {
         bail!("No parameter sweep results under {}", folder.display());
@@ -96,7 +97,7 @@ fn results(folder: &Path) -> anyhow::Result<Records> {
     Ok(Records::new(rows))
 }
 
-/// Every summary, folder by folder in the order of their names.
+/// Collects every summary, folder by folder in the order of names.
 fn summaries(folder: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
     let entries =
         fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
@@ -117,5 +118,5 @@ fn shown(group: &[(String, String)]) -> String {
     servemark_pyjson::literal(&Value::Object(pairs.collect()))
 }
 
-/// What the peer's plotting library draws where nothing else is said.
+/// Default resolution of the peer's plotting library, in dots per inch.
 const PARETO_DOTS: u32 = 100;

@@ -1,4 +1,4 @@
-//! Levels of load between one request at a time and all of them at once.
+//! Levels of load between sequential requests and all requests at once.
 
 use anyhow::Context;
 use servemark::core::JsonObject;
@@ -7,7 +7,7 @@ use servemark_cli::vllm::sweep::{Combination, Workload, WorkloadVariable};
 use super::experiment::say;
 use super::serve::Server;
 
-/// Measures the two ends, and then the levels between what they came to.
+/// Measures both ends, then the levels between their results.
 pub(super) fn explore(
     server: &Server<'_>,
     bench: &Combination,
@@ -47,7 +47,7 @@ pub(super) fn explore(
     Ok(rows)
 }
 
-/// How many prompts a run has.
+/// Returns the number of prompts of a run.
 fn dataset_size(server: &Server<'_>, bench: &Combination) -> anyhow::Result<i64> {
     let own = bench.parameters().get("num_prompts");
     let own = own.map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
@@ -64,7 +64,7 @@ fn dataset_size(server: &Server<'_>, bench: &Combination) -> anyhow::Result<i64>
     }
 }
 
-/// What the runs of a level came to, on average.
+/// Returns the mean result of the runs of a level.
 fn mean(runs: &[JsonObject], variable: WorkloadVariable) -> anyhow::Result<f64> {
     let values = runs.iter().map(|run| came_to(run, variable));
     let values = values.collect::<anyhow::Result<Vec<f64>>>()?;

@@ -1,4 +1,4 @@
-//! `serve` and `serve_workload`: each server with each benchmark.
+//! `serve` and `serve_workload`: every combination of a server and a benchmark.
 
 use std::path::{Path, PathBuf};
 
@@ -6,19 +6,21 @@ use anyhow::{Context, bail};
 use servemark::client::BaseUrl;
 use servemark::core::JsonObject;
 use servemark::runner::Stop;
-use servemark::{ExitCode, RunContext, ServerProcess, Shown, tell_server};
+use servemark::{ChildStdout, ExitCode, RunContext, ServerProcess, tell_server};
 use servemark_cli::vllm::sweep::{Combination, ServeSweep, Workload, folder_name};
 
 use super::experiment::{self, run_file, say, shown, summary_file};
 use super::{bench, levels};
 use crate::serve;
 
-/// Measures each server with each benchmark.
+/// Measures every server with every benchmark.
 pub(super) fn run(sweep: &ServeSweep) -> anyhow::Result<ExitCode> {
     let serve = experiment::parameters(sweep.serve_parameters.as_deref())?;
     let bench = experiment::parameters(sweep.bench_parameters.as_deref())?;
     refuse_explored(sweep.workload.as_ref(), &bench)?;
-    refuse_caches(sweep)?;
+    if !sweep.experiment.dry_run {
+        refuse_caches(sweep)?;
+    }
     let context = serve::context(true)?;
     let study = Study { sweep, bench: &bench, context: &context };
     experiment::keep(&sweep.experiment, &context, || study.measure(&serve))
@@ -34,7 +36,7 @@ fn refuse_explored(workload: Option<&Workload>, bench: &[Combination]) -> anyhow
     }
 }
 
-/// Refuses, before anything is started, a server whose caches nobody knows how to empty.
+/// Refuses, before anything is started, a server for which no command to empty its caches is known.
 fn refuse_caches(sweep: &ServeSweep) -> anyhow::Result<()> {
     let program = sweep.serve.first().context("--serve-cmd is empty")?;
     let keeps = sweep.serve.iter().any(|word| word == "--vector-disk-cache");
@@ -51,7 +53,7 @@ fn refuse_caches(sweep: &ServeSweep) -> anyhow::Result<()> {
     }
 }
 
-/// Whose server a program is, by the end of its name.
+/// Kind of server that a program starts, by the end of the program's name.
 #[derive(Clone, Copy, Eq, PartialEq)]
 enum Family {
     Infinity,
@@ -71,14 +73,14 @@ impl Family {
     }
 }
 
-/// What all servers of a sweep are measured with.
+/// Shared state of a sweep over servers.
 struct Study<'a> {
     sweep: &'a ServeSweep,
     bench: &'a [Combination],
     context: &'a RunContext,
 }
 
-/// A server in one setting: running, or measured already.
+/// A server in one setting; it is running, or was measured before.
 pub(super) struct Server<'a> {
     sweep: &'a ServeSweep,
     context: &'a RunContext,
@@ -164,12 +166,12 @@ impl<'a> Server<'a> {
         self.parameters
     }
 
-    fn shown(&self) -> Shown {
-        if self.sweep.experiment.shows_output { Shown::Yes } else { Shown::No }
+    fn shown(&self) -> ChildStdout {
+        if self.sweep.experiment.shows_output { ChildStdout::Yes } else { ChildStdout::No }
     }
 
-    /// All runs of a combination. There are none where links forbid it, in a dry run, or where all
-    /// of them failed.
+    /// Returns the results of all runs of a combination. There are none if links exclude it, in a
+    /// dry run, or if all of them failed.
     pub(super) fn combination(
         &self,
         bench: &Combination,
@@ -196,7 +198,7 @@ impl<'a> Server<'a> {
         Ok(rows)
     }
 
-    /// A run's result; none if it failed and the sweep goes on nevertheless.
+    /// Returns the result of a run; `None` if it failed and the sweep continues.
     fn tried(
         &self,
         bench: &Combination,
@@ -251,7 +253,7 @@ impl<'a> Server<'a> {
         Ok(Some(row))
     }
 
-    /// What the next run must not find.
+    /// Empties the server's caches for the next run.
     fn after_bench(&self) -> anyhow::Result<()> {
         if let Some(command) = &self.sweep.after_bench {
             return bench::run_started(command, self.shown(), self.context);
@@ -273,7 +275,7 @@ fn summarize(folder: &Path, rows: &[JsonObject]) -> anyhow::Result<()> {
     experiment::write_json(&summary_file(folder), &rows, 4)
 }
 
-/// The command with where its result goes.
+/// Returns the command with the path of its result.
 fn with_result(mut command: Vec<String>, result: &Path) -> Vec<String> {
     let folder = result.parent().map(PathBuf::from).unwrap_or_default();
     let name = result.file_name().unwrap_or_default();
@@ -290,7 +292,7 @@ fn with_result(mut command: Vec<String>, result: &Path) -> Vec<String> {
     command
 }
 
-/// Where the server of a command is.
+/// Returns the address of the server that a command starts.
 fn url(command: &[String]) -> anyhow::Result<BaseUrl> {
     let value = |flags: &[&str]| {
         let of = |(index, word): (usize, &String)| match word.split_once('=') {
@@ -307,7 +309,7 @@ fn url(command: &[String]) -> anyhow::Result<BaseUrl> {
     BaseUrl::at_host(&host, port).with_context(no_address)
 }
 
-/// vLLM empties its caches only for who says that he develops.
+/// vLLM offers the routes that empty its caches only in development mode.
 const VARIABLES: [(&str, &str); 1] = [("VLLM_SERVER_DEV_MODE", "1")];
 const CACHES: [&str; 3] = ["/reset_prefix_cache", "/reset_mm_cache", "/reset_encoder_cache"];
 

@@ -1,7 +1,7 @@
 //! `startup`: a command that measures one start of a server, in several settings.
 //!
-//! The command is the user's, vLLM's by default: only an engine knows how long it takes to load. Here
-//! it is given its settings and started, and its results are put together.
+//! The command is the user's, vLLM's by default, because only an engine can measure its own load
+//! time. This module passes the settings, starts the command and collects its results.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -9,7 +9,7 @@ use std::process::Command;
 use anyhow::{Context, bail};
 use serde_json::Value;
 use servemark::core::JsonObject;
-use servemark::{ExitCode, RunContext, Shown};
+use servemark::{ChildStdout, ExitCode, RunContext};
 use servemark_cli::vllm::sweep::{Combination, StartupSweep, folder_name, with_output};
 
 use super::bench;
@@ -21,7 +21,7 @@ pub(super) fn run(sweep: &StartupSweep) -> anyhow::Result<ExitCode> {
     let mut serve = experiment::parameters(sweep.serve_parameters.as_deref())?;
     let mut startup = experiment::parameters(sweep.startup_parameters.as_deref())?;
     if serve.iter().chain(&startup).any(|combination| !combination.parameters().is_empty()) {
-        let known = Known::of(&sweep.command)?;
+        let known = AcceptedParameters::of(&sweep.command)?;
         serve = known.only(serve, sweep.is_strict)?;
         startup = known.only(startup, sweep.is_strict)?;
     }
@@ -30,12 +30,12 @@ pub(super) fn run(sweep: &StartupSweep) -> anyhow::Result<ExitCode> {
     experiment::keep(&sweep.experiment, &context, || study.measure(&serve, &startup))
 }
 
-/// The parameters that the command knows, by what it says of itself.
-struct Known {
+/// The parameters that the command accepts, according to its help text.
+struct AcceptedParameters {
     names: BTreeSet<String>,
 }
 
-impl Known {
+impl AcceptedParameters {
     fn of(command: &[String]) -> anyhow::Result<Self> {
         let (program, arguments) = command.split_first().context("--startup-cmd is empty")?;
         let asked = Command::new(program).args(arguments).arg("--help=all").output();
@@ -51,7 +51,7 @@ impl Known {
         Ok(Self { names: names.chain(["config".to_owned()]).collect() })
     }
 
-    /// Without what the command does not know.
+    /// Removes the parameters that the command does not accept.
     fn only(
         &self,
         combinations: Vec<Combination>,
@@ -147,7 +147,7 @@ impl Study<'_> {
         Ok(rows)
     }
 
-    fn shown(&self) -> Shown {
-        if self.sweep.experiment.shows_output { Shown::Yes } else { Shown::No }
+    fn shown(&self) -> ChildStdout {
+        if self.sweep.experiment.shows_output { ChildStdout::Yes } else { ChildStdout::No }
     }
 }

@@ -1,4 +1,4 @@
-//! Both ways make the same tokenizer, id by id.
+//! Both ways of loading give the same tokenizer, id by id.
 
 use std::fs;
 use std::path::PathBuf;
@@ -37,7 +37,7 @@ fn in_two_steps(text: &str) -> Loaded {
     loaded
 }
 
-/// Ids that look random and are the same every time.
+/// Returns pseudo-random ids that are the same in every run.
 fn some_ids(count: usize, below: u32) -> Vec<u32> {
     let next = |state: &u64| Some(state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1));
     let states = std::iter::successors(Some(7_u64), next).skip(1).take(count);
@@ -78,7 +78,7 @@ fn is_of_bytes(loaded: &Loaded) -> bool {
     matches!(loaded.pipeline, Pipeline::Bytes(..))
 }
 
-/// A small document around a model.
+/// Returns a small document around a model.
 fn document(model: &str) -> String {
     format!(
         r#"{{"version": "1.0", "added_tokens": [{{"id": 9, "content": "<s>", "single_word": false,
@@ -132,12 +132,13 @@ fn other_models_with_such_a_vocabulary_are_read() {
 #[test]
 fn whatever_is_unusual_takes_the_plain_way() {
     for model in [
-        // No kind is told, scores are no ids, an id is no number, or is spelled as a fraction.
+        // A missing type, scores in place of ids, an id that is a string, and an id that is a
+        // fraction.
         r#"{"vocab": {"a": 0}, "merges": []}"#,
         r#"{"type": "Unigram", "vocab": [["a", -1.5]], "unk_id": 0}"#,
         r#"{"type": "BPE", "vocab": {"a": "0"}, "merges": []}"#,
         r#"{"type": "BPE", "vocab": {"a": 0.0}, "merges": []}"#,
-        // A merge of three, of none, of what is not in the vocabulary, and no merges.
+        // A merge of three tokens, one that is a number, one outside the vocabulary, and no merges.
         r#"{"type": "BPE", "vocab": {"a": 0}, "merges": ["a a a"]}"#,
         r#"{"type": "BPE", "vocab": {"a": 0}, "merges": [7]}"#,
         r#"{"type": "BPE", "vocab": {"a": 0, "bbb": 1}, "merges": ["a a"]}"#,
@@ -156,8 +157,8 @@ fn whatever_is_unusual_takes_the_plain_way() {
     }
 }
 
-/// A byte-level BPE with these tokens behind the 256 of one byte each, and these that are found in a
-/// text before it is split.
+/// Returns a byte-level BPE with `more` tokens after the 256 of one byte each, and the `added`
+/// tokens, which are matched in a text before it is split.
 fn byte_level(more: &Value, added: &Value) -> String {
     let mut vocab: JsonObject =
         (0..=u8::MAX).map(|byte| (sign(byte).to_string(), byte.into())).collect();
@@ -212,15 +213,15 @@ fn a_byte_level_vocabulary_is_a_table() {
     let usual = json!([added(258, "<s>", false), added(259, "<é>", false)]);
     takes_bytes(&byte_level(&more, &usual), true);
     takes_bytes(&byte_level(&more, &json!([])), true);
-    // One that the vocabulary has already, and one within another.
+    // An added token that is also in the vocabulary, and one that is contained in another.
     let known = json!([added(256, "ab", false), added(258, "<s>", false), added(259, "s>", false)]);
     takes_bytes(&byte_level(&more, &known), true);
-    // A spelling that nothing changes.
+    // A normalized token in a document whose normalizer changes nothing.
     let normalized = json!([added(258, "<e\u{301}>", true)]);
     let nothing = json!({"type": "Sequence", "normalizers": []}).to_string();
     let unchanged = byte_level(&more, &normalized).replace(r#"{"type":"NFC"}"#, &nothing);
     takes_bytes(&unchanged, true);
-    // Ids that no token has.
+    // Ids without a token.
     takes_bytes(&byte_level(&json!({"ab": 256, "abab": 300}), &json!([])), true);
 }
 
@@ -235,7 +236,7 @@ fn what_the_library_numbers_or_spells_otherwise_is_left_to_it() {
     ] {
         takes_bytes(&byte_level(&more, &unusual), false);
     }
-    // Which of two with one id is meant, the library does not say twice alike.
+    // The library does not always decode the same one of two tokens with one id.
     let twice = byte_level(&json!({"ab": 256, "abab": 256}), &json!([]));
     assert!(!is_of_bytes(&in_two_steps(&twice)));
 }

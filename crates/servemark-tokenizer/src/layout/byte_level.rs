@@ -1,4 +1,4 @@
-//! A byte-level BPE in the layout of `tokenizer.json`, from its parts.
+//! A byte-level BPE, assembled into the layout of `tokenizer.json`.
 
 use std::collections::HashMap;
 
@@ -6,25 +6,26 @@ use serde_json::{Map, Value, json};
 
 use crate::signs::signs;
 
-/// A byte-level BPE.
+/// The parts of a byte-level BPE.
 pub(super) struct ByteLevel<'a> {
-    /// The pattern of what is never merged across.
+    /// How text is split before merging.
     pub(super) split: Split<'a>,
-    /// Whether text is composed (NFC) first.
+    /// Whether text is normalized to NFC first.
     pub(super) composes: bool,
-    /// Whether a whole word that is a token is one, however it would have been merged.
+    /// Whether a whole word that is in the vocabulary is one token even if merges would not produce
+    /// it.
     pub(super) ignores_merges: bool,
     pub(super) vocabulary: Map<String, Value>,
     pub(super) merges: Vec<(String, String)>,
-    /// Tokens that are found in a text before it is split.
+    /// Tokens that are matched in a text before it is split.
     pub(super) special: Vec<(String, u32)>,
 }
 
-/// How text is split before anything is merged.
+/// How text is split before merging.
 pub(super) enum Split<'a> {
-    /// As GPT-2 does.
+    /// As in GPT-2.
     Gpt2,
-    /// At the borders of what a pattern matches.
+    /// At the borders of the matches of a pattern.
     Pattern(&'a str),
 }
 
@@ -70,7 +71,7 @@ impl Split<'_> {
     }
 }
 
-/// Bytes to signs, or back.
+/// Returns the step that converts bytes to characters or back.
 fn step(use_regex: bool) -> Value {
     json!({
         "type": "ByteLevel",
@@ -92,8 +93,8 @@ fn added_token((content, id): &(String, u32)) -> Value {
     })
 }
 
-/// The merges that ranks stand for: two tokens become one where the one has a rank, the lowest
-/// first.
+/// Returns the merges that ranks imply: two tokens merge if their concatenation has a rank, the
+/// lowest rank first.
 pub(super) fn merges_of(ranks: &HashMap<Vec<u8>, u32>) -> Vec<(String, String)> {
     let mut merges = Vec::new();
     for (token, rank) in ranks {

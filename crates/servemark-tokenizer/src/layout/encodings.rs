@@ -1,39 +1,39 @@
-//! What a file of ranks does not say: how its model splits text, and its special tokens. Both are
-//! in the models' own code, so they are known here by the name that the file has there.
+//! Facts that a file of ranks does not contain: how its model splits text, and its special tokens.
+//! Models define them in their own code, so they are listed here by the name of the model's file.
 
-/// What belongs to a file of ranks.
+/// The properties of a tokenizer that its file of ranks does not contain.
 #[derive(Debug)]
 pub(super) struct Encoding {
     /// The pattern by which text is split.
     pub(super) pattern: &'static str,
-    /// Whether text is composed (NFC) first.
+    /// Whether text is normalized to NFC first.
     pub(super) composes: bool,
     pub(super) special: Special,
 }
 
-/// The tokens that no merge makes.
+/// The tokens that no merge produces.
 #[derive(Debug)]
 pub(super) enum Special {
-    /// These, with these ids.
+    /// These tokens, with these ids.
     At(&'static [(&'static str, u32)]),
-    /// Those of Qwen's first models, from behind the last rank on.
+    /// The tokens of Qwen's first models, numbered after the last rank.
     Qwen,
-    /// So many places behind the last rank, of which `tokenizer_config.json` names some.
+    /// This number of ids after the last rank; `tokenizer_config.json` names some of them.
     Reserved(u32),
 }
 
-/// The encoding to which a file belongs, by its name.
+/// Returns the encoding of a file by the file's name.
 pub(super) fn of_file(name: &str) -> Option<&'static Encoding> {
     ENCODINGS.iter().find(|(known, _)| *known == name).map(|(_, encoding)| encoding)
 }
 
-/// Names of the files that are known.
+/// Returns the names of the known files.
 pub(super) fn known() -> String {
     ENCODINGS.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
 }
 
 impl Special {
-    /// The tokens with their ids, if `count` ranks come before them.
+    /// Returns the tokens with their ids; the first free id is `count`.
     pub(super) fn tokens(&self, count: u32) -> Vec<(String, u32)> {
         match self {
             Self::At(tokens) => {
@@ -82,7 +82,7 @@ const ENCODINGS: [(&str, Encoding); 7] = [
     ),
     ("r50k_base.tiktoken", Encoding { pattern: GPT2, composes: false, special: GPT2_SPECIAL }),
     (
-        // Kimi.
+        // Kimi's models.
         "tiktoken.model",
         Encoding {
             pattern: r"[\p{Han}]+|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]+[\p{Ll}\p{Lm}\p{Lo}\p{M}&&[^\p{Han}]]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+",
@@ -91,18 +91,19 @@ const ENCODINGS: [(&str, Encoding); 7] = [
         },
     ),
     (
-        // What transformers takes it for; its special tokens are in tokenizer_config.json.
+        // The encoding that transformers assumes; the special tokens are in tokenizer_config.json.
         "tokenizer.model",
         Encoding { pattern: THREE_DIGITS, composes: false, special: Special::At(&[]) },
     ),
 ];
 
-/// The patterns in their first spelling: the library's own is faster there and means the same.
+/// GPT-2's pattern in its original spelling, which the library matches faster than newer,
+/// equivalent ones.
 const GPT2: &str = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+";
 const GPT2_SPECIAL: Special = Special::At(&[("<|endoftext|>", 50_256)]);
 
 /// Words, and every digit by itself.
 pub(super) const SINGLE_DIGITS: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";
 
-/// The same with up to three digits in a row.
+/// Words, and up to three digits in a row.
 const THREE_DIGITS: &str = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+";

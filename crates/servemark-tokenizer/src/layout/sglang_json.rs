@@ -28,7 +28,7 @@ struct Entry {
     token: u32,
 }
 
-/// Reads the document.
+/// Converts the document.
 pub(super) fn read(path: &Path, json: Value) -> Result<Read, TokenizerError> {
     let document: Document = serde_json::from_value(json).map_err(unusable(path))?;
     if document.word_split != "V1" {
@@ -53,7 +53,7 @@ pub(super) fn read(path: &Path, json: Value) -> Result<Read, TokenizerError> {
     Ok(read)
 }
 
-/// The special tokens that SGLang finds in a text; any other is only text there.
+/// The special tokens that SGLang recognises in a text; all others are treated as plain text.
 fn parsed_tokens() -> impl Iterator<Item = String> {
     let named = ["<|pad|>", "<|eos|>", "<|separator|>"].map(str::to_owned);
     let reserved = (3..128).map(|number| format!("<|reserved_{number}|>"));
@@ -61,7 +61,7 @@ fn parsed_tokens() -> impl Iterator<Item = String> {
     named.into_iter().chain(reserved).chain(control)
 }
 
-/// How SGLang renders conversations for these files, which hold no template.
+/// The template with which SGLang renders conversations for these files, which contain none.
 const CHAT_TEMPLATE: &str = "\
 {%- set names = {'user': 'Human', 'system': 'System', 'assistant': 'Assistant'} -%}
 {%- for message in messages if message.role in names -%}

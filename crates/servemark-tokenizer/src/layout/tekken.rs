@@ -1,6 +1,7 @@
-//! Mistral's own layout, `tekken.json`: ranks as tiktoken reads them, behind the special tokens.
+//! Mistral's own layout, `tekken.json`: ranks as in tiktoken, with ids after those of the special
+//! tokens.
 //!
-//! Special tokens are never found in a text; they come from ids and from conversations alone.
+//! Special tokens are never recognised in a text; they come only from ids and from conversations.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -32,7 +33,7 @@ struct Tekken {
 #[derive(Deserialize)]
 struct Settings {
     pattern: String,
-    /// How many tokens there are, special ones included; the file may hold more.
+    /// The number of tokens, including special ones; the file may hold more.
     default_vocab_size: u32,
     default_num_special_tokens: u32,
     version: String,
@@ -49,7 +50,7 @@ struct Special {
     token_str: String,
 }
 
-/// Reads the document.
+/// Converts the document.
 pub(super) fn read(path: &Path, json: Value) -> Result<Read, TokenizerError> {
     let tekken: Tekken = serde_json::from_value(json).map_err(unusable(path))?;
     let Settings { default_vocab_size, default_num_special_tokens, .. } = tekken.config;
@@ -80,7 +81,7 @@ pub(super) fn read(path: &Path, json: Value) -> Result<Read, TokenizerError> {
 }
 
 impl Tekken {
-    /// The special tokens with their ids, which are the first.
+    /// Returns the special tokens with their ids, which precede all others.
     fn special(&self) -> Vec<(String, u32)> {
         let mut tokens: Vec<(String, u32)> = match &self.special_tokens {
             Some(named) => {
@@ -93,7 +94,7 @@ impl Tekken {
         tokens
     }
 
-    /// The other tokens with their ids, as many as there are to be.
+    /// Returns the other tokens with their ids, up to the size of the vocabulary.
     fn ranks(&self) -> Result<HashMap<Vec<u8>, u32>, String> {
         let ids = self.config.default_num_special_tokens..self.config.default_vocab_size;
         let rank = |(entry, id): (&Entry, u32)| {
@@ -101,18 +102,19 @@ impl Tekken {
             Ok((token.map_err(|_| format!("token {id} is not in base64"))?, id))
         };
         if self.vocab.len() < ids.len() {
-            return Err(format!("it has {} tokens and says {}", self.vocab.len(), ids.len()));
+            return Err(format!("it has {} tokens but declares {}", self.vocab.len(), ids.len()));
         }
         self.vocab.iter().zip(ids).map(rank).collect()
     }
 
-    /// How a conversation is rendered is in Mistral's code, by version.
+    /// Returns the chat template. Mistral's code renders conversations by version, so it depends on
+    /// that.
     fn chat_template(&self) -> Option<&'static str> {
         RENDERED_ALIKE.contains(&self.config.version.as_str()).then_some(CHAT_TEMPLATE)
     }
 }
 
-/// What puts the first special token before a text.
+/// Returns the step that puts the token `<s>` with this id before a text.
 fn beginning_with(id: u32) -> Value {
     json!({
         "type": "TemplateProcessing",
@@ -128,7 +130,7 @@ fn beginning_with(id: u32) -> Value {
     })
 }
 
-/// Before every text.
+/// The token before every text.
 const BEGIN: &str = "<s>";
 
 /// The special tokens of files that do not name theirs.
@@ -155,12 +157,12 @@ const USUAL: [&str; 20] = [
     "[TOOL_CONTENT]",
 ];
 
-/// Versions that put what a user says first in the same way.
+/// Versions that render the first message of a user identically.
 const RENDERED_ALIKE: [&str; 4] = ["v3", "v7", "v11", "v13"];
 
-/// What a user says first. What comes later, and tools, differ between versions.
+/// A template for the first message of a user. Later messages and tools differ between versions.
 const CHAT_TEMPLATE: &str = "\
 {%- if tools or messages | length != 1 or messages[0].role != 'user' -%}
-{{- raise_exception('of tekken.json only conversations of one user message are rendered') -}}
+{{- raise_exception('with tekken.json only conversations of one user message can be rendered') -}}
 {%- endif -%}
 {{- '<s>[INST]' ~ messages[0].content ~ '[/INST]' -}}";

@@ -1,4 +1,4 @@
-//! Files of ranks, as OpenAI's tiktoken reads them: on each line a token in base64 and its rank.
+//! Files of ranks, as OpenAI's tiktoken reads them: each line holds a token in base64 and its rank.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::files::{Config, unusable};
 use crate::limits::{MOST_TOKEN_BYTES, check_ids};
 use crate::signs::signs;
 
-/// Reads a file by the name that its model gives it.
+/// Reads a file. Its name tells which model's encoding it has.
 pub(super) fn read(
     path: &Path,
     name: &str,
@@ -29,10 +29,7 @@ pub(super) fn read(
         return Err(refuse(path, "SentencePiece models are not read"));
     };
     let Some(encoding) = encodings::of_file(name) else {
-        let why = format!(
-            "how its model splits text is in the model's code, which is known for {} only",
-            encodings::known()
-        );
+        let why = format!("how its model splits text is known only for {}", encodings::known());
         return Err(refuse(path, &why));
     };
     let ranks = ranks(path, &text)?;
@@ -41,7 +38,7 @@ pub(super) fn read(
     Ok(of_ranks(&ranks, special, Split::Pattern(encoding.pattern), encoding.composes))
 }
 
-/// Refuses ids and tokens that are too large.
+/// Fails if an id or a token is too large.
 pub(super) fn check_ranks(
     path: &Path,
     ranks: &HashMap<Vec<u8>, u32>,
@@ -57,7 +54,7 @@ pub(super) fn check_ranks(
     Ok(())
 }
 
-/// The tokenizer of ranks and special tokens.
+/// Builds a tokenizer from ranks and special tokens.
 pub(super) fn of_ranks(
     ranks: &HashMap<Vec<u8>, u32>,
     special: Vec<(String, u32)>,
@@ -65,7 +62,8 @@ pub(super) fn of_ranks(
     composes: bool,
 ) -> Read {
     let last = ranks.values().copied().chain(special.iter().map(|(_, id)| *id)).max();
-    // A special token that is in no vocabulary is given the next free id, not its own.
+    // The library would give a special token outside the vocabulary the next free id instead of its
+    // own.
     let tokens = ranks.iter().map(|(token, rank)| (signs(token), *rank)).chain(special.clone());
     let vocabulary = tokens.map(|(token, id)| (token, id.into())).collect();
     let merges = merges_of(ranks);
@@ -79,8 +77,8 @@ pub(super) fn of_ranks(
     }
 }
 
-/// The encoding's special tokens by the names that the model's configuration gives them, and its
-/// own.
+/// Returns the encoding's special tokens, renamed as the model's configuration says, and the
+/// configuration's own added tokens.
 fn special(
     encoding: &Encoding,
     ranks: &HashMap<Vec<u8>, u32>,
@@ -102,7 +100,7 @@ fn ranks(path: &Path, text: &str) -> Result<HashMap<Vec<u8>, u32>, TokenizerErro
         .map(|(index, line)| {
             let place = index + 1;
             rank(line).ok_or_else(|| {
-                unusable(path)(format!("line {place} is no token in base64 and its rank"))
+                unusable(path)(format!("line {place} is not a token in base64 and its rank"))
             })
         })
         .collect()

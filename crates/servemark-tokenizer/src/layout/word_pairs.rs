@@ -1,4 +1,4 @@
-//! GPT-2's layout: the vocabulary in `vocab.json`, and pairs that are merged in `merges.txt`.
+//! GPT-2's layout: the vocabulary in `vocab.json`, and pairs of tokens to merge in `merges.txt`.
 
 use std::path::Path;
 
@@ -12,7 +12,7 @@ use crate::document::Document;
 use crate::files::{Config, unusable};
 use crate::limits;
 
-/// Reads both files.
+/// Reads `vocab.json`, given as `json`, and `merges.txt` beside it.
 pub(super) fn read(path: &Path, json: Value, config: &Config) -> Result<Read, TokenizerError> {
     let Value::Object(vocabulary) = json else {
         return Err(unusable(path)("expected an object of tokens and their ids"));
@@ -31,7 +31,7 @@ pub(super) fn read(path: &Path, json: Value, config: &Config) -> Result<Read, To
     Ok(Read::alone(Document::Value(tokenizer.into_json())))
 }
 
-/// The token that ends GPT-2's texts is special even where no configuration says so.
+/// Makes the end token of GPT-2's texts special if the configuration has no special tokens.
 fn known_or(
     special: Vec<(String, u32)>,
     vocabulary: &serde_json::Map<String, Value>,
@@ -51,7 +51,9 @@ fn merges(path: &Path) -> Result<Vec<(String, String)>, TokenizerError> {
         .map(|(index, line)| {
             let pair =
                 line.split_once(' ').map(|(left, right)| (left.to_owned(), right.to_owned()));
-            pair.ok_or_else(|| unusable(path)(format!("line {} is no pair of tokens", index + 1)))
+            pair.ok_or_else(|| {
+                unusable(path)(format!("line {} is not a pair of tokens", index + 1))
+            })
         })
         .collect()
 }

@@ -1,4 +1,4 @@
-//! Templates of thirteen models against recordings of transformers.
+//! Templates of thirteen models, compared with recordings of transformers.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -26,7 +26,7 @@ struct Case {
     add_generation_prompt: bool,
     variables: JsonObject,
     text: Option<String>,
-    /// What the template itself refuses with.
+    /// The message with which the template refuses the conversation.
     error: Option<String>,
 }
 
@@ -38,7 +38,7 @@ fn goldens() -> Goldens {
     serde_json::from_str(&fs::read_to_string(folder().join("goldens.json")).unwrap()).unwrap()
 }
 
-/// The conversation of a case as we render it.
+/// Returns the conversation of a case as this crate renders it.
 fn rendered(goldens: &Goldens, case: &Case) -> Result<String, String> {
     let source = fs::read_to_string(folder().join(format!("{}.jinja", case.template))).unwrap();
     let template = ChatTemplate::new(&source, goldens.special_tokens.clone());
@@ -63,7 +63,8 @@ fn every_template_renders_as_in_transformers() {
                 let error = rendered(&goldens, case).unwrap_err();
                 assert!(error.contains(refusal), "{name}: {error}");
             }
-            // Python's engine refuses to add what is no text to text; what it says is its own.
+            // Python's engine refuses to concatenate text and other values, with a message of its
+            // own.
             (None, None) => continue,
         }
         *compared.entry(template).or_default() += 1;

@@ -1,4 +1,4 @@
-//! What is read from a folder: unusable ones, and small ones made for a purpose.
+//! Loading of folders: unusable ones, and small ones made for a purpose.
 
 use std::fs;
 use std::path::Path;

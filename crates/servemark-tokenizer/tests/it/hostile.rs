@@ -1,4 +1,4 @@
-//! Files of a hub that would take all memory are refused with the file and the limit.
+//! Files from a hub that would exhaust the memory are refused with the file and the limit.
 
 use std::fs;
 
@@ -15,7 +15,7 @@ fn folder(files: &[(&str, &str)]) -> TempDir {
     folder
 }
 
-/// Both ways of loading refuse the folder and name the file.
+/// Checks that both ways of loading refuse the folder and name the file.
 #[track_caller]
 fn refuses(files: &[(&str, &str)], expected: &str) {
     let folder = folder(files);
@@ -25,7 +25,7 @@ fn refuses(files: &[(&str, &str)], expected: &str) {
     }
 }
 
-/// A small tokenizer in today's layout.
+/// Returns a small tokenizer in today's layout.
 fn document() -> Value {
     let vocab = json!({"a": 0, "b": 1, "ab": 2});
     json!({
@@ -53,7 +53,7 @@ fn a_huge_token_id_is_refused_wherever_it_stands() {
             "normalized": false, "special": true,
         }]);
         refuses(&[("tokenizer.json", &added.to_string())], &expected);
-        // The order in which older files have their merges.
+        // The form of merges in older files.
         added["model"]["merges"] = json!(["a b"]);
         refuses(&[("tokenizer.json", &added.to_string())], &expected);
     }
@@ -98,7 +98,7 @@ fn deep_nesting_in_a_tokenizer_is_refused() {
 fn a_file_that_is_too_large_is_not_read() {
     let folder = folder(&[("tokenizer.json", "{")]);
     let file = fs::OpenOptions::new().write(true).open(folder.path().join("tokenizer.json"));
-    // A hole takes no room on the disk.
+    // A sparse file takes no space on the disk.
     file.unwrap().set_len(300 << 20).unwrap();
     let error = HfTokenizer::load(folder.path()).unwrap_err().to_string();
     assert!(error.contains("it has more than 268435456 bytes, which is the limit"), "{error}");

@@ -1,4 +1,4 @@
-//! Tokenizers without a `tokenizer.json`, against recordings of the Python libraries.
+//! Tokenizers without a `tokenizer.json`, compared with recordings of the Python libraries.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -42,7 +42,7 @@ fn recorded(name: &str) -> Golden {
     goldens.remove(name).unwrap()
 }
 
-/// A folder that holds the file of ranks under a name.
+/// Creates a folder with the file of ranks under this name.
 fn folder_of(name: &str, config: &str) -> TempDir {
     let made = tempfile::tempdir().unwrap();
     fs::copy(folder("tiktoken").join("ranks.tiktoken"), made.path().join(name)).unwrap();
@@ -99,7 +99,7 @@ fn sglangs_json() {
     }
 }
 
-/// `vocab.json` and `merges.txt` with the contents of a `tokenizer.json`.
+/// Creates a folder with `vocab.json` and `merges.txt` from the contents of a `tokenizer.json`.
 fn pairs_of(name: &str, config: &str) -> TempDir {
     let text = fs::read_to_string(folder(name).join("tokenizer.json")).unwrap();
     let json: serde_json::Value = serde_json::from_str(&text).unwrap();
@@ -138,7 +138,7 @@ fn fails(path: &Path, words: &[&str]) {
     }
 }
 
-/// A folder with one file.
+/// Creates a folder with one file.
 fn file(name: &str, bytes: &[u8]) -> (TempDir, PathBuf) {
     let made = tempfile::tempdir().unwrap();
     let path = made.path().join(name);
@@ -153,7 +153,11 @@ fn layouts_that_are_not_read_say_what_to_do() {
         ("tokenizer.model", &b"\n\x0e\n\x05<unk>\x15"[..], "SentencePiece models are not read"),
         ("tokenizer.model", b"\xff\xfe", "SentencePiece models are not read"),
         ("model.gguf", b"GGUF", "GGUF files are not read"),
-        ("unheard.tiktoken", b"YQ== 0\n", "known for cl100k_base.tiktoken, o200k_base.tiktoken"),
+        (
+            "unheard.tiktoken",
+            b"YQ== 0\n",
+            "known only for cl100k_base.tiktoken, o200k_base.tiktoken",
+        ),
     ] {
         let (_folder, path) = file(name, bytes);
         fails(&path, &[why, cure]);
@@ -163,7 +167,7 @@ fn layouts_that_are_not_read_say_what_to_do() {
 #[test]
 fn broken_files_are_named_with_their_line() {
     let (_folder, path) = file("qwen.tiktoken", b"YQ== 0\nYg==\n");
-    fails(&path, &["line 2 is no token in base64 and its rank"]);
+    fails(&path, &["line 2 is not a token in base64 and its rank"]);
     let (_folder, path) =
         file("own.json", br#"{"regular_tokens": [], "special_tokens": [], "word_split": "V2"}"#);
     fails(&path, &["word_split \"V2\""]);
@@ -173,7 +177,7 @@ fn broken_files_are_named_with_their_line() {
     assert!(error.contains(merges.to_str().unwrap()), "{error}");
     fs::write(&merges, "#version: 0.2\na\n").unwrap();
     let error = HfTokenizer::load(&path).unwrap_err().to_string();
-    assert!(error.contains("merges.txt") && error.contains("line 2 is no pair"), "{error}");
+    assert!(error.contains("merges.txt") && error.contains("line 2 is not a pair"), "{error}");
     fs::write(&merges, "").unwrap();
     fs::write(
         folder.path().join("tokenizer_config.json"),

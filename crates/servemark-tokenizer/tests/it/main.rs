@@ -1,4 +1,4 @@
-//! Real tokenizers against what transformers 5.23 makes of the same folders.
+//! Real tokenizers, compared with transformers 5.23 on the same folders.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -1,4 +1,4 @@
-//! What is said of a whole tokenizer.
+//! Sizes and lists of ids that describe a whole tokenizer.
 
 use servemark_core::Tokenizer;
 use servemark_tokenizer::{HfTokenizer, TokenizerSpec};

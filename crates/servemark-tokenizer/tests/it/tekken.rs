@@ -1,4 +1,4 @@
-//! Mistral's own layout, against what vLLM's `--tokenizer-mode mistral` makes of it.
+//! Mistral's own layout, compared with vLLM's `--tokenizer-mode mistral`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -47,7 +47,7 @@ fn file(name: &str) -> Value {
     serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
 }
 
-/// The file in another version, with or without the names of its special tokens.
+/// Copies the file as another version, or without the names of its special tokens.
 fn of_version(name: &str) -> (TempDir, PathBuf) {
     let mut document = file("tekken.json");
     if name == "unnamed" {
@@ -101,7 +101,7 @@ fn what_versions_render_differently_is_refused() {
     let tokenizer = HfTokenizer::load(&path).unwrap();
     let two = [says("Hi"), says("Ho")].concat();
     let error = tokenizer.apply_chat_template(&two).unwrap_err().to_string();
-    assert!(error.contains("only conversations of one user message are rendered"), "{error}");
+    assert!(error.contains("only conversations of one user message can be rendered"), "{error}");
     let (_folder, path) = of_version("v15");
     let error = HfTokenizer::load(&path).unwrap().apply_chat_template(&says("Hi")).unwrap_err();
     assert!(error.to_string().contains("no chat template"), "{error}");
@@ -124,7 +124,7 @@ fn what_is_beside_it_belongs_to_another_tokenizer() {
 fn a_folder_without_it_says_what_to_do() {
     let spec = TokenizerSpec::new(folder(GPT2).to_string_lossy()).mistrals();
     let error = spec.load().unwrap_err().to_string();
-    assert!(error.contains("taken without --tokenizer-mode mistral"), "{error}");
+    assert!(error.contains("without --tokenizer-mode mistral"), "{error}");
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn broken_files_say_why() {
     let error = broken("v3", |file| file["vocab"][7]["token_bytes"] = json!("?"));
     assert!(error.contains("token 1007 is not in base64"), "{error}");
     let error = broken("v3", |file| file["vocab"] = json!([]));
-    assert!(error.contains("it has 0 tokens and says 3000"), "{error}");
+    assert!(error.contains("it has 0 tokens but declares 3000"), "{error}");
     let error = broken("v3", |file| file["special_tokens"] = json!([]));
     assert!(error.contains("it has no special token <s>"), "{error}");
 }

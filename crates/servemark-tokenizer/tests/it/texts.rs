@@ -102,7 +102,7 @@ fn unigram() {
     check(BOTCHAN, " leading", &[4, 82, 218, 18], "leading");
 }
 
-/// Any ids, among them pieces of characters.
+/// Arbitrary ids, some of which are parts of characters.
 const IDS: [u32; 10] = [0, 5, 100, 300, 999, 500, 13, 11, 220, 2];
 
 #[test]

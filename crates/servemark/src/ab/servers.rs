@@ -1,14 +1,14 @@
-//! Servers that are started for their runs.
+//! Servers that are started and stopped for A/B runs.
 
 use std::time::Duration;
 
 use servemark_client::BaseUrl;
 use servemark_plan::{BenchPlan, Point};
 
-use crate::{ProcessError, RunContext, ServerProcess, Shown};
+use crate::{ChildStdout, ProcessError, RunContext, ServerProcess};
 
-/// The commands that start servers A and B. At most one of them runs at a time, so that both may use the
-/// same device.
+/// Commands that start servers A and B. At most one of the servers runs at a time, so that both
+/// may use the same device.
 #[derive(Debug)]
 pub struct AbServers {
     servers: [(BaseUrl, Option<String>); 2],
@@ -16,13 +16,14 @@ pub struct AbServers {
 }
 
 impl AbServers {
-    /// Servers at these addresses, each started by its command if it has one.
+    /// Creates the two servers from their base URLs and, for each server to be started, a shell
+    /// command.
     pub fn new(servers: [(BaseUrl, Option<String>); 2]) -> Self {
         Self { servers, running: None }
     }
 
-    /// Sees to it that the server of a run is there: one with a command is started unless it runs, and
-    /// the other one's is ended before.
+    /// Makes sure that the server of `point` is running. A server with a command is started if it
+    /// is not running; the other server is stopped first.
     pub(crate) fn serve(
         &mut self,
         point: &Point,
@@ -37,7 +38,7 @@ impl AbServers {
         self.running = None;
         let (url, Some(command)) = &self.servers[side] else { return Ok(()) };
         let shell = ["sh", "-c", command].map(str::to_owned);
-        let server = ServerProcess::start(&shell, Shown::No, &[])?;
+        let server = ServerProcess::start(&shell, ChildStdout::No, &[])?;
         let patience = plan.control.ready_timeout.max(PATIENCE);
         server.wait_ready(url, plan.backend.ready_path(), patience, context)?;
         self.running = Some((side, server));
@@ -45,5 +46,5 @@ impl AbServers {
     }
 }
 
-/// How long a server may take to load its model.
+/// Minimum time allowed for a server to load its model.
 const PATIENCE: Duration = Duration::from_secs(900);

@@ -14,7 +14,8 @@ use servemark_schedule::ArrivalSpec;
 use super::*;
 use crate::Run;
 
-/// Runs whose TTFT is 100 ms at A and `b_ms` at B, with a spread between runs.
+/// A probe whose runs have a TTFT of 100 ms on server A and `b_ms` on server B, with a spread
+/// between runs.
 struct Scripted {
     b_ms: f64,
     spread: f64,

@@ -1,4 +1,4 @@
-//! What is in a file that is compared.
+//! Contents of a compared file.
 
 use std::fs;
 use std::io::{self, Read};
@@ -18,7 +18,7 @@ pub(super) enum Source {
     Result(Value),
 }
 
-/// The load of a run.
+/// Requested load of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Load {
     request_rate: Option<f64>,
@@ -26,7 +26,7 @@ pub(super) struct Load {
 }
 
 impl Load {
-    /// What differs between two loads.
+    /// Describes the difference between two loads.
     pub(super) fn difference(&self, other: &Self) -> String {
         let rate = |load: &Self| {
             load.request_rate.map_or_else(|| "no".to_owned(), |rate| format!("{rate}"))
@@ -59,7 +59,7 @@ impl Source {
             .ok_or_else(|| CompareError::NoResult { path: path.into() })
     }
 
-    /// The lines of a run log that were not read.
+    /// Returns the lines of a run log that were skipped.
     pub(super) fn left_out(self) -> Option<LeftOut> {
         match self {
             Self::Log(_, left_out) => Some(left_out),
@@ -79,14 +79,15 @@ impl Source {
         }
     }
 
-    /// The load that was asked for. A result file's is not looked for.
+    /// Returns the requested load of a run log; `None` for a result file.
     pub(super) fn load(&self) -> Option<Load> {
         let Self::Log(log, _) = self else { return None };
         let facts = &log.header().facts;
         Some(Load { request_rate: facts.request_rate, max_concurrency: facts.max_concurrency })
     }
 
-    /// The doubt about a run. A result file says nothing of its client.
+    /// Returns the doubt about a run. A result file has no data about its client, so it has no
+    /// doubt.
     pub(super) fn doubt(&self, side: ComparedSide) -> Option<Doubt> {
         match self {
             Self::Log(log, _) => Doubt::of(side, &Audit::of(log)),
@@ -104,7 +105,7 @@ impl Source {
     }
 }
 
-/// The files that paths stand for: themselves, and of folders the run logs in them by name.
+/// Returns the files that `paths` stand for; a folder stands for its run logs, sorted by name.
 pub(super) fn files_in(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CompareError> {
     let files = paths
         .iter()
@@ -126,7 +127,7 @@ fn run_logs_of(folder: &Path) -> Result<Vec<PathBuf>, CompareError> {
     if logs.is_empty() { Err(CompareError::EmptyFolder { path: folder.into() }) } else { Ok(logs) }
 }
 
-/// A run log begins with its header.
+/// Returns whether a file begins with the header of a run log.
 fn is_run_log(path: &Path) -> io::Result<bool> {
     let mut start = Vec::new();
     fs::File::open(path)?.take(RUN_LOG.len() as u64).read_to_end(&mut start)?;

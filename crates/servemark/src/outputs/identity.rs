@@ -1,20 +1,21 @@
-//! Which file a path leads to.
+//! Identifies the file of a path.
 
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// What tells a file from others, whatever path leads to it.
+/// Identity of a file, independent of the path that leads to it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Identity {
-    /// A file or a pipe that exists, by its device and its number there.
+    /// An existing file or pipe, by its device and inode numbers.
     File(u64, u64),
-    /// A file that does not exist, by its path without links.
+    /// A file that does not exist, by its path with links resolved.
     Path(PathBuf),
 }
 
 impl Identity {
-    /// The file of a path. A device is none: `/dev/null` may be written to by everybody.
+    /// Returns the identity of a path. A device has none, because several outputs may be written
+    /// to `/dev/null`.
     pub(super) fn of(path: &Path) -> Option<Self> {
         match fs::metadata(path) {
             Ok(facts) if facts.is_file() || facts.file_type().is_fifo() => {
@@ -30,7 +31,7 @@ impl Identity {
     }
 }
 
-/// Where a link leads to whose file does not exist, which is where the file would be.
+/// Follows links to the path at which a missing file would be created.
 pub(super) fn end_of_links(path: &Path) -> PathBuf {
     let mut path = path.to_owned();
     for _ in 0..MOST_LINKS {
@@ -40,13 +41,13 @@ pub(super) fn end_of_links(path: &Path) -> PathBuf {
     path
 }
 
-/// The folder that a file is in.
+/// Returns the folder of a file.
 pub(super) fn folder_of(path: &Path) -> &Path {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     folder.unwrap_or(Path::new("."))
 }
 
-/// The path with everything resolved that exists of it.
+/// Resolves the existing part of a path.
 fn without_links(path: &Path) -> PathBuf {
     let existing = path.ancestors().find_map(|folder| {
         let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
@@ -57,5 +58,5 @@ fn without_links(path: &Path) -> PathBuf {
     rest.components().fold(resolved, |whole, part| whole.join(part))
 }
 
-/// As many as Linux follows.
+/// Maximum number of links that Linux follows.
 const MOST_LINKS: usize = 40;

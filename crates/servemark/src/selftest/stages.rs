@@ -1,4 +1,4 @@
-//! The four loads of a self-test: each is a whole run against the ground-truth server.
+//! The four loads of a self-test, each of them a complete run against the ground-truth server.
 
 use std::num::NonZeroUsize;
 use std::time::Duration;
@@ -14,43 +14,43 @@ use servemark_runner::LoadSpec;
 use servemark_schedule::ArrivalSpec;
 
 use super::SelftestSpec;
-use crate::audience::News;
+use crate::observer::RunEvent;
 use crate::{ExecuteError, Run, RunContext, execute};
 
-/// What was reported of a paced load beside what was true.
+/// Difference between the reported and the true latencies of a paced load.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Accuracy {
-    /// How many answers streamed at once.
+    /// Number of concurrent answers.
     pub streams: usize,
-    /// The time between two pieces of an answer, in milliseconds.
+    /// Time between two chunks of an answer, in milliseconds.
     pub itl_ms: f64,
-    /// Reported minus true, in milliseconds: mean time to first token.
+    /// Reported minus true mean time to first token, in milliseconds.
     pub mean_ttft_error_ms: f64,
-    /// The same of its 99th percentile.
+    /// Reported minus true 99th percentile of the time to first token, in milliseconds.
     pub p99_ttft_error_ms: f64,
-    /// The same of the 99th percentile of the time between two pieces.
+    /// Reported minus true 99th percentile of the inter-token latency, in milliseconds.
     pub p99_itl_error_ms: f64,
-    /// What the client did to its own measurement.
+    /// Audit of the client's effect on the measurement.
     pub audit: Audit,
 }
 
-/// What a load costs the client.
+/// Cost of a load for the client, per chunk or per request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Cost {
-    /// How many answers were on their way at once.
+    /// Number of concurrent answers.
     pub streams: usize,
-    /// How many were counted of what is counted: pieces or requests.
+    /// Number of chunks or requests.
     pub count: usize,
-    /// How many there were each second.
+    /// Chunks or requests per second of wall-clock time.
     pub per_second: f64,
-    /// The client's CPU time for each, in microseconds.
+    /// CPU time of the client per chunk or request, in microseconds.
     pub cpu_us: f64,
 }
 
 impl Cost {
-    /// How many a core could do in a second that did nothing else.
+    /// Returns the number of chunks or requests that one fully used core could handle per second.
     pub fn per_core_and_second(&self) -> f64 {
         1e6 / self.cpu_us
     }
@@ -67,7 +67,7 @@ impl Cost {
     }
 }
 
-/// What every stage needs to know.
+/// Inputs of all loads.
 pub(super) struct Stages<'a> {
     pub(super) spec: &'a SelftestSpec,
     pub(super) context: &'a RunContext,
@@ -75,7 +75,7 @@ pub(super) struct Stages<'a> {
 }
 
 impl Stages<'_> {
-    /// As many streams as were asked for, at the speed of a model.
+    /// Measures the accuracy with the requested number of streams at the usual speed of a model.
     pub(super) fn accuracy(&self) -> Result<Accuracy, ExecuteError> {
         let streams = self.spec.streams;
         let run = self.play("accuracy", &self.paced_plan(USUAL_ITL))?;
@@ -92,20 +92,21 @@ impl Stages<'_> {
         })
     }
 
-    /// The same streams at so many pieces per second that their cost is that of a busy client.
+    /// Measures the cost of chunks of the same number of streams, at a chunk rate that keeps the
+    /// client busy.
     pub(super) fn paced(&self) -> Result<Cost, ExecuteError> {
         let itl = BUSY * self.spec.streams as u32;
         self.pieces("cost of paced output", &self.paced_plan(itl), self.spec.streams)
     }
 
-    /// Pieces as fast as the server sends them.
+    /// Measures the cost of chunks that the server sends as fast as it can.
     pub(super) fn flood(&self) -> Result<Cost, ExecuteError> {
         let tokens = (self.times(BARE_PIECE) / FEW).max(2);
         let plan = plan(at_once(), FEW, FEW, tokens);
         self.pieces("cost of output without a pause", &plan, FEW)
     }
 
-    /// Requests that are answered with a single token.
+    /// Measures the cost of requests that are answered with a single token.
     pub(super) fn requests(&self) -> Result<Cost, ExecuteError> {
         let plan = plan(at_once(), FEW, self.times(BARE_REQUEST).max(FEW), 1);
         let log = self.play("cost of requests", &plan)?.log;
@@ -123,13 +124,13 @@ impl Stages<'_> {
         plan(MockSpec::new(FIRST, itl), streams, streams, self.times(itl).max(2))
     }
 
-    /// How often something that takes so long fits into a load's time.
+    /// Returns how many times `each` fits into the duration of a load.
     fn times(&self, each: Duration) -> usize {
         (self.spec.duration.as_nanos() / each.as_nanos().max(1)) as usize
     }
 
     fn play(&self, what: &str, plan: &BenchPlan) -> Result<Run, ExecuteError> {
-        self.context.tell(&News::Testing { what });
+        self.context.emit(&RunEvent::Testing { what });
         let mut context = RunContext::new(std::sync::Arc::new(NoProgress));
         context.stop = self.context.stop.clone();
         context.simulator_core = self.server_core;
@@ -137,7 +138,8 @@ impl Stages<'_> {
     }
 }
 
-/// `requests` answers of so many tokens, `streams` at once.
+/// Returns a plan of `requests` requests for `tokens` tokens each, with at most `streams` in
+/// flight.
 fn plan(mock: MockSpec, streams: usize, requests: usize, tokens: usize) -> BenchPlan {
     let mut random = RandomSpec::default();
     (random.source, random.input_tokens) = (Source::Vocabulary, 16);
@@ -150,7 +152,7 @@ fn plan(mock: MockSpec, streams: usize, requests: usize, tokens: usize) -> Bench
     BenchPlan::new(ServerSpec::Simulated(mock), BackendName::VllmChat, wire, workload, load)
 }
 
-/// A server that waits for nothing.
+/// Returns a server that answers without delay.
 fn at_once() -> MockSpec {
     MockSpec::new(Duration::ZERO, Duration::ZERO)
 }
@@ -163,18 +165,18 @@ fn cost(log: &RunLog) -> ClientCost {
     log.footer().and_then(|footer| footer.client.clone()).unwrap_or_default()
 }
 
-/// A model that serves many at once.
+/// Latencies of a model that serves many streams at once.
 const USUAL_ITL: Duration = Duration::from_millis(20);
 const FIRST: Duration = Duration::from_millis(100);
 
-/// The time between two pieces of all streams together that keeps a client busy and a server of
-/// one core not yet overloaded.
+/// Time between two chunks of all streams together that keeps a client busy and does not yet
+/// overload a server of one core.
 const BUSY: Duration = Duration::from_nanos(12_500);
 
-/// How many answers are on their way where that does not matter.
+/// Number of requests in flight for loads on which this number has no effect.
 const FEW: usize = 64;
 
-/// About what a piece and a request take where nothing is waited for, which makes a load last about
-/// as long as it should.
+/// Approximate CPU time of a chunk and of a request, without waiting; used to choose the size of
+/// a load.
 const BARE_PIECE: Duration = Duration::from_nanos(2_500);
 const BARE_REQUEST: Duration = Duration::from_micros(33);

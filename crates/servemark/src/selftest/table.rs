@@ -1,11 +1,11 @@
-//! A self-test as a table for people.
+//! Writes the results of a self-test as a table.
 
 use std::fmt;
 
 use servemark_core::ArrivalClock;
 
 use super::{Cost, Lateness, MachineLimits, Selftest};
-use crate::capacity::whole;
+use crate::run::capacity::whole;
 
 impl fmt::Display for Selftest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

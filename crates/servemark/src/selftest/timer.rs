@@ -1,4 +1,4 @@
-//! How late the pacer is that sends requests.
+//! Measures the lateness of the pacer that sends requests.
 
 use std::io;
 use std::time::Duration;
@@ -8,15 +8,15 @@ use servemark_core::{Clock, MonotonicClock};
 use servemark_metrics::statistics::percentile;
 use servemark_pacer::{Pacer, SystemPacer};
 
-/// How late something was, in microseconds.
+/// Distribution of a lateness in microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Lateness {
-    /// The median.
+    /// Median in microseconds.
     pub p50_us: f64,
-    /// The 99th percentile.
+    /// 99th percentile in microseconds.
     pub p99_us: f64,
-    /// The maximum.
+    /// Maximum in microseconds.
     pub max_us: f64,
 }
 
@@ -28,7 +28,7 @@ impl Lateness {
     }
 }
 
-/// Waits for many instants and sees how late it is each time.
+/// Waits for a number of instants and measures the lateness of each wait.
 pub(super) fn lateness() -> io::Result<Lateness> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {

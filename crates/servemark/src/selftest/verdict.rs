@@ -1,4 +1,4 @@
-//! What a self-test means, in words.
+//! Verdict of a self-test, in words.
 
 use std::fmt;
 
@@ -6,23 +6,23 @@ use serde::Serialize;
 
 use super::Accuracy;
 
-/// What a self-test means.
+/// Verdict of a self-test.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct SelftestVerdict {
-    /// In a word.
+    /// Whether the machine can measure accurately.
     pub fitness: Fitness,
-    /// Why, and what to do.
+    /// Reason of the verdict.
     pub reason: String,
 }
 
-/// Whether a machine can measure. Closed: more is told by the numbers.
+/// Whether a machine can measure accurately.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fitness {
-    /// What it reports is right.
+    /// The reported latencies are within the tolerances.
     Fit,
-    /// What it reports is off by more than it should.
+    /// The reported latencies are off by more than the tolerances.
     Unfit,
 }
 
@@ -50,7 +50,8 @@ impl fmt::Display for Fitness {
     }
 }
 
-/// What a thousand streams can be measured to.
+/// Largest errors in milliseconds that are accepted; a fit machine reaches them with a thousand
+/// streams.
 const MOST_TTFT_ERROR_MS: f64 = 1.0;
 const MOST_ITL_ERROR_MS: f64 = 0.1;
 

@@ -1,4 +1,4 @@
-//! Why a sweep did not come to its end.
+//! Errors of sweeps and searches.
 
 use std::io;
 use std::path::PathBuf;
@@ -9,34 +9,34 @@ use thiserror::Error;
 
 use crate::{ExecuteError, ExitCode, OutputError, ProcessError};
 
-/// Why a sweep did not come to its end.
+/// Why a sweep, search or A/B comparison failed.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SweepRunError {
-    /// The sweep cannot be.
+    /// The spec is invalid.
     #[error(transparent)]
     Spec(#[from] SweepError),
-    /// The folder holds another sweep.
+    /// The folder belongs to another sweep.
     #[error(
         "{folder} holds another sweep or search than this one; name another folder, or ask for the \
          same again to go on with that one",
         folder = folder.display()
     )]
     Different {
-        /// The folder.
+        /// Path of the folder.
         folder: PathBuf,
     },
-    /// The folder holds run logs, and nothing says which sweep they are of.
+    /// The folder contains run logs but no manifest, so their sweep is unknown.
     #[error(
-        "{folder} holds run logs but no {manifest}, so nobody can tell which sweep or search they are \
-         of, and they would be measured over; name another folder with --sweep-folder, or move them \
-         away",
+        "{folder} holds run logs but no {manifest}, so the sweep or search that they belong to is \
+         unknown and they would be overwritten; name another folder with --sweep-folder, or move \
+         them away",
         folder = folder.display()
     )]
     Unknown {
-        /// The folder.
+        /// Path of the folder.
         folder: PathBuf,
-        /// The file that is missing.
+        /// Name of the missing file.
         manifest: &'static str,
     },
     /// Another process is measuring in the folder.
@@ -46,39 +46,39 @@ pub enum SweepRunError {
         folder = folder.display()
     )]
     Busy {
-        /// The folder.
+        /// Path of the folder.
         folder: PathBuf,
     },
-    /// A file that a point would write cannot be written.
+    /// An output file of a point cannot be written.
     #[error(transparent)]
     Output(#[from] OutputError),
     /// The folder cannot be read or written.
     #[error("cannot keep the sweep in {path}", path = path.display())]
     Folder {
-        /// The folder or a file in it.
+        /// Path of the folder or of a file in it.
         path: PathBuf,
-        /// Why.
+        /// Error of the operating system.
         #[source]
         source: io::Error,
     },
-    /// A point that was measured already cannot be read.
+    /// The run log of a completed point cannot be read or removed.
     #[error(transparent)]
     RunLog(#[from] RunLogError),
     /// The server of a point cannot be started.
     #[error(transparent)]
     Server(ProcessError),
-    /// A point's run did not come to its report.
+    /// The run of a point failed.
     #[error("point {name}")]
     Point {
-        /// The point.
+        /// Name of the point.
         name: String,
-        /// Why.
+        /// Error of the run.
         source: ExecuteError,
     },
 }
 
 impl SweepRunError {
-    /// The program's exit code.
+    /// Returns the program's exit code.
     pub fn exit_code(&self) -> ExitCode {
         match self {
             Self::Spec(_)
@@ -93,7 +93,7 @@ impl SweepRunError {
         }
     }
 
-    /// Whether the user stopped it.
+    /// Returns whether the user stopped the run.
     pub(crate) fn is_stop(&self) -> bool {
         matches!(
             self,

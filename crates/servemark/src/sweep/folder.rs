@@ -1,4 +1,4 @@
-//! Where a sweep or a search keeps its run logs, and what it is.
+//! Folder of a sweep, search or A/B comparison, with its run logs and manifest.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -13,28 +13,28 @@ use servemark_plan::{AbSpec, Isolation, SloSearchSpec, SweepSpec};
 use super::SweepRunError;
 use crate::replace_file;
 
-/// Where run logs are kept, if there is such a place.
+/// Folder for run logs, if they are kept in one.
 #[derive(Debug)]
 pub(super) struct Folder {
     path: Option<PathBuf>,
     nonce: u64,
-    /// The manifest, locked for as long as points are measured.
+    /// The manifest, locked while points are measured.
     _lock: Option<File>,
 }
 
-/// What makes several runs, and is known again when it is begun again.
-pub(crate) trait Undertaking: Clone + DeserializeOwned + PartialEq + Serialize {
-    /// What it is called in the folder's manifest.
+/// A spec of several runs that can be resumed and is recognised by the manifest in its folder.
+pub(crate) trait Resumable: Clone + DeserializeOwned + PartialEq + Serialize {
+    /// Key of the spec in the manifest.
     const KEY: &'static str;
 
-    /// By what it is known, if not by all of it.
+    /// Returns the part of the spec that identifies it; `None` if the whole spec is compared.
     fn identity(&self) -> Option<&str>;
 
-    /// What keeps its runs apart.
+    /// Returns the settings that keep runs from influencing each other.
     fn isolation(&self) -> &Isolation;
 }
 
-impl Undertaking for SweepSpec {
+impl Resumable for SweepSpec {
     const KEY: &'static str = "sweep";
 
     fn identity(&self) -> Option<&str> {
@@ -46,7 +46,7 @@ impl Undertaking for SweepSpec {
     }
 }
 
-impl Undertaking for SloSearchSpec {
+impl Resumable for SloSearchSpec {
     const KEY: &'static str = "search";
 
     fn identity(&self) -> Option<&str> {
@@ -58,7 +58,7 @@ impl Undertaking for SloSearchSpec {
     }
 }
 
-impl Undertaking for AbSpec {
+impl Resumable for AbSpec {
     const KEY: &'static str = "ab";
 
     fn identity(&self) -> Option<&str> {
@@ -71,9 +71,9 @@ impl Undertaking for AbSpec {
 }
 
 impl Folder {
-    /// The folder of an undertaking, and that as it was when it was begun: made, or found and known
-    /// again.
-    pub(super) fn open<U: Undertaking>(
+    /// Opens or creates the folder of a spec. Returns the spec as stored in the manifest; if the
+    /// manifest is new, it has a copy of `spec`.
+    pub(super) fn open<U: Resumable>(
         path: Option<&Path>,
         spec: &U,
     ) -> Result<(Self, U), SweepRunError> {
@@ -101,7 +101,7 @@ impl Folder {
         Ok((Self { path: Some(path.to_owned()), nonce, _lock: Some(lock) }, spec))
     }
 
-    /// Whether points' run logs are kept here, and not where their plans say.
+    /// Returns whether run logs are kept in this folder and not at the paths of the plans.
     pub(super) fn keeps_run_logs(&self) -> bool {
         self.path.is_some()
     }
@@ -110,15 +110,16 @@ impl Folder {
         self.nonce
     }
 
-    /// The run log of the how-manieth point, from one.
+    /// Returns the path of the run log of the point with the one-based index `number`.
     pub(super) fn log_of(&self, number: usize, name: &str) -> Option<PathBuf> {
         let folder = self.path.as_ref()?;
         let plain: String = name.chars().map(plain).take(LONGEST).collect();
         Some(folder.join(format!("{number:03}_{plain}{RUN_LOG}")))
     }
 
-    /// The run of a point that was whole when it ended. One that was killed or stopped, or whose
-    /// log is none, is run again. A log that is damaged is an error: it may hold a whole run.
+    /// Returns the run log of a point if it is complete and has the same plan; `None` if the run
+    /// was killed or stopped, or if the file is not a run log. A damaged log is an error, because
+    /// it may contain a complete run.
     pub(super) fn finished(path: &Path, plan: &Value) -> Result<Option<RunLog>, RunLogError> {
         let read = RunLogReader::open(path).and_then(RunLogReader::into_log);
         match read {
@@ -129,7 +130,7 @@ impl Folder {
     }
 }
 
-/// Refuses a folder with run logs and without a manifest.
+/// Refuses a folder that contains run logs and no manifest.
 fn refuse_unknown(folder: &Path) -> Result<(), SweepRunError> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut names = entries.map(|entry| entry.file_name());
@@ -140,8 +141,8 @@ fn refuse_unknown(folder: &Path) -> Result<(), SweepRunError> {
     Ok(())
 }
 
-/// The same undertaking, begun before, and what its prompts are salted with.
-fn known<U: Undertaking>(bytes: &[u8], spec: &U) -> io::Result<Option<(u64, U)>> {
+/// Returns the nonce and the stored spec of a manifest if the spec is the same.
+fn known<U: Resumable>(bytes: &[u8], spec: &U) -> io::Result<Option<(u64, U)>> {
     let manifest: Map<String, Value> = serde_json::from_slice(bytes)?;
     let Some(begun) = manifest.get(U::KEY) else { return Ok(None) };
     let begun = U::deserialize(begun)?;
@@ -153,7 +154,7 @@ fn known<U: Undertaking>(bytes: &[u8], spec: &U) -> io::Result<Option<(u64, U)>>
     Ok(nonce.filter(|_| is_same).map(|nonce| (nonce, begun)))
 }
 
-fn found<U: Undertaking>(folder: &Path, manifest: &Path, nonce: u64, spec: &U) -> io::Result<()> {
+fn found<U: Resumable>(folder: &Path, manifest: &Path, nonce: u64, spec: &U) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     let servemark = env!("CARGO_PKG_VERSION");
     let new = json!({ "servemark": servemark, "nonce": nonce, U::KEY: spec });
@@ -167,5 +168,6 @@ fn plain(sign: char) -> char {
 
 const MANIFEST: &str = "sweep.json";
 const RUN_LOG: &str = ".runlog.jsonl";
-/// File systems take names of 255 bytes.
+/// Maximum number of characters of a point's name in a file name; file systems allow 255 bytes
+/// for the whole.
 const LONGEST: usize = 200;

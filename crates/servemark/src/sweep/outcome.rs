@@ -1,4 +1,4 @@
-//! What a sweep found.
+//! Results of a sweep.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -12,29 +12,29 @@ use servemark_report::{GridFormat, SweepReport, SweepRow};
 use super::PointRun;
 use crate::{ExitCode, Scores};
 
-/// What a sweep found: the numbers of its points, in their order.
+/// Results of a sweep: the scores of its points in order.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct SweepOutcome {
-    /// The points that were run.
+    /// Scores of the points that were run.
     pub points: Vec<PointScore>,
 }
 
-/// A point and its numbers by our own definitions.
+/// Score of a point by Servemark's own definitions.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct PointScore {
-    /// What it is called.
+    /// Name of the point.
     pub name: String,
-    /// What makes it another point than the others.
+    /// Settings that distinguish the point from the others.
     pub settings: Vec<(String, Value)>,
-    /// Its numbers.
+    /// Metrics of the run.
     pub metrics: Metrics,
-    /// What the client did to them.
+    /// Audit of the client's effect on the metrics.
     pub audit: Audit,
-    /// Its run log, if it has a file.
+    /// Path of the run log, if the run has a file.
     pub run_log: Option<PathBuf>,
-    /// How its run went.
+    /// Exit code of the run.
     pub exit_code: ExitCode,
 }
 
@@ -59,24 +59,24 @@ impl PointScore {
 }
 
 impl SweepOutcome {
-    /// Takes note of the next point.
+    /// Adds the next point.
     pub fn add(&mut self, point: PointScore) {
         self.points.push(point);
     }
 
-    /// The worst of the points' exit codes.
+    /// Returns the largest exit code of the points.
     pub fn exit_code(&self) -> ExitCode {
         let codes = self.points.iter().map(|point| point.exit_code);
         codes.max().unwrap_or(ExitCode::Ok)
     }
 
-    /// Writes one row for each point, and plots where the format has them.
+    /// Writes one row for each point, and plots if the format has them.
     pub fn write(&self, format: GridFormat, out: &mut dyn Write) -> io::Result<()> {
         SweepReport::of(self.points.iter().map(PointScore::row)).write(format, out)
     }
 }
 
-/// A line for who waits for the next point.
+/// Writes one line with the headline figures of the point.
 impl fmt::Display for PointScore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.row().fmt(f)

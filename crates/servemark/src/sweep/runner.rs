@@ -1,4 +1,4 @@
-//! One point after the other.
+//! Executes single points of a sweep.
 
 use std::fmt;
 use std::path::Path;
@@ -8,51 +8,53 @@ use servemark_core::{Clock, IfTaken, MonotonicClock, remove_run_log};
 use servemark_plan::{Point, SweepSpec};
 use tokio::time::{Instant, sleep_until};
 
-use super::folder::{Folder, Undertaking};
+use super::folder::{Folder, Resumable};
 use super::{PointScore, SweepRunError};
-use crate::audience::News;
+use crate::observer::RunEvent;
+use crate::runtime::on_this_thread;
 use crate::{ExecuteError, Outputs, ProcessError, Run, RunContext, execute};
 
-/// Runs a point, or says what running it would give: what a sweep and a search need of the world.
+/// Executes points for a sweep, search or A/B comparison. An implementation may compute the
+/// result instead of measuring it.
 pub trait Probe {
-    /// The point's run.
+    /// Returns the run of a point.
     fn probe(&mut self, point: Point) -> Result<PointRun, SweepRunError>;
 }
 
-/// A point that was run.
+/// A completed point.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct PointRun {
-    /// What was run. Its plan says where its run log is.
+    /// The point with its plan, which contains the path of the run log.
     pub point: Point,
-    /// Its run.
+    /// The run of the point.
     pub run: Run,
-    /// When.
+    /// Whether the point was measured now or read from its run log.
     pub origin: Origin,
 }
 
-/// When a point was run. Closed: it was now or before.
+/// Whether a point was measured now or read from its run log.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Origin {
-    /// Just now.
+    /// The point was measured by this process.
     Measured,
-    /// Before this sweep was stopped and begun again.
+    /// The point was measured by an earlier process and read from its run log.
     Resumed,
 }
 
 impl PointRun {
-    /// What a probe of one's own found of a point.
+    /// Creates the result of a custom probe for a point.
     pub fn new(point: Point, run: Run) -> Self {
         Self { point, run, origin: Origin::Measured }
     }
 
-    /// The point's numbers by our own definitions, without what they were made of.
+    /// Returns the score of the point by Servemark's own definitions, without the records.
     pub fn score(self) -> PointScore {
         PointScore::of(self)
     }
 }
 
-/// Runs points of one sweep, in a folder that keeps them if there is one.
+/// Executes the points of one sweep and keeps their run logs in a folder, if there is one.
 #[derive(Debug)]
 pub struct PointRunner<'a> {
     context: &'a RunContext,
@@ -64,7 +66,7 @@ pub struct PointRunner<'a> {
     preparation: Option<Preparation<'a>>,
 }
 
-/// What is done before each point that is measured.
+/// Callback that runs before each measured point.
 struct Preparation<'a>(Box<PreparePoint<'a>>);
 
 type PreparePoint<'a> = dyn FnMut(&Point) -> Result<(), ProcessError> + 'a;
@@ -76,7 +78,7 @@ impl fmt::Debug for Preparation<'_> {
 }
 
 impl<'a> PointRunner<'a> {
-    /// A runner of the points of a sweep, which are whatever it is given.
+    /// Opens a runner for points that are chosen by the caller.
     pub fn open(
         spec: &SweepSpec,
         folder: Option<&Path>,
@@ -85,8 +87,8 @@ impl<'a> PointRunner<'a> {
         Self::keep(spec, folder, context).map(|(runner, _)| runner)
     }
 
-    /// A runner of whatever makes several runs, and that as it was when it was begun.
-    pub(crate) fn keep<U: Undertaking>(
+    /// Opens a runner for a spec. Returns the spec as stored in the folder's manifest.
+    pub(crate) fn keep<U: Resumable>(
         spec: &U,
         folder: Option<&Path>,
         context: &'a RunContext,
@@ -105,12 +107,12 @@ impl<'a> PointRunner<'a> {
         Ok((runner, spec))
     }
 
-    /// What the sweep's prompts are to be salted with: the same when it is begun again.
+    /// Returns the nonce for the sweep's prompts; it stays the same when the sweep is resumed.
     pub fn nonce(&self) -> u64 {
         self.folder.nonce()
     }
 
-    /// Lets something be done before each point that is measured.
+    /// Sets a callback that runs before each measured point.
     pub(crate) fn before_each(
         &mut self,
         work: impl FnMut(&Point) -> Result<(), ProcessError> + 'a,
@@ -118,7 +120,7 @@ impl<'a> PointRunner<'a> {
         self.preparation = Some(Preparation(Box::new(work)));
     }
 
-    /// Tries the files that points will write before any of them is run.
+    /// Checks the output files of all points before any of them is run.
     pub(super) fn try_outputs(&self, points: &[Point]) -> Result<(), SweepRunError> {
         let mut outputs = Outputs::default();
         for point in points {
@@ -129,14 +131,14 @@ impl<'a> PointRunner<'a> {
         Ok(outputs.check()?)
     }
 
-    /// Tells how many points there will be.
+    /// Sets the total number of points for progress events.
     pub(super) fn expect(&mut self, points: usize) {
         self.expected = Some(points);
     }
 
-    fn tell(&self, name: &str, is_done: bool) {
+    fn emit(&self, name: &str, is_done: bool) {
         let (number, of) = (self.begun, self.expected);
-        self.context.tell(&News::Point { number, of, name, is_done });
+        self.context.emit(&RunEvent::Point { number, of, name, is_done });
     }
 
     fn measure(&mut self, point: &Point) -> Result<Run, ExecuteError> {
@@ -157,8 +159,7 @@ impl<'a> PointRunner<'a> {
             sleep_until(Instant::from_std(clock.instant(clock.now() + rest))).await;
             Ok(())
         };
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
-        runtime.map_err(ExecuteError::Machine)?.block_on(self.context.unless_stopped(over))
+        on_this_thread(self.context.unless_stopped(over))
     }
 }
 
@@ -169,14 +170,14 @@ impl Probe for PointRunner<'_> {
             point.plan.output.run_log = Some(path.clone());
             point.plan.output.run_log_if_taken = IfTaken::Refuse;
             if let Some(log) = Folder::finished(&path, &point.plan.to_json())? {
-                self.tell(&point.name, true);
+                self.emit(&point.name, true);
                 let run = Run::of_file(log, path);
                 return Ok(PointRun { point, run, origin: Origin::Resumed });
             }
-            // Of a run that was killed or stopped.
+            // The log is left over from a run that was killed or stopped.
             remove_run_log(&path)?;
         }
-        self.tell(&point.name, false);
+        self.emit(&point.name, false);
         if let Some(Preparation(prepare)) = &mut self.preparation {
             prepare(&point).map_err(SweepRunError::Server)?;
         }

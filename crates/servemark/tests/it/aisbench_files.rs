@@ -1,4 +1,4 @@
-//! The files that AISBench's performance mode leaves behind.
+//! Result files of AISBench's performance mode.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! A whole run over HTTP/2, whose streams share a connection and so their reads.
+//! A complete run over HTTP/2, where streams share a connection and its reads.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -22,7 +22,7 @@ use tokio::net::TcpListener;
 
 use crate::runs;
 
-/// A server of chats on a thread of its own, for as long as the test lasts.
+/// Starts a chat server on a thread that lives as long as the test process.
 fn server() -> SocketAddr {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
     let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
@@ -64,7 +64,7 @@ fn the_audit_says_that_the_stamps_of_shared_connections_are_a_bound() {
     let audit = &run.audit;
     assert_eq!(audit.reading.answered_by_kernel_bound, 20, "{audit}");
     assert_eq!(audit.reading.arrival_clock, Some(ArrivalClock::KernelBound));
-    // A machine that was too busy has other things to say first.
+    // On a machine that was too busy, the audit names other causes first.
     let is_of_the_lag = audit.verdict == Verdict::Clean;
     assert!(!is_of_the_lag || audit.to_string().contains("an upper bound"), "{audit}");
     let mut table = Vec::new();

@@ -1,11 +1,11 @@
-//! What a run tells, kept for a test.
+//! An observer that records a run's events for a test.
 
 use std::sync::{Mutex, PoisonError};
 
 use servemark::core::Progress;
-use servemark::{Audience, News};
+use servemark::{RunEvent, RunObserver};
 
-/// Keeps the words of all news.
+/// Records the text of all events.
 #[derive(Debug, Default)]
 pub(crate) struct Listener(Mutex<Vec<String>>);
 
@@ -15,16 +15,16 @@ impl Progress for Listener {
     fn end(&self) {}
 }
 
-impl Audience for Listener {
-    fn tell(&self, news: &News<'_>) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(news.to_string());
+impl RunObserver for Listener {
+    fn on_event(&self, event: &RunEvent<'_>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(event.to_string());
     }
 }
 
 impl Listener {
-    /// Number of news that hold these words.
+    /// Number of events whose text contains `words`.
     pub(crate) fn heard(&self, words: &str) -> usize {
         let told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        told.iter().filter(|news| news.contains(words)).count()
+        told.iter().filter(|event| event.contains(words)).count()
     }
 }

@@ -1,10 +1,11 @@
-//! Whole runs against the bundled simulator.
+//! Complete runs against the bundled simulator.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod aisbench_files;
 mod http2;
 mod listener;
+mod own_parts;
 mod pages;
 mod permanent;
 mod process;

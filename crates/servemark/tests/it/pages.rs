@@ -1,4 +1,5 @@
-//! Every page of ours, opened in a real browser: plots are there, and nothing is asked of a network.
+//! Opens every HTML page of Servemark in a real browser: plots are drawn, and the page makes no
+//! network request.
 
 use std::fs;
 use std::num::NonZeroUsize;
@@ -24,7 +25,7 @@ fn context() -> RunContext {
     RunContext::new(Arc::new(NoProgress))
 }
 
-/// A server of eight places at which an answer of eight tokens takes 5.5 ms.
+/// A server with eight slots, in which an answer of eight tokens takes 5.5 ms.
 fn base() -> BenchPlan {
     let mut base = runs::plan(BackendName::Sglang, &[]);
     if let ServerSpec::Simulated(mock) = &mut base.server {
@@ -51,7 +52,7 @@ fn a_sweeps_page_has_its_curves() {
     }
     let page = open_page("sweep", &written(|out| outcome.write(GridFormat::Html, out)));
     page.assert_sound(2);
-    // The three latencies' medians and tails, and the frontier.
+    // Medians and tails of the three latencies, and the frontier.
     assert!(page.count("<polyline") >= 7, "{}", page.dom);
     assert_eq!(page.count("<tr>"), 7);
     for words in ["TTFT (ms)", "output tokens/s", "Pareto frontier"] {

@@ -1,5 +1,5 @@
-//! Failures that no waiting mends end the wait for a server at once, and a server whose certificate is
-//! not checked is told of.
+//! A failure that is permanent ends the wait for a server at once, and a run reports a server
+//! whose certificate is not verified.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
@@ -10,14 +10,15 @@ use servemark::backends::BackendName;
 use servemark::client::TargetSpec;
 use servemark::core::{CertificateCheck, NoProgress, RunLog};
 use servemark::plan::{BenchPlan, Layout, ServerSpec};
-use servemark::{Audience, ExecuteError, ExitCode, RunContext, Scores, execute};
+use servemark::{ExecuteError, ExitCode, RunContext, RunObserver, Scores, execute};
 
 use crate::listener::Listener;
 use crate::runs;
 
 const AN_HOUR: Duration = Duration::from_secs(3600);
 
-/// A server that answers every request with a status, on a thread for as long as the test lasts.
+/// Starts a server that answers every request with `status`, on a thread that lives as long as
+/// the test process.
 fn refusing(status: &'static str) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -80,7 +81,7 @@ fn a_certificate_that_is_not_checked_is_told_of_at_the_start() {
     plan.server = ServerSpec::At(target);
     plan.control.ready_timeout = Duration::from_millis(1);
     let listener = Arc::new(Listener::default());
-    let context = RunContext::new(Arc::clone(&listener) as Arc<dyn Audience>);
+    let context = RunContext::new(Arc::clone(&listener) as Arc<dyn RunObserver>);
     assert!(execute(&plan, &context).is_err());
     assert!(listener.heard("NOT CHECKED (--insecure)") > 0, "{listener:?}");
 }

@@ -1,4 +1,4 @@
-//! Servers by their command: ready, ended, and never left behind.
+//! Servers that are started by a command: readiness, end, and no process left behind.
 
 use std::io::ErrorKind;
 use std::net::TcpListener;
@@ -9,12 +9,12 @@ use servemark::client::BaseUrl;
 use servemark::core::NoProgress;
 use servemark::mock::{MockServer, MockSpec};
 use servemark::{
-    ExitCode, ProcessError, RunContext, ServerProcess, Shown, run_command, tell_server,
+    ChildStdout, ExitCode, ProcessError, RunContext, ServerProcess, run_command, tell_server,
 };
 
 fn shell(script: &str) -> Result<ServerProcess, ProcessError> {
     let command = ["sh", "-c", script].map(str::to_owned);
-    ServerProcess::start(&command, Shown::No, &[("GREETING", "hello")])
+    ServerProcess::start(&command, ChildStdout::No, &[("GREETING", "hello")])
 }
 
 fn context() -> RunContext {
@@ -31,7 +31,7 @@ fn a_server_and_what_it_has_started_end_with_their_owner() {
     let folder = tempfile::tempdir().unwrap();
     let pipe = folder.path().join("pipe");
     std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
-    // The grandchild holds the pipe open for as long as it lives.
+    // The grandchild holds the pipe open as long as it lives.
     let script = format!("(echo $GREETING; sleep 1000) > {} & sleep 1000", pipe.display());
     let server = shell(&script).unwrap();
     let mut reader = std::fs::File::open(&pipe).unwrap();
@@ -78,15 +78,15 @@ fn a_server_that_answers_is_ready_and_does_as_it_is_told() {
 #[test]
 fn a_command_that_is_none_is_refused() {
     let command = ["/nowhere/vllm".to_owned(), "serve".to_owned()];
-    let error = ServerProcess::start(&command, Shown::No, &[]).unwrap_err();
+    let error = ServerProcess::start(&command, ChildStdout::No, &[]).unwrap_err();
     assert_eq!(error.to_string(), "cannot run /nowhere/vllm serve");
     assert_eq!(error.exit_code(), ExitCode::Usage);
     let ProcessError::Start { source, .. } = error else { panic!("{error}") };
     assert_eq!(source.kind(), ErrorKind::NotFound);
-    assert!(ServerProcess::start(&[], Shown::No, &[]).is_err());
+    assert!(ServerProcess::start(&[], ChildStdout::No, &[]).is_err());
 }
 
-/// Runs a script that says when it is there, and stops the run then by `levels`.
+/// Runs a script that signals its start, then stops the run by `levels` levels.
 fn stopped(script: &str, levels: u32) -> std::process::ExitStatus {
     let folder = tempfile::tempdir().unwrap();
     let pipe = folder.path().join("pipe");
@@ -101,7 +101,7 @@ fn stopped(script: &str, levels: u32) -> std::process::ExitStatus {
         }
     });
     let command = ["sh", "-c", &script].map(str::to_owned);
-    let status = run_command(&command, Shown::No, &context).unwrap();
+    let status = run_command(&command, ChildStdout::No, &context).unwrap();
     stopping.join().unwrap();
     status
 }

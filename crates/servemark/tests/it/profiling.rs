@@ -1,4 +1,4 @@
-//! The profilers: who is told, in which order, and what is said of it.
+//! Profilers: which are switched, in which order, and what is reported.
 
 use std::sync::{Arc, Mutex};
 
@@ -7,11 +7,11 @@ use servemark::backends::BackendName;
 use servemark::core::{JsonObject, Progress};
 use servemark::mock::{MockServer, MockSpec};
 use servemark::plan::{ProfileSpec, Profiled, WorkerSpec};
-use servemark::{Audience, News, RunContext, execute};
+use servemark::{RunContext, RunEvent, RunObserver, execute};
 
 use crate::runs::plan;
 
-/// Keeps what is said of profilers.
+/// Records the events of profilers.
 #[derive(Debug, Default)]
 struct Notes(Mutex<Vec<String>>);
 
@@ -21,16 +21,16 @@ impl Progress for Notes {
     fn end(&self) {}
 }
 
-impl Audience for Notes {
-    fn tell(&self, news: &News<'_>) {
-        if let News::Profiler(profiler) = news {
+impl RunObserver for Notes {
+    fn on_event(&self, event: &RunEvent<'_>) {
+        if let RunEvent::Profiler(profiler) = event {
             let said = profiler.to_string();
             self.0.lock().unwrap().extend(said.lines().map(str::to_owned));
         }
     }
 }
 
-/// A run that profiles `of`, and what was said of it.
+/// Runs a plan that profiles `of` and returns the reported profiler events.
 fn profiled(of: Profiled) -> Vec<String> {
     let mut spec = ProfileSpec::default();
     spec.of = of;
@@ -43,7 +43,7 @@ fn profiled(of: Profiled) -> Vec<String> {
     std::mem::take(&mut *notes.0.lock().unwrap())
 }
 
-/// What the peer printed of profilers in a recorded run.
+/// Returns what the peer printed about profilers in a recorded run.
 fn recorded(name: &str) -> Vec<String> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/sglang/bodies");
     let text = std::fs::read_to_string(format!("{folder}/{name}.json")).unwrap();

@@ -1,4 +1,4 @@
-//! Whole runs against servers that close connections which they announced to keep.
+//! Complete runs against servers that announce keep-alive and close the connection.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use servemark::{Run, RunContext, Scores, execute};
 
 use crate::runs;
 
-/// Thirty requests to the simulator with a fault, at most `limit` in flight.
+/// A plan of thirty requests to the simulator with a fault, at most `limit` in flight.
 fn plan(fault: &str, limit: usize) -> BenchPlan {
     let mut plan = runs::plan(BackendName::SglangOaiChat, &[fault]);
     plan.workload.requests = 30;

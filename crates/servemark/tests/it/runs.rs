@@ -19,7 +19,7 @@ use servemark::schedule::{ArrivalSpec, Rate, Slowdown};
 use servemark::tokenizer::TokenizerSpec;
 use servemark::{ExecuteError, ExitCode, Run, RunContext, Scores, execute};
 
-/// The tokenizer that the simulator's own is.
+/// Tokenizer file that equals the simulator's own tokenizer.
 pub(crate) const TOKENIZER: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/tokenizers/spm-unigram-botchan-1000");
 
@@ -77,10 +77,11 @@ fn every_backend_runs_from_draw_to_table() {
     }
 }
 
-/// Taken for one document, every piece would arrive after the last one was sent.
+/// If the stream were taken for one document, every chunk would arrive after the last one was
+/// sent.
 #[test]
-fn lines_of_ollama_are_timed_piece_by_piece() {
-    for backend in [BackendName::Ollama, BackendName::OllamaChat] {
+fn lines_of_ollama_and_events_of_anthropic_are_timed_piece_by_piece() {
+    for backend in [BackendName::Ollama, BackendName::OllamaChat, BackendName::Anthropic] {
         let mut plan = plan(backend, &[]);
         let mock = MockSpec::new(Duration::from_millis(2), Duration::from_millis(25));
         plan.server = ServerSpec::Simulated(mock);
@@ -134,7 +135,7 @@ fn a_killed_run_scores_like_any_other_and_says_so() {
     std::fs::write(&path, format!("{}\n{{\"requ", cut.join("\n"))).unwrap();
     let log = RunLog::read(&path).unwrap();
     assert!(!log.is_complete());
-    // The header, the warm-up, and eight measured requests are left.
+    // The header, the warm-up and eight measured requests remain.
     assert_eq!(log.measured().count(), 8);
     assert!(tables(&log, &plan).to_lowercase().contains("incomplete"));
 }
@@ -211,7 +212,7 @@ fn several_threads_send_the_same() {
         let story = |record: &RequestRecord| {
             (record.key(), record.scheduled.since(start), record.planned, record.is_success())
         };
-        // Which of them fail depends on the order in which they come, how many does not.
+        // The order of arrival determines which requests fail, but not how many.
         let mut failed = 0;
         let told = log.measured().map(story).map(|(key, due, planned, success)| {
             failed += u32::from(!success);
@@ -240,7 +241,7 @@ fn what_is_sent_precisely_is_never_early() {
     assert_eq!(run(&plan).unwrap_err().exit_code(), ExitCode::Usage);
 }
 
-/// The thread that writes at the due instant hands the stamps of the kernel on as any other.
+/// The precise sender passes on the kernel's stamps like the other sender.
 #[cfg(target_os = "linux")]
 #[test]
 fn what_is_sent_precisely_can_be_stamped_as_it_leaves() {
@@ -271,7 +272,8 @@ fn a_run_log_that_cannot_be_written_is_refused_before_anything_is_sent() {
     assert!(error.to_string().contains("/nowhere/at/all"), "{error}");
 }
 
-/// A pipe whose reader leaves after the header behaves as a disk that fills up during the run.
+/// A pipe whose reader closes it after the header behaves like a disk that fills up during the
+/// run.
 #[test]
 fn a_disk_that_fails_in_the_middle_loses_no_request_of_the_report() {
     let folder = tempfile::tempdir().unwrap();
@@ -347,7 +349,7 @@ fn a_traces_sessions_are_conversations_for_chat_backends_only() {
     let mut turns: Vec<_> = log.measured().map(|record| (record.index, record.turn)).collect();
     turns.sort_unstable();
     assert_eq!(turns, [(0, 0), (0, 1), (1, 0)]);
-    // The warm-up is the whole first conversation.
+    // The warm-up is the complete first conversation.
     let warm_up = log.records().iter().filter(|record| record.phase == Phase::Warmup);
     assert_eq!(warm_up.map(|record| record.turn).collect::<Vec<_>>(), [0, 1]);
     assert!(log.measured().all(RequestRecord::is_success));

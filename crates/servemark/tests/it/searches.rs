@@ -10,12 +10,14 @@ use servemark::backends::BackendName;
 use servemark::core::NoProgress;
 use servemark::datasets::DatasetSpec;
 use servemark::metrics::Objective;
-use servemark::plan::{BenchPlan, Grain, SearchRange, ServerSpec, SloSearchSpec, SloSpec};
+use servemark::plan::{
+    BenchPlan, Grain, LoadBracket, SearchRange, ServerSpec, SloSearchSpec, SloSpec,
+};
 use servemark::{Origin, RunContext, SloAnswer, SloSearch, SweepRunError, Trial};
 
 use crate::runs::plan;
 
-/// A server of twenty places at which each request takes 50 ms.
+/// A server with twenty slots, in which each request takes 50 ms.
 fn base() -> BenchPlan {
     let mut base = plan(BackendName::Sglang, &[]);
     if let ServerSpec::Simulated(mock) = &mut base.server {
@@ -29,8 +31,8 @@ fn base() -> BenchPlan {
     base
 }
 
-/// With n in flight, more than twenty, an answer takes n / 20 x 50 ms: of 50 in flight either every
-/// one takes 125 ms or, in lockstep, one half 100 ms and the other 150 ms.
+/// With n > 20 requests in flight, an answer takes n / 20 x 50 ms: with 50 in flight, either all
+/// take 125 ms or, in lockstep, one half takes 100 ms and the other 150 ms.
 fn spec() -> SloSearchSpec {
     let slo = SloSpec::new(Objective::list("e2el:median<125ms").unwrap());
     let range = SearchRange::new(16.0, 1.0, 256.0, Grain::Whole).unwrap();
@@ -46,7 +48,8 @@ fn context() -> RunContext {
     RunContext::new(Arc::new(NoProgress))
 }
 
-/// The first so many rounds of a search in a folder, and what it knows then.
+/// Runs the first `rounds` rounds of a search in a folder and returns the trials and the answer
+/// so far.
 fn searched(folder: &Path, rounds: usize) -> (Vec<Trial>, SloAnswer) {
     let (context, spec) = (context(), spec());
     let mut search = SloSearch::open(&spec, Some(folder), &context).unwrap();
@@ -64,8 +67,11 @@ fn a_known_capacity_is_found_and_found_again_after_a_kill() {
     let (trials, answer) = searched(folder.path(), usize::MAX);
     let resumed = trials.iter().filter(|trial| trial.origin == Origin::Resumed).count();
     assert_eq!((resumed, logs()), (3, answer.runs()));
-    let holds = answer.bracket().holds.unwrap();
-    assert!((45.0..=52.5).contains(&holds), "{answer}");
+    let LoadBracket { holds, fails, .. } = answer.bracket();
+    // Requests in lockstep depend on each other, so loads just below the capacity stay undecided in two
+    // rounds.
+    assert!((30.0..=52.5).contains(&holds.unwrap()), "{answer}");
+    assert!(fails.unwrap() >= 47.5, "{answer}");
     let capacity = answer.tiers[0].capacity.unwrap();
     assert!(capacity.high.is_some_and(|high| high >= 47.5), "{answer}");
     assert!(answer.to_string().contains("95 % confidence"), "{answer}");

@@ -27,7 +27,7 @@ fn a_machine_is_tested_and_its_figures_are_kept() {
     );
     let document: serde_json::Value = serde_json::from_str(&found.to_json()).unwrap();
     assert_eq!(document["accuracy"]["streams"], 4);
-    // The machine's, and not those that the tested client kept to.
+    // The number of cores of the machine, not of the pinned client.
     let cores = std::thread::available_parallelism().unwrap().get();
     assert_eq!(document["host"]["cores"], cores);
 
@@ -44,7 +44,8 @@ fn a_plan_that_is_too_much_is_warned_of_and_run() {
     let mut kept = json(&file);
     let mut plan = plan(BackendName::Sglang, &[]);
     plan.workload.requests = 5;
-    // Five streams of fifty tokens a second are nothing, but for a machine that does next to none.
+    // A load of five streams with fifty tokens per second is small except for a machine with a
+    // very low capacity.
     for (figure, warnings) in [(1e6, 0), (300.0, 1)] {
         let listener = Arc::new(Listener::default());
         let mut context = RunContext::new(listener.clone());
@@ -53,12 +54,12 @@ fn a_plan_that_is_too_much_is_warned_of_and_run() {
         fs::write(&file, kept.to_string()).unwrap();
         let run = execute(&plan, &context).unwrap();
         assert_eq!(run.log.measured().count(), 5);
-        let words = "250 pieces of output and 0 requests per second need 83 % of one core";
+        let words = "250 output chunks/s and 0 requests/s needs 83 % of one core";
         assert_eq!(listener.heard(words), warnings, "{listener:?}");
     }
 }
 
-/// The smallest self-test there is.
+/// Runs the smallest possible self-test.
 fn quick(listener: &Arc<Listener>, streams: usize) -> Selftest {
     let mut spec = SelftestSpec::default();
     (spec.streams, spec.duration) = (streams, Duration::from_millis(100));

@@ -1,4 +1,4 @@
-//! What a run sent, put again afterwards.
+//! Bodies of sent requests, reconstructed after the run.
 
 use std::fs;
 use std::sync::Arc;
@@ -52,6 +52,6 @@ fn bodies_are_what_the_server_was_sent() {
         bodies.iter().map(|body| String::from_utf8_lossy(body).into_owned()).collect::<Vec<_>>()
     };
     assert_eq!(shown(&again), shown(&seen));
-    // Two turns of the first conversation, which comes again, and one of the second.
+    // Two turns of the first conversation, which is sent twice, and one turn of the second.
     assert_eq!(again.len(), 5);
 }

@@ -1,4 +1,4 @@
-//! Sessions of several turns over HTTP: the bodies are the peer's.
+//! Sessions of several turns over HTTP: the bodies are equal to the peer's.
 
 use std::fs;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use servemark::pacer::SystemPacer;
 use servemark::runner::{Collector, LoadSpec, Runner, StopHandle};
 use servemark::schedule::{ArrivalSpec, Schedule};
 
-/// The bodies of a recorded run, those of the warm-up left out: the peer warms up with a whole
+/// Returns the bodies of a recorded run without the warm-up, for which the peer uses a complete
 /// conversation.
 fn recorded(name: &str) -> Vec<Value> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/sglang/bodies");
@@ -25,7 +25,7 @@ fn recorded(name: &str) -> Vec<Value> {
     bodies[3..].to_vec()
 }
 
-/// The session whose turns were recorded, and how each was answered.
+/// Returns the session whose turns were recorded, with the recorded answers.
 fn session(bodies: &[Value]) -> Session {
     let turn = |body: &Value| {
         let last = body["messages"].as_array().unwrap().last().unwrap();
@@ -35,7 +35,7 @@ fn session(bodies: &[Value]) -> Session {
         .followed_by(bodies[1..].iter().map(|body| FollowUp::new(turn(body))).collect())
 }
 
-/// The recorded body with our server's answers in the place of the peer's.
+/// Returns the recorded body with the test server's answers instead of the peer's.
 fn answered(body: &Value, records: &[RequestRecord]) -> String {
     let mut body = body.clone();
     let messages = body["messages"].as_array_mut().unwrap();

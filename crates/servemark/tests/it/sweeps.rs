@@ -28,7 +28,7 @@ fn context() -> RunContext {
     RunContext::new(Arc::new(NoProgress))
 }
 
-/// The first so many points: where each came from, and its run log.
+/// Runs the first `count` points and returns the origin and the run log of each.
 fn points(spec: &SweepSpec, folder: &TempDir, count: usize) -> Vec<(Origin, PathBuf)> {
     let context = context();
     let sweep = Sweep::open(spec, Some(folder.path()), &context).unwrap();
@@ -82,7 +82,7 @@ fn a_sweep_goes_on_at_the_point_that_was_not_whole() {
     let spec = spec(&[1, 2, 4]);
     let begun = points(&spec, &folder, 2);
     let first = fs::read(&begun[0].1).unwrap();
-    // As a kill leaves it: without the footer, and torn in its last line.
+    // A kill leaves the log without a footer and with a torn last line.
     let second = fs::read_to_string(&begun[1].1).unwrap();
     let torn: String = second.lines().take(8).flat_map(|line| [line, "\n"]).collect();
     fs::write(&begun[1].1, torn + "{\"request\": {\"ind").unwrap();
@@ -146,7 +146,7 @@ fn a_sweep_that_cannot_be_sends_nothing() {
     assert!(matches!(wrong, SweepRunError::Spec(SweepError::Unreadable { .. })), "{wrong}");
 }
 
-/// The prompts that a server gets of a sweep's points, each point's by itself.
+/// Returns the prompts that a server receives from a sweep, one set for each point.
 fn prompts(isolation: Isolation) -> Vec<HashSet<String>> {
     let mut mock = MockSpec::new(Duration::from_millis(1), Duration::ZERO);
     mock.keep_requests = 1000;
@@ -176,7 +176,7 @@ fn points_share_no_prompt_and_no_beginning() {
         seen.iter().map(|prompts| prompts.iter().map(beginning).collect()).collect();
     assert_eq!(beginnings[0].len(), 1, "{beginnings:?}");
     assert!(beginnings[0].iter().all(|salt| salt.ends_with(' ')));
-    // The second time there are those of both points.
+    // The second time, the server has the prompts of both points.
     assert_eq!((beginnings[1].len(), seen[1].len()), (2, 2 * seen[0].len()));
     let same = prompts(Isolation::none());
     assert_eq!(same[0], same[1]);

@@ -1,4 +1,4 @@
-//! The files that vLLM's client leaves behind.
+//! Result files of vLLM's client.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ fn name(path: Option<&PathBuf>) -> String {
     path.unwrap().file_name().unwrap().to_string_lossy().into_owned()
 }
 
-/// The results in a file, one in each line.
+/// Returns the results in a file, one per line.
 fn results(path: &Path) -> Vec<Value> {
     let text = fs::read_to_string(path).unwrap();
     assert!(!text.ends_with('\n'), "vLLM ends no line");

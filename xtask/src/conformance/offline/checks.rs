@@ -1,5 +1,5 @@
-//! What must hold of a run: that the log, the result and the table tell the same, that it is what
-//! the engine's own benchmark came to, and that a run that was ended is told as one.
+//! Checks of offline runs: log, result and table must agree with each other and with the engine's
+//! own benchmark, and a run that was stopped must be reported as stopped.
 
 use super::client::Seen;
 use super::own::{OwnAnswer, OwnRun};
@@ -9,29 +9,29 @@ use crate::conformance::checks::{kept, same, unless};
 use crate::conformance::record::{Outcome, Record};
 use crate::conformance::tally::Tally;
 
-/// The counts of a whole run from three sides.
+/// Counts of a complete run from the log, the result and the engine's own benchmark.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Sides {
     pub(super) log: Tally,
     pub(super) result: Tally,
     pub(super) own: Tally,
-    /// How many answers have the same text as one of the engine's own benchmark.
+    /// Number of answers whose text equals one of the engine's own benchmark.
     pub(super) same_texts: usize,
-    /// How long our run took, and how long the engine's own benchmark.
+    /// Duration of our run and of the engine's own benchmark, in seconds.
     pub(super) seconds: (f64, f64),
 }
 
-/// What became of the requests of a run that was ended.
+/// Outcome of a run that was stopped.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct Toll {
     pub(super) code: Option<i32>,
-    /// Not known where nobody was left to end the log.
+    /// Outcomes of the requests; unknown if our program was killed and the log has no footer.
     pub(super) outcomes: Option<Outcomes>,
-    /// Processes that were left behind.
+    /// Number of processes left behind.
     pub(super) left: usize,
 }
 
-/// How many requests were answered, and how many were not.
+/// Number of answered and of lost requests.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(super) struct Outcomes {
     pub(super) answered: usize,
@@ -58,7 +58,8 @@ impl Seen {
         }
     }
 
-    /// Every way in which a run is not whole, or not what the engine's own benchmark came to.
+    /// Returns all faults of a complete run, including differences from the engine's own
+    /// benchmark.
     pub(super) fn whole_faults(&self, own: &OwnRun) -> Vec<String> {
         let sides = self.sides(own);
         let is_whole = self.log.as_ref().is_some_and(|log| !log.interrupted);
@@ -78,7 +79,7 @@ impl Seen {
         all.into_iter().flatten().chain(self.records().iter().flat_map(of)).collect()
     }
 
-    /// Every way in which the end of a run is not told as it should be.
+    /// Returns all faults in the report of a stopped run.
     pub(super) fn ended_faults(&self, run: Run) -> Vec<String> {
         let Outcomes { answered, lost } = self.toll().outcomes.unwrap_or_default();
         let is_interrupted = self.log.as_ref().is_some_and(|log| log.interrupted);
@@ -110,7 +111,7 @@ impl Seen {
         faults.into_iter().flatten().collect()
     }
 
-    /// How it ended, if not with this exit code and nothing left behind.
+    /// Returns a fault if the exit code differs or processes are left behind.
     fn unclean(&self, code: Option<i32>) -> Option<String> {
         let left = || self.left.join(", ");
         same("exit code", &self.code, &code)
@@ -121,7 +122,7 @@ impl Seen {
         self.log.as_ref().map_or(&[], |log| &log.records)
     }
 
-    /// What the result file says.
+    /// Counts of the result file.
     fn told(&self) -> Tally {
         let count = |key: &str| self.result[key].as_u64().unwrap_or_default();
         Tally {
@@ -131,7 +132,7 @@ impl Seen {
         }
     }
 
-    /// What the table says.
+    /// Counts of the printed table.
     fn shown(&self) -> Tally {
         let count = |label: &str| {
             let value = self.said.lines().find_map(|line| line.strip_prefix(label));
@@ -156,7 +157,7 @@ impl OwnRun {
     }
 }
 
-/// What the log says, by the engine's own counts.
+/// Counts of the log, as reported by the engine.
 pub(super) fn logged(records: &[Record]) -> Tally {
     let answers = answers(records);
     let sum = |count: fn(&OwnAnswer) -> u64| answers.iter().map(count).sum();
@@ -186,7 +187,7 @@ fn is_answered(record: &Record) -> bool {
     matches!(record.outcome, Outcome::Finished(_))
 }
 
-/// How many answers both have; the benchmarks send their prompts in orders of their own.
+/// Number of answers that both have; the benchmarks send their prompts in different orders.
 fn alike(ours: &[OwnAnswer], own: &[OwnAnswer]) -> usize {
     let mut rest = own.to_vec();
     let found = ours.iter().filter(|answer| {
@@ -196,7 +197,7 @@ fn alike(ours: &[OwnAnswer], own: &[OwnAnswer]) -> usize {
     found.count()
 }
 
-/// An engine tells everything, and answers are as long as they are asked to be.
+/// An offline engine reports all counts, and its answers have the requested length.
 const PROMISES: [Promise; 4] =
     [Promise::Counts, Promise::CountedPieces, Promise::ExactPrompt, Promise::FullLength];
 
@@ -223,7 +224,7 @@ mod tests {
         Seen { code: Some(code), log, ..Seen::default() }
     }
 
-    /// A whole run, and what the engine's own benchmark came to.
+    /// Returns a complete run and the result of the engine's own benchmark.
     fn whole() -> (Seen, OwnRun) {
         let said = "Successful requests:   16\nTotal input tokens:   64   \n\
                     Total generated tokens:   48\n";

@@ -1,4 +1,4 @@
-//! Runs `bench-offline` with an engine, ends it as it should end, and gathers what is left.
+//! Runs `bench-offline` with an engine, stops it as the run requires, and collects the results.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -17,7 +17,7 @@ use crate::conformance::install::Place;
 use crate::conformance::process::{ProcessGroup, end_of, poll};
 use crate::conformance::record::{self, Log};
 
-/// All that a run needs.
+/// Inputs of a run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Client<'a> {
     pub(super) engine: &'static Engine,
@@ -28,23 +28,23 @@ pub(super) struct Client<'a> {
     pub(super) prompts: &'a Path,
 }
 
-/// What was seen of a run.
+/// Observed results of a run.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
-    /// None, if a signal ended it.
+    /// Exit code; `None` if a signal ended the program.
     pub(super) code: Option<i32>,
-    /// None, if it did not end by itself.
+    /// Run log; `None` if the program was killed.
     pub(super) log: Option<Log>,
-    /// The line of the result file.
+    /// Line of the result file.
     pub(super) result: Value,
-    /// All that it printed.
+    /// Everything that the program printed.
     pub(super) said: String,
-    /// The titles of the processes that were left behind.
+    /// Titles of the processes that were left behind.
     pub(super) left: Vec<String>,
 }
 
 impl Client<'_> {
-    /// Does a run and looks at all that can be seen of it.
+    /// Executes a run and collects its results.
     pub(super) fn observe(&self, run: Run, folder: &Path) -> anyhow::Result<Seen> {
         renew(folder)?;
         let folder = folder.canonicalize()?;
@@ -92,7 +92,7 @@ impl Client<'_> {
         Ok(command)
     }
 
-    /// What both benchmarks are told alike.
+    /// Adds the arguments that both benchmarks have in common.
     fn send(&self, command: &mut Command, folder: &Path) -> anyhow::Result<()> {
         command
             .args(["--dataset-name", "sharegpt", "--num-prompts", &REQUESTS.to_string()])
@@ -101,7 +101,8 @@ impl Client<'_> {
         self.set_up(command, folder)
     }
 
-    /// Whatever drives the engine is given its arguments and its environment, and lives in a folder.
+    /// Adds the engine's arguments and environment to a command, and sets its working directory
+    /// and output.
     pub(super) fn set_up(&self, command: &mut Command, folder: &Path) -> anyhow::Result<()> {
         let said = File::create(folder.join(SAID))?;
         self.place.equip(command, self.engine);
@@ -131,7 +132,7 @@ impl Client<'_> {
         group.wait(LONGEST_RUN)
     }
 
-    /// The engine's process that computes.
+    /// Returns the id of the engine's process that computes.
     fn core_in(&self, folder: &Path) -> anyhow::Result<u32> {
         let core = self.offline.core;
         let found = living_in(folder)?.into_iter().find(|process| process.title.starts_with(core));
@@ -150,8 +151,8 @@ impl Submission {
     }
 }
 
-/// Waits until a run has a first answer, or, where all answers come together, has been at it for a
-/// moment.
+/// Waits until a run has its first answer or, if all answers arrive together, has been running
+/// for about two seconds.
 fn in_the_middle(run: Run, folder: &Path, group: &mut ProcessGroup) -> anyhow::Result<()> {
     let (said, log) = (folder.join(SAID), folder.join(RUN_LOG));
     let mut looks = 0;
@@ -170,7 +171,7 @@ fn holds(file: &Path, word: &str) -> bool {
     fs::read_to_string(file).is_ok_and(|text| text.contains(word))
 }
 
-/// What the program wrote of its run; nothing, if it wrote nothing.
+/// Returns the program's result file; `null` if it has none.
 fn result(folder: &Path) -> anyhow::Result<Value> {
     let line = fs::read_to_string(folder.join(RESULT)).unwrap_or_default();
     if line.is_empty() { Ok(Value::Null) } else { Ok(serde_json::from_str(&line)?) }
@@ -179,5 +180,5 @@ fn result(folder: &Path) -> anyhow::Result<Value> {
 pub(super) const RUN_LOG: &str = "run.runlog.jsonl";
 const RESULT: &str = "result.jsonl";
 pub(super) const SAID: &str = "client.log";
-/// Three imports of a large Python package in a row, and short answers of a tiny model.
+/// Three consecutive imports of a large Python package, and short answers of a tiny model.
 pub(super) const LONGEST_RUN: Duration = Duration::from_secs(900);

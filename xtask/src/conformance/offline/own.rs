@@ -1,4 +1,4 @@
-//! What the engine's own benchmark came to.
+//! Results of the engine's own benchmark.
 
 use std::fs;
 use std::path::Path;
@@ -6,17 +6,17 @@ use std::path::Path;
 use anyhow::{Context, ensure};
 use serde_json::Value;
 
-/// What the engine's own benchmark came to.
+/// Results of the engine's own benchmark.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct OwnRun {
-    /// As its result says.
+    /// Number of requests in the benchmark's result.
     pub(super) requests: u64,
     pub(super) seconds: f64,
-    /// As the engine answered.
+    /// Answers as returned by the engine.
     pub(super) answers: Vec<OwnAnswer>,
 }
 
-/// An answer of the engine, with its own counts.
+/// An answer of the engine with its token counts.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(super) struct OwnAnswer {
     pub(super) text: String,
@@ -25,7 +25,7 @@ pub(super) struct OwnAnswer {
 }
 
 impl OwnRun {
-    /// Reads what the script wrote that ran it.
+    /// Reads the output of the script that ran the benchmark.
     pub(super) fn read(path: &Path) -> anyhow::Result<Self> {
         let told = fs::read_to_string(path).with_context(|| format!("no {}", path.display()))?;
         Self::of(&serde_json::from_str(&told)?)

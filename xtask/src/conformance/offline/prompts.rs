@@ -1,5 +1,5 @@
-//! Prompts for two benchmarks of different minds: just as many as are sent, none too short for
-//! either, so that neither chooses among them.
+//! Writes prompts that two benchmarks select in the same way: exactly as many as are sent, and
+//! none too short for either benchmark.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::REQUESTS;
 
-/// Writes them, in ShareGPT's layout.
+/// Writes the prompts in ShareGPT's format.
 pub(super) fn write(workspace: &Path, folder: &Path) -> anyhow::Result<PathBuf> {
     let source = fs::read_to_string(workspace.join(SOURCE))?;
     let rows: Vec<Value> = serde_json::from_str(&source)?;
@@ -25,14 +25,14 @@ fn first_words(row: &Value) -> Option<&str> {
     row["conversations"][0]["value"].as_str()
 }
 
-/// Four sentences, five, six and so on.
+/// Returns prompts of four sentences, five, six and so on.
 fn prompts(said: &[&str]) -> impl Iterator<Item = String> {
     said.chunks(REQUESTS + SHORTEST).take(REQUESTS).enumerate().map(|(number, sentences)| {
         sentences.iter().take(SHORTEST + number).copied().collect::<Vec<_>>().join(" ")
     })
 }
 
-/// The second turn is not sent, but without it neither benchmark takes the first.
+/// The second turn is not sent, but both benchmarks skip conversations without one.
 fn conversation(prompt: &str) -> Value {
     json!({"conversations": [{"from": "human", "value": prompt}, {"from": "gpt", "value": "-"}]})
 }

@@ -1,4 +1,4 @@
-//! What was found, as tables for people.
+//! Writes the results of offline runs as Markdown tables.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use super::{Counts, REQUESTS, RunReport};
 use crate::conformance::report::verdict;
 use crate::conformance::tally::Tally;
 
-/// One run as a line, with what failed below it.
+/// Formats one run as a line, followed by its faults.
 pub(in crate::conformance) fn line(report: &RunReport) -> String {
     let mut line = format!("  {}: {}", report.name, verdict(&report.faults));
     for fault in &report.faults {
@@ -17,7 +17,7 @@ pub(in crate::conformance) fn line(report: &RunReport) -> String {
     line
 }
 
-/// An engine's tables, as Markdown.
+/// Formats an engine's tables as Markdown.
 pub(in crate::conformance) fn markdown(runs: &[RunReport]) -> String {
     let whole: String = runs.iter().filter_map(whole).collect();
     let ended: String = runs.iter().filter_map(ended).collect();

@@ -1,4 +1,4 @@
-//! The processes of a run, alive or left behind.
+//! Finds processes of a run, running or left behind.
 
 use std::fs;
 use std::path::Path;
@@ -11,19 +11,19 @@ use crate::conformance::process::{output, poll};
 #[derive(Debug)]
 pub(super) struct Process {
     pub(super) id: u32,
-    /// Its command line, or the title that it has given itself.
+    /// Command line of the process, or the title that it set for itself.
     pub(super) title: String,
 }
 
-/// Every process that lives in a folder. A run is started in a folder of its own, and whatever it
-/// starts inherits that, in whichever session and under whichever parent.
+/// Returns all processes whose working directory is `folder`. A run is started in a folder of its
+/// own, and all its child processes inherit it, independent of session and parent.
 pub(super) fn living_in(folder: &Path) -> anyhow::Result<Vec<Process>> {
     let entries = fs::read_dir("/proc")?.filter_map(Result::ok);
     let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     Ok(numbers.filter_map(|id| Process::living_in(id, folder)).collect())
 }
 
-/// The titles of those that are still there after a while; they are killed then.
+/// Returns the titles of processes that are still running after a delay, and kills them.
 pub(super) fn left_in(folder: &Path) -> anyhow::Result<Vec<String>> {
     if poll(A_WHILE, || Ok(living_in(folder)?.is_empty().then_some(()))).is_ok() {
         return Ok(Vec::new());
@@ -35,13 +35,13 @@ pub(super) fn left_in(folder: &Path) -> anyhow::Result<Vec<String>> {
     Ok(left.into_iter().map(|process| process.title).collect())
 }
 
-/// Sends a signal.
+/// Sends a signal to a process.
 pub(super) fn signal(name: &str, id: u32) -> anyhow::Result<()> {
     output(Command::new("kill").args(["-s", name, &id.to_string()])).map(drop)
 }
 
 impl Process {
-    /// One that has ended has no folder.
+    /// Returns `None` for a process that has ended, because it has no working directory.
     fn living_in(id: u32, folder: &Path) -> Option<Self> {
         let place = Path::new("/proc").join(id.to_string());
         if fs::read_link(place.join("cwd")).ok()? != folder {

@@ -1,4 +1,4 @@
-//! The engine's own benchmarks in their own words: with the same command line, ours comes to the same.
+//! Compares the engine's own benchmarks with ours on the same command lines.
 
 use std::fs;
 use std::path::Path;
@@ -19,30 +19,30 @@ use crate::conformance::process::{ProcessGroup, end_of};
 use crate::conformance::record::{Record, records};
 use crate::conformance::tally::Tally;
 
-/// A command line for both.
+/// A command line for both benchmarks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wording {
     pub(super) name: &'static str,
-    /// The benchmark's name and its words. [`PROMPTS`] and [`ADAPTER`] are paths.
+    /// Subcommand and arguments. [`PROMPTS`] and [`ADAPTER`] stand for paths.
     words: &'static str,
 }
 
-/// What a command line came to.
+/// Compared results of a command line.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Worded {
-    /// Of what was measured.
+    /// Counts of the measured requests.
     pub(super) log: Tally,
-    /// How many tokens our result file tells, and the other, where they do.
+    /// Total tokens in our result file and in the peer's, if the files have them.
     pub(super) tokens: (Option<u64>, Option<u64>),
-    /// How long our run took, and the engine's own.
+    /// Duration of our run and of the peer's, in seconds.
     pub(super) seconds: (f64, f64),
 }
 
-/// One of the two benchmarks, as it was seen from outside.
+/// Observed results of one of the two benchmarks.
 #[derive(Debug, Default)]
 struct Told {
     result: Value,
-    /// What it printed of its result: labels, and counts.
+    /// Printed result lines: labels, and values that are counts.
     lines: Vec<String>,
 }
 
@@ -90,7 +90,7 @@ impl Wording {
     }
 }
 
-/// Lets a benchmark do its run in a folder of its own and looks at what it tells.
+/// Runs a benchmark in a folder of its own and collects its results.
 fn told(client: &Client<'_>, mut command: Command, folder: &Path) -> anyhow::Result<Told> {
     renew(folder)?;
     let folder = folder.canonicalize()?;
@@ -110,7 +110,7 @@ fn result_lines(said: &str) -> Vec<String> {
     said.lines().filter(is_result).map(labelled).collect()
 }
 
-/// Every way in which ours is not what the engine's own came to.
+/// Returns all differences between our results and the peer's.
 fn faults(records: &[Record], ours: &Told, own: &Told) -> Vec<String> {
     let log = logged(records);
     let Worded { tokens, .. } = worded(records, ours, own);
@@ -138,16 +138,16 @@ fn worded(records: &[Record], ours: &Told, own: &Told) -> Worded {
     }
 }
 
-/// The words that stand for the file of prompts and for the adapter's folder.
+/// Placeholders for the file of prompts and for the adapter's folder.
 const PROMPTS: &str = "PROMPTS";
 const ADAPTER: &str = "ADAPTER";
 const RESULT: &str = "result.json";
 
-/// With which words the lines of a result are told.
+/// Phrases that identify printed result lines.
 const LABELS: [&str; 4] = ["Throughput: ", "Total num ", "Avg latency: ", "% percentile latency: "];
 
-/// Sixteen prompts for each, or as many in three batches. Outputs are of one length where vLLM counts
-/// what was asked for and we count what was made.
+/// Each run has sixteen prompts, or as many in several batches. Output lengths are fixed where
+/// vLLM counts requested tokens and our program counts generated ones.
 pub(super) const WORDINGS: [Wording; 9] = [
     wording(
         "throughput, random",
@@ -204,7 +204,7 @@ mod tests {
     use super::*;
     use crate::conformance::record::tests::finished;
 
-    /// What both tell of two requests, and our log.
+    /// Results of both benchmarks for two requests, and our log.
     fn both() -> (Vec<Record>, Told, Told) {
         let records = vec![finished(), finished()];
         let log = logged(&records);

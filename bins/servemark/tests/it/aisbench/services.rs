@@ -1,4 +1,4 @@
-//! Services other than those of OpenAI's routes: text-generation-inference, Triton and `MindIE`.
+//! Services with routes other than OpenAI's: text-generation-inference, Triton and `MindIE`.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::{Done, INPUTS, ran};
 
-/// Six prompts, whose answers have eight tokens each.
+/// Flags of a run with six prompts, whose answers have eight tokens each.
 const EIGHT: &str = "--datasets synthetic_gen_string --set datasets.config.RequestCount=6 \
                      --set datasets.config.StringConfig.Output.Params.MaxValue=8";
 
@@ -19,7 +19,7 @@ impl Done {
         lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
-    /// The names of the rows of the first table.
+    /// Returns the names of the rows of the first table.
     fn rows(&self) -> Vec<String> {
         let table = self.file("synthetic.csv");
         let names = table.lines().skip(1).filter_map(|line| line.split(',').next());
@@ -115,7 +115,7 @@ fn answers_that_break_are_failures() {
 
 #[test]
 fn requests_are_sent_as_aisbench_sends_them() {
-    let parameters = r#"{"temperature": 0.01, "ignore_eos": false, "max_new_tokens": 7}"#;
+    let parameters = r#"{"ignore_eos": false, "temperature": 0.01, "max_new_tokens": 7}"#;
     let text = r#""Question: How many?\nAnswer: ""#;
     let tgi = Service::answering(TGI);
     let (_, asked) = tgi.asked_by("tgi_stream_api_general");
@@ -146,7 +146,7 @@ data: {"text_output": "b"}
 
 "#;
 
-/// A server that keeps what it is asked.
+/// A server that records its requests.
 struct Service {
     port: u16,
     asked: Arc<Mutex<Vec<Asked>>>,
@@ -159,7 +159,7 @@ struct Asked {
 }
 
 impl Service {
-    /// A server that answers whatever it is asked with the same events.
+    /// Starts a server that answers every request with `events`.
     fn answering(events: &'static str) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -174,7 +174,7 @@ impl Service {
         Self { port, asked }
     }
 
-    /// What a model asks it of the only row of a data set.
+    /// Runs `model` on the only row of a data set and returns the run with its request.
     #[track_caller]
     fn asked_by(&self, model: &str) -> (Done, Asked) {
         let line = format!(
@@ -189,7 +189,7 @@ impl Service {
     }
 }
 
-/// Keeps what a connection asks, if it asks anything, and answers it.
+/// Records the request of a connection, if there is one, and answers it.
 fn answer(mut socket: TcpStream, events: &str, kept: &Mutex<Vec<Asked>>) {
     let Some(asked) = Asked::read(&mut socket) else { return };
     kept.lock().unwrap().push(asked);

@@ -1,4 +1,4 @@
-//! Whose each event is, and what becomes of a batch that is not answered as a whole.
+//! Assignment of events to prompts, and batches that are answered incompletely.
 
 use servemark_core::Usage;
 
@@ -6,14 +6,14 @@ use super::*;
 use crate::batch::{BatchBackend, BatchSpec};
 use crate::{Backend, CommonSpec};
 
-/// Everything a decoder hands out, with whose it is.
+/// Records the output of a decoder with the index of each value's prompt.
 #[derive(Debug, Default)]
-struct Heard {
+struct RecordingSink {
     place: usize,
     told: Vec<(usize, String)>,
 }
 
-impl Sink for Heard {
+impl Sink for RecordingSink {
     fn prompt(&mut self, place: usize) {
         self.place = place;
     }
@@ -36,7 +36,7 @@ fn decoder(server: BatchServer) -> BatchDecoder {
 }
 
 fn read(server: BatchServer, events: &[&str]) -> (Vec<(usize, String)>, Result<(), RequestError>) {
-    let (mut decoder, mut heard) = (decoder(server), Heard::default());
+    let (mut decoder, mut heard) = (decoder(server), RecordingSink::default());
     let mut events = events.iter();
     let read = events.try_for_each(|event| {
         decoder.event(Event::from_data(event.as_bytes()), &mut heard).map(drop)
@@ -128,7 +128,7 @@ fn choices_of_completions_are_prompts() {
 
 #[test]
 fn a_document_is_a_list() {
-    let (mut decoder, mut heard) = (decoder(BatchServer::Sglang), Heard::default());
+    let (mut decoder, mut heard) = (decoder(BatchServer::Sglang), RecordingSink::default());
     let list = format!("[{},{}]", frame(0, "a", 1, LENGTH), frame(1, "b", 1, LENGTH));
     decoder.document(list.as_bytes(), &mut heard).unwrap();
     assert_eq!(heard.told.iter().map(|(place, _)| *place).collect::<Vec<_>>(), [0, 0, 1, 1]);

@@ -1,11 +1,11 @@
 use servemark_core::ErrorKind;
 
 use super::*;
-use crate::heard::{Heard, heard};
+use crate::recording_sink::{RecordingSink, heard};
 use crate::{Backend, EvalscopeApi, EvalscopeBackend};
 
 #[track_caller]
-fn reads(frames: &[&str]) -> (Heard, Vec<Result<Flow, RequestError>>) {
+fn reads(frames: &[&str]) -> (RecordingSink, Vec<Result<Flow, RequestError>>) {
     let decoder = DashscopeDecoder::new(&Sample::new("Hi", 1, 8));
     let (heard, outcomes, _) = heard(decoder, frames, |_, _| false);
     (heard, outcomes)

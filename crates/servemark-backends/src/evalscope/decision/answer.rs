@@ -1,4 +1,4 @@
-//! Whether an answer fits its question: how likely each label is, and which of them it takes.
+//! Checks that an answer fits its question: the probability of each label, and the chosen label.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +10,7 @@ use servemark_core::JsonObject;
 use super::EvalscopeApi;
 use super::question::{Kind, Question};
 
-/// Says why a document does not answer a question.
+/// Returns an error that says why a document does not answer a question, if it does not.
 pub(super) fn check(
     document: &JsonObject,
     question: &Question,
@@ -26,7 +26,7 @@ pub(super) fn check(
     }
 }
 
-/// `SystemOne`'s answer to a question. It has no other keys.
+/// `SystemOne`'s answer to a question. Other keys are refused.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Answer {
@@ -103,7 +103,7 @@ impl Answer {
     }
 }
 
-/// `AutoTrust`'s answer to a question, as far as it matters.
+/// The relevant fields of `AutoTrust`'s answer to a question.
 #[derive(Debug, Deserialize)]
 struct Ranked {
     kind: Kind,
@@ -133,7 +133,7 @@ fn check_autotrust(document: &JsonObject, question: &Question) -> Result<(), Str
     check_sum(&ranked.probabilities).map(drop)
 }
 
-/// The labels by the names that `AutoTrust` has for them.
+/// Returns `AutoTrust`'s names of the labels.
 fn options(question: &Question) -> Vec<String> {
     match question.kind {
         Kind::Noul => ["false", "true"].map(str::to_owned).into(),
@@ -156,14 +156,16 @@ fn check_best(chosen: f64, values: &[f64]) -> Result<(), String> {
     is_best.then_some(()).ok_or_else(|| "another label is likelier than its choice".to_owned())
 }
 
-/// Probabilities make up a whole, but for how they were rounded; by so much a mean of them may be off.
+/// Checks that probabilities add up to one within a tolerance for rounding, and returns the
+/// tolerance, which also applies to their mean.
 fn check_sum(values: &[f64]) -> Result<f64, String> {
     let (sum, slack): (f64, f64) = (values.iter().sum(), slack(values));
     let is_whole = (sum - 1.0).abs() <= (slack + 1e-12).max(1e-9 * sum.max(1.0)) && sum > 0.0;
     is_whole.then_some(slack).ok_or_else(|| format!("its probabilities sum up to {sum}, not to 1"))
 }
 
-/// Many values of two decimals may miss a whole by more than few.
+/// Returns the tolerance of the sum. It grows with the number of values if all are rounded to two
+/// decimals and could add up to one before rounding.
 fn slack(values: &[f64]) -> f64 {
     let is_rounded = |value: &f64| format!("{value:.2}").parse() == Ok(*value);
     let least: f64 = values.iter().map(|value| (value - HALF_STEP).max(0.0)).sum();
@@ -178,8 +180,9 @@ fn slack(values: &[f64]) -> f64 {
 
 const HALF_STEP: f64 = 0.005;
 
-/// By how much probabilities that are not of two decimals may miss a whole.
+/// The tolerance of the sum of probabilities that are not rounded to two decimals, and the smallest
+/// one otherwise.
 const USUAL_SLACK: f64 = 0.02;
 
-/// How near two numbers are that are said to be the same.
+/// The largest difference of two numbers that should be equal.
 const SAME: f64 = 1e-6;

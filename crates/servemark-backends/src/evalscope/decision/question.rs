@@ -1,4 +1,4 @@
-//! What is asked, as far as an answer has to fit it.
+//! The properties of a question that an answer has to fit.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -6,30 +6,30 @@ use servemark_core::JsonObject;
 
 use super::EvalscopeApi;
 
-/// What is asked, as far as an answer has to fit it.
+/// The properties of a question that an answer has to fit.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Question {
     pub(super) kind: Kind,
-    /// What may be answered, in the request's order.
+    /// The possible labels, in the request's order.
     pub(super) labels: Vec<String>,
-    /// What each label stands for; nothing where it speaks for itself.
+    /// The meaning of each label; empty if the labels need no explanation.
     pub(super) meanings: Vec<String>,
 }
 
-/// What kind of question. Closed: both APIs know these.
+/// The kind of a question, common to both APIs.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Kind {
-    /// One of several options.
+    /// A choice of one of several options.
     Choice,
-    /// Yes or no, by how likely yes is.
+    /// Yes or no, with the probability of yes.
     Noul,
     /// A level of a scale.
     Score,
 }
 
 impl Question {
-    /// The only question of a request.
+    /// Returns the only question of a request.
     pub(super) fn of(body: &JsonObject, api: EvalscopeApi) -> Result<Self, String> {
         if !body.contains_key("state") {
             return Err("the request has no state".to_owned());
@@ -65,7 +65,7 @@ impl Question {
         }
     }
 
-    /// A question by its kind and what it says of its labels.
+    /// Returns a question of this kind, with the labels that its criteria describe.
     fn new(kind: Kind, criteria: Option<&Value>) -> Result<Self, String> {
         let criteria = criteria.filter(|criteria| !criteria.is_null());
         match (kind, criteria) {
@@ -109,7 +109,7 @@ impl Question {
     }
 }
 
-/// How many levels `AutoTrust`'s scores have.
+/// The number of levels of `AutoTrust`'s scores.
 const SCORES: usize = 6;
 
 fn kind(value: Option<&Value>) -> Result<Kind, String> {

@@ -1,26 +1,30 @@
-//! What is read of a frame that has only grown is what parsing it gives.
+//! The fast path for growing frames gives the same result as parsing them.
 
 use proptest::prelude::*;
 use serde_json::json;
 use servemark_testkit::captures::Capture;
 
 use super::*;
-use crate::heard::{self, Heard};
+use crate::recording_sink::{self, RecordingSink};
 
-/// What each frame gives, and how many were not parsed. A decoder that forgets parses all.
+/// Decodes frames and counts those that were not parsed. A decoder that forgets parses all.
 fn heard(
     frames: &[impl AsRef<[u8]>],
     forgets: bool,
-) -> (Heard, Vec<Result<Flow, RequestError>>, usize) {
-    heard::heard(GenerateDecoder::new(&Sample::new("hi", 1, 4)), frames, |decoder, frame| {
-        if forgets {
-            decoder.last.growing.forget();
-        }
-        decoder.last.growing.clone().read(frame).is_some()
-    })
+) -> (RecordingSink, Vec<Result<Flow, RequestError>>, usize) {
+    recording_sink::heard(
+        GenerateDecoder::new(&Sample::new("hi", 1, 4)),
+        frames,
+        |decoder, frame| {
+            if forgets {
+                decoder.last.growing.forget();
+            }
+            decoder.last.growing.clone().read(frame).is_some()
+        },
+    )
 }
 
-/// How many frames were not parsed, which must not show.
+/// Returns the number of frames that were not parsed, after checking that the results are the same.
 #[track_caller]
 fn same(frames: &[impl AsRef<[u8]>]) -> usize {
     let ((read, outcomes, unparsed), (parsed, expected, none)) =
@@ -39,7 +43,7 @@ fn frame(text: &str, ids: Option<usize>, tokens: u32) -> String {
     .to_string()
 }
 
-/// Frames of an answer of these pieces, each with all so far.
+/// Returns the frames of an answer of these pieces, each with all text so far.
 fn whole(pieces: &[&str], with_ids: bool) -> Vec<String> {
     let grown = (1..=pieces.len()).map(|count| (pieces[..count].concat(), count));
     grown.map(|(text, count)| frame(&text, with_ids.then_some(count), count as u32)).collect()
@@ -68,7 +72,7 @@ fn what_differs_in_anything_else_is_parsed() {
     assert_eq!(same(&[&first, &second.replace("ab", r"a\ud800")]), 0);
 }
 
-/// As a server does that was started for incremental streaming.
+/// The frames of a server that was started for incremental streaming.
 #[test]
 fn frames_that_hold_pieces_are_parsed() {
     assert_eq!(same(&[frame("a", Some(1), 1), frame("a", Some(1), 2), frame("ab", Some(2), 4)]), 0);
@@ -90,12 +94,12 @@ fn a_server_whose_frames_always_differ_is_left_alone() {
     assert_eq!(same(&frames), 0);
     let mut decoder = GenerateDecoder::new(&Sample::new("hi", 1, 4));
     for frame in &frames {
-        decoder.event(Event::from_data(frame.as_bytes()), &mut Heard::default()).unwrap();
+        decoder.event(Event::from_data(frame.as_bytes()), &mut RecordingSink::default()).unwrap();
     }
     assert!(decoder.last.growing.read(frames.last().unwrap().as_bytes()).is_none());
 }
 
-/// The first frame of SGLang has a field that the others lack, the last its finish reason.
+/// The first frame of SGLang has a field that the others lack, and the last has its finish reason.
 #[test]
 fn a_recorded_answer_is_parsed_at_its_ends_only() {
     let capture = Capture::load("sglang-0.5.23", "generate");

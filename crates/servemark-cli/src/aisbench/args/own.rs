@@ -1,18 +1,23 @@
-//! What a config says, as flags.
+//! Our flags that change the settings of a config.
 
 use clap::{ArgAction, Args};
+use servemark_report::PrefillRow;
 
 use crate::aisbench::catalog::Kind;
 use crate::aisbench::config::Setting;
 use crate::aisbench::python::{Fault, Library, Located, Place, Value};
 use crate::python;
 
+fn parse_style(month: &str) -> Result<PrefillRow, String> {
+    python::named(month, &PrefillRow::RELEASES, PrefillRow::of_release)
+}
+
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Servemark: what the config says")]
 pub(in crate::aisbench) struct OwnArgs {
-    /// A key of all models or of all data sets and its value as Python has it, such as
-    /// models.batch_size=64 or datasets.config.RequestCount=500, a single word or path without
-    /// quotes, too; may be given several times
+    /// Set a key of all models or of all data sets to a Python value, such as models.batch_size=64
+    /// or datasets.config.RequestCount=500; a single word or path needs no quotes; may be given
+    /// several times
     #[arg(long, value_name = "KEY=VALUE", action = ArgAction::Append)]
     pub(in crate::aisbench) set: Vec<String>,
     /// The server's host: models.host_ip
@@ -21,23 +26,23 @@ pub(in crate::aisbench) struct OwnArgs {
     /// The server's port: models.host_port
     #[arg(long, value_name = "PORT", value_parser = python::int)]
     host_port: Option<i64>,
-    /// Where the server is; host and port then do not count: models.url
+    /// The server's URL, in place of host and port: models.url
     #[arg(long, value_name = "URL")]
     url: Option<String>,
-    /// What requests call the model: models.model
+    /// The model's name in requests: models.model
     #[arg(long, value_name = "NAME")]
     model_name: Option<String>,
-    /// Where the tokenizer is: models.path
+    /// The path of the tokenizer: models.path
     #[arg(long, value_name = "PATH")]
     tokenizer_path: Option<String>,
-    /// How many requests are in flight at most: models.batch_size
+    /// How many requests may be in flight at once: models.batch_size
     #[arg(long, value_name = "N", value_parser = python::int)]
     batch_size: Option<i64>,
     /// How many requests are sent a second; 0 sends as many as may be in flight:
     /// models.request_rate
     #[arg(long, value_name = "RATE", value_parser = python::float)]
     request_rate: Option<f64>,
-    /// How long answers may be: models.max_out_len
+    /// The most tokens of an answer: models.max_out_len
     #[arg(long, value_name = "TOKENS", value_parser = python::int)]
     max_out_len: Option<i64>,
     /// The file of the data set: datasets.path
@@ -46,13 +51,18 @@ pub(in crate::aisbench) struct OwnArgs {
     /// How many synthetic prompts there are: datasets.config.RequestCount
     #[arg(long, value_name = "N", value_parser = python::int)]
     request_count: Option<i64>,
+    /// The month of the AISBench release whose tables are printed. Before August 2026 the prefill
+    /// throughput is one number of the run, and an answer that came whole has a first token
+    #[arg(long, value_name = "MONTH", default_value = PrefillRow::RELEASES[0], value_parser = parse_style)]
+    pub(in crate::aisbench) style: PrefillRow,
     /// The seed of all draws; AISBench has none
     #[arg(long, value_name = "SEED", default_value = "0", value_parser = python::int)]
     pub(in crate::aisbench) seed: i64,
 }
 
 impl OwnArgs {
-    /// What the flags change, in an order in which `--set` comes last.
+    /// Returns the settings that the flags change. Those of `--set` come last, so they take
+    /// precedence.
     pub(in crate::aisbench) fn settings(
         &self,
         library: &Library<'_>,
@@ -85,7 +95,7 @@ impl OwnArgs {
     }
 }
 
-/// `models.batch_size=64`.
+/// Parses an argument of `--set`, such as `models.batch_size=64`.
 fn any(given: &str, library: &Library<'_>) -> Result<Setting, Fault> {
     let place = Place { file: format!("--set {given}").into(), line: 0 };
     let (path, value) =
@@ -100,8 +110,8 @@ fn any(given: &str, library: &Library<'_>) -> Result<Setting, Fault> {
     setting(path, Located { place, ..value })
 }
 
-/// Whether what is no data may be a text without its quotes, which shells take away: a name, an
-/// address, a path.
+/// Returns whether a value that is not a Python literal is taken for a string without quotes,
+/// because shells remove quotes: a name, an address or a path.
 fn is_word(value: &str) -> bool {
     let is_plain = |letter: char| letter.is_alphanumeric() || "_-./:@~".contains(letter);
     !value.is_empty() && value.chars().all(is_plain)

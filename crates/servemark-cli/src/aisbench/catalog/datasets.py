@@ -1,10 +1,15 @@
-# The data sets that AISBench ships and that are built here, by the names of their files: what its
-# files say of what is sent. What they say of how answers are judged is left out.
+# The data sets of AISBench that are supported, by the names of their files, with the settings of
+# what is sent. Settings of how answers are judged are left out.
 
+from mmengine.config import read_base
 from ais_bench.benchmark.datasets import (
     GSM8KDataset, MMCustomDataset, MMStarDataset, MTBenchDataset, MooncakeTraceDataset,
     ShareGPTDataset, SyntheticDataset, TEXTVQADataset)
 from ais_bench.benchmark.openicl.icl_inferencer import GenInferencer, MultiTurnGenInferencer
+
+# A file below the current folder takes precedence, because AISBench's guide has it edited.
+with read_base():
+    from ais_bench.datasets.synthetic.synthetic_config import synthetic_config
 
 question = dict(input_columns=["question"], output_column="answer")
 turns = dict(input_columns=["question", "answer"], output_column="answer")
@@ -20,7 +25,16 @@ turn_by_turn = dict(
     inferencer=dict(type=MultiTurnGenInferencer, infer_mode="every"),
 )
 
-synthetic_config = {
+synthetic = dict(
+    abbr="synthetic",
+    type=SyntheticDataset,
+    config=synthetic_config,
+    reader_cfg=dict(input_columns=["question", "max_out_len"], output_column="answer"),
+    infer_cfg=as_it_is,
+)
+synthetic_gen = [synthetic]
+# synthetic_gen_string and synthetic_gen_tokenid have settings of their own.
+inline_config = {
     "Type": "tokenid",
     "RequestCount": 10,
     "TrustRemoteCode": False,
@@ -33,16 +47,8 @@ synthetic_config = {
     },
     "TokenIdConfig": {"RequestSize": 10, "PrefixLen": 0},
 }
-synthetic = dict(
-    abbr="synthetic",
-    type=SyntheticDataset,
-    config=synthetic_config,
-    reader_cfg=dict(input_columns=["question", "max_out_len"], output_column="answer"),
-    infer_cfg=as_it_is,
-)
-synthetic_gen = [synthetic]
-synthetic_gen_string = [{**synthetic, "config": {**synthetic_config, "Type": "string"}}]
-synthetic_gen_tokenid = [{**synthetic, "reader_cfg": question}]
+synthetic_gen_string = [{**synthetic, "config": {**inline_config, "Type": "string"}}]
+synthetic_gen_tokenid = [{**synthetic, "config": inline_config, "reader_cfg": question}]
 
 mooncake_trace_gen = [dict(
     abbr="mooncake-trace",

@@ -1,4 +1,4 @@
-# The models that AISBench ships, by the names of their files: what its files say, and nothing else.
+# The models of AISBench by the names of their files, with exactly the settings of these files.
 
 from ais_bench.benchmark.models import (
     MindieStreamApi, TGICustomAPI, TritonCustomAPI, VLLMCustomAPI, VLLMCustomAPIChat)

@@ -1,4 +1,4 @@
-# The summarizers that AISBench ships: of performance, and the one that stands for none.
+# AISBench's summarizers: two of performance, and one that selects the default tables.
 
 from ais_bench.benchmark.calculators import DefaultPerfMetricCalculator, StablePerfMetricCalculator
 from ais_bench.benchmark.summarizers import DefaultPerfSummarizer, DefaultSummarizer

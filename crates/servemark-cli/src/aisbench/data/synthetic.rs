@@ -1,4 +1,4 @@
-//! Synthetic prompts of a config.
+//! Settings of synthetic prompts in a config.
 
 use servemark_datasets::{AisbenchData, AisbenchIdsSpec, AisbenchLengths, AisbenchTextSpec};
 
@@ -71,7 +71,7 @@ fn lengths(value: &Located) -> Result<AisbenchLengths, Fault> {
     Ok(lengths)
 }
 
-/// A number of tokens or of rows.
+/// Parses a number of tokens or rows, from 1 to 1,048,576.
 fn count(value: &Located, key: &str) -> Result<u32, Fault> {
     whole(value, key, 1, 1 << 20)
 }

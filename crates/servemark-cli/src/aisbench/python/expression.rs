@@ -1,4 +1,4 @@
-//! Expressions, worked out as they are read.
+//! Evaluates expressions while they are read.
 
 use super::limits::{MOST_DEPTH, text_weight, too_deep, weight};
 use super::reader::Reader;
@@ -6,7 +6,7 @@ use super::token::Kind;
 use super::value::{Dict, Fault, Located, Place, Value, put};
 
 impl Reader<'_> {
-    /// A value, up to what no expression goes on with.
+    /// Reads an expression, up to the first token that cannot continue it. Returns its value.
     pub(super) fn expression(&mut self) -> Result<Located, Fault> {
         let mut left = self.product()?;
         while let Some(sign) = self.take_one_of(&["+", "-"]) {
@@ -25,7 +25,8 @@ impl Reader<'_> {
         Ok(left)
     }
 
-    /// Every nested expression passes here.
+    /// Reads a factor with its signs. Every nested expression is read through this function, so the
+    /// limit on the depth is checked here.
     fn signed(&mut self) -> Result<Located, Fault> {
         if self.depth >= MOST_DEPTH {
             return Err(too_deep(&self.place()));
@@ -57,7 +58,8 @@ impl Reader<'_> {
         self.calculate("**", &base, &exponent)
     }
 
-    /// A value and the subscripts behind it. Calls and attributes are no data.
+    /// Reads a value and the subscripts that follow it. Refuses calls and attributes, which are not
+    /// data.
     fn subscripted(&mut self) -> Result<Located, Fault> {
         let mut value = self.atom()?;
         while self.take("[") {
@@ -90,7 +92,7 @@ impl Reader<'_> {
         Ok(Located { value, place })
     }
 
-    /// Strings that stand side by side are one.
+    /// Reads adjacent strings as one string.
     fn strings(&mut self) -> Value {
         let mut whole = String::new();
         while let Kind::Text(text) = self.kind() {
@@ -126,7 +128,7 @@ impl Reader<'_> {
         }
     }
 
-    /// `dict(a=1, **b)`, and `dict[str, int](a=1)` as well.
+    /// Reads the rest of a call of `dict`: `dict(a=1, **b)` or `dict[str, int](a=1)`.
     fn called_dict(&mut self, place: Place) -> Result<Located, Fault> {
         if self.take("[") {
             self.skip_to("]")?;
@@ -161,7 +163,7 @@ impl Reader<'_> {
         Ok(Located { value: Value::list(items), place })
     }
 
-    /// `[1, *more]`.
+    /// Reads items between brackets, such as `[1, *more]`, as a list.
     fn items(&mut self, open: &'static str, close: &'static str) -> Result<Located, Fault> {
         let place = self.place();
         self.expect(open)?;
@@ -178,7 +180,7 @@ impl Reader<'_> {
         Ok(Located { value: Value::list(items), place })
     }
 
-    /// A tuple, or a value in brackets.
+    /// Reads a tuple, or a value in parentheses.
     fn parenthesised(&mut self) -> Result<Located, Fault> {
         let is_tuple = self.holds_comma();
         let inside = self.items("(", ")")?;
@@ -288,7 +290,7 @@ fn float(value: &Value) -> Option<f64> {
     }
 }
 
-/// What `value[key]` is.
+/// Returns the value of the expression `value[key]`.
 pub(super) fn item(value: &Located, key: &Located) -> Result<Located, Fault> {
     let found = match (&value.value, &key.value) {
         (Value::List(items), Value::Int(index)) => {
@@ -307,7 +309,8 @@ pub(super) fn item(value: &Located, key: &Located) -> Result<Located, Fault> {
     found.ok_or_else(|| key.fault("there is no such item"))
 }
 
-/// Where an index of Python's is, which counts from the end if it is negative.
+/// Returns the zero-based position of a Python index in `length` items; `None` if it is out of
+/// range. A negative index counts from the end.
 pub(super) fn position(index: i64, length: usize) -> Option<usize> {
     let from_start =
         if index < 0 { index.checked_add(i64::try_from(length).ok()?)? } else { index };

@@ -1,32 +1,35 @@
-//! How much config files may hold, so that a hostile one is refused and not obeyed.
+//! Limits on the content of config files, so that a hostile file is refused before it exhausts
+//! memory or time.
 //!
-//! A line such as `x = x + x` doubles what a file holds, and lists that share their items hold more
-//! than was ever written. What is made is counted before it is made, over all files of a command
-//! line, and a value is walked through after the statement that binds or changes it.
+//! A line such as `x = x + x` doubles the content of a file, and lists that share items contain
+//! more than was ever written. Values are therefore counted before they are made, over all files of
+//! a command line, and a value is checked recursively after each statement that binds or changes
+//! it.
 
 use std::cell::Cell;
 
 use super::value::{Fault, Located, Place, Value};
 
-/// The deepest nesting of values and of expressions. CPython's own parser ends there, too.
+/// Maximum nesting depth of values and of expressions. CPython's own parser has the same limit.
 pub(super) const MOST_DEPTH: usize = 200;
 
-/// The most bytes of a config file.
+/// Maximum size of a config file in bytes.
 pub(super) const MOST_BYTES: usize = 1 << 20;
 
-/// The most files that include one another in a row.
+/// Maximum length of a chain of files of which each includes the next.
 pub(super) const MOST_INCLUDES: usize = 20;
 
-/// The most values that all files of a command line may make. [`TEXT_UNIT`] bytes count as one.
+/// Maximum number of values that all files of a command line may make. [`TEXT_UNIT`] bytes of text
+/// count as one value.
 const MOST_VALUES: usize = 1_000_000;
 
-/// The most steps that walking through values may take. A file of a thousand statements about a
-/// thousand values each takes a million.
+/// Maximum number of steps that recursive checks of values may take. A file of a thousand
+/// statements about a thousand values each takes a million.
 const MOST_STEPS: usize = 20_000_000;
 
 const TEXT_UNIT: usize = 64;
 
-/// Counts what the files of a command line make.
+/// Counts the values that the files of a command line make, and the steps of their checks.
 #[derive(Debug, Default)]
 pub(super) struct Limits {
     made: Cell<usize>,
@@ -34,19 +37,20 @@ pub(super) struct Limits {
 }
 
 impl Limits {
-    /// Counts values that are about to be made.
+    /// Counts values that are about to be made. Refuses them if there are too many in total.
     pub(super) fn make(&self, values: usize, place: &Place) -> Result<(), Fault> {
         let made = self.made.get().saturating_add(values);
         self.made.set(made);
         if made > MOST_VALUES { Err(too_many(place)) } else { Ok(()) }
     }
 
-    /// Counts copies of these items that are about to be made.
+    /// Counts copies of these items that are about to be made. Refuses them if there are too many
+    /// values in total.
     pub(super) fn copy(&self, items: &[Located], place: &Place) -> Result<(), Fault> {
         self.make(items.iter().map(|item| weight(&item.value)).sum(), place)
     }
 
-    /// Refuses a value that is nested too deeply, that holds itself or that holds too much.
+    /// Refuses a value that is nested too deeply, contains itself or contains too much.
     pub(super) fn check(&self, value: &Located, place: &Place) -> Result<(), Fault> {
         let mut left = MOST_VALUES;
         self.walk(&value.value, 0, &mut left, place)
@@ -77,7 +81,7 @@ impl Limits {
     }
 }
 
-/// What a value counts for without the values in it.
+/// Returns the number of values that a value counts as, without the values inside it.
 pub(super) fn weight(value: &Value) -> usize {
     match value {
         Value::Text(text) => text_weight(text.len()),
@@ -85,7 +89,7 @@ pub(super) fn weight(value: &Value) -> usize {
     }
 }
 
-/// What a text of this length counts for.
+/// Returns the number of values that a text of this many bytes counts as.
 pub(super) fn text_weight(bytes: usize) -> usize {
     1 + bytes / TEXT_UNIT
 }

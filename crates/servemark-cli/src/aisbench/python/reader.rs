@@ -1,4 +1,4 @@
-//! A config file, statement by statement.
+//! Reads a config file statement by statement.
 
 use std::rc::Rc;
 
@@ -8,23 +8,23 @@ use super::limits::Limits;
 use super::token::{Kind, Token, tokens};
 use super::value::{Dict, Fault, Located, Place, Value, put};
 
-/// Reads one file.
+/// Reads the statements of one config file.
 pub(super) struct Reader<'a> {
     pub(super) tokens: Vec<Token>,
     pub(super) at: usize,
     pub(super) file: Place,
     pub(super) lines: Vec<&'a str>,
-    /// What the names stand for, in the order in which they were bound.
+    /// Variables of the file, in the order in which they were first bound.
     names: Dict,
     library: &'a Library<'a>,
-    /// The files whose reading led here, this one last.
+    /// Files whose includes led to this one, which is the last.
     trail: Vec<Rc<str>>,
-    /// How deeply the expression that is being read is nested.
+    /// Nesting depth of the expression that is being read.
     pub(super) depth: usize,
 }
 
 impl<'a> Reader<'a> {
-    /// What the names of a file stand for at its end.
+    /// Reads the text of a file. Returns the file's variables.
     pub(super) fn read(
         text: &'a str,
         library: &'a Library<'a>,
@@ -40,12 +40,12 @@ impl<'a> Reader<'a> {
         Ok(reader.names)
     }
 
-    /// Reads one statement. Says whether there was any.
+    /// Reads one statement or the end of a line. Returns `false` at the end of the file.
     fn statement(&mut self) -> Result<bool, Fault> {
         match self.kind() {
             Kind::End => return Ok(false),
             Kind::Line(0) | Kind::Sign(";") => self.advance(),
-            // An empty line may be indented in any way.
+            // The indentation of an empty line means nothing.
             Kind::Line(_) if matches!(self.next_kind(), Kind::Line(_) | Kind::End) => {
                 self.advance();
             }
@@ -60,7 +60,7 @@ impl<'a> Reader<'a> {
         Ok(true)
     }
 
-    /// A string alone is a remark.
+    /// Reads a string that is a statement of its own, such as a docstring, and ignores it.
     fn remark(&mut self) -> Result<(), Fault> {
         self.expression()?;
         self.end_of_line()
@@ -76,7 +76,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// `name = value`, `name += value`, `name[0]["key"] = value`.
+    /// Reads `name = value`, `name += value` or `name[0]["key"] = value`.
     fn assignment(&mut self) -> Result<(), Fault> {
         let place = self.place();
         let name = self.name()?;
@@ -122,7 +122,8 @@ impl<'a> Reader<'a> {
         &self.library.limits
     }
 
-    /// Checks every value after one was changed in place, because others may hold it.
+    /// Checks the limits of all variables after one was changed in place, because others may
+    /// contain it.
     fn check_names(&self, place: &Place) -> Result<(), Fault> {
         self.names.iter().try_for_each(|(_, value)| self.limits().check(value, place))
     }
@@ -158,7 +159,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// `import a.b as c`: a name of which nothing is known.
+    /// Reads `import a.b as c`. The bound name stands for a module of which only the name is known.
     fn import_modules(&mut self) -> Result<(), Fault> {
         self.advance();
         let module = self.module()?;
@@ -167,7 +168,8 @@ impl<'a> Reader<'a> {
         self.end_of_line()
     }
 
-    /// `with read_base():` and the imports under it, which include what they name.
+    /// Reads `with read_base():` and the imports below it, which include the modules that they
+    /// name.
     fn includes(&mut self) -> Result<(), Fault> {
         let place = self.place();
         self.advance();
@@ -195,7 +197,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// `from module import a, b as c`: mere names, or values if the module is included.
+    /// Reads `from module import a, b as c`. If the module is included, its values are bound;
+    /// otherwise only names are.
     fn import(&mut self, included: bool) -> Result<(), Fault> {
         let place = self.place();
         self.advance();
@@ -234,7 +237,7 @@ impl<'a> Reader<'a> {
         self.library.module(module, &self.trail, place)
     }
 
-    /// `..a.b`.
+    /// Reads the name of a module, such as `..a.b`.
     fn module(&mut self) -> Result<String, Fault> {
         let mut module = String::new();
         while self.take(".") {
@@ -263,7 +266,8 @@ impl<'a> Reader<'a> {
         put(&mut self.names, bound, value);
     }
 
-    /// What a name stands for; a list or a dict is seen where it is used.
+    /// Returns the value of a variable. A list or a dict keeps the position at which it was
+    /// written; any other value gets the current position, where it is used.
     pub(super) fn variable(&self, name: &str) -> Option<Located> {
         let value =
             self.names.iter().find(|(key, _)| key == name).map(|(_, value)| value.clone())?;

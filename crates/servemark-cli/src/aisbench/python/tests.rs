@@ -1,4 +1,4 @@
-//! What is data, and what is refused.
+//! Tests of the Python that is read as data, and of what is refused.
 
 use super::{Dict, Library, Value};
 use crate::environment::Environment;
@@ -13,7 +13,7 @@ fn read(files: &[(&str, &str)]) -> Result<Dict, String> {
     library.file(files[0].0).map_err(|fault| format!("{}: {}", fault.place, fault.why))
 }
 
-/// A value as JSON, with names as they are.
+/// Formats a value like JSON, with strings in quotes and all names and keys without.
 fn shown(value: &Value) -> String {
     match value {
         Value::None => "null".to_owned(),
@@ -158,7 +158,8 @@ fn mistakes_are_refused_with_their_line() {
     refuses("a = ?", "here.py:1: ? is not understood");
 }
 
-/// A file that holds too much is refused at its line.
+/// Asserts that a file that contains too much is refused at a line, with a message that contains
+/// `words`.
 #[track_caller]
 fn is_too_much(text: &str, words: &str) {
     let refused = read(&[(HERE, text)]).unwrap_err();
@@ -188,7 +189,7 @@ fn doubling_has_a_limit() {
     }
     is_too_much(&format!("a = [1]\n{}", "a += a\n".repeat(64)), "more than 1000000 values");
     is_too_much(&format!("a = [1]\n{}", "a = [*a, *a]\n".repeat(64)), "more than 1000000 values");
-    // Lists that share their items hold more than was made.
+    // Lists that share items contain more values than were made.
     is_too_much(&format!("a = [1]\n{}", "a = [a, a]\n".repeat(64)), "more than 1000000 values");
     is_too_much("a = 'a' * 10**9", "a str * an int cannot be worked out");
     is_too_much("a = [1] * 10**9", "a list * an int cannot be worked out");
@@ -198,7 +199,7 @@ fn doubling_has_a_limit() {
 fn a_value_that_holds_itself_is_refused() {
     is_too_much("a = [0]\na[0] = a", "nested more than 200 deep");
     is_too_much("a = {}\nb = {'a': a}\na['b'] = b", "nested more than 200 deep");
-    // Each value is shallow where it is bound, and deep where others are hung below it.
+    // Each value is shallow when it is bound, and deep after others are put into it.
     let links = (1..300).map(|link| format!("n{link} = [0]\nn{}[0] = n{link}\n", link - 1));
     is_too_much(&format!("n0 = [0]\n{}", links.collect::<String>()), "nested more than 200 deep");
 }
@@ -212,7 +213,7 @@ fn a_config_file_has_a_size() {
 
 #[test]
 fn files_that_include_one_another_again_and_again_are_refused() {
-    // Each file includes the next one twice, so that the last one would be read 2^60 times.
+    // Each file includes the next one twice, so the last one would be read 2^18 times.
     let twice = |next: usize| format!("with read_base():\n    from .f{next} import a\n").repeat(2);
     let files: Vec<(String, String)> =
         (0..18).map(|file| (format!("f{file}.py"), twice(file + 1))).collect();

@@ -1,8 +1,8 @@
-//! Words of Python: names, numbers, strings and signs, line by line.
+//! Splits Python into tokens: names, numbers, strings and signs, line by line.
 
 use super::value::{Fault, Place};
 
-/// A word and its line.
+/// A token and its one-based line number.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Token {
     pub(super) kind: Kind,
@@ -16,18 +16,18 @@ pub(super) enum Kind {
     Float(f64),
     Text(String),
     Sign(&'static str),
-    /// The end of a line that is not inside brackets, and how far the next one is indented.
+    /// The end of a line outside of brackets, with the indentation of the next line in characters.
     Line(usize),
     End,
 }
 
-/// Longer ones first.
+/// Signs of Python, longer ones before those that they begin with.
 const SIGNS: [&str; 24] = [
     "**", "//", "+=", "==", "!=", "->", ":=", "(", ")", "[", "]", "{", "}", ",", ":", "=", "+",
     "-", "*", "/", ".", "|", ";", "@",
 ];
 
-/// Cuts a file into words.
+/// Splits a file into tokens.
 pub(super) fn tokens(text: &str, file: &Place) -> Result<Vec<Token>, Fault> {
     let mut lexer = Lexer { rest: text, line: 1, depth: 0, tokens: Vec::new(), file };
     while lexer.step()? {}
@@ -39,14 +39,14 @@ pub(super) fn tokens(text: &str, file: &Place) -> Result<Vec<Token>, Fault> {
 struct Lexer<'a> {
     rest: &'a str,
     line: usize,
-    /// How many brackets are open.
+    /// Number of brackets that are open.
     depth: usize,
     tokens: Vec<Token>,
     file: &'a Place,
 }
 
 impl Lexer<'_> {
-    /// Reads one word. Says whether there was any.
+    /// Reads one token, comment or end of a line. Returns `false` at the end of the file.
     fn step(&mut self) -> Result<bool, Fault> {
         self.rest = self.rest.trim_start_matches([' ', '\t', '\r', '\u{c}', '\u{feff}']);
         let Some(sign) = self.rest.chars().next() else { return Ok(false) };
@@ -99,7 +99,7 @@ impl Lexer<'_> {
         Ok(())
     }
 
-    /// A name, or the letters in front of a string.
+    /// Reads a name, or a string with a prefix such as `r`.
     fn word(&mut self) -> Result<(), Fault> {
         let length = self.rest.find(|sign| !is_word(sign)).unwrap_or(self.rest.len());
         let (word, behind) = self.rest.split_at(length);
@@ -151,7 +151,8 @@ impl Lexer<'_> {
         Ok(())
     }
 
-    /// What a backslash and what follows it stand for, and how long that is.
+    /// Returns the character that a backslash and the text after it stand for, if any, and the
+    /// length of both in bytes. In a raw string they stand for themselves.
     fn escape(&self, text: &str, is_raw: bool) -> Result<(Option<char>, usize), Fault> {
         let Some(next) = text[1..].chars().next() else {
             return Err(self.fault("a string has no end"));
@@ -174,7 +175,7 @@ impl Lexer<'_> {
             'U' => self.coded(text, 8),
             '0'..='7' => Ok(octal(text)),
             'N' => Err(self.fault("\\N in a string is not understood")),
-            // Python leaves a backslash that begins nothing as it is.
+            // Python keeps a backslash that begins no escape sequence.
             _ => Ok((Some('\\'), 1)),
         }
     }
@@ -214,7 +215,7 @@ impl Lexer<'_> {
     }
 }
 
-/// A backslash and up to three octal digits.
+/// Decodes a backslash and up to three octal digits. Returns the character and the length in bytes.
 fn octal(text: &str) -> (Option<char>, usize) {
     let digits = text.chars().skip(1).map_while(|digit| digit.to_digit(8)).take(3);
     let (length, code) =

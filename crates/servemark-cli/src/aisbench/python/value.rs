@@ -1,18 +1,18 @@
-//! What a config file holds: data, each piece with the place where it was written.
+//! Values of a config file, each with the position at which it was written.
 
 use std::cell::RefCell;
 use std::fmt;
 use std::rc::Rc;
 
-/// A line of a config file.
+/// A position in a config file: the file and the line.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(in crate::aisbench) struct Place {
     pub(in crate::aisbench) file: Rc<str>,
-    /// From one; zero where a file as a whole is meant.
+    /// One-based line number; zero means the whole file.
     pub(in crate::aisbench) line: usize,
 }
 
-/// `FILE:LINE`, as compilers have it.
+/// Formats the position as `FILE:LINE`, as compilers do, or as `FILE` for a whole file.
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.line {
@@ -22,15 +22,15 @@ impl fmt::Display for Place {
     }
 }
 
-/// A value and where it was written.
+/// A value and the position at which it was written.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::aisbench) struct Located {
     pub(in crate::aisbench) value: Value,
     pub(in crate::aisbench) place: Place,
 }
 
-/// A value of Python's that is data. Lists and dicts are shared, as they are there: what is put
-/// into one is seen by every name that it has.
+/// A Python value that is data. Lists and dicts are shared, as in Python: a change through one name
+/// is visible through all names of the same list or dict.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::aisbench) enum Value {
     None,
@@ -40,11 +40,11 @@ pub(in crate::aisbench) enum Value {
     Text(String),
     List(Rc<RefCell<Vec<Located>>>),
     Dict(Rc<RefCell<Dict>>),
-    /// A class, a function or a module, of which nothing but the name is known.
+    /// A class, a function or a module, of which only the name is known.
     Name(String),
 }
 
-/// Keys in the order in which they were first given.
+/// Keys and values of a dict, in the order in which the keys were first given.
 pub(in crate::aisbench) type Dict = Vec<(String, Located)>;
 
 impl Value {
@@ -56,7 +56,7 @@ impl Value {
         Self::Dict(Rc::new(RefCell::new(entries)))
     }
 
-    /// What kind of value it is, in Python's words.
+    /// Returns the kind of the value in Python's words, such as `a str`.
     pub(in crate::aisbench) fn kind(&self) -> &'static str {
         match self {
             Self::None => "None",
@@ -71,7 +71,7 @@ impl Value {
     }
 }
 
-/// Puts a value under a key, where the key is or behind all others.
+/// Sets the value of a key. A new key is added at the end.
 pub(in crate::aisbench) fn put(entries: &mut Dict, key: String, value: Located) {
     match entries.iter_mut().find(|(name, _)| *name == key) {
         Some((_, old)) => *old = value,
@@ -79,7 +79,7 @@ pub(in crate::aisbench) fn put(entries: &mut Dict, key: String, value: Located) 
     }
 }
 
-/// What is wrong with a config file, and where.
+/// An error in a config file, with its position.
 #[derive(Clone, Debug, PartialEq)]
 pub(in crate::aisbench) struct Fault {
     pub(in crate::aisbench) place: Place,
@@ -97,7 +97,7 @@ impl Located {
         self.place.fault(why)
     }
 
-    /// The same value, taken to be written elsewhere.
+    /// Returns the value with another position.
     pub(super) fn at(self, place: &Place) -> Self {
         Self { place: place.clone(), ..self }
     }

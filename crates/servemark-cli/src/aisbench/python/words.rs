@@ -1,4 +1,4 @@
-//! A file's words, one by one, and what is said of one that does not fit.
+//! Access to the tokens of a config file, and errors about those that do not fit.
 
 use super::reader::{KEYWORDS, Reader};
 use super::token::Kind;
@@ -61,7 +61,7 @@ impl Reader<'_> {
         if self.take(sign) { Ok(()) } else { Err(self.refuse(&format!("{sign} is expected here"))) }
     }
 
-    /// A comma, unless the list ends.
+    /// Skips a comma, or checks that the closing bracket follows. Refuses any other token.
     pub(super) fn comma_or(&mut self, close: &str) -> Result<(), Fault> {
         if self.take(",") || self.is(close) {
             return Ok(());
@@ -85,8 +85,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Whether a comma stands in the brackets that begin here, and not in brackets inside them; or
-    /// nothing at all does.
+    /// Returns whether the brackets that open at the current token form a tuple: they contain a
+    /// comma outside of inner brackets, or nothing at all.
     pub(super) fn holds_comma(&self) -> bool {
         let mut depth = 0;
         for (index, token) in self.tokens[self.at..].iter().enumerate() {
@@ -108,7 +108,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Why the file cannot be read here, with the line that is in the way.
+    /// Returns an error at the current token, with the text of its line.
     pub(super) fn refuse(&self, why: &str) -> Fault {
         self.refuse_at(&self.place(), why)
     }
@@ -121,5 +121,5 @@ impl Reader<'_> {
     }
 }
 
-/// The most characters of a line that are shown with what is wrong in it.
+/// Maximum number of characters of a line that an error shows.
 const SHOWN: usize = 160;

@@ -1,4 +1,4 @@
-//! Config files: those of the peer's kind, TOML, and what is wrong with them.
+//! Tests of config files: AISBench's own kind, TOML, and errors in both.
 
 use serde_json::json;
 
@@ -266,11 +266,6 @@ fn data_sets_of_one_class_are_sent_as_one() {
 
 #[test]
 fn what_does_not_go_together_is_refused() {
-    refuses(
-        "--models vllm_api_general --datasets mtbench_gen -m perf",
-        &[],
-        "built-in datasets:75: the data set mtbench has messages, which VLLMCustomAPI does not take",
-    );
     refuses(
         "--models vllm_api_general --datasets synthetic_gen_tokenid -m perf",
         &[],

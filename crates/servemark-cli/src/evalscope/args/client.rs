@@ -1,4 +1,4 @@
-//! How the client works and what it tells.
+//! Flags of the client: its processes, its logs, and names in its results.
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
@@ -11,7 +11,7 @@ pub(in crate::evalscope) struct ClientArgs {
     /// After how many rows a database is written: no effect, nothing is written during a run
     #[arg(long, value_name = "N", default_value = "1000", value_parser = python::int)]
     pub(in crate::evalscope) db_commit_interval: i64,
-    /// How many results wait to be counted: no effect, they wait for nothing
+    /// How many results may wait to be counted: no effect, results do not wait
     #[arg(long, value_name = "N", default_value = "5", value_parser = python::int)]
     pub(in crate::evalscope) queue_size_multiplier: i64,
     /// How many requests are prepared ahead of their time: no effect, memory alone bounds it
@@ -20,33 +20,33 @@ pub(in crate::evalscope) struct ClientArgs {
     /// How many processes make prompts: no effect on the prompts; there is one here
     #[arg(long, value_name = "N", value_parser = python::int)]
     pub(in crate::evalscope) num_workers: Option<i64>,
-    /// After how many requests the numbers so far are told: no effect, a bar tells them all the
-    /// time
+    /// After how many requests the figures so far are logged: no effect, a progress bar always
+    /// shows them
     #[arg(long, value_name = "N", default_value = "100", value_parser = python::int)]
     pub(in crate::evalscope) log_every_n_query: i64,
-    /// Tell in benchmark.log of every piece that was sent and received
+    /// Record every piece that was sent and received in benchmark.log
     #[arg(long)]
     pub(in crate::evalscope) debug: bool,
-    /// Send the numbers to a service; not built
+    /// Send the figures to a service; not built
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(["wandb", "swanlab",
           "clearml"]))]
     pub(in crate::evalscope) visualizer: Option<String>,
-    /// The same for Weights & Biases; not built
+    /// The API key of Weights & Biases; not built
     #[arg(long, value_name = "KEY")]
     pub(in crate::evalscope) wandb_api_key: Option<String>,
-    /// The same for SwanLab; not built
+    /// The API key of SwanLab; not built
     #[arg(long, value_name = "KEY")]
     pub(in crate::evalscope) swanlab_api_key: Option<String>,
-    /// Where SwanLab is; not built
+    /// The URL of SwanLab; not built
     #[arg(long, value_name = "URL")]
     pub(in crate::evalscope) swanlab_host: Option<String>,
-    /// The folder of the results instead of the model
+    /// The name of the results' folder, in place of the model's name
     #[arg(long, value_name = "NAME")]
     pub(in crate::evalscope) name: Option<String>,
-    /// What the reports call the model
+    /// The model's name in the reports
     #[arg(long, value_name = "NAME")]
     pub(in crate::evalscope) alias: Option<String>,
-    /// Keep how far the runs are in progress.json
+    /// Keep the progress of the runs in progress.json
     #[arg(long)]
     pub(in crate::evalscope) enable_progress_tracker: bool,
 }

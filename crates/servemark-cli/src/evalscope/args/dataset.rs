@@ -1,4 +1,4 @@
-//! What is sent.
+//! Flags of the data set.
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
@@ -10,7 +10,7 @@ use crate::python;
 #[command(next_help_heading = "Data set")]
 #[expect(clippy::struct_field_names, reason = "fields are named as the flags are")]
 pub(in crate::evalscope) struct DatasetArgs {
-    /// Where prompts come from
+    /// The data set that prompts come from
     #[arg(long, value_name = "NAME", default_value = "openqa")]
     pub(in crate::evalscope) dataset: String,
     /// The file or folder of the data set
@@ -20,7 +20,7 @@ pub(in crate::evalscope) struct DatasetArgs {
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(["modelscope",
           "huggingface", "local"]))]
     pub(in crate::evalscope) data_source: Option<String>,
-    /// Where random prompts begin in the vocabulary; it grows with every run
+    /// The position in the vocabulary at which random prompts begin; it grows with every run
     #[arg(long, value_name = "N", default_value = "0", value_parser = python::int)]
     pub(in crate::evalscope) dataset_offset: i64,
     /// The data set's own settings

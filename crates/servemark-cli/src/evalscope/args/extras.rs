@@ -1,4 +1,4 @@
-//! Our own flags that no other dialect has.
+//! Our own flags that only this dialect has.
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
@@ -6,7 +6,7 @@ use clap::builder::PossibleValuesParser;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Servemark: run and results")]
 pub(in crate::evalscope) struct ExtrasArgs {
-    /// Whose tables are printed: those of evalscope 1.14, of 1.7 or of 1.0
+    /// The evalscope release whose tables are printed
     #[arg(long, value_name = "VERSION", default_value = "1.14",
           value_parser = PossibleValuesParser::new(["1.14", "1.7", "1.0"]))]
     pub(in crate::evalscope) style: String,

@@ -1,4 +1,4 @@
-//! How much is sent, and when.
+//! Flags of the load: how many requests are sent, and when.
 
 use clap::{ArgAction, Args};
 
@@ -15,18 +15,20 @@ pub(in crate::evalscope) struct LoadArgs {
     #[arg(long, short = 'n', value_name = "N", num_args = 1.., action = ArgAction::Set,
           value_delimiter = LIST, value_parser = python::int)]
     pub(in crate::evalscope) number: Option<Vec<i64>>,
-    /// How many of them are in flight at once: a run for each, with the --number in the same place
+    /// How many requests are in flight at once: a run for each value, with the --number at the same
+    /// position
     #[arg(long, value_name = "N", num_args = 1.., action = ArgAction::Set, value_delimiter = LIST,
           default_value = "1", value_parser = python::int)]
     pub(in crate::evalscope) parallel: Vec<i64>,
-    /// How many are sent each second, as a Poisson process; -1 sends them at once
+    /// How many requests are sent each second, as a Poisson process; -1 sends them at once
     #[arg(long, value_name = "RATE", num_args = 1.., action = ArgAction::Set,
           value_delimiter = LIST, default_value = "-1", value_parser = python::float)]
     pub(in crate::evalscope) rate: Vec<f64>,
-    /// How many are sent first and not measured: so many from 1 on, a share of --number below
+    /// How many requests are sent first and not measured: a number from 1 on, below 1 a share of
+    /// --number
     #[arg(long, value_name = "N", default_value = "0", value_parser = python::float)]
     pub(in crate::evalscope) warmup_num: f64,
-    /// Tell the first gap between tokens apart from the others
+    /// Report the first gap between tokens apart from the others
     #[arg(long)]
     pub(in crate::evalscope) enable_pd_metrics: bool,
     /// Send at --rate however many are in flight: a run for each rate

@@ -1,4 +1,4 @@
-//! Where results go.
+//! Flags of the folder of the results.
 
 use clap::Args;
 
@@ -8,7 +8,7 @@ pub(in crate::evalscope) struct OutputArgs {
     /// The folder of all results
     #[arg(long, value_name = "FOLDER", default_value = "outputs")]
     pub(in crate::evalscope) outputs_dir: String,
-    /// Leave the folder with date and time out
+    /// Leave out the folder that is named after date and time
     #[arg(long)]
     pub(in crate::evalscope) no_timestamp: bool,
 }

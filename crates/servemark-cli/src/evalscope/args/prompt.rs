@@ -1,4 +1,4 @@
-//! What prompts look like.
+//! Flags of the length and the form of prompts.
 
 use clap::Args;
 
@@ -10,13 +10,13 @@ pub(in crate::evalscope) struct PromptArgs {
     /// The longest prompt, in tokens with a tokenizer, in characters without
     #[arg(long, value_name = "LENGTH", default_value = "131072", value_parser = python::int)]
     pub(in crate::evalscope) max_prompt_length: i64,
-    /// The shortest prompt
+    /// The shortest prompt, counted like --max-prompt-length
     #[arg(long, value_name = "LENGTH", default_value = "0", value_parser = python::int)]
     pub(in crate::evalscope) min_prompt_length: i64,
-    /// How many tokens all random prompts begin with, besides their length
+    /// How many tokens the common prefix of random prompts has, in addition to their length
     #[arg(long, value_name = "TOKENS", default_value = "0", value_parser = python::int)]
     pub(in crate::evalscope) prefix_length: i64,
-    /// How many such beginnings there are, in turn
+    /// How many different prefixes random prompts have, in turn
     #[arg(long, value_name = "N", default_value = "1", value_parser = python::int)]
     pub(in crate::evalscope) prefix_count: i64,
     /// One prompt for all requests, as it stands or from a file (@FILE); then no data set is read
@@ -28,7 +28,7 @@ pub(in crate::evalscope) struct PromptArgs {
     /// Send messages, as is usual where the URL ends with chat/completions
     #[arg(long, overrides_with = "no_apply_chat_template")]
     pub(in crate::evalscope) apply_chat_template: bool,
-    /// Send texts instead
+    /// Send texts instead of messages
     #[arg(long, overrides_with = "apply_chat_template")]
     pub(in crate::evalscope) no_apply_chat_template: bool,
     /// The width of random pictures

@@ -1,4 +1,4 @@
-//! How tokens are chosen.
+//! Flags of the sampling of tokens and of other keys of the body.
 
 use clap::{ArgAction, Args};
 use serde_json::Value;
@@ -10,10 +10,10 @@ use crate::python;
 #[command(next_help_heading = "Sampling")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch")]
 pub(in crate::evalscope) struct SamplingArgs {
-    /// Sent as it is
+    /// The frequency penalty, sent as it is
     #[arg(long, value_name = "NUMBER", value_parser = python::float)]
     pub(in crate::evalscope) frequency_penalty: Option<f64>,
-    /// Sent as it is
+    /// The repetition penalty, sent as it is
     #[arg(long, value_name = "NUMBER", value_parser = python::float)]
     pub(in crate::evalscope) repetition_penalty: Option<f64>,
     /// Ask for log probabilities
@@ -23,7 +23,7 @@ pub(in crate::evalscope) struct SamplingArgs {
     #[arg(long, value_name = "N", num_args = 1.., action = ArgAction::Set, value_delimiter = LIST,
           default_value = "2048", value_parser = python::int)]
     pub(in crate::evalscope) max_tokens: Vec<i64>,
-    /// The fewest, where the server knows such a key
+    /// The fewest tokens of an answer, if the server knows such a key
     #[arg(long, value_name = "N", value_parser = python::int)]
     pub(in crate::evalscope) min_tokens: Option<i64>,
     /// How many answers each request gets; the first one is measured
@@ -33,29 +33,29 @@ pub(in crate::evalscope) struct SamplingArgs {
     /// the run log
     #[arg(long, value_name = "N", value_parser = python::int)]
     pub(in crate::evalscope) seed: Option<i64>,
-    /// What ends an answer
+    /// Texts that end an answer
     #[arg(long, value_name = "TEXT", num_args = 0.., action = ArgAction::Set,
           value_delimiter = LIST)]
     pub(in crate::evalscope) stop: Option<Vec<String>>,
-    /// Which tokens end an answer
+    /// The ids of tokens that end an answer
     #[arg(long, value_name = "ID", num_args = 0.., action = ArgAction::Set, value_delimiter = LIST)]
     pub(in crate::evalscope) stop_token_ids: Option<Vec<String>>,
     /// Ask for a stream, which is the default
     #[arg(long, overrides_with = "no_stream")]
     pub(in crate::evalscope) stream: bool,
-    /// Ask for a whole answer
+    /// Ask for whole answers instead of streams
     #[arg(long, overrides_with = "stream")]
     pub(in crate::evalscope) no_stream: bool,
-    /// Sent as it is
+    /// The temperature, sent as it is
     #[arg(long, value_name = "NUMBER", default_value = "0.0", value_parser = python::float)]
     pub(in crate::evalscope) temperature: f64,
-    /// Sent as it is
+    /// The top-p limit, sent as it is
     #[arg(long, value_name = "NUMBER", value_parser = python::float)]
     pub(in crate::evalscope) top_p: Option<f64>,
-    /// Sent as it is
+    /// The top-k limit, sent as it is
     #[arg(long, value_name = "N", value_parser = python::int)]
     pub(in crate::evalscope) top_k: Option<i64>,
-    /// Keys that every body carries besides; they win
+    /// Keys that are added to every body; they replace keys of the same name
     #[arg(long, value_name = "JSON", default_value = "{}", value_parser = python::json)]
     pub(in crate::evalscope) extra_args: Value,
     /// Send token ids to the route for completions

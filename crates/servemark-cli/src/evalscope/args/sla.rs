@@ -1,4 +1,4 @@
-//! The search for the largest load that holds.
+//! Flags of the search for the largest load that meets its criteria.
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
@@ -10,15 +10,15 @@ use crate::python;
 #[command(next_help_heading = "Search")]
 #[expect(clippy::struct_field_names, reason = "fields are named as the flags are")]
 pub(in crate::evalscope) struct SlaArgs {
-    /// Search for the largest load that holds --sla-params, or that is best by them
+    /// Search for the largest load that meets --sla-params, or that is best by them
     #[arg(long)]
     pub(in crate::evalscope) sla_auto_tune: bool,
-    /// What is searched for
+    /// The load that is searched for: requests in flight, or requests a second
     #[arg(long, value_name = "WHAT", default_value = "parallel",
           value_parser = PossibleValuesParser::new(["parallel", "rate"]))]
     pub(in crate::evalscope) sla_variable: String,
-    /// What is to hold, such as [{"p99_ttft": "<=2s", "avg_tpot": "<=50ms"}]; all of one object at
-    /// once, each object for itself; or {"tps": "max"}
+    /// The criteria, such as [{"p99_ttft": "<=2s", "avg_tpot": "<=50ms"}]: those of one object hold
+    /// together, each object has a search of its own; or [{"tps": "max"}]
     #[arg(long, value_name = "JSON", value_parser = python::json)]
     pub(in crate::evalscope) sla_params: Option<Value>,
     /// How many runs each load is judged by
@@ -34,7 +34,7 @@ pub(in crate::evalscope) struct SlaArgs {
     /// --sla-upper-bound
     #[arg(long, value_name = "N", value_parser = python::int)]
     pub(in crate::evalscope) sla_fixed_parallel: Option<i64>,
-    /// How many requests a run sends for each of the load; by default 2
+    /// How many requests a run sends per unit of load; by default 2
     #[arg(long, value_name = "FACTOR", value_parser = python::float)]
     pub(in crate::evalscope) sla_number_multiplier: Option<f64>,
 }

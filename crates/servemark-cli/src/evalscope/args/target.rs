@@ -1,4 +1,4 @@
-//! Who is asked.
+//! Flags of the server and the model.
 
 use clap::{ArgAction, Args};
 
@@ -11,10 +11,10 @@ pub(in crate::evalscope) struct TargetArgs {
     /// The model by the name that requests carry; its last part names the folder of the results
     #[arg(long, value_name = "NAME")]
     pub(in crate::evalscope) model: Option<String>,
-    /// How a model of this process pays attention; no effect on a server
+    /// The attention implementation of a model in this process; no effect on a server
     #[arg(long, value_name = "NAME")]
     pub(in crate::evalscope) attn_implementation: Option<String>,
-    /// What is spoken: openai, openai_responses, openai_embedding, openai_rerank, dashscope,
+    /// The API of the server: openai, openai_responses, openai_embedding, openai_rerank, dashscope,
     /// custom, systemone or autotrust
     #[arg(long, value_name = "NAME", default_value = "openai")]
     pub(in crate::evalscope) api: String,
@@ -24,7 +24,7 @@ pub(in crate::evalscope) struct TargetArgs {
     /// Where requests go; the end of the path that --api needs is appended if it is missing
     #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8877/v1/chat/completions")]
     pub(in crate::evalscope) url: String,
-    /// The port of a model of this process; not built
+    /// The port of a model in this process; not built
     #[arg(long, value_name = "PORT", default_value = "8877", value_parser = python::int)]
     pub(in crate::evalscope) port: i64,
     /// Headers for every request

@@ -1,4 +1,4 @@
-//! Conversations.
+//! Flags of conversations.
 
 use clap::Args;
 

@@ -1,4 +1,4 @@
-//! One criterion: a metric, and what is asked of it.
+//! A criterion of a search: a metric and its goal.
 
 use serde_json::Value;
 use servemark_pyjson as pyjson;
@@ -6,45 +6,46 @@ use servemark_pyjson as pyjson;
 use crate::error::CliError;
 use crate::python;
 
-/// A metric and what is asked of it.
+/// A metric and the goal that it has to meet.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct SlaCriterion {
-    /// The metric.
+    /// Metric of a run.
     pub metric: SlaMetric,
-    /// What is asked of it.
+    /// Goal of the metric.
     pub goal: SlaGoal,
 }
 
-/// A number of a run's that can be searched by.
+/// A metric of a run by which a search can judge loads.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct SlaMetric {
-    /// As `--sla-params` has it.
+    /// Name in `--sla-params`.
     pub name: &'static str,
-    /// Its key in evalscope's summary, or in its percentiles.
+    /// Key in evalscope's summary or in its percentiles.
     pub field: &'static str,
-    /// Which percentile, as evalscope's list of them has it; none of a number of the summary.
+    /// Percentile as evalscope's list of percentiles writes it, such as `99%`; `None` for a metric
+    /// of the summary.
     pub percentile: Option<&'static str>,
-    /// What it is counted in.
+    /// Unit of the metric.
     pub unit: &'static str,
 }
 
-/// What is asked of a metric, in its own unit.
+/// The goal of a metric, in the metric's own unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum SlaGoal {
-    /// `<`
+    /// Below a limit (`<`).
     Below(f64),
-    /// `<=`
+    /// At most a limit (`<=`).
     AtMost(f64),
-    /// `>`
+    /// Above a limit (`>`).
     Above(f64),
-    /// `>=`
+    /// At least a limit (`>=`).
     AtLeast(f64),
-    /// As large as can be.
+    /// As large as possible.
     Max,
-    /// As small as can be.
+    /// As small as possible.
     Min,
 }
 
@@ -53,19 +54,19 @@ impl SlaMetric {
         METRICS.into_iter().find(|metric| metric.name == name)
     }
 
-    /// Whether it is known of requests that generate nothing.
+    /// Returns whether the metric exists for requests that generate nothing.
     pub(super) fn is_of_inputs(self) -> bool {
         ["avg_latency", "p99_latency", "rps"].contains(&self.name)
     }
 }
 
 impl SlaGoal {
-    /// Whether an extreme is searched for instead of a limit.
+    /// Returns whether the goal is an extreme value and not a limit.
     pub fn is_best(self) -> bool {
         matches!(self, Self::Max | Self::Min)
     }
 
-    /// Whether a value is as it was asked for.
+    /// Returns whether a value meets the goal. Every value meets an extreme.
     pub fn holds(self, value: f64) -> bool {
         match self {
             Self::Below(limit) => value < limit,
@@ -78,7 +79,7 @@ impl SlaGoal {
 }
 
 impl SlaCriterion {
-    /// What is asked, as evalscope writes it: `<= 40 ms`, `max`.
+    /// Returns the goal as evalscope writes it: `<= 40 ms`, `max`.
     pub fn text(&self) -> String {
         let (sign, limit) = match self.goal {
             SlaGoal::Below(limit) => ("<", limit),
@@ -94,7 +95,7 @@ impl SlaCriterion {
     }
 }
 
-/// Reads one criterion.
+/// Parses a criterion from its entry in `--sla-params`.
 pub(super) fn read((name, value): (&String, &Value)) -> Result<SlaCriterion, CliError> {
     let metric = SlaMetric::named(name).ok_or_else(|| {
         let mut known = METRICS.map(|metric| metric.name);
@@ -128,10 +129,10 @@ fn goal(text: &str, metric: SlaMetric) -> Result<SlaGoal, CliError> {
     Ok(goal(limit_of(limit.trim(), metric, text)?))
 }
 
-/// What a limit becomes behind a sign.
+/// Makes a goal of a limit, by the sign in front of it.
 type Limit = fn(f64) -> SlaGoal;
 
-/// A limit in the metric's own unit.
+/// Parses a limit and converts it to the unit of the metric.
 fn limit_of(limit: &str, metric: SlaMetric, text: &str) -> Result<f64, CliError> {
     let bad = || CliError::Peer(format!("Invalid target value in SLA param: {text}"));
     let is_unit =
@@ -148,7 +149,7 @@ fn limit_of(limit: &str, metric: SlaMetric, text: &str) -> Result<f64, CliError>
     if limit.is_finite() { Ok(limit) } else { Err(bad()) }
 }
 
-/// What a number in one unit is multiplied with to be in another.
+/// Returns the factor that converts numbers from one unit to another; `None` if there is none.
 fn factor(from: &str, to: &str) -> Option<f64> {
     let seconds = |unit: &str| match unit {
         "s" => Some(1.0),

@@ -1,4 +1,4 @@
-//! What command lines become.
+//! Tests of the plans that command lines become.
 
 use std::num::NonZeroUsize;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use servemark_runner::LeadInSpec;
 use servemark_schedule::{ArrivalSpec, Rate};
 
 use crate::environment::{Environment, LocalTime};
-use crate::evalscope::{EvalscopeRuns, EvalscopeTask, Used, parse};
+use crate::evalscope::{Consumed, EvalscopeRuns, EvalscopeTask, parse};
 
 fn runs(line: &str) -> EvalscopeRuns {
     let now = LocalTime::new((2026, 1, 2), (3, 4, 5), 0.0);
@@ -85,7 +85,7 @@ fn turns_may_be_paced() {
 #[test]
 fn a_search_may_have_no_limit_to_what_is_in_flight() {
     let runs = runs(
-        r#"--model m --dataset-path x --sla-auto-tune --sla-params {"avg_ttft":"<=40"} -n 9
+        r#"--model m --dataset-path x --sla-auto-tune --sla-params [{"avg_ttft":"<=40"}] -n 9
            --sla-variable rate --open-loop --rate 3"#,
     );
     let plan = &runs.first.plan;
@@ -164,7 +164,7 @@ fn a_search_has_a_run_of_its_own_for_each_load() {
     );
     let EvalscopeTask::Search(search) = &runs.task else { panic!("it is a search") };
     assert_eq!((search.range.start, search.range.upper, search.runs), (4.0, 65536.0, 3));
-    let (_, used) = runs.probe(search, 4, &Used::default()).unwrap();
+    let (_, used) = runs.probe(search, 4, &Consumed::default()).unwrap();
     assert_eq!((used.runs, used.requests), (3, 30));
     let (spec, _) = runs.probe(search, 5, &used).unwrap();
     let PointsSpec::Listed(plans) = spec.points else { panic!("it is a list") };
@@ -273,7 +273,7 @@ fn pictures_and_decisions_are_checked_before_anything_is_sent() {
     assert!(refusal(drawn).contains("must be RGB, RGBA or P"));
     let asked = refusal("--model m --api systemone --dataset openqa");
     assert!(asked.contains("give --dataset line_by_line or open_decisions"), "{asked}");
-    assert!(refusal("--model m --api autotrust --prompt x").contains("whole requests"));
+    assert!(refusal("--model m --api autotrust --prompt x").contains("complete JSON objects"));
     let plan = runs("--model m --api autotrust --dataset line_by_line --dataset-path x").first.plan;
     assert_eq!(plan.wire.path(), "/v1/chat/completions");
     assert!(plan.scoring.evalscope.decides && plan.control.greeting.is_none());

@@ -1,4 +1,5 @@
-//! Command lines that were given to the peer: what it refused, and what it made of them.
+//! Tests with command lines that were given to evalscope: its refusals, and the arguments that it
+//! made of them.
 
 use serde_json::{Value, json};
 use servemark_core::JsonObject;
@@ -12,7 +13,7 @@ fn lines() -> Vec<RecordedLine> {
     RecordedLine::all("evalscope", "usage.json")
 }
 
-/// What the first run's result repeats of a line.
+/// Returns the arguments that the result of the first run repeats.
 fn echo(line: &RecordedLine) -> Result<JsonObject, UsageError> {
     parse("evalscope perf", line.args(), &Environment::default()).map(|runs| runs.first.plan.echo)
 }
@@ -28,7 +29,7 @@ fn refusals_are_the_peers_word_for_word() {
         assert_eq!(refusal.exit_code(), 2);
         let ours = format!("evalscope perf: error: {}", refusal.cause().unwrap());
         let theirs = match theirs.strip_prefix("Value error, ") {
-            // Of a JSON text that is none, Python says other things than we do.
+            // For invalid JSON, Python's parser gives other reasons than ours.
             Some(message) => {
                 let message = message.split(": Expecting").next().unwrap();
                 format!("evalscope perf: error: {message}")
@@ -39,8 +40,8 @@ fn refusals_are_the_peers_word_for_word() {
     }
 }
 
-/// What the types of the peer's model refuse, it refuses without saying which flag it is. One group
-/// of criteria that is no list is among it, which we take.
+/// Start of the refusals by the types of evalscope's model, which do not name the flag. One of them
+/// refuses a group of criteria that is not in a list, which is accepted here.
 const BY_TYPE: &str = "Input should be";
 
 #[test]
@@ -67,7 +68,8 @@ fn arguments_are_what_the_peer_makes_of_them() {
     }
 }
 
-/// What of a sweep is each run's own, as the first run has it; and no value of a header.
+/// Makes arguments comparable: lists of a sweep become the values of the first run, and the values
+/// of headers are hidden.
 fn comparable(mut arguments: JsonObject) -> JsonObject {
     for key in ["number", "parallel", "rate"] {
         if let Some(Value::Array(list)) = arguments.get(key).cloned() {
@@ -79,12 +81,13 @@ fn comparable(mut arguments: JsonObject) -> JsonObject {
     arguments.insert("headers".to_owned(), hidden.into());
     arguments.insert("outputs_dir".to_owned(), Value::Null);
     if arguments["sla_auto_tune"] == true {
-        // A search says itself how many requests a run has.
+        // A search sets the number of requests of each run itself.
         arguments.insert("number".to_owned(), Value::Null);
     }
     arguments
 }
 
-/// What the peer reads and we refuse: what is not built, and what it refuses only once it runs.
+/// Arguments of command lines that evalscope reads and that are refused here: what is not built,
+/// and what evalscope refuses only when it runs.
 const REFUSED: [&str; 6] =
     ["local", "systemone", "autotrust", "workload_trace", "--multi-turn-args", "--sla-params"];

@@ -1,4 +1,5 @@
-//! Which of SGLang's two clients is meant. There is one of ours, so both flags change nothing.
+//! Flags that select SGLang's compiled client. Servemark has only one client, so both change
+//! nothing.
 
 use clap::Args;
 

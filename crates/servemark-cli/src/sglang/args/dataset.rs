@@ -1,4 +1,4 @@
-//! What is sent.
+//! Flags about the data set.
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
@@ -9,7 +9,8 @@ use crate::python;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Data set")]
 pub(in crate::sglang) struct DatasetArgs {
-    /// Where prompts come from; besides those of SGLang: azure-trace, burstgpt, otel-trace, servegen
+    /// Where prompts come from; besides those of SGLang: azure-trace, burstgpt, otel-trace,
+    /// servegen
     #[arg(long, value_name = "NAME", default_value = "sharegpt",
           value_parser = PossibleValuesParser::new(datasets()))]
     pub(in crate::sglang) dataset_name: String,
@@ -27,7 +28,7 @@ pub(in crate::sglang) struct DatasetArgs {
     #[arg(long, value_name = "TOKENS", value_parser = python::int)]
     pub(in crate::sglang) sharegpt_output_len: Option<i64>,
     /// Leave out requests of sharegpt and custom that are longer, prompt and output together
-    #[arg(long, value_name = "TOKENS", value_parser = python::int)]
+    #[arg(long, value_name = "TOKENS", value_parser = python::limit)]
     pub(in crate::sglang) sharegpt_context_len: Option<i64>,
     /// The longest prompt of random, random-ids and image
     #[arg(long, value_name = "TOKENS", default_value = "1024", value_parser = python::int)]
@@ -63,10 +64,10 @@ pub(in crate::sglang) struct DatasetArgs {
     /// --backend sglang
     #[arg(long)]
     pub(in crate::sglang) tokenize_prompt: bool,
-    /// With which conversation of agentic-trace to begin; those before it come last
+    /// The conversation of agentic-trace to begin with, counted from 0; those before it come last
     #[arg(long, value_name = "N", default_value = "0", value_parser = python::int)]
     pub(in crate::sglang) dataset_offset: i64,
-    /// The most turns of each conversation of agentic-trace; by default all
+    /// The largest number of turns of each conversation of agentic-trace; by default all
     #[arg(long, value_name = "N", value_parser = python::int)]
     pub(in crate::sglang) agentic_max_turns: Option<i64>,
     /// Only prompts of speed-bench of this category
@@ -78,7 +79,7 @@ pub(in crate::sglang) struct DatasetArgs {
     pub(in crate::sglang) speed_bench_output_len: i64,
 }
 
-/// The peer's names, which its message about a wrong one lists, and ours, which it does not.
+/// Returns SGLang's names of data sets, which the help lists, and Servemark's own, which it hides.
 fn datasets() -> impl Iterator<Item = PossibleValue> {
     let ours = DatasetName::OURS.map(|name| PossibleValue::new(name.as_str()).hide(true));
     DATASETS.map(PossibleValue::new).into_iter().chain(ours)

@@ -1,4 +1,5 @@
-//! Our flags for embeddings and rankings, which SGLang's client can only be asked for one by one.
+//! Servemark's own flags for embeddings and rankings. SGLang's client sends one text per request,
+//! and has no rankings.
 
 use clap::Args;
 use servemark_backends::EncodingFormat;
@@ -17,7 +18,7 @@ pub(in crate::sglang) struct EmbeddingArgs {
     /// How long vectors are; by default the model's own length
     #[arg(long, value_name = "N", value_parser = python::int)]
     pub(in crate::sglang) dimensions: Option<i64>,
-    /// How many documents are ranked by a query
+    /// How many documents a ranking request has
     #[arg(long, value_name = "N", default_value = "10", value_parser = python::int)]
     pub(in crate::sglang) documents: i64,
 }

@@ -1,4 +1,4 @@
-//! When it is sent.
+//! Flags about when requests are sent.
 
 use clap::builder::PossibleValuesParser;
 use clap::{ArgAction, Args};
@@ -34,7 +34,7 @@ pub(in crate::sglang) struct LoadArgs {
     /// Empty the server's prefix cache after the warm-up
     #[arg(long)]
     pub(in crate::sglang) flush_cache: bool,
-    /// How many seconds the server may take for that
+    /// How many seconds the server may take to empty its prefix cache
     #[arg(long, value_name = "SECONDS", default_value = "60.0",
           value_parser = python::finite_positive_float)]
     pub(in crate::sglang) flush_cache_timeout: f64,

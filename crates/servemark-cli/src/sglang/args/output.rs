@@ -1,4 +1,4 @@
-//! What is made of the run.
+//! Flags about the results.
 
 use clap::{ArgAction, Args};
 use servemark_metrics::{Slo, SloMetric};
@@ -14,10 +14,10 @@ pub(in crate::sglang) struct OutputArgs {
     /// BACKEND_MMDD_PROMPTS_DATASET.jsonl
     #[arg(long, value_name = "PATH")]
     pub(in crate::sglang) output_file: Option<String>,
-    /// Put every request's lengths, times and text into that line
+    /// Put every request's lengths, times and text into the line of results
     #[arg(long)]
     pub(in crate::sglang) output_details: bool,
-    /// Tell how many prompt tokens came from the server's prefix cache, and from where; for
+    /// Report how many prompt tokens came from the server's prefix cache, and from where; for
     /// SGLang's backends
     #[arg(long)]
     pub(in crate::sglang) cache_report: bool,
@@ -40,7 +40,7 @@ pub(in crate::sglang) struct OutputArgs {
     pub(in crate::sglang) disable_tqdm: bool,
 }
 
-/// Reads `ttft:500` as SGLang does, and refuses in its words.
+/// Parses an objective such as `ttft:500`, as SGLang does. Errors have SGLang's words.
 fn parse_slo(text: &str) -> Result<Slo, String> {
     let (name, limit) = text.split_once(':').unwrap_or((text, ""));
     let metric = SloMetric::from_name(name).ok_or_else(|| {

@@ -1,7 +1,8 @@
-//! Flags of ours that only this dialect has. They are never abbreviated.
+//! Servemark's own flags that only this dialect has. They cannot be abbreviated.
 
 use clap::Args;
 use servemark_datasets::BadLine;
+use servemark_report::SglangStyle;
 
 use crate::python;
 
@@ -18,15 +19,27 @@ pub(in crate::sglang) struct OwnArgs {
 }
 
 #[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Servemark: run and results")]
+pub(in crate::sglang) struct StyleArgs {
+    /// The release of SGLang whose table and result line are written: 0.5.23, 0.5.9, 0.5.6 or 0.5.1
+    #[arg(long, value_name = "VERSION", value_parser = parse_style)]
+    pub(in crate::sglang) style: Option<SglangStyle>,
+}
+
+#[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Servemark: sessions")]
 pub(in crate::sglang) struct SessionArgs {
-    /// Say the reasoning of an answer again with the turns after it
+    /// Send the reasoning of an answer again in the history of later turns
     #[arg(long)]
     pub(in crate::sglang) echo_reasoning: bool,
     /// Send this header with every request: its value is the same for all turns of a session, and
     /// no other session has it
     #[arg(long, value_name = "NAME")]
     pub(in crate::sglang) session_header: Option<String>,
+}
+
+fn parse_style(name: &str) -> Result<SglangStyle, String> {
+    python::named(name, &SglangStyle::NAMES, SglangStyle::from_name)
 }
 
 pub(in crate::sglang) fn parse_bad_line(what: &str) -> Result<BadLine, String> {

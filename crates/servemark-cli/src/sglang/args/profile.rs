@@ -1,4 +1,4 @@
-//! What the server's profiler is told.
+//! Flags about the server's profiler.
 
 use clap::builder::PossibleValuesParser;
 use clap::{ArgAction, Args};
@@ -12,41 +12,43 @@ pub(in crate::sglang) struct ProfileArgs {
     /// Run the server's profiler during the measurement
     #[arg(long)]
     pub(in crate::sglang) profile: bool,
-    /// What it watches
+    /// What the profiler records
     #[arg(long, value_name = "NAME", num_args = 1.., action = ArgAction::Set,
           value_delimiter = LIST, default_values = ["CPU", "GPU"],
           value_parser = PossibleValuesParser::new(ACTIVITIES))]
     pub(in crate::sglang) profile_activities: Vec<String>,
-    /// The step at which it starts
+    /// The step at which the profiler starts
     #[arg(long, value_name = "N", value_parser = python::int)]
     pub(in crate::sglang) profile_start_step: Option<i64>,
-    /// After how many steps it stops by itself; counts before --profile-num-steps
+    /// After how many steps the profiler stops by itself; overrides --profile-num-steps
     #[arg(long, value_name = "N", value_parser = python::int)]
     pub(in crate::sglang) profile_steps: Option<i64>,
-    /// After how many steps it stops by itself
+    /// After how many steps the profiler stops by itself
     #[arg(long, value_name = "N", value_parser = python::int)]
     pub(in crate::sglang) profile_num_steps: Option<i64>,
-    /// Keep prefill and decode apart; 5 steps of each if no number is given
+    /// Profile prefill and decode separately; 5 steps of each if no number is given
     #[arg(long)]
     pub(in crate::sglang) profile_by_stage: bool,
-    /// Which stages
+    /// Which stages the profiler records
     #[arg(long, value_name = "NAME", num_args = 1.., action = ArgAction::Set,
           value_delimiter = LIST)]
     pub(in crate::sglang) profile_stages: Option<Vec<String>>,
     /// The server's folder for traces; by default $SGLANG_TORCH_PROFILER_DIR, else /tmp
     #[arg(long, value_name = "PATH")]
     pub(in crate::sglang) profile_output_dir: Option<String>,
-    /// How the names of its files begin
+    /// How the names of the profiler's files begin
     #[arg(long, value_name = "TEXT")]
     pub(in crate::sglang) profile_prefix: Option<String>,
-    /// Profile the workers below instead of the server, which hands requests on to them
+    /// Profile the workers of --profile-prefill-url or --profile-decode-url instead of the server,
+    /// which passes requests on to them
     #[arg(long)]
     pub(in crate::sglang) pd_separated: bool,
-    /// The workers that prefill
+    /// The addresses of the workers that prefill
     #[arg(long, value_name = "URL", num_args = 0.., action = ArgAction::Set,
           value_delimiter = LIST)]
     pub(in crate::sglang) profile_prefill_url: Option<Vec<String>>,
-    /// The workers that decode; they cannot be profiled together with those that prefill
+    /// The addresses of the workers that decode; they cannot be profiled together with those that
+    /// prefill
     #[arg(long, value_name = "URL", num_args = 0.., action = ArgAction::Set,
           value_delimiter = LIST)]
     pub(in crate::sglang) profile_decode_url: Option<Vec<String>>,

@@ -1,4 +1,4 @@
-//! How a request is put.
+//! Flags about the content of requests.
 
 use clap::{ArgAction, Args};
 
@@ -15,23 +15,25 @@ pub(in crate::sglang) struct RequestArgs {
     /// Let the model stop before the length asked for
     #[arg(long)]
     pub(in crate::sglang) disable_ignore_eos: bool,
-    /// The sampling temperature, on /generate; the other routes send 0
+    /// The sampling temperature, on /generate, /v1/messages and Ollama's routes; the others send 0
     #[arg(long, value_name = "T", default_value = "0.0", value_parser = python::float)]
     pub(in crate::sglang) temperature: f64,
-    /// The nucleus, on /generate; sent when below 1
+    /// The nucleus, on /generate, /v1/messages and Ollama's routes; sent when below 1
     #[arg(long, value_name = "P", default_value = "1.0", value_parser = python::float)]
     pub(in crate::sglang) top_p: f64,
     /// Ask for log-probabilities, on /generate and /v1/completions
     #[arg(long)]
     pub(in crate::sglang) return_logprob: bool,
-    /// For how many of the likeliest tokens; /v1/completions needs --return-logprob too
+    /// For how many of the likeliest tokens to ask for log-probabilities; /v1/completions needs
+    /// --return-logprob too
     #[arg(long, value_name = "N", default_value = "0", value_parser = python::int)]
     pub(in crate::sglang) top_logprobs_num: i64,
-    /// For which tokens besides, on /generate
+    /// Ids of further tokens to ask for log-probabilities of, on /generate
     #[arg(long, value_name = "ID", num_args = 1.., action = ArgAction::Set,
           value_delimiter = LIST, value_parser = python::int)]
     pub(in crate::sglang) token_ids_logprob: Option<Vec<i64>>,
-    /// From which position of the prompt on, on /generate; -1 for the output only
+    /// The position of the prompt from which on log-probabilities are asked for, on /generate; -1
+    /// for the output only
     #[arg(long, value_name = "N", default_value = "-1", value_parser = python::int)]
     pub(in crate::sglang) logprob_start_len: i64,
     /// Ask for the chosen experts of a mixture, on /generate

@@ -1,4 +1,4 @@
-//! Groups of prompts that begin alike.
+//! Flags about the data set `generated-shared-prefix`: groups of prompts with the same beginning.
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
@@ -12,13 +12,13 @@ pub(in crate::sglang) struct SharedPrefixArgs {
     /// How many system prompts there are
     #[arg(long, value_name = "N", default_value = "64", value_parser = python::int)]
     pub(in crate::sglang) gsp_num_groups: i64,
-    /// How many prompts there are for each; --num-prompts does not count here
+    /// How many prompts there are for each system prompt; --num-prompts does not count here
     #[arg(long, value_name = "N", default_value = "16", value_parser = python::int)]
     pub(in crate::sglang) gsp_prompts_per_group: i64,
     /// The longest system prompt
     #[arg(long, value_name = "TOKENS", default_value = "2048", value_parser = python::int)]
     pub(in crate::sglang) gsp_system_prompt_len: i64,
-    /// The longest question behind it
+    /// The longest question after a system prompt
     #[arg(long, value_name = "TOKENS", default_value = "128", value_parser = python::int)]
     pub(in crate::sglang) gsp_question_len: i64,
     /// The longest output
@@ -39,11 +39,11 @@ pub(in crate::sglang) struct SharedPrefixArgs {
     /// Send one group after the other instead of all in random order
     #[arg(long)]
     pub(in crate::sglang) gsp_ordered: bool,
-    /// How often each group is met: uniform, or zipf with --gsp-zipf-alpha
+    /// How often prompts of each group are sent: uniform, or zipf with --gsp-zipf-alpha
     #[arg(long, value_name = "NAME", default_value = "uniform",
           value_parser = PossibleValuesParser::new(["uniform", "zipf"]))]
     pub(in crate::sglang) gsp_group_distribution: String,
-    /// The exponent of zipf: the group of rank k is met in proportion to 1/k^ALPHA
+    /// The exponent of zipf: prompts of the group of rank k are sent in proportion to 1/k^ALPHA
     #[arg(long, value_name = "ALPHA", value_parser = python::finite_positive_float)]
     pub(in crate::sglang) gsp_zipf_alpha: Option<f64>,
 }

@@ -1,4 +1,4 @@
-//! Who is asked.
+//! Flags about the server and the model.
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
@@ -9,8 +9,8 @@ use crate::python;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Server and model")]
 pub(in crate::sglang) struct TargetArgs {
-    /// The server and the route it is asked by; of our own, sglang-rerank, vllm-rerank,
-    /// ollama and ollama-chat
+    /// The kind of server and the route of its requests; besides those of SGLang: sglang-rerank,
+    /// vllm-rerank, ollama, ollama-chat, anthropic
     #[arg(long, value_name = "NAME", default_value = "sglang", value_parser = backends())]
     pub(in crate::sglang) backend: String,
     /// Where the server is, such as http://gateway:8080/prefix; --host and --port then do not count
@@ -23,7 +23,7 @@ pub(in crate::sglang) struct TargetArgs {
     /// 23333 for lmdeploy, 11434 for ollama, else 30000
     #[arg(long, value_name = "PORT", value_parser = python::int)]
     pub(in crate::sglang) port: Option<i64>,
-    /// How many seconds to wait until the server is ready; 0 does not ask
+    /// How many seconds to wait until the server is ready; 0 does not check
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = python::int)]
     pub(in crate::sglang) ready_check_timeout_sec: i64,
     /// The model; by default the first that the server lists
@@ -35,15 +35,16 @@ pub(in crate::sglang) struct TargetArgs {
     /// The folder of the tokenizer; by default what the server says, else the model's name
     #[arg(long, value_name = "PATH")]
     pub(in crate::sglang) tokenizer: Option<String>,
-    /// Headers for every request; they win over the API key's
+    /// Headers for every request; they override the header of the API key
     #[arg(long, value_name = "KEY=VALUE", num_args = 1.., action = clap::ArgAction::Set,
           value_delimiter = LIST)]
     pub(in crate::sglang) header: Option<Vec<String>>,
 }
 
-/// The peer's choices; ours are taken too, and not named where the peer would list its own.
+/// Returns the parser of SGLang's backends, which the help lists, and of Servemark's own, which it
+/// hides.
 fn backends() -> PossibleValuesParser {
-    let own = ["sglang-rerank", "vllm-rerank", "ollama", "ollama-chat"];
+    let own = ["sglang-rerank", "vllm-rerank", "ollama", "ollama-chat", "anthropic"];
     let own = own.map(|name| PossibleValue::new(name).hide(true));
     PossibleValuesParser::new(BACKENDS.map(PossibleValue::new).into_iter().chain(own))
 }

@@ -1,4 +1,4 @@
-//! What others once sent, and when.
+//! Flags about traces: recorded requests and their times.
 
 use clap::Args;
 use servemark_datasets::MooncakePrompts;
@@ -21,8 +21,9 @@ pub(in crate::sglang) struct TraceArgs {
     #[arg(long, value_name = "NAME", default_value = "conversation",
           value_parser = ["mooncake", "conversation", "synthetic", "toolagent"])]
     pub(in crate::sglang) mooncake_workload: String,
-    /// What prompts of mooncake are made of: sglang, some 130 tokens for each block of 512, as SGLang
-    /// sends them, or lengths, as many tokens as the trace says; by default sglang, with a warning
+    /// What prompts of mooncake are made of: sglang, some 130 tokens for each block of 512, as
+    /// SGLang sends them, or lengths, as many tokens as the trace says; by default sglang, with a
+    /// warning
     #[arg(long, value_name = "WHAT", value_parser = parse_prompts)]
     pub(in crate::sglang) mooncake_prompts: Option<MooncakePrompts>,
 }

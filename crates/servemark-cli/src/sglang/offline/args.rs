@@ -1,4 +1,4 @@
-//! The flags, mirrored: SGLang's, then ours.
+//! The flags of the offline benchmark: SGLang's, then Servemark's own.
 
 use clap::builder::PossibleValuesParser;
 use clap::{ArgAction, Args, Command, CommandFactory, Parser};
@@ -19,14 +19,14 @@ use crate::python;
 )]
 #[expect(clippy::struct_excessive_bools, reason = "the peer's switches, one to one")]
 pub(super) struct OfflineArgs {
-    /// How SGLang is run: engine, which is in one process with its client, or runtime, a server that
-    /// is started and asked over HTTP
+    /// How SGLang is run: engine, which is in one process with its client, or runtime, a server
+    /// that is started and asked over HTTP
     #[arg(long, value_name = "NAME", default_value = "engine")]
     pub(super) backend: String,
     /// The file to which a line about the run is appended
     #[arg(long, value_name = "PATH", default_value = "", hide_default_value = true)]
     pub(super) result_filename: String,
-    /// What is sent
+    /// Where prompts come from
     #[arg(long, value_name = "NAME", default_value = "sharegpt",
           value_parser = PossibleValuesParser::new(DATASETS))]
     pub(super) dataset_name: String,
@@ -54,16 +54,16 @@ pub(super) struct OfflineArgs {
     /// How many system prompts generated-shared-prefix has
     #[arg(long, value_name = "N", default_value = "64", value_parser = python::int)]
     pub(super) gsp_num_groups: i64,
-    /// How many prompts there are for each; --num-prompts does not count here
+    /// How many prompts there are for each system prompt; --num-prompts does not count here
     #[arg(long, value_name = "N", default_value = "16", value_parser = python::int)]
     pub(super) gsp_prompts_per_group: i64,
-    /// The length of a system prompt
+    /// The length of a system prompt of generated-shared-prefix
     #[arg(long, value_name = "TOKENS", default_value = "2048", value_parser = python::int)]
     pub(super) gsp_system_prompt_len: i64,
-    /// The length of the question behind it
+    /// The length of the question after a system prompt of generated-shared-prefix
     #[arg(long, value_name = "TOKENS", default_value = "128", value_parser = python::int)]
     pub(super) gsp_question_len: i64,
-    /// The length of the output
+    /// The length of the output of generated-shared-prefix
     #[arg(long, value_name = "TOKENS", default_value = "256", value_parser = python::int)]
     pub(super) gsp_output_len: i64,
     /// The seed of prompts and lengths
@@ -81,12 +81,12 @@ pub(super) struct OfflineArgs {
     /// Run the engine's profiler during the measurement
     #[arg(long)]
     pub(super) profile: bool,
-    /// What it watches
+    /// What the profiler records
     #[arg(long, value_name = "NAME", num_args = 1.., action = ArgAction::Set,
           value_delimiter = LIST, default_values = ["CPU", "GPU"],
           value_parser = PossibleValuesParser::new(ACTIVITIES))]
     pub(super) profile_activities: Vec<String>,
-    /// After how many steps it stops by itself
+    /// After how many steps the profiler stops by itself
     #[arg(long, value_name = "N", value_parser = python::int)]
     pub(super) profile_steps: Option<i64>,
     /// Measure without a warm-up
@@ -101,7 +101,8 @@ pub(super) struct OfflineArgs {
     /// Ask for log-probabilities
     #[arg(long)]
     pub(super) return_logprob: bool,
-    /// From which position of the prompt on; -1 for the output only
+    /// The position of the prompt from which on log-probabilities are asked for; -1 for the output
+    /// only
     #[arg(long, value_name = "N", default_value = "-1", value_parser = python::int)]
     pub(super) logprob_start_len: i64,
     #[command(flatten)]
@@ -114,11 +115,13 @@ pub(super) struct OfflineArgs {
 #[command(next_help_heading = "Servemark: engine")]
 pub(super) struct TargetArgs {
     /// Which engine: candle, which is in this program; sglang; vllm; or scripted, which computes
-    /// nothing. By default candle, and sglang where --model-path, --python or --engine-args is given
+    /// nothing. By default candle, and sglang where --model-path, --python or --engine-args is
+    /// given
     #[arg(long, value_name = "NAME", default_value = "sglang", hide_default_value = true,
           value_parser = PossibleValuesParser::new(ENGINES))]
     pub(super) engine: String,
-    /// The model, as the engine is told it, for candle a folder; --model means the same
+    /// The model, passed on to the engine as it is (for candle a folder, or a name on the hub);
+    /// --model means the same
     #[arg(long, value_name = "PATH")]
     pub(super) model_path: Option<String>,
     #[arg(long, value_name = "PATH", hide = true)]
@@ -135,17 +138,17 @@ pub(super) struct TargetArgs {
     /// How many requests are due a second, with --stream; by default all at once
     #[arg(long, value_name = "N", default_value = "inf", value_parser = python::float)]
     pub(super) request_rate: f64,
-    /// How many may be in flight at once, with --stream
+    /// How many requests may be in flight at once, with --stream
     #[arg(long, value_name = "N", value_parser = python::int)]
     pub(super) max_concurrency: Option<i64>,
     #[command(flatten)]
     pub(super) worker: WorkerArgs,
-    /// What the engine candle makes of the rest.
+    /// Settings of the engine `candle`; `None` if another engine is selected.
     #[arg(skip)]
     pub(super) candle: Option<CandleSpec>,
 }
 
-/// The whole command.
+/// Creates the command with all flags.
 pub(super) fn command(program: &str) -> Command {
     let mut command = OfflineArgs::command().after_help(NOTES).bin_name(program);
     command.build();

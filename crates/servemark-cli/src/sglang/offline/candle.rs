@@ -1,5 +1,5 @@
-//! The engine in this program: when it is meant, its arguments, and a run of it that is worth
-//! looking at.
+//! The engine `candle`, which is part of this program: when it is selected, its arguments, and the
+//! defaults of a short run.
 
 use std::num::NonZeroUsize;
 use std::path::Path;
@@ -13,7 +13,7 @@ use super::args::{OfflineArgs, TargetArgs};
 use crate::argparse::Given;
 use crate::error::{CliError, UsageError};
 
-/// What the engine takes of the arguments that SGLang's servers take, by their names.
+/// Arguments of the engine `candle`, which have the names that SGLang's servers give them.
 #[derive(Debug, Parser)]
 #[command(name = "candle", disable_help_flag = true, args_override_self = true)]
 struct CandleArgs {
@@ -27,8 +27,8 @@ struct CandleArgs {
     random_seed: Option<u64>,
 }
 
-/// Chooses what the user left open: this engine, if nothing speaks of a Python's, and for it a
-/// short run that shows a batch filling up and a spread of lengths.
+/// Selects the engine `candle` if no flag asks for an engine in Python. If it is selected, sets the
+/// defaults of a short run, which shows a batch filling up and a range of lengths.
 pub(super) fn choose_the_rest(args: &mut OfflineArgs, given: &Given, python: Option<&str>) {
     let open = |flag: &str| !given.is(flag);
     if python.is_none() && OF_WORKERS.into_iter().all(open) {
@@ -57,13 +57,13 @@ pub(super) fn choose_the_rest(args: &mut OfflineArgs, given: &Given, python: Opt
     }
 }
 
-/// What a user should know who named no model.
+/// Returns the warning about a model that is made up because none is named.
 pub(super) fn remark(target: &TargetArgs) -> Option<String> {
     let is_made_up = target.candle.as_ref().is_some_and(|spec| spec.model.is_none());
     is_made_up.then(|| MADE_UP.to_owned())
 }
 
-/// The engine that these arguments mean, if it is this one.
+/// Parses the arguments of the engine `candle`; `None` if another engine is selected.
 pub(super) fn spec(
     program: &str,
     target: &TargetArgs,
@@ -109,8 +109,18 @@ impl CandleArgs {
 
 const NAME: &str = "candle";
 
-/// What only engines of a Python need.
-const OF_WORKERS: [&str; 5] = ["--engine", "--model-path", "--model", "--python", "--engine-args"];
+/// Flags that name an engine or that only engines in Python need. If one of them is given, `candle`
+/// is not selected by default.
+const OF_WORKERS: [&str; 8] = [
+    "--backend",
+    "--engine",
+    "--engine-args",
+    "--engine-log",
+    "--engine-patience",
+    "--model",
+    "--model-path",
+    "--python",
+];
 
 const PEER: [&str; 4] =
     ["--load-format", "--max-running-requests", "--chunked-prefill-size", "--random-seed"];

@@ -1,4 +1,4 @@
-//! The mirror of the flags, and what command lines come to.
+//! Compares the flags with a recording of SGLang's parser, and checks what command lines become.
 
 use std::fs;
 use std::path::Path;
@@ -131,7 +131,7 @@ fn what_cannot_be_done_is_refused_by_its_name() {
     check(&["--engine", "scripted", "--engine-patience", "0"], "more than 0 seconds");
 }
 
-/// What the peer gave to its engine, and what we give to ours.
+/// Compares the engine's requests with a recording of those of SGLang's client.
 #[test]
 fn requests_are_the_peers() {
     let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");

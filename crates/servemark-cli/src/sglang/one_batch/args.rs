@@ -1,4 +1,5 @@
-//! The flags, mirrored: SGLang's, those of its server that count here, then ours.
+//! The flags of the one-batch benchmark: SGLang's, those of its server that the benchmark uses,
+//! then Servemark's own.
 
 use clap::builder::PossibleValuesParser;
 use clap::{ArgAction, Args, Command, CommandFactory, Parser};
@@ -24,15 +25,15 @@ pub(super) struct OneBatchArgs {
     /// A name of yours that every result repeats
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub(super) run_name: String,
-    /// How many prompts a batch has; of several numbers each
+    /// How many prompts a batch has; several numbers make several batches
     #[arg(long, value_name = "N", num_args = 1.., action = ArgAction::Set, value_delimiter = LIST,
           default_values = ["1"], value_parser = python::int)]
     pub(super) batch_size: Vec<i64>,
-    /// The length of a prompt; of several numbers each
+    /// The length of a prompt; several numbers make several batches
     #[arg(long, value_name = "TOKENS", num_args = 1.., action = ArgAction::Set,
           value_delimiter = LIST, default_values = ["1024"], value_parser = python::int)]
     pub(super) input_len: Vec<i64>,
-    /// The length of an output; of several numbers each
+    /// The length of an output; several numbers make several batches
     #[arg(long, value_name = "TOKENS", num_args = 1.., action = ArgAction::Set,
           value_delimiter = LIST, default_values = ["16"], value_parser = python::int)]
     pub(super) output_len: Vec<i64>,
@@ -48,10 +49,11 @@ pub(super) struct OneBatchArgs {
     /// How many tokens the server puts into one event
     #[arg(long, value_name = "TOKENS", default_value = "1", value_parser = python::int)]
     pub(super) client_stream_interval: i64,
-    /// Nothing: SGLang's client takes it and makes no use of it
+    /// Has no effect and is refused: SGLang's client accepts it and does not use it
     #[arg(long, value_name = "SHARE", default_value = "0.0", value_parser = python::float)]
     pub(super) input_len_step_percentage: f64,
-    /// The prompts' lengths one by one, with commas, again and again; of random and random-ids
+    /// The lengths of the prompts, with commas, starting over after the last; for random and
+    /// random-ids
     #[arg(long, value_name = "LIST", default_value = "", hide_default_value = true)]
     pub(super) input_len_list: String,
     /// The server's address; without one a server is started
@@ -72,24 +74,24 @@ pub(super) struct OneBatchArgs {
     /// Send every batch once more with the server's profiler on
     #[arg(long)]
     pub(super) profile: bool,
-    /// What it watches
+    /// What the profiler records
     #[arg(long, value_name = "NAME", num_args = 1.., action = ArgAction::Set,
           value_delimiter = LIST, default_values = ["CPU", "GPU"],
           value_parser = PossibleValuesParser::new(["CPU", "GPU", "XPU"]))]
     pub(super) profile_activities: Vec<String>,
-    /// After how many steps it starts
+    /// After how many steps the profiler starts
     #[arg(long, value_name = "N", value_parser = python::int)]
     pub(super) profile_start_step: Option<i64>,
-    /// After how many steps it stops
+    /// After how many steps the profiler stops
     #[arg(long, value_name = "N", default_value = "5", value_parser = python::int)]
     pub(super) profile_steps: i64,
     /// Profile prefill and decoding apart
     #[arg(long)]
     pub(super) profile_by_stage: bool,
-    /// What the names of its traces begin with
+    /// What the names of the profiler's traces begin with
     #[arg(long, value_name = "TEXT")]
     pub(super) profile_prefix: Option<String>,
-    /// The folder of its traces; by default SGLANG_TORCH_PROFILER_DIR, else /tmp
+    /// The folder of the profiler's traces; by default SGLANG_TORCH_PROFILER_DIR, else /tmp
     #[arg(long, value_name = "PATH")]
     pub(super) profile_output_dir: Option<String>,
     /// The file of the data set
@@ -99,25 +101,26 @@ pub(super) struct OneBatchArgs {
     #[arg(long, value_name = "NAME", default_value = "random",
           value_parser = PossibleValuesParser::new(DATASETS))]
     pub(super) dataset_name: String,
-    /// A file whose text is every prompt
+    /// A file whose text is used as every prompt
     #[arg(long, value_name = "PATH", default_value = "", hide_default_value = true)]
     pub(super) fixed_prompt_file: String,
-    /// Render each prompt with the tokenizer's chat template; of sharegpt, custom and a fixed one
+    /// Render each prompt with the tokenizer's chat template; for sharegpt, custom and
+    /// --fixed-prompt-file
     #[arg(long)]
     pub(super) apply_chat_template: bool,
     /// How many system prompts generated-shared-prefix has
     #[arg(long, value_name = "N", default_value = "1", value_parser = python::int)]
     pub(super) gsp_num_groups: i64,
-    /// The length of a system prompt
+    /// The length of a system prompt of generated-shared-prefix
     #[arg(long, value_name = "TOKENS", default_value = "2048", value_parser = python::int)]
     pub(super) gsp_system_prompt_len: i64,
-    /// The length of the question behind it
+    /// The length of the question after a system prompt of generated-shared-prefix
     #[arg(long, value_name = "TOKENS", default_value = "128", value_parser = python::int)]
     pub(super) gsp_question_len: i64,
-    /// The length of the output, whatever --output-len says
+    /// The length of the output of generated-shared-prefix, whatever --output-len says
     #[arg(long, value_name = "TOKENS", default_value = "256", value_parser = python::int)]
     pub(super) gsp_output_len: i64,
-    /// Have the server take the prompts of a batch apart in parallel
+    /// Ask the server to process the prompts of a batch in parallel
     #[arg(long)]
     pub(super) parallel_batch: bool,
     /// The file to which a line about every batch is appended
@@ -126,7 +129,7 @@ pub(super) struct OneBatchArgs {
     /// The file of a JSON list of all batches
     #[arg(long, value_name = "PATH")]
     pub(super) pydantic_result_filename: Option<String>,
-    /// Leave the summary of a GitHub job alone
+    /// Do not append the table to the summary of a GitHub job
     #[arg(long)]
     pub(super) no_append_to_github_summary: bool,
     /// The seed of prompts
@@ -135,14 +138,14 @@ pub(super) struct OneBatchArgs {
     /// The share of every prompt that is put into the server's cache first, 0 to 1
     #[arg(long, value_name = "SHARE", default_value = "0.0", value_parser = python::float)]
     pub(super) cache_hit_rate: f64,
-    /// Whose server it is
+    /// Which engine the server runs
     #[arg(long, value_name = "NAME", default_value = "sglang",
           value_parser = PossibleValuesParser::new(["sglang", "vllm"]))]
     pub(super) backend: String,
-    /// Ask a server that only decodes, as if the prompts were computed elsewhere
+    /// Mark prompts as prefilled elsewhere, to measure a server that only decodes
     #[arg(long)]
     pub(super) fake_prefill: bool,
-    /// Empty the storage behind the server's cache, too, before every batch
+    /// Before every batch, also empty the storage behind the server's cache
     #[arg(long)]
     pub(super) flush_hicache_storage: bool,
     /// Texts about the server that the JSON list repeats
@@ -157,7 +160,8 @@ pub(super) struct OneBatchArgs {
     #[arg(long, value_name = "HOW", default_value = "uniform",
           value_parser = PossibleValuesParser::new(["uniform", "distinct", "skewed"]))]
     pub(super) lora_request_distribution: String,
-    /// How many times as often an adapter is asked for as the next, where it is skewed
+    /// How many times as often an adapter is asked for as the next one, with
+    /// --lora-request-distribution skewed
     #[arg(long, value_name = "TIMES", default_value = "1.1", value_parser = python::float)]
     pub(super) lora_zipf_alpha: f64,
     /// Send batches of more prompts than the server works on at once
@@ -175,7 +179,7 @@ pub(super) struct OneBatchArgs {
     pub(super) run: RunArgs,
 }
 
-/// Of the flags of SGLang's server those that count here, and ours about it.
+/// Flags of SGLang's server that the benchmark uses, and Servemark's own flags about the server.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Server")]
 pub(super) struct ServerArgs {
@@ -184,13 +188,13 @@ pub(super) struct ServerArgs {
     pub(super) model_path: Option<String>,
     #[arg(long, value_name = "PATH", hide = true)]
     pub(super) model: Option<String>,
-    /// Where a server that is started listens
+    /// The host on which a server that is started listens
     #[arg(long, value_name = "HOST", default_value = "127.0.0.1")]
     pub(super) host: String,
-    /// Its port
+    /// The port on which a server that is started listens
     #[arg(long, value_name = "PORT", default_value = "30000", value_parser = python::int)]
     pub(super) port: i64,
-    /// How many GPUs share a model, which is what the report's costs are of; also as
+    /// How many GPUs share a model, from which the costs in the table follow; also as
     /// --tensor-parallel-size and --tp
     #[arg(long, value_name = "N", default_value = "1", value_parser = python::int)]
     pub(super) tp_size: i64,
@@ -210,7 +214,7 @@ pub(super) struct ServerArgs {
     pub(super) gpu_hourly_cost: f64,
 }
 
-/// The whole command.
+/// Creates the command with all flags.
 pub(super) fn command(program: &str) -> Command {
     let mut command = OneBatchArgs::command().after_help(NOTES).bin_name(program);
     command.build();

@@ -1,4 +1,4 @@
-//! The batches in their order: what each is, and what is done around it.
+//! Builds the batches in their order, each with its plan and the steps around it.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -21,14 +21,14 @@ use crate::number::{at_least, finite, refused};
 use crate::python;
 use crate::sglang::control::{normal, object};
 
-/// All batches of a command line.
+/// Builds all batches of a command line.
 pub(super) struct Grid<'a> {
     pub(super) args: &'a OneBatchArgs,
     pub(super) server: ServerSpec,
     pub(super) environment: &'a Environment,
 }
 
-/// What one batch is asked for.
+/// Number of prompts of a batch, and the lengths in tokens of its prompts and outputs.
 #[derive(Clone, Copy)]
 struct Cell {
     size: u32,
@@ -36,7 +36,7 @@ struct Cell {
     output: u32,
 }
 
-/// What a batch is sent for.
+/// Why a batch is sent.
 #[derive(Clone, Copy, Eq, PartialEq)]
 enum Purpose {
     Measure,
@@ -45,12 +45,14 @@ enum Purpose {
 }
 
 impl Grid<'_> {
-    /// Every size with every length.
+    /// Builds the measured batches: one for every combination of size, input length and output
+    /// length.
     pub(super) fn measured(&self) -> Result<Vec<Batch>, CliError> {
         self.cells()?.into_iter().map(|cell| self.batch(cell, Purpose::Measure)).collect()
     }
 
-    /// The same once more.
+    /// Builds the [measured](Self::measured) batches once more, with the profiler on; none without
+    /// `--profile`.
     pub(super) fn profiled(&self) -> Result<Vec<Batch>, CliError> {
         if !self.args.profile {
             return Ok(Vec::new());
@@ -58,7 +60,8 @@ impl Grid<'_> {
         self.cells()?.into_iter().map(|cell| self.batch(cell, Purpose::Profile)).collect()
     }
 
-    /// Every size once, in the order in which Python walks through a set of them.
+    /// Builds the warm-up: one batch for every size, in the order in which Python iterates over a
+    /// set of them; none with `--skip-warmup`.
     pub(super) fn warm_up(&self) -> Result<Vec<Batch>, CliError> {
         if self.args.skip_warmup {
             return Ok(Vec::new());
@@ -140,7 +143,7 @@ impl Grid<'_> {
         Ok(plan)
     }
 
-    /// A batch is all there is at once.
+    /// Returns the load of a run that sends one batch: everything at once, without a warm-up.
     fn load(&self) -> Result<LoadSpec, CliError> {
         let mut load = LoadSpec::new(ArrivalSpec::Burst);
         load.warmup = WarmupSpec::of(0);
@@ -171,7 +174,8 @@ impl Grid<'_> {
         Ok(spec)
     }
 
-    /// One adapter alone is every prompt's.
+    /// Returns further fields of the request. If there is only one adapter, it is named here for
+    /// all prompts; several adapters belong to the load.
     fn extra_body(&self) -> JsonObject {
         let mut extra = JsonObject::new();
         if self.args.fake_prefill {
@@ -199,7 +203,8 @@ impl Grid<'_> {
         Err(CliError::setting("--cache-hit-rate", format!("must lie in 0 to 1, not {share}")))
     }
 
-    /// What the profiler is told, in SGLang's order and with numbers as texts, as it sends them.
+    /// Returns the fields that start the profiler, in SGLang's order and with numbers as texts, as
+    /// SGLang's client sends them.
     fn profile(&self, cell: Cell) -> BatchProfile {
         let args = self.args;
         let prefix = args.profile_prefix.as_deref().unwrap_or_default();
@@ -233,7 +238,8 @@ impl Grid<'_> {
         lengths.map(Some).ok_or_else(|| CliError::Peer(why()))
     }
 
-    /// Every batch has a log of its own, by its sizes where there are several.
+    /// Returns the path of a batch's run log; `None` if none is kept. If there are several batches,
+    /// its name contains the sizes of this one, so that every batch has a log of its own.
     fn run_log(&self, cell: Cell) -> Result<Option<PathBuf>, CliError> {
         let Some(path) = self.args.run.run_log("one-batch", self.environment.now())? else {
             return Ok(None);
@@ -248,7 +254,7 @@ impl Grid<'_> {
     }
 }
 
-/// Numbers of a list, none below `least`.
+/// Converts the numbers of a list; refuses any below `least`.
 pub(super) fn numbers(
     flag: &'static str,
     least: i64,
@@ -257,7 +263,8 @@ pub(super) fn numbers(
     values.iter().map(|value| at_least(flag, least, *value)).collect()
 }
 
-/// Tokens of so many prompts, whose lengths are these again and again.
+/// Returns the number of tokens of `size` prompts, whose lengths are `lengths`, starting over after
+/// the last.
 fn sum_of(lengths: &[u32], size: u32) -> u64 {
     lengths.iter().cycle().take(size as usize).map(|length| u64::from(*length)).sum()
 }

@@ -1,4 +1,4 @@
-//! Where the prompts of a batch come from.
+//! Turns the flags into the data set of a batch's prompts.
 
 use std::num::NonZero;
 use std::path::PathBuf;
@@ -13,7 +13,8 @@ use super::args::OneBatchArgs;
 use crate::error::CliError;
 use crate::number::at_least;
 
-/// The prompts of a batch of this size, each of this length where it can be chosen.
+/// Returns the prompts of a batch of `size` prompts. Each has `input` tokens if the data set lets
+/// lengths be chosen, or its length from `lengths` if there is such a list.
 pub(super) fn batch(
     args: &OneBatchArgs,
     size: u32,
@@ -36,7 +37,8 @@ pub(super) fn batch(
     Ok(batch)
 }
 
-/// The output length that is asked for: shared prefixes have one of their own.
+/// Returns the output length in tokens: `output`, or for shared prefixes that of
+/// `--gsp-output-len`.
 pub(super) fn output_len(args: &OneBatchArgs, output: u32) -> Result<u32, CliError> {
     if args.dataset_name == "generated-shared-prefix" && !args.has_fixed_prompt() {
         return at_least("--gsp-output-len", 1, args.gsp_output_len);
@@ -83,7 +85,8 @@ fn random(source: Source, input: u32, output: u32) -> RandomSpec {
     spec
 }
 
-/// As many groups as there may be, each with enough prompts for the batch.
+/// Returns the shared prefixes of a batch: up to `--gsp-num-groups` groups, but no more than
+/// prompts, with the same number of prompts each and together enough for the batch.
 fn shared_prefix(args: &OneBatchArgs, size: NonZero<u32>) -> Result<SharedPrefixSpec, CliError> {
     let groups: NonZero<u32> = at_least::<u32>("--gsp-num-groups", 1, args.gsp_num_groups)?
         .try_into()

@@ -1,4 +1,4 @@
-//! What SGLang's client refuses, in its words, and what would have no effect.
+//! Refuses what SGLang's client refuses, in its words, and flags that would have no effect.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use crate::argparse::Given;
 use crate::error::CliError;
 
 impl OneBatchArgs {
-    /// Whether the prompts are recorded ones.
+    /// Returns whether the prompts are recorded ones.
     pub(super) fn replays(&self) -> bool {
         ["sharegpt", "custom"].contains(&self.dataset_name.as_str())
     }
@@ -44,7 +44,7 @@ pub(super) fn check(
     Ok(())
 }
 
-/// Rules between flags.
+/// Returns SGLang's rules between flags, each with whether it is broken.
 fn peer_rules(args: &OneBatchArgs) -> [(bool, &'static str); 8] {
     let stops = args.disable_ignore_eos;
     let is_listed = !args.input_len_list.is_empty();
@@ -86,7 +86,7 @@ fn check_adapters(args: &OneBatchArgs) -> Result<(), CliError> {
     Err(CliError::Peer(format!("--lora-zipf-alpha must be > 1, got {alpha:?}")))
 }
 
-/// SGLang's client takes these and makes nothing of them.
+/// Refuses flags that were given and have no effect; SGLang's client accepts and ignores them.
 fn check_effects(args: &OneBatchArgs, given: &Given) -> Result<(), CliError> {
     let is_sglang = !args.is_vllm();
     let without_effect = [
@@ -112,7 +112,7 @@ fn check_effects(args: &OneBatchArgs, given: &Given) -> Result<(), CliError> {
     }
 }
 
-/// What is meant for a server that is started is nothing to one that is there.
+/// Warns of arguments for a server that is started, if none is started.
 fn warn_of_launch(args: &OneBatchArgs, given: &Given, warnings: &mut Vec<String>) {
     let is_launched = args.base_url.is_empty() && args.simulator.spec(None).is_none();
     if is_launched {
@@ -130,7 +130,7 @@ fn warn_of_launch(args: &OneBatchArgs, given: &Given, warnings: &mut Vec<String>
     }
 }
 
-/// What SGLang's client says first.
+/// Returns what SGLang's client prints first.
 pub(super) fn notes(args: &OneBatchArgs) -> Vec<String> {
     let note = format!(
         "NOTE: replay prompts have recorded lengths; the token-capacity skip guard assumes \

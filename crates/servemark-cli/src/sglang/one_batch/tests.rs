@@ -1,4 +1,4 @@
-//! The mirror of the flags, and what command lines come to.
+//! Compares the flags with a recording of SGLang's parser, and checks what command lines become.
 
 use serde_json::Value;
 use servemark_datasets::{BatchLengths, DatasetSpec};

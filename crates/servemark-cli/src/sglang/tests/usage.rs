@@ -1,4 +1,5 @@
-//! Command lines that were given to the peer's parser: what it refused, and what it read.
+//! Compares the reading of command lines with a recording of SGLang's parser: what it refused, and
+//! which values it read.
 
 use super::mirror;
 use crate::environment::Environment;
@@ -6,26 +7,27 @@ use crate::mirror::RecordedLine;
 use crate::sglang::args::SglangArgs;
 use crate::sglang::parse;
 
-/// Where we differ on purpose: the command line, what we say, and why.
+/// Intended differences: the command line and Servemark's error, or `None` if Servemark accepts it.
 const DIFFERENCES: [(&str, Option<&str>); 5] = [
-    // The list of choices holds ours besides the peer's.
+    // Servemark's list of choices contains its own besides SGLang's.
     (
         "--backend nope",
         Some(
             "argument --backend: invalid choice: 'nope' (choose from 'sglang', 'sglang-native', \
              'sglang-oai', 'sglang-oai-chat', 'sglang-embedding', 'vllm', 'vllm-chat', \
              'vllm-embedding', 'lmdeploy', 'lmdeploy-chat', 'trt', 'gserver', 'truss', \
-             'sglang-rerank', 'vllm-rerank', 'ollama', 'ollama-chat')",
+             'sglang-rerank', 'vllm-rerank', 'ollama', 'ollama-chat', 'anthropic')",
         ),
     ),
-    // The Python client hands these to another client, which lacks them; ours is the only one.
+    // The Python client passes these on to a compiled client, which lacks these features; Servemark
+    // has only one client.
     (
         "--rust-client --backend trt",
         Some("Please provide a model using `--model` when using `trt` backend."),
     ),
     ("--rust-client --dataset-name image", None),
     ("--rust-client --cache-report --profile-by-stage", None),
-    // The peer crashes after its first request.
+    // SGLang's client crashes after its first request.
     (
         "--request-rate -1",
         Some(
@@ -39,20 +41,22 @@ fn lines() -> Vec<RecordedLine> {
     RecordedLine::all("sglang", "usage_errors.json")
 }
 
-/// What the peer said of a line, without its name.
+/// Returns the error of SGLang's parser about a command line, without the program's name; `None` if
+/// the parser accepted it.
 fn refusal(line: &RecordedLine) -> Option<&str> {
     let message = line.recorded["message"].as_str()?;
     Some(message.strip_prefix("serving: error: ").unwrap())
 }
 
-/// What we say of it.
+/// Returns Servemark's error about a command line; `None` if it accepts the line.
 fn ours(line: &RecordedLine) -> Option<String> {
     let refusal = parse("serving", line.args(), &Environment::default()).err()?;
     assert_eq!(refusal.exit_code(), 2);
     Some(refusal.cause().map_or_else(|| refusal.to_string(), ToString::to_string))
 }
 
-/// What we are to say of a line: what the peer said, but for the differences.
+/// Returns the expected error about a command line: that of SGLang's parser, unless the line is one
+/// of the intended differences.
 fn expected(line: &RecordedLine) -> Option<&str> {
     let difference = DIFFERENCES.iter().find(|(argv, _)| *argv == line.shown());
     difference.map_or(refusal(line), |(_, ours)| *ours)

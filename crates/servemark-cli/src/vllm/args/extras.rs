@@ -1,9 +1,22 @@
 //! What vLLM's Rust client has and its Python client lacks, in that client's words.
 
 use clap::{ArgAction, Args};
+use servemark_report::VllmStyle;
 
 use crate::argparse::LIST;
 use crate::python;
+
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Servemark: run and results")]
+pub(in crate::vllm) struct StyleArgs {
+    /// The release of vLLM whose table and result are written: 0.33.0, 0.11.1, 0.11.0, 0.10.2 or 0.10.0
+    #[arg(long, value_name = "VERSION", value_parser = parse_style)]
+    pub(in crate::vllm) style: Option<VllmStyle>,
+}
+
+fn parse_style(name: &str) -> Result<VllmStyle, String> {
+    python::named(name, &VllmStyle::NAMES, VllmStyle::from_name)
+}
 
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "vLLM's Rust client")]
@@ -29,20 +42,20 @@ pub(in crate::vllm) struct ExtrasArgs {
     /// The share of each such prompt that is alike
     #[arg(long, value_name = "SHARE", default_value = "0.0", value_parser = python::float)]
     pub(in crate::vllm) random_cache_ratio: f64,
-    /// Cut prompts of speed_bench to so many tokens
+    /// Cut prompts of speed_bench to this number of tokens
     #[arg(long, value_name = "TOKENS", value_parser = python::int)]
     pub(in crate::vllm) speed_bench_max_input_len: Option<i64>,
-    /// Ask the server for the tokens of so many drawn prompts, instead of the first alone, before
-    /// it is believed to count as we do; its Rust client asks for 10
+    /// Compare the server's token counts with ours for this number of drawn prompts; if all are
+    /// equal, the other prompts are not counted by the server. vLLM's Rust client compares 10
     #[arg(long, value_name = "N", default_value = "1", value_parser = python::int)]
     pub(in crate::vllm) align_sample: i64,
-    /// Run so many times, and tell how far the numbers lie apart
+    /// Number of runs; the report then shows how much the figures differ between them
     #[arg(long, value_name = "N", default_value = "1", value_parser = python::int)]
     pub(in crate::vllm) num_runs: i64,
     /// Run once with each of these limits on requests in flight: 1,10,100
     #[arg(long, value_name = "LIST")]
     pub(in crate::vllm) sweep_max_concurrency: Option<String>,
-    /// Send so many requests for each that may be in flight, at each of those limits
+    /// Number of requests per request in flight, at each of those limits
     #[arg(long, value_name = "N", value_parser = python::int)]
     pub(in crate::vllm) sweep_num_prompts_factor: Option<i64>,
     /// Run once with each of these rates: 1,10,inf

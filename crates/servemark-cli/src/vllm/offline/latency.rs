@@ -10,7 +10,9 @@ use servemark_datasets::{DatasetSpec, VllmBatchSpec, VllmData, VllmSpec};
 use servemark_runner::WarmupSpec;
 
 use super::names::{LATENCY, LATENCY_SHARED};
-use super::{Callee, Calls, Line, Offline, Told, here, plan, sampling, unlogged, with_serve_flags};
+use super::{
+    Callee, Calls, Line, Offline, OfflineMessages, here, plan, sampling, unlogged, with_serve_flags,
+};
 use crate::Parsed;
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
@@ -72,7 +74,7 @@ pub(crate) fn parse(
     let line = Line::<LatencyArgs>::read(PROGRAM, &LATENCY, command(), args, environment)?;
     let refuse = |error| UsageError::refused(PROGRAM, error);
     let batches = line.args.batches(line.asks_server()).map_err(refuse)?;
-    let mut words = line.words(line.args.meant());
+    let mut words = line.words(line.args.serve_flags());
     words.extend(line.args.profile.then(|| "--profile".to_owned()));
     let mut run = plan(PROGRAM, words, environment)?;
     let mut warm_up = run.clone();
@@ -83,7 +85,11 @@ pub(crate) fn parse(
     let offline = Offline {
         warm_up: (batches.warm_up > 0).then(|| unlogged(warm_up)),
         run,
-        told: if line.args.profile { Told::Nothing } else { Told::Latency(batches.size()) },
+        told: if line.args.profile {
+            OfflineMessages::Traces
+        } else {
+            OfflineMessages::Latency(batches.size())
+        },
         output_json: line.args.output_json.as_ref().map(Into::into),
         stays: false,
     };
@@ -135,7 +141,7 @@ impl LatencyArgs {
     }
 
     /// What the command means in the words of `bench serve`, except for what is sent.
-    fn meant(&self) -> Vec<String> {
+    fn serve_flags(&self) -> Vec<String> {
         let mut body = sampling(self.n);
         if self.use_beam_search {
             body["use_beam_search"] = Value::from(true);
@@ -149,7 +155,7 @@ impl LatencyArgs {
 }
 
 impl Batches {
-    /// Puts so many of them into a plan, one after the other.
+    /// Sets the plan's workload to `batches` batches, one after the other.
     fn fill(&self, parsed: &mut Parsed, batches: usize) {
         let plan = &mut parsed.plan;
         plan.workload.dataset =

@@ -12,8 +12,8 @@ use servemark_core::JsonObject;
 
 use super::names::{THROUGHPUT, THROUGHPUT_SHARED, THROUGHPUT_UNSET};
 use super::{
-    Callee, Calls, Line, MODEL, Offline, Told, engine, here, object, plan, sampling, unlogged,
-    with_serve_flags,
+    Callee, Calls, Line, MODEL, Offline, OfflineMessages, engine, here, object, plan, sampling,
+    unlogged, with_serve_flags,
 };
 use crate::argparse::Given;
 use crate::environment::Environment;
@@ -96,8 +96,8 @@ pub(crate) fn parse(
     let line = Line::<ThroughputArgs>::read(PROGRAM, &THROUGHPUT, command(), args, environment)?;
     let refuse = |error| UsageError::refused(PROGRAM, error);
     line.args.check(&line).map_err(refuse)?;
-    let meant = line.args.meant(&line).map_err(refuse)?;
-    let words = line.words(meant);
+    let flags = line.args.serve_flags(&line).map_err(refuse)?;
+    let words = line.words(flags);
     let mut run = plan(PROGRAM, words.clone(), environment)?;
     let warm_up = line.args.warm_up(words, run.plan.workload.seed).map_err(refuse)?;
     let warm_up = warm_up.map(|words| plan(PROGRAM, words, environment)).transpose()?;
@@ -105,7 +105,7 @@ pub(crate) fn parse(
     let offline = Offline {
         warm_up: warm_up.map(unlogged),
         run,
-        told: Told::Throughput,
+        told: OfflineMessages::Throughput,
         output_json: line.args.output_json.as_ref().map(Into::into),
         stays: false,
     };
@@ -193,7 +193,7 @@ impl ThroughputArgs {
     }
 
     /// What the command means beyond the flags that `bench serve` has as well.
-    fn meant(&self, line: &Line<Self>) -> Result<Vec<String>, CliError> {
+    fn serve_flags(&self, line: &Line<Self>) -> Result<Vec<String>, CliError> {
         let given = &line.given;
         let dataset = self.dataset(given);
         let backend = match self.backend.as_str() {
@@ -247,7 +247,7 @@ impl ThroughputArgs {
         Ok(given.filter_map(|(flag, value)| Some(format!("{flag}={}", (*value)?))).collect())
     }
 
-    /// The same run for other prompts, and fewer.
+    /// Returns the arguments of the warm-up: the run's, with other prompts and fewer of them.
     fn warm_up(&self, run: Vec<String>, seed: u32) -> Result<Option<Vec<String>>, CliError> {
         let requests: usize = at_least("--num-warmups", 0, self.num_warmups)?;
         let seed = u64::from(seed) + 1;

@@ -1,6 +1,8 @@
 //! When flags of vLLM's Rust client, and flags beside them, have an effect.
 
-use super::{InUse, draws_from, is_swept};
+use servemark_plan::Layout;
+
+use super::{InUse, draws_from, files, is_swept};
 use crate::argparse::{Owner, Scope};
 use crate::vllm::token_ids;
 
@@ -15,6 +17,16 @@ pub(super) const SCOPES: &[Scope<InUse>] = &[
         ],
         in_use: |args| !args.extras.multi_turn,
         when: "with --multi-turn",
+        owner: Owner::Ours,
+    },
+    Scope {
+        flags: &["--style"],
+        in_use: |args| {
+            let layouts = &args.run.judging.layout;
+            let is_shown = layouts.is_empty() || layouts.contains(&Layout::Vllm);
+            is_shown || files::are_wanted(&args.output)
+        },
+        when: "where neither vLLM's table is printed nor its result is kept",
         owner: Owner::Ours,
     },
     Scope {

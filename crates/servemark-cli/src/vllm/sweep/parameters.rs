@@ -60,7 +60,7 @@ impl Combination {
         &self.parameters
     }
 
-    /// The same with one more parameter, or another value of one.
+    /// Returns the parameters with `key` set to `value`.
     #[must_use]
     pub fn with(&self, key: &str, value: impl Into<Value>) -> Self {
         let mut parameters = self.parameters.clone();

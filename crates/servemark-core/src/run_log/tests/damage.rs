@@ -1,11 +1,11 @@
-//! What a run log is worth after its writer, its disk or its bytes failed.
+//! Reads run logs whose writer, disk or bytes failed.
 
 use std::io::{self, Write};
 
 use super::*;
 use crate::run_log::writer::LineWriter;
 
-/// A record whose answer has characters of two, three and four bytes.
+/// Creates a record whose answer has characters of two, three and four bytes.
 fn record(index: usize) -> RequestRecord {
     let mut recorder = Recorder::new(index, Phase::Measure, &Sample::new("hi", 1, 2), Stamp::ZERO);
     for piece in ["é", "深度求索", "\u{1f600}"] {
@@ -16,7 +16,8 @@ fn record(index: usize) -> RequestRecord {
 
 const RECORDS: usize = 3;
 
-/// Writes a header, the records and a footer. Says how many lines were reported as written.
+/// Writes a header, the records and a footer. Returns how many lines were reported as written, and
+/// the errors.
 fn write_all(out: impl Write) -> (usize, Vec<io::Error>) {
     let mut lines = LineWriter::new(out);
     let mut results = vec![lines.write(&Line::<_, (), ()>::Header(&header()))];
@@ -34,7 +35,7 @@ fn whole_log() -> Vec<u8> {
     bytes
 }
 
-/// What is read of a log of these bytes.
+/// Reads a log of these bytes.
 fn read(bytes: &[u8], if_damaged: IfDamaged) -> Result<(RunLog, LeftOut), RunLogError> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.jsonl");
@@ -42,8 +43,8 @@ fn read(bytes: &[u8], if_damaged: IfDamaged) -> Result<(RunLog, LeftOut), RunLog
     RunLogReader::open(&path)?.if_damaged(if_damaged).into_log_and_left_out()
 }
 
-/// The log that begins with so many whole lines, of which the first is its header, has a torn line
-/// after them if `is_torn`.
+/// Checks the log that begins with `whole_lines` whole lines, the first of which is its header, and
+/// has a torn line after them if `is_torn`.
 #[track_caller]
 fn check_prefix(bytes: &[u8], whole_lines: usize, is_torn: bool) {
     let done = read(bytes, IfDamaged::Refuse);
@@ -119,7 +120,7 @@ fn a_log_without_checksums_is_read() {
     assert_eq!(log.records(), (0..RECORDS).map(record).collect::<Vec<_>>());
 }
 
-/// A file whose writes fail from one on, or which has room for so many bytes.
+/// A file that fails after `writes` writes, or is full after `room` bytes.
 struct BadDisk<'a> {
     bytes: &'a mut Vec<u8>,
     writes: usize,
@@ -142,8 +143,8 @@ impl Write for BadDisk<'_> {
     }
 }
 
-/// Writes to a disk that fails and reads what is on it: the lines that were reported as written,
-/// at most one that is not whole, and nothing after that.
+/// Writes to a disk that fails and checks what is on it: the lines that were reported as written,
+/// at most one that is not whole, and nothing after it.
 #[track_caller]
 fn check_bad_disk(writes: usize, room: usize) {
     let mut bytes = Vec::new();

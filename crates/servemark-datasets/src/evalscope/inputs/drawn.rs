@@ -1,12 +1,12 @@
-//! Texts of drawn tokens.
+//! Texts of randomly drawn tokens.
 //!
-//! What is drawn for a text depends on how the one before it was read back, so they are made one
-//! after the other.
+//! The draws for a text depend on how the previous text was encoded, so texts are made
+//! sequentially.
 
 use servemark_core::{DatasetError, DrawContext, Prompt, Task, Tokenizer, TokenizerError};
 use servemark_rng::NumpyRandom;
 
-use super::{Asked, EvalscopeRandomEmbeddingSpec, EvalscopeRandomRerankSpec, EvalscopeSpec};
+use super::{EvalscopeRandomEmbeddingSpec, EvalscopeRandomRerankSpec, EvalscopeSpec, RequestDraft};
 use crate::alphabet::Alphabet;
 use crate::fitting::{Fitted, Fitter};
 
@@ -16,7 +16,7 @@ impl EvalscopeRandomEmbeddingSpec {
         of: &EvalscopeSpec,
         count: usize,
         context: &mut DrawContext<'_>,
-    ) -> Result<Vec<Asked>, DatasetError> {
+    ) -> Result<Vec<RequestDraft>, DatasetError> {
         let writer = Writer::new(of, context)?;
         let task = Task::begin(context.progress, "making texts", count as u64);
         let numpy = &mut context.random.numpy;
@@ -25,12 +25,12 @@ impl EvalscopeRandomEmbeddingSpec {
             let Some(batch) = self.batch else {
                 let text = writer.write(numpy)?;
                 let tokens = text.tokens();
-                return Ok(Asked::new(text.text, tokens));
+                return Ok(RequestDraft::new(text.text, tokens));
             };
             let texts = (0..batch.get()).map(|_| writer.write(numpy));
             let texts = texts.collect::<Result<Vec<_>, TokenizerError>>()?;
             let tokens = texts.iter().map(Fitted::tokens).sum();
-            Ok(Asked::new(Prompt::Texts(into_texts(texts)), tokens))
+            Ok(RequestDraft::new(Prompt::Texts(into_texts(texts)), tokens))
         };
         (0..count).map(one).collect()
     }
@@ -42,7 +42,7 @@ impl EvalscopeRandomRerankSpec {
         of: &EvalscopeSpec,
         count: usize,
         context: &mut DrawContext<'_>,
-    ) -> Result<Vec<Asked>, DatasetError> {
+    ) -> Result<Vec<RequestDraft>, DatasetError> {
         let writer = Writer::new(of, context)?;
         let task = Task::begin(context.progress, "making texts", count as u64);
         let numpy = &mut context.random.numpy;
@@ -53,9 +53,13 @@ impl EvalscopeRandomRerankSpec {
         (0..count).map(one).collect()
     }
 
-    /// A query and documents so many times as long.
+    /// Returns a query and documents that are longer by `length_ratio`.
     #[expect(clippy::cast_sign_loss, reason = "what is below one counts as one")]
-    fn rank(&self, writer: &Writer<'_>, numpy: &mut NumpyRandom) -> Result<Asked, TokenizerError> {
+    fn rank(
+        &self,
+        writer: &Writer<'_>,
+        numpy: &mut NumpyRandom,
+    ) -> Result<RequestDraft, TokenizerError> {
         let length = writer.length(numpy);
         let document = ((length as f64 * self.length_ratio) as usize).max(1);
         let query = writer.text(length, numpy)?;
@@ -63,7 +67,7 @@ impl EvalscopeRandomRerankSpec {
         let documents = documents.collect::<Result<Vec<_>, _>>()?;
         let tokens = query.tokens() + documents.iter().map(Fitted::tokens).sum::<u32>();
         let prompt = Prompt::Ranking { query: query.text, documents: into_texts(documents) };
-        Ok(Asked::new(prompt, tokens))
+        Ok(RequestDraft::new(prompt, tokens))
     }
 }
 
@@ -71,12 +75,12 @@ fn into_texts(fitted: Vec<Fitted>) -> Vec<String> {
     fitted.into_iter().map(|fitted| fitted.text).collect()
 }
 
-/// Writes texts of any tokens.
+/// Generator of texts made of randomly drawn tokens.
 struct Writer<'a> {
     tokenizer: &'a dyn Tokenizer,
-    /// What texts begin with.
+    /// Tokens that texts are made of.
     alphabet: Alphabet,
-    /// What is added to those that are read back shorter.
+    /// Tokens appended to texts that encode to fewer tokens than required.
     filler: Alphabet,
     lengths: (i64, i64),
 }
@@ -94,7 +98,7 @@ impl<'a> Writer<'a> {
         })
     }
 
-    /// A text of a drawn length.
+    /// Returns a text of a drawn length.
     fn write(&self, numpy: &mut NumpyRandom) -> Result<Fitted, TokenizerError> {
         let length = self.length(numpy);
         self.text(length, numpy)

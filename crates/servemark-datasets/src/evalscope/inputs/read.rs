@@ -1,11 +1,11 @@
-//! Texts, and queries with documents, of a file.
+//! Reading of texts, and of queries with documents, from a file.
 
 use std::path::Path;
 
 use serde_json::{Value, json};
 use servemark_core::{DatasetError, DrawContext, JsonObject, Prompt, parallel};
 
-use super::{Asked, EvalscopeEmbeddingSpec, EvalscopeRerankSpec, EvalscopeSpec};
+use super::{EvalscopeEmbeddingSpec, EvalscopeRerankSpec, EvalscopeSpec, RequestDraft};
 use crate::evalscope::measure::Measure;
 use crate::evalscope::texts::file;
 use crate::{json_array, python_json, text_file};
@@ -16,7 +16,7 @@ impl EvalscopeEmbeddingSpec {
         of: &EvalscopeSpec,
         count: usize,
         context: &DrawContext<'_>,
-    ) -> Result<Vec<Asked>, DatasetError> {
+    ) -> Result<Vec<RequestDraft>, DatasetError> {
         let measure = Measure::of(of, context);
         let path = file(self.name().as_str(), self.path.as_deref(), None)?;
         let texts = match ending(&path) {
@@ -32,11 +32,11 @@ impl EvalscopeEmbeddingSpec {
         texts.chunks(batch).map(|texts| self.asked(texts, &measure)).collect()
     }
 
-    fn asked(&self, texts: &[String], measure: &Measure<'_>) -> Result<Asked, DatasetError> {
+    fn asked(&self, texts: &[String], measure: &Measure<'_>) -> Result<RequestDraft, DatasetError> {
         let tokens = measure.count(texts.iter().map(String::as_str))?;
         Ok(match (self.batch, texts) {
-            (None, [text]) => Asked::new(text.as_str(), tokens),
-            _ => Asked::new(Prompt::Texts(texts.to_vec()), tokens),
+            (None, [text]) => RequestDraft::new(text.as_str(), tokens),
+            _ => RequestDraft::new(Prompt::Texts(texts.to_vec()), tokens),
         })
     }
 }
@@ -47,7 +47,7 @@ impl EvalscopeRerankSpec {
         of: &EvalscopeSpec,
         count: usize,
         context: &DrawContext<'_>,
-    ) -> Result<Vec<Asked>, DatasetError> {
+    ) -> Result<Vec<RequestDraft>, DatasetError> {
         let path = file("rerank", self.path.as_deref(), None)?;
         let pairs = match ending(&path) {
             "json" => json_array::read(&path, context.progress, |item| pair_of(&item).map(Some))?,
@@ -66,7 +66,7 @@ struct Pair {
 }
 
 impl Pair {
-    fn asked(self, measure: &Measure<'_>) -> Result<Asked, DatasetError> {
+    fn asked(self, measure: &Measure<'_>) -> Result<RequestDraft, DatasetError> {
         let Self { query, documents } = self;
         let texts = documents.iter().map(|document| document.get("text").unwrap_or(document));
         let texts = texts.map(|text| text.as_str().unwrap_or_default());
@@ -75,11 +75,11 @@ impl Pair {
             Ok(documents) => Prompt::Ranking { query, documents },
             Err(_) => Prompt::Body(whole(&query, &documents)),
         };
-        Ok(Asked::new(prompt, tokens))
+        Ok(RequestDraft::new(prompt, tokens))
     }
 }
 
-/// Documents that are no texts are sent as they are.
+/// Returns the request body for documents that are not plain texts, which are sent unchanged.
 fn whole(query: &str, documents: &[Value]) -> JsonObject {
     let parts = [("query", json!(query)), ("documents", json!(documents))];
     parts.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
@@ -98,7 +98,7 @@ fn pair_of(item: &Value) -> Result<Pair, String> {
     }
 }
 
-/// A text, or the text of an object under the first of the usual keys.
+/// Returns a text, or an object's text under the first matching key of [`KEYS`].
 fn text_of(item: &Value) -> Result<String, String> {
     let named = |key: &str| item.get(key)?.as_str().filter(|text| !text.is_empty());
     match item {
@@ -116,7 +116,7 @@ fn parsed(text: &str) -> Result<Value, String> {
     python_json::parse(text).map_err(|error| python_json::without_line(&error))
 }
 
-/// What `take` makes of each line.
+/// Applies `take` to each non-blank line; errors name the line.
 fn lines<T>(path: &Path, take: impl Fn(&str) -> Result<T, String>) -> Result<Vec<T>, DatasetError> {
     let text = text_file::read(path)?;
     let taken = text_file::lines(&text)

@@ -1,21 +1,21 @@
-//! Questions of MMMU with several pictures, one subject after the other.
+//! MMMU questions with several images, alternating between subjects.
 
 use std::path::Path;
 
 use servemark_core::{DatasetError, DrawContext, Medium};
 
 use super::{message, picture, place, said};
-use crate::evalscope::Asked;
+use crate::evalscope::RequestDraft;
 use crate::split_files;
 use crate::table::{Cell, Record, Records};
 
-/// The first `count` questions with two pictures or more: of each subject the first, then of each
-/// the second, and so on.
+/// Returns the first `count` questions with two or more images: the first row of each subject, then
+/// the second row of each, and so on.
 pub(super) fn ask(
     path: &Path,
     count: usize,
     _context: &DrawContext<'_>,
-) -> Result<Vec<Asked>, DatasetError> {
+) -> Result<Vec<RequestDraft>, DatasetError> {
     let subjects = SUBJECTS.iter().map(|subject| {
         let files = split_files::of_split(path, Some(subject), "validation")?;
         Records::open(&files, &COLUMNS)
@@ -39,8 +39,8 @@ pub(super) fn ask(
     Ok(asked)
 }
 
-/// A row's question, if it has pictures enough.
-fn question(row: &Record) -> Result<Option<Asked>, DatasetError> {
+/// Returns a row's question, or `None` if it has fewer than two images.
+fn question(row: &Record) -> Result<Option<RequestDraft>, DatasetError> {
     let mut pictures = Vec::new();
     for (number, column) in (1..).zip(&COLUMNS[..7]) {
         pictures.extend(picture(row, column)?.map(|picture| (number, picture)));
@@ -57,9 +57,9 @@ fn question(row: &Record) -> Result<Option<Asked>, DatasetError> {
     Ok(Some(shown(&text, pictures)))
 }
 
-/// Text and pictures in the order of the text's places for them. Where it has none, all pictures
-/// follow it.
-fn shown(text: &str, pictures: Vec<(u32, Medium)>) -> Asked {
+/// Builds a request with images inserted at the text's placeholders. If the text has no
+/// placeholders, all images follow it.
+fn shown(text: &str, pictures: Vec<(u32, Medium)>) -> RequestDraft {
     let (mut parts, mut media, mut rest) = (Vec::new(), Vec::new(), text);
     while let Some((before, number, behind)) = next_place(rest) {
         parts.extend((!before.trim().is_empty()).then(|| said(before)));
@@ -80,7 +80,8 @@ fn shown(text: &str, pictures: Vec<(u32, Medium)>) -> Asked {
     message(parts, media)
 }
 
-/// The next `<image 1>` or `<image_1>`: what is before it, its number, and what is behind it.
+/// Finds the next `<image 1>` or `<image_1>` and returns the text before it, its number and the
+/// text after it.
 fn next_place(text: &str) -> Option<(&str, u32, &str)> {
     text.match_indices("<image").find_map(|(at, mark)| {
         let rest = text[at + mark.len()..].strip_prefix([' ', '_'])?;
@@ -90,7 +91,7 @@ fn next_place(text: &str) -> Option<(&str, u32, &str)> {
     })
 }
 
-/// The pictures, and what is asked about them.
+/// Columns with the images, the question and the options.
 const COLUMNS: [&str; 9] = [
     "image_1", "image_2", "image_3", "image_4", "image_5", "image_6", "image_7", "question",
     "options",

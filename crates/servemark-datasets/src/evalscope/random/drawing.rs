@@ -1,30 +1,31 @@
-//! Pictures of a few shapes.
+//! Images with a few random shapes.
 
 use serde::{Deserialize, Serialize};
 use servemark_core::{ImageSize, Media, RequestError};
 use servemark_rng::PythonRandom;
 
+use super::raster::{Bounds, Run, ellipse, line, rectangle};
 use crate::image::{Pixels, png_uri};
 
-/// How a drawn picture keeps its colours (`--image-format`), by Pillow's names. Of its other kinds
-/// none can be given a colour and then be written as PNG.
+/// Colour mode of a generated image (`--image-format`), by Pillow's names. Pillow's other modes
+/// cannot be both filled with a colour and written as PNG.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub enum EvalscopePictureMode {
-    /// Red, green and blue.
+    /// Red, green and blue (`RGB`).
     #[default]
     #[serde(rename = "RGB")]
     Rgb,
-    /// The same and how opaque it is, which is wholly.
+    /// Red, green, blue and alpha; all pixels are fully opaque.
     #[serde(rename = "RGBA")]
     Rgba,
-    /// Places of a palette.
+    /// Palette indices.
     #[serde(rename = "P")]
     Palette,
 }
 
 impl EvalscopePictureMode {
-    /// The mode of Pillow's with this name.
+    /// Returns the mode with this Pillow name, if it is supported.
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "RGB" => Some(Self::Rgb),
@@ -35,7 +36,7 @@ impl EvalscopePictureMode {
     }
 }
 
-/// A picture of one colour with a few shapes on it, described by the draws that make it.
+/// An image of one background colour with a few shapes, stored as the draws that define it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Drawing {
     size: ImageSize,
@@ -44,17 +45,14 @@ pub(super) struct Drawing {
     shapes: Vec<Shape>,
 }
 
-/// Red, green and blue.
+/// A colour as red, green and blue.
 type Colour = [u8; 3];
 
-/// What lies between two points, the first of which is the upper left one.
+/// A shape within the box from its upper left to its lower right corner.
 #[derive(Clone, Debug, PartialEq)]
 struct Shape {
     kind: Kind,
-    left: i64,
-    top: i64,
-    right: i64,
-    bottom: i64,
+    bounds: Bounds,
     colour: Colour,
 }
 
@@ -62,12 +60,12 @@ struct Shape {
 enum Kind {
     Rectangle,
     Ellipse,
-    /// From the first point to the second, so many pixels wide.
+    /// From the upper left to the lower right corner; the value is the width in pixels.
     Line(i64),
 }
 
 impl Drawing {
-    /// The next picture.
+    /// Draws the next image.
     pub(super) fn draw(
         size: ImageSize,
         mode: EvalscopePictureMode,
@@ -79,7 +77,7 @@ impl Drawing {
         Self { size, mode, ground, shapes }
     }
 
-    /// The picture as its mode has it.
+    /// Renders the image in its mode.
     fn pixels(&self) -> Pixels {
         match self.mode {
             EvalscopePictureMode::Rgb => Pixels::Rgb(self.painted(|colour| colour)),
@@ -90,7 +88,7 @@ impl Drawing {
         }
     }
 
-    /// Colours stand in the palette in the order in which they are drawn, each once.
+    /// Renders palette indices. The palette holds each colour once, in drawing order.
     fn in_places(&self) -> Pixels {
         let mut palette: Vec<Colour> = Vec::new();
         for colour in [self.ground].into_iter().chain(self.shapes.iter().map(|shape| shape.colour))
@@ -104,18 +102,20 @@ impl Drawing {
         Pixels::Places { places, palette }
     }
 
-    /// What each pixel has, line by line.
+    /// Returns the painted value of each pixel, row by row.
     fn painted<const N: usize>(&self, paint: impl Fn(Colour) -> [u8; N]) -> Vec<u8> {
         let ImageSize { width, height } = self.size;
         let (width, height) = (width as usize, height as usize);
         let mut pixels = vec![paint(self.ground); width * height];
         for shape in &self.shapes {
             let painted = paint(shape.colour);
-            for (y, line) in (0..).zip(pixels.chunks_exact_mut(width)) {
-                for (x, pixel) in (0..).zip(line) {
-                    if shape.covers(x, y) {
-                        *pixel = painted;
-                    }
+            for Run { y, from, to } in shape.runs() {
+                let row = usize::try_from(y).ok().filter(|row| *row < height);
+                let Some(row) = row.and_then(|row| pixels.chunks_exact_mut(width).nth(row)) else {
+                    continue;
+                };
+                for (_, pixel) in (0..).zip(row).filter(|(x, _)| (from..=to).contains(x)) {
+                    *pixel = painted;
                 }
             }
         }
@@ -143,52 +143,20 @@ impl Shape {
             Kind::Line(_) => Kind::Line(number(python, 1, 5)),
             kind => kind,
         };
-        Self { kind, left, top, right, bottom, colour }
+        Self { kind, bounds: Bounds { left, top, right, bottom }, colour }
     }
 
-    /// Whether a pixel lies on it. Edges of ellipses and of lines may be a pixel from where another
-    /// program has them.
-    fn covers(&self, x: i64, y: i64) -> bool {
-        let slack = match self.kind {
-            Kind::Line(width) => width / 2,
-            _ => 0,
-        };
-        let is_beside = x < self.left - slack || x > self.right + slack;
-        let is_above_or_below = y < self.top - slack || y > self.bottom + slack;
-        if is_beside || is_above_or_below {
-            return false;
-        }
+    fn runs(&self) -> Vec<Run> {
         match self.kind {
-            Kind::Rectangle => true,
-            Kind::Ellipse => self.encloses(x, y),
-            Kind::Line(width) => self.runs_by(x, y, width),
+            Kind::Rectangle => rectangle(self.bounds),
+            Kind::Ellipse => ellipse(self.bounds),
+            Kind::Line(width) => line(self.bounds, width),
         }
-    }
-
-    /// Whether the middle of a pixel lies within the ellipse.
-    fn encloses(&self, x: i64, y: i64) -> bool {
-        let across = |at: i64, from: i64, to: i64| {
-            let middle = (2 * at - from - to) as f64;
-            (middle / (to - from + 1) as f64).powi(2)
-        };
-        across(x, self.left, self.right) + across(y, self.top, self.bottom) <= 1.0
-    }
-
-    /// Whether the middle of a pixel is within half the width of the line.
-    fn runs_by(&self, x: i64, y: i64, width: i64) -> bool {
-        let (run, rise) = ((self.right - self.left) as f64, (self.bottom - self.top) as f64);
-        let (x, y) = ((x - self.left) as f64, (y - self.top) as f64);
-        let length = run.hypot(rise);
-        if length == 0.0 {
-            return x == 0.0 && y == 0.0;
-        }
-        let along = (x * run + y * rise) / length;
-        let beside = (x * rise - y * run).abs() / length;
-        (-0.5..=length + 0.5).contains(&along) && beside <= width as f64 / 2.0
     }
 }
 
-/// Two numbers in order, and the second beyond the first unless nothing is.
+/// Returns the two numbers in ascending order. If they are equal, the second is increased by one,
+/// up to `most`.
 fn apart(one: i64, other: i64, most: i64) -> (i64, i64) {
     let (first, second) = (one.min(other), one.max(other));
     if first == second { (first, (first + 1).min(most)) } else { (first, second) }

@@ -1,4 +1,4 @@
-//! What prompts begin with.
+//! Common prefixes of prompts.
 
 use std::collections::HashSet;
 use std::num::NonZero;
@@ -8,7 +8,7 @@ use servemark_rng::NumpyRandom;
 
 use crate::alphabet::Alphabet;
 
-/// Beginnings of equal length, no two alike.
+/// Distinct prefixes of equal length.
 pub(super) struct Prefixes(Vec<Vec<u32>>);
 
 impl Prefixes {
@@ -20,7 +20,7 @@ impl Prefixes {
     ) -> Result<Self, DatasetError> {
         if !is_enough(alphabet.len(), tokens, count.get()) {
             return Err(DatasetError::Settings(format!(
-                "there are no {count} prefixes of {tokens} of the {} tokens: raise \
+                "{} tokens give fewer than {count} different prefixes of length {tokens}: raise \
                  --prefix-length, or lower --prefix-count",
                 alphabet.len()
             )));
@@ -38,18 +38,18 @@ impl Prefixes {
         Ok(Self(prefixes.collect()))
     }
 
-    /// How many tokens each has.
+    /// Returns the number of tokens of each prefix.
     pub(super) fn tokens(&self) -> usize {
         self.0[0].len()
     }
 
-    /// That of the prompt with this number.
+    /// Returns the prefix of the prompt with this number.
     pub(super) fn of(&self, number: u64) -> &[u32] {
         &self.0[(number % self.0.len() as u64) as usize]
     }
 }
 
-/// Whether there are so many of this length.
+/// Returns whether there are at least `count` distinct prefixes of `tokens` tokens.
 fn is_enough(size: u32, tokens: u32, count: u32) -> bool {
     let mut different = 1;
     for _ in 0..tokens {
@@ -66,7 +66,7 @@ fn places(size: u32, tokens: u32, numpy: &mut NumpyRandom) -> Vec<u32> {
     drawn.into_iter().map(|place| place.unsigned_abs() as u32).collect()
 }
 
-/// The next places, the last of which goes round first.
+/// Advances to the next combination of indices; the last index changes fastest.
 fn count_on(places: &mut [u32], size: u32) {
     for place in places.iter_mut().rev() {
         *place = (*place + 1) % size;
@@ -88,6 +88,12 @@ mod tests {
         assert_eq!(drawn.0.iter().collect::<HashSet<_>>().len(), 9);
         let one_more = NonZero::new(10).unwrap();
         let refused = Prefixes::draw(one_more, 2, &alphabet, &mut NumpyRandom::seeded(1));
-        assert!(refused.err().unwrap().to_string().contains("no 10 prefixes of 2 of the 3 tokens"));
+        assert!(
+            refused
+                .err()
+                .unwrap()
+                .to_string()
+                .contains("3 tokens give fewer than 10 different prefixes")
+        );
     }
 }

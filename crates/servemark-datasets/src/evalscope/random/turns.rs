@@ -6,21 +6,22 @@ use serde::{Deserialize, Serialize};
 use servemark_core::{DatasetError, DrawContext};
 
 use super::Source;
-use crate::evalscope::{Asked, Conversation, EvalscopeSpec};
+use crate::evalscope::{Conversation, EvalscopeSpec, RequestDraft};
 
 /// Conversations of prompts of drawn lengths.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct EvalscopeRandomTurnsSpec {
-    /// Tokens with which every turn begins, besides its own (`--prefix-length`).
+    /// Number of tokens in the common prefix of every turn, in addition to the turn's own tokens
+    /// (`--prefix-length`).
     pub prefix_tokens: u32,
-    /// The fewest turns (`--min-turns`).
+    /// Minimum number of turns (`--min-turns`).
     pub least_turns: NonZero<u32>,
-    /// The most (`--max-turns`).
+    /// Maximum number of turns (`--max-turns`).
     pub most_turns: NonZero<u32>,
-    /// How many conversations lengths are drawn for at least: evalscope draws four for each of
-    /// `--parallel`.
+    /// Minimum number of conversations for which lengths are drawn. evalscope draws four per unit
+    /// of `--parallel`.
     pub pool: usize,
 }
 
@@ -56,11 +57,11 @@ impl EvalscopeRandomTurnsSpec {
         let mut slots = (0..).zip(offsets).zip(lengths);
         let mut turn = |((number, offset), tokens): ((u64, u64), i64)| {
             let text = source.text((offset, number), tokens.unsigned_abs() as usize, numpy)?;
-            Ok(source.asked(text, of))
+            Ok(source.said(&text))
         };
         let conversation = |turns: &i64| {
             let turns = slots.by_ref().take(turns.unsigned_abs() as usize).map(&mut turn);
-            Ok(Conversation::at_once(turns.collect::<Result<Vec<Asked>, DatasetError>>()?))
+            Ok(Conversation::at_once(turns.collect::<Result<Vec<RequestDraft>, DatasetError>>()?))
         };
         let made = counts.iter().take(count).map(conversation);
         Ok(made.collect::<Result<Vec<_>, DatasetError>>()?.into_iter().flatten().collect())

@@ -1,4 +1,4 @@
-//! Prompts of drawn lengths with drawn pictures.
+//! Prompts of drawn lengths with randomly drawn images.
 
 use std::num::NonZero;
 
@@ -8,22 +8,23 @@ use servemark_core::{DatasetError, DrawContext, ImageSize, Medium, Prompt};
 
 use super::EvalscopeRandomSpec;
 use super::drawing::{Drawing, EvalscopePictureMode};
-use crate::evalscope::{Asked, EvalscopeSpec};
+use crate::evalscope::{EvalscopeSpec, RequestDraft};
 
-/// Prompts of drawn lengths with drawn pictures.
+/// Prompts of drawn lengths with randomly drawn images.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct EvalscopeRandomVlSpec {
-    /// Tokens with which every prompt begins, besides its own (`--prefix-length`).
+    /// Number of tokens in the common prefix, in addition to each prompt's own tokens
+    /// (`--prefix-length`).
     pub prefix_tokens: u32,
-    /// How many pictures a request has (`--image-num`).
+    /// Number of images per request (`--image-num`).
     pub images: NonZero<u32>,
-    /// How wide they are, in pixels (`--image-width`).
+    /// Image width in pixels (`--image-width`).
     pub width: NonZero<u32>,
-    /// How high (`--image-height`).
+    /// Image height in pixels (`--image-height`).
     pub height: NonZero<u32>,
-    /// How they keep their colours (`--image-format`).
+    /// Colour mode of the images (`--image-format`).
     pub mode: EvalscopePictureMode,
 }
 
@@ -41,13 +42,13 @@ impl Default for EvalscopeRandomVlSpec {
 }
 
 impl EvalscopeRandomVlSpec {
-    /// The prompts of `random`, each with pictures behind its text.
+    /// Makes the prompts of `random`, each followed by images.
     pub(in crate::evalscope) fn ask(
         &self,
         of: &EvalscopeSpec,
         count: usize,
         context: &mut DrawContext<'_>,
-    ) -> Result<Vec<Asked>, DatasetError> {
+    ) -> Result<Vec<RequestDraft>, DatasetError> {
         let text = EvalscopeRandomSpec { prefix_tokens: self.prefix_tokens, ..Default::default() };
         let mut asked = text.ask(of, count, context)?;
         let size = ImageSize { width: self.width.get(), height: self.height.get() };
@@ -60,11 +61,12 @@ impl EvalscopeRandomVlSpec {
         Ok(asked)
     }
 
-    /// A text and the places of its pictures, as one message.
+    /// Builds a message from a text and the placeholders of its images. evalscope takes a text that is no
+    /// message for a list of them, and sends its first character.
     fn message(&self, prompt: &Prompt) -> Prompt {
         let said = match prompt {
             Prompt::Messages(messages) => messages[0]["content"].clone(),
-            prompt => json!(prompt.text()),
+            prompt => json!(prompt.text().and_then(|text| text.chars().next())),
         };
         let mut parts = vec![json!({"type": "text", "text": said})];
         parts.extend((0..self.images.get()).map(|_| json!({"type": "image_url", "image_url": {}})));

@@ -1,4 +1,4 @@
-//! Conversations that were put together before.
+//! Conversations prepared in a file.
 
 use std::path::Path;
 
@@ -11,14 +11,14 @@ use crate::evalscope::measure::Measure;
 use crate::evalscope::{Conversation, EvalscopeSpec};
 use crate::{python_json, text_file};
 
-/// The file.
+/// The file of conversations.
 #[derive(Deserialize)]
 struct File {
     #[serde(default)]
     conversations: Vec<Vec<Turn>>,
 }
 
-/// What a turn adds, and the name by which a router knows the conversation.
+/// The messages that a turn adds, and the conversation's id for routing.
 #[derive(Deserialize)]
 struct Turn {
     #[serde(default)]

@@ -1,5 +1,5 @@
-//! Conversations that are put together of trajectories as they are published: of what users and
-//! tools said, as much for each turn as it should have tokens.
+//! Conversations built from published trajectories: the messages of users and tools are distributed
+//! over turns of the required token counts.
 
 use std::path::Path;
 
@@ -14,9 +14,9 @@ use crate::evalscope::{Conversation, EvalscopeSpec};
 use crate::table::{Record, Records};
 use crate::{python_json, split_files};
 
-/// A trajectory, and what is to be made of it.
+/// A trajectory and the lengths drawn for it.
 struct Candidate {
-    /// What users and tools said.
+    /// Texts of the users' and tools' messages.
     said: Vec<String>,
     first_tokens: u32,
     later_tokens: u32,
@@ -44,7 +44,7 @@ impl EvalscopeSweSmithSpec {
         })
     }
 
-    /// Those that are long enough, in a drawn order, each with what is drawn for it.
+    /// Returns the trajectories that are long enough, shuffled, with their drawn lengths.
     fn candidates(
         &self,
         folder: &Path,
@@ -76,7 +76,8 @@ impl EvalscopeSweSmithSpec {
         Ok(long.into_iter().map(draw).collect())
     }
 
-    /// What was said in trajectories that may have enough tokens, by the length of their texts.
+    /// Returns the texts of trajectories that may have enough tokens, estimated from their
+    /// character counts.
     #[expect(clippy::cast_sign_loss, reason = "lengths are not negative")]
     fn long_enough(
         &self,
@@ -103,7 +104,8 @@ impl EvalscopeSweSmithSpec {
     }
 }
 
-/// What users and tools said in a trajectory, if it is that long.
+/// Returns the texts of users and tools in a trajectory, or `None` if they have fewer than `least`
+/// characters.
 fn said_in(row: &Record, least: usize) -> Result<Option<Vec<String>>, DatasetError> {
     let messages = row.text("messages")?;
     if messages.chars().count() < least {
@@ -115,7 +117,7 @@ fn said_in(row: &Record, least: usize) -> Result<Option<Vec<String>>, DatasetErr
     Ok((long).then_some(said))
 }
 
-/// The text of a message, if a user or a tool said it.
+/// Returns the text of a user's or tool's message.
 fn said(message: &Value) -> Option<String> {
     let role = message.get("role")?.as_str()?;
     let text = match message.get("content")? {
@@ -134,15 +136,15 @@ fn part(part: &Value) -> Option<&str> {
     }
 }
 
-/// Cuts what was said into turns.
+/// Cuts texts into turns.
 struct Cutter<'a> {
     tokenizer: &'a dyn Tokenizer,
-    /// Ids that texts are written without.
+    /// Ids of special tokens, which are removed from cut texts.
     special: Vec<u32>,
 }
 
 impl Cutter<'_> {
-    /// All turns; nothing if there is too little for them.
+    /// Returns all turns, or `None` if there is not enough text for them.
     fn turns(&self, candidate: &Candidate) -> Result<Option<Vec<Vec<String>>>, TokenizerError> {
         let mut rest = candidate.said.as_slice();
         let lengths = (0..candidate.turns)
@@ -158,7 +160,7 @@ impl Cutter<'_> {
         Ok(Some(turns))
     }
 
-    /// As much as has so many tokens; the last text is cut.
+    /// Takes texts of up to `tokens` tokens from `rest`. The last text is cut to fit.
     fn turn(&self, rest: &mut &[String], tokens: usize) -> Result<Vec<String>, TokenizerError> {
         let (mut turn, mut left) = (Vec::new(), tokens);
         while let [next, later @ ..] = *rest {
@@ -181,5 +183,5 @@ impl Cutter<'_> {
     }
 }
 
-/// How many trajectories are read at a time.
+/// Number of trajectories read at a time.
 const AT_ONCE: usize = 256;

@@ -1,12 +1,12 @@
-//! Codes of different lengths, as bytes.
+//! Bit stream of variable-length codes.
 
 use super::tables::Codes;
 
-/// The code of each symbol.
+/// Code and code length of each symbol.
 pub(super) struct Book([(u16, u8); 256]);
 
 impl Book {
-    /// Codes of each length count up; a longer one begins behind the shorter ones.
+    /// Assigns codes in ascending order within each length; longer codes follow the shorter ones.
     pub(super) fn of(codes: &Codes) -> Self {
         let mut book = [(0, 0); 256];
         let (mut code, mut symbols) = (0, codes.symbols.iter());
@@ -25,13 +25,13 @@ impl Book {
 #[derive(Default)]
 pub(super) struct Bits {
     bytes: Vec<u8>,
-    /// Bits that do not fill a byte yet, the newest lowest.
+    /// Bits that do not fill a byte yet; the newest bit is the lowest.
     waiting: u64,
     count: u32,
 }
 
 impl Bits {
-    /// A symbol, and behind it so many bits that tell a value of its size.
+    /// Appends a symbol's code and then `size` bits of `value`.
     pub(super) fn push(&mut self, book: &Book, symbol: u8, value: u32, size: u32) {
         let (code, length) = book.0[usize::from(symbol)];
         self.append(code.into(), length.into());
@@ -47,7 +47,8 @@ impl Bits {
         }
     }
 
-    /// A byte that a reader would take for a mark is followed by a zero.
+    /// Appends a byte. The byte 0xff is followed by a zero, so that no reader takes it for a
+    /// marker.
     fn byte(&mut self, byte: u8) {
         self.bytes.push(byte);
         if byte == 0xff {
@@ -55,7 +56,7 @@ impl Bits {
         }
     }
 
-    /// The bytes, the last one filled with ones.
+    /// Returns the bytes, with the last one padded with ones.
     pub(super) fn finish(mut self) -> Vec<u8> {
         self.append(0x7f, 7);
         self.bytes

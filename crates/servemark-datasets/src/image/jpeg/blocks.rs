@@ -1,14 +1,14 @@
-//! Pixels to the coefficients of blocks of eight by eight.
+//! Conversion of pixels to DCT coefficients of 8 by 8 blocks.
 
 use servemark_core::ImageSize;
 
-/// Samples of a block, or its coefficients, line by line.
+/// Samples or coefficients of a block, row by row.
 pub(super) type Block = [i32; 64];
 
-/// A picture in brightness and colours, of which every second line and column is kept.
+/// An image's luma plane and its chroma planes, which have half the width and height.
 pub(super) struct Planes {
     size: ImageSize,
-    /// Brightness, then the two colours.
+    /// Luma, then blue and red chroma.
     planes: [Plane; 3],
 }
 
@@ -19,7 +19,7 @@ struct Plane {
 }
 
 impl Planes {
-    /// Those of red, green and blue.
+    /// Converts RGB pixels to planes.
     pub(super) fn of(pixels: &[u8], size: ImageSize) -> Self {
         let (width, height) = (size.width as usize, size.height as usize);
         let part = |share: fn([i32; 3]) -> i32| {
@@ -32,18 +32,18 @@ impl Planes {
         Self { size, planes: [part(brightness), part(blueness).halved(), part(redness).halved()] }
     }
 
-    /// The sides of the picture.
+    /// Returns the size of the image.
     pub(super) fn size(&self) -> ImageSize {
         self.size
     }
 
-    /// How many blocks a plane has from left to right and from top to bottom.
+    /// Returns the number of blocks of a plane, horizontally and vertically.
     pub(super) fn blocks(&self, plane: usize) -> [usize; 2] {
         let plane = &self.planes[plane];
         [plane.width, plane.height].map(|side| side.div_ceil(8))
     }
 
-    /// A block's coefficients. Beyond the picture its last line and its last column go on.
+    /// Returns the coefficients of a block. Beyond the image, its last row and column are repeated.
     pub(super) fn coefficients(&self, plane: usize, [x, y]: [usize; 2]) -> Block {
         let plane = &self.planes[plane];
         let mut block = [0; 64];
@@ -59,8 +59,9 @@ impl Planes {
 }
 
 impl Plane {
-    /// A sample for each four, on whole blocks: the last column goes on before they are made, and
-    /// the last line behind. Halves are rounded down and up in turn. All of this is libjpeg's.
+    /// Averages 2 by 2 samples into one, on whole blocks. As in libjpeg, the last column is
+    /// repeated before averaging and the last row after it, and halves are rounded down and up
+    /// alternately.
     fn halved(&self) -> Self {
         let (width, height) = (self.width.div_ceil(16) * 8, self.height.div_ceil(2));
         let sample = |place: usize| {
@@ -75,7 +76,7 @@ impl Plane {
     }
 }
 
-/// The shares of red, green and blue, in 65536ths.
+/// Weights of red, green and blue, in units of 1/65536.
 fn brightness([red, green, blue]: [i32; 3]) -> i32 {
     (19_595 * red + 38_470 * green + 7_471 * blue + HALF) >> 16
 }
@@ -91,8 +92,8 @@ fn redness([red, green, blue]: [i32; 3]) -> i32 {
 const HALF: i32 = 1 << 15;
 const MIDDLE: i32 = 128 << 16;
 
-/// The discrete cosine transform of lines and then of columns, eight times as large as it is.
-/// It is one of whole numbers, and between the two there are two bits more.
+/// Returns the discrete cosine transform of the rows and then of the columns, scaled by eight. It
+/// uses integers, with two additional bits between the two passes.
 fn transformed(mut block: Block) -> Block {
     for line in 0..8 {
         transform(&mut block, line * 8, 1, |sum| sum << 2, |sum| rounded(sum, 11));
@@ -103,7 +104,7 @@ fn transformed(mut block: Block) -> Block {
     block
 }
 
-/// One line or column: its eight values, times the cosines.
+/// Transforms one row or column of eight values.
 fn transform(
     block: &mut Block,
     start: usize,
@@ -138,8 +139,8 @@ fn rounded(sum: i32, bits: u32) -> i32 {
     (sum + (1 << (bits - 1))) >> bits
 }
 
-/// Cosines in 13 bits, times the root of two. Some are off by one, as the sums are by which libjpeg
-/// comes to them.
+/// Cosines with 13 fractional bits, times the square root of two. Some are off by one, like the
+/// sums from which libjpeg derives them.
 const EVEN: [[i32; 2]; 2] = [[10_703, 4_433], [4_433, -10_704]];
 const ODD: [[i32; 4]; 4] = [
     [11_363, 9_633, 6_437, 2_260],

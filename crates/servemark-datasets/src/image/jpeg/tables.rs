@@ -1,20 +1,20 @@
-//! The tables of the standard, its annex K.
+//! Tables of the JPEG standard, annex K.
 
-/// A table of codes: how many there are of each length, and what they stand for.
+/// A Huffman table: the number of codes of each length, and the symbols.
 pub(super) struct Codes {
     pub(super) lengths: [u8; 16],
     pub(super) symbols: &'static [u8],
 }
 
-/// The tables of brightness and those of colour, which have one of each sort.
+/// Tables of the luma component or of both chroma components.
 pub(super) struct Tables {
-    /// What coefficients are divided by at quality 50, along the zigzag.
+    /// Quantization table at quality 50, in zigzag order.
     pub(super) steps: [u16; 64],
     pub(super) direct: Codes,
     pub(super) alternating: Codes,
 }
 
-/// Of the first component.
+/// Tables of the luma component.
 pub(super) static BRIGHTNESS: Tables = Tables {
     steps: [
         16, 11, 12, 14, 12, 10, 16, 14, 13, 14, 18, 17, 16, 19, 24, 40, 26, 24, 22, 22, 24, 49, 35,
@@ -44,7 +44,7 @@ pub(super) static BRIGHTNESS: Tables = Tables {
     },
 };
 
-/// Of the other two.
+/// Tables of the two chroma components.
 pub(super) static COLOUR: Tables = Tables {
     steps: [
         17, 18, 18, 24, 21, 24, 47, 26, 26, 47, 99, 66, 56, 66, 99, 99, 99, 99, 99, 99, 99, 99, 99,
@@ -74,7 +74,7 @@ pub(super) static COLOUR: Tables = Tables {
     },
 };
 
-/// Where in a block each coefficient of the zigzag lies.
+/// Index in a block of each coefficient in zigzag order.
 pub(super) const ZIGZAG: [usize; 64] = [
     0, 1, 8, 16, 9, 2, 3, 10, 17, 24, 32, 25, 18, 11, 4, 5, 12, 19, 26, 33, 40, 48, 41, 34, 27, 20,
     13, 6, 7, 14, 21, 28, 35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23, 30, 37, 44, 51, 58, 59,

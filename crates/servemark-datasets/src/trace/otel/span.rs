@@ -1,4 +1,4 @@
-//! A call of a model, as its span tells it.
+//! A model call recorded in a span.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use servemark_core::{DatasetError, JsonObject, SpecialTokens, Tokenizer, Tokeniz
 
 use crate::{instant, text_file};
 
-/// A call of a model.
+/// A recorded model call.
 pub(super) struct Span {
     pub(super) start: Timestamp,
     pub(super) end: Timestamp,
@@ -19,7 +19,8 @@ pub(super) struct Span {
     output_tokens: Option<u32>,
 }
 
-/// The calls of a file. Spans without messages are of something else: a tool, the agent itself.
+/// Reads the model calls of a file. Spans without messages are of tools or of the agent itself and
+/// are skipped.
 pub(super) fn read(path: &Path) -> Result<Vec<Span>, DatasetError> {
     #[derive(Deserialize)]
     struct Document<'a> {
@@ -51,15 +52,17 @@ impl Span {
         };
         let (start, end) = (instant::parse(&record.start_time)?, instant::parse(&record.end_time)?);
         if messages.is_empty() || end < start {
-            return Err("a call of a model has messages and ends after it began".to_owned());
+            return Err(
+                "a model call must have messages and must not end before it starts".to_owned()
+            );
         }
         let answer = answer(&record.attributes)?;
         let output_tokens = output_tokens(&record.attributes, answer.is_some())?;
         Ok(Some(Self { start, end, messages, answer, output_tokens }))
     }
 
-    /// What this call's messages have beyond those of an earlier one and its answer; nothing if it
-    /// does not go on from that.
+    /// Returns the messages that follow an earlier call's messages and answer, or `None` if this
+    /// call does not continue that one.
     pub(super) fn beyond(&self, earlier: &Self) -> Option<&[JsonObject]> {
         let (answer, new) =
             self.messages.strip_prefix(earlier.messages.as_slice())?.split_first()?;
@@ -68,7 +71,7 @@ impl Span {
         (is_answer && earlier.end <= self.start && !new.is_empty()).then_some(new)
     }
 
-    /// How many tokens the answer had.
+    /// Returns the token count of the answer.
     pub(super) fn output_tokens(&self, tokenizer: &dyn Tokenizer) -> Result<u32, TokenizerError> {
         match (self.output_tokens, &self.answer) {
             (None, Some(answer)) => tokenizer.count(answer, SpecialTokens::Omit),
@@ -77,7 +80,7 @@ impl Span {
     }
 }
 
-/// How many tokens messages have: rendered, or by their contents where that cannot be done.
+/// Counts the tokens of the rendered messages, or of their contents if they cannot be rendered.
 pub(super) fn count(
     messages: &[JsonObject],
     tokenizer: &dyn Tokenizer,
@@ -94,9 +97,9 @@ fn content(message: &JsonObject) -> &str {
     message.get("content").and_then(Value::as_str).unwrap_or_default()
 }
 
-/// Messages, which an attribute holds as JSON in a text.
+/// Parses messages from an attribute, which holds them as a JSON text.
 fn messages(attributes: &JsonObject, key: &str) -> Result<Option<Vec<JsonObject>>, String> {
-    let bad = |_| format!("{key} is no array of messages");
+    let bad = |_| format!("{key} is not an array of messages");
     match attributes.get(key) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => serde_json::from_str(text).map(Some).map_err(bad),
@@ -112,15 +115,15 @@ fn answer(attributes: &JsonObject) -> Result<Option<String>, String> {
     Ok(messages.and_then(|messages| messages.first().map(|first| content(first).to_owned())))
 }
 
-/// A number of tokens.
+/// Parses a token count.
 fn tokens(attributes: &JsonObject, key: &str) -> Result<Option<u32>, String> {
     let Some(value) = attributes.get(key) else { return Ok(None) };
     let tokens = value.as_u64().and_then(|tokens| u32::try_from(tokens).ok());
-    tokens.map(Some).ok_or_else(|| format!("{key} is no number of tokens: {value}"))
+    tokens.map(Some).ok_or_else(|| format!("{key} is not a token count: {value}"))
 }
 
-/// The answer's length by the server's count; where the answer is not told either, the request's
-/// limit stands for it.
+/// Returns the answer's token count as reported by the server. If neither the count nor the answer
+/// is recorded, the request's limit is used.
 fn output_tokens(attributes: &JsonObject, is_answer_told: bool) -> Result<Option<u32>, String> {
     let counted = tokens(attributes, "gen_ai.usage.output_tokens")?
         .or(tokens(attributes, "gen_ai.usage.completion_tokens")?);
@@ -131,5 +134,5 @@ fn output_tokens(attributes: &JsonObject, is_answer_told: bool) -> Result<Option
     limit.map(Some).ok_or_else(|| UNTOLD.to_owned())
 }
 
-const UNTOLD: &str = "neither the answer nor its length is told: gen_ai.output.text, \
+const UNTOLD: &str = "the answer and its length are both missing: gen_ai.output.text, \
     gen_ai.output.messages, gen_ai.usage.output_tokens and gen_ai.request.max_tokens are absent";

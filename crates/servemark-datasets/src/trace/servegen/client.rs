@@ -1,4 +1,4 @@
-//! A client: its two files, and its arrivals.
+//! A client's two files and its arrivals.
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -9,17 +9,17 @@ use servemark_rng::NumpyRandom;
 use super::Lengths;
 use crate::csv_file::{Row, Table};
 
-/// How the file of a client's windows ends.
+/// Suffix of the file with a client's windows.
 pub(super) const TRACE: &str = "-trace.csv";
 
-/// One of many who ask.
+/// One of the clients of a trace.
 pub(super) struct Client {
     windows: Vec<Window>,
     pub(super) lengths: Lengths,
 }
 
 impl Client {
-    /// A client by the file of its windows, beside which its lengths lie.
+    /// Reads a client from the file of its windows and the lengths file beside it.
     pub(super) fn read(trace: &Path) -> Result<Self, DatasetError> {
         let name = trace.to_string_lossy();
         let dataset = name.strip_suffix(TRACE).unwrap_or(&name).to_owned() + "-dataset.json";
@@ -43,16 +43,16 @@ impl Client {
     }
 }
 
-/// Some minutes in which a client asks at one rate.
+/// A time window in which a client sends requests at one rate.
 pub(super) struct Window {
-    /// When it begins, in seconds.
+    /// Start of the window, in seconds.
     pub(super) start: f64,
     seconds: f64,
     per_second: f64,
     gaps: Gaps,
 }
 
-/// How the gaps between requests are spread; their mean is the rate's.
+/// Distribution of the gaps between requests; the rate determines their mean.
 enum Gaps {
     Gamma { shape: f64 },
     Weibull { shape: f64 },
@@ -65,16 +65,16 @@ impl Window {
             "Gamma" => Gaps::Gamma { shape: row.number(SHAPE)? },
             "Weibull" => Gaps::Weibull { shape: row.number(SHAPE)? },
             "" if per_second == 0.0 => Gaps::Gamma { shape: 1.0 },
-            other => return Err(format!("the pattern is Gamma or Weibull, not {other:?}")),
+            other => return Err(format!("the pattern must be Gamma or Weibull, not {other:?}")),
         };
         Ok(Self { start: row.number("start")?, seconds: USUAL_SECONDS, per_second, gaps })
     }
 
-    /// When requests arrive in this window: as many as its rate says, their gaps drawn from its
-    /// pattern and stretched to fill it.
+    /// Draws the arrival times in this window, in seconds. Their number follows from the rate; the
+    /// gaps are drawn from the pattern and scaled to fill the window.
     ///
-    /// The pattern's second parameter is not used: in the published files it does not go with the
-    /// rate where requests come in bursts.
+    /// The pattern's second parameter is ignored: in the published files it does not match the rate
+    /// where requests come in bursts.
     pub(super) fn draw(&self, numpy: &mut NumpyRandom) -> Vec<f64> {
         let expected = self.per_second * self.seconds;
         if expected == 0.0 {
@@ -104,7 +104,7 @@ impl Gaps {
 const COLUMNS: [&str; 6] = ["start", "rate", "cv", "pattern", SHAPE, "scale"];
 const SHAPE: &str = "shape";
 
-/// How long the last window of a client is, of which no next one tells it.
+/// Length in seconds of a client's last window, which no following window ends.
 const USUAL_SECONDS: f64 = 600.0;
 
 #[cfg(test)]

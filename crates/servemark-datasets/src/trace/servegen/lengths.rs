@@ -1,4 +1,4 @@
-//! How long a client's requests are, by the hour of the day.
+//! Length distributions of a client's requests, by hour of the day.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,20 +10,20 @@ use servemark_rng::NumpyRandom;
 
 use crate::text_file;
 
-/// A client's lengths.
+/// A client's length distributions.
 pub(super) struct Lengths {
-    /// By the second at which they begin to hold.
+    /// Distributions with the second from which they apply, in ascending order.
     windows: Vec<(f64, Option<Spread>)>,
     media: bool,
 }
 
-/// The lengths of a window.
+/// Length distributions of one window.
 pub(super) struct Spread {
     pub(super) input: Weighted,
     pub(super) output: Weighted,
 }
 
-/// Lengths, and how often each occurs.
+/// Token counts with their weights.
 pub(super) struct Weighted {
     tokens: Vec<u32>,
     weights: Vec<f64>,
@@ -44,19 +44,19 @@ impl Lengths {
         Ok(lengths)
     }
 
-    /// What holds at a time. Nothing, where the client's lengths are not told.
+    /// Returns the distributions that apply at a time, or `None` if no lengths are recorded for it.
     pub(super) fn at(&self, seconds: f64) -> Option<&Spread> {
         let behind = self.windows.partition_point(|(start, _)| *start <= seconds);
         self.windows[..behind].last()?.1.as_ref()
     }
 
-    /// Whether the client sends pictures, sounds or films, too.
+    /// Returns whether the client also sends images, audio or videos.
     pub(super) fn has_media(&self) -> bool {
         self.media
     }
 
     fn add(&mut self, start: &str, record: &str) -> Result<(), String> {
-        let start = start.parse().map_err(|_| format!("{start:?} is no second"))?;
+        let start = start.parse().map_err(|_| format!("{start:?} is not a number of seconds"))?;
         let record: Record = serde_json::from_str(record).map_err(|error| error.to_string())?;
         let (input, output) = (Weighted::read(&record.input)?, Weighted::read(&record.output)?);
         self.windows
@@ -66,7 +66,7 @@ impl Lengths {
     }
 }
 
-/// A window as the file has it: each field a text that holds a Python dictionary.
+/// A window in the file's format. Each field is a text that contains a Python dictionary.
 #[derive(Deserialize)]
 struct Record {
     #[serde(rename = "input_tokens", alias = "text_tokens")]
@@ -77,10 +77,10 @@ struct Record {
 }
 
 impl Weighted {
-    /// Reads `{45: 0.25, 46: 0.75}`; an empty one is none.
+    /// Parses `{45: 0.25, 46: 0.75}`; an empty dictionary gives `None`.
     fn read(text: &str) -> Result<Option<Self>, String> {
         let inner = text.trim().strip_prefix('{').and_then(|text| text.strip_suffix('}'));
-        let inner = inner.ok_or_else(|| format!("{text:?} is no dictionary of lengths"))?;
+        let inner = inner.ok_or_else(|| format!("{text:?} is not a dictionary of lengths"))?;
         let pairs = inner.split(',').filter(|pair| !pair.trim().is_empty()).map(pair);
         let (tokens, weights): (Vec<u32>, Vec<f64>) =
             pairs.collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
@@ -95,7 +95,7 @@ impl Weighted {
 }
 
 fn pair(text: &str) -> Result<(u32, f64), String> {
-    let bad = || format!("{:?} is no length with its share, such as 45: 0.25", text.trim());
+    let bad = || format!("{:?} is not a length with its share, such as 45: 0.25", text.trim());
     let (tokens, share) = text.split_once(':').ok_or_else(bad)?;
     let share: f64 = share.trim().parse().map_err(|_| bad())?;
     let tokens = tokens.trim().parse().map_err(|_| bad())?;

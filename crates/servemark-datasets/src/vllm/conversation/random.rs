@@ -14,19 +14,21 @@ use crate::fitting::{Fitted, Fitter, ids_of};
 #[serde(default)]
 #[non_exhaustive]
 pub struct RandomTurnsSpec {
-    /// The fewest turns.
+    /// Minimum number of turns.
     pub fewest: NonZero<u32>,
-    /// The most turns.
+    /// Maximum number of turns.
     pub most: NonZero<u32>,
-    /// Tokens of a first turn.
+    /// Length of the first turn, in tokens.
     pub first_tokens: u32,
-    /// Tokens of a later turn.
+    /// Length of each later turn, in tokens.
     pub later_tokens: u32,
-    /// Tokens of an answer.
+    /// Output length, in tokens.
     pub output_tokens: u32,
-    /// The share of a first turn's tokens with which every turn of all conversations begins.
+    /// Length of the prefix common to all turns of all conversations, as a share of the first
+    /// turn's length.
     pub shared_by_all: f64,
-    /// The share with which every turn of the same conversation goes on.
+    /// Length of the following prefix common to all turns of a conversation, as a share of the
+    /// first turn's length.
     pub shared_within: f64,
 }
 
@@ -45,11 +47,11 @@ impl Default for RandomTurnsSpec {
     }
 }
 
-/// A turn that is to be made.
+/// The draws for one turn.
 struct Plan {
     conversation: usize,
     offset: u64,
-    /// Tokens of its own.
+    /// Number of tokens of the turn's own, after the common prefixes.
     own: usize,
 }
 
@@ -91,7 +93,7 @@ impl RandomTurnsSpec {
         Ok(conversations)
     }
 
-    /// How many tokens all turns have in common, and those of a conversation besides.
+    /// Returns the token counts of the prefix of all turns and of the prefix of each conversation.
     fn shared(&self, tokenizer: &dyn Tokenizer) -> Result<(usize, usize), DatasetError> {
         let [first, later] = [self.first_tokens, self.later_tokens]
             .map(|tokens| tokens.saturating_sub(tokenizer.special_tokens_added()));
@@ -103,7 +105,7 @@ impl RandomTurnsSpec {
         Ok((by_all, within))
     }
 
-    /// Every turn of every conversation, in order.
+    /// Draws all turns of all conversations, in order.
     fn plans(
         &self,
         count: usize,
@@ -123,7 +125,7 @@ impl RandomTurnsSpec {
         let bare = |turn| if turn == 0 { self.first_tokens } else { self.later_tokens };
         let plan = |((conversation, turn), offset): ((usize, u64), u32)| Plan {
             conversation,
-            // No two turns begin alike, whatever is drawn twice.
+            // Offsets are made distinct, so that turns with equal draws begin differently.
             offset: u64::from(offset) + conversation as u64 * u64::from(most) + turn,
             own: bare(turn).saturating_sub(tokenizer.special_tokens_added()) as usize - shared,
         };
@@ -148,4 +150,4 @@ impl RandomTurnsSpec {
 const TOO_SHORT: &str = "a turn could have no token of its own: raise --random-input-len or \
     --per-turn-input-len, or lower --multi-turn-prefix-global-ratio and \
     --multi-turn-prefix-conversation-ratio";
-const NO_TURNS: &str = "the most turns of a conversation are fewer than the fewest";
+const NO_TURNS: &str = "the maximum number of turns is below the minimum";

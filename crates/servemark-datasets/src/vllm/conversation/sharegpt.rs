@@ -1,4 +1,4 @@
-//! ShareGPT's conversations, turn by turn.
+//! ShareGPT's conversations, sent turn by turn.
 
 use std::num::NonZero;
 use std::path::PathBuf;
@@ -13,22 +13,22 @@ use servemark_rng::PythonRandom;
 use crate::json_array;
 use crate::vllm::rows::no_file;
 
-/// ShareGPT's conversations: what its humans said, and how long the answers were.
+/// ShareGPT's conversations: the human's texts, and the lengths of the answers.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct ShareGptTurnsSpec {
-    /// The file.
+    /// Path of the file.
     pub path: Option<PathBuf>,
-    /// Tokens of every answer; without it, those of the recorded one.
+    /// Output length of every turn, in tokens; without it, the length of the recorded answer.
     pub output_tokens: Option<u32>,
-    /// How many turns of a conversation are held at most.
+    /// Maximum number of turns per conversation.
     pub most: Option<NonZero<u32>>,
 }
 
-/// What a human said and what was answered.
+/// A human's text with its answer.
 #[derive(Clone, Debug, Eq, PartialEq)]
-struct Said {
+struct Exchange {
     user: String,
     answer: String,
 }
@@ -54,7 +54,7 @@ impl ShareGptTurnsSpec {
         }
         conversations.truncate(count);
         let tokenizer = context.tokenizer;
-        let samples = |said: &Vec<Said>| {
+        let samples = |said: &Vec<Exchange>| {
             let turns = said.iter().map(|said| self.sample(said, tokenizer));
             turns.collect::<Result<Vec<Sample>, TokenizerError>>()
         };
@@ -63,8 +63,8 @@ impl ShareGptTurnsSpec {
         Ok(made.into_iter().collect::<Result<_, TokenizerError>>()?)
     }
 
-    /// The exchanges of a record, if there are two or more.
-    fn turns(&self, record: &Value) -> Option<Vec<Said>> {
+    /// Returns the exchanges of a record, if there are at least two.
+    fn turns(&self, record: &Value) -> Option<Vec<Exchange>> {
         let messages = record.get("conversations")?.as_array()?;
         let text = |message: &Value| message.get("value")?.as_str().map(str::to_owned);
         let mut turns = Vec::new();
@@ -73,7 +73,7 @@ impl ShareGptTurnsSpec {
             let is_human = human.get("from").is_some_and(|from| from == "human");
             match text(human).filter(|text| is_human && !text.is_empty()) {
                 Some(user) => {
-                    turns.push(Said { user, answer: text(answer).unwrap_or_default() });
+                    turns.push(Exchange { user, answer: text(answer).unwrap_or_default() });
                     left = rest;
                 }
                 None => left = &left[1..],
@@ -83,7 +83,7 @@ impl ShareGptTurnsSpec {
         (turns.len() > 1).then_some(turns)
     }
 
-    fn sample(&self, said: &Said, tokenizer: &dyn Tokenizer) -> Result<Sample, TokenizerError> {
+    fn sample(&self, said: &Exchange, tokenizer: &dyn Tokenizer) -> Result<Sample, TokenizerError> {
         let prompt_tokens = tokenizer.count(&said.user, SpecialTokens::Omit)?;
         let output_tokens = match self.output_tokens {
             Some(tokens) => tokens,

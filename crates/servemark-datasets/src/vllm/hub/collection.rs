@@ -1,4 +1,4 @@
-//! The published data sets that vLLM knows, by their names on the hub.
+//! The published data sets that vLLM supports, by name on the hub.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::SpecError;
 
-/// A data set on the hub that vLLM knows how to ask.
+/// A data set on the hub that vLLM supports.
 ///
 /// ```
 /// use servemark_datasets::HubDataset;
@@ -21,14 +21,14 @@ use crate::SpecError;
 #[serde(into = "String", try_from = "String")]
 pub struct HubDataset(&'static Entry);
 
-/// What is known of a data set.
+/// Properties of a supported data set.
 #[derive(Debug, Eq, PartialEq)]
 struct Entry {
     name: &'static str,
     kind: Kind,
 }
 
-/// How a row becomes a request.
+/// How a data set's rows become requests.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Kind {
     Aimo,
@@ -50,17 +50,17 @@ pub(super) enum Kind {
 }
 
 impl HubDataset {
-    /// All of them, by their names.
+    /// Returns all supported data sets, sorted by name.
     pub fn all() -> impl Iterator<Item = Self> {
         TABLE.iter().map(Self)
     }
 
-    /// Its name on the hub.
+    /// Returns the name on the hub.
     pub const fn as_str(self) -> &'static str {
         self.0.name
     }
 
-    /// The split that is read where none is named; some must be named.
+    /// Returns the split that is read by default, or `None` if the user must name one.
     pub const fn split(self) -> Option<&'static str> {
         match self.0.kind {
             Kind::Conversation | Kind::PicturedConversation => None,
@@ -71,7 +71,7 @@ impl HubDataset {
         }
     }
 
-    /// The subset that is read where none is named.
+    /// Returns the subset that is read by default.
     pub const fn subset(self) -> Option<&'static str> {
         match self.0.kind {
             Kind::Gsm8k => Some("main"),
@@ -79,7 +79,7 @@ impl HubDataset {
         }
     }
 
-    /// Whether it has no subsets to choose from.
+    /// Returns whether a subset is ignored for this data set.
     pub const fn is_undivided(self) -> bool {
         let kind = self.0.kind;
         matches!(
@@ -88,7 +88,7 @@ impl HubDataset {
         )
     }
 
-    /// Whether its requests show or let hear something.
+    /// Returns whether requests have images, videos or audio.
     pub const fn is_multimodal(self) -> bool {
         matches!(
             self.0.kind,
@@ -101,29 +101,30 @@ impl HubDataset {
         )
     }
 
-    /// Whether its requests let hear something.
+    /// Returns whether requests have audio.
     pub const fn is_heard(self) -> bool {
         matches!(self.0.kind, Kind::Speech)
     }
 
-    /// Whether its requests call tools, which only a chat can.
+    /// Returns whether requests call tools, which requires a chat route.
     pub const fn calls_tools(self) -> bool {
         matches!(self.0.kind, Kind::Bfcl)
     }
 
-    /// Whether vLLM knows it by the name alone: a folder cannot be told to be it (`--hf-name`).
+    /// Returns whether vLLM recognizes the data set by its path only, so that `--hf-name` cannot
+    /// assign it to a folder.
     pub const fn needs_its_path(self) -> bool {
         matches!(self.0.kind, Kind::Blazedit)
     }
 
-    /// How a row of it becomes a request.
+    /// Returns how rows become requests.
     pub(super) const fn kind(self) -> Kind {
         self.0.kind
     }
 }
 
 impl Kind {
-    /// The columns that are read.
+    /// Returns the columns that are read.
     pub(super) const fn columns(self) -> &'static [&'static str] {
         match self {
             Self::Aimo => &["problem", "solution"],
@@ -144,7 +145,7 @@ impl Kind {
         }
     }
 
-    /// How long an output is where nobody says; `None` if the row says it.
+    /// Returns the default output length in tokens, or `None` if each row determines it.
     pub(super) const fn output_tokens(self) -> Option<u32> {
         match self {
             Self::Aimo

@@ -1,7 +1,7 @@
-//! In which order the rows of a published table come, as the hub's own library takes them.
+//! Order of a published table's rows, as in the hub's own library.
 //!
-//! The rules are those of `datasets` 5.2.0. Only row numbers are handled here: a shuffle depends on
-//! how many rows each file has, and on nothing that is in them.
+//! The rules are those of `datasets` 5.2.0. Only row numbers are needed, because a shuffle depends
+//! only on the number of rows in each file.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -9,19 +9,20 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 use servemark_rng::Pcg64;
 
-/// How a published table is read, which decides how it is shuffled. Closed: as a stream or not.
+/// How a published table is read, which determines how it is shuffled. Exhaustive: as a stream or
+/// not.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum HubReading {
-    /// File by file; about a thousand rows at a time are shuffled among each other.
+    /// As a stream of files, shuffled within a buffer of about a thousand rows.
     #[default]
     Stream,
-    /// As a whole (`--no-stream`).
+    /// As a whole table (`--no-stream`).
     Whole,
 }
 
 impl HubReading {
-    /// The rows of files with so many rows each, shuffled.
+    /// Returns the shuffled row numbers, given the number of rows in each file.
     pub(super) fn shuffled(self, files: &[usize], seed: u32) -> Vec<usize> {
         let random = Pcg64::seeded(seed.into());
         match self {
@@ -31,8 +32,9 @@ impl HubReading {
     }
 }
 
-/// Up to ten readers share the files, which come in drawn order, and give a batch each in turn. A
-/// thousand rows are shuffled, half of them leave, and the others stay to be shuffled with more.
+/// Returns the order of a streamed shuffle. Up to ten readers share the files, which are shuffled,
+/// and deliver batches in turn. Once a thousand rows are buffered, they are shuffled, and all but
+/// 500 are emitted; these stay in the buffer.
 fn streamed(files: &[usize], random: Pcg64) -> Vec<usize> {
     let mut rows = Vec::with_capacity(files.iter().sum());
     let mut buffer: Vec<usize> = Vec::new();
@@ -49,7 +51,7 @@ fn streamed(files: &[usize], random: Pcg64) -> Vec<usize> {
     rows
 }
 
-/// The rows of each file, the files in drawn order.
+/// Returns the row numbers of each file, with the files shuffled.
 fn ranges(files: &[usize], mut random: Pcg64) -> Vec<Range<usize>> {
     let ends = files.iter().scan(0, |end, rows| {
         *end += rows;
@@ -60,7 +62,7 @@ fn ranges(files: &[usize], mut random: Pcg64) -> Vec<Range<usize>> {
     ranges
 }
 
-/// Batches of the readers in turn, until each has given all of its rows.
+/// Returns the readers' batches in round-robin order, until all rows are delivered.
 fn batches(files: &[Range<usize>]) -> Vec<Vec<usize>> {
     let readers = files.len().min(READERS);
     let shares = (0..readers).map(|reader| {
@@ -79,7 +81,7 @@ fn batches(files: &[Range<usize>]) -> Vec<Vec<usize>> {
     batches
 }
 
-/// Which files a reader has: as many as the others, and the first ones one more.
+/// Returns the files of a reader. Files are distributed evenly; the first readers have one more.
 fn share(files: usize, readers: usize, reader: usize) -> Range<usize> {
     let (each, more) = (files / readers, files % readers);
     let start = each * reader + reader.min(more);
@@ -90,10 +92,10 @@ fn permuted(rows: &[usize], random: &mut Pcg64) -> Vec<usize> {
     random.permutation(rows.len()).into_iter().map(|place| rows[place]).collect()
 }
 
-/// How many rows are shuffled at a time.
+/// Number of rows that are shuffled at a time.
 const BUFFER: usize = 1000;
 
-/// How many files are read at a time.
+/// Number of files that are read at a time.
 const READERS: usize = 10;
 
 #[cfg(test)]

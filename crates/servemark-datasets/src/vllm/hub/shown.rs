@@ -1,4 +1,4 @@
-//! Rows that show pictures or videos.
+//! Conversion of rows with images or videos to requests.
 
 use servemark_core::{DatasetError, Medium, Sample, SpecialTokens};
 
@@ -9,7 +9,7 @@ use crate::table::{Cell, Record};
 use crate::vllm::limits::CONVERSATION;
 use crate::vllm::{media, shape};
 
-/// A row's request.
+/// Builds a row's request, or returns `None` if the row is left out.
 pub(super) fn ask(asker: &Asker<'_>, row: &Record) -> Result<Option<Sample>, DatasetError> {
     match asker.spec.name.kind() {
         Kind::MmStar => {
@@ -56,22 +56,22 @@ fn conversation(asker: &Asker<'_>, row: &Record) -> Result<Option<Sample>, Datas
 
 fn picture(row: &Record, path: &str) -> Result<Medium, DatasetError> {
     let cell = row.cell.at(path);
-    let cell = cell.ok_or_else(|| row.malformed(format!("it has no picture under {path}")))?;
+    let cell = cell.ok_or_else(|| row.malformed(format!("it has no image under {path}")))?;
     media::picture(cell).map_err(|why| row.malformed(why))
 }
 
-/// The choices of a question, `A.` before the first.
+/// Formats a question's choices, each with its letter.
 fn choices(row: &Record) -> Result<String, DatasetError> {
     let choices = row.cell.get("choices").and_then(Cell::parts);
     let choices = choices.ok_or_else(|| row.malformed("it has no choices".to_owned()))?;
     let choice = |(name, cell): &(String, Cell)| {
-        // Python writes a choice that is not there as `None`.
+        // Python formats a missing choice as `None`.
         format!("{name}.{}", cell.text().unwrap_or("None"))
     };
     Ok(choices.iter().map(choice).collect::<Vec<_>>().join(" "))
 }
 
-/// A video of the data set's own folder; one that was not downloaded keeps its address.
+/// Returns the video from the data set's local folder, or from its URL if there is no such folder.
 fn video(asker: &Asker<'_>, row: &Record) -> Result<Medium, DatasetError> {
     let address = row.text("video")?;
     let on_hub = format!("https://huggingface.co/datasets/{}/resolve/main", asker.spec.name);

@@ -1,4 +1,4 @@
-//! Rows that let recordings be heard.
+//! Conversion of rows with audio to requests.
 
 use std::path::Path;
 
@@ -9,22 +9,22 @@ use super::Asker;
 use crate::sound::{AsIs, Rewritten};
 use crate::table::{Cell, Record};
 
-/// What the decoder of a speech model begins with; it is counted and not sent.
+/// Initial text of a speech model's decoder. Its tokens are counted, but it is not sent.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum SpeechPrompt {
-    /// Nothing.
+    /// No initial text.
     #[default]
     None,
-    /// Whisper's marks.
+    /// Whisper's control tokens.
     Whisper,
-    /// Those of Cohere's models.
+    /// Control tokens of Cohere's models.
     Cohere,
 }
 
 impl SpeechPrompt {
-    /// What vLLM takes for a tokenizer of this name.
+    /// Returns the prompt that vLLM selects for a tokenizer name.
     pub fn of_tokenizer(name: &str) -> Self {
         if name.contains("openai") {
             Self::Whisper
@@ -47,9 +47,9 @@ impl SpeechPrompt {
     }
 }
 
-/// A row's request, unless its recording is too short or too long.
+/// Builds a row's request, or returns `None` if its audio is too short or too long.
 pub(super) fn ask(asker: &Asker<'_>, row: &Record) -> Result<Option<Sample>, DatasetError> {
-    let heard = heard(asker, row).map_err(|why| row.malformed(why))?;
+    let heard = timed_audio(asker, row).map_err(|why| row.malformed(why))?;
     if !asker.spec.audio_seconds.hold(heard.seconds) {
         return Ok(None);
     }
@@ -59,28 +59,28 @@ pub(super) fn ask(asker: &Asker<'_>, row: &Record) -> Result<Option<Sample>, Dat
     Ok(Some(sample.with_audio(heard.audio)))
 }
 
-/// A recording, and what vLLM takes for its length.
-struct Heard {
+/// Audio with the duration that vLLM computes for it.
+struct TimedAudio {
     audio: Audio,
     seconds: f64,
 }
 
-fn heard(asker: &Asker<'_>, row: &Record) -> Result<Heard, String> {
+fn timed_audio(asker: &Asker<'_>, row: &Record) -> Result<TimedAudio, String> {
     if let Some(bytes) = row.cell.at("audio.bytes").and_then(Cell::bytes) {
         let (sound, samples) = Rewritten::bytes(bytes.to_vec())?;
-        return Ok(Heard { audio: Audio::new(sound), seconds: samples.claimed_seconds() });
+        return Ok(TimedAudio { audio: Audio::new(sound), seconds: samples.claimed_seconds() });
     }
     let audio = row.cell.get("audio");
     let place = audio.and_then(|audio| audio.text().or_else(|| audio.get("path")?.text()));
     let place = match (place, row.cell.get("url").and_then(Cell::text)) {
         (Some(place), _) => place.into(),
         (None, Some(file)) => asker.folder.join(file),
-        (None, None) => return Err("it has neither the bytes nor the path of a recording".into()),
+        (None, None) => return Err("it has neither the bytes nor the path of an audio file".into()),
     };
     as_is(&place)
 }
 
-fn as_is(path: &Path) -> Result<Heard, String> {
+fn as_is(path: &Path) -> Result<TimedAudio, String> {
     let audio = Audio::new(AsIs::path(path)?);
-    Ok(Heard { seconds: audio.duration().as_secs_f64(), audio })
+    Ok(TimedAudio { seconds: audio.duration().as_secs_f64(), audio })
 }

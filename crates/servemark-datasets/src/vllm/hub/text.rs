@@ -1,4 +1,4 @@
-//! Rows that become texts.
+//! Conversion of rows with text to requests.
 
 use serde_json::json;
 use servemark_core::{DatasetError, JsonObject, Sample, SpecialTokens};
@@ -11,7 +11,7 @@ use crate::table::{Cell, Record};
 use crate::vllm::limits::{CONVERSATION, Limits};
 use crate::vllm::shape;
 
-/// A row's request.
+/// Builds a row's request, or returns `None` if the row is left out.
 pub(super) fn ask(asker: &Asker<'_>, row: &Record) -> Result<Option<Sample>, DatasetError> {
     match asker.spec.name.kind() {
         Kind::Aimo => answered(asker, row, "problem", "solution", AIMO),
@@ -27,7 +27,7 @@ pub(super) fn ask(asker: &Asker<'_>, row: &Record) -> Result<Option<Sample>, Dat
     }
 }
 
-/// What is asked, in the model's template unless that is left out.
+/// Builds the request of a text, raw or rendered with the chat template.
 fn asked(asker: &Asker<'_>, text: &str) -> Result<Sample, DatasetError> {
     let prompt = match asker.spec.prompt_format {
         PromptFormat::Raw => text.to_owned(),
@@ -37,7 +37,7 @@ fn asked(asker: &Asker<'_>, text: &str) -> Result<Sample, DatasetError> {
     Ok(Sample::new(prompt, tokens, asker.output_tokens()))
 }
 
-/// A question whose answer tells how long one is.
+/// Builds the request of a question whose recorded answer gives the output length.
 fn answered(
     asker: &Asker<'_>,
     row: &Record,
@@ -50,8 +50,8 @@ fn answered(
     Ok(lengths.map(|(prompt, output)| Sample::new(question, prompt, output)))
 }
 
-/// The tokens of a question and of what to ask for, unless it is to be left out. Where a length
-/// was asked for, any question will do.
+/// Returns the token counts of a question and its output, or `None` if they exceed the limits. With
+/// a requested output length, the limits do not apply.
 pub(super) fn lengths(
     asker: &Asker<'_>,
     question: &str,
@@ -76,13 +76,14 @@ fn conversation(asker: &Asker<'_>, row: &Record) -> Result<Option<Sample>, Datas
     Ok(sample.map(|sample| shape(sample, asker.spec.shape)))
 }
 
-/// Whether a conversation has two turns.
+/// Returns whether a conversation has at least two turns.
 pub(super) fn has_answer(row: &Record) -> bool {
     let turns = row.cell.get("conversations").and_then(Cell::items);
     turns.is_some_and(|turns| turns.len() >= 2)
 }
 
-/// Always in the model's template, and as long as its limits say even where a length is asked for.
+/// Builds the request of an instruction. It is always rendered with the chat template, and the
+/// limits apply even with a requested output length.
 fn instructed(asker: &Asker<'_>, row: &Record) -> Result<Option<Sample>, DatasetError> {
     let message = |role: &str, text: &str| {
         let parts = [("role", role), ("content", text)];
@@ -101,8 +102,8 @@ fn instructed(asker: &Asker<'_>, row: &Record) -> Result<Option<Sample>, Dataset
     Ok(fits.then(|| Sample::new(prompt, tokens, output)))
 }
 
-/// Edits of a user, and the part of the file that was edited next. Its length is the row's own,
-/// whatever was asked for.
+/// Builds the request of a code edit: a user's edits and the excerpt to edit next. The output
+/// length is always the row's own.
 fn edited(asker: &Asker<'_>, row: &Record) -> Result<Option<Sample>, DatasetError> {
     let (events, excerpt, output) = (row.text("events")?, row.text("input")?, row.text("output")?);
     let prompt = format!(
@@ -116,7 +117,7 @@ fn edited(asker: &Asker<'_>, row: &Record) -> Result<Option<Sample>, DatasetErro
     Ok(Some(Sample::new(prompt, tokens, output)))
 }
 
-/// The text from the mark on. vLLM takes the last character of a text without one.
+/// Returns the text from the marker on, or the last character if there is no marker, as vLLM does.
 fn from_mark(text: &str) -> &str {
     let last = || text.char_indices().next_back().map_or(0, |(at, _)| at);
     &text[text.find("<|editable_region_start|>").unwrap_or_else(last)..]

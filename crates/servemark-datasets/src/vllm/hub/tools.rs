@@ -1,7 +1,7 @@
-//! Calls of tools: the Berkeley Function Calling Leaderboard.
+//! Tool calls: the Berkeley Function Calling Leaderboard.
 //!
-//! It is no table: a file of JSON lines for each kind of calls. Each row's schema is told in a
-//! dialect of its own, which is turned into JSON Schema.
+//! The data set has one JSON lines file per category of calls. The functions' schemas use Python's
+//! type names and are converted to JSON Schema.
 
 use std::path::Path;
 
@@ -12,10 +12,10 @@ use servemark_core::{
 use servemark_rng::PythonRandom;
 
 use super::VllmHubSpec;
-use crate::jsonl::{BadLine, Reader};
+use crate::jsonl::Reader;
 use crate::vllm::rows::RowOrder;
 
-/// The first `count` requests of all kinds, shuffled, or in turn.
+/// Draws the first `count` requests of all categories, shuffled or alternating between categories.
 pub(super) fn draw(
     spec: &VllmHubSpec,
     folder: &Path,
@@ -36,7 +36,7 @@ pub(super) fn draw(
     samples.into_iter().collect()
 }
 
-/// The kinds of calls that are asked for.
+/// Returns the requested categories, or the default ones.
 pub(super) fn categories(spec: &VllmHubSpec) -> Vec<&str> {
     match spec.categories.as_slice() {
         [] => DEFAULT.to_vec(),
@@ -48,15 +48,15 @@ fn read(folder: &Path, category: &str) -> Result<Vec<JsonObject>, DatasetError> 
     let path = folder.join(file_of(category));
     if !path.is_file() {
         return Err(DatasetError::Settings(format!(
-            "{} is not there; is {category:?} one of --bfcl-categories?",
+            "{} does not exist; check {category:?} in --bfcl-categories",
             path.display()
         )));
     }
-    let reader = Reader { path: &path, on_bad_line: BadLine::Fail, limit: None };
+    let reader = Reader { path: &path, on_bad_line: None, limit: None };
     Ok(reader.read(|_, row| Ok(Some(row)))?.rows)
 }
 
-/// The first of each, then the second of each.
+/// Interleaves the categories: the first row of each, then the second row of each, and so on.
 fn in_turn(categories: Vec<Vec<JsonObject>>) -> Vec<JsonObject> {
     let longest = categories.iter().map(Vec::len).max().unwrap_or_default();
     let mut categories: Vec<_> = categories.into_iter().map(Vec::into_iter).collect();
@@ -65,14 +65,14 @@ fn in_turn(categories: Vec<Vec<JsonObject>>) -> Vec<JsonObject> {
         .collect()
 }
 
-/// What a user says, and the tools that may be called.
+/// Messages with the tools that may be called.
 struct Call {
     messages: Vec<JsonObject>,
     tools: Value,
 }
 
 impl Call {
-    /// A row without a question or without tools is no call.
+    /// Parses a row, or returns `None` if it has no question or no tools.
     fn of(row: &JsonObject) -> Option<Self> {
         let messages = row.get("question")?.get(0)?.as_array().filter(|said| !said.is_empty())?;
         let messages = messages.iter().map(|said| said.as_object().cloned());
@@ -96,7 +96,7 @@ impl Call {
     ) -> Result<Sample, DatasetError> {
         let arguments = [("tools".to_owned(), self.tools.clone())].into_iter().collect();
         let rendered = tokenizer.render_chat(&self.messages, &arguments);
-        // A template that cannot say it leaves the words alone to be counted.
+        // If the chat template cannot render tools, only the messages' texts are counted.
         let text = rendered.unwrap_or_else(|_| self.words());
         let tokens = tokenizer.count(&text, SpecialTokens::Add)?;
         let extra = [("tools", self.tools.clone()), ("tool_choice", json!("auto"))];
@@ -113,7 +113,7 @@ impl Call {
     }
 }
 
-/// The schema with JSON Schema's names of types in place of Python's.
+/// Replaces Python's type names in a schema by those of JSON Schema.
 fn as_json_schema(node: &Value) -> Value {
     match node {
         Value::Object(parts) => {
@@ -131,12 +131,12 @@ fn as_json_schema(node: &Value) -> Value {
     }
 }
 
-/// The file of a kind of calls.
+/// Returns the file name of a category.
 pub(super) fn file_of(category: &str) -> String {
     format!("BFCL_v3_{category}.json")
 }
 
-/// The kinds that are asked for where none is named.
+/// The categories that are used by default.
 const DEFAULT: [&str; 3] = ["simple", "live_simple", "multiple"];
 
 const TYPES: [(&str, &str); 4] =

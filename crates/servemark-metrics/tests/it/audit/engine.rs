@@ -5,7 +5,7 @@ use servemark_metrics::Verdict;
 
 use super::{Request, Run, shard};
 
-/// A run of an engine, seen by a client that comes late to everything.
+/// Returns a run of an engine whose client is late with every read.
 fn run(change: impl Fn(&mut Request)) -> Run {
     let mut run = Run::with_each(|request| {
         (request.clock, request.segments) = (ArrivalClock::Engine, None);

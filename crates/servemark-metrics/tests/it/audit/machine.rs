@@ -61,11 +61,12 @@ fn littles_law_holds_in_the_middle_of_a_steady_run() {
     assert!((law.mean_e2el_ms - 55.0).abs() < 1e-9 && law.difference.abs() < 0.01, "{law:?}");
 }
 
-/// A run in which so many in a hundred fail after so long.
+/// Returns a run in which `percent` of the requests fail `ends_after` microseconds after they were
+/// sent.
 fn failing(percent: u64, ends_after: u64) -> Run {
     Run::with_each(move |request| {
         let index = (request.due - 1_000_000) / 10_000;
-        // Spread evenly over the run: 37 has no factor in common with 100.
+        // Failures are spread evenly over the run: 37 has no factor in common with 100.
         if index * 37 % 100 < percent {
             (request.fails, request.ends_after) = (true, ends_after);
             request.pieces.retain(|&(after, _)| after < ends_after);
@@ -99,7 +100,7 @@ fn tries_that_were_made_again_count_on_both_sides_too() {
 fn requests_that_pile_up_in_the_run_break_it() {
     let piling = Run::with_each(|request| {
         let index = (request.due - 1_000_000) / 10_000;
-        // One in three of the second half hangs until the run is over.
+        // One in three requests of the second half hangs until the run is over.
         if index > 500 && index.is_multiple_of(3) {
             request.ends_after = 11_500_000 - request.sent;
         }

@@ -1,4 +1,4 @@
-//! The two parts of the verdict: whether the load was carried, and how right the latencies are.
+//! The two parts of the verdict: whether the load was carried, and how accurate the latencies are.
 
 use servemark_metrics::{AccuracyVerdict, LoadVerdict};
 
@@ -12,8 +12,8 @@ fn parts(run: &Run, verdict: Verdict, load: LoadVerdict, latencies: AccuracyVerd
     audit
 }
 
-/// A run beside a process that wants the client's core all the time: the client waits 3 ms for its
-/// core before every other send and read.
+/// Returns a run beside a process that always wants the client's core: the client waits 3 ms for
+/// its core before every other send and read.
 fn beside_a_hog(clock: ArrivalClock) -> Run {
     let mut run = Run::with_each(|request| {
         request.clock = clock;
@@ -22,7 +22,7 @@ fn beside_a_hog(clock: ArrivalClock) -> Run {
             request.pieces.iter_mut().for_each(|(_, lag)| *lag = 3_000);
         }
         if clock == ArrivalClock::User {
-            // What the client saw late is late for good, and it does not know.
+            // With its own clock the client stamps late and cannot know it.
             request.pieces.iter_mut().for_each(|(after, lag)| (*after, *lag) = (*after + *lag, 0));
             request.end_lag = 0;
         }
@@ -63,7 +63,7 @@ fn beside_a_hog_without_kernel_stamps_the_latencies_are_in_doubt() {
 #[test]
 fn a_client_with_more_to_do_than_it_can_sends_late_and_is_limited() {
     let mut run = Run::with_each(|request| {
-        // It takes 11 ms for each request, and one is due every 10.
+        // The client takes 11 ms for each request, and one is due every 10 ms.
         request.sent = request.due + (request.due - 1_000_000) / 10;
     });
     run.cost.as_mut().unwrap().shards = vec![shard(99, 0)];
@@ -87,7 +87,7 @@ fn a_thread_that_often_loses_its_core_while_it_sends_stamps_requests_too_early()
         cost[0].involuntary_switches = times;
         run.audit()
     };
-    // Two seconds of CPU time: at a thousand times a second one send in a hundred is hit.
+    // Two seconds of CPU time: a thousand switches in one second of it hit one send in a hundred.
     assert_eq!(displaced(1_999).latencies.right_to_us, Some(30.0));
     let audit = displaced(2_000);
     assert_eq!(audit.latencies.right_to_us, Some(3_030.0));

@@ -2,7 +2,8 @@
 
 use super::*;
 
-/// As many pieces lie for 40 us as before, but for these, which lie longer.
+/// Returns a clean run with another read lag, in microseconds, for the pieces of the first
+/// `requests` requests.
 fn lagging(requests: usize, lag: u64) -> Run {
     Run::with(requests, |request| request.pieces.iter_mut().for_each(|(_, lay)| *lay = lag))
 }
@@ -29,7 +30,7 @@ fn gaps_are_told_by_both_clocks() {
     let reading = run.audit().reading;
     assert_eq!(reading.p99_itl_us, Some(10_000.0));
     assert_eq!(reading.p99_itl_by_user_clock_us, Some(14_000.0));
-    assert_eq!(reading.yardstick, Some(Yardstick::Gap { median_us: 10_000.0 }));
+    assert_eq!(reading.yardstick, Some(LagReference::Gap { median_us: 10_000.0 }));
 }
 
 #[test]
@@ -48,7 +49,8 @@ fn by_the_clients_clock_the_lag_is_in_every_latency() {
     assert_eq!(audit.unchecked, ["the lag of 1000 of 1000 answers: no kernel stamps"]);
 }
 
-/// In so many requests the second piece is read with the third, so long after that one came.
+/// Returns a run in whose first `requests` requests the second piece is read together with the
+/// third, `lag` microseconds after that one arrived.
 fn sharing(requests: usize, lag: u64, segments: Option<u32>) -> Run {
     Run::with(requests, move |request| {
         request.pieces = vec![(20_000, 40), (40_000, lag), (40_000, lag), (50_000, 40)];

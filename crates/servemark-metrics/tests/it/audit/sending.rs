@@ -1,4 +1,4 @@
-//! The schedule, the gate, and what was made of them.
+//! The schedule, the gate, and how the client kept to them.
 
 use super::*;
 
@@ -86,7 +86,8 @@ fn of_a_burst_nobody_is_late_and_no_rate_is_missed() {
     );
 }
 
-/// Every request waits at the gate, each a little longer than the one before it.
+/// Returns a run in which every request waits at the gate, each a little longer than the previous
+/// one.
 fn gated(limit: Option<usize>) -> Run {
     let mut run = Run::with_each(|request| {
         request.granted = request.due + 2_000 + (request.due - 1_000_000) / 2;
@@ -136,7 +137,7 @@ fn who_is_late_by_a_little_keeps_up_and_who_sends_slower_does_not() {
     assert!(!Run::with_cost(|cost| cost.shards = vec![shard(96, 0)]).audit().keeps_up());
 }
 
-/// A closed loop whose client sees the end of every answer late.
+/// Returns a closed loop whose client sees the end of every answer late.
 fn slow_to_see(end_lag: u64) -> Run {
     let mut run = gated(Some(4));
     run.requests.iter_mut().for_each(|request| request.end_lag = end_lag);

@@ -4,8 +4,8 @@ use servemark_metrics::{AccuracyVerdict, LoadVerdict};
 
 use super::*;
 
-/// Requests of a client that comes so late to every read. Their pieces come 2.5 ms apart at least, so
-/// that no two are in one read.
+/// Returns requests of a client whose every read is `lag` microseconds late. Their pieces come at
+/// least 2.5 ms apart, so that no two are in one read.
 fn alone(lag: u64) -> Run {
     let mut run = Run::with_each(move |request| {
         request.clock = ArrivalClock::KernelBound;
@@ -21,8 +21,8 @@ fn alone(lag: u64) -> Run {
     run
 }
 
-/// The same, and in the first so many requests the last piece comes with one of the next request,
-/// which lay unread as long as it did.
+/// Returns the run of [`alone`] in which the last piece of each of the first `requests` requests is
+/// read together with a piece of the next request, with the same lag.
 fn together(requests: usize, lag: u64) -> Run {
     let mut run = alone(lag);
     for index in 0..requests {
@@ -57,7 +57,7 @@ fn more_of_them_waited_no_longer_than_the_lone_ones() {
     let audit = together(100, 300).audit();
     let error = audit.reading.stamp_error;
     assert_eq!((error.doubtful, error.lone_lag.max_us), (200, Some(300.0)));
-    // A read of the connection was at most a gap before, less the lag of that read.
+    // The previous read of the connection was at most one gap before, less the lag of that read.
     assert_eq!(error.at_most.max_us, Some(9_700.0));
     assert!(error.at_most.p99_us >= Some(1_000.0), "{error:?}");
     assert_eq!(audit.latencies.right_to_us, Some(330.0));
@@ -76,14 +76,14 @@ fn what_waited_long_in_shared_reads_is_in_doubt() {
 
 #[test]
 fn where_all_pieces_share_their_reads_the_gap_is_the_bound() {
-    // Every piece comes with the same piece of all requests of its hundred.
+    // Every piece comes with the corresponding piece of all hundred requests.
     let mut run = alone(20);
     run.requests.truncate(100);
     run.requests.iter_mut().for_each(|request| request.sent = 1_010_000);
     let audit = run.audit();
     let error = audit.reading.stamp_error;
     assert_eq!(error.doubtful, 400);
-    // Of the first pieces the head was the read before, and of the others the piece before.
+    // For first pieces the previous read brought the headers, for the others the previous piece.
     assert_eq!(error.at_most.max_us, Some(19_000.0));
     assert_eq!(error.at_most.median_us, Some(9_980.0));
     assert_eq!(audit.latencies.verdict, AccuracyVerdict::Uncertain, "{audit}");

@@ -1,28 +1,28 @@
-//! How much a prompt is, in whatever shape it stands in a body.
+//! The size of a prompt, in any shape that a body may give it.
 
 use std::fmt;
 
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-/// A prompt's size. Token ids count as themselves and text by its words, which is a third less than
-/// most tokenizers make of English and costs nothing; of messages, the text of their `content`
-/// counts.
+/// The size of a prompt. A token id counts as one token and text by its words, a number about a
+/// third below that of most tokenizers on English text but cheap to find; of a message, the text of
+/// its `content` counts.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(crate) struct Prompt {
     pub(crate) tokens: u32,
-    /// How many prompts there are: a list of ids is one, a list of texts is several.
+    /// The number of prompts: a list of ids is one, a list of texts is several.
     pub(crate) items: u32,
-    /// Whether it is a list of prompts, of which there may be one.
+    /// Whether it is a list of prompts, possibly of only one.
     pub(super) is_list: bool,
 }
 
-/// How many words a text has; an empty one counts for one.
+/// Counts the words of a text; an empty text counts as one.
 pub(super) fn words(text: &str) -> u32 {
     text.split_ascii_whitespace().count().max(1) as u32
 }
 
-/// The prompts of a batch one by one, under whichever name.
+/// The prompts of a batch one by one, under any of their keys.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Prompts {
@@ -31,7 +31,7 @@ pub(super) struct Prompts {
     text: Listed,
 }
 
-/// A list of prompts, or what is none.
+/// A list of prompts, or any other value.
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum Listed {
@@ -98,7 +98,7 @@ impl<'de> Visitor<'de> for Count {
         while let Some(one) = list.next_element::<Prompt>()? {
             all = all.and(one);
         }
-        // A list of nothing but numbers is one prompt.
+        // A list of only token ids is one prompt.
         Ok(Prompt { items: all.items.max(1), is_list: all.items > 0, ..all })
     }
 
@@ -116,7 +116,7 @@ impl<'de> Visitor<'de> for Count {
     }
 }
 
-/// The keys of a message, of a part of its content, and of `DashScope`'s input.
+/// The keys of a message, of a content part, and of `DashScope`'s input.
 #[derive(Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Key {

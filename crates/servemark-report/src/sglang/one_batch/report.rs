@@ -1,21 +1,21 @@
-//! SGLang's report of all batches: a table in Markdown, with what tokens cost.
+//! SGLang's report of all batches: a Markdown table that includes the cost of tokens.
 
 use servemark_pyjson::general;
 
 use super::OneBatchResult;
 use crate::boxes::{Align, Boxed};
 
-/// What the report says of all batches, and what it is made for.
+/// Settings of the report of all batches.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct OneBatchReport {
-    /// The prompts' lengths that were asked for, as Python prints them.
+    /// Requested prompt lengths, as Python prints the list.
     pub input_lens: String,
-    /// The outputs' lengths, likewise.
+    /// Requested output lengths, as Python prints the list.
     pub output_lens: String,
-    /// The share of the prompts that was put into the cache before.
+    /// Share of each prompt that was put into the cache beforehand, from 0 to 1.
     pub cache_hit_rate: f64,
-    /// What the machine costs an hour, in dollars.
+    /// Cost of the machine, in dollars per hour.
     pub dollars_per_hour: f64,
     /// Whether answers may have ended early.
     pub stops_at_eos: bool,
@@ -24,7 +24,7 @@ pub struct OneBatchReport {
 }
 
 impl OneBatchReport {
-    /// A report of batches that were asked for with these lengths.
+    /// Returns a report of batches with these lengths.
     pub fn new(input_lens: String, output_lens: String, dollars_per_hour: f64) -> Self {
         Self {
             input_lens,
@@ -36,7 +36,7 @@ impl OneBatchReport {
         }
     }
 
-    /// The report's text, the batches by the length of their prompts.
+    /// Returns the report's text; batches are sorted by prompt length.
     pub fn text(&self, results: &[OneBatchResult]) -> String {
         let mut results: Vec<&OneBatchResult> = results.iter().collect();
         results.sort_by_key(|result| result.input_len);
@@ -95,7 +95,8 @@ fn early_stops(result: &OneBatchResult) -> [String; 3] {
     ]
 }
 
-/// Milliseconds between two tokens of a prompt, where all of them go on at this rate.
+/// Returns the time between two tokens of a prompt, in milliseconds, if all prompts together yield
+/// this rate.
 fn gap(result: &OneBatchResult, tokens_per_s: f64) -> String {
     format!("{:.2}", 1000.0 * result.batch_size as f64 / tokens_per_s)
 }
@@ -104,7 +105,8 @@ fn or_none(cell: Option<String>) -> String {
     cell.unwrap_or_else(|| NONE.to_owned())
 }
 
-/// As tabulate draws it: a column of numbers has them with six digits, below each other.
+/// Draws the table as tabulate does: numeric columns have six significant digits and aligned
+/// decimal points.
 fn table(heads: &[&str], mut rows: Vec<Vec<String>>) -> String {
     let is_number = |column: usize| {
         !rows.is_empty() && rows.iter().all(|row| row[column].parse::<f64>().is_ok())
@@ -140,5 +142,5 @@ const EARLY: [&str; 3] = ["steady output throughput (tok/s)", "steady ITL (ms)",
 
 const NONE: &str = "n/a";
 
-/// How much of the time SGLang takes a machine to be busy with prompts.
+/// Share of time that SGLang assumes a machine is busy with prompts.
 const INPUT_UTILIZATION: f64 = 0.7;

@@ -1,0 +1,62 @@
+//! Replays recorded command lines of the peers' clients with this program.
+//!
+//! Each recording in `fixtures/command_lines/` was made by `cargo xtask command-lines` from the
+//! peer's real client. A difference fails the test unless its kind is listed as argued in
+//! `docs/compat/`; the number beside a kind is the number of lines with such a difference.
+
+use std::path::Path;
+
+use servemark_command_lines::{Own, named, read_lines, replay};
+
+const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures");
+
+/// Larger than the number of cores of machines that run tests, because a line spends most of its
+/// time waiting.
+const JOBS: usize = 12;
+
+#[track_caller]
+fn check(peer: &str, argued: &[(&'static str, usize)]) {
+    let fixtures = Path::new(FIXTURES);
+    let lines = read_lines(&fixtures.join(format!("command_lines/{peer}.jsonl.gz"))).unwrap();
+    let own = Own::new(Path::new(env!("CARGO_BIN_EXE_servemark")), fixtures).unwrap();
+    let tally = replay(&lines, &own, named(peer).unwrap(), JOBS).unwrap();
+    if let Err(faults) = tally.check(argued) {
+        panic!("{faults}");
+    }
+}
+
+#[test]
+fn sglang() {}
+
+#[test]
+fn vllm() {
+    let argued = [
+        ("messages-as-a-prompt", 1),
+        ("recording-in-chat", 3),
+        ("temperature-in-extra-body", 1),
+        ("whole-numbers-of-64-bits", 2),
+    ];
+    check("vllm", &argued);
+}
+
+#[test]
+fn evalscope() {
+    check(
+        "evalscope",
+        &[
+            ("failed without a stream", 2),
+            ("no address", 1),
+            ("pairs of a text API", 1),
+            ("refused sooner", 5),
+            ("words", 64),
+        ],
+    );
+}
+
+#[test]
+fn aisbench() {
+    check(
+        "aisbench",
+        &[("no stable stage", 7), ("row without a time", 2), ("uncounted", 4), ("words", 2)],
+    );
+}

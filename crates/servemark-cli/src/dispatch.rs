@@ -1,0 +1,304 @@
+//! Finds out which program a command line is for, and parses it by that program's rules.
+//!
+//! `servemark` is put in front of the command that the user already runs, or of one of its own
+//! commands.
+
+mod script;
+mod unknown;
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+use crate::ab::{self, AbRuns};
+use crate::aisbench::{self, Tasks};
+use crate::compare::{self, CompareArgs};
+use crate::environment::Environment;
+use crate::error::{CliError, UsageError};
+use crate::evalscope::EvalscopeRuns;
+use crate::rerun::{self, Rerun};
+use crate::score::{self, ScoreArgs};
+use crate::selftest::{self, SelftestArgs};
+use crate::sglang::embedding::{self, Sweep};
+use crate::sglang::older;
+use crate::sglang::one_batch::{self, OneBatch};
+use crate::slo::SloRuns;
+use crate::sweep::{SweepRuns, bench};
+use crate::vllm::Offline;
+use crate::vllm::Series;
+use crate::vllm::TextSlices;
+use crate::vllm::sweep::SweepCommand;
+use crate::{Parsed, evalscope, sglang, vllm};
+
+/// A parsed command line, classified by what it asks for.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Invocation {
+    /// Runs against two servers in turn, to compare them (`servemark ab`).
+    Ab(Box<AbRuns>),
+    /// Performance tasks of AISBench (`ais_bench -m perf`).
+    Aisbench(Box<Tasks>),
+    /// A serving benchmark of one run.
+    Bench(Box<Parsed>),
+    /// A comparison: what changed from one result to another (`servemark compare`).
+    Compare(Box<CompareArgs>),
+    /// The prompts of a serving benchmark, which are drawn and not sent.
+    DryRun(Box<Parsed>),
+    /// Runs or a search of evalscope's (`evalscope perf`).
+    Evalscope(Box<EvalscopeRuns>),
+    /// Several runs against one server, to measure how far they lie apart (`servemark noise`).
+    Noise(Box<AbRuns>),
+    /// A benchmark of an engine, over HTTP or without a server.
+    Offline(Box<Offline>),
+    /// Batches that are sent as one request each.
+    OneBatch(Box<OneBatch>),
+    /// A run that is over, once more, from its run log (`servemark rerun`).
+    Rerun(Box<Rerun>),
+    /// The figures of a run that is over, from its run log (`servemark score`).
+    Score(ScoreArgs),
+    /// Several runs of one command line of vLLM's, one after the other.
+    Series(Box<Series>),
+    /// A test of this machine as a client (`servemark selftest`).
+    Selftest(SelftestArgs),
+    /// A search for the largest load that meets its objectives (`--slo-search`).
+    SloSearch(Box<SloRuns>),
+    /// One or more runs of embeddings or rankings (`bench-embedding`).
+    Sweep(Box<Sweep>),
+    /// Several runs of a serving benchmark, with different values of its flags (`--sweep`).
+    SweepRuns(Box<SweepRuns>),
+    /// A text that is cut into prompts (vLLM's `create_txt_slices_dataset`).
+    TextSlices(Box<TextSlices>),
+    /// A sweep of vLLM's (`vllm bench sweep`).
+    VllmSweep(Box<SweepCommand>),
+}
+
+/// Parses the arguments that follow the program's name.
+///
+/// ```
+/// use servemark_cli::{Environment, Invocation, dispatch};
+///
+/// let args = ["python3", "-m", "sglang.bench_serving", "--backend", "vllm"].map(Into::into);
+/// let invocation = dispatch::parse(args, &Environment::default())?;
+/// assert!(matches!(invocation, Invocation::Bench(_)));
+/// # Ok::<(), servemark_cli::UsageError>(())
+/// ```
+pub fn parse(
+    args: impl IntoIterator<Item = OsString>,
+    environment: &Environment,
+) -> Result<Invocation, UsageError> {
+    let mut args = args.into_iter();
+    let command = args.next().unwrap_or_default();
+    let name = file_name(&command);
+    match name.as_str() {
+        "" => Err(UsageError::refused(PROGRAM, CliError::NoCommand)),
+        "-h" | "--help" | "help" => Err(UsageError::help(HELP)),
+        "--version" => Err(UsageError::help(VERSION)),
+        "ab" => {
+            let runs = ab::parse_ab("servemark ab", args, environment)?;
+            Ok(Invocation::Ab(Box::new(runs)))
+        }
+        "ais_bench" => aisbench::command(args, environment),
+        "bench-embedding" => {
+            let sweep = embedding::parse("servemark bench-embedding", args, environment)?;
+            Ok(Invocation::Sweep(Box::new(sweep)))
+        }
+        #[cfg(feature = "engine")]
+        "bench-offline" => bench_offline("servemark bench-offline", None, args, environment),
+        #[cfg(not(feature = "engine"))]
+        "bench-offline" => Err(UsageError::refused(PROGRAM, CliError::not_built("bench-offline"))),
+        "bench-serving" => bench_serving("servemark bench-serving", args, environment),
+        "compare" => compare::parse("servemark compare", args, environment)
+            .map(|args| Invocation::Compare(Box::new(args))),
+        "evalscope" => evalscope::command(args, environment),
+        "noise" => {
+            let runs = ab::parse_noise("servemark noise", args, environment)?;
+            Ok(Invocation::Noise(Box::new(runs)))
+        }
+        "rerun" => {
+            let rerun = rerun::parse("servemark rerun", args, environment)?;
+            Ok(Invocation::Rerun(Box::new(rerun)))
+        }
+        "score" => score::parse("servemark score", args).map(Invocation::Score),
+        "selftest" => {
+            selftest::parse("servemark selftest", args, environment).map(Invocation::Selftest)
+        }
+        "vllm" => vllm::command(python_beside(&command).as_deref(), args, environment),
+        python if is_python(python) => module(&command, args, environment),
+        file if script::is_python_file(file) => script::of_file(&command, None, args, environment),
+        shell if script::is_shell(shell) => Err(refused(CliError::ShellScript { given: name })),
+        _ => Err(refused(unknown::command(&name, args))),
+    }
+}
+
+/// Parses a command line of SGLang's serving benchmark, with flags of its older versions too.
+pub fn bench_serving(
+    program: &str,
+    args: impl IntoIterator<Item = OsString>,
+    environment: &Environment,
+) -> Result<Invocation, UsageError> {
+    let renewed = older::renewed(args).map_err(|error| UsageError::refused(program, error))?;
+    bench(program, renewed.args, environment, |program, args, environment| {
+        let mut parsed = sglang::parse(program, args, environment)?;
+        parsed.warnings.extend_from_slice(&renewed.warnings);
+        Ok(parsed)
+    })
+}
+
+/// Parses a command line of SGLang's benchmark of an engine without a server. `python` is the
+/// interpreter that imports the engine, if the command line began with one.
+#[cfg(feature = "engine")]
+pub fn bench_offline(
+    program: &str,
+    python: Option<&str>,
+    args: impl IntoIterator<Item = OsString>,
+    environment: &Environment,
+) -> Result<Invocation, UsageError> {
+    let offline = sglang::offline::parse(program, python, args, environment)?;
+    Ok(Invocation::Offline(Box::new(offline)))
+}
+
+/// Parses a command line of SGLang's steady-state wrapper: the serving benchmark, for which
+/// `--steady-state-concurrency-ratio` is required.
+fn steady_state(
+    program: &str,
+    args: impl Iterator<Item = OsString>,
+    environment: &Environment,
+) -> Result<Invocation, UsageError> {
+    let parsed = sglang::parse(program, args, environment)?;
+    if parsed.plan.scoring.steady_state.is_none() {
+        return Err(UsageError::refused(program, CliError::NoSteadyState));
+    }
+    Ok(Invocation::Bench(Box::new(parsed)))
+}
+
+/// Parses `python [-u] -m MODULE …` or `python FILE.py …`. The interpreter's own switches are
+/// ignored.
+fn module(
+    python: &OsStr,
+    mut args: impl Iterator<Item = OsString>,
+    environment: &Environment,
+) -> Result<Invocation, UsageError> {
+    let switch = args.find(|arg| !is_interpreter_switch(arg)).unwrap_or_default();
+    if script::is_python_file(&switch.to_string_lossy()) {
+        return script::of_file(&switch, python.to_str(), args, environment);
+    }
+    let module = args.next().filter(|_| switch == "-m").unwrap_or_default();
+    let module = module.to_string_lossy().into_owned();
+    match module.as_str() {
+        "sglang.bench_serving" | "sglang.benchmark.serving" => {
+            bench_serving(&module, args, environment)
+        }
+        #[cfg(feature = "engine")]
+        "sglang.bench_offline_throughput" | "sglang.benchmark.offline_throughput" => {
+            bench_offline(&module, python.to_str(), args, environment)
+        }
+        "sglang.bench_one_batch_server" | "sglang.benchmark.one_batch_server" => {
+            let bench = one_batch::parse(&module, python.to_str(), args, environment)?;
+            Ok(Invocation::OneBatch(Box::new(bench)))
+        }
+        "sglang.benchmark.steady_state_serving" => steady_state(&module, args, environment),
+        "evalscope.cli.cli" => evalscope::command(args, environment),
+        "evalscope.perf.main" => {
+            let runs = evalscope::parse(&module, args, environment)?;
+            Ok(Invocation::Evalscope(Box::new(runs)))
+        }
+        "vllm.entrypoints.cli.main" => vllm::command(python.to_str(), args, environment),
+        "vllm.benchmarks.datasets.create_txt_slices_dataset" => {
+            let slices = vllm::text_slices(args, environment)?;
+            Ok(Invocation::TextSlices(Box::new(slices)))
+        }
+        "" => Err(UsageError::refused(PROGRAM, CliError::NoModule)),
+        other if other.starts_with(VLLM_SWEEPS) => {
+            let kind = OsString::from(&other[VLLM_SWEEPS.len()..]);
+            vllm_sweep(std::iter::once(kind).chain(args), environment)
+        }
+        other => Err(UsageError::refused(PROGRAM, unknown::module(other))),
+    }
+}
+
+fn vllm_sweep(
+    args: impl Iterator<Item = OsString>,
+    environment: &Environment,
+) -> Result<Invocation, UsageError> {
+    Ok(Invocation::VllmSweep(Box::new(vllm::sweep::parse(args, environment)?)))
+}
+
+/// Beginning of the names of vLLM's sweeps as modules that Python runs.
+const VLLM_SWEEPS: &str = "vllm.benchmarks.sweep.";
+
+/// Returns the last part of a path: `python3` of `/usr/bin/python3`.
+fn file_name(command: &OsStr) -> String {
+    let command = command.to_string_lossy();
+    command.rsplit(['/', '\\']).next().unwrap_or_default().to_owned()
+}
+
+/// Returns the interpreter in the folder of a program that was given with its folder: they are
+/// installed together.
+fn python_beside(command: &OsStr) -> Option<String> {
+    let folder = Path::new(command).parent().filter(|folder| !folder.as_os_str().is_empty())?;
+    Some(folder.join("python").to_string_lossy().into_owned())
+}
+
+/// Returns whether a name is one of Python's: `python`, `python3`, `python3.12`.
+fn is_python(name: &str) -> bool {
+    name.strip_prefix("python")
+        .is_some_and(|version| version.chars().all(|sign| sign.is_ascii_digit() || sign == '.'))
+}
+
+/// Returns whether an argument consists of the interpreter's one-letter switches without a value,
+/// such as `-u` and `-OO`.
+fn is_interpreter_switch(arg: &OsStr) -> bool {
+    let letters = arg.to_str().and_then(|arg| arg.strip_prefix('-')).unwrap_or_default();
+    !letters.is_empty() && letters.chars().all(|letter| "bBdEiIOPqRsSuvx".contains(letter))
+}
+
+fn refused(error: CliError) -> UsageError {
+    UsageError::refused(PROGRAM, error)
+}
+
+const PROGRAM: &str = "servemark";
+
+const VERSION: &str = concat!("servemark ", env!("CARGO_PKG_VERSION"), "\n");
+
+const HELP: &str = "\
+Measure LLM inference. Put servemark in front of the command you already run.
+
+usage: servemark COMMAND [OPTIONS]
+
+Commands:
+  python -m sglang.bench_serving ...      SGLang's serving benchmark, same command line
+  python -m sglang.benchmark.serving ...  the same by its new name
+  python -m sglang.benchmark.offline_throughput ...
+                                          SGLang's engine without a server, same command line
+  python -m sglang.benchmark.one_batch_server ...
+                                          batches as one request each, same command line
+  python -m sglang.benchmark.steady_state_serving ...
+                                          the same, and what it yields under its full load
+  vllm bench serve ...                    vLLM's serving benchmark, same command line
+  vllm bench throughput ...               vLLM's engine, or a server, that is given everything at once
+  vllm bench latency ...                  the same, one batch after the other
+  vllm bench sweep ...                    vLLM's sweeps and their plots, same command lines
+  python -m vllm.benchmarks.datasets.create_txt_slices_dataset ...
+                                          a text cut into prompts, same command line
+  evalscope perf ...                      evalscope's serving benchmark, same command line
+  ais_bench ... -m perf                   AISBench's performance mode, same command line
+  bench-offline ...                       an engine without a server: candle, sglang, vllm
+  bench-serving ...                       the same as SGLang's without Python's words
+  bench-embedding ...                     embeddings and rankings, alone or as a grid
+  compare BEFORE AFTER ...                what changed from one result to another
+  ab --a URL --b URL -- ...               two servers in turn, until their difference is known
+  noise URL -- ...                        how far runs of the same lie apart
+  rerun RUNLOG ...                        a run that is over, once more: same server or another
+  score RUNLOG ...                        the numbers of a run that is over
+  selftest ...                            what this machine is worth as a client
+
+servemark COMMAND --help tells more. A first look, without any server:
+
+  servemark bench-serving --simulate
+
+Options:
+  -h, --help     Print this
+      --version  Print the version
+";
+
+#[cfg(test)]
+mod tests;

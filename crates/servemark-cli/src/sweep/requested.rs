@@ -1,0 +1,171 @@
+//! Takes our flags of a sweep and of a search out of a command line.
+
+use std::ffi::OsString;
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use servemark_plan::{Isolation, RunProfile, crossed};
+use servemark_report::GridFormat;
+
+use super::Values;
+use super::side::{Settings, Side};
+use crate::argparse::split_value;
+use crate::error::CliError;
+use crate::number::time_of;
+use crate::slo::{FLAGS as SLO_FLAGS, SloArgs};
+use crate::until::{UNTIL, UntilArgs};
+use crate::{profile, python};
+
+/// Values of our flags for several runs, objectives and known figures.
+#[derive(Debug, Default)]
+pub(super) struct RequestedSweep {
+    pub(super) sides: Vec<Side>,
+    pub(super) repeats: Option<NonZeroU32>,
+    cool_down: Option<Duration>,
+    same_prompts: bool,
+    pub(super) folder: Option<PathBuf>,
+    pub(super) files: Vec<(PathBuf, GridFormat)>,
+    pub(super) last: Option<&'static str>,
+    /// The last flag of a sweep in the command line, without `--sweep` and `--sweep-folder`.
+    last_but_folder: Option<&'static str>,
+    pub(super) slo: SloArgs,
+    /// All arguments except the flags that say where runs and their table are kept.
+    pub(super) identifying: Vec<OsString>,
+    pub(super) until: UntilArgs,
+    pub(super) profile: Option<RunProfile>,
+}
+
+impl RequestedSweep {
+    /// Takes our flags out of a command line. Returns the other arguments and the values of our
+    /// flags.
+    pub(super) fn of(args: Vec<OsString>) -> Result<(Vec<OsString>, Self), CliError> {
+        Self::taken(args, |_| true)
+    }
+
+    /// Takes our flags out of a command line in which `--sweep` and `--sweep-repeats` belong to a
+    /// grid with flags of its own. Returns the other arguments and the values of our flags.
+    pub(super) fn beside_a_grid(args: Vec<OsString>) -> Result<(Vec<OsString>, Self), CliError> {
+        Self::taken(args, |flag| ![SWEEP, REPEATS].contains(&flag))
+    }
+
+    fn taken(
+        args: Vec<OsString>,
+        is_ours: impl Fn(&str) -> bool,
+    ) -> Result<(Vec<OsString>, Self), CliError> {
+        let (mut rest, mut asked) = (Vec::new(), Self::default());
+        let all = args.clone();
+        let mut args = args.into_iter().peekable();
+        loop {
+            let begin = all.len() - args.len();
+            let Some(arg) = args.next() else { break };
+            let mut is_identifying = true;
+            if let Some((named, arguments)) = profile::named(&arg, args.peek()) {
+                asked.profile = Some(named);
+                args.next_if(|_| arguments == 2);
+            } else if let Some((flag, attached)) =
+                arg.to_str().and_then(own).filter(|(flag, _)| is_ours(flag))
+            {
+                let values =
+                    Values { flag, attached: attached.map(str::to_owned), args: &mut args };
+                asked.take(values)?;
+                is_identifying = ![FILE, FOLDER].contains(&flag);
+            } else {
+                rest.push(arg);
+            }
+            if is_identifying {
+                asked.identifying.extend_from_slice(&all[begin..all.len() - args.len()]);
+            }
+        }
+        Ok((rest, asked))
+    }
+
+    fn take(&mut self, values: Values<'_>) -> Result<(), CliError> {
+        let flag = values.flag;
+        let refuse = |why: String| CliError::Value { flag: flag.to_owned(), why };
+        match flag {
+            slo if SLO_FLAGS.contains(&slo) => return self.slo.take(values),
+            UNTIL => return self.until.take(values),
+            SWEEP => {
+                for side in values.all()? {
+                    self.sides.push(Side::parse(&side).map_err(refuse)?);
+                }
+                return Ok(());
+            }
+            "--sweep-cool-down" => {
+                let seconds = python::finite_positive_float(&values.one()?).map_err(refuse)?;
+                self.cool_down = Some(time_of(seconds).map_err(refuse)?);
+            }
+            FILE => {
+                for path in values.all()? {
+                    self.files.push(grid_file(&path).map_err(refuse)?);
+                }
+            }
+            FOLDER => self.folder = Some(values.one()?.into()),
+            REPEATS => {
+                let text = values.one()?;
+                let repeats = text.parse().ok();
+                let wrong = || refuse(format!("expected a number above zero, got {text:?}"));
+                self.repeats = Some(repeats.ok_or_else(wrong)?);
+            }
+            _ => {
+                values.none()?;
+                self.same_prompts = true;
+            }
+        }
+        self.last = Some(flag);
+        if flag != FOLDER {
+            self.last_but_folder = Some(flag);
+        }
+        Ok(())
+    }
+
+    /// Returns a flag of a sweep that has no effect without a search, if there is one. On a grid
+    /// with flags of its own, `--sweep-folder` has an effect.
+    pub(super) fn idle_beside_a_grid(&self, is_grid: bool) -> Option<&'static str> {
+        if is_grid { self.last_but_folder } else { self.last }
+    }
+
+    /// Refuses flags of a sweep, because there is none.
+    pub(super) fn refuse_idle(&self) -> Result<(), CliError> {
+        let idle = |flag| CliError::NoEffect { flag, when: "without --sweep" };
+        self.last.map_or(Ok(()), |flag| Err(idle(flag)))
+    }
+
+    /// Returns the flags and values of every point: each combination of the values of all sides.
+    pub(super) fn settings(&self) -> Result<Vec<Settings>, CliError> {
+        let steps = |side: &Side| Ok((0..side.steps()?).map(|step| side.at(step)).collect());
+        let sides: Vec<Vec<Settings>> =
+            self.sides.iter().map(steps).collect::<Result<_, CliError>>()?;
+        Ok(crossed(&sides))
+    }
+
+    /// Returns the measures that keep the runs independent of each other.
+    pub(super) fn isolation(&self) -> Isolation {
+        let isolation = if self.same_prompts { Isolation::none() } else { Isolation::default() };
+        isolation.with_cool_down(self.cool_down.unwrap_or_default())
+    }
+}
+
+/// Returns our flag in an argument, and the value after its equals sign; `None` if the argument is
+/// not our flag.
+fn own(arg: &str) -> Option<(&'static str, Option<&str>)> {
+    let (name, value) = split_value(arg);
+    let flags = FLAGS.iter().chain(&SLO_FLAGS).chain([&UNTIL]);
+    Some((flags.copied().find(|flag| *flag == name)?, value))
+}
+
+fn grid_file(path: &str) -> Result<(PathBuf, GridFormat), String> {
+    let extension = Path::new(path).extension().and_then(|end| end.to_str());
+    let format = extension.and_then(GridFormat::of_extension);
+    let wrong =
+        || format!("expected a name in .csv, .html, .json or .md, got {}", python::repr(path));
+    Ok((path.into(), format.ok_or_else(wrong)?))
+}
+
+pub(super) const SWEEP: &str = "--sweep";
+pub(super) const REPEATS: &str = "--sweep-repeats";
+const FILE: &str = "--sweep-file";
+const FOLDER: &str = "--sweep-folder";
+const FLAGS: [&str; 6] =
+    [SWEEP, "--sweep-cool-down", FILE, FOLDER, REPEATS, "--sweep-same-prompts"];

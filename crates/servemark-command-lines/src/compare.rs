@@ -1,0 +1,194 @@
+//! Comparison of two runs of a command line.
+
+use std::fmt;
+
+use serde_json::Value;
+
+use crate::{Line, Outcome, SentRequest};
+
+/// A difference between the peer's run and Servemark's.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Difference {
+    /// Part of the run that differs.
+    pub part: Part,
+    /// Value in the peer's run.
+    pub peer: String,
+    /// Value in Servemark's run.
+    pub own: String,
+}
+
+/// A part of a run that is compared.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Part {
+    /// Name of the result file.
+    File,
+    /// Keys of the result.
+    Keys,
+    /// Labels of the table.
+    Labels,
+    /// Reason for which the command line was refused.
+    Message,
+    /// Outcome of the run.
+    Outcome,
+    /// Requests that were sent.
+    Requests,
+    /// Value of this key of the result.
+    Value(String),
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{:?}\n    peer: {}\n    own:  {}", self.part, self.peer, self.own)
+    }
+}
+
+/// Returns all differences. If the peer crashed, nothing is compared except that Servemark must not
+/// crash. If both refuse the line, their requests are not compared: a peer may send some before it
+/// finds the fault, and Servemark looks for all faults first.
+pub(crate) fn differences(peer: &Line, own: &Line) -> Vec<Difference> {
+    let mut found = Differences(Vec::new());
+    if peer.outcome.is_lost() {
+        if own.outcome.is_lost() {
+            found.push(Part::Outcome, &peer.outcome, &own.outcome);
+        }
+        return found.0;
+    }
+    found.compare(Part::Outcome, &peer.outcome, &own.outcome);
+    if peer.outcome == Outcome::Refused && own.outcome == Outcome::Refused {
+        if peer.message.is_some() {
+            found.compare(Part::Message, &peer.message, &own.message);
+        }
+        return found.0;
+    }
+    found.requests(peer, own);
+    if peer.outcome == Outcome::Done && own.outcome == Outcome::Done {
+        found.compare(Part::Labels, &peer.labels, &own.labels);
+        found.results(peer, own);
+    }
+    found.0
+}
+
+struct Differences(Vec<Difference>);
+
+impl Differences {
+    fn push(&mut self, part: Part, peer: &impl fmt::Debug, own: &impl fmt::Debug) {
+        self.0.push(Difference { part, peer: format!("{peer:?}"), own: format!("{own:?}") });
+    }
+
+    fn compare<T: fmt::Debug + PartialEq>(&mut self, part: Part, peer: &T, own: &T) {
+        if peer != own {
+            self.push(part, peer, own);
+        }
+    }
+
+    /// Records the first request that differs.
+    fn requests(&mut self, peer: &Line, own: &Line) {
+        let (mut ours, mut theirs) = (written(&own.requests), written(&peer.requests));
+        if !peer.ordered {
+            sort_neighbours(&mut ours);
+            sort_neighbours(&mut theirs);
+        }
+        let pairs = theirs.iter().zip(&ours);
+        let at = pairs.take_while(|(peer, own)| peer == own).count();
+        if at < theirs.len().max(ours.len()) {
+            let said = |all: &[(String, String)]| {
+                let request = all.get(at).map_or("nothing", |(_, request)| request);
+                format!("request {} of {}: {request}", at + 1, all.len())
+            };
+            let (peer, own) = (said(&theirs), said(&ours));
+            self.0.push(Difference { part: Part::Requests, peer, own });
+        }
+    }
+
+    fn results(&mut self, peer: &Line, own: &Line) {
+        let (Some(theirs), Some(ours)) = (&peer.result, &own.result) else {
+            return self.compare(Part::File, &peer.result, &own.result);
+        };
+        self.compare(Part::File, &theirs.file, &ours.file);
+        self.compare(Part::Keys, &theirs.keys, &ours.keys);
+        for (key, value) in &theirs.values {
+            if let Some(own) = ours.values.get(key).filter(|own| *own != value) {
+                let (peer, own) = (Value::to_string(value), own.to_string());
+                self.0.push(Difference { part: Part::Value(key.clone()), peer, own });
+            }
+        }
+    }
+}
+
+/// Returns each request as its route and its full text.
+fn written(requests: &[SentRequest]) -> Vec<(String, String)> {
+    let route = |request: &SentRequest| format!("{} {}", request.method, request.path);
+    let whole = |request: &SentRequest| {
+        format!("{} {:?} {}", route(request), request.headers, request.body)
+    };
+    requests.iter().map(|request| (route(request), whole(request))).collect()
+}
+
+/// Sorts adjacent requests to one route, so that their order of arrival does not matter.
+fn sort_neighbours(requests: &mut [(String, String)]) {
+    for same in requests.chunk_by_mut(|(one, _), (other, _)| one == other) {
+        same.sort();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn line(paths: &[(&str, i32)]) -> Line {
+        let request = |&(path, id): &(&str, i32)| SentRequest {
+            method: "POST".to_owned(),
+            path: path.to_owned(),
+            headers: [].into(),
+            body: json!({ "id": id, "n": 1 }),
+        };
+        Line {
+            n: 0,
+            command: String::new(),
+            argv: Vec::new(),
+            env: [].into(),
+            inputs: [].into(),
+            ordered: true,
+            outcome: Outcome::Done,
+            exit: Some(0),
+            requests: paths.iter().map(request).collect(),
+            result: None,
+            labels: Vec::new(),
+            message: None,
+        }
+    }
+
+    #[test]
+    fn requests_of_one_route_may_change_places_where_their_order_is_open() {
+        let mut peer = line(&[("/a", 1), ("/a", 2), ("/flush", 0), ("/a", 3), ("/a", 4)]);
+        let own = line(&[("/a", 2), ("/a", 1), ("/flush", 0), ("/a", 4), ("/a", 3)]);
+        assert_eq!(differences(&peer, &own).len(), 1);
+        peer.ordered = false;
+        assert_eq!(differences(&peer, &own), []);
+        let across = line(&[("/a", 3), ("/a", 1), ("/flush", 0), ("/a", 4), ("/a", 2)]);
+        assert_eq!(differences(&peer, &across).len(), 1);
+        let fewer = line(&[("/a", 1), ("/a", 2), ("/flush", 0), ("/a", 3)]);
+        assert_eq!(differences(&peer, &fewer)[0].own, "request 5 of 4: nothing");
+    }
+
+    #[test]
+    fn the_order_of_a_bodys_keys_counts() {
+        let peer = line(&[("/a", 1)]);
+        let mut own = peer.clone();
+        own.requests[0].body = json!({"n": 1, "id": 1});
+        assert_eq!(differences(&peer, &own)[0].part, Part::Requests);
+    }
+
+    #[test]
+    fn where_the_peer_crashed_nothing_is_asked_of_us_but_not_to_crash() {
+        let mut peer = line(&[("/a", 1)]);
+        peer.outcome = Outcome::Crashed;
+        let mut own = line(&[]);
+        own.outcome = Outcome::Refused;
+        assert_eq!(differences(&peer, &own), []);
+        own.outcome = Outcome::Crashed;
+        assert_eq!(differences(&peer, &own)[0].part, Part::Outcome);
+    }
+}

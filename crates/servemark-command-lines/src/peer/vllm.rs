@@ -1,0 +1,267 @@
+//! vLLM: `vllm bench`.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use super::Peer;
+use crate::{Argued, Line, Outcome, Part, SentRequest};
+
+/// vLLM: `vllm bench`.
+#[derive(Clone, Copy, Debug)]
+pub struct Vllm;
+
+impl Peer for Vllm {
+    fn words(&self, command: &str) -> Vec<String> {
+        ["vllm", "bench"].into_iter().chain(command.split(' ')).map(str::to_owned).collect()
+    }
+
+    fn model(&self) -> &'static str {
+        "{DATA}/tokenizers/gpt2"
+    }
+
+    fn result(&self, files: &BTreeMap<String, String>) -> Option<(String, Map<String, Value>)> {
+        let found = files.iter().find_map(|(name, text)| Some((name, result(name, text)?)));
+        let calls = files.get(CALLS).map(|calls| {
+            let call = |line: &str| serde_json::from_str::<Value>(line).ok();
+            calls.lines().filter_map(call).collect::<Value>()
+        });
+        let (name, mut result) = match (found, &calls) {
+            (Some((name, result)), _) => (name.clone(), result),
+            (None, Some(_)) => (CALLS.to_owned(), Map::new()),
+            (None, None) => return None,
+        };
+        result.extend(calls.map(|calls| ("calls".to_owned(), calls)));
+        Some((name, result))
+    }
+
+    fn is_time(&self, key: &str) -> bool {
+        let ends = ["_ms", "_throughput", "_per_s", "_time", "_per_second"];
+        ends.iter().any(|end| key.ends_with(end)) || TIMES.contains(&key)
+    }
+
+    /// Returns whether a request only queries or controls the server. Servemark sends the headers
+    /// of all requests with these, too.
+    fn is_control(&self, request: &SentRequest) -> bool {
+        let ends = ["tokenize", "_profile"];
+        request.method == "GET" || ends.iter().any(|end| request.path.ends_with(end))
+    }
+
+    /// Removes the readings of counters, and the text that only Servemark prints or prints
+    /// elsewhere; `docs/compat/vllm.md` lists them.
+    fn trim(&self, line: &mut Line) {
+        line.requests.retain(|request| request.path != "/metrics");
+        let has_table = line.labels.iter().any(|label| label == "Successful requests");
+        line.outcome = match line.outcome {
+            // Servemark has a separate exit code for a run in which requests failed.
+            Outcome::Failed if has_table => Outcome::Done,
+            // vLLM's client raises an exception where Servemark prints a message, and may have
+            // queried the model first.
+            Outcome::Failed | Outcome::Refused
+                if line.requests.iter().all(|sent| self.is_control(sent)) =>
+            {
+                line.requests.clear();
+                Outcome::Refused
+            }
+            outcome => outcome,
+        };
+        if line.outcome != Outcome::Done {
+            line.labels.clear();
+        }
+        if line.command == "throughput" || line.command == "latency" {
+            let is_ours =
+                |label: &String| label.starts_with("Measured ") || label == "Servemark report";
+            let own = line.labels.iter().position(is_ours);
+            line.labels.truncate(own.unwrap_or(line.labels.len()));
+            // Servemark prints these on standard error.
+            let said = ["When dataset path is not set", "Warming up with"];
+            line.labels.retain(|label| !said.iter().any(|start| label.starts_with(start)));
+            // The engine's own parser prints this, with the name of the worker.
+            line.message.take_if(|message| !message.starts_with("argument "));
+        }
+    }
+
+    fn labels(&self, stdout: &str) -> Vec<String> {
+        let mut lines = stdout.lines().peekable();
+        let mut labels = Vec::new();
+        while let Some(line) = lines.next() {
+            if line.starts_with("Failed requests during") {
+                // The reason for each failure is worded differently.
+                while lines.next_if(|line| !line.contains(TABLE)).is_some() {}
+            } else if line.contains(TABLE) {
+                let table = lines.by_ref().take_while(|line| !line.starts_with("======"));
+                labels.extend(table.map(label));
+                // Servemark's tables follow, and vLLM's message about its profiler.
+                lines.by_ref().last();
+            } else if !is_left_out(line) {
+                labels.push(figures_out(line));
+            }
+        }
+        labels
+    }
+
+    /// Returns the message of vLLM's argument parser. Where vLLM's client raises an exception,
+    /// Servemark's message is worded differently.
+    fn message(&self, stderr: &str) -> Option<String> {
+        let (_, message) = stderr.lines().rev().find_map(|line| line.split_once(" error: "))?;
+        // The order of a Python set differs between processes, and only one of them prints the
+        // short flag.
+        let tails = ["; did you mean ", " (choose from "];
+        let cut = |text, tail| str::split_once(text, tail).map_or(text, |(front, _)| front);
+        let message = tails.into_iter().fold(message, cut);
+        let message =
+            message.replace("argument -o/", "argument ").replace("argument -e/", "argument ");
+        PARSER.iter().any(|start| message.starts_with(start)).then_some(message)
+    }
+
+    fn drawn_anew(&self) -> &'static [(&'static str, &'static str)] {
+        &[
+            ("bench-[0-9a-f]{8}-", "bench-{ID}-"),
+            ("[0-9]{8}([-_])[0-9]{6}", "{DATE}${1}{TIME}"),
+            ("boundary=[0-9A-Za-z_-]+", "boundary={BOUNDARY}"),
+        ]
+    }
+
+    fn argued(&self) -> &'static [Argued] {
+        ARGUED
+    }
+}
+
+const ARGUED: &[Argued] = &[
+    Argued {
+        kind: "recording-in-chat",
+        is: |peer, _, difference| {
+            difference.part == Part::Requests && peer.requests.iter().any(says_recording)
+        },
+    },
+    Argued {
+        kind: "startup-cmd-is-asked",
+        is: |peer, own, _| peer.command == "sweep startup" && own.outcome == Outcome::Refused,
+    },
+    Argued {
+        kind: "temperature-in-extra-body",
+        is: |peer, _, difference| {
+            let sets = |request: &SentRequest| !request.body["temperature"].is_null();
+            difference.part == Part::Labels
+                && difference.peer.contains(NOT_GREEDY)
+                && !difference.own.contains(NOT_GREEDY)
+                && peer.requests.iter().any(sets)
+        },
+    },
+    Argued {
+        kind: "whole-numbers-of-64-bits",
+        is: |peer, own, _| {
+            let is_long = |word: &String| word.contains(LONG_NUMBER);
+            own.outcome == Outcome::Refused && peer.argv.iter().any(is_long)
+        },
+    },
+    Argued {
+        kind: "messages-as-a-prompt",
+        is: |peer, _, _| {
+            let is_message = |request: &SentRequest| {
+                ["prompt", "input"].iter().any(|key| request.body[*key][0].is_object())
+            };
+            peer.requests.iter().any(is_message)
+        },
+    },
+    Argued {
+        kind: "no-token-asked-for",
+        is: |peer, _, difference| {
+            let asks = |request: &SentRequest| request.body["max_tokens"] == 0;
+            matches!(difference.part, Part::Value(_)) && peer.requests.iter().any(asks)
+        },
+    },
+];
+
+const NOT_GREEDY: &str = "no longer sets temperature==0";
+const LONG_NUMBER: &str = "99999999999999999999";
+
+/// Log of the calls to the stand-in of an engine.
+const CALLS: &str = "calls.jsonl";
+
+/// First words of argparse's messages.
+const PARSER: [&str; 4] = [
+    "ambiguous option: ",
+    "argument ",
+    "the following arguments are required: ",
+    "unrecognized arguments: ",
+];
+
+/// Returns whether a message contains a recording as a list of samples, or as a path on this
+/// machine.
+fn says_recording(request: &SentRequest) -> bool {
+    let part = &request.body["messages"][0]["content"][1];
+    part["audio"].is_array() || part["audio_path"].is_string()
+}
+
+const TIMES: [&str; 11] = [
+    "avg_latency",
+    "date",
+    "duration",
+    "itls",
+    "latencies",
+    "max_concurrent_requests",
+    "percentiles",
+    "queue_times",
+    "rtfx",
+    "start_times",
+    "ttfts",
+];
+
+/// Parses a result without the keys that only Servemark adds.
+fn result(name: &str, text: &str) -> Option<Map<String, Value>> {
+    if name.contains("runlog") || name == CALLS {
+        return None;
+    }
+    // Python writes values that are not valid JSON.
+    let text = text.replace(": Infinity", ": null").replace(": NaN", ": null");
+    let mut result: Map<String, Value> = serde_json::from_str(&text).ok()?;
+    if !result.contains_key("model_id") {
+        return None;
+    }
+    result.retain(|key, _| !OURS.iter().any(|start| key.starts_with(start)));
+    for (key, value) in &mut result {
+        match (key.as_str(), value) {
+            // Only whether there is a goodput or an error is compared; error texts differ.
+            ("request_goodput", value) if value.is_number() => *value = Value::Bool(true),
+            ("errors", Value::Array(errors)) => {
+                for error in errors {
+                    *error = Value::Bool(error != "");
+                }
+            }
+            ("rps_change_events", Value::Array(events)) => {
+                for event in events {
+                    *event = event["rps"].take();
+                }
+            }
+            _ => {}
+        }
+    }
+    Some(result)
+}
+
+/// Prefixes of the keys that only Servemark adds.
+const OURS: [&str; 4] = ["audit", "measured_over", "native_", "prefix_cache_"];
+
+fn label(line: &str) -> String {
+    match line.split_once(':') {
+        Some((label, _)) => label.trim().to_owned(),
+        None => line.trim_matches('-').trim().to_owned(),
+    }
+}
+
+/// Returns whether a line of standard output is left out: it exists in one of the two programs
+/// only, or it is about the profiler, which Servemark stops before the table.
+fn is_left_out(line: &str) -> bool {
+    let starts = ["Namespace(", "tip:", "Stopping profiler", "Profiler stopped"];
+    line.is_empty() || starts.iter().any(|start| line.starts_with(start))
+}
+
+/// Marker in the heading of vLLM's table.
+const TABLE: &str = "= Serving Benchmark Result =";
+
+/// Removes the measured figures from a line of an engine benchmark.
+fn figures_out(line: &str) -> String {
+    let is_figure = line.starts_with("Throughput: ") || line.contains(" latency: ");
+    if is_figure { label(line) } else { line.to_owned() }
+}

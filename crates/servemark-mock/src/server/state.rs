@@ -1,0 +1,87 @@
+//! The state that all threads of a server share.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use servemark_core::{Clock, Stamp, unix_now};
+use servemark_pacer::MachineClock;
+
+use super::Logs;
+use super::slots::Slots;
+use super::work::Work;
+use crate::answer::{Scripts, Vectors};
+use crate::{FaultKind, MockSpec};
+
+/// The state that all threads of a server share.
+#[derive(Debug)]
+pub(super) struct ServerState {
+    pub(super) spec: MockSpec,
+    pub(super) logs: Logs,
+    /// The reported creation time of the model, in seconds since the Unix epoch.
+    pub(super) created: u64,
+    pub(super) ready_at: Stamp,
+    pub(super) idle_limit: Option<IdleLimit>,
+    pub(super) scripts: Scripts,
+    pub(super) vectors: Vectors,
+    answers: AtomicU64,
+    places: Option<Mutex<Slots>>,
+    pub(super) work: Arc<Work>,
+}
+
+impl ServerState {
+    pub(super) fn new(spec: MockSpec, logs: Logs) -> Self {
+        Self {
+            ready_at: MachineClock.now() + unready_time(&spec),
+            places: spec.places.map(|places| Mutex::new(Slots::new(places))),
+            idle_limit: IdleLimit::of(&spec),
+            spec,
+            logs,
+            created: unix_now().as_secs(),
+            scripts: Scripts::default(),
+            vectors: Vectors::default(),
+            answers: AtomicU64::new(0),
+            work: Arc::default(),
+        }
+    }
+
+    /// Counts a request for an answer and returns its one-based number.
+    pub(super) fn count_answer(&self) -> u64 {
+        self.answers.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// Returns when a request that arrives at `now` and takes `lasts` begins to be served: at once,
+    /// unless the number of requests is limited and all places are taken.
+    pub(super) fn acquire_slot(&self, now: Stamp, lasts: Duration) -> Stamp {
+        let Some(places) = &self.places else { return now };
+        places.lock().unwrap_or_else(PoisonError::into_inner).take(now, lasts)
+    }
+}
+
+/// The time limit of idle connections.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct IdleLimit {
+    pub(super) after: Duration,
+    /// Whether a 408 response precedes the end of the connection.
+    pub(super) is_told: bool,
+}
+
+impl IdleLimit {
+    /// Returns the shortest limit among the faults, if there is any.
+    pub(super) fn of(spec: &MockSpec) -> Option<Self> {
+        let limits = spec.faults.iter().filter_map(|fault| match *fault.kind() {
+            FaultKind::CloseIdle { limit } => Some(Self { after: limit, is_told: false }),
+            FaultKind::Idle408 { limit } => Some(Self { after: limit, is_told: true }),
+            _ => None,
+        });
+        limits.min_by_key(|limit| limit.after)
+    }
+}
+
+fn unready_time(spec: &MockSpec) -> Duration {
+    let times = spec.faults.iter().filter_map(|fault| match fault.kind() {
+        FaultKind::NotReady { until } => Some(*until),
+        _ => None,
+    });
+    times.max().unwrap_or_default()
+}

@@ -1,0 +1,135 @@
+//! Writes the result files of vLLM's client.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use servemark_core::JsonObject;
+use servemark_plan::{Layout, SaveMode, VllmFiles};
+use servemark_pyjson::{Text, to_writer};
+use servemark_report::{
+    DatasetStatsPlot, Report, ReportFormat, TimelinePlot, VllmDetails, VllmResult, vllm_file_name,
+    vllm_pytorch_records,
+};
+
+use crate::Scores;
+
+/// Paths of the files that were requested and written.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct VllmSaved {
+    /// HTML page with the timeline of every request.
+    pub timeline: Option<PathBuf>,
+    /// Image with the distributions of prompt and output lengths.
+    pub dataset_stats: Option<PathBuf>,
+    /// JSON file with the result.
+    pub result: Option<PathBuf>,
+    /// JSON file with the result for `PyTorch`'s benchmark database.
+    pub pytorch: Option<PathBuf>,
+}
+
+impl Scores<'_> {
+    /// Writes the files that vLLM's client would write.
+    pub fn save_vllm(&self, files: &VllmFiles) -> io::Result<VllmSaved> {
+        let path = self.vllm_path(files)?;
+        let mut saved = VllmSaved::default();
+        if let Some([slow, very_slow]) = files.timeline {
+            let timeline = TimelinePlot::new(slow, very_slow);
+            saved.timeline = Some(self.draw(&timeline, path.with_extension("timeline.html"))?);
+        }
+        if files.dataset_stats {
+            let path = path.with_extension("dataset_stats.png");
+            saved.dataset_stats = Some(self.draw(&DatasetStatsPlot, path)?);
+        }
+        if let Some(mode) = files.save {
+            let result = self.vllm_result(files.details, files.utc_offset_s);
+            if let Some(args) = &files.pytorch {
+                saved.pytorch = Some(self.write_pytorch(&result, args, &path)?);
+            }
+            saved.result = Some(self.save_result(&result, mode, path)?);
+        }
+        Ok(saved)
+    }
+
+    fn save_result(
+        &self,
+        result: &VllmResult,
+        mode: SaveMode,
+        path: PathBuf,
+    ) -> io::Result<PathBuf> {
+        match mode {
+            SaveMode::Append => self.append_vllm(result, &path).map(|()| path),
+            SaveMode::Replace => self.draw(result, path),
+        }
+    }
+
+    /// Returns the UTC offset in seconds of the machine that made the log; 0 if its plan does not
+    /// have it.
+    pub(crate) fn utc_offset_s(&self) -> i32 {
+        let known = self.log.header().plan.pointer("/output/vllm/utc_offset_s");
+        let known = known.and_then(serde_json::Value::as_i64);
+        known.and_then(|seconds| seconds.try_into().ok()).unwrap_or_default()
+    }
+
+    pub(crate) fn vllm_result(&self, details: bool, utc_offset_s: i32) -> VllmResult {
+        let details = if details { VllmDetails::Full } else { VllmDetails::Brief };
+        VllmResult::new(self.scoring.vllm.clone(), details, utc_offset_s)
+    }
+
+    /// Appends a result as a line. Like vLLM, writes no newline after it but one before it if the
+    /// file is not empty.
+    pub(crate) fn append_vllm(&self, result: &VllmResult, path: &Path) -> io::Result<()> {
+        let mut file = OpenOptions::new().create(true).append(true).open(path)?;
+        let mut line = Vec::new();
+        if file.metadata()?.len() > 0 {
+            line.push(b'\n');
+        }
+        result.write(&self.vllm_report(), &mut line)?;
+        file.write_all(&line)
+    }
+
+    /// Creates the folder if one is named and returns the path of the result.
+    fn vllm_path(&self, files: &VllmFiles) -> io::Result<PathBuf> {
+        let folder = files.folder.clone().unwrap_or_default();
+        if files.folder.is_some() {
+            fs::create_dir_all(&folder)?;
+        }
+        if let Some(name) = &files.name {
+            return Ok(folder.join(name));
+        }
+        let usual = vllm_file_name(self.log, files.label.as_deref(), files.utc_offset_s);
+        let path = folder.join(usual);
+        Ok(if files.save == Some(SaveMode::Replace) { untaken(path) } else { path })
+    }
+
+    fn draw(&self, format: &dyn ReportFormat, path: PathBuf) -> io::Result<PathBuf> {
+        let mut out = io::BufWriter::new(File::create(&path)?);
+        format.write(&self.vllm_report(), &mut out)?;
+        out.flush()?;
+        Ok(path)
+    }
+
+    fn write_pytorch(
+        &self,
+        result: &VllmResult,
+        args: &JsonObject,
+        path: &Path,
+    ) -> io::Result<PathBuf> {
+        let path = path.with_extension("pytorch.json");
+        let records = vllm_pytorch_records(args, &result.object(&self.vllm_report()));
+        to_writer(&records, Text::Ascii, File::create(&path)?)?;
+        Ok(path)
+    }
+
+    fn vllm_report(&self) -> Report<'_> {
+        self.report(Layout::Vllm).with_native(self.metrics(Layout::Native))
+    }
+}
+
+/// Adds a number to the default file name if the file exists: default names differ only by
+/// second.
+fn untaken(path: PathBuf) -> PathBuf {
+    let numbered = |number: u32| path.with_extension(format!("{number}.json"));
+    let mut names = std::iter::once(path.clone()).chain((2..).map(numbered));
+    names.find(|name| !name.exists()).unwrap_or(path)
+}

@@ -1,0 +1,71 @@
+//! Executes a plan step by step: prepare, warm up, measure, finish.
+
+use servemark_core::Session;
+use servemark_plan::{BenchPlan, ServerSpec};
+
+#[cfg(feature = "engine")]
+use super::engine::LoadedEngine;
+use super::http;
+use super::measure::measure;
+use super::outcome::Run;
+use super::prepare::{Prepared, RunClock};
+use super::provided::ProvidedSystem;
+use super::server::Server;
+use super::system::System;
+use crate::runtime::on_this_thread;
+use crate::{ExecuteError, Outputs, RunContext};
+
+/// Executes a plan, from waiting for the server to the closed run log, on a runtime of its own on
+/// the calling thread. For an offline engine, the warm-up plan runs in the same call, because the
+/// engine is loaded only once; the warm-up plan of a server is executed as a separate run.
+///
+/// # Errors
+///
+/// Inside an asynchronous runtime it returns [`ExecuteError::InsideRuntime`], because it would
+/// block a thread of that runtime; [`start`](crate::start) runs a plan from there.
+pub fn execute(plan: &BenchPlan, context: &RunContext) -> Result<Run, ExecuteError> {
+    on_this_thread(run(plan, context))
+}
+
+/// Executes a plan on the current runtime.
+pub(super) async fn run(plan: &BenchPlan, context: &RunContext) -> Result<Run, ExecuteError> {
+    plan.check()?;
+    Outputs::of(plan).check()?;
+    match &plan.server {
+        ServerSpec::Provided { .. } => run_on::<ProvidedSystem>(plan, context).await,
+        #[cfg(feature = "engine")]
+        ServerSpec::Engine(_) => run_on::<LoadedEngine>(plan, context).await,
+        _ => run_on::<Server>(plan, context).await,
+    }
+}
+
+async fn run_on<S: System>(plan: &BenchPlan, context: &RunContext) -> Result<Run, ExecuteError> {
+    let clock = RunClock::start();
+    let (system, prepared) = S::prepare(plan, context, clock).await?;
+    measure(&system, plan, context, &prepared, clock).await
+}
+
+/// Size of the load that a plan would send.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct DryRun {
+    /// Number of requests.
+    pub requests: usize,
+    /// Prompt tokens; a later turn's count excludes the earlier turns.
+    pub input_tokens: u64,
+    /// Requested output tokens.
+    pub output_tokens: u64,
+}
+
+/// Draws the load of a plan without sending it. The server is asked for its model if the plan
+/// does not name one.
+pub fn dry_run(plan: &BenchPlan, context: &RunContext) -> Result<DryRun, ExecuteError> {
+    plan.check()?;
+    let (_, Prepared { load, .. }) = on_this_thread(http::drawn(plan, context, RunClock::start()))?;
+    let samples = || load.sessions.iter().flat_map(Session::samples);
+    Ok(DryRun {
+        requests: samples().count(),
+        input_tokens: samples().map(|sample| u64::from(sample.prompt_tokens)).sum(),
+        output_tokens: samples().map(|sample| u64::from(sample.output_tokens)).sum(),
+    })
+}

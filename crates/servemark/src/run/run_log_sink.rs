@@ -1,0 +1,381 @@
+//! Records a run in memory and, as it happens, on disk.
+
+use std::iter;
+use std::num::NonZeroU64;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
+
+use servemark_core::{
+    EarlyStop, Footer, Header, Phase, RequestRecord, RunLog, RunLogError, RunLogReader,
+    RunLogWriter,
+};
+use servemark_metrics::Audit;
+use servemark_plan::{BenchPlan, OutputSpec};
+use servemark_runner::{Backlog, Observer};
+
+use crate::run::until::Watcher;
+use crate::{ExecuteError, Live, RunContext, RunObserver};
+
+/// Stores the records of a run. They are sent over a channel and written by a separate thread, so
+/// that reading an answer never waits for the disk. If the disk falls too far behind, new
+/// requests wait instead.
+#[derive(Debug)]
+pub(crate) struct RunLogSink {
+    header: Header,
+    writer_thread: JoinHandle<WriterState>,
+    sender: RecordSender,
+    path: Option<PathBuf>,
+}
+
+/// Memory limits of a run.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MemoryLimits {
+    /// Maximum size of unwritten records in bytes.
+    unwritten: NonZeroU64,
+    /// Maximum size of kept answer texts in bytes. Further texts stay on disk if there is a run
+    /// log.
+    texts: usize,
+}
+
+impl MemoryLimits {
+    /// Returns the limits for a plan. If the plan prints or saves texts, all are kept.
+    pub(crate) fn of(plan: &BenchPlan) -> Self {
+        let output = &plan.output;
+        let details = output.details || output.vllm.as_ref().is_some_and(|files| files.details);
+        let shows_texts = plan.scoring.print_requests || details || output.keeps_texts;
+        Self::with_texts(if shows_texts { usize::MAX } else { MOST_TEXT })
+    }
+
+    /// Returns the default limits, with `texts` bytes for texts.
+    pub(crate) fn with_texts(texts: usize) -> Self {
+        Self { unwritten: MOST_BEHIND, texts }
+    }
+}
+
+/// State of the writer thread.
+struct WriterState {
+    records: Vec<RequestRecord>,
+    texts_left: Range<usize>,
+    file: Option<Result<RunLogWriter, RunLogError>>,
+    /// Remaining size in bytes of the texts that may be kept.
+    room: usize,
+    watcher: Option<Watcher>,
+    observer: Arc<dyn RunObserver>,
+}
+
+/// A closed run log.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) log: RunLog,
+    pub(crate) audit: Audit,
+    /// Path of the file.
+    pub(crate) path: Option<PathBuf>,
+    /// Error that left the file incomplete, if any.
+    pub(crate) error: Option<RunLogError>,
+}
+
+/// A completed run whose file is still open for the footer.
+#[derive(Debug)]
+pub(crate) struct Closing {
+    header: Header,
+    /// Records in the order in which their requests ended.
+    pub(crate) records: Vec<RequestRecord>,
+    /// Indices of the records whose texts are only on disk.
+    pub(crate) texts_left: Range<usize>,
+    file: Option<Result<RunLogWriter, RunLogError>>,
+    path: Option<PathBuf>,
+    /// Interim analysis that ended the run, if any.
+    pub(crate) early_stop: Option<EarlyStop>,
+}
+
+impl RunLogSink {
+    /// Opens the run log, if there is one, and writes its header. The watcher analyses the
+    /// requests as they end.
+    pub(crate) fn open(
+        output: &OutputSpec,
+        header: Header,
+        context: &RunContext,
+        room: MemoryLimits,
+        watcher: Option<Watcher>,
+    ) -> Result<Self, ExecuteError> {
+        let open = |path| RunLogWriter::open(path, output.run_log_if_taken, &header);
+        let file = output.run_log.as_deref().map(open).transpose()?;
+        let path = file.as_ref().map(|writer| writer.path().to_owned());
+        // What is written to a pipe cannot be read again, so its texts stay in memory.
+        let texts =
+            if path.as_deref().is_some_and(Path::is_file) { room.texts } else { usize::MAX };
+        let state = WriterState {
+            records: Vec::new(),
+            texts_left: 0..0,
+            file: file.map(Ok),
+            room: texts,
+            watcher,
+            observer: Arc::clone(&context.observer),
+        };
+        let live = Arc::clone(&context.live);
+        let ((tx, rx), backlog) = (channel(), Arc::new(Backlog::new(room.unwritten)));
+        let sender = RecordSender { tx, backlog: Arc::clone(&backlog), live };
+        let writer_thread = Builder::new()
+            .name("run-log".to_owned())
+            .spawn(move || write_records(&rx, &backlog, state))
+            .map_err(ExecuteError::Machine)?;
+        Ok(Self { header, writer_thread, sender, path })
+    }
+
+    /// Returns an observer that sends records to the writer thread.
+    pub(crate) fn observer(&self) -> Arc<dyn Observer> {
+        Arc::new(self.sender.clone())
+    }
+
+    /// Waits until all records are stored. Every observer must have been dropped.
+    pub(crate) fn close(self) -> Closing {
+        drop(self.sender);
+        let state = self.writer_thread.join().expect("the writer thread does not panic");
+        let WriterState { records, texts_left, file, watcher, .. } = state;
+        let early_stop = watcher.and_then(|watcher| watcher.early_stop());
+        Closing { header: self.header, records, texts_left, file, path: self.path, early_stop }
+    }
+}
+
+impl Closing {
+    /// Reads the records whose texts are only on disk.
+    pub(crate) fn texts_left(
+        &self,
+    ) -> Result<impl Iterator<Item = Result<RequestRecord, RunLogError>>, RunLogError> {
+        let left = &self.texts_left;
+        if let Some(Ok(writer)) = self.file.as_ref().filter(|_| !left.is_empty()) {
+            writer.check_place()?;
+        }
+        let path = self.path.as_deref().filter(|_| !left.is_empty());
+        let reader = path.map(RunLogReader::open).transpose()?;
+        Ok(reader.into_iter().flatten().skip(left.start).take(left.len()))
+    }
+
+    /// Adds the footer with the audit.
+    pub(crate) fn finish(self, footer: Footer) -> Ended {
+        let log = RunLog::new(self.header, self.records, Some(footer));
+        let audit = Audit::of(&log);
+        let log = log.with_audit(serde_json::to_value(&audit).expect("an audit is plain JSON"));
+        let closed = match self.file.zip(log.footer()) {
+            None => Ok(()),
+            Some((file, footer)) => file.and_then(|writer| writer.close(footer)),
+        };
+        Ended { log, audit, path: self.path, error: closed.err() }
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a fixed time in which records are gathered; nothing is measured by it"
+)]
+fn write_records(
+    rx: &Receiver<RequestRecord>,
+    backlog: &Backlog,
+    mut state: WriterState,
+) -> WriterState {
+    let _unblock = UnblockOnDrop(backlog);
+    while let Ok(first) = rx.recv() {
+        std::thread::sleep(GATHERING);
+        for record in iter::once(first).chain(rx.try_iter()) {
+            state.add(record, backlog);
+        }
+        if let Some(watcher) = &mut state.watcher {
+            watcher.look();
+        }
+    }
+    state
+}
+
+/// Lifts the limit on the backlog when the writer thread ends. If it panics, no request waits for
+/// it, and [`RunLogSink::close`] propagates the panic.
+struct UnblockOnDrop<'a>(&'a Backlog);
+
+impl Drop for UnblockOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.lift();
+    }
+}
+
+impl WriterState {
+    fn add(&mut self, mut record: RequestRecord, backlog: &Backlog) {
+        let is_on_disk = self.write(&record);
+        backlog.remove(weight(&record));
+        if let Some(watcher) = &mut self.watcher {
+            watcher.add(&record);
+        }
+        self.observer.on_record(&record);
+        self.room = self.room.saturating_sub(record.text.len());
+        if self.room == 0 && is_on_disk {
+            self.leave_text(&mut record);
+        }
+        record.compact();
+        self.records.push(record);
+    }
+
+    /// Appends a record to the file, if there is one, and returns whether it was written. After
+    /// an error nothing more is written, so that the records on disk stay readable.
+    fn write(&mut self, record: &RequestRecord) -> bool {
+        let Some(Ok(writer)) = &mut self.file else { return false };
+        let written = writer.append(record);
+        if let Err(error) = written {
+            self.file = Some(Err(error));
+            return false;
+        }
+        true
+    }
+
+    /// Drops a text that is on disk. After the first one, all later texts are dropped as well,
+    /// until the disk fails.
+    fn leave_text(&mut self, record: &mut RequestRecord) {
+        record.text = String::new();
+        let place = self.records.len();
+        if self.texts_left.is_empty() {
+            self.texts_left.start = place;
+        }
+        self.texts_left.end = place + 1;
+    }
+}
+
+/// Approximate size in bytes of a record's line.
+fn weight(record: &RequestRecord) -> u64 {
+    (LINE + record.text.len() + record.deltas.len() * PIECE) as u64
+}
+
+/// Observer that counts requests and sends their records to the writer thread.
+#[derive(Clone, Debug)]
+struct RecordSender {
+    tx: Sender<RequestRecord>,
+    backlog: Arc<Backlog>,
+    live: Arc<Live>,
+}
+
+impl Observer for RecordSender {
+    fn started(&self, phase: Phase) {
+        self.live.count_start(phase);
+    }
+
+    fn finished(&self, record: RequestRecord) {
+        self.live.count_end(&record);
+        self.backlog.add(weight(&record));
+        // Sending fails only if the writer thread panicked, which `close` reports.
+        let _ = self.tx.send(record);
+    }
+
+    fn backlog(&self) -> Option<&Backlog> {
+        Some(&self.backlog)
+    }
+}
+
+/// Amount of data that a slow disk writes in one or two seconds and that the memory of a
+/// measuring machine has room for.
+const MOST_BEHIND: NonZeroU64 = NonZeroU64::new(128 << 20).expect("it is not zero");
+
+/// Time for which records are gathered before they are written. Waking the writer thread for each
+/// of thousands of records per second would take CPU time from the threads that send and read.
+const GATHERING: Duration = Duration::from_millis(1);
+
+/// Room for the text of about fifteen million tokens.
+const MOST_TEXT: usize = 64 << 20;
+
+/// Approximate size in bytes of a record's line without its chunks, and of each chunk.
+const LINE: usize = 512;
+const PIECE: usize = 32;
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::io::{BufRead, BufReader};
+    use std::process::Command;
+    use std::sync::mpsc::sync_channel;
+
+    use servemark_core::{Finish, Recorder, RunFacts, Sample, Stamp};
+
+    use super::*;
+
+    fn output(path: &Path) -> OutputSpec {
+        let mut output = OutputSpec::default();
+        output.run_log = Some(path.to_owned());
+        output
+    }
+
+    fn record(index: usize) -> RequestRecord {
+        let mut record = Recorder::new(index, Phase::Measure, &Sample::new("", 1, 1), Stamp::ZERO)
+            .finish(Ok(Finish::default()), Stamp::ZERO);
+        record.text = "x".repeat(16 << 10);
+        record
+    }
+
+    /// A pipe that is not read for a while behaves like a disk that is too slow.
+    #[test]
+    fn a_slow_disk_holds_up_what_departs_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pipe");
+        assert!(Command::new("mkfifo").arg(&path).status().unwrap().success());
+        let (let_it_read, may_read) = sync_channel::<()>(0);
+        let reader = std::thread::spawn({
+            let path = path.clone();
+            move || {
+                let mut lines = BufReader::new(File::open(path).unwrap()).lines();
+                lines.next().unwrap().unwrap();
+                may_read.recv().unwrap();
+                lines.count()
+            }
+        });
+        let header = Header::new(0, RunFacts::default(), serde_json::Value::Null);
+        let most = NonZeroU64::new(256 << 10).unwrap();
+        let room = MemoryLimits { unwritten: most, texts: 0 };
+        let sink =
+            RunLogSink::open(&output(&path), header, &RunContext::default(), room, None).unwrap();
+        let observer = sink.observer();
+        let backlog = observer.backlog().unwrap();
+        (0..10).for_each(|index| observer.finished(record(index)));
+        assert!(!backlog.is_full());
+        // The pipe and the buffers at its two ends hold no more than half of these records.
+        (10..40).for_each(|index| observer.finished(record(index)));
+        assert!(backlog.is_full());
+        let_it_read.send(()).unwrap();
+        drop(observer);
+        let closing = sink.close();
+        assert_eq!((closing.records.len(), &closing.texts_left), (40, &(0..0)));
+        drop(closing);
+        assert_eq!(reader.join().unwrap(), 40);
+    }
+
+    #[test]
+    fn texts_beyond_the_room_for_them_stay_on_the_disk() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.jsonl");
+        let header = Header::new(0, RunFacts::default(), serde_json::Value::Null);
+        // Room for the texts of two records.
+        let room = MemoryLimits::with_texts(40 << 10);
+        let sink =
+            RunLogSink::open(&output(&path), header, &RunContext::default(), room, None).unwrap();
+        let observer = sink.observer();
+        (0..5).for_each(|index| observer.finished(record(index)));
+        drop(observer);
+        let closing = sink.close();
+        let lengths: Vec<_> = closing.records.iter().map(|record| record.text.len()).collect();
+        assert_eq!(lengths, [16 << 10, 16 << 10, 0, 0, 0]);
+        let left: Vec<_> = closing.texts_left().unwrap().map(Result::unwrap).collect();
+        assert_eq!(left, [2, 3, 4].map(record));
+    }
+
+    #[test]
+    fn without_a_disk_every_text_is_kept() {
+        let header = Header::new(0, RunFacts::default(), serde_json::Value::Null);
+        let room = MemoryLimits::with_texts(0);
+        let sink =
+            RunLogSink::open(&OutputSpec::default(), header, &RunContext::default(), room, None)
+                .unwrap();
+        let observer = sink.observer();
+        observer.finished(record(0));
+        drop(observer);
+        let closing = sink.close();
+        assert_eq!((closing.records.as_slice(), &closing.texts_left), (&[record(0)][..], &(0..0)));
+        assert_eq!(closing.texts_left().unwrap().count(), 0);
+    }
+}

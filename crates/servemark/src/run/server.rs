@@ -1,0 +1,139 @@
+//! The server of a run: an existing one, or the simulator started for the run.
+
+use serde_json::Value;
+use servemark_backends::{BackendSpec, sglang_counters, vllm_counters};
+use servemark_client::{Capacity, ServerControl, ServerInfo, Target, TargetSpec, raise_nofile};
+use servemark_core::{MonotonicClock, ServerCounters, SimulatedTimes};
+use servemark_mock::{MockError, MockServer, MockSpec};
+use servemark_plan::{BenchPlan, ServerSpec};
+
+use super::affinity;
+use crate::observer::RunEvent;
+use crate::{ExecuteError, RunContext};
+
+/// The server of a run.
+#[derive(Debug)]
+pub(crate) struct Server {
+    pub(crate) target: Target,
+    pub(crate) control: ServerControl,
+    simulator: Option<MockServer>,
+}
+
+impl Server {
+    /// Checks that the machine can hold the plan's connections, starts the simulator if it is the
+    /// target, and prepares the control connection. Nothing is sent yet.
+    pub(crate) fn reach(
+        plan: &BenchPlan,
+        context: &RunContext,
+        clock: MonotonicClock,
+    ) -> Result<Self, ExecuteError> {
+        raise_nofile().map_err(ExecuteError::Target)?;
+        check_capacity(plan)?;
+        let simulator = match &plan.server {
+            ServerSpec::Simulated(spec) => Some(simulator(spec, context)?),
+            _ => None,
+        };
+        let target = target_of(plan, context, simulator.as_ref())?;
+        let control = ServerControl::new(target.clone(), clock);
+        Ok(Self { target, control, simulator })
+    }
+
+    /// Returns the server's base URL.
+    pub(crate) fn url(&self) -> String {
+        self.target.base_url().to_string()
+    }
+
+    /// Returns whether the server is the simulator.
+    pub(crate) fn is_simulated(&self) -> bool {
+        self.simulator.is_some()
+    }
+
+    /// Returns the server's information before the run. Only SGLang servers are asked.
+    pub(crate) async fn before(&self, plan: &BenchPlan, context: &RunContext) -> Option<Value> {
+        if !plan.backend.is_sglang() {
+            return None;
+        }
+        self.info(plan, context).await.map(|info| info.value().clone())
+    }
+
+    /// Returns the server's information if the server has a route for it. Like vLLM's client, a
+    /// plan in vLLM's dialect does not ask; neither does one in a dialect of the program.
+    pub(crate) async fn info(&self, plan: &BenchPlan, context: &RunContext) -> Option<ServerInfo> {
+        if plan.speaks_vllm() || matches!(plan.wire, BackendSpec::Provided(_)) {
+            return None;
+        }
+        let told = self.control.server_info().await;
+        if let Err(error) = told.as_ref()
+            && plan.backend.is_sglang()
+        {
+            let reason = error.to_string();
+            context.emit(&RunEvent::Missed { what: "ask the server about itself", reason });
+        }
+        told.ok()
+    }
+
+    /// Returns the server's counters, if the plan asks for them and the server has any. Most
+    /// servers have none, and the run works without them.
+    pub(crate) async fn counters(&self, plan: &BenchPlan) -> Option<ServerCounters> {
+        if !plan.control.counters {
+            return None;
+        }
+        let text = self.control.metrics().await.ok()?;
+        let counters =
+            if plan.backend.is_sglang() { sglang_counters(&text) } else { vllm_counters(&text) };
+        (!counters.is_empty()).then_some(counters)
+    }
+
+    /// Returns the simulator's ground truth since the last call.
+    pub(crate) fn take_truth(&self) -> Vec<SimulatedTimes> {
+        let rows = self.simulator.as_ref().map(MockServer::take_truth).unwrap_or_default();
+        rows.into_iter().map(SimulatedTimes::from).collect()
+    }
+}
+
+/// Returns the number of concurrent connections that the plan is certain to need. For arrivals at
+/// a rate, the number depends on the server's latency, which is not known in advance.
+pub(crate) fn connections(plan: &BenchPlan) -> Option<usize> {
+    let all = plan.workload.requests;
+    match plan.load.max_concurrency {
+        Some(limit) => Some(limit.get().min(all)),
+        None if plan.load.arrivals.is_burst() => Some(all),
+        None => None,
+    }
+}
+
+fn simulator(spec: &MockSpec, context: &RunContext) -> Result<MockServer, MockError> {
+    let start = || MockServer::start(spec.clone());
+    match context.simulator_core {
+        Some(core) => affinity::on(&[core], start),
+        None => start(),
+    }
+}
+
+fn check_capacity(plan: &BenchPlan) -> Result<(), ExecuteError> {
+    // The simulator's ends of the connections use file descriptors of this process, too.
+    let ends = if matches!(plan.server, ServerSpec::Simulated(_)) { 2 } else { 1 };
+    let needed = connections(plan).unwrap_or(0) as u64 * ends;
+    Capacity::measure().check(needed).map_err(ExecuteError::Target)
+}
+
+fn target_of(
+    plan: &BenchPlan,
+    context: &RunContext,
+    simulator: Option<&MockServer>,
+) -> Result<Target, ExecuteError> {
+    let spec = match (&plan.server, simulator) {
+        (ServerSpec::At(spec), _) => spec.clone(),
+        (_, Some(simulator)) => {
+            let url = simulator.base_url();
+            context.observer.on_event(&RunEvent::Simulating { url: &url });
+            TargetSpec::new(url.parse().map_err(ExecuteError::Target)?)
+        }
+        _ => unreachable!("whatever is not simulated is at an address"),
+    };
+    let target = Target::new(&spec, context.credentials.clone()).map_err(ExecuteError::Target)?;
+    if target.is_unverified() {
+        context.emit(&RunEvent::Unverified { url: &target.base_url().to_string() });
+    }
+    Ok(target)
+}

@@ -1,0 +1,121 @@
+//! The system under test: a server, an engine without a server, or a transport of the program.
+
+use std::io;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use servemark_core::{Footer, Header, RunLog, Transport};
+use servemark_pacer::SystemPacer;
+use servemark_plan::BenchPlan;
+use servemark_runner::{LoadSpec, Runner, Share, StopSignal};
+
+use super::Sent;
+use super::draw::Load;
+use super::prepare::{Prepared, RunClock};
+use super::run_log_sink::RunLogSink;
+use crate::{ExecuteError, RunContext};
+
+/// The system under test. Every kind of system is measured by the same steps; an implementation
+/// adds what only its kind has.
+pub(crate) trait System: Sized {
+    /// Carries requests to the system.
+    type Transport: Transport;
+
+    /// Helpers that work while requests are measured, such as profilers.
+    type Helpers<'a>;
+
+    /// Prepares a run until its load is drawn and the system can answer requests.
+    async fn prepare(
+        plan: &BenchPlan,
+        context: &RunContext,
+        clock: RunClock,
+    ) -> Result<(Self, Prepared), ExecuteError>;
+
+    /// Returns the header of the run log.
+    async fn header(&self, job: &Job<'_>) -> Result<Header, ExecuteError>;
+
+    /// Creates the transport of the first client thread.
+    fn transport(&self, job: &Job<'_>) -> Result<Arc<Self::Transport>, ExecuteError>;
+
+    /// Returns the number of client threads.
+    fn shards(&self, job: &Job<'_>) -> NonZeroUsize;
+
+    /// Returns a function that creates the pacer and the transport of an additional client thread.
+    fn enlist(
+        &self,
+        job: &Job<'_>,
+        transport: &Arc<Self::Transport>,
+    ) -> impl AsyncFn(Share) -> io::Result<(SystemPacer, Arc<Self::Transport>)> + Send + Sync + 'static;
+
+    /// Does everything between the open run log and the first measured request, such as the
+    /// warm-up.
+    async fn begin<'a>(
+        &self,
+        job: &Job<'a>,
+        runner: &Runner<SystemPacer>,
+        transport: &Arc<Self::Transport>,
+        sink: &RunLogSink,
+    ) -> Result<Self::Helpers<'a>, ExecuteError>;
+
+    /// Awaits the measurement.
+    async fn accompany<T>(
+        &self,
+        job: &Job<'_>,
+        transport: &Self::Transport,
+        measuring: impl Future<Output = T>,
+    ) -> T {
+        let _ = (job, transport);
+        measuring.await
+    }
+
+    /// Stops the helpers, and returns what the system reports of the measurement.
+    async fn end(
+        &self,
+        job: &Job<'_>,
+        helpers: Self::Helpers<'_>,
+        transport: &Self::Transport,
+    ) -> Footer;
+
+    /// Shuts the system down if the run started it.
+    async fn shut_down(&self, job: &Job<'_>) {
+        let _ = job;
+    }
+
+    /// Fails if a closed log shows that the system was lost before any request succeeded.
+    fn check(&self, job: &Job<'_>, log: &RunLog) -> Result<(), ExecuteError> {
+        let _ = (job, log);
+        Ok(())
+    }
+
+    /// Returns the sent requests, from which their bodies can be reconstructed.
+    fn sent(&self, job: &Job<'_>) -> Option<Sent> {
+        let _ = job;
+        None
+    }
+}
+
+/// A prepared run.
+pub(crate) struct Job<'a> {
+    pub(crate) plan: &'a BenchPlan,
+    pub(crate) context: &'a RunContext,
+    pub(crate) clock: RunClock,
+    pub(crate) prepared: &'a Prepared,
+    /// Signal that stops the run.
+    pub(crate) stop: StopSignal,
+}
+
+impl<'a> Job<'a> {
+    pub(crate) fn load(&self) -> &'a Load {
+        &self.prepared.load
+    }
+
+    /// Creates a runner of a load with the job's clock and stop signal.
+    pub(crate) fn runner(
+        &self,
+        load: &LoadSpec,
+        sink: &RunLogSink,
+    ) -> Result<Runner<SystemPacer>, ExecuteError> {
+        let pacer = SystemPacer::new(self.clock.clock).map_err(ExecuteError::Machine)?;
+        Ok(Runner::new(pacer, load, sink.observer(), self.stop.clone()))
+    }
+}

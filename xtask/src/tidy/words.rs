@@ -1,0 +1,195 @@
+//! Refuses doc comments that do not stand alone.
+//!
+//! A doc comment is read in an editor's hover box, without the line above it. It names components
+//! and numbers, and has more than one word.
+
+use std::path::Path;
+
+/// Phrases that stand for the name of a component or of a number.
+const VAGUE: &[&str] = &["nobody", "somebody", "whoever", "so many", "so much"];
+
+/// Names of items that stand for something else than what the item is.
+const FIGURATIVE: &[&str] = &[
+    "Airborne",
+    "Anybody",
+    "Audience",
+    "Author",
+    "Correspondent",
+    "Ear",
+    "Heard",
+    "House",
+    "Journal",
+    "Knob",
+    "News",
+    "Orders",
+    "Prose",
+    "Scissors",
+    "Shelf",
+    "Shop",
+    "Standing",
+    "Undertaking",
+    "Worth",
+    "Yardstick",
+];
+
+/// A doc comment: its lines without the marker, and the one-based number of the first.
+struct DocComment<'a> {
+    line: usize,
+    lines: Vec<&'a str>,
+}
+
+/// Returns the faults of a crate's doc comments, given each file's path and text.
+pub(super) fn faults<'a>(files: impl IntoIterator<Item = (&'a Path, &'a str)>) -> Vec<String> {
+    let mut found = Vec::new();
+    for (path, text) in files {
+        let comments = doc_comments(text).into_iter();
+        let faults = comments.filter_map(|comment| Some((comment.line, fault(&comment)?)));
+        let faults = faults.chain(figurative_names(text));
+        found.extend(faults.map(|(line, fault)| format!("{}:{line}: {fault}", path.display())));
+    }
+    found
+}
+
+/// Returns the items whose names are figurative, each with its one-based line.
+fn figurative_names(text: &str) -> impl Iterator<Item = (usize, String)> {
+    const ITEMS: [&str; 4] = ["struct ", "enum ", "trait ", "type "];
+    let name_of = |line: &'_ str| {
+        let (_, rest) = ITEMS.iter().find_map(|item| line.split_once(item))?;
+        let end = rest.find(|sign: char| !sign.is_alphanumeric()).unwrap_or(rest.len());
+        Some(rest[..end].to_owned())
+    };
+    let named = (1..).zip(text.lines()).filter_map(move |(number, line)| {
+        let line = line.trim_start();
+        let is_item = !line.starts_with("//") && !line.contains('"');
+        Some((number, name_of(line).filter(|_| is_item)?))
+    });
+    let figurative = named.filter(|(_, name)| FIGURATIVE.contains(&name.as_str()));
+    figurative.map(|(line, name)| (line, format!("{name}: give the item the name of what it is")))
+}
+
+/// Returns what is wrong with a doc comment, if anything is.
+fn fault(comment: &DocComment<'_>) -> Option<String> {
+    let summary = comment.lines.split(|line| line.trim().is_empty()).next().unwrap_or_default();
+    let (summary, prose) = (prose(summary), prose(&comment.lines));
+    let mut words = summary.split_whitespace();
+    if matches!((words.next(), words.next()), (Some(_), None)) {
+        return Some("a doc comment of one word says nothing".to_owned());
+    }
+    if has_phrase(summary.get(.."the same".len() + 1).unwrap_or_default(), "the same") {
+        return Some("a doc comment that begins with \"The same\" needs the line above".to_owned());
+    }
+    let phrase = VAGUE.iter().find(|phrase| has_phrase(&prose, phrase))?;
+    Some(format!("\"{phrase}\" in a doc comment: name the component or the number"))
+}
+
+/// Returns the text without code blocks: lower case, one space between words.
+fn prose(lines: &[&str]) -> String {
+    let mut in_code = false;
+    let mut words = Vec::new();
+    for line in lines {
+        if line.trim_start().starts_with("```") {
+            in_code = !in_code;
+        } else if !in_code {
+            words.extend(line.split_whitespace().map(str::to_lowercase));
+        }
+    }
+    words.join(" ")
+}
+
+/// Returns whether the prose has these words, not as parts of others.
+fn has_phrase(prose: &str, phrase: &str) -> bool {
+    let is_part = |character: Option<char>| character.is_some_and(char::is_alphanumeric);
+    prose.match_indices(phrase).any(|(start, found)| {
+        let before = prose[..start].chars().next_back();
+        let after = prose[start + found.len()..].chars().next();
+        !is_part(before) && !is_part(after)
+    })
+}
+
+/// Returns the doc comments of a file. A marker that changes begins another comment.
+fn doc_comments(text: &str) -> Vec<DocComment<'_>> {
+    let mut comments: Vec<DocComment<'_>> = Vec::new();
+    let mut last = None;
+    for (number, line) in (1..).zip(text.lines()) {
+        let marked = marked(line);
+        match (marked, comments.last_mut()) {
+            (Some((marker, content)), Some(comment)) if last == Some(marker) => {
+                comment.lines.push(content);
+            }
+            (Some((_, content)), _) => {
+                comments.push(DocComment { line: number, lines: vec![content] });
+            }
+            (None, _) => {}
+        }
+        last = marked.map(|(marker, _)| marker);
+    }
+    comments
+}
+
+/// Splits a line of a doc comment into its marker and its content; four slashes are no marker.
+fn marked(line: &str) -> Option<(&'static str, &str)> {
+    let line = line.trim_start();
+    let of = |marker: &'static str| Some((marker, line.strip_prefix(marker)?));
+    of("///").or_else(|| of("//!")).filter(|(_, content)| !content.starts_with('/'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: &[&str]) {
+        let found = faults([(Path::new("a.rs"), text)]);
+        assert_eq!(found.len(), expected.len(), "{found:?}");
+        for (found, expected) in found.iter().zip(expected) {
+            assert!(found.starts_with(expected), "{found}");
+        }
+    }
+
+    #[test]
+    fn a_doc_comment_of_one_word_is_refused() {
+        check(
+            "/// Which.\nfn a() {}\n\n    //! Why\n",
+            &["a.rs:1: a doc comment of one", "a.rs:4:"],
+        );
+        check("/// Which.\n///\n/// # Errors\n", &["a.rs:1: a doc comment of one"]);
+        check("/// `GET` or `HEAD`.\n///\n/// ```\n/// a\n/// ```\n", &[]);
+    }
+
+    #[test]
+    fn a_first_line_that_needs_the_one_above_is_refused() {
+        check("/// The same, late.\n", &["a.rs:1: a doc comment that begins"]);
+        check("fn a() {}\n/// The same with a pause.\n", &["a.rs:2: a doc comment that begins"]);
+        check("/// The samefold of it.\n", &[]);
+        check("/// Writes twice.\n///\n/// The same bytes are written again.\n", &[]);
+    }
+
+    #[test]
+    fn words_without_a_name_are_refused_wherever_they_stand() {
+        for phrase in VAGUE {
+            let (first, rest) = phrase.split_once(' ').unwrap_or((phrase, ""));
+            check(&format!("/// Sends it to {first}\n/// {rest}, at once.\n"), &["a.rs:1: \""]);
+        }
+        check("/// Nobody knows.\n", &["a.rs:1: \"nobody\" in a doc comment"]);
+        check("/// Also manyfold, for somebodys.\n", &[]);
+    }
+
+    #[test]
+    fn code_and_ordinary_comments_are_free() {
+        check("/// Runs it:\n/// ```\n/// let nobody = 1;\n/// ```\n", &[]);
+        check("// nobody\nlet text = \"/// nobody\"; //// whoever\n//// So many.\n", &[]);
+    }
+
+    #[test]
+    fn comments_of_two_items_are_two() {
+        check("/// Which one.\nfn a() {}\n/// Which.\nfn b() {}\n", &["a.rs:3:"]);
+        check("//! Which.\n/// Opens a file.\n", &["a.rs:1:"]);
+    }
+
+    #[test]
+    fn items_with_figurative_names_are_refused() {
+        check("pub(crate) struct Journal<'a> {\n", &["a.rs:1: Journal: give"]);
+        check("fn a() {}\nenum Worth {\n", &["a.rs:2: Worth"]);
+        check("// struct Journal\nstruct Journals;\nlet a = \"enum Worth\";\n", &[]);
+    }
+}
