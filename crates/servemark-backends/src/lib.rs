@@ -32,6 +32,7 @@ mod recording_sink;
 mod rerank;
 mod running_text;
 mod scan;
+mod server_times;
 mod sglang_counters;
 mod spec;
 mod trt;

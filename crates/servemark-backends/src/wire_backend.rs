@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use http::HeaderMap;
 use servemark_core::{RequestError, Sample, Sink};
 use servemark_sse::Event;
 
@@ -173,6 +174,10 @@ impl WireDecoder {
 }
 
 impl Decoder for WireDecoder {
+    fn head(&mut self, headers: &HeaderMap, out: &mut dyn Sink) {
+        self.inner().head(headers, out);
+    }
+
     fn event(&mut self, event: Event<'_>, out: &mut dyn Sink) -> Result<Flow, RequestError> {
         self.inner().event(event, out)
     }

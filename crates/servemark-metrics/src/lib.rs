@@ -8,6 +8,7 @@
 //! This crate reads no clock, counts no tokens and prints nothing.
 
 mod absences;
+mod anatomy;
 mod audit;
 mod budget;
 mod comparison;
@@ -40,6 +41,7 @@ mod probes;
 mod reuse;
 mod run_verdict;
 mod score;
+mod series;
 mod server_counts;
 mod server_work;
 mod sessions;
@@ -60,6 +62,7 @@ mod waits;
 mod workload;
 
 pub use absences::{Absence, Absences};
+pub use anatomy::{Anatomy, PartSummary, RequestAnatomy, RequestPart, Residual, ServerClock};
 pub use audit::{
     AccuracyVerdict, Audit, ClientLoad, Finding, Gate, LagReference, LatencyAccuracy, LittlesLaw,
     LoadVerdict, Machine, Network, Reading, Resending, Sending, ShardLoad, Shared, Spread,
@@ -103,6 +106,9 @@ pub use precision::{ChangeKnown, HalfWidth, KnownEnough, Precision, PrecisionWat
 pub use probes::Probes;
 pub use run_verdict::{RunVerdict, RunVerdictKind};
 pub use score::RequestScore;
+pub use series::{
+    CountedTwice, HistogramSummary, RunSeries, Series, SeriesGap, SeriesSummary, histogram_quantile,
+};
 pub use server_counts::ServerCounts;
 pub use server_work::{Diffusion, PrefixCache, ServerWork, Speculation};
 pub use sessions::{SessionMetrics, TurnMetrics};

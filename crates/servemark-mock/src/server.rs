@@ -17,6 +17,7 @@ mod connection;
 mod connections;
 mod delivery;
 mod event_loop;
+mod histogram;
 mod mailbox;
 mod metrics;
 mod queue;

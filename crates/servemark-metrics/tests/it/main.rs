@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod aisbench;
+mod anatomy;
 mod audit;
 mod comparison;
 mod evalscope;
@@ -12,6 +13,7 @@ mod peer;
 mod plateau;
 mod policies;
 mod run_verdicts;
+mod series;
 mod steady_state;
 mod vllm;
 mod vllm_golden;

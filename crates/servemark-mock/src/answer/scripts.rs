@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
 
-use super::Dialect;
 use super::ask::{Logprobs, UsageEvents};
 use super::script::{Body, Script};
 use super::shapes::{
@@ -16,9 +15,10 @@ use super::shapes::{
     response_part, response_usage, tgi_details, triton_event,
 };
 use super::template::{
-    ALL_TEXT, HEX_NUMBER, INDEX, LOGPROBS, NUMBER, PROMPT, SEQUENCE, Style, TEXT, TOKENS, TOTAL,
-    Template,
+    ALL_TEXT, HEX_NUMBER, INDEX, LOGPROBS, NUMBER, PROMPT, SEQUENCE, Style, TEXT, TIMES, TOKENS,
+    TOTAL, Template,
 };
+use super::{Dialect, TimesWords};
 
 /// A cache of the scripts used so far.
 #[derive(Debug, Default)]
@@ -36,6 +36,8 @@ pub(crate) struct Form {
     pub(super) is_several: bool,
     /// Which log probabilities each event reports.
     pub(super) logprobs: Option<Logprobs>,
+    /// In whose words the server's times are reported, if they are.
+    pub(super) times: Option<TimesWords>,
 }
 
 impl Scripts {
@@ -85,16 +87,17 @@ impl Form {
                 "logprobs": logprobs,
                 "finish_reason": finish,
             });
-            self.style.json(&openai.object(kind, &[choice], self.usage_in_event()))
+            openai.object(kind, &[choice], self.usage_in_event())
         };
-        let role = json!({"role": "assistant", "content": ""});
+        let role = event(json!({"role": "assistant", "content": ""}), Value::Null, None);
         let piece = event(json!({"content": TEXT}), self.logprobs_in_event(), None);
+        let ending = self.with_timings(event(json!({}), Value::Null, Some("length")));
         Script {
-            opening: Template::new(&event(role, Value::Null, None)),
-            piece: Template::new(&piece).with(self.logprobs),
+            opening: Template::new(&self.style.json(&role)),
+            piece: Template::new(&self.style.json(&piece)).with(self.logprobs),
             last_piece: None,
-            ending: Template::new(&event(json!({}), Value::Null, Some("length"))),
-            closing: Template::new(&self.usage_event(openai, kind)),
+            ending: self.timed(&self.style.json(&ending)),
+            closing: self.timed(&self.usage_event(openai, kind)),
             end_mark: true,
             body: Body::Events,
             numbered_before: 0,
@@ -167,14 +170,15 @@ impl Form {
                 "finish_reason": finish,
             });
             let event = openai.object(kind, &[choice], self.usage_in_event());
-            Template::new(&self.style.json(&event)).with(self.logprobs)
+            let event = if finish.is_some() { self.with_timings(event) } else { event };
+            self.timed(&self.style.json(&event)).with(self.logprobs)
         };
         Script {
             opening: Template::new(""),
             piece: piece(None),
             last_piece: Some(piece(Some("length"))),
             ending: Template::new(""),
-            closing: Template::new(&self.usage_event(openai, kind)),
+            closing: self.timed(&self.usage_event(openai, kind)),
             end_mark: true,
             body: Body::Events,
             numbered_before: 0,
@@ -183,18 +187,21 @@ impl Form {
 
     fn generate(self) -> Script {
         let piece = |finish: Value| {
-            let meta = json!({
+            let mut meta = json!({
                 "id": HEX_NUMBER,
                 "finish_reason": finish,
                 "prompt_tokens": PROMPT,
                 "completion_tokens": TOKENS,
                 "cached_tokens": 0,
             });
+            if self.times.is_some() && !meta["finish_reason"].is_null() {
+                meta[TIMES] = Value::Null;
+            }
             let mut event = json!({"text": ALL_TEXT, "meta_info": meta});
             if self.is_several {
                 event["index"] = json!(INDEX);
             }
-            Template::new(&self.style.json(&event))
+            self.timed(&self.style.json(&event))
         };
         Script {
             opening: Template::new(""),
@@ -282,13 +289,16 @@ impl Form {
     /// Builds a stream of Ollama: a line for each piece, and a final line with the finish reason
     /// and the counts.
     fn ollama(self, as_messages: bool, model: &str) -> Script {
-        let end = ollama_end(model, as_messages, "", &json!(PROMPT), &json!(TOKENS));
+        let mut end = ollama_end(model, as_messages, "", &json!(PROMPT), &json!(TOKENS));
+        if self.times.is_some() {
+            end[TIMES] = Value::Null;
+        }
         Script {
             opening: Template::new(""),
             piece: Template::new(&self.style.line(&ollama(model, as_messages, TEXT))),
             last_piece: None,
             ending: Template::new(""),
-            closing: Template::new(&self.style.line(&end)),
+            closing: self.timed(&self.style.line(&end)),
             end_mark: false,
             body: Body::Lines,
             numbered_before: 0,
@@ -355,7 +365,24 @@ impl Form {
         if self.usage == UsageEvents::None {
             return String::new();
         }
-        self.style.json(&openai.object(kind, &[], Some(usage())))
+        let mut event = openai.object(kind, &[], Some(usage()));
+        if self.times == Some(TimesWords::Vllm) {
+            event["metrics"] = json!({TIMES: null});
+        }
+        self.style.json(&event)
+    }
+
+    /// Adds llama.cpp's times to the event with the finish reason.
+    fn with_timings(self, mut event: Value) -> Value {
+        if self.times == Some(TimesWords::LlamaCpp) {
+            event["timings"] = json!({TIMES: null});
+        }
+        event
+    }
+
+    /// Returns events that may report the server's times.
+    fn timed(self, events: &str) -> Template {
+        Template::new(events).with_times(self.times)
     }
 }
 

@@ -27,10 +27,17 @@ pub(super) struct ServerState {
     answers: AtomicU64,
     places: Option<Mutex<Slots>>,
     pub(super) work: Arc<Work>,
+    /// What the server's clock shows at the start of the machine's, in nanoseconds since the Unix
+    /// epoch.
+    pub(super) zero_unix_ns: i128,
 }
 
 impl ServerState {
     pub(super) fn new(spec: MockSpec, logs: Logs) -> Self {
+        let since_zero = i128::from(MachineClock.now().as_nanos());
+        let unix_ns = i128::try_from(unix_now().as_nanos()).unwrap_or_default();
+        let skew_ns = (spec.clock_skew_ms * 1e6) as i128;
+        let zero_unix_ns = unix_ns - since_zero + skew_ns;
         Self {
             ready_at: MachineClock.now() + unready_time(&spec),
             places: spec.places.map(|places| Mutex::new(Slots::new(places))),
@@ -42,6 +49,7 @@ impl ServerState {
             vectors: Vectors::default(),
             answers: AtomicU64::new(0),
             work: Arc::default(),
+            zero_unix_ns,
         }
     }
 

@@ -1,0 +1,111 @@
+//! What a server counted, held against what this client counted.
+
+use serde::Serialize;
+use servemark_core::{Phase, RequestRecord, RunLog, Stamp, Usage};
+
+use super::{Replayed, replay};
+
+/// A quantity that a server and this client both counted during the measurement.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct CountedTwice {
+    /// Address of the server's metrics, without anything secret.
+    pub source: String,
+    /// What was counted: `requests`, `prompt_tokens` or `generated_tokens`.
+    pub name: &'static str,
+    /// The server's count, for all of its clients.
+    pub server: f64,
+    /// This client's count.
+    pub ours: f64,
+}
+
+impl CountedTwice {
+    /// Holds the counters of a run's servers against the records. A counter is left out if the
+    /// server restarted meanwhile, if it has no reading before the first and after the last request,
+    /// or if some answers were not counted.
+    pub fn of(log: &RunLog) -> Vec<Self> {
+        let Some((began, ended)) = span(log) else { return Vec::new() };
+        let telemetry = log.telemetry();
+        let mut counters: Vec<Counter> = vec![Counter::default(); telemetry.series.len()];
+        replay(telemetry, |event| {
+            if let Replayed::Reading { id, at, value, before, .. } = event {
+                counters[id].add(at, value, before.is_some(), (began, ended));
+            }
+        });
+        let mut all = Vec::new();
+        for (index, source) in telemetry.sources.iter().enumerate() {
+            for (name, ours) in [
+                ("requests", Some(requests(log))),
+                ("prompt_tokens", tokens(log, |usage| usage.prompt_tokens)),
+                ("generated_tokens", tokens(log, |usage| usage.completion_tokens)),
+            ] {
+                let of_name = telemetry.series.iter().zip(&counters);
+                let of_name = of_name.filter(|(head, _)| head.source == index && head.name == name);
+                let grown: Option<Vec<f64>> =
+                    of_name.map(|(_, counter)| counter.grown(ended)).collect();
+                let Some(grown) = grown.filter(|grown| !grown.is_empty()) else { continue };
+                let Some(ours) = ours else { continue };
+                let (source, server) = (source.name.clone(), grown.iter().sum());
+                all.push(Self { source, name, server, ours });
+            }
+        }
+        all
+    }
+
+    /// Returns whether the two counts are the same.
+    pub fn agrees(&self) -> bool {
+        (self.server - self.ours).abs() < 0.5
+    }
+}
+
+/// The readings of a counter around the measurement.
+#[derive(Clone, Debug, Default)]
+struct Counter {
+    before: Option<f64>,
+    last: Option<(Stamp, f64)>,
+    is_broken: bool,
+}
+
+impl Counter {
+    fn add(&mut self, at: Stamp, value: f64, follows: bool, (began, ended): (Stamp, Stamp)) {
+        if at <= began {
+            self.before = Some(value);
+        } else if self.last.is_none_or(|(last, _)| last < ended) {
+            let earlier = self.last.map(|(_, value)| value).or(self.before);
+            // The first reading of a counter that appears meanwhile counts from zero.
+            let fell = earlier.is_some_and(|earlier| value < earlier);
+            self.is_broken |= fell || (earlier.is_some() && !follows);
+            self.last = Some((at, value));
+        }
+    }
+
+    fn grown(&self, ended: Stamp) -> Option<f64> {
+        let (at, last) = self.last.filter(|_| !self.is_broken)?;
+        (at >= ended).then(|| last - self.before.unwrap_or_default())
+    }
+}
+
+/// Returns when the first request was sent, and when the last one ended.
+fn span(log: &RunLog) -> Option<(Stamp, Stamp)> {
+    let began = counted(log).filter_map(|record| record.sent).min()?;
+    Some((began, counted(log).map(|record| record.ended).max()?))
+}
+
+/// Returns the requests that the server saw during the measurement.
+fn counted(log: &RunLog) -> impl Iterator<Item = &RequestRecord> {
+    log.records().iter().filter(|record| record.phase != Phase::Warmup)
+}
+
+fn requests(log: &RunLog) -> f64 {
+    counted(log).filter(|record| record.is_success()).count() as f64
+}
+
+/// Returns the sum of a count over all answers, if every request succeeded and has it. A request
+/// that failed may have been computed in part.
+fn tokens(log: &RunLog, of: fn(Usage) -> Option<u32>) -> Option<f64> {
+    let all = counted(log).map(|record| {
+        let usage = record.usage.filter(|_| record.is_success())?;
+        of(usage).map(f64::from)
+    });
+    all.sum()
+}
