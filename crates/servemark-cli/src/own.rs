@@ -7,6 +7,7 @@ mod scope;
 mod shards;
 mod simulator;
 mod stopping;
+mod telemetry;
 mod worker;
 
 pub(crate) use self::connection::{CONNECTION, ConnectionArgs, ProtocolArgs, TrustArgs};
@@ -18,6 +19,7 @@ pub(crate) use self::scope::check;
 pub(crate) use self::shards::{ShardArgs, ThreadArgs};
 pub(crate) use self::simulator::{ModelNames, SimulatorArgs};
 pub(crate) use self::stopping::StoppingArgs;
+pub(crate) use self::telemetry::TelemetryArgs;
 pub(crate) use self::worker::WorkerArgs;
 #[cfg(feature = "engine")]
 pub(crate) use self::worker::keep_usual_log;

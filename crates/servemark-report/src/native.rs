@@ -1,5 +1,6 @@
 //! Servemark's own table and document.
 
+mod anatomy;
 mod audit;
 mod document;
 mod engine;
@@ -7,6 +8,7 @@ mod latencies;
 mod load;
 mod output;
 mod score_json;
+mod series;
 mod server_work;
 mod sessions;
 mod settled;

@@ -10,7 +10,7 @@ use clap::{ArgAction, Command, CommandFactory, Parser};
 
 pub(super) use self::own::OwnArgs;
 use crate::argparse::LIST;
-use crate::own::{ConnectionArgs, RunArgs, ShardArgs, SimulatorArgs, TrustArgs};
+use crate::own::{ConnectionArgs, RunArgs, ShardArgs, SimulatorArgs, TelemetryArgs, TrustArgs};
 use crate::python;
 
 /// Run a performance task of AISBench: its command line and its config files, and more
@@ -117,6 +117,8 @@ pub(super) struct AisbenchArgs {
     pub(super) connection: ConnectionArgs,
     #[command(flatten)]
     pub(super) trust: TrustArgs,
+    #[command(flatten)]
+    pub(super) telemetry: TelemetryArgs,
     #[command(flatten)]
     pub(super) simulator: SimulatorArgs,
 }

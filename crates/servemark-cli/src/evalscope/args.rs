@@ -27,7 +27,8 @@ pub(super) use self::sla::SlaArgs;
 pub(super) use self::target::TargetArgs;
 pub(super) use self::turns::TurnsArgs;
 use crate::own::{
-    AskingArgs, JudgingArgs, ProtocolArgs, SimulatorArgs, StoppingArgs, ThreadArgs, TrustArgs,
+    AskingArgs, JudgingArgs, ProtocolArgs, SimulatorArgs, StoppingArgs, TelemetryArgs, ThreadArgs,
+    TrustArgs,
 };
 
 /// Benchmark a running server: evalscope perf's command line, and more
@@ -72,6 +73,8 @@ pub(super) struct EvalscopeArgs {
     pub(super) protocol: ProtocolArgs,
     #[command(flatten)]
     pub(super) trust: TrustArgs,
+    #[command(flatten)]
+    pub(super) telemetry: TelemetryArgs,
     #[command(flatten)]
     pub(super) simulator: SimulatorArgs,
 }

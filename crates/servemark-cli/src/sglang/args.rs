@@ -28,7 +28,7 @@ pub(super) use self::request::RequestArgs;
 pub(super) use self::shared_prefix::SharedPrefixArgs;
 pub(super) use self::target::TargetArgs;
 pub(super) use self::trace::TraceArgs;
-use crate::own::{ConnectionArgs, RunArgs, ShardArgs, SimulatorArgs, TrustArgs};
+use crate::own::{ConnectionArgs, RunArgs, ShardArgs, SimulatorArgs, TelemetryArgs, TrustArgs};
 use crate::sweep;
 
 /// Benchmark a running server: SGLang's command line, and more
@@ -75,6 +75,8 @@ pub(super) struct SglangArgs {
     pub(super) connection: ConnectionArgs,
     #[command(flatten)]
     pub(super) trust: TrustArgs,
+    #[command(flatten)]
+    pub(super) telemetry: TelemetryArgs,
     #[command(flatten)]
     pub(super) simulator: SimulatorArgs,
 }

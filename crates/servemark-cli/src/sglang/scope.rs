@@ -158,6 +158,12 @@ const SCOPES: &[Scope<InUse>] = &[
         owner: Owner::Harmless,
     },
     Scope {
+        flags: &["--server-times"],
+        in_use: |inputs| inputs.backend.route().generates(),
+        when: "on routes that generate nothing",
+        owner: Owner::Ours,
+    },
+    Scope {
         flags: &["--echo-reasoning"],
         in_use: |inputs| inputs.converses(),
         when: "where no session has several turns",

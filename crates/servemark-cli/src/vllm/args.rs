@@ -24,7 +24,7 @@ pub(super) use self::random::RandomArgs;
 pub(super) use self::request::RequestArgs;
 pub(super) use self::target::TargetArgs;
 pub(super) use self::timed_trace::TimedTraceArgs;
-use crate::own::{ConnectionArgs, RunArgs, ShardArgs, SimulatorArgs};
+use crate::own::{ConnectionArgs, RunArgs, ShardArgs, SimulatorArgs, TelemetryArgs};
 use crate::sweep;
 
 /// Benchmark a running server: vLLM's command line, and more
@@ -63,6 +63,8 @@ pub(super) struct VllmArgs {
     pub(super) shards: ShardArgs,
     #[command(flatten)]
     pub(super) connection: ConnectionArgs,
+    #[command(flatten)]
+    pub(super) telemetry: TelemetryArgs,
     #[command(flatten)]
     pub(super) simulator: SimulatorArgs,
 }

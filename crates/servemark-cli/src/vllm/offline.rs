@@ -273,7 +273,13 @@ const SCOPES: &[Scope<bool>] = &[
     },
     Scope { flags: CONNECTION, in_use: true, when: NO_SERVER, owner: Owner::Ours },
     Scope {
-        flags: &["--shards", "--precise-send", "--simulate-fault"],
+        flags: &[
+            "--shards",
+            "--precise-send",
+            "--simulate-fault",
+            "--server-times",
+            "--metrics-url",
+        ],
         in_use: true,
         when: NO_SERVER,
         owner: Owner::Ours,

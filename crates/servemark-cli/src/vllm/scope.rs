@@ -51,6 +51,12 @@ type InUse = fn(&VllmArgs) -> bool;
 
 const SCOPES: &[Scope<InUse>] = &[
     Scope {
+        flags: &["--server-times"],
+        in_use: generates,
+        when: "on routes that generate nothing",
+        owner: Owner::Ours,
+    },
+    Scope {
         flags: &["--input-len"],
         in_use: |args| draws_from(args, &["random", "random-mm", "random-rerank"]),
         when: "beyond --dataset-name random, random-mm and random-rerank",

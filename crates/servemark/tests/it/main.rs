@@ -15,6 +15,8 @@ mod runs;
 mod searches;
 mod selftest;
 mod sent;
+mod server_times;
 mod sessions;
 mod sweeps;
+mod telemetry;
 mod vllm_files;
