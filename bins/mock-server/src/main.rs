@@ -79,6 +79,16 @@ struct Flags {
     /// negative if it is behind
     #[arg(long, value_name = "MS", default_value = "0", allow_negative_numbers = true)]
     clock_skew_ms: f64,
+    /// Number of blocks that a prefix cache holds; the block used least recently makes room. No cache
+    /// by default
+    #[arg(long, value_name = "BLOCKS")]
+    cache_blocks: Option<NonZeroUsize>,
+    /// Tokens in a block of the prefix cache
+    #[arg(long, value_name = "TOKENS", default_value = "16")]
+    cache_block_tokens: NonZeroUsize,
+    /// Say nothing of tokens that were found in the prefix cache
+    #[arg(long)]
+    hide_cached: bool,
     /// A fault: status:500/10 (every tenth request), cut@5/3, stall@5:2s. May be given several
     /// times; an unknown name is refused with a list of all faults
     #[arg(long, value_name = "FAULT")]
@@ -128,6 +138,9 @@ impl Flags {
         spec.kv_transfer = self.kv_transfer_ms;
         spec.server_times = self.server_times;
         spec.clock_skew_ms = self.clock_skew_ms;
+        spec.cache_blocks = self.cache_blocks;
+        spec.cache_block_tokens = self.cache_block_tokens;
+        spec.hides_cached = self.hide_cached;
         spec.tokens_per_chunk = self.tokens_per_chunk;
         spec.pieces_per_write = self.pieces_per_write;
         spec.jitter = self.jitter_ms;

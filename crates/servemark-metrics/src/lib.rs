@@ -12,6 +12,7 @@ mod anatomy;
 mod audit;
 mod budget;
 mod comparison;
+mod contamination;
 mod distribution;
 mod error;
 mod estimand;
@@ -26,6 +27,7 @@ mod goodput;
 mod handoff;
 mod histogram;
 mod items;
+mod limits;
 mod metrics;
 mod mlperf;
 mod objective;
@@ -73,6 +75,7 @@ pub use comparison::{
     Basis, Bound, Broken, Change, ChangeInterval, ComparedRun, ComparedSide, Comparison, Condition,
     Doubt, Significance, Tolerance, ToleranceJudgement,
 };
+pub use contamination::Contamination;
 pub use distribution::Distribution;
 pub use error::MetricsError;
 pub use estimand::Estimand;
@@ -89,6 +92,7 @@ pub use goodput::{Goodput, Slo, SloMetric, SloResult};
 pub use handoff::Handoff;
 pub use histogram::Histogram;
 pub use items::ItemTotals;
+pub use limits::{Confidence, Limit, LimitCause};
 pub use metrics::{Completeness, Concurrency, Latencies, Metrics, RequestCounts, ResponseTimes};
 pub use mlperf::{MlperfLimit, MlperfResult};
 pub use objective::{Goal, Measure, Objective};

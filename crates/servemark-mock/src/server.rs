@@ -20,6 +20,7 @@ mod event_loop;
 mod histogram;
 mod mailbox;
 mod metrics;
+mod prefix_cache;
 mod queue;
 mod reply;
 mod route;

@@ -74,6 +74,15 @@ pub struct MockSpec {
     /// it reports; negative if it is behind.
     #[serde(skip_serializing_if = "is_zero")]
     pub clock_skew_ms: f64,
+    /// The capacity in blocks of the prefix cache; without one there is no cache.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_blocks: Option<NonZeroUsize>,
+    /// The number of tokens in a block of the prefix cache.
+    #[serde(skip_serializing_if = "is_usual_block")]
+    pub cache_block_tokens: NonZeroUsize,
+    /// Whether answers and metrics say nothing of tokens that were found in the prefix cache.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub hides_cached: bool,
     /// The faults to inject.
     pub faults: Vec<Fault>,
     /// The number of latest requests to keep whole, for tests that inspect payloads.
@@ -118,6 +127,9 @@ impl Default for MockSpec {
             accept_length: None,
             server_times: ReportedTimes::Usual,
             clock_skew_ms: 0.0,
+            cache_blocks: None,
+            cache_block_tokens: BLOCK_TOKENS,
+            hides_cached: false,
             faults: Vec::new(),
             keep_requests: 0,
             threads: NonZeroUsize::MIN,
@@ -129,6 +141,14 @@ impl Default for MockSpec {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands fields by reference")]
 fn is_usual(times: &ReportedTimes) -> bool {
     *times == ReportedTimes::Usual
+}
+
+/// Tokens in a block of the prefix cache, as in vLLM.
+const BLOCK_TOKENS: NonZeroUsize = NonZeroUsize::new(16).expect("it is not zero");
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands fields by reference")]
+fn is_usual_block(tokens: &NonZeroUsize) -> bool {
+    *tokens == BLOCK_TOKENS
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands fields by reference")]

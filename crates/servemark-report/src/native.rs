@@ -5,6 +5,7 @@ mod audit;
 mod document;
 mod engine;
 mod latencies;
+mod limits;
 mod load;
 mod output;
 mod score_json;

@@ -94,8 +94,20 @@ pub type ProblemSink = Arc<dyn Fn(&str, &str) + Send + Sync>;
 /// A running sampler. It stops when it is [finished](Self::finish) or dropped.
 #[derive(Debug)]
 pub struct Sampler {
-    stop: watch::Sender<bool>,
+    orders: watch::Sender<Order>,
+    /// Number of orders that were carried out, by all sources together.
+    done: watch::Receiver<u64>,
+    sources: u64,
     thread: Option<JoinHandle<()>>,
+}
+
+/// What all sources are to do besides their usual questions.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Order {
+    /// Ask now; the number tells orders apart.
+    Ask(u64),
+    /// Ask a last time and end.
+    Stop,
 }
 
 impl Sampler {
@@ -109,7 +121,10 @@ impl Sampler {
     ) -> Result<Self, SamplerError> {
         let runtime = runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(SamplerError::Start)?;
-        let (stop, stopped) = watch::channel(false);
+        let (orders, ordered) = watch::channel(Order::Ask(0));
+        let (carried_out, done) = watch::channel(0);
+        let carried_out = Arc::new(carried_out);
+        let sources = spec.sources.len() as u64;
         let sampling = move || {
             let local = LocalSet::new();
             let interval = spec.interval.max(SHORTEST_INTERVAL);
@@ -126,13 +141,29 @@ impl Sampler {
                     problems: Arc::clone(&problems),
                     last_problem: None,
                     has_told: false,
+                    done: Arc::clone(&carried_out),
                 };
-                local.spawn_local(asking.run(interval, stopped.clone()));
+                local.spawn_local(asking.run(interval, ordered.clone()));
             }
             runtime.block_on(local);
         };
         let thread = Builder::new().name("telemetry".to_owned()).spawn(sampling);
-        Ok(Self { stop, thread: Some(thread.map_err(SamplerError::Start)?) })
+        let thread = Some(thread.map_err(SamplerError::Start)?);
+        Ok(Self { orders, done, sources, thread })
+    }
+
+    /// Asks every source once more and waits for the answers, so that counters have a reading right
+    /// before what follows. Only one such call may be under way.
+    pub async fn ask_now(&mut self) {
+        let order = match *self.orders.borrow() {
+            Order::Ask(order) => order + 1,
+            Order::Stop => return,
+        };
+        let expected = order * self.sources;
+        // The thread may have ended early; `finish` says so.
+        if self.orders.send(Order::Ask(order)).is_ok() {
+            let _ = self.done.wait_for(|done| *done >= expected).await;
+        }
     }
 
     /// Asks every source a last time and stops.
@@ -142,7 +173,7 @@ impl Sampler {
 
     fn end(&mut self) -> Option<std::thread::Result<()>> {
         // The thread may have ended already.
-        let _ = self.stop.send(true);
+        let _ = self.orders.send(Order::Stop);
         self.thread.take().map(JoinHandle::join)
     }
 }
@@ -165,28 +196,32 @@ struct Asking {
     /// Why the last question had no answer.
     last_problem: Option<String>,
     has_told: bool,
+    done: Arc<watch::Sender<u64>>,
 }
 
 impl Asking {
-    async fn run(mut self, interval: Duration, mut stopped: watch::Receiver<bool>) {
+    async fn run(mut self, interval: Duration, mut ordered: watch::Receiver<Order>) {
         let started = self.clock.now();
-        let mut ticks: u32 = 0;
+        let (mut ticks, mut last) = (0_u32, Order::Ask(0));
+        self.ask().await;
         loop {
-            self.ask().await;
-            if *stopped.borrow() {
-                return;
-            }
             // Instants that have passed meanwhile are missed.
             let passed = self.clock.now().since(started).as_nanos() / interval.as_nanos().max(1);
             ticks = u32::try_from(passed + 1).unwrap_or(u32::MAX).max(ticks.saturating_add(1));
             let next = self.clock.instant(started + interval.saturating_mul(ticks));
             tokio::select! {
                 () = sleep_until(Instant::from_std(next)) => {}
-                // A sender that is gone asks to stop as well; a last question follows.
-                _ = stopped.wait_for(|is_stopped| *is_stopped) => {
-                    self.ask().await;
-                    return;
-                }
+                // A sender that is gone asks to stop as well.
+                _ = ordered.changed() => {}
+            }
+            let order = *ordered.borrow_and_update();
+            self.ask().await;
+            if order == Order::Stop || ordered.has_changed().is_err() {
+                return;
+            }
+            // An order may come at the very instant of a usual question.
+            if std::mem::replace(&mut last, order) != order {
+                self.done.send_modify(|done| *done += 1);
             }
         }
     }

@@ -90,7 +90,8 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_is_refused() {
-        refused(&args(&["gpu:9400/metrics"], None), "must begin with http://");
+        refused(&args(&["ftp://gpu:9400/metrics"], None), "must begin with http://");
+        refused(&args(&["gpu:9400/metrics"], None), "is not a URL");
         refused(&args(&["auto"], Some(0.01)), "must lie in 0.1 to 60");
         refused(&args(&[], Some(1.0)), "--metrics-interval has no effect without --metrics-url");
     }

@@ -21,8 +21,8 @@ pub struct CountedTwice {
 
 impl CountedTwice {
     /// Holds the counters of a run's servers against the records. A counter is left out if the
-    /// server restarted meanwhile, if it has no reading before the first and after the last request,
-    /// or if some answers were not counted.
+    /// server restarted meanwhile, if it has no reading after the last request, or if some answers
+    /// were not counted.
     pub fn of(log: &RunLog) -> Vec<Self> {
         let Some((began, ended)) = span(log) else { return Vec::new() };
         let telemetry = log.telemetry();
@@ -34,10 +34,11 @@ impl CountedTwice {
         });
         let mut all = Vec::new();
         for (index, source) in telemetry.sources.iter().enumerate() {
+            let Some(since) = last_reading(log, index, began) else { continue };
             for (name, ours) in [
-                ("requests", Some(requests(log))),
-                ("prompt_tokens", tokens(log, |usage| usage.prompt_tokens)),
-                ("generated_tokens", tokens(log, |usage| usage.completion_tokens)),
+                ("requests", Some(requests(log, since))),
+                ("prompt_tokens", tokens(log, since, |usage| usage.prompt_tokens)),
+                ("generated_tokens", tokens(log, since, |usage| usage.completion_tokens)),
             ] {
                 let of_name = telemetry.series.iter().zip(&counters);
                 let of_name = of_name.filter(|(head, _)| head.source == index && head.name == name);
@@ -85,27 +86,35 @@ impl Counter {
     }
 }
 
-/// Returns when the first request was sent, and when the last one ended.
+/// Returns when the first request of the measurement was sent, and when the last one ended.
 fn span(log: &RunLog) -> Option<(Stamp, Stamp)> {
-    let began = counted(log).filter_map(|record| record.sent).min()?;
-    Some((began, counted(log).map(|record| record.ended).max()?))
+    let measured = || log.records().iter().filter(|record| record.phase != Phase::Warmup);
+    let began = measured().filter_map(|record| record.sent).min()?;
+    Some((began, measured().map(|record| record.ended).max()?))
 }
 
-/// Returns the requests that the server saw during the measurement.
-fn counted(log: &RunLog) -> impl Iterator<Item = &RequestRecord> {
-    log.records().iter().filter(|record| record.phase != Phase::Warmup)
+/// Returns when a source was read last before the measurement.
+fn last_reading(log: &RunLog, source: usize, began: Stamp) -> Option<Stamp> {
+    let samples = log.telemetry().samples.iter().filter(|sample| sample.source == source);
+    let before = samples.filter(|sample| sample.error.is_none() && sample.at <= began);
+    before.map(|sample| sample.at).max()
 }
 
-fn requests(log: &RunLog) -> f64 {
-    counted(log).filter(|record| record.is_success()).count() as f64
+/// Returns the requests that ended after a reading, those of the warm-up too.
+fn counted(log: &RunLog, since: Stamp) -> impl Iterator<Item = &RequestRecord> {
+    log.records().iter().filter(move |record| record.ended > since)
 }
 
-/// Returns the sum of a count over all answers, if every request succeeded and has it. A request
-/// that failed may have been computed in part.
-fn tokens(log: &RunLog, of: fn(Usage) -> Option<u32>) -> Option<f64> {
-    let all = counted(log).map(|record| {
-        let usage = record.usage.filter(|_| record.is_success())?;
-        of(usage).map(f64::from)
+fn requests(log: &RunLog, since: Stamp) -> f64 {
+    counted(log, since).filter(|record| record.is_success()).count() as f64
+}
+
+/// Returns the sum of a count over all answers, if every request succeeded and has it, and none was
+/// under way at the reading. A request that failed may have been computed in part.
+fn tokens(log: &RunLog, since: Stamp, of: fn(Usage) -> Option<u32>) -> Option<f64> {
+    let all = counted(log, since).map(|record| {
+        let is_whole = record.is_success() && record.sent > Some(since);
+        of(record.usage.filter(|_| is_whole)?).map(f64::from)
     });
     all.sum()
 }

@@ -11,7 +11,7 @@ use super::scripts::{Form, Scripts};
 use super::shapes::{
     LENGTH, MAX_TOKENS, OpenAi, anthropic_block, anthropic_counts, anthropic_message, count,
     dashscope, ollama_end, response, response_counts, response_message, response_part,
-    response_usage, tgi_document, triton_event,
+    response_usage, tgi_document, triton_event, with_cached,
 };
 use super::template::Style;
 use super::vectors::{DIMENSIONS, Vectors};
@@ -98,6 +98,8 @@ pub(crate) struct ResponseBuilder<'a> {
     /// The reported creation time of the model, in seconds since the Unix epoch.
     created: u64,
     times: TrueTimes,
+    /// The number of prompt tokens from the prefix cache, if the server reports it.
+    cached: Option<u32>,
 }
 
 impl<'a> ResponseBuilder<'a> {
@@ -108,7 +110,12 @@ impl<'a> ResponseBuilder<'a> {
         number: u64,
         created: u64,
     ) -> Self {
-        Self { spec, ask, dialect, number, created, times: TrueTimes::default() }
+        Self { spec, ask, dialect, number, created, times: TrueTimes::default(), cached: None }
+    }
+
+    /// Sets the number of prompt tokens from the prefix cache.
+    pub(crate) fn with_cached(self, cached: Option<u32>) -> Self {
+        Self { cached, ..self }
     }
 
     /// Sets the true times of the answer; those of a document are known in advance.
@@ -134,7 +141,9 @@ impl<'a> ResponseBuilder<'a> {
         let is_several = self.ask.batch(self.dialect).is_some() || self.choices() > 1;
         let (dialect, logprobs) = (self.dialect, self.ask.logprobs(self.dialect));
         let times = TimesWords::of(self.spec.server_times, dialect);
-        let form = Form { dialect, usage: self.ask.usage(), style, is_several, logprobs, times };
+        let usage = self.ask.usage();
+        let is_cached = self.cached.is_some();
+        let form = Form { dialect, usage, style, is_several, logprobs, times, is_cached };
         scripts.find(form, &self.spec.model, self.created)
     }
 
@@ -151,6 +160,7 @@ impl<'a> ResponseBuilder<'a> {
             prompt_tokens,
             length,
             times: self.times,
+            cached: self.cached.unwrap_or_default(),
         };
         let turn = |choice: u32| (0..).zip(prompts).map(move |prompt| part(choice, prompt));
         let mut parts = (0..choices).flat_map(turn);
@@ -334,7 +344,7 @@ impl<'a> ResponseBuilder<'a> {
             "finish_reason": {"type": "length", "length": tokens},
             "prompt_tokens": prompt_tokens,
             "completion_tokens": tokens,
-            "cached_tokens": 0,
+            "cached_tokens": self.cached.unwrap_or_default(),
         });
         json!({"text": words::text(tokens), "meta_info": self.timed(meta, tokens)})
     }
@@ -364,7 +374,11 @@ impl<'a> ResponseBuilder<'a> {
 
     fn usage(&self) -> Value {
         let (prompt, tokens) = (self.prompt_tokens(), self.all_tokens());
-        count(json!(prompt), json!(tokens), json!(prompt.saturating_add(tokens)))
+        let counts = count(json!(prompt), json!(tokens), json!(prompt.saturating_add(tokens)));
+        match self.cached {
+            Some(cached) => with_cached(counts, &json!(cached)),
+            None => counts,
+        }
     }
 
     fn prompt_tokens(&self) -> u32 {

@@ -55,6 +55,7 @@ pub(crate) struct Part {
     pub(super) prompt_tokens: u32,
     pub(super) length: Length,
     pub(super) times: TrueTimes,
+    pub(super) cached: u32,
 }
 
 impl Script {
@@ -93,8 +94,8 @@ pub(crate) struct Total {
 
 impl Part {
     fn filling(&self, from: u32, until: u32, sequence: u32) -> Filling {
-        let &Self { index, number, prompt_tokens, times, .. } = self;
-        Filling { number, index, prompt_tokens, from, until, sequence, times }
+        let &Self { index, number, prompt_tokens, times, cached, .. } = self;
+        Filling { number, index, prompt_tokens, from, until, sequence, times, cached }
     }
 }
 

@@ -12,11 +12,11 @@ use super::script::{Body, Script};
 use super::shapes::{
     LENGTH, MAX_TOKENS, OpenAi, anthropic_block, anthropic_counts, anthropic_message, count,
     dashscope, ollama, ollama_end, response, response_counts, response_item, response_message,
-    response_part, response_usage, tgi_details, triton_event,
+    response_part, response_usage, tgi_details, triton_event, with_cached,
 };
 use super::template::{
-    ALL_TEXT, HEX_NUMBER, INDEX, LOGPROBS, NUMBER, PROMPT, SEQUENCE, Style, TEXT, TIMES, TOKENS,
-    TOTAL, Template,
+    ALL_TEXT, CACHED, HEX_NUMBER, INDEX, LOGPROBS, NUMBER, PROMPT, SEQUENCE, Style, TEXT, TIMES,
+    TOKENS, TOTAL, Template,
 };
 use super::{Dialect, TimesWords};
 
@@ -38,6 +38,8 @@ pub(crate) struct Form {
     pub(super) logprobs: Option<Logprobs>,
     /// In whose words the server's times are reported, if they are.
     pub(super) times: Option<TimesWords>,
+    /// Whether the count of cached prompt tokens is reported.
+    pub(super) is_cached: bool,
 }
 
 impl Scripts {
@@ -192,7 +194,7 @@ impl Form {
                 "finish_reason": finish,
                 "prompt_tokens": PROMPT,
                 "completion_tokens": TOKENS,
-                "cached_tokens": 0,
+                "cached_tokens": if self.is_cached { json!(CACHED) } else { json!(0) },
             });
             if self.times.is_some() && !meta["finish_reason"].is_null() {
                 meta[TIMES] = Value::Null;
@@ -357,7 +359,7 @@ impl Form {
 
     /// The counts in every event, if they are requested.
     fn usage_in_event(self) -> Option<Value> {
-        (self.usage == UsageEvents::Continuous).then(usage)
+        (self.usage == UsageEvents::Continuous).then(|| self.counts())
     }
 
     /// The final event that holds only the counts; empty unless requested.
@@ -365,11 +367,17 @@ impl Form {
         if self.usage == UsageEvents::None {
             return String::new();
         }
-        let mut event = openai.object(kind, &[], Some(usage()));
+        let mut event = openai.object(kind, &[], Some(self.counts()));
         if self.times == Some(TimesWords::Vllm) {
             event["metrics"] = json!({TIMES: null});
         }
         self.style.json(&event)
+    }
+
+    /// The token counts, with those from the prefix cache if they are reported.
+    fn counts(self) -> Value {
+        let counts = count(json!(PROMPT), json!(TOKENS), json!(TOTAL));
+        if self.is_cached { with_cached(counts, &json!(CACHED)) } else { counts }
     }
 
     /// Adds llama.cpp's times to the event with the finish reason.
@@ -384,8 +392,4 @@ impl Form {
     fn timed(self, events: &str) -> Template {
         Template::new(events).with_times(self.times)
     }
-}
-
-fn usage() -> Value {
-    count(json!(PROMPT), json!(TOKENS), json!(TOTAL))
 }

@@ -30,6 +30,8 @@ pub(super) const INDEX: &str = "\u{e007}";
 pub(super) const SEQUENCE: &str = "\u{e008}";
 /// Placeholder, as a whole string, for the log probabilities of the event's tokens.
 pub(super) const LOGPROBS: &str = "\u{e009}";
+/// Placeholder, as a whole string, for the number of prompt tokens from the prefix cache.
+pub(super) const CACHED: &str = "\u{e00b}";
 /// Placeholder, as the key of a null member, for the members that report the server's times.
 pub(super) const TIMES: &str = "\u{e00a}";
 
@@ -88,6 +90,7 @@ pub(super) struct Filling {
     /// The number of the first event within its stream.
     pub(super) sequence: u32,
     pub(super) times: TrueTimes,
+    pub(super) cached: u32,
 }
 
 /// Events with gaps.
@@ -101,6 +104,7 @@ pub(super) struct Template {
 #[derive(Debug, Eq, PartialEq)]
 enum Part {
     AllText,
+    Cached,
     Fixed(Vec<u8>),
     HexNumber,
     Index,
@@ -119,7 +123,7 @@ impl Template {
     /// whole string loses its quotation marks, so that its value becomes a number or an object.
     pub(super) fn new(events: &str) -> Self {
         let bare = |events: String, gap| events.replace(&format!("\"{gap}\""), gap);
-        let events = [TOKENS, TOTAL, PROMPT, INDEX, SEQUENCE, LOGPROBS]
+        let events = [TOKENS, TOTAL, PROMPT, INDEX, SEQUENCE, LOGPROBS, CACHED]
             .into_iter()
             .fold(events.to_owned(), bare)
             .replace(&format!("\"{TIMES}\":null"), TIMES);
@@ -142,6 +146,7 @@ impl Template {
         for part in &self.parts {
             match part {
                 Part::AllText => words::push(0, filling.until, out),
+                Part::Cached => push_number(filling.cached.into(), out),
                 Part::Fixed(bytes) => out.extend_from_slice(bytes),
                 Part::HexNumber => push_padded_hex(filling.number, out),
                 Part::Index => push_number(filling.index.into(), out),
@@ -192,6 +197,7 @@ fn parts(events: &str) -> Vec<Part> {
         parts.push(Part::Fixed(fixed.into()));
         parts.push(match gap {
             ALL_TEXT => Part::AllText,
+            CACHED => Part::Cached,
             HEX_NUMBER => Part::HexNumber,
             INDEX => Part::Index,
             LOGPROBS => Part::Logprobs,
@@ -217,7 +223,7 @@ fn push_padded_hex(number: u64, out: &mut Vec<u8>) {
     write!(out, "{number:032x}").expect("a vector takes any number of bytes");
 }
 
-const GAPS: std::ops::RangeInclusive<char> = '\u{e000}'..='\u{e00a}';
+const GAPS: std::ops::RangeInclusive<char> = '\u{e000}'..='\u{e00b}';
 
 #[cfg(test)]
 mod tests {
@@ -236,6 +242,7 @@ mod tests {
             until: 3,
             sequence: 0,
             times: TrueTimes::default(),
+            cached: 0,
         };
         let mut out = Vec::new();
         Template::new(&style.json(&json)).render(&filling, &mut out);
@@ -260,6 +267,7 @@ mod tests {
             until: 0,
             sequence: 0,
             times: TrueTimes::default(),
+            cached: 0,
         };
         let mut out = Vec::new();
         let events = format!("id-{NUMBER} {HEX_NUMBER} \"{PROMPT}\" \"{INDEX}\"");

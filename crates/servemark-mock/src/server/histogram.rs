@@ -45,7 +45,9 @@ mod tests {
     #[test]
     fn buckets_count_all_times_up_to_their_bound() {
         let mut histogram = Histogram::default();
-        [0.005, 0.0051, 100.0].into_iter().for_each(|seconds| histogram.add(seconds));
+        for seconds in [0.005, 0.0051, 100.0] {
+            histogram.add(seconds);
+        }
         let mut text = String::new();
         histogram.write("t", "m=\"a\"", &mut text);
         for line in [

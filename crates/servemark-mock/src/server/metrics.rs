@@ -3,17 +3,23 @@
 use std::fmt::Write;
 
 use super::histogram::Histogram;
+use super::prefix_cache::CacheCounts;
 use super::work::{WorkCounts, WorkTimes};
 
 /// The media type of Prometheus's text format.
 pub(super) const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// Returns the counts and the times in Prometheus's text format.
-pub(super) fn text(counts: &WorkCounts, times: &WorkTimes, model: &str) -> String {
+pub(super) fn text(
+    counts: &WorkCounts,
+    times: &WorkTimes,
+    cache: Option<CacheCounts>,
+    model: &str,
+) -> String {
     let model = model.replace('\\', r"\\").replace('"', "\\\"").replace('\n', r"\n");
     let labels = format!("model_name=\"{model}\"");
     let mut text = String::new();
-    for Row { names, kind, help, value } in rows(counts) {
+    for Row { names, kind, help, value } in rows(counts).into_iter().chain(cached(cache)) {
         for name in names {
             // Writing to a `String` cannot fail.
             let _ = writeln!(
@@ -90,6 +96,30 @@ fn rows(counts: &WorkCounts) -> [Row; 5] {
     ]
 }
 
+/// Returns the counters of the prefix cache, if there is one.
+fn cached(cache: Option<CacheCounts>) -> impl Iterator<Item = Row> {
+    cache.into_iter().flat_map(|CacheCounts { queries, hits }| {
+        [
+            Row {
+                names: &["vllm:prefix_cache_queries_total"],
+                kind: "counter",
+                help: "Prompt tokens that were looked up in the prefix cache.",
+                value: queries,
+            },
+            Row {
+                names: &[
+                    "vllm:prefix_cache_hits_total",
+                    "sglang:cached_tokens_total",
+                    "llamacpp:prompt_tokens_cached_total",
+                ],
+                kind: "counter",
+                help: "Prompt tokens that were found in the prefix cache.",
+                value: hits,
+            },
+        ]
+    })
+}
+
 fn histograms(times: &WorkTimes) -> [(&'static [&'static str], &Histogram); 4] {
     [
         (&["vllm:time_to_first_token_seconds", "sglang:time_to_first_token_seconds"], &times.ttft),
@@ -114,12 +144,14 @@ mod tests {
         };
         let mut times = WorkTimes::default();
         times.e2e.add(0.4);
-        let text = text(&counts, &times, "a\"b");
+        let cache = Some(CacheCounts { queries: 9, hits: 6 });
+        let text = text(&counts, &times, cache, "a\"b");
         for line in [
             "# TYPE vllm:num_requests_waiting gauge",
             r#"vllm:num_requests_waiting{model_name="a\"b"} 2"#,
             r#"sglang:generation_tokens_total{model_name="a\"b"} 4"#,
             r#"llamacpp:tokens_predicted_total{model_name="a\"b"} 4"#,
+            r#"vllm:prefix_cache_hits_total{model_name="a\"b"} 6"#,
             r#"vllm:request_success_total{model_name="a\"b"} 5"#,
             r#"sglang:e2e_request_latency_seconds_bucket{model_name="a\"b",le="0.5"} 1"#,
         ] {

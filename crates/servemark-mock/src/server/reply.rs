@@ -59,12 +59,16 @@ impl ServerState {
             }
             Route::Control => {
                 self.logs.control_calls.keep(request, reception);
+                if ["/flush_cache", "/reset_prefix_cache"].contains(&head.path()) {
+                    self.flush_cache();
+                }
                 now("", keep_alive)
             }
             Route::Health => now("", keep_alive),
             Route::Metrics => {
                 let counts = self.work.counts(MachineClock.now());
-                let text = metrics::text(&counts, &self.work.times(), &self.spec.model);
+                let (times, cache) = (self.work.times(), self.cache_counts());
+                let text = metrics::text(&counts, &times, cache, &self.spec.model);
                 reply(200, metrics::CONTENT_TYPE, &text, keep_alive)
             }
             Route::Model => match self.model_of(head.path()) {
@@ -107,7 +111,7 @@ impl ServerState {
         let begins = self.acquire_slot(queued, schedule.lasts(response.length()));
         let (schedule, close_after) = (schedule.beginning(begins), injected.close_after);
         let times = self.true_times(reception.at, queued, begins, &schedule, response.length());
-        let response = response.with_times(times);
+        let response = response.with_times(times).with_cached(self.look_up(&request.body));
         let answer = self.compose(&response, schedule, injected, keep_alive);
         let index = index(request).unwrap_or(number as usize - 1);
         let truth = self.logs.truth.open(index, reception, answer.pieces(), response.prompts());

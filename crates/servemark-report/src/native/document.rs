@@ -4,7 +4,9 @@ use std::io;
 
 use serde::Serialize;
 use servemark_core::{EngineFacts, HostFacts, RunFacts};
-use servemark_metrics::{Anatomy, Audit, Metrics, RunSeries, Series, SeriesGap};
+use servemark_metrics::{
+    Anatomy, Audit, Contamination, Limit, Metrics, RunSeries, Series, SeriesGap,
+};
 
 use crate::{Report, ReportFormat};
 
@@ -25,6 +27,8 @@ impl ReportFormat for NativeJson {
             engine: header.engine.as_ref(),
             audit: report.audit,
             anatomy: Anatomy::of(report.log),
+            contamination: Contamination::of(report.log),
+            limits: Limit::of(report.log, report.audit),
             series,
             series_gaps: gaps,
             metrics: report.metrics,
@@ -44,6 +48,9 @@ struct Document<'a> {
     engine: Option<&'a EngineFacts>,
     audit: &'a Audit,
     anatomy: Anatomy,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    contamination: Option<Contamination>,
+    limits: Vec<Limit>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     series: Vec<Series>,
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -5,9 +5,9 @@ use std::io;
 
 use serde::Serialize;
 use servemark_metrics::{
-    Anatomy, Audit, CountedTwice, Estimated, Estimates, Judgement, KnownEnough, Metrics,
-    MlperfResult, OwnSummary, Planning, RunSeries, RunVerdict, Series, SeriesGap, SettledRun,
-    SloVerdict,
+    Anatomy, Audit, Contamination, CountedTwice, Estimated, Estimates, Judgement, KnownEnough,
+    Limit, Metrics, MlperfResult, OwnSummary, Planning, RunSeries, RunVerdict, Series, SeriesGap,
+    SettledRun, SloVerdict,
 };
 
 use crate::{Report, ReportFormat};
@@ -48,6 +48,8 @@ impl ReportFormat for ScoreJson<'_> {
             mlperf: self.mlperf,
             slo: self.slo.iter().map(Judged::of).collect(),
             anatomy: Anatomy::of(report.log),
+            contamination: Contamination::of(report.log),
+            limits: Limit::of(report.log, report.audit),
             series,
             series_gaps: gaps,
             counted_twice: CountedTwice::of(report.log),
@@ -71,6 +73,8 @@ struct Document<'a> {
     mlperf: Option<&'a MlperfResult>,
     slo: Vec<Judged>,
     anatomy: Anatomy,
+    contamination: Option<Contamination>,
+    limits: Vec<Limit>,
     series: Vec<Series>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     series_gaps: Vec<SeriesGap>,

@@ -3,12 +3,13 @@
 use std::io;
 
 use servemark_core::{CertificateCheck, RunFacts};
-use servemark_metrics::{Absences, Anatomy, Completeness, FailureGroup, Metrics, Verdict};
+use servemark_metrics::{Absences, Anatomy, Completeness, FailureGroup, Limit, Metrics, Verdict};
 
 use super::anatomy::anatomy;
 use super::audit::audit;
 use super::engine::engine;
 use super::latencies::latencies;
+use super::limits::limits;
 use super::load::{goodput, load, steady};
 use super::output::{accept_length, throughput, tokens};
 use super::series::{counted, series};
@@ -45,6 +46,7 @@ impl ReportFormat for NativeTable {
         series(&mut table, report.log);
         latencies(&mut table, metrics, header);
         anatomy(&mut table, &Anatomy::of(report.log));
+        limits(&mut table, &Limit::of(report.log, report.audit));
         if let Some(sessions) = &metrics.sessions {
             self::sessions(&mut table, sessions);
         }

@@ -22,11 +22,15 @@ struct Sampling {
 
 impl Sampling {
     fn start(sources: Vec<SamplerSource>) -> Self {
+        Self::with(Duration::from_millis(50), sources)
+    }
+
+    fn with(interval: Duration, sources: Vec<SamplerSource>) -> Self {
         let (tx, lines) = channel();
         let problems: Arc<Mutex<Vec<String>>> = Arc::default();
         let told = Arc::clone(&problems);
         let sampler = Sampler::start(
-            SamplerSpec::new(sources, Duration::from_millis(50)),
+            SamplerSpec::new(sources, interval),
             MonotonicClock::start(),
             Arc::new(move |line| drop(tx.send(line))),
             Arc::new(move |source, why| told.lock().unwrap().push(format!("{source}: {why}"))),
@@ -78,6 +82,21 @@ fn the_simulators_own_metrics_are_read() {
     assert!(telemetry.samples.is_sorted_by_key(|sample| sample.at));
     // Nothing changes on an idle server, so the later samples are empty.
     assert!(!telemetry.samples[0].values.is_empty() && telemetry.samples[1].values.is_empty());
+}
+
+#[test]
+fn all_sources_can_be_asked_at_once_between_their_usual_questions() {
+    let exporter =
+        Exporter::start(|number| Answer::Text(format!("vllm:num_requests_running {number}\n")));
+    let mut sampling =
+        Sampling::with(Duration::from_secs(3600), vec![source(&exporter.url("/metrics"))]);
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    for _ in 0..3 {
+        runtime.block_on(sampling.sampler.ask_now());
+    }
+    let (telemetry, _) = sampling.finish();
+    let values: Vec<f64> = telemetry.samples.iter().map(|sample| sample.values[0].1).collect();
+    assert_eq!(values, [0.0, 1.0, 2.0, 3.0, 4.0], "the first, the three and the last");
 }
 
 #[test]

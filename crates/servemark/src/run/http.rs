@@ -104,7 +104,7 @@ impl System for Server {
         sink: &RunLogSink,
     ) -> Result<Helpers<'a>, ExecuteError> {
         warn(job, self.shards(job));
-        let sampler = telemetry::start(job, &self.target, sink);
+        let mut sampler = telemetry::start(job, &self.target, sink);
         let profile = job.plan.control.profile.as_ref();
         let profilers = Profilers::reach(profile, job.context, self, job.clock.clock)?;
         let ready = async {
@@ -118,6 +118,9 @@ impl System for Server {
         // The simulator's times of the warm-up do not belong to the measurement.
         self.take_truth();
         let before = self.counters(job.plan).await;
+        if let Some(sampler) = &mut sampler {
+            sampler.ask_now().await;
+        }
         let probes = probe(job, sink, transport)?;
         if let ArrivalSpec::Trace { slowdown } = job.plan.load.arrivals {
             let (dataset, sessions) = (&job.plan.workload.dataset, job.load().sessions.len());

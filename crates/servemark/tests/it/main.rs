@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod aisbench_files;
+mod bottlenecks;
 mod http2;
 mod listener;
 mod own_parts;

@@ -66,7 +66,10 @@ fn a_servers_metrics_are_series_of_the_run() {
         all.into_iter().find(|summary| summary.name == name).unwrap()
     };
     // All twenty requests come at once, and five are served.
-    assert!((summary("running").max - 5.0).abs() < 0.5 && summary("waiting").max > 5.0, "{series:?}");
+    assert!(
+        (summary("running").max - 5.0).abs() < 0.5 && summary("waiting").max > 5.0,
+        "{series:?}"
+    );
     assert!(summary("generated_tokens").max > 0.0);
     assert_eq!((series.gaps.len(), series.gaps[0].to_s), (1, None));
     let first = series.series.iter().find(|series| series.name == "running").unwrap().points[0].0;
