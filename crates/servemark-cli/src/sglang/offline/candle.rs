@@ -104,10 +104,7 @@ impl CandleArgs {
         }
         spec.load_format = match self.load_format.as_deref() {
             Some("auto") if spec.model.is_none() => {
-                return Err(CliError::setting(
-                    Self::LOAD_FORMAT,
-                    "auto needs a --model-path",
-                ));
+                return Err(CliError::setting(Self::LOAD_FORMAT, "auto needs a --model-path"));
             }
             Some("dummy") => LoadFormat::Dummy,
             _ => LoadFormat::Auto,
