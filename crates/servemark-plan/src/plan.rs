@@ -201,6 +201,9 @@ impl BenchPlan {
         if self.load.in_rounds && self.load.lasts.is_none() {
             return Err(PlanError::Endless);
         }
+        if self.control.server_times && !self.wire.generates() {
+            return Err(PlanError::NoServerTimes { backend });
+        }
         self.check_precision()?;
         self.check_transport()?;
         #[cfg(feature = "engine")]

@@ -6,6 +6,8 @@ use std::time::Duration;
 use clap::{ArgAction, Args};
 use servemark_plan::{ControlSpec, MetricsSource, TelemetrySpec};
 
+use crate::argparse::Limit::Needs;
+use crate::argparse::flags;
 use crate::error::CliError;
 use crate::python;
 
@@ -27,6 +29,12 @@ pub(crate) struct TelemetryArgs {
     metrics_interval: Option<f64>,
 }
 
+flags! { TelemetryArgs {
+    SERVER_TIMES = "--server-times";
+    METRICS_URL = "--metrics-url";
+    METRICS_INTERVAL = "--metrics-interval" => [Needs(Self::METRICS_URL)];
+}}
+
 impl TelemetryArgs {
     /// Sets in the control requests what is asked of the server about itself, and what is read.
     pub(crate) fn apply(&self, control: &mut ControlSpec) -> Result<(), CliError> {
@@ -37,9 +45,7 @@ impl TelemetryArgs {
 
     fn telemetry(&self) -> Result<Option<TelemetrySpec>, CliError> {
         if self.metrics_url.is_empty() {
-            let (flag, when) = ("--metrics-interval", "without --metrics-url");
-            let is_vain = self.metrics_interval.is_some();
-            return if is_vain { Err(CliError::NoEffect { flag, when }) } else { Ok(None) };
+            return Ok(None);
         }
         let sources = self.metrics_url.iter().map(|url| source(url)).collect::<Result<_, _>>()?;
         let mut spec = TelemetrySpec::new(sources);
@@ -93,6 +99,5 @@ mod tests {
         refused(&args(&["ftp://gpu:9400/metrics"], None), "must begin with http://");
         refused(&args(&["gpu:9400/metrics"], None), "is not a URL");
         refused(&args(&["auto"], Some(0.01)), "must lie in 0.1 to 60");
-        refused(&args(&[], Some(1.0)), "--metrics-interval has no effect without --metrics-url");
     }
 }
