@@ -47,7 +47,7 @@ pub struct PartSummary {
     pub samples: usize,
     /// Mean over these requests.
     pub mean_ms: f64,
-    /// Median.
+    /// Median over these requests.
     pub p50_ms: f64,
     /// 99th percentile.
     pub p99_ms: f64,
@@ -71,7 +71,7 @@ pub struct PartSummary {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Residual {
-    /// Median.
+    /// Median over the requests.
     pub p50: f64,
     /// 99th percentile.
     pub p99: f64,

@@ -19,11 +19,15 @@ pub(super) fn series(table: &mut Table, log: &RunLog) {
         log.telemetry().sources.iter().map(|it| it.name.as_str()).collect();
     sources.dedup();
     for source in sources {
-        let of_source: Vec<_> = summaries.iter().filter(|it| it.source == source).collect();
+        let mut of_source: Vec<_> = summaries.iter().filter(|it| it.source == source).collect();
+        // A server that counts whole prompts says more by them than by their computed part.
+        if of_source.iter().any(|it| it.name == "prompt_tokens") {
+            of_source.retain(|it| it.name != "computed_prompt_tokens");
+        }
         if !of_source.is_empty() {
             table.grid(&format!("Seen at {source}"), ["mean", "min", "max"]);
             for summary in of_source {
-                table.cells(&label(&summary.name, &summary.unit), cells(summary));
+                table.cells(&label(&summary.name), cells(summary));
             }
         }
         let of_source: Vec<_> = histograms.iter().filter(|it| it.source == source).collect();
@@ -58,12 +62,30 @@ fn against(counted: &CountedTwice) -> String {
     format!("{ours} {name} by us, {server} by {source}: {difference} {more}")
 }
 
-fn label(name: &str, unit: &str) -> String {
-    let name = name.replace('_', " ").replace("gpu ", "GPU ").replace("kv ", "KV ");
-    match unit {
-        "" | "bytes" => name,
-        unit => format!("{name} {unit}"),
-    }
+/// Returns a label that fits its column.
+fn label(name: &str) -> String {
+    let label = match name {
+        "accept_length" => "accept length",
+        "batch_size" => "batch size",
+        "computed_prompt_tokens" => "computed tok/s",
+        "generated_tokens" => "output tokens/s",
+        "generation_rate" => "generated tok/s",
+        "gpu_energy" => "GPU energy W",
+        "gpu_memory_clock" => "GPU mem. MHz",
+        "gpu_memory_used" => "GPU memory",
+        "gpu_power" => "GPU power W",
+        "gpu_sm_clock" => "GPU SM MHz",
+        "gpu_temperature" => "GPU temp. C",
+        "gpu_throttle" => "GPU throttle",
+        "gpu_use" => "GPU use",
+        "kv_use" => "KV cache use",
+        "preemptions" => "preemptions/s",
+        "prefix_hit_rate" => "prefix hits",
+        "prompt_tokens" => "prompt tokens/s",
+        "requests" => "requests/s",
+        name => name,
+    };
+    label.to_owned()
 }
 
 fn cells(summary: &SeriesSummary) -> Vec<String> {
