@@ -30,6 +30,7 @@ mod profile;
 mod python;
 #[expect(clippy::doc_markdown, reason = "doc comments are help texts there, backticks would show")]
 mod rerun;
+mod results_folder;
 #[expect(clippy::doc_markdown, reason = "doc comments are help texts there, backticks would show")]
 mod score;
 mod selftest;
@@ -52,6 +53,7 @@ pub use evalscope::{
 };
 pub use parsed::{Parsed, PeerArguments};
 pub use rerun::Rerun;
+pub use results_folder::ResultsFolder;
 pub use score::{Objectives, Percentiles, ScoreArgs, ScoringArgs, TableStyle, Tables};
 pub use selftest::SelftestArgs;
 pub use sglang::embedding::{self, Sweep};
