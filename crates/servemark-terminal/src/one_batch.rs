@@ -181,7 +181,9 @@ impl Turn<'_> {
             serve::show(&scores)?;
             self.logs.push(run.run_log.clone());
             self.code = self.code.max(serve::keep(&run, &scores, &batch.case.plan.output)?);
-            result.iter().for_each(|result| self.append(result));
+            if let Some(result) = &result {
+                self.append(result);
+            }
             let Some(result) = result else {
                 screen::eprint_line(&format!("error: {}", failure(batch, &run)));
                 self.code = self.code.max(ExitCode::TooManyFailed);

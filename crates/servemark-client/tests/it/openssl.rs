@@ -141,7 +141,7 @@ impl OpenSsl {
         let mut server = Self { child, url };
         while tokio::net::TcpStream::connect(("127.0.0.1", port)).await.is_err() {
             assert!(server.child.try_wait().unwrap().is_none(), "openssl s_server has ended");
-            tokio::time::sleep(Duration::from_millis(5)).await;
+            tokio::task::yield_now().await;
         }
         Some(server)
     }
