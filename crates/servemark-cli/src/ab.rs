@@ -10,6 +10,7 @@ use servemark_client::BaseUrl;
 use servemark_metrics::Precision;
 use servemark_plan::{AbSpec, Isolation, OutputSpec};
 
+use crate::ResultsFolder;
 use crate::argparse::Flag;
 use crate::dispatch::{self, Invocation};
 use crate::environment::Environment;
@@ -110,7 +111,7 @@ pub struct AbRuns {
     /// The command line of a run, for all that they share.
     pub first: Parsed,
     /// Where their run logs are kept.
-    pub folder: PathBuf,
+    pub folder: ResultsFolder,
     /// The commands that start A and B, for those that are not there.
     pub commands: [Option<String>; 2],
     /// The file that keeps the spread between runs of one server; absent where the environment names no
@@ -241,9 +242,10 @@ fn cooled(isolation: Isolation, common: &CommonArgs) -> Result<Isolation, CliErr
     Ok(isolation.with_cool_down(rest.unwrap_or_default()))
 }
 
-fn folder(given: Option<PathBuf>, what: &str, environment: &Environment) -> PathBuf {
+fn folder(given: Option<PathBuf>, what: &str, environment: &Environment) -> ResultsFolder {
     let [date, time] = environment.now().digits();
-    given.unwrap_or_else(|| format!("servemark_{what}_{date}_{time}").into())
+    let dated = || ResultsFolder::Dated(format!("servemark_{what}_{date}_{time}").into());
+    given.map_or_else(dated, ResultsFolder::Named)
 }
 
 #[cfg(test)]
@@ -270,7 +272,7 @@ mod tests {
         assert_eq!((runs.spec.runs(), runs.spec.base.workload.requests), (12, 7));
         assert_eq!(runs.spec.until.unwrap().targets.len(), 2);
         assert_eq!(runs.spec.isolation.cool_down, Duration::from_secs(2));
-        assert_eq!(runs.folder, PathBuf::from("f"));
+        assert_eq!(runs.folder, ResultsFolder::Named("f".into()));
         let whole = ab(&format!("{URLS} -- vllm bench serve --model m --num-prompts 7")).unwrap();
         assert_eq!(whole.spec.base.workload.requests, 7);
     }

@@ -23,7 +23,7 @@ mod summary;
 mod toml;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use self::args::{AisbenchArgs, OwnArgs, PEER};
 use self::config::Config;
@@ -72,6 +72,24 @@ pub enum Reuse {
     Scored,
     /// A task whose run log holds a measurement is scored from it; any other task is an error.
     Only,
+}
+
+impl Tasks {
+    /// Moves the results and the run logs of all tasks to another folder. A run log that the user
+    /// named stays where it is.
+    pub fn move_to(&mut self, folder: PathBuf) {
+        for task in &mut self.tasks {
+            let output = &mut task.parsed.plan.output;
+            let inside = |path: &PathBuf| path.strip_prefix(&self.folder).map(Path::to_owned);
+            if let Some(Ok(rest)) = output.run_log.as_ref().map(inside) {
+                output.run_log = Some(folder.join(rest));
+            }
+            if let Some(files) = &mut output.aisbench {
+                files.folder.clone_from(&folder);
+            }
+        }
+        self.folder = folder;
+    }
 }
 
 /// Parses the arguments of `ais_bench`, without the program's name. Help and messages call the

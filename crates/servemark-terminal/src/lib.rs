@@ -17,6 +17,7 @@ mod one_batch;
 mod outputs;
 mod rerun;
 mod results;
+mod results_folder;
 mod rewrite;
 mod score;
 mod screen;

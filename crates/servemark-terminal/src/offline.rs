@@ -14,8 +14,8 @@ use servemark::{
 use servemark_cli::{Offline, OfflineMessages};
 
 use crate::screen::{self, Screen};
-use crate::serve;
 use crate::sglang::BenchMessages;
+use crate::{rewrite, serve};
 
 /// Runs the benchmark. vLLM's text is printed first, then the tables.
 pub(crate) fn bench(offline: &Offline) -> anyhow::Result<ExitCode> {
@@ -32,8 +32,10 @@ pub(crate) fn bench(offline: &Offline) -> anyhow::Result<ExitCode> {
     let scores = Scores::of_run(&run, &plan.scoring);
     serve::show(&scores)?;
     let kept = offline.output_json.as_ref().map_or(Ok(()), |path| keep(path, &document));
-    let code = serve::keep(&run, &scores, &plan.output)?;
-    kept?;
+    let kept = rewrite::with_logs(kept, [run.run_log.as_deref()], "--json");
+    let code = serve::keep(&run, &scores, &plan.output);
+    rewrite::both(&code, kept)?;
+    let code = code?;
     if offline.stays {
         screen::eprint_line("All is done; Ctrl-C or SIGTERM ends the program.");
         stay_until_stopped(&context)?;
