@@ -95,7 +95,7 @@ pub fn parse(
         "-h" | "--help" | "help" => Err(UsageError::help(HELP)),
         "--version" => Err(UsageError::help(VERSION)),
         "ab" => {
-            let runs = ab::parse_ab("servemark ab", args, environment)?;
+            let runs = ab::parse_ab("servemark ab", args, environment, single_run)?;
             Ok(Invocation::Ab(Box::new(runs)))
         }
         "ais_bench" => {
@@ -112,7 +112,7 @@ pub fn parse(
             .map(|args| Invocation::Compare(Box::new(args))),
         "evalscope" => of_evalscope(evalscope::command(args, environment)),
         "noise" => {
-            let runs = ab::parse_noise("servemark noise", args, environment)?;
+            let runs = ab::parse_noise("servemark noise", args, environment, single_run)?;
             Ok(Invocation::Noise(Box::new(runs)))
         }
         "rerun" => {
@@ -128,6 +128,25 @@ pub fn parse(
         file if script::is_python_file(file) => script::of_file(&command, None, args, environment),
         shell if script::is_shell(shell) => Err(refused(CliError::ShellScript { given: name })),
         _ => Err(refused(unknown::command(&name, args))),
+    }
+}
+
+/// Parses a command line of a single run: that of another benchmark, or flags of `bench-serving`.
+/// Returns `None` if it asks for something else than a single run.
+pub(crate) fn single_run(
+    program: &str,
+    args: Vec<OsString>,
+    environment: &Environment,
+) -> Result<Option<Box<Parsed>>, UsageError> {
+    let is_flag = |word: &OsString| word.to_str().is_some_and(|word| word.starts_with('-'));
+    let invocation = if args.first().is_none_or(is_flag) {
+        bench_serving(program, args, environment)?
+    } else {
+        parse(args, environment)?
+    };
+    match invocation {
+        Invocation::Bench(parsed) => Ok(Some(parsed)),
+        _ => Ok(None),
     }
 }
 

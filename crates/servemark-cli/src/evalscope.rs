@@ -16,6 +16,7 @@ mod planner;
 mod refusal;
 mod resolved;
 mod scope;
+mod search_rules;
 mod server;
 mod settings;
 mod simulate;

@@ -50,7 +50,7 @@ pub(super) fn prompts(args: &DatasetArgs) -> Result<usize, CliError> {
     at_least(DatasetArgs::NUM_PROMPTS, least, args.num_prompts)
 }
 
-pub(super) fn seed(args: &DatasetArgs) -> Result<u32, CliError> {
+fn seed(args: &DatasetArgs) -> Result<u32, CliError> {
     at_least(DatasetArgs::SEED, 0, args.seed)
 }
 
@@ -63,7 +63,7 @@ fn dataset(
     Ok(match name(args)? {
         DatasetName::AgenticTrace => DatasetSpec::AgenticTrace(agentic_trace(args)?),
         DatasetName::GeneratedSharedPrefix => DatasetSpec::GeneratedSharedPrefix(
-            shared_prefix::spec(shared_prefix, args, environment, backend)?,
+            shared_prefix::spec(shared_prefix, (form(args), seed(args)?), environment, backend)?,
         ),
         DatasetName::LongBenchV2 => DatasetSpec::LongBenchV2(long_bench(args, own)?),
         DatasetName::SpeedBench => DatasetSpec::SpeedBench(speed_bench(args, own)?),
@@ -177,7 +177,7 @@ fn random(args: &DatasetArgs, source: Source) -> Result<RandomSpec, CliError> {
     Ok(spec)
 }
 
-pub(super) fn form(args: &DatasetArgs) -> PromptForm {
+fn form(args: &DatasetArgs) -> PromptForm {
     if args.tokenize_prompt { PromptForm::TokenIds } else { PromptForm::Text }
 }
 
