@@ -148,6 +148,7 @@ mod command;
 mod compare;
 mod context;
 mod error;
+mod explore;
 mod grace;
 mod observer;
 mod outputs;
@@ -170,6 +171,10 @@ pub use command::run_command;
 pub use compare::{CompareError, ComparedResults, KnownNoise, NoiseStore, compare};
 pub use context::RunContext;
 pub use error::{ExecuteError, ExitCode};
+pub use explore::{
+    Capacity, ChatRoute, Engine, Exploration, ExploreEvent, ExploreSpec, ExploredServer,
+    LevelFigures, OneUser, explore, find_local_server,
+};
 pub use grace::Grace;
 pub use observer::{Activity, Live, Profiler, RunEvent, RunObserver, Switch};
 pub use outputs::{OutputError, Outputs};
