@@ -11,6 +11,7 @@ mod between_runs;
 mod compare;
 mod entry;
 mod evalscope;
+mod explore;
 mod failures;
 mod offline;
 mod one_batch;
