@@ -39,7 +39,7 @@ pub(crate) fn bench(bench: &OneBatch) -> anyhow::Result<ExitCode> {
     let screen = Screen::new(false, Arc::clone(&context.live)).in_words_of(BenchMessages::OneBatch);
     context.observer = Arc::new(screen);
     let _server = bench.launch.as_ref().map(|launch| launched(launch, &context)).transpose()?;
-    let is_vllm = !bench.common.plan.backend.is_sglang();
+    let is_vllm = !bench.common.plan.server_kind().has_info();
     if let (true, ServerSpec::At(target)) = (is_vllm, &bench.common.plan.server) {
         say(&format!("Connecting to vLLM server at {}...", target.base_url));
     }
@@ -98,7 +98,7 @@ fn say_flushing(batch: &Batch) {
 
 /// Prints the server's limits, as SGLang's client does.
 fn say_limits(bench: &OneBatch, server: &BatchServer) {
-    if !bench.common.plan.backend.is_sglang() {
+    if !bench.common.plan.server_kind().has_info() {
         return;
     }
     if server.is_router() {

@@ -4,7 +4,7 @@
 //! them too, with a warning; flags that SGLang's result line repeats need none. Servemark's own
 //! flags without effect are refused as mistakes.
 
-use servemark_backends::{BackendName, Route};
+use servemark_backends::{BackendName, Route, ServerKind};
 use servemark_datasets::DatasetName;
 
 use super::dataset::draws_ids;
@@ -46,23 +46,23 @@ impl ScopeInputs<'_> {
     }
 
     fn is_generate(&self) -> bool {
-        self.backend.route() == Route::Generate
+        self.backend.route() == Route::GENERATE
     }
 
     fn is_chat(&self) -> bool {
-        self.backend.route() == Route::Chat
+        self.backend.route() == Route::CHAT
     }
 
     fn is_ollama(&self) -> bool {
-        matches!(self.backend.route(), Route::OllamaChat | Route::OllamaGenerate)
+        matches!(self.backend.route(), Route::OLLAMA_CHAT | Route::OLLAMA_GENERATE)
     }
 
     fn is_anthropic(&self) -> bool {
-        self.backend.route() == Route::Anthropic
+        self.backend.route() == Route::ANTHROPIC
     }
 
     fn is_completions(&self) -> bool {
-        self.backend.route() == Route::Completions
+        self.backend.route() == Route::COMPLETIONS
     }
 
     fn reads_conversations(&self) -> bool {
@@ -97,7 +97,7 @@ impl ScopeInputs<'_> {
     }
 
     fn flushes(&self) -> bool {
-        self.given.is("--flush-cache") && self.backend.is_sglang()
+        self.given.is("--flush-cache") && self.backend.server() == ServerKind::Sglang
     }
 
     fn converses(&self) -> bool {
@@ -122,19 +122,19 @@ const SCOPES: &[Scope<InUse>] = &[
     },
     Scope {
         flags: &["--batch-size", "--encoding-format", "--dimensions"],
-        in_use: |inputs| inputs.backend.route() == Route::Embeddings,
+        in_use: |inputs| inputs.backend.route() == Route::EMBEDDINGS,
         when: "beyond --backend sglang-embedding and vllm-embedding",
         owner: Owner::Ours,
     },
     Scope {
         flags: &["--documents"],
-        in_use: |inputs| inputs.backend.route() == Route::Rerank,
+        in_use: |inputs| inputs.backend.route() == Route::RERANK,
         when: "beyond --backend sglang-rerank and vllm-rerank",
         owner: Owner::Ours,
     },
     Scope {
         flags: &["--disable-stream"],
-        in_use: |inputs| inputs.backend.route() != Route::Trt,
+        in_use: |inputs| inputs.backend.route() != Route::TRT,
         when: "with --backend trt, which always streams",
         owner: Owner::Peer,
     },
@@ -339,7 +339,7 @@ const SCOPES: &[Scope<InUse>] = &[
         flags: &["--lora-name"],
         in_use: |inputs| {
             let route = inputs.backend.route();
-            !inputs.is_ollama() && !matches!(route, Route::Trt | Route::Truss | Route::Rerank)
+            !inputs.is_ollama() && !matches!(route, Route::TRT | Route::TRUSS | Route::RERANK)
         },
         when: "on the routes of trt, truss, ollama and rerankers",
         owner: Owner::Peer,

@@ -146,7 +146,7 @@ impl System for Server {
         let info = self.info(job.plan, job.context).await;
         footer.server_info = info.as_ref().map(|info| info.value().clone());
         let accept_length = info.and_then(|info| info.accept_length());
-        footer.accept_length = accept_length.filter(|_| job.plan.backend.is_sglang());
+        footer.accept_length = accept_length.filter(|_| job.plan.server_kind().has_info());
         footer
     }
 
@@ -178,7 +178,7 @@ async fn meet(
     let patience = plan.control.ready_timeout;
     if !patience.is_zero() {
         context.emit(&RunEvent::WaitingForServer { url: &server.url(), patience });
-        let after = server.control.wait_ready(plan.backend.ready_path(), patience).await;
+        let after = server.control.wait_ready(plan.server_kind().ready_path(), patience).await;
         context.emit(&RunEvent::ServerReady { after: after.map_err(ExecuteError::NotReady)? });
     }
     discover::names(plan, context, server).await

@@ -123,7 +123,7 @@ async fn lead_in<T: Transport>(job: &Job<'_>, runner: &Runner<SystemPacer>, tran
 /// Empties the server's prefix cache, if the plan asks for it.
 async fn flush_cache(server: &Server, job: &Job<'_>) -> Result<(), ExecuteError> {
     let Some(timeout) = job.plan.control.flush_cache else { return Ok(()) };
-    let route = job.plan.backend.flush_path(timeout);
+    let route = job.plan.server_kind().flush_path(timeout);
     server.control.flush_cache(&route).await.map_err(ExecuteError::Flush)?;
     job.context.emit(&RunEvent::CacheFlushed);
     Ok(())
