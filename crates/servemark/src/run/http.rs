@@ -18,14 +18,11 @@ use super::prepare::{Numbering, Prepared, RunClock, prepare};
 use super::probes::{Probe, Probes};
 use super::profiler::Profilers;
 use super::run_log_sink::RunLogSink;
-use super::server::{self, Server};
+use super::server::{self, Server, WireTransport};
 use super::system::{Job, System};
 use super::{Sent, align, discover, facts, warm_up};
 use crate::observer::RunEvent;
 use crate::{ExecuteError, RunContext};
-
-/// Transport of a run over HTTP.
-pub(crate) type WireTransport = HttpTransport<WireBackend>;
 
 /// What accompanies the measurement of a server.
 pub(crate) struct Helpers<'a> {

@@ -1,7 +1,10 @@
 //! The server of a run: an existing one, or the simulator started for the run.
 
 use serde_json::Value;
-use servemark_client::{Capacity, ServerControl, ServerInfo, Target, TargetSpec, raise_nofile};
+use servemark_backends::WireBackend;
+use servemark_client::{
+    Capacity, HttpTransport, ServerControl, ServerInfo, Target, TargetSpec, raise_nofile,
+};
 use servemark_core::{MonotonicClock, ServerCounters, SimulatedTimes};
 use servemark_mock::{MockError, MockServer, MockSpec};
 use servemark_plan::{BenchPlan, ServerSpec};
@@ -9,6 +12,9 @@ use servemark_plan::{BenchPlan, ServerSpec};
 use super::affinity;
 use crate::observer::RunEvent;
 use crate::{ExecuteError, RunContext};
+
+/// Transport of a run over HTTP.
+pub(crate) type WireTransport = HttpTransport<WireBackend>;
 
 /// The server of a run.
 #[derive(Debug)]

@@ -9,8 +9,7 @@ use servemark_pacer::SystemPacer;
 use servemark_runner::{Runner, WarmupSpec};
 
 use super::greeting;
-use super::http::WireTransport;
-use super::server::Server;
+use super::server::{Server, WireTransport};
 use super::system::Job;
 use crate::ExecuteError;
 use crate::observer::RunEvent;
