@@ -10,11 +10,11 @@ use servemark::report::{comparison_json, write_changes};
 use servemark::{Ab, AbServers, ExitCode, NoiseStore, PointRunner, RunContext, compare};
 use servemark_cli::AbRuns;
 
-use crate::{failures, screen, serve};
+use crate::{context, failures, screen};
 
 /// Measures two servers in turn and compares them.
 pub(crate) fn ab(runs: &AbRuns) -> anyhow::Result<ExitCode> {
-    let Some(context) = serve::prepare(&runs.first)? else { return Ok(ExitCode::Ok) };
+    let Some(context) = context::prepare(&runs.first)? else { return Ok(ExitCode::Ok) };
     let ab = made(runs, &context)?;
     let [before, after] = ab.run_logs();
     if before.is_empty() {
@@ -42,7 +42,7 @@ pub(crate) fn ab(runs: &AbRuns) -> anyhow::Result<ExitCode> {
 
 /// Measures one server several times and stores the spread of the results.
 pub(crate) fn noise(runs: &AbRuns) -> anyhow::Result<ExitCode> {
-    let Some(context) = serve::prepare(&runs.first)? else { return Ok(ExitCode::Ok) };
+    let Some(context) = context::prepare(&runs.first)? else { return Ok(ExitCode::Ok) };
     let ab = made(runs, &context)?;
     let spreads = ab.spreads();
     let Some(header) = ab.header().filter(|_| !spreads.is_empty()) else {

@@ -19,11 +19,11 @@ use servemark_cli::{CliError, EvalscopeRuns, EvalscopeTask};
 use self::progress::Tracker;
 use crate::results::{self, Unwritten};
 use crate::rewrite::{self, Rewrite};
-use crate::{screen, serve};
+use crate::{context, report, screen};
 
 /// Does the requested runs. Returns the exit code of the worst one.
 pub(crate) fn run(asked: &EvalscopeRuns) -> anyhow::Result<ExitCode> {
-    let Some(context) = serve::prepare(&asked.first)? else { return Ok(ExitCode::Ok) };
+    let Some(context) = context::prepare(&asked.first)? else { return Ok(ExitCode::Ok) };
     match &asked.task {
         EvalscopeTask::Runs(spec) => runs(asked, spec, &context),
         EvalscopeTask::Search(search) => search::search(asked, search, &context),
@@ -89,7 +89,7 @@ impl Reported {
 fn run_one(asked: &EvalscopeRuns, done: &PointRun) -> anyhow::Result<(Reported, ExitCode)> {
     let plan = &done.point.plan;
     let scores = Scores::of_run(&done.run, &plan.scoring);
-    serve::show(&scores)?;
+    report::show(&scores)?;
     let reported = Reported { run: scores.evalscope(), arguments: plan.echo.clone() };
     let mut unwritten = Unwritten::default();
     if let Some(folder) = folder(plan) {
@@ -101,7 +101,7 @@ fn run_one(asked: &EvalscopeRuns, done: &PointRun) -> anyhow::Result<(Reported, 
         debug::append(&done.run, &path)
             .with_context(|| format!("cannot write {}", path.display()))?;
     }
-    let code = serve::keep(&done.run, &scores, &plan.output)?;
+    let code = report::keep(&done.run, &scores, &plan.output)?;
     if let Some(rates) = reported.run.output_rates().filter(EvalscopeRates::differ) {
         screen::eprint_line(&format!("note: {rates}"));
     }

@@ -7,14 +7,17 @@
 
 mod ab;
 mod aisbench;
+mod bench;
 mod between_runs;
 mod compare;
+mod context;
 mod entry;
 mod evalscope;
 mod failures;
 mod offline;
 mod one_batch;
 mod outputs;
+mod report;
 mod rerun;
 mod results;
 mod rewrite;

@@ -21,8 +21,8 @@ use servemark_cli::one_batch::{Batch, Launch, OneBatch};
 use servemark_pyjson as pyjson;
 
 use crate::screen::{self, Screen};
-use crate::serve;
 use crate::sglang::BenchMessages;
+use crate::{context, report};
 
 /// Sends all batches and reports them.
 pub(crate) fn bench(bench: &OneBatch) -> anyhow::Result<ExitCode> {
@@ -35,7 +35,7 @@ pub(crate) fn bench(bench: &OneBatch) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::Ok);
     }
     bench.notes.iter().for_each(|note| say(note));
-    let mut context = serve::furnished(&serve::context(false)?, &bench.common);
+    let mut context = context::furnished(&context::context(false)?, &bench.common);
     let screen = Screen::new(false, Arc::clone(&context.live)).in_words_of(BenchMessages::OneBatch);
     context.observer = Arc::new(screen);
     let _server = bench.launch.as_ref().map(|launch| launched(launch, &context)).transpose()?;
@@ -168,8 +168,8 @@ impl Turn<'_> {
             if let Some(result) = &result {
                 screen::print(&result.to_string());
             }
-            serve::show(&scores)?;
-            self.code = self.code.max(serve::keep(&run, &scores, &batch.case.plan.output)?);
+            report::show(&scores)?;
+            self.code = self.code.max(report::keep(&run, &scores, &batch.case.plan.output)?);
             result.as_ref().map_or(Ok(()), |result| self.append(result))?;
             let Some(result) = result else {
                 screen::eprint_line(&format!("error: {}", failure(batch, &run)));

@@ -7,17 +7,17 @@ use servemark::{ExitCode, PointRun, Scores};
 use servemark_cli::{Purpose, Series};
 
 use crate::rewrite::{self, Rewrite};
-use crate::{screen, serve};
+use crate::{context, report, screen};
 
 /// Does the runs. Returns the exit code of the worst one.
 pub(crate) fn series(series: &Series) -> anyhow::Result<ExitCode> {
     let (mut done, mut logs, mut worst) = (Vec::new(), Vec::new(), ExitCode::Ok);
-    let Some(context) = serve::prepare(&series.first)? else { return Ok(ExitCode::Ok) };
+    let Some(context) = context::prepare(&series.first)? else { return Ok(ExitCode::Ok) };
     for run in servemark::Sweep::open(&series.runs, None, &context)? {
         let PointRun { point, run, .. } = run?;
         let scores = Scores::of_run(&run, &point.plan.scoring);
-        serve::show(&scores)?;
-        worst = worst.max(serve::keep(&run, &scores, &point.plan.output)?);
+        report::show(&scores)?;
+        worst = worst.max(report::keep(&run, &scores, &point.plan.output)?);
         logs.push(run.run_log.clone());
         done.push((point.name.clone(), scores.headline(percentiles(&series.purpose))));
         write_summary(series, &done, Rewrite::SoFar)?;

@@ -5,12 +5,12 @@ use servemark::{ExitCode, SloAnswer, SloSearch};
 use servemark_cli::SloRuns;
 
 use crate::rewrite::{self, Rewrite};
-use crate::{failures, screen, serve};
+use crate::{context, failures, screen};
 
 /// Runs a search: prints a line per completed round, then a table of all loads and the result. The
 /// exit code is 3 if not even the smallest load meets the objectives.
 pub(crate) fn search(runs: &SloRuns) -> anyhow::Result<ExitCode> {
-    let Some(context) = serve::prepare(&runs.first)? else { return Ok(ExitCode::Ok) };
+    let Some(context) = context::prepare(&runs.first)? else { return Ok(ExitCode::Ok) };
     let mut search = SloSearch::open(&runs.spec, runs.folder.as_deref(), &context)?;
     while let Some(round) = search.next() {
         let trial = round?;

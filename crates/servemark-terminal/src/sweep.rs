@@ -10,13 +10,13 @@ use servemark::{ExitCode, Origin, PointRun, Run, Scores, SweepOutcome, write_run
 use servemark_cli::{Parsed, Sweep, SweepRuns};
 
 use crate::rewrite::{self, Rewrite};
-use crate::{screen, serve};
+use crate::{bench, context, report, screen};
 
 /// Does the runs of a sweep. Returns the exit code of the worst one.
 pub(crate) fn sweep(sweep: &Sweep) -> anyhow::Result<ExitCode> {
     let Sweep { points, is_grid, file, folder, .. } = sweep;
     if !is_grid || points[0].plan_only {
-        return serve::bench(&points[0]);
+        return bench::bench(&points[0]);
     }
     let (runs, code) = runs(sweep)?;
     screen::print(&grid(&runs, GridFormat::Markdown)?);
@@ -31,13 +31,13 @@ pub(crate) fn sweep(sweep: &Sweep) -> anyhow::Result<ExitCode> {
 
 /// Does the runs of a sweep over flags: prints a line per completed run, and a table of all.
 pub(crate) fn sweep_runs(runs: &SweepRuns) -> anyhow::Result<ExitCode> {
-    let Some(context) = serve::prepare(&runs.first)? else { return Ok(ExitCode::Ok) };
+    let Some(context) = context::prepare(&runs.first)? else { return Ok(ExitCode::Ok) };
     let mut outcome = SweepOutcome::default();
     for done in servemark::Sweep::open(&runs.spec, runs.folder.as_deref(), &context)? {
         let done = done?;
         if done.origin == Origin::Measured {
             let plan = &done.point.plan;
-            serve::report(&done.run, &plan.scoring, &plan.output)?;
+            report::report(&done.run, &plan.scoring, &plan.output)?;
         }
         let score = done.score();
         screen::eprint_line(&score.to_string());
@@ -68,13 +68,13 @@ fn written(outcome: &SweepOutcome, format: GridFormat) -> anyhow::Result<String>
 /// Returns the completed runs. Ctrl-C ends the current run and the sweep.
 fn runs(sweep: &Sweep) -> anyhow::Result<(Vec<Run>, ExitCode)> {
     let (mut all, mut worst) = (Vec::new(), ExitCode::Ok);
-    let Some(context) = serve::prepare(&sweep.points[0])? else { return Ok((all, worst)) };
+    let Some(context) = context::prepare(&sweep.points[0])? else { return Ok((all, worst)) };
     let (spec, folder) = (spec(sweep), sweep.folder.as_deref());
     for done in servemark::Sweep::open(&spec, folder, &context)? {
         let PointRun { point: Point { plan, .. }, run, origin, .. } = done?;
         let scores = Scores::of_run(&run, &plan.scoring);
         let code = match origin {
-            Origin::Measured => serve::keep(&run, &scores, &plan.output)?,
+            Origin::Measured => report::keep(&run, &scores, &plan.output)?,
             Origin::Resumed => scores.exit_code(),
         };
         worst = worst.max(code);
