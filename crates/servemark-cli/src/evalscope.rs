@@ -10,13 +10,13 @@
 mod args;
 mod dataset;
 mod load;
-mod names;
 mod namespace;
 mod output;
 mod planner;
 mod refusal;
 mod resolved;
 mod scope;
+mod search_rules;
 mod server;
 mod settings;
 mod simulate;
@@ -30,15 +30,16 @@ use std::path::PathBuf;
 use servemark_datasets::DatasetSpec;
 use servemark_plan::{BenchPlan, EarlierSpec, SweepSpec};
 
-use self::args::EvalscopeArgs;
-use self::names::PEER;
+use self::args::{EvalscopeArgs, LoadArgs, PEER, TargetArgs};
 use self::planner::{Place, Planner};
 use self::resolved::{ResolvedArgs, Step};
 pub use self::sla::{SlaCriterion, SlaGoal, SlaMetric, SlaSearch, SlaVariable};
+use crate::ResultsFolder;
 use crate::argparse::{Given, texts};
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
-use crate::{Invocation, Parsed};
+use crate::parsed::Parsed;
+use crate::words::{CHAT_BACKENDS, Words};
 
 /// The runs of an `evalscope perf` command line: a sequence of runs, or a search.
 #[derive(Clone, Debug)]
@@ -83,10 +84,10 @@ pub struct Consumed {
 pub(crate) fn command(
     mut args: impl Iterator<Item = OsString>,
     environment: &Environment,
-) -> Result<Invocation, UsageError> {
+) -> Result<EvalscopeRuns, UsageError> {
     let command = args.next().unwrap_or_default().to_string_lossy().into_owned();
     match command.as_str() {
-        "perf" => Ok(Invocation::Evalscope(Box::new(parse("evalscope perf", args, environment)?))),
+        "perf" => parse("evalscope perf", args, environment),
         "-h" | "--help" => Err(UsageError::help(HELP)),
         "" => Err(UsageError::refused("servemark evalscope", CliError::NoCommand)),
         other if OTHERS.contains(&other) => {
@@ -134,7 +135,7 @@ pub fn parse(
     let refuse = |error| UsageError::refused(program, error);
     let command = EvalscopeArgs::whole_command(program);
     let words = texts(args).map_err(refuse)?;
-    let given = Given::read(command, &PEER, &[], &words).map_err(refuse)?;
+    let given = Given::read(command, &PEER.names(), &[], &words).map_err(refuse)?;
     let (mut args, _): (EvalscopeArgs, _) = given.typed(program)?;
     given.reading.refuse_leftovers().map_err(refuse)?;
     simulate::choose_the_rest(&mut args, &given);
@@ -190,6 +191,32 @@ fn uncovered(args: &EvalscopeArgs, resolved: &ResolvedArgs) -> Option<String> {
 }
 
 impl EvalscopeRuns {
+    /// Returns the folder of all results; `Dated` if its path has the time of the start.
+    pub fn results_folder(&self) -> ResultsFolder {
+        let path = self.folder.clone();
+        if self.planner.is_dated() {
+            ResultsFolder::Dated(path)
+        } else {
+            ResultsFolder::Named(path)
+        }
+    }
+
+    /// Moves the results of all runs to another folder.
+    pub fn move_to(&mut self, folder: PathBuf) -> Result<(), CliError> {
+        self.planner.folder.clone_from(&folder);
+        self.folder = folder;
+        let search = match &self.task {
+            EvalscopeTask::Runs(_) => None,
+            EvalscopeTask::Search(search) => Some(search),
+        };
+        let plans = self.planner.sweep(search)?;
+        self.first.plan = plans[0].plan.clone();
+        if let EvalscopeTask::Runs(spec) = &mut self.task {
+            *spec = self.planner.spec(plans)?;
+        }
+        Ok(())
+    }
+
     /// Returns the runs of a search at a load, and what is used up after them. `used` is what was
     /// used up before them.
     pub fn probe(
@@ -217,6 +244,17 @@ impl Consumed {
         }
     }
 }
+
+/// Flags of the crates below in this dialect's words.
+pub(crate) const WORDS: Words = &[
+    (CHAT_BACKENDS, "--api openai, and a --url that ends with /v1/chat/completions"),
+    ("--base-url", TargetArgs::URL.name()),
+    ("--header", TargetArgs::HEADERS.name()),
+    ("--max-concurrency", LoadArgs::PARALLEL.name()),
+    ("--num-prompts", LoadArgs::NUMBER.name()),
+    ("--request-rate", LoadArgs::RATE.name()),
+    ("--tokenizer", TargetArgs::TOKENIZER_PATH.name()),
+];
 
 #[cfg(test)]
 mod tests;

@@ -147,9 +147,10 @@ impl Recorder {
     }
 
     /// Records that the server did not process the request, which is sent again on a new
-    /// connection. Forgets the first sending except for its time and `reason`.
+    /// connection. Forgets the sending; of the first one its time and `reason` are kept.
     pub fn resent(&mut self, reason: Unprocessed) {
-        self.record.resent = Some(Resent::new(reason, self.record.sent.take()));
+        let sent = self.record.sent.take();
+        self.record.resent.get_or_insert(Resent::new(reason, sent));
         self.record.connection = None;
         self.record.left = None;
         self.reading.ended = self.record.scheduled;

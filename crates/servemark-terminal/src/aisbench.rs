@@ -9,10 +9,12 @@ use servemark::core::{RunLog, RunLogError, RunLogReader};
 use servemark::{ExecuteError, ExitCode, RunContext, Scores, execute};
 use servemark_cli::aisbench::{Reuse, Task, Tasks};
 
-use crate::{context, failures, report, screen};
+use crate::{context, failures, report, results_folder, screen};
 
 /// Does the tasks. Returns the exit code of the worst one.
 pub(crate) fn run(tasks: &Tasks) -> anyhow::Result<ExitCode> {
+    let is_planned = tasks.tasks.iter().all(|task| task.parsed.plan_only);
+    let tasks = &if is_planned { tasks.clone() } else { results_folder::aisbench(tasks)? };
     let mut context: Option<RunContext> = None;
     let mut worst = ExitCode::Ok;
     for task in &tasks.tasks {
@@ -31,7 +33,7 @@ pub(crate) fn run(tasks: &Tasks) -> anyhow::Result<ExitCode> {
         worst = worst.max(measure(task, &shared)?);
         context = Some(shared);
     }
-    if !tasks.tasks.iter().all(|task| task.parsed.plan_only) {
+    if !is_planned {
         screen::eprint_line(&format!("Results of all tasks: {}", tasks.folder.display()));
     }
     Ok(worst)

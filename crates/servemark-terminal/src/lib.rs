@@ -20,6 +20,7 @@ mod outputs;
 mod report;
 mod rerun;
 mod results;
+mod results_folder;
 mod rewrite;
 mod score;
 mod screen;

@@ -11,11 +11,11 @@ use servemark::{
     ExitCode, Run, RunContext, Scores, execute, offline_latency, offline_throughput,
     stay_until_stopped,
 };
-use servemark_cli::vllm::{Offline, OfflineMessages};
+use servemark_cli::{Offline, OfflineMessages};
 
 use crate::screen::{self, Screen};
 use crate::sglang::BenchMessages;
-use crate::{context, report};
+use crate::{context, report, rewrite};
 
 /// Runs the benchmark. vLLM's text is printed first, then the tables.
 pub(crate) fn bench(offline: &Offline) -> anyhow::Result<ExitCode> {
@@ -32,8 +32,10 @@ pub(crate) fn bench(offline: &Offline) -> anyhow::Result<ExitCode> {
     let scores = Scores::of_run(&run, &plan.scoring);
     report::show(&scores)?;
     let kept = offline.output_json.as_ref().map_or(Ok(()), |path| keep(path, &document));
-    let code = report::keep(&run, &scores, &plan.output)?;
-    kept?;
+    let kept = rewrite::with_logs(kept, [run.run_log.as_deref()], "--json");
+    let code = report::keep(&run, &scores, &plan.output);
+    rewrite::both(&code, kept)?;
+    let code = code?;
     if offline.stays {
         screen::eprint_line("All is done; Ctrl-C or SIGTERM ends the program.");
         stay_until_stopped(&context)?;

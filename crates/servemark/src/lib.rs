@@ -149,6 +149,7 @@ mod compare;
 mod context;
 mod error;
 mod grace;
+mod new_path;
 mod observer;
 mod outputs;
 mod parts;
@@ -171,6 +172,7 @@ pub use compare::{CompareError, ComparedResults, KnownNoise, NoiseStore, compare
 pub use context::RunContext;
 pub use error::{ExecuteError, ExitCode};
 pub use grace::Grace;
+pub use new_path::{create_new_folder, numbered};
 pub use observer::{Activity, Live, Profiler, RunEvent, RunObserver, Switch};
 pub use outputs::{OutputError, Outputs};
 pub use parts::Parts;

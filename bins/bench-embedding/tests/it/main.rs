@@ -104,6 +104,17 @@ fn the_table_of_a_grid_is_made_again_from_its_folder() {
 }
 
 #[test]
+fn the_runs_before_one_that_fails_are_in_the_table_of_a_grid() {
+    let folder = TempDir::new().unwrap();
+    let grid = ["--sweep", "batch-size=1,4", "--output-file", "/dev/full"];
+    let output = run(&folder, &[&SMALL[..7], &grid].concat());
+    let (table, news) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(1), "{news}");
+    assert!(table.lines().any(|line| line.starts_with("| 1 |")), "{table}\n{news}");
+    assert!(news.contains("cannot append the result to /dev/full"), "{news}");
+}
+
+#[test]
 fn a_grid_has_a_run_for_every_pair_and_one_table() {
     let folder = TempDir::new().unwrap();
     let sweep = ["--sweep", "batch-size=1,4", "max-concurrency=1,3"];
@@ -224,7 +235,7 @@ fn what_does_not_go_together_is_refused() {
         ("--task rerank --sweep batch-size=2", "does not go with --backend sglang-rerank"),
         ("--sweep batch-size=2 --grid-file grid.txt", "expected a name in .md, .csv or .json"),
         ("--grid-file grid.md", "--grid-file has no effect without --sweep"),
-        ("--task rerank --dimensions 8", "--dimensions has no effect beyond"),
+        ("--task rerank --dimensions 8", "--dimensions only applies to --backend"),
         ("--dimensions 0", "--dimensions must be 1 or more, not 0"),
         ("--slo tpot:p99<5ms", "--slo tpot:p99<5ms is about tokens, and embeddings"),
         ("--slo mlperf:llama2-70b", "--slo ttft:p99<=2000ms is about tokens"),
