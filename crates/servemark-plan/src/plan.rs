@@ -63,6 +63,10 @@ pub struct ModelSpec {
     /// token each, and only the server counts outputs.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub untokenized: bool,
+    /// Whether the tokenizer is the one that is built into this program, because neither the plan
+    /// nor the server has another.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub bundled_tokenizer: bool,
 }
 
 /// The requests that a run sends.

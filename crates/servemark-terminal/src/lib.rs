@@ -13,6 +13,7 @@ mod compare;
 mod context;
 mod entry;
 mod evalscope;
+mod explore;
 mod failures;
 mod offline;
 mod one_batch;

@@ -31,6 +31,7 @@ fn done(invocation: Invocation) -> anyhow::Result<ExitCode> {
         Invocation::Compare(args) => crate::compare::compare(&args),
         Invocation::DryRun(parsed) => crate::bench::dry(&parsed),
         Invocation::Evalscope(runs) => crate::evalscope::run(&runs),
+        Invocation::Explore(args) => crate::explore::explore(&args),
         Invocation::Noise(runs) => crate::ab::noise(&runs),
         Invocation::Offline(offline) => crate::offline::bench(&offline),
         Invocation::OneBatch(bench) => crate::one_batch::bench(&bench),
