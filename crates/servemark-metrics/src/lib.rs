@@ -40,6 +40,7 @@ mod probes;
 mod reuse;
 mod run_verdict;
 mod score;
+mod seconds;
 mod server_counts;
 mod server_work;
 mod sessions;

@@ -1,7 +1,7 @@
 //! The plan of a run and its workload.
 
 use serde::{Deserialize, Serialize};
-use servemark_backends::{BackendName, BackendSpec, Route};
+use servemark_backends::{BackendName, BackendSpec, Route, ServerKind};
 use servemark_client::BaseUrl;
 use servemark_core::JsonObject;
 use servemark_datasets::{DatasetSpec, Grouping, PromptFormat};
@@ -170,6 +170,21 @@ impl BenchPlan {
         self.warm_up.as_mut().is_none_or(|warm_up| warm_up.move_to(url))
     }
 
+    /// Returns the kind of the server.
+    pub fn server_kind(&self) -> ServerKind {
+        self.control.kind.unwrap_or(self.backend.server())
+    }
+
+    /// Returns whether the server is asked about itself after the run. SGLang's client asks every
+    /// server, vLLM's client none. With a dialect of the program, a server is asked if it answers.
+    pub fn asks_for_info(&self) -> bool {
+        match self.wire {
+            BackendSpec::Vllm(_) => false,
+            BackendSpec::Provided(_) => self.server_kind().has_info(),
+            _ => true,
+        }
+    }
+
     /// Returns whether the wire dialect is that of vLLM's client.
     pub fn speaks_vllm(&self) -> bool {
         matches!(self.wire, BackendSpec::Vllm(_))
@@ -287,9 +302,9 @@ impl BenchPlan {
         let backend = self.backend;
         match (self.workload.grouping, backend.route()) {
             (Grouping::Single, _) if self.speaks_vllm() || self.speaks_evalscope() => Ok(()),
-            (Grouping::Ranking { .. }, Route::Rerank) => Ok(()),
-            (_, Route::Rerank) => Err(PlanError::NeedsDocuments { backend }),
-            (Grouping::Single, _) | (Grouping::Texts(_), Route::Embeddings) => Ok(()),
+            (Grouping::Ranking { .. }, Route::RERANK) => Ok(()),
+            (_, Route::RERANK) => Err(PlanError::NeedsDocuments { backend }),
+            (Grouping::Single, _) | (Grouping::Texts(_), Route::EMBEDDINGS) => Ok(()),
             _ => Err(PlanError::OneAtATime { backend }),
         }
     }
@@ -299,8 +314,8 @@ impl BenchPlan {
     fn check_pictures(&self, form: PromptFormat) -> Result<(), PlanError> {
         let backend = self.backend;
         let expected = match backend.route() {
-            Route::Chat => PromptFormat::Raw,
-            Route::Generate => PromptFormat::ChatTemplate,
+            Route::CHAT => PromptFormat::Raw,
+            Route::GENERATE => PromptFormat::ChatTemplate,
             _ => return Err(PlanError::NoImages { backend }),
         };
         if form == expected { Ok(()) } else { Err(PlanError::ImagePrompt { backend, expected }) }

@@ -108,8 +108,8 @@ fn grouping(args: &EmbeddingArgs, backend: BackendName) -> Result<Grouping, CliE
     let documents: usize = at_least(EmbeddingArgs::DOCUMENTS, 1, args.documents)?;
     let number = |count| NonZero::new(count).unwrap_or(NonZero::<usize>::MIN);
     Ok(match backend.route() {
-        Route::Rerank => Grouping::Ranking { documents: number(documents) },
-        Route::Embeddings if batch > 1 => Grouping::Texts(number(batch)),
+        Route::RERANK => Grouping::Ranking { documents: number(documents) },
+        Route::EMBEDDINGS if batch > 1 => Grouping::Texts(number(batch)),
         _ => Grouping::Single,
     })
 }
@@ -211,7 +211,7 @@ fn mmmu(args: &DatasetArgs, backend: BackendName) -> Result<MmmuSpec, CliError> 
 /// any other route they are sent rendered.
 fn pictured_text(backend: BackendName) -> PromptFormat {
     match backend.route() {
-        Route::Chat => PromptFormat::Raw,
+        Route::CHAT => PromptFormat::Raw,
         _ => PromptFormat::ChatTemplate,
     }
 }

@@ -42,7 +42,7 @@ pub(super) fn spec(
 
 /// Returns whether SGLang's client sends a routing key to this backend.
 pub(super) fn takes_routing_key(backend: BackendName) -> bool {
-    !matches!(backend.route(), Route::Trt | Route::Truss)
+    !matches!(backend.route(), Route::TRT | Route::TRUSS)
 }
 
 fn popularity(args: &SharedPrefixArgs, seed: u32) -> Result<Popularity, CliError> {

@@ -18,14 +18,11 @@ use super::prepare::{Numbering, Prepared, RunClock, prepare};
 use super::probes::{Probe, Probes};
 use super::profiler::Profilers;
 use super::run_log_sink::RunLogSink;
-use super::server::{self, Server};
+use super::server::{self, Server, WireTransport};
 use super::system::{Job, System};
 use super::{Sent, align, discover, facts, warm_up};
 use crate::observer::RunEvent;
 use crate::{ExecuteError, RunContext};
-
-/// Transport of a run over HTTP.
-pub(crate) type WireTransport = HttpTransport<WireBackend>;
 
 /// What accompanies the measurement of a server.
 pub(crate) struct Helpers<'a> {
@@ -146,7 +143,7 @@ impl System for Server {
         let info = self.info(job.plan, job.context).await;
         footer.server_info = info.as_ref().map(|info| info.value().clone());
         let accept_length = info.and_then(|info| info.accept_length());
-        footer.accept_length = accept_length.filter(|_| job.plan.backend.is_sglang());
+        footer.accept_length = accept_length.filter(|_| job.plan.server_kind().has_info());
         footer
     }
 
@@ -178,7 +175,7 @@ async fn meet(
     let patience = plan.control.ready_timeout;
     if !patience.is_zero() {
         context.emit(&RunEvent::WaitingForServer { url: &server.url(), patience });
-        let after = server.control.wait_ready(plan.backend.ready_path(), patience).await;
+        let after = server.control.wait_ready(plan.server_kind().ready_path(), patience).await;
         context.emit(&RunEvent::ServerReady { after: after.map_err(ExecuteError::NotReady)? });
     }
     discover::names(plan, context, server).await
