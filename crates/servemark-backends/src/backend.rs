@@ -60,6 +60,14 @@ pub trait Decoder: Send + 'static {
 
     /// Ends the answer. Returns an error unless it is complete.
     fn end(&mut self) -> Result<(), RequestError>;
+
+    /// Returns the decoder as a trait object.
+    fn boxed(self) -> Box<dyn Decoder>
+    where
+        Self: Sized,
+    {
+        Box::new(self)
+    }
 }
 
 impl Decoder for Box<dyn Decoder> {
@@ -77,6 +85,10 @@ impl Decoder for Box<dyn Decoder> {
 
     fn end(&mut self) -> Result<(), RequestError> {
         self.as_mut().end()
+    }
+
+    fn boxed(self) -> Box<dyn Decoder> {
+        self
     }
 }
 

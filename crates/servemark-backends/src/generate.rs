@@ -13,7 +13,13 @@ use servemark_core::{Prompt, RequestError, Sample};
 
 pub use self::decoder::GenerateDecoder;
 use crate::payload::{Payload, text_of};
+use crate::route::Dialect;
 use crate::{Backend, CommonSpec, Route, WireRequest};
+
+impl Route {
+    /// Route of SGLang's own API.
+    pub const GENERATE: Self = Self::at("/generate").with_ids().with_passed_messages();
+}
 
 /// The options of `/generate`.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -72,25 +78,18 @@ impl Default for GenerateSpec {
     }
 }
 
-/// The codec of `/generate`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct GenerateBackend {
-    spec: GenerateSpec,
-}
-
-impl GenerateBackend {
-    /// Returns a codec with these options.
-    pub fn new(spec: GenerateSpec) -> Self {
-        Self { spec }
+impl Dialect for GenerateSpec {
+    fn route(&self) -> Route {
+        Route::GENERATE
     }
 }
 
-impl Backend for GenerateBackend {
+impl Backend for GenerateSpec {
     type Decoder = GenerateDecoder;
 
     fn encode(&self, sample: &Sample) -> Result<WireRequest, RequestError> {
-        let spec = &self.spec;
-        let path = Route::Generate.path();
+        let spec = self;
+        let path = Route::GENERATE.path();
         let prompt = match &sample.prompt {
             Prompt::TokenIds(ids) => ("input_ids", json!(ids)),
             // SGLang takes whatever is no text for ids.

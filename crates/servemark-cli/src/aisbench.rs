@@ -19,11 +19,12 @@ mod python;
 mod scope;
 mod search;
 mod section;
+mod settings;
 mod summary;
 mod toml;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use self::args::{AisbenchArgs, OwnArgs, PEER};
 use self::config::Config;
@@ -74,6 +75,24 @@ pub enum Reuse {
     Only,
 }
 
+impl Tasks {
+    /// Moves the results and the run logs of all tasks to another folder. A run log that the user
+    /// named stays where it is.
+    pub fn move_to(&mut self, folder: PathBuf) {
+        for task in &mut self.tasks {
+            let output = &mut task.parsed.plan.output;
+            let inside = |path: &PathBuf| path.strip_prefix(&self.folder).map(Path::to_owned);
+            if let Some(Ok(rest)) = output.run_log.as_ref().map(inside) {
+                output.run_log = Some(folder.join(rest));
+            }
+            if let Some(files) = &mut output.aisbench {
+                files.folder.clone_from(&folder);
+            }
+        }
+        self.folder = folder;
+    }
+}
+
 /// Parses the arguments of `ais_bench`, without the program's name. Help and messages call the
 /// program `program`.
 ///
@@ -96,7 +115,7 @@ pub fn parse(
     let given = given.map_err(refuse)?;
     let (args, _): (AisbenchArgs, _) = given.typed(program)?;
     let file = positional(&given).map_err(refuse)?;
-    let library = Library::new(environment);
+    let library = Library::new(environment, catalog::module);
     let config = Config::of(&args, file, &library).map_err(|fault| refuse(fault.into()))?;
     if args.search {
         return Err(UsageError::help(search::table(&config.found)));

@@ -16,6 +16,7 @@ mod planner;
 mod refusal;
 mod resolved;
 mod scope;
+mod search_rules;
 mod server;
 mod settings;
 mod simulate;
@@ -33,6 +34,7 @@ use self::args::{EvalscopeArgs, LoadArgs, PEER, TargetArgs};
 use self::planner::{Place, Planner};
 use self::resolved::{ResolvedArgs, Step};
 pub use self::sla::{SlaCriterion, SlaGoal, SlaMetric, SlaSearch, SlaVariable};
+use crate::ResultsFolder;
 use crate::argparse::{Given, texts};
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
@@ -189,6 +191,32 @@ fn uncovered(args: &EvalscopeArgs, resolved: &ResolvedArgs) -> Option<String> {
 }
 
 impl EvalscopeRuns {
+    /// Returns the folder of all results; `Dated` if its path has the time of the start.
+    pub fn results_folder(&self) -> ResultsFolder {
+        let path = self.folder.clone();
+        if self.planner.is_dated() {
+            ResultsFolder::Dated(path)
+        } else {
+            ResultsFolder::Named(path)
+        }
+    }
+
+    /// Moves the results of all runs to another folder.
+    pub fn move_to(&mut self, folder: PathBuf) -> Result<(), CliError> {
+        self.planner.folder.clone_from(&folder);
+        self.folder = folder;
+        let search = match &self.task {
+            EvalscopeTask::Runs(_) => None,
+            EvalscopeTask::Search(search) => Some(search),
+        };
+        let plans = self.planner.sweep(search)?;
+        self.first.plan = plans[0].plan.clone();
+        if let EvalscopeTask::Runs(spec) = &mut self.task {
+            *spec = self.planner.spec(plans)?;
+        }
+        Ok(())
+    }
+
     /// Returns the runs of a search at a load, and what is used up after them. `used` is what was
     /// used up before them.
     pub fn probe(

@@ -20,6 +20,8 @@ pub mod dispatch;
 mod environment;
 mod error;
 pub mod evalscope;
+#[expect(clippy::doc_markdown, reason = "doc comments are help texts there, backticks would show")]
+mod explore;
 #[cfg(test)]
 mod mirror;
 mod nearest;
@@ -32,6 +34,7 @@ mod profile;
 mod python;
 #[expect(clippy::doc_markdown, reason = "doc comments are help texts there, backticks would show")]
 mod rerun;
+mod results_folder;
 #[expect(clippy::doc_markdown, reason = "doc comments are help texts there, backticks would show")]
 mod score;
 mod selftest;
@@ -53,9 +56,11 @@ pub use evalscope::{
     Consumed, EvalscopeRuns, EvalscopeTask, SlaCriterion, SlaGoal, SlaMetric, SlaSearch,
     SlaVariable,
 };
+pub use explore::{ExploreArgs, ExploreTarget};
 pub use offline::{Offline, OfflineMessages};
 pub use parsed::{Parsed, PeerArguments};
 pub use rerun::Rerun;
+pub use results_folder::ResultsFolder;
 pub use score::{Objectives, Percentiles, ScoreArgs, ScoringArgs, TableStyle, Tables};
 pub use selftest::SelftestArgs;
 pub use sglang::embedding::{self, Sweep};

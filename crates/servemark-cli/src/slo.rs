@@ -13,6 +13,7 @@ use servemark_plan::{
 };
 use servemark_report::GridFormat;
 
+use crate::ResultsFolder;
 use crate::argparse::{Flag, Values, flags};
 use crate::error::CliError;
 use crate::number::time_of;
@@ -28,7 +29,7 @@ pub struct SloRuns {
     /// The command line without the search, with the settings that all runs share.
     pub first: Parsed,
     /// Folder of the run logs; `None` if no logs are written.
-    pub folder: Option<PathBuf>,
+    pub folder: Option<ResultsFolder>,
     /// Files into which the table of all loads is written, with their formats.
     pub files: Vec<(PathBuf, GridFormat)>,
 }
@@ -296,7 +297,7 @@ mod tests {
         assert_eq!(range.grain, Grain::Share(0.05));
         assert_eq!((effort.rounds.get(), effort.duration.as_secs()), (2, 10));
         assert_eq!(isolation.cool_down.as_secs(), 3);
-        assert_eq!((runs.folder, runs.files.len()), (Some("f".into()), 1));
+        assert_eq!((runs.folder, runs.files.len()), (Some(ResultsFolder::Named("f".into())), 1));
         assert_eq!(runs.spec.requests(2.0), 100);
     }
 

@@ -26,7 +26,7 @@ use crate::error::{CliError, UsageError};
 use crate::own::RunArgs;
 use crate::parsed::Parsed;
 use crate::slo::{self, SloRuns};
-use crate::{profile, until};
+use crate::{ResultsFolder, profile, until};
 
 /// Several runs of one command line.
 #[derive(Clone, Debug)]
@@ -37,7 +37,7 @@ pub struct SweepRuns {
     /// The first run, with the settings that all runs share.
     pub first: Parsed,
     /// Folder of the run logs; `None` if no logs are written.
-    pub folder: Option<PathBuf>,
+    pub folder: Option<ResultsFolder>,
     /// Files into which the table of all runs is written, with their formats.
     pub files: Vec<(PathBuf, GridFormat)>,
 }
@@ -166,7 +166,7 @@ impl RequestedSweep {
             .isolated(self.isolation())
             .known_as(identity);
         let first = points.into_iter().next().expect("a side has a step").1;
-        let folder = self.folder.or_else(|| folder_of(&first));
+        let folder = self.folder.map(ResultsFolder::Named).or_else(|| folder_of(&first));
         Ok(SweepRuns { spec, first, folder, files: self.files })
     }
 
@@ -180,7 +180,8 @@ impl RequestedSweep {
             return Err(CliError::no_effect(Self::SWEEP_REPEATS, IN_A_SEARCH));
         }
         refuse_overwrite(&parsed)?;
-        let folder = self.folder.clone().or_else(|| folder_of(&parsed));
+        let named = self.folder.clone().map(ResultsFolder::Named);
+        let folder = named.or_else(|| folder_of(&parsed));
         parsed.plan.output = OutputSpec::default();
         let spec = self.slo.search(&parsed.plan)?.isolated(self.isolation()).known_as(identity);
         Ok(SloRuns { spec, first: parsed, folder, files: self.files })
@@ -217,11 +218,18 @@ fn typed(text: &str) -> Value {
 
 /// Returns the folder that several runs have in place of a single run's log; `None` if no log is
 /// written.
-fn folder_of(parsed: &Parsed) -> Option<PathBuf> {
-    let run_log = parsed.plan.output.run_log.as_deref()?;
+fn folder_of(parsed: &Parsed) -> Option<ResultsFolder> {
+    let output = &parsed.plan.output;
+    let run_log = output.run_log.as_deref()?;
     let name = run_log.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let stem = [".runlog.jsonl", ".jsonl"].iter().find_map(|end| name.strip_suffix(end));
-    Some(run_log.with_file_name(stem.map_or_else(|| format!("{name}.sweep"), str::to_owned)))
+    let folder =
+        run_log.with_file_name(stem.map_or_else(|| format!("{name}.sweep"), str::to_owned));
+    // Only the default name, which has the time in it, may get a number.
+    Some(match output.run_log_if_taken {
+        IfTaken::Number => ResultsFolder::Dated(folder),
+        IfTaken::Refuse | IfTaken::Replace => ResultsFolder::Named(folder),
+    })
 }
 
 /// Number of requests, by the name that it has in every dialect with this flag for several runs.
@@ -285,7 +293,17 @@ mod tests {
         assert_eq!((last.workload.requests, last.workload.seed), (80, 14));
         assert!(last.load.arrivals.is_burst());
         assert_eq!(runs.files.len(), 2);
-        assert_eq!(runs.folder, Some("f".into()));
+        assert_eq!(runs.folder, Some(ResultsFolder::Named("f".into())));
+    }
+
+    #[test]
+    fn only_a_name_with_the_time_in_it_is_the_name_of_a_new_folder() {
+        let folder = |more: &str| runs(&format!("--sweep num-prompts=1,2{more}")).folder;
+        assert!(matches!(folder(""), Some(ResultsFolder::Dated(_))));
+        let named = |name: &str| Some(ResultsFolder::Named(name.into()));
+        assert_eq!(folder(" --run-log mine.jsonl"), named("mine"));
+        assert_eq!(folder(" --run-log mine"), named("mine.sweep"));
+        assert_eq!(folder(" --no-run-log"), None);
     }
 
     #[test]

@@ -96,6 +96,11 @@ impl ServerControl {
         Ok(list.data)
     }
 
+    /// Returns the JSON document that the server answers a GET of `route` with.
+    pub async fn document(&self, route: &str) -> Result<Value, ClientError> {
+        self.get(route).await
+    }
+
     /// Returns the tokens that a vLLM server finds in a prompt, without special tokens added.
     pub async fn tokenize(&self, model: &str, prompt: &str) -> Result<Vec<u32>, ClientError> {
         let question = json!({"model": model, "prompt": prompt, "add_special_tokens": false});

@@ -52,7 +52,9 @@ impl Exchange {
     ///
     /// A request that was written and that the server did not process ([`Unprocessed`]) is sent
     /// once more on a new connection, unless the target forbids it. This never happens after a byte
-    /// of its answer, after a time-out, or for a second time.
+    /// of its answer, after a time-out, or for a second time. Only where HTTP/2 says that a stream
+    /// was not processed is the request sent more often: the streams that are left over from one
+    /// connection meet the limits of the next one together.
     pub(crate) async fn begin(
         pool: &Pool,
         request: WholeRequest,
@@ -60,8 +62,9 @@ impl Exchange {
         observer: &mut impl SendObserver,
     ) -> Result<Self, ClientError> {
         let (mut waiting, mut replaced) = (pool.waiting(), None);
-        let (mut is_first, mut has_left_in_vain) = (true, false);
+        let mut tries = 0;
         loop {
+            tries += 1;
             let (mut link, cost) = match waiting.take() {
                 Some(waiting) => waiting,
                 None => connect(pool, watch, replaced.as_ref()).await?,
@@ -80,7 +83,7 @@ impl Exchange {
                     }
                     return Ok(Self::new(answered, link, since));
                 }
-                Outcome::NeverLeft(_) if is_first && is_older(cost) => {}
+                Outcome::NeverLeft(_) if tries < MOST_STREAMS && is_older(cost) => {}
                 Outcome::NeverLeft(lost) | Outcome::Lost(lost) => {
                     let base = pool.target().base_url();
                     return Err(if link.is_answered_in_tls() && !base.is_https() {
@@ -90,16 +93,14 @@ impl Exchange {
                     });
                 }
                 Outcome::Unprocessed(reason, cause) => {
-                    if has_left_in_vain || !pool.target().reuse().resend {
+                    if tries >= most_tries(reason) || !pool.target().reuse().resend {
                         let base = pool.target().base_url();
                         return Err(Lost::unprocessed_error(cause, reason, base));
                     }
-                    has_left_in_vain = true;
                     observer.resent(reason);
                 }
             }
             pool.lost(&link, pool.clock().now());
-            is_first = false;
             replaced = link.share();
         }
     }
@@ -306,6 +307,21 @@ async fn connect(
         ClientError::new(ClientErrorKind::Timeout, message).caused_by(error)
     })?
 }
+
+/// Returns how often a request is sent at most if it was not processed for `reason`.
+fn most_tries(reason: Unprocessed) -> u32 {
+    match reason {
+        Unprocessed::GoAway => MOST_STREAMS,
+        // The server has no room for the stream. It is not asked again and again.
+        Unprocessed::RefusedStream => 4,
+        _ => 2,
+    }
+}
+
+/// Number of connections that may end, one after the other, before a request's stream is processed.
+/// nginx ends a connection after `keepalive_requests`, whose streams may be fewer than the requests
+/// in flight.
+const MOST_STREAMS: u32 = 32;
 
 /// A 408 that a server sent before it had the request arrives within one round trip. A later one
 /// answers the request, and comes from a gateway whose upstream server was too slow.

@@ -8,6 +8,7 @@ use servemark_http1::Malformed;
 
 use crate::base_url::BaseUrl;
 use crate::error::{ClientError, ClientErrorKind};
+use crate::tls::TlsAdvice;
 
 /// Why there is no answer, or no more of it.
 #[derive(Debug)]
@@ -88,6 +89,16 @@ impl Lost {
 
     /// Returns the error of a request without an answer.
     pub(crate) fn before_head(self, base: &BaseUrl) -> ClientError {
+        if let Some(advice) = self.tls_advice(base) {
+            let (Self::Malformed(cause)
+            | Self::Closed(cause)
+            | Self::Broken(cause)
+            | Self::Refused(_, cause)) = self;
+            let message = format!("{base} ended the TLS connection{}", advice.cure);
+            return ClientError::new(ClientErrorKind::Tls, message)
+                .caused_by(cause)
+                .permanent_if(advice.is_permanent);
+        }
         let (kind, message, cause) = match self {
             Self::Malformed(cause) => {
                 (ClientErrorKind::Decode, format!("the answer of {base} is not HTTP"), cause)
@@ -109,6 +120,17 @@ impl Lost {
             }
         };
         ClientError::new(kind, message).caused_by(cause)
+    }
+
+    /// Returns the advice for an error of TLS, such as the server's refusal of a client without a
+    /// certificate, which TLS 1.3 reports after the handshake.
+    fn tls_advice(&self, base: &BaseUrl) -> Option<TlsAdvice> {
+        let (Self::Malformed(cause) | Self::Broken(cause)) = self else { return None };
+        let first: &(dyn Error + 'static) = &**cause;
+        let mut all = std::iter::successors(Some(first), |&error| error.source());
+        let tls =
+            all.find_map(|error| error.downcast_ref::<io::Error>()?.get_ref()?.downcast_ref());
+        tls.map(|error: &rustls::Error| TlsAdvice::of(error, base.host()))
     }
 
     /// Returns the error of an answer that broke off, or whose framing is invalid.

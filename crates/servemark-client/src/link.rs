@@ -24,7 +24,8 @@ use crate::precise::PreciseSender;
 use crate::reuse::KeptLife;
 use crate::stamp_io::Wire;
 use crate::stream::{Probe, Stream};
-use crate::target::{Http1Stack, HttpVersion, Target};
+use crate::target::Target;
+use crate::target_spec::{Http1Stack, HttpVersion};
 
 /// An encoded request, body included: encoding is done before the request is due.
 #[derive(Debug)]
@@ -258,6 +259,8 @@ impl Sender {
             (HttpVersion::Http2, _) => {
                 let io = TokioIo::new(stream);
                 let (sender, connection) = http2::Builder::new(TokioExecutor::new())
+                    // The others wait for the server's limit, which arrives with its first bytes.
+                    .initial_max_send_streams(1)
                     .initial_stream_window_size(STREAM_WINDOW)
                     .initial_connection_window_size(CONNECTION_WINDOW)
                     .handshake(io)
@@ -306,8 +309,12 @@ fn answered(response: Response<Incoming>) -> Sending {
 /// carries only this request.
 fn unsent(mut error: TrySendError<HyperRequest>, wire: Option<&Wire>) -> Sending {
     let is_back = error.take_message().is_some();
-    let lost = error.into_error().into();
-    if is_back || wire.is_some_and(|wire| wire.first_write().is_none()) {
+    let error = error.into_error();
+    // Over HTTP/2 a stream that waits for the server's limit of streams has not been opened yet. If
+    // its connection ends, hyper reports an error of the caller.
+    let never_opened = wire.is_none() && error.is_user();
+    let lost = error.into();
+    if is_back || never_opened || wire.is_some_and(|wire| wire.first_write().is_none()) {
         return Sending::NeverLeft(lost);
     }
     Sending::Lost(lost)

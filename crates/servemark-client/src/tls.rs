@@ -20,7 +20,7 @@ use self::accept_any::AcceptAnyCert;
 pub(crate) use self::advice::TlsAdvice;
 use self::own::OwnOrSigned;
 use crate::error::{ClientError, ClientErrorKind};
-use crate::target::{HttpVersion, TargetSpec};
+use crate::target_spec::{HttpVersion, TargetSpec};
 
 /// Creates a connector that trusts the machine's authorities and those of the spec's CA file.
 pub(crate) fn connector(spec: &TargetSpec) -> Result<TlsConnector, ClientError> {
@@ -29,7 +29,7 @@ pub(crate) fn connector(spec: &TargetSpec) -> Result<TlsConnector, ClientError> 
         .with_safe_default_protocol_versions()
         .map_err(|error| refuse("TLS cannot be set up").caused_by(error))?;
     let verifier: Arc<dyn ServerCertVerifier> = if spec.trusts_anybody {
-        Arc::new(AcceptAnyCert::new(provider))
+        Arc::new(AcceptAnyCert::new(&provider))
     } else {
         Arc::new(own_or_signed(spec.ca_file.as_deref(), provider)?)
     };

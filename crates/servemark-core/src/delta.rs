@@ -5,6 +5,13 @@ use serde::{Deserialize, Serialize};
 use crate::{OddCount, ServerTimes};
 
 /// One piece of output as a decoder finds it. The recorder adds its arrival time.
+///
+/// ```
+/// use servemark_core::{Delta, DeltaKind};
+///
+/// let piece = Delta::content("Hel").of_kind(DeltaKind::Reasoning).with_tokens(Some(1));
+/// assert_eq!((piece.text, piece.tokens), ("Hel", Some(1)));
+/// ```
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Delta<'a> {
@@ -51,6 +58,13 @@ pub enum DeltaKind {
 }
 
 /// Token counts as reported by the server.
+///
+/// ```
+/// use servemark_core::Usage;
+///
+/// let usage = Usage::new(Some(120), Some(16)).with_cached(Some(64));
+/// assert_eq!(usage.cached_tokens, Some(64));
+/// ```
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
@@ -135,6 +149,25 @@ impl Usage {
 
 /// Receives what a decoder finds. [`Recorder::at`](crate::Recorder::at) returns a sink that stamps
 /// it; a test can use a plain list.
+///
+/// ```
+/// use servemark_core::{Delta, Sink, Usage};
+///
+/// #[derive(Default)]
+/// struct Text(String);
+///
+/// impl Sink for Text {
+///     fn delta(&mut self, delta: Delta<'_>) {
+///         self.0.push_str(delta.text);
+///     }
+///     fn usage(&mut self, _usage: Usage) {}
+///     fn finish_reason(&mut self, _reason: &str) {}
+/// }
+///
+/// let mut text = Text::default();
+/// ["Hel", "lo"].map(|piece| text.delta(Delta::content(piece)));
+/// assert_eq!(text.0, "Hello");
+/// ```
 pub trait Sink {
     /// Says that what follows belongs to the answer to the prompt at position `place` of a batch.
     /// The default ignores it, for answers to a single prompt.

@@ -44,6 +44,21 @@ fn place(phase: Phase) -> u8 {
 }
 
 /// One run: the plan, the records, and what was learned after the requests.
+///
+/// ```
+/// use servemark_core::{Finish, Header, Phase, Recorder, RunFacts, RunLog, Sample, Stamp};
+///
+/// let record = |index| {
+///     let sample = Sample::new("Hi", 1, 1);
+///     let recorder = Recorder::new(index, Phase::Measure, &sample, Stamp::ZERO);
+///     recorder.finish(Ok(Finish::default()), Stamp::ZERO)
+/// };
+/// let header = Header::new(0, RunFacts::default(), serde_json::Value::Null);
+/// // Records come in the order in which requests ended; the log has the order of the plan.
+/// let log = RunLog::new(header, vec![record(1), record(0)], None);
+/// assert_eq!(log.measured().map(|record| record.index).collect::<Vec<_>>(), [0, 1]);
+/// assert!(!log.is_complete());
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunLog {
     header: Header,

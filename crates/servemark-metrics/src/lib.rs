@@ -43,6 +43,7 @@ mod probes;
 mod reuse;
 mod run_verdict;
 mod score;
+mod seconds;
 mod series;
 mod server_counts;
 mod server_work;

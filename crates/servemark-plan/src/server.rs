@@ -4,6 +4,7 @@ use std::num::NonZero;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use servemark_backends::ServerKind;
 use servemark_client::{BaseUrl, TargetSpec};
 use servemark_core::JsonObject;
 #[cfg(feature = "engine")]
@@ -43,6 +44,10 @@ impl ServerSpec {
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct ControlSpec {
+    /// Kind of the server, which determines the control requests; if absent, that of the plan's
+    /// backend.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kind: Option<ServerKind>,
     /// How long to wait until the server is ready; zero skips the check.
     #[serde(with = "servemark_core::seconds")]
     pub ready_timeout: Duration,
@@ -92,6 +97,7 @@ fn is_one(count: &NonZero<u32>) -> bool {
 impl Default for ControlSpec {
     fn default() -> Self {
         Self {
+            kind: None,
             ready_timeout: Duration::from_secs(60),
             first_request: None,
             greeting: None,

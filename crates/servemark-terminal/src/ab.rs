@@ -1,6 +1,7 @@
 //! Comparison of two servers measured in turn, and repeated runs against one server.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use anyhow::Context;
 use serde_json::json;
@@ -10,15 +11,16 @@ use servemark::report::{comparison_json, write_changes};
 use servemark::{Ab, AbServers, ExitCode, NoiseStore, PointRunner, RunContext, compare};
 use servemark_cli::AbRuns;
 
-use crate::{failures, screen, serve};
+use crate::{context, failures, results_folder, screen};
 
 /// Measures two servers in turn and compares them.
 pub(crate) fn ab(runs: &AbRuns) -> anyhow::Result<ExitCode> {
-    let Some(context) = serve::prepare(&runs.first)? else { return Ok(ExitCode::Ok) };
-    let ab = made(runs, &context)?;
+    let Some(context) = context::prepare(&runs.first)? else { return Ok(ExitCode::Ok) };
+    let folder = results_folder::settled(&runs.folder)?;
+    let (ab, ended) = made(runs, &folder, &context)?;
     let [before, after] = ab.run_logs();
     if before.is_empty() {
-        return Ok(ab.exit_code());
+        return ended.map(|()| ab.exit_code());
     }
     let policy = MetricPolicy::native();
     let compared = compare([&before, &after], &Figure::headline(), &policy, IfDamaged::Refuse)?;
@@ -35,18 +37,20 @@ pub(crate) fn ab(runs: &AbRuns) -> anyhow::Result<ExitCode> {
         let mark = if known.is_known { "" } else { "error: --until: " };
         screen::eprint_line(&format!("{mark}{known}"));
     }
-    screen::eprint_line(&format!("Run logs: {}", runs.folder.display()));
+    screen::eprint_line(&format!("Run logs: {}", folder.display()));
+    ended?;
     let is_judged = compared.comparison.is_judged;
     Ok(if is_judged { ab.exit_code() } else { ab.exit_code().max(ExitCode::Undecided) })
 }
 
 /// Measures one server several times and stores the spread of the results.
 pub(crate) fn noise(runs: &AbRuns) -> anyhow::Result<ExitCode> {
-    let Some(context) = serve::prepare(&runs.first)? else { return Ok(ExitCode::Ok) };
-    let ab = made(runs, &context)?;
+    let Some(context) = context::prepare(&runs.first)? else { return Ok(ExitCode::Ok) };
+    let folder = results_folder::settled(&runs.folder)?;
+    let (ab, ended) = made(runs, &folder, &context)?;
     let spreads = ab.spreads();
     let Some(header) = ab.header().filter(|_| !spreads.is_empty()) else {
-        return Ok(ab.exit_code());
+        return ended.map(|()| ab.exit_code());
     };
     if runs.json {
         screen::print(&format!("{:#}\n", json!({ "spreads": spreads })));
@@ -59,7 +63,8 @@ pub(crate) fn noise(runs: &AbRuns) -> anyhow::Result<ExitCode> {
         }
         screen::print(&table);
     }
-    screen::eprint_line(&format!("Run logs: {}", runs.folder.display()));
+    screen::eprint_line(&format!("Run logs: {}", folder.display()));
+    ended?;
     if ab.exit_code() == ExitCode::Ok
         && let Some(path) = &runs.store
     {
@@ -71,8 +76,13 @@ pub(crate) fn noise(runs: &AbRuns) -> anyhow::Result<ExitCode> {
     Ok(ab.exit_code())
 }
 
-/// Makes the missing runs and prints the result of each.
-fn made<'a>(runs: &AbRuns, context: &'a RunContext) -> anyhow::Result<Ab<PointRunner<'a>>> {
+/// Makes the missing runs and prints the result of each. If a run fails, the runs before it are
+/// returned with its error.
+fn made<'a>(
+    runs: &AbRuns,
+    folder: &Path,
+    context: &'a RunContext,
+) -> anyhow::Result<(Ab<PointRunner<'a>>, anyhow::Result<()>)> {
     let servers = match (&runs.spec.urls[..], &runs.commands) {
         ([a, b], [a_command, b_command]) if a_command.is_some() || b_command.is_some() => {
             let with = [(a, a_command), (b, b_command)];
@@ -80,15 +90,18 @@ fn made<'a>(runs: &AbRuns, context: &'a RunContext) -> anyhow::Result<Ab<PointRu
         }
         _ => None,
     };
-    let mut ab = Ab::open(&runs.spec, &runs.folder, context, servers)?;
+    let mut ab = Ab::open(&runs.spec, folder, context, servers)?;
     let sides = runs.spec.urls.len();
     while let Some(run) = ab.next() {
-        let run = run?;
+        let run = match run {
+            Ok(run) => run,
+            Err(error) => return Ok((ab, Err(error.into()))),
+        };
         screen::eprint_line(&run.to_string());
         failures::note_metrics(&run.metrics);
         if sides == 2 && ab.runs().len().is_multiple_of(2) && ab.runs().len() > 2 {
             ab.known().iter().for_each(|known| screen::eprint_line(&known.to_string()));
         }
     }
-    Ok(ab)
+    Ok((ab, Ok(())))
 }

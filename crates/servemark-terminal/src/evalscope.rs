@@ -19,11 +19,12 @@ use servemark_cli::{CliError, EvalscopeRuns, EvalscopeTask};
 use self::progress::Tracker;
 use crate::results::{self, Unwritten};
 use crate::rewrite::{self, Rewrite};
-use crate::{screen, serve};
+use crate::{context, report, results_folder, screen};
 
 /// Does the requested runs. Returns the exit code of the worst one.
 pub(crate) fn run(asked: &EvalscopeRuns) -> anyhow::Result<ExitCode> {
-    let Some(context) = serve::prepare(&asked.first)? else { return Ok(ExitCode::Ok) };
+    let Some(context) = context::prepare(&asked.first)? else { return Ok(ExitCode::Ok) };
+    let asked = &results_folder::evalscope(asked)?;
     match &asked.task {
         EvalscopeTask::Runs(spec) => runs(asked, spec, &context),
         EvalscopeTask::Search(search) => search::search(asked, search, &context),
@@ -42,8 +43,11 @@ fn runs(asked: &EvalscopeRuns, spec: &SweepSpec, context: &RunContext) -> anyhow
     let is_whole = swept.as_ref().is_ok_and(|&code| code != ExitCode::Interrupted);
     tracker.map_or(Ok(()), |tracker| tracker.end(is_whole))?;
     if !done.is_empty() {
-        let written = report(asked, &done).and_then(|()| page(asked, &done, Rewrite::Whole));
-        rewrite::with_logs(written, logs.iter().map(Option::as_deref), "--as evalscope")?;
+        let summary = report(asked, &done);
+        let page = page(asked, &done, Rewrite::Whole);
+        let written = rewrite::both(&summary, page).and(summary);
+        let logs = logs.iter().map(Option::as_deref);
+        rewrite::both(&swept, rewrite::with_logs(written, logs, "--as evalscope"))?;
     }
     swept
 }
@@ -60,10 +64,10 @@ fn sweep(
         let run = run?;
         let (reported, code) = run_one(asked, &run)?;
         logs.push(run.run.run_log);
-        worst = worst.max(code);
         done.push(reported.run);
         summarize(asked, done, Rewrite::SoFar)?;
         page(asked, done, Rewrite::SoFar)?;
+        worst = worst.max(code?);
     }
     let is_stopped = context.stop.signal().is(Stop::Drain);
     Ok(if is_stopped { ExitCode::Interrupted } else { worst })
@@ -85,27 +89,34 @@ impl Reported {
     }
 }
 
-/// Writes the tables and files of a completed run.
-fn run_one(asked: &EvalscopeRuns, done: &PointRun) -> anyhow::Result<(Reported, ExitCode)> {
+/// Writes the tables and files of a completed run. Returns its exit code, or the error if a file
+/// could not be written.
+fn run_one(
+    asked: &EvalscopeRuns,
+    done: &PointRun,
+) -> anyhow::Result<(Reported, anyhow::Result<ExitCode>)> {
     let plan = &done.point.plan;
     let scores = Scores::of_run(&done.run, &plan.scoring);
-    serve::show(&scores)?;
+    report::show(&scores)?;
     let reported = Reported { run: scores.evalscope(), arguments: plan.echo.clone() };
     let mut unwritten = Unwritten::default();
     if let Some(folder) = folder(plan) {
         let sent = done.run.sent.as_ref();
         unwritten.add("--files", results::write_evalscope(&scores, &reported.run, sent, folder));
     }
-    if asked.debug {
+    let debugged = if asked.debug {
         let path = asked.folder.join("benchmark.log");
-        debug::append(&done.run, &path)
-            .with_context(|| format!("cannot write {}", path.display()))?;
-    }
-    let code = serve::keep(&done.run, &scores, &plan.output)?;
+        debug::append(&done.run, &path).with_context(|| format!("cannot write {}", path.display()))
+    } else {
+        Ok(())
+    };
+    let code = report::keep(&done.run, &scores, &plan.output);
     if let Some(rates) = reported.run.output_rates().filter(EvalscopeRates::differ) {
         screen::eprint_line(&format!("note: {rates}"));
     }
-    unwritten.settled(done.run.run_log.as_deref())?;
+    let unwritten = unwritten.settled(done.run.run_log.as_deref());
+    let written = rewrite::both(&unwritten, debugged).and(unwritten);
+    let code = rewrite::both(&code, written).and(code);
     Ok((reported, code))
 }
 

@@ -7,16 +7,21 @@
 
 mod ab;
 mod aisbench;
+mod bench;
 mod between_runs;
 mod compare;
+mod context;
 mod entry;
 mod evalscope;
+mod explore;
 mod failures;
 mod offline;
 mod one_batch;
 mod outputs;
+mod report;
 mod rerun;
 mod results;
+mod results_folder;
 mod rewrite;
 mod score;
 mod screen;

@@ -2,7 +2,7 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,8 +21,8 @@ use servemark_cli::one_batch::{Batch, Launch, OneBatch};
 use servemark_pyjson as pyjson;
 
 use crate::screen::{self, Screen};
-use crate::serve;
 use crate::sglang::BenchMessages;
+use crate::{context, report, rewrite};
 
 /// Sends all batches and reports them.
 pub(crate) fn bench(bench: &OneBatch) -> anyhow::Result<ExitCode> {
@@ -35,11 +35,11 @@ pub(crate) fn bench(bench: &OneBatch) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::Ok);
     }
     bench.notes.iter().for_each(|note| say(note));
-    let mut context = serve::furnished(&serve::context(false)?, &bench.common);
+    let mut context = context::furnished(&context::context(false)?, &bench.common);
     let screen = Screen::new(false, Arc::clone(&context.live)).in_words_of(BenchMessages::OneBatch);
     context.observer = Arc::new(screen);
     let _server = bench.launch.as_ref().map(|launch| launched(launch, &context)).transpose()?;
-    let is_vllm = !bench.common.plan.backend.is_sglang();
+    let is_vllm = !bench.common.plan.server_kind().has_info();
     if let (true, ServerSpec::At(target)) = (is_vllm, &bench.common.plan.server) {
         say(&format!("Connecting to vLLM server at {}...", target.base_url));
     }
@@ -48,14 +48,20 @@ pub(crate) fn bench(bench: &OneBatch) -> anyhow::Result<ExitCode> {
         say("Tokenizer loaded.");
     }
     say_limits(bench, runner.server());
-    let mut turn = Turn { bench, runner, results: Vec::new(), code: ExitCode::Ok };
+    let (results, logs) = (Vec::new(), Vec::new());
+    let mut turn = Turn { bench, runner, results, logs, appended: Ok(()), code: ExitCode::Ok };
     turn.warm_up()?;
-    turn.measure()?;
-    if turn.code != ExitCode::Interrupted {
+    // The batches before one that fails are still reported.
+    let measured = turn.measure();
+    if measured.is_ok() && turn.code != ExitCode::Interrupted {
         turn.profile();
     }
-    turn.tell()?;
-    Ok(turn.code)
+    let told = turn.tell();
+    let appended = std::mem::replace(&mut turn.appended, Ok(()));
+    let written = rewrite::both(&appended, told).and(appended);
+    let logs = turn.logs.iter().map(Option::as_deref);
+    rewrite::both(&measured, rewrite::with_logs(written, logs, "--json"))?;
+    measured.map(|()| turn.code)
 }
 
 /// Starts a server, unless one is running already.
@@ -98,7 +104,7 @@ fn say_flushing(batch: &Batch) {
 
 /// Prints the server's limits, as SGLang's client does.
 fn say_limits(bench: &OneBatch, server: &BatchServer) {
-    if !bench.common.plan.backend.is_sglang() {
+    if !bench.common.plan.server_kind().has_info() {
         return;
     }
     if server.is_router() {
@@ -136,6 +142,10 @@ struct Turn<'a> {
     bench: &'a OneBatch,
     runner: BatchRunner,
     results: Vec<OneBatchResult>,
+    /// Run logs of the measured batches.
+    logs: Vec<Option<PathBuf>>,
+    /// First error of appending a result.
+    appended: anyhow::Result<()>,
     code: ExitCode,
 }
 
@@ -168,9 +178,12 @@ impl Turn<'_> {
             if let Some(result) = &result {
                 screen::print(&result.to_string());
             }
-            serve::show(&scores)?;
-            self.code = self.code.max(serve::keep(&run, &scores, &batch.case.plan.output)?);
-            result.as_ref().map_or(Ok(()), |result| self.append(result))?;
+            report::show(&scores)?;
+            self.logs.push(run.run_log.clone());
+            self.code = self.code.max(report::keep(&run, &scores, &batch.case.plan.output)?);
+            if let Some(result) = &result {
+                self.append(result);
+            }
             let Some(result) = result else {
                 screen::eprint_line(&format!("error: {}", failure(batch, &run)));
                 self.code = self.code.max(ExitCode::TooManyFailed);
@@ -215,7 +228,7 @@ impl Turn<'_> {
         }
         let result = result(batch, &run)?;
         screen::print(&result.to_string());
-        self.append(&result)?;
+        self.append(&result);
         Ok(link)
     }
 
@@ -231,24 +244,36 @@ impl Turn<'_> {
         why.is_some()
     }
 
-    fn append(&self, result: &OneBatchResult) -> anyhow::Result<()> {
-        let Some(path) = &self.bench.files.lines else { return Ok(()) };
-        append(path, &result.json_line())
+    /// Appends a result to the file of results. After an error the batches go on, and nothing more
+    /// is appended.
+    fn append(&mut self, result: &OneBatchResult) {
+        if let Some(path) = self.bench.files.lines.as_ref().filter(|_| self.appended.is_ok()) {
+            self.appended = append(path, &result.json_line());
+        }
     }
 
     /// Reports the results of all batches.
     fn tell(&mut self) -> anyhow::Result<()> {
         let files = &self.bench.files;
-        let shown = files.lines.as_deref().unwrap_or(Path::new("")).display().to_string();
-        say_lines(&format!("\nResults are saved to {}", printable(&shown)));
+        if self.appended.is_ok() {
+            let shown = files.lines.as_deref().unwrap_or(Path::new("")).display().to_string();
+            say_lines(&format!("\nResults are saved to {}", printable(&shown)));
+        }
+        let mut summary = Ok(());
         if let Some(report) = &self.bench.report {
             let text = report.text(&self.results);
             say_lines(&text);
             // SGLang's list is in the order of the report, if there is one.
             self.results.sort_by_key(|result| result.input_len);
-            let summary = files.github_summary.as_ref();
-            summary.map_or(Ok(()), |path| append(path, &text))?;
+            summary = files.github_summary.as_ref().map_or(Ok(()), |path| append(path, &text));
         }
+        let list = self.list();
+        rewrite::both(&summary, list).and(summary)
+    }
+
+    /// Writes the list of all results, if one is wanted.
+    fn list(&self) -> anyhow::Result<()> {
+        let files = &self.bench.files;
         let Some(path) = &files.list else { return Ok(()) };
         let entry = |result: &OneBatchResult| -> Value {
             let traces = result.asked.profile_link.as_deref().map(traces).unwrap_or_default();

@@ -7,7 +7,7 @@ use servemark::{ExecuteError, Outputs};
 use servemark_cli::aisbench::Tasks;
 use servemark_cli::one_batch::OneBatch;
 use servemark_cli::vllm::sweep::SweepCommand;
-use servemark_cli::{Invocation, Parsed, ScoreArgs};
+use servemark_cli::{Invocation, Parsed, ResultsFolder, ScoreArgs};
 
 /// Checks the output files of a command. `files_read` are files that its command line was read
 /// from.
@@ -35,7 +35,7 @@ fn of(invocation: &Invocation) -> Outputs {
     match invocation {
         Invocation::Ab(runs) | Invocation::Noise(runs) if !runs.first.plan_only => {
             add_inputs(&mut outputs, &runs.first);
-            outputs.add_folder("the run logs", &runs.folder);
+            outputs.add_folder("the run logs", runs.folder.path());
         }
         Invocation::Aisbench(tasks) => add_tasks(&mut outputs, tasks),
         Invocation::Bench(parsed) => add_run(&mut outputs, parsed),
@@ -55,7 +55,7 @@ fn of(invocation: &Invocation) -> Outputs {
         }
         Invocation::SloSearch(runs) if !runs.first.plan_only => {
             add_inputs(&mut outputs, &runs.first);
-            add_several(&mut outputs, runs.folder.as_deref(), &runs.files);
+            add_several(&mut outputs, runs.folder.as_ref(), &runs.files);
         }
         Invocation::Sweep(sweep) => {
             sweep.points.iter().for_each(|point| add_run(&mut outputs, point));
@@ -66,7 +66,7 @@ fn of(invocation: &Invocation) -> Outputs {
             let mut first = runs.first.clone();
             first.plan.output.run_log = None;
             add_run(&mut outputs, &first);
-            add_several(&mut outputs, runs.folder.as_deref(), &runs.files);
+            add_several(&mut outputs, runs.folder.as_ref(), &runs.files);
         }
         Invocation::TextSlices(slices) => outputs.add_file("the prompts", &slices.output),
         Invocation::VllmSweep(command) => add_experiment(&mut outputs, command),
@@ -94,9 +94,9 @@ fn add_file(outputs: &mut Outputs, what: &'static str, path: Option<&Path>) {
     }
 }
 
-fn add_several<F>(outputs: &mut Outputs, folder: Option<&Path>, files: &[(PathBuf, F)]) {
+fn add_several<F>(outputs: &mut Outputs, folder: Option<&ResultsFolder>, files: &[(PathBuf, F)]) {
     if let Some(folder) = folder {
-        outputs.add_folder("the run logs", folder);
+        outputs.add_folder("the run logs", folder.path());
     }
     for (path, _) in files {
         outputs.add_file("the table", path);

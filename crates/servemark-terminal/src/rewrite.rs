@@ -58,6 +58,18 @@ pub(crate) fn with_logs<'a>(
     })
 }
 
+/// Returns the error of a table of runs that ended without an error. If the runs ended with one,
+/// that is the error to return, and the table's is only printed.
+pub(crate) fn both<T>(runs: &anyhow::Result<T>, table: anyhow::Result<()>) -> anyhow::Result<()> {
+    match table {
+        Err(error) if runs.is_err() => {
+            screen::eprint_line(&format!("error: {error:#}"));
+            Ok(())
+        }
+        table => table,
+    }
+}
+
 impl Rewrite {
     /// Replaces a file by the results of all completed runs. `what` names the content in an error.
     pub(crate) fn file(self, path: &Path, what: &str, content: &str) -> anyhow::Result<()> {

@@ -1,30 +1,48 @@
 //! Several runs of one command line, and the table of all of them.
 
+use std::path::PathBuf;
+
 use serde_json::{Value, json};
 use servemark::metrics::{Figure, Metrics, SeveralRuns};
 use servemark::report::{SweptRun, write_several, write_swept};
-use servemark::{ExitCode, PointRun, Scores};
+use servemark::{ExitCode, PointRun, RunContext, Scores};
 use servemark_cli::{Purpose, Series};
 
 use crate::rewrite::{self, Rewrite};
-use crate::{screen, serve};
+use crate::{context, report, screen};
 
-/// Does the runs. Returns the exit code of the worst one.
+/// Does the runs. Returns the exit code of the worst one. If a run fails, the runs before it are
+/// reported.
 pub(crate) fn series(series: &Series) -> anyhow::Result<ExitCode> {
-    let (mut done, mut logs, mut worst) = (Vec::new(), Vec::new(), ExitCode::Ok);
-    let Some(context) = serve::prepare(&series.first)? else { return Ok(ExitCode::Ok) };
-    for run in servemark::Sweep::open(&series.runs, None, &context)? {
+    let (mut done, mut logs) = (Vec::new(), Vec::new());
+    let Some(context) = context::prepare(&series.first)? else { return Ok(ExitCode::Ok) };
+    let ended = runs(series, &context, &mut done, &mut logs);
+    if ended.is_ok() || !done.is_empty() {
+        screen::print(&table(&series.purpose, &done)?);
+        let written = write_summary(series, &done, Rewrite::Whole);
+        let logs = logs.iter().map(Option::as_deref);
+        rewrite::both(&ended, rewrite::with_logs(written, logs, "--json"))?;
+    }
+    ended
+}
+
+/// Does the runs and adds each to `done`, and its log to `logs`.
+fn runs(
+    series: &Series,
+    context: &RunContext,
+    done: &mut Vec<(String, Metrics)>,
+    logs: &mut Vec<Option<PathBuf>>,
+) -> anyhow::Result<ExitCode> {
+    let mut worst = ExitCode::Ok;
+    for run in servemark::Sweep::open(&series.runs, None, context)? {
         let PointRun { point, run, .. } = run?;
         let scores = Scores::of_run(&run, &point.plan.scoring);
-        serve::show(&scores)?;
-        worst = worst.max(serve::keep(&run, &scores, &point.plan.output)?);
+        report::show(&scores)?;
         logs.push(run.run_log.clone());
         done.push((point.name.clone(), scores.headline(percentiles(&series.purpose))));
-        write_summary(series, &done, Rewrite::SoFar)?;
+        worst = worst.max(report::keep(&run, &scores, &point.plan.output)?);
+        write_summary(series, done, Rewrite::SoFar)?;
     }
-    screen::print(&table(&series.purpose, &done)?);
-    let written = write_summary(series, &done, Rewrite::Whole);
-    rewrite::with_logs(written, logs.iter().map(Option::as_deref), "--json")?;
     Ok(worst)
 }
 

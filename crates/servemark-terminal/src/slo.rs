@@ -1,31 +1,42 @@
 //! Search for the largest load that meets its objectives.
 
 use servemark::report::GridFormat;
-use servemark::{ExitCode, SloAnswer, SloSearch};
+use servemark::{ExitCode, Probe, SloAnswer, SloSearch};
 use servemark_cli::SloRuns;
 
 use crate::rewrite::{self, Rewrite};
-use crate::{failures, screen, serve};
+use crate::{context, failures, results_folder, screen};
 
 /// Runs a search: prints a line per completed round, then a table of all loads and the result. The
-/// exit code is 3 if not even the smallest load meets the objectives.
+/// exit code is 3 if not even the smallest load meets the objectives. If a round fails, the rounds
+/// before it are reported.
 pub(crate) fn search(runs: &SloRuns) -> anyhow::Result<ExitCode> {
-    let Some(context) = serve::prepare(&runs.first)? else { return Ok(ExitCode::Ok) };
-    let mut search = SloSearch::open(&runs.spec, runs.folder.as_deref(), &context)?;
+    let Some(context) = context::prepare(&runs.first)? else { return Ok(ExitCode::Ok) };
+    let folder = runs.folder.as_ref().map(results_folder::settled).transpose()?;
+    let mut search = SloSearch::open(&runs.spec, folder.as_deref(), &context)?;
+    let searched = rounds(runs, &mut search);
+    let answer = search.answer();
+    if searched.is_ok() || !answer.trials.is_empty() {
+        screen::print(&written(&answer, GridFormat::Markdown)?);
+        let files = write_files(runs, &answer, Rewrite::Whole);
+        let files = rewrite::with_folder(files, folder.as_deref(), "--sweep-file");
+        rewrite::both(&searched, files)?;
+    }
+    if let Some(folder) = &folder {
+        screen::eprint_line(&format!("Run logs: {}", folder.display()));
+    }
+    searched.map(|()| answer.exit_code())
+}
+
+/// Does the rounds and prints a line for each.
+fn rounds<P: Probe>(runs: &SloRuns, search: &mut SloSearch<P>) -> anyhow::Result<()> {
     while let Some(round) = search.next() {
         let trial = round?;
         screen::eprint_line(&trial.to_string());
         trial.rounds.last().into_iter().for_each(|last| failures::note_metrics(&last.metrics));
         write_files(runs, &search.answer(), Rewrite::SoFar)?;
     }
-    let answer = search.answer();
-    screen::print(&written(&answer, GridFormat::Markdown)?);
-    let files = write_files(runs, &answer, Rewrite::Whole);
-    rewrite::with_folder(files, runs.folder.as_deref(), "--sweep-file")?;
-    if let Some(folder) = &runs.folder {
-        screen::eprint_line(&format!("Run logs: {}", folder.display()));
-    }
-    Ok(answer.exit_code())
+    Ok(())
 }
 
 fn write_files(runs: &SloRuns, answer: &SloAnswer, rewrite: Rewrite) -> anyhow::Result<()> {

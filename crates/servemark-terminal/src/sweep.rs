@@ -1,54 +1,82 @@
 //! A grid of runs, one after the other, and the table of all of them.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use servemark::plan::{BenchPlan, Isolation, NamedPlan, Point, SweepSpec};
 use servemark::report::GridFormat;
 use servemark::runner::Stop;
-use servemark::{ExitCode, Origin, PointRun, Run, Scores, SweepOutcome, write_runs};
+use servemark::{ExitCode, Origin, PointRun, Run, RunContext, Scores, SweepOutcome, write_runs};
 use servemark_cli::{Parsed, Sweep, SweepRuns};
 
 use crate::rewrite::{self, Rewrite};
-use crate::{screen, serve};
+use crate::{bench, context, report, results_folder, screen};
 
 /// Does the runs of a sweep. Returns the exit code of the worst one.
 pub(crate) fn sweep(sweep: &Sweep) -> anyhow::Result<ExitCode> {
     let Sweep { points, is_grid, file, folder, .. } = sweep;
     if !is_grid || points[0].plan_only {
-        return serve::bench(&points[0]);
+        return bench::bench(&points[0]);
     }
-    let (runs, code) = runs(sweep)?;
-    screen::print(&grid(&runs, GridFormat::Markdown)?);
-    let written = write_grid(file.as_ref(), &runs, Rewrite::Whole);
-    if folder.is_some() {
-        rewrite::with_folder(written, folder.as_deref(), "--grid-file")?;
+    let Some(context) = context::prepare(&points[0])? else { return Ok(ExitCode::Ok) };
+    let mut done = Vec::new();
+    let ended = runs(sweep, &context, &mut done);
+    if ended.is_err() && done.is_empty() {
+        return ended;
+    }
+    screen::print(&grid(&done, GridFormat::Markdown)?);
+    let written = write_grid(file.as_ref(), &done, Rewrite::Whole);
+    let written = if folder.is_some() {
+        rewrite::with_folder(written, folder.as_deref(), "--grid-file")
     } else {
-        rewrite::with_logs(written, runs.iter().map(|run| run.run_log.as_deref()), "--json")?;
-    }
-    Ok(code)
+        rewrite::with_logs(written, done.iter().map(|run| run.run_log.as_deref()), "--json")
+    };
+    rewrite::both(&ended, written)?;
+    ended
 }
 
-/// Does the runs of a sweep over flags: prints a line per completed run, and a table of all.
+/// Does the runs of a sweep over flags: prints a line per completed run, and a table of all. If a
+/// run fails, the runs before it are in the table.
 pub(crate) fn sweep_runs(runs: &SweepRuns) -> anyhow::Result<ExitCode> {
-    let Some(context) = serve::prepare(&runs.first)? else { return Ok(ExitCode::Ok) };
+    let Some(context) = context::prepare(&runs.first)? else { return Ok(ExitCode::Ok) };
+    let folder = runs.folder.as_ref().map(results_folder::settled).transpose()?;
     let mut outcome = SweepOutcome::default();
-    for done in servemark::Sweep::open(&runs.spec, runs.folder.as_deref(), &context)? {
+    let ended = points(runs, folder.as_deref(), &context, &mut outcome);
+    if ended.is_ok() || !outcome.points.is_empty() {
+        screen::print(&written(&outcome, GridFormat::Markdown)?);
+        let files = write_sweep(&runs.files, &outcome, Rewrite::Whole);
+        let files = rewrite::with_folder(files, folder.as_deref(), "--sweep-file");
+        rewrite::both(&ended, files)?;
+    }
+    if let (Err(_), Some(folder)) = (&ended, &folder) {
+        screen::eprint_line(&format!("Run logs: {}", folder.display()));
+    }
+    ended?;
+    let is_stopped = context.stop.signal().is(Stop::Drain);
+    Ok(if is_stopped { ExitCode::Interrupted } else { outcome.exit_code() })
+}
+
+/// Does the runs and adds each to the outcome.
+fn points(
+    runs: &SweepRuns,
+    folder: Option<&Path>,
+    context: &RunContext,
+    outcome: &mut SweepOutcome,
+) -> anyhow::Result<()> {
+    for done in servemark::Sweep::open(&runs.spec, folder, context)? {
         let done = done?;
-        if done.origin == Origin::Measured {
-            let plan = &done.point.plan;
-            serve::report(&done.run, &plan.scoring, &plan.output)?;
-        }
+        let plan = &done.point.plan;
+        let reported = match done.origin {
+            Origin::Measured => report::report(&done.run, &plan.scoring, &plan.output).map(drop),
+            Origin::Resumed => Ok(()),
+        };
         let score = done.score();
         screen::eprint_line(&score.to_string());
         outcome.add(score);
-        write_sweep(&runs.files, &outcome, Rewrite::SoFar)?;
+        write_sweep(&runs.files, outcome, Rewrite::SoFar)?;
+        reported?;
     }
-    screen::print(&written(&outcome, GridFormat::Markdown)?);
-    let files = write_sweep(&runs.files, &outcome, Rewrite::Whole);
-    rewrite::with_folder(files, runs.folder.as_deref(), "--sweep-file")?;
-    let is_stopped = context.stop.signal().is(Stop::Drain);
-    Ok(if is_stopped { ExitCode::Interrupted } else { outcome.exit_code() })
+    Ok(())
 }
 
 fn write_sweep(
@@ -65,23 +93,23 @@ fn written(outcome: &SweepOutcome, format: GridFormat) -> anyhow::Result<String>
     screen::text(|out| outcome.write(format, out))
 }
 
-/// Returns the completed runs. Ctrl-C ends the current run and the sweep.
-fn runs(sweep: &Sweep) -> anyhow::Result<(Vec<Run>, ExitCode)> {
-    let (mut all, mut worst) = (Vec::new(), ExitCode::Ok);
-    let Some(context) = serve::prepare(&sweep.points[0])? else { return Ok((all, worst)) };
+/// Does the runs and adds each to `done`. Returns the exit code of the worst one. Ctrl-C ends the
+/// current run and the sweep.
+fn runs(sweep: &Sweep, context: &RunContext, done: &mut Vec<Run>) -> anyhow::Result<ExitCode> {
+    let mut worst = ExitCode::Ok;
     let (spec, folder) = (spec(sweep), sweep.folder.as_deref());
-    for done in servemark::Sweep::open(&spec, folder, &context)? {
-        let PointRun { point: Point { plan, .. }, run, origin, .. } = done?;
+    for measured in servemark::Sweep::open(&spec, folder, context)? {
+        let PointRun { point: Point { plan, .. }, run, origin, .. } = measured?;
         let scores = Scores::of_run(&run, &plan.scoring);
         let code = match origin {
-            Origin::Measured => serve::keep(&run, &scores, &plan.output)?,
-            Origin::Resumed => scores.exit_code(),
+            Origin::Measured => report::keep(&run, &scores, &plan.output),
+            Origin::Resumed => Ok(scores.exit_code()),
         };
-        worst = worst.max(code);
-        all.push(run);
-        write_grid(sweep.file.as_ref(), &all, Rewrite::SoFar)?;
+        done.push(run);
+        write_grid(sweep.file.as_ref(), done, Rewrite::SoFar)?;
+        worst = worst.max(code?);
     }
-    Ok((all, worst))
+    Ok(worst)
 }
 
 fn write_grid(

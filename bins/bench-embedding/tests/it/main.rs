@@ -104,6 +104,17 @@ fn the_table_of_a_grid_is_made_again_from_its_folder() {
 }
 
 #[test]
+fn the_runs_before_one_that_fails_are_in_the_table_of_a_grid() {
+    let folder = TempDir::new().unwrap();
+    let grid = ["--sweep", "batch-size=1,4", "--output-file", "/dev/full"];
+    let output = run(&folder, &[&SMALL[..7], &grid].concat());
+    let (table, news) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(1), "{news}");
+    assert!(table.lines().any(|line| line.starts_with("| 1 |")), "{table}\n{news}");
+    assert!(news.contains("cannot append the result to /dev/full"), "{news}");
+}
+
+#[test]
 fn a_grid_has_a_run_for_every_pair_and_one_table() {
     let folder = TempDir::new().unwrap();
     let sweep = ["--sweep", "batch-size=1,4", "max-concurrency=1,3"];

@@ -281,3 +281,59 @@ fn the_table_of_a_sweep_that_cannot_be_written_is_made_of_its_run_logs() {
     assert_eq!(folder.read("whole.csv").lines().count(), 3);
     assert!(!text(&output.stdout).contains("Successful requests:"), "it measured again");
 }
+
+/// Sweeps of one second have the same default name of their folder.
+#[test]
+fn sweeps_that_start_together_have_a_folder_each() {
+    let folder = Folder::new();
+    let sweep = |rate| simulated(&["--sweep", rate]);
+    let started = ["max-concurrency=1,2", "max-concurrency=1,2", "num-prompts=2,3"]
+        .map(|swept| folder.spawn(&sweep(swept)));
+    for child in started {
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    }
+    let entries = fs::read_dir(folder.path(".")).unwrap().map(|entry| entry.unwrap().path());
+    let folders: Vec<_> = entries.filter(|path| path.is_dir()).collect();
+    assert_eq!(folders.len(), 3, "{folders:?}");
+    for path in folders {
+        let files = fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path());
+        let (logs, other): (Vec<_>, Vec<_>) =
+            files.partition(|path| path.to_string_lossy().ends_with(".runlog.jsonl"));
+        assert_eq!((logs.len(), other), (2, vec![path.join("sweep.json")]));
+        assert!(logs.iter().all(|log| is_whole(&fs::read_to_string(log).unwrap())));
+    }
+}
+
+/// A sweep ends at a point whose result cannot be written; the point was measured nevertheless.
+#[test]
+fn the_points_of_a_sweep_that_fails_are_in_its_table() {
+    let folder = Folder::new();
+    let sweep = ["--sweep", "max-concurrency=1,2", "--sweep-folder", "kept"];
+    let output = folder.run(&simulated(&[&sweep[..], &["--output-file", "/dev/full"]].concat()));
+    let (table, news) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(1), "{news}");
+    assert!(table.lines().any(|line| line.starts_with("| 1 |")), "{table}");
+    assert!(news.contains("\nRun logs: kept\n"), "{news}");
+    assert!(news.contains("servemark score kept/001_max_concurrency=1.runlog.jsonl"), "{news}");
+}
+
+/// `| head -1` closes standard output while the run goes on.
+#[test]
+fn a_run_whose_standard_output_is_closed_early_keeps_its_files() {
+    let folder = Folder::new();
+    let flags = ["--run-log", "run.jsonl", "--output-file", "result.jsonl"];
+    let program = env!("CARGO_BIN_EXE_bench-serving");
+    let line = format!("{program} {} | head -1", simulated(&flags).join(" "));
+    let output = Command::new("bash")
+        .args(["-c", &format!("set -o pipefail; {line}")])
+        .current_dir(folder.path("."))
+        .output()
+        .unwrap();
+    let news = text(&output.stderr);
+    assert_eq!(text(&output.stdout).lines().count(), 1);
+    assert!(is_whole(&folder.read("run.jsonl")), "{news}");
+    assert_eq!(folder.read("result.jsonl").lines().count(), 1, "{news}");
+    assert_eq!(output.status.code(), Some(1), "{news}");
+    assert!(news.contains("cannot write to standard output: Broken pipe"), "{news}");
+}

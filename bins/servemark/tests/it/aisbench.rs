@@ -108,6 +108,34 @@ fn what_broke_off_is_tried_again_and_each_try_is_kept() {
     assert!(done.said().contains("2 tries failed and were made again."), "{}", done.said());
 }
 
+/// Runs of one second have the same default name of their folder.
+#[test]
+fn runs_that_start_together_have_a_folder_each() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let line = format!("{CHAT} {SIX}");
+    let outputs: Vec<Output> = std::thread::scope(|scope| {
+        let begun: Vec<_> = (0..4).map(|_| scope.spawn(|| again(&folder, &line))).collect();
+        begun.into_iter().map(|run| run.join().unwrap()).collect()
+    });
+    for output in &outputs {
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    }
+    let runs: Vec<PathBuf> = fs::read_dir(folder.path().join("outputs/default"))
+        .unwrap()
+        .map(|run| run.unwrap().path())
+        .collect();
+    assert_eq!(runs.len(), 4, "{runs:?}");
+    for run in runs {
+        let results = only(&run.join("performances"));
+        let log = fs::read_to_string(results.join("synthetic.runlog.jsonl")).unwrap();
+        assert!(log.lines().last().is_some_and(|line| line.starts_with("{\"footer\"")), "{log}");
+        assert!(results.join("synthetic.json").exists());
+        let told = format!("{}", run.strip_prefix(folder.path()).unwrap().display());
+        let is_told = |output: &Output| text(&output.stderr).contains(&format!("{told}\n"));
+        assert_eq!(outputs.iter().filter(|output| is_told(output)).count(), 1, "{told}");
+    }
+}
+
 #[test]
 fn what_was_refused_is_not_tried_again() {
     let done = ran(&format!("{CHAT} {SIX} --num-warmups 0 --simulate-fault status:503/3")).well();

@@ -127,6 +127,70 @@ fn the_files_of_a_run_are_made_again_of_its_log() {
     assert_eq!(fs::read(&paths[0]).unwrap(), before);
 }
 
+/// A folder in the place of a file, so that the file cannot be written.
+fn obstacle(stage: &Stage, name: &str) {
+    fs::create_dir_all(stage.folder.path().join("out/m").join(name)).unwrap();
+}
+
+#[test]
+fn files_that_cannot_be_written_name_the_command_that_makes_them() {
+    let stage = Stage::set(&[]);
+    let run = "parallel_1_number_2";
+    obstacle(&stage, &format!("{run}/benchmark_percentile.json"));
+    let output = stage.run("--prompt hello --parallel 1 2 -n 2 2");
+    let (told, news) = (ends_with(1, &output), text(&output.stderr));
+    assert!(told.contains("│    1 │    - │   2 │"), "{told}");
+    let log = format!("out/m/{run}/run.runlog.jsonl");
+    assert!(news.contains(&format!("servemark score {log} --files")), "{news}");
+    fs::remove_dir(stage.folder.path().join(format!("out/m/{run}/benchmark_percentile.json")))
+        .unwrap();
+    ends_with(0, &servemark(&stage.folder, &["score", &log, "--files"]));
+    assert!(stage.json(&format!("{run}/benchmark_percentile.json")).is_array());
+
+    let stage = Stage::set(&[]);
+    obstacle(&stage, "performance_summary.txt");
+    let output = stage.run("--prompt hello --parallel 1 2 -n 2 2");
+    let (told, news) = (ends_with(1, &output), text(&output.stderr));
+    assert!(told.contains("│    2 │    - │   2 │"), "{told}");
+    assert_eq!(news.matches(" --as evalscope").count(), 2, "{news}");
+    assert!(stage.read("perf_report.html").contains("Parallel 2 / Number 2"));
+
+    let stage = Stage::set(&[]);
+    obstacle(&stage, "sla_summary.json");
+    let search = r#"--prompt hello --sla-auto-tune --parallel 2 --sla-upper-bound 4 --sla-num-runs 1
+        --sla-params [{"rps":"max"}]"#;
+    let output = stage.run(search);
+    let (told, news) = (ends_with(1, &output), text(&output.stderr));
+    assert!(told.contains("Best observed rps: "), "{told}\n{news}");
+    assert!(news.contains(" --as evalscope"), "{news}");
+    assert!(stage.read("performance_summary.txt").contains("│    2 │"));
+}
+
+/// Runs of one second have the same default name of their folder.
+#[test]
+fn runs_that_start_together_have_a_folder_each() {
+    let folder = tempfile::tempdir().unwrap();
+    let start = || {
+        let line = "evalscope perf --model m --simulate ttft=2ms,itl=1ms --prompt hello --parallel 1 -n 2 \
+                    --max-tokens 4 --outputs-dir out --no-progress";
+        let mut command = Command::new(env!("CARGO_BIN_EXE_servemark"));
+        command.args(line.split_whitespace()).current_dir(folder.path());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts")
+    };
+    for child in [0; 4].map(|_| start()) {
+        ends_with(0, &child.wait_with_output().unwrap());
+    }
+    let runs = fs::read_dir(folder.path().join("out")).unwrap();
+    let runs: Vec<_> = runs.map(|run| run.unwrap().path().join("m")).collect();
+    assert_eq!(runs.len(), 4, "{runs:?}");
+    for run in runs {
+        let arguments = fs::read(run.join("parallel_1_number_2/benchmark_args.json")).unwrap();
+        let arguments: Value = serde_json::from_slice(&arguments).unwrap();
+        let told = arguments["outputs_dir"].as_str().unwrap();
+        assert!(folder.path().join(told).join("benchmark_summary.json").exists(), "{told}");
+    }
+}
+
 #[test]
 fn a_run_that_was_killed_is_not_measured_over() {
     let stage = Stage::set(&[]);

@@ -176,6 +176,21 @@ fn a_batch_is_measured_told_and_kept() {
 }
 
 #[test]
+fn batches_whose_results_cannot_be_written_are_all_measured_and_reported() {
+    let server = server(|_| {});
+    let sizes = ["--batch-size", "2", "3", "--result-filename", "/dev/full", "--show-report"];
+    let (_folder, output) = bench(&server, &[&sizes[..], &["--run-log", "b.jsonl"]].concat());
+    let (told, news) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(1), "{news}");
+    for size in ["2", "3"] {
+        assert!(told.contains(&format!("batch size: {size}\n")), "{told}\n{news}");
+    }
+    assert!(told.contains("|   batch size |") && !told.contains("Results are saved"), "{told}");
+    assert_eq!(news.matches("cannot append to /dev/full: No space left").count(), 1, "{news}");
+    assert_eq!(news.matches("  servemark score ").count(), 2, "{news}");
+}
+
+#[test]
 fn a_server_that_cannot_be_started_is_refused_before_anything_is_prepared() {
     let folder = tempfile::tempdir().unwrap();
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();

@@ -105,6 +105,18 @@ impl EvalscopeArgs {
         Group::of(SimulatorArgs::FLAGS),
     ];
 
+    /// Returns the prompt of `--prompt`, which is used instead of a data set. As in evalscope, an
+    /// empty prompt counts as none, and conversations come from the data set in any case.
+    pub(super) fn own_prompt(&self) -> Option<&str> {
+        let prompt = self.prompt.prompt.as_deref().filter(|prompt| !prompt.is_empty());
+        prompt.filter(|_| !self.turns.multi_turn)
+    }
+
+    /// Returns whether prompts can be measured in tokens.
+    pub(super) fn has_tokenizer(&self) -> bool {
+        self.target.tokenizer_path.is_some() || self.simulator.simulate.is_some()
+    }
+
     /// Returns the complete clap command; help and messages call the program `program`.
     pub(super) fn whole_command(program: &str) -> Command {
         let mut command = Self::command().after_help(NOTES).bin_name(program);

@@ -60,6 +60,11 @@ impl Planner {
         })
     }
 
+    /// Returns whether the folder of all results is named after the time of the start.
+    pub(super) fn is_dated(&self) -> bool {
+        !self.args.output.no_timestamp
+    }
+
     /// Returns the runs of a sweep, or the first ones of a search. Each run continues where the one
     /// before it left the vocabulary and the random generators.
     pub(super) fn sweep(&self, search: Option<&SlaSearch>) -> Result<Vec<NamedPlan>, CliError> {

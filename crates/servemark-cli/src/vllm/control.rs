@@ -5,7 +5,7 @@ use std::time::Duration;
 use servemark_plan::{ControlSpec, ProfileSpec};
 
 use super::args::{ExtrasArgs, TargetArgs, VllmArgs};
-use super::dataset::several;
+use super::rows::several;
 use crate::error::CliError;
 use crate::number::at_least;
 

@@ -3,19 +3,25 @@
 use std::sync::Arc;
 
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
-use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
+use rustls::crypto::CryptoProvider;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{DigitallySignedStruct, Error, SignatureScheme};
 
-/// Accepts every certificate. Signatures made with the certificate's key are still verified.
+/// Accepts every certificate and every signature made with its key.
+///
+/// A signature proves that the server has the key of its certificate. If any certificate is
+/// accepted, this proves nothing, and some signatures cannot be verified: those of version 1
+/// certificates, short RSA keys and the curve P-521.
 #[derive(Debug)]
 pub(super) struct AcceptAnyCert {
-    provider: Arc<CryptoProvider>,
+    schemes: Vec<SignatureScheme>,
 }
 
 impl AcceptAnyCert {
-    pub(super) fn new(provider: Arc<CryptoProvider>) -> Self {
-        Self { provider }
+    pub(super) fn new(provider: &Arc<CryptoProvider>) -> Self {
+        let mut schemes = provider.signature_verification_algorithms.supported_schemes();
+        schemes.extend(UNVERIFIED);
+        Self { schemes }
     }
 }
 
@@ -33,25 +39,30 @@ impl ServerCertVerifier for AcceptAnyCert {
 
     fn verify_tls12_signature(
         &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
+        _message: &[u8],
+        _certificate: &CertificateDer<'_>,
+        _signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        let known = &self.provider.signature_verification_algorithms;
-        verify_tls12_signature(message, certificate, signature, known)
+        Ok(HandshakeSignatureValid::assertion())
     }
 
     fn verify_tls13_signature(
         &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signature: &DigitallySignedStruct,
+        _message: &[u8],
+        _certificate: &CertificateDer<'_>,
+        _signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        let known = &self.provider.signature_verification_algorithms;
-        verify_tls13_signature(message, certificate, signature, known)
+        Ok(HandshakeSignatureValid::assertion())
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.provider.signature_verification_algorithms.supported_schemes()
+        self.schemes.clone()
     }
 }
+
+/// Signature schemes of servers that the provider cannot verify.
+const UNVERIFIED: [SignatureScheme; 3] = [
+    SignatureScheme::ECDSA_NISTP521_SHA512,
+    SignatureScheme::ED448,
+    SignatureScheme::RSA_PKCS1_SHA1,
+];

@@ -235,7 +235,9 @@ pub(crate) async fn serve_http2(stream: impl AsyncRead + AsyncWrite + Unpin + Se
     let _ = connection.await;
 }
 
-async fn version(request: Request<Incoming>) -> Result<Response<Full<Bytes>>, Infallible> {
+pub(crate) async fn version(
+    request: Request<Incoming>,
+) -> Result<Response<Full<Bytes>>, Infallible> {
     assert!(request.version() == Version::HTTP_2 || request.headers().contains_key("host"));
     let body = format!("data: {:?}\n\ndata: [DONE]\n\n", request.version());
     let mut response = Response::new(Full::new(body.into()));

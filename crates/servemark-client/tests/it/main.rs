@@ -12,6 +12,7 @@ mod differential;
 mod encrypted;
 mod memory;
 mod mock;
+mod openssl;
 mod precise;
 mod refused_streams;
 mod resending;

@@ -1,13 +1,22 @@
 //! HTTP/2 streams that a server reports as not processed are sent once more, on another connection.
 
+use std::future::poll_fn;
 use std::net::SocketAddr;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::Poll;
 
+use hyper::server::conn::http2;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use servemark_client::{HttpVersion, TargetSpec};
 use servemark_core::{Connection, ErrorKind, RequestRecord, Unprocessed};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
 
-use crate::encrypted::serve_http2;
+use crate::encrypted::{serve_http2, version};
 use crate::support::{ask, error, transport};
 
 const PREFACE: usize = 24;
@@ -117,12 +126,81 @@ async fn a_stream_that_the_server_may_have_processed_is_sent_once() {
 }
 
 #[tokio::test]
-async fn a_stream_that_is_refused_twice_fails_and_says_so() {
+async fn a_stream_that_is_refused_twice_is_sent_for_the_third_time() {
     let address = server(2, |stream| reset(stream, REFUSED_STREAM), false).await;
+    let record = ask(&transport(&spec(address))).await;
+    assert_eq!(
+        (record.text.as_str(), reason(&record)),
+        ("HTTP/2.0", Some(Unprocessed::RefusedStream))
+    );
+}
+
+#[tokio::test]
+async fn a_stream_that_is_always_refused_fails_and_says_so() {
+    let address = server(usize::MAX, |stream| reset(stream, REFUSED_STREAM), false).await;
     let record = ask(&transport(&spec(address))).await;
     assert_eq!(error(&record).0, ErrorKind::NotProcessed);
     assert!(error(&record).1.contains("REFUSED_STREAM"), "{record:?}");
     assert_eq!(reason(&record), Some(Unprocessed::RefusedStream));
+}
+
+/// Serves a connection as nginx does with `http2_max_concurrent_streams 4` and
+/// `keepalive_requests 5`.
+async fn serve_five(stream: TcpStream) {
+    let (served, enough) = (Arc::new(AtomicUsize::new(0)), Arc::new(Notify::new()));
+    let answer = service_fn({
+        let (served, enough) = (Arc::clone(&served), Arc::clone(&enough));
+        move |request| {
+            if served.fetch_add(1, Ordering::Relaxed) == 4 {
+                enough.notify_one();
+            }
+            version(request)
+        }
+    });
+    let mut builder = http2::Builder::new(TokioExecutor::new());
+    let connection =
+        builder.max_concurrent_streams(4).serve_connection(TokioIo::new(stream), answer);
+    let mut connection = pin!(connection);
+    tokio::select! {
+        _ = connection.as_mut() => return,
+        () = enough.notified() => connection.as_mut().graceful_shutdown(),
+    }
+    let _ = connection.await;
+}
+
+#[tokio::test]
+async fn a_server_of_few_streams_and_requests_per_connection_loses_none() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        loop {
+            tokio::spawn(serve_five(listener.accept().await.unwrap().0));
+        }
+    });
+    let transport = transport(&spec(address));
+    for round in 0..10 {
+        let asked: Vec<_> = (0..16).map(|_| ask(&transport)).collect();
+        for record in futures_of(asked).await {
+            assert_eq!(record.text, "HTTP/2.0", "{round}: {record:?}");
+        }
+    }
+}
+
+/// Runs futures together on this task.
+async fn futures_of<F: Future>(futures: Vec<F>) -> Vec<F::Output> {
+    let mut running: Vec<_> = futures.into_iter().map(|future| (Box::pin(future), None)).collect();
+    poll_fn(|cx| {
+        let mut is_over = true;
+        for (future, output) in running.iter_mut().filter(|(_, output)| output.is_none()) {
+            match future.as_mut().poll(cx) {
+                Poll::Ready(done) => *output = Some(done),
+                Poll::Pending => is_over = false,
+            }
+        }
+        if is_over { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
+    running.into_iter().filter_map(|(_, output)| output).collect()
 }
 
 #[tokio::test]

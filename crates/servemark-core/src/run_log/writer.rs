@@ -16,6 +16,19 @@ use crate::RequestRecord;
 /// The file is locked while it is written, so that no other process writes to it; others can read
 /// it. The writer blocks on the disk, so it belongs on a thread of its own and never on the
 /// measured path.
+///
+/// ```
+/// use servemark_core::{Footer, Header, RunFacts, RunLog, RunLogWriter};
+///
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("run.runlog.jsonl");
+/// let header = Header::new(0, RunFacts::default(), serde_json::Value::Null);
+/// let writer = RunLogWriter::create(&path, &header)?;
+/// // Here a run appends each record as its request ends.
+/// writer.close(&Footer::default())?;
+/// assert!(RunLog::read(&path)?.is_complete());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct RunLogWriter {
     path: PathBuf,

@@ -4,9 +4,18 @@ use serde_json::{Value, json};
 use servemark_core::{DeltaKind, RequestRecord};
 use servemark_metrics::RequestScore;
 
-use super::VllmDetails;
-use super::result::Entries;
+use super::entries::Entries;
 use crate::Report;
+
+/// The per-request details in a result. Closed: all of them or a few.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum VllmDetails {
+    /// Latencies and queue times in the client.
+    #[default]
+    Brief,
+    /// Also lengths, times, texts and errors (`--save-detailed`).
+    Full,
+}
 
 /// One list per key, with an entry per request in the order of the plan, failed ones included.
 pub(super) struct Lists<'r, 'a> {

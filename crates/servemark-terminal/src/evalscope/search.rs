@@ -1,5 +1,7 @@
 //! evalscope's search for the largest load that meets the criteria.
 
+use std::path::PathBuf;
+
 use servemark::plan::{Bracket, largest, peak};
 use servemark::report::{
     EvalscopeProbe, EvalscopeRun, EvalscopeSelection, evalscope_search_json, write_evalscope_search,
@@ -8,7 +10,7 @@ use servemark::{ExecuteError, ExitCode, RunContext};
 use servemark_cli::{Consumed, EvalscopeRuns, SlaCriterion, SlaGoal, SlaSearch};
 
 use super::{Reported, make_folders, report, run_one, summarize};
-use crate::rewrite::Rewrite;
+use crate::rewrite::{self, Rewrite};
 use crate::screen;
 
 /// Runs a search and reports the loads tried and the selections. An interrupted search reports what
@@ -21,7 +23,7 @@ pub(super) fn search(
     let mut tuner = Tuner::new(asked, search, context);
     let searched = tuner.search();
     if !tuner.probes.is_empty() {
-        tuner.tell()?;
+        rewrite::both(&searched, tuner.tell())?;
     }
     searched
 }
@@ -36,6 +38,7 @@ struct Tuner<'a> {
     selections: Vec<EvalscopeSelection>,
     /// Mean of the runs at each load.
     means: Vec<EvalscopeRun>,
+    logs: Vec<Option<PathBuf>>,
     worst: ExitCode,
 }
 
@@ -49,6 +52,7 @@ impl<'a> Tuner<'a> {
             probes: Vec::new(),
             selections: Vec::new(),
             means: Vec::new(),
+            logs: Vec::new(),
             worst: ExitCode::Ok,
         }
     }
@@ -70,12 +74,13 @@ impl<'a> Tuner<'a> {
 
     /// Prints the report of all loads and of the search.
     fn tell(mut self) -> anyhow::Result<()> {
-        self.write(Rewrite::Whole)?;
-        report(self.asked, &self.means)?;
+        let document = self.write(Rewrite::Whole);
+        let reported = report(self.asked, &self.means);
         let tables =
             screen::text(|out| write_evalscope_search(&self.probes, &self.selections, out))?;
         screen::print(&format!("\nSLA Auto-tune Summary:\n{tables}"));
-        Ok(())
+        let written = rewrite::both(&document, reported).and(document);
+        rewrite::with_logs(written, self.logs.iter().map(Option::as_deref), "--as evalscope")
     }
 
     /// Writes the loads that were tried, with the criteria that each meets.
@@ -136,9 +141,11 @@ impl<'a> Tuner<'a> {
         make_folders(&runs)?;
         let mut done = Vec::new();
         for run in servemark::Sweep::open(&runs, None, self.context)? {
-            let (reported, code) = run_one(self.asked, &run?)?;
-            self.worst = self.worst.max(code);
+            let run = run?;
+            let (reported, code) = run_one(self.asked, &run)?;
+            self.logs.push(run.run.run_log);
             done.push(reported);
+            self.worst = self.worst.max(code?);
         }
         if done.len() < self.search.runs as usize {
             return Err(ExecuteError::Interrupted.into());

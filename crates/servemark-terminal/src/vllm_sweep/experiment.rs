@@ -1,6 +1,7 @@
 //! The folder of an experiment: combinations, results and failures.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
@@ -8,7 +9,7 @@ use serde_json::{Value, json};
 use servemark::core::JsonObject;
 use servemark::report::Records;
 use servemark::runner::Stop;
-use servemark::{ExitCode, RunContext};
+use servemark::{ExitCode, RunContext, create_new_folder};
 use servemark_cli::CliError;
 use servemark_cli::vllm::sweep::{Combination, Experiment, combinations, file_name};
 use servemark_pyjson::{Style, Text, standard, to_string};
@@ -22,7 +23,15 @@ pub(super) fn keep(
     measure: impl FnOnce() -> anyhow::Result<Vec<JsonObject>>,
 ) -> anyhow::Result<ExitCode> {
     refuse_folder(experiment)?;
-    match kept(experiment, measure) {
+    if !experiment.resume && !experiment.dry_run {
+        make_folder(&experiment.folder)?;
+    }
+    let kept = kept(experiment, measure);
+    if kept.is_err() && !experiment.resume {
+        // Only a folder without any result can be removed.
+        let _ = fs::remove_dir(&experiment.folder);
+    }
+    match kept {
         Err(error) if context.stop.signal().is(Stop::Drain) => {
             screen::eprint_line(&format!("{error:#}"));
             Ok(ExitCode::Interrupted)
@@ -37,11 +46,21 @@ fn refuse_folder(experiment: &Experiment) -> Result<(), CliError> {
         (true, false) => {
             Err(CliError::Setting { flag: "--resume", why: format!("finds no {folder}") })
         }
-        (false, true) => Err(CliError::Setting {
-            flag: "--experiment-name",
-            why: format!("{folder} exists already; --resume goes on with it"),
-        }),
+        (false, true) => Err(taken(&experiment.folder)),
         _ => Ok(()),
+    }
+}
+
+fn taken(folder: &Path) -> CliError {
+    let why = format!("{} exists already; --resume goes on with it", folder.display());
+    CliError::Setting { flag: "--experiment-name", why }
+}
+
+/// Creates the folder of an experiment. It is an error if another process has created it by now.
+fn make_folder(folder: &Path) -> anyhow::Result<()> {
+    match create_new_folder([folder.to_owned()]) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(taken(folder).into()),
+        made => made.map(drop).with_context(|| cannot_write(folder)),
     }
 }
 

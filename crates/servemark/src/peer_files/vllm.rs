@@ -31,7 +31,16 @@ pub struct VllmSaved {
 impl Scores<'_> {
     /// Writes the files that vLLM's client would write.
     pub fn save_vllm(&self, files: &VllmFiles) -> io::Result<VllmSaved> {
-        let path = self.vllm_path(files)?;
+        let place = self.vllm_place(files)?;
+        let saved = self.save_vllm_at(files, place.path());
+        if let (Err(_), Place::Reserved(path)) = (&saved, &place) {
+            // An incomplete result would be taken for a result; the error is the one to report.
+            let _ = fs::remove_file(path);
+        }
+        saved
+    }
+
+    fn save_vllm_at(&self, files: &VllmFiles, path: &Path) -> io::Result<VllmSaved> {
         let mut saved = VllmSaved::default();
         if let Some([slow, very_slow]) = files.timeline {
             let timeline = TimelinePlot::new(slow, very_slow);
@@ -44,9 +53,9 @@ impl Scores<'_> {
         if let Some(mode) = files.save {
             let result = self.vllm_result(files.details, files.utc_offset_s);
             if let Some(args) = &files.pytorch {
-                saved.pytorch = Some(self.write_pytorch(&result, args, &path)?);
+                saved.pytorch = Some(self.write_pytorch(&result, args, path)?);
             }
-            saved.result = Some(self.save_result(&result, mode, path)?);
+            saved.result = Some(self.save_result(&result, mode, path.to_owned())?);
         }
         Ok(saved)
     }
@@ -88,18 +97,21 @@ impl Scores<'_> {
         file.write_all(&line)
     }
 
-    /// Creates the folder if one is named and returns the path of the result.
-    fn vllm_path(&self, files: &VllmFiles) -> io::Result<PathBuf> {
+    /// Creates the folder if one is named and returns the place of the result.
+    fn vllm_place(&self, files: &VllmFiles) -> io::Result<Place> {
         let folder = files.folder.clone().unwrap_or_default();
         if files.folder.is_some() {
             fs::create_dir_all(&folder)?;
         }
         if let Some(name) = &files.name {
-            return Ok(folder.join(name));
+            return Ok(Place::Known(folder.join(name)));
         }
         let usual = vllm_file_name(self.log, files.label.as_deref(), files.utc_offset_s);
         let path = folder.join(usual);
-        Ok(if files.save == Some(SaveMode::Replace) { untaken(path) } else { path })
+        match files.save {
+            Some(SaveMode::Replace) => reserve(&path).map(Place::Reserved),
+            _ => Ok(Place::Known(path)),
+        }
     }
 
     fn draw(&self, format: &dyn ReportFormat, path: PathBuf) -> io::Result<PathBuf> {
@@ -126,10 +138,31 @@ impl Scores<'_> {
     }
 }
 
-/// Adds a number to the default file name if the file exists: default names differ only by
-/// second.
-fn untaken(path: PathBuf) -> PathBuf {
+/// Path of the result. Its plots have the same name with other extensions.
+enum Place {
+    /// A path that other runs may write to as well.
+    Known(PathBuf),
+    /// An empty file that was created for this result alone.
+    Reserved(PathBuf),
+}
+
+impl Place {
+    fn path(&self) -> &Path {
+        match self {
+            Self::Known(path) | Self::Reserved(path) => path,
+        }
+    }
+}
+
+/// Creates an empty file with the default name, or with that name and a number if it exists:
+/// default names differ only by second.
+fn reserve(path: &Path) -> io::Result<PathBuf> {
     let numbered = |number: u32| path.with_extension(format!("{number}.json"));
-    let mut names = std::iter::once(path.clone()).chain((2..).map(numbered));
-    names.find(|name| !name.exists()).unwrap_or(path)
+    for path in std::iter::once(path.to_owned()).chain((2..).map(numbered)) {
+        match File::create_new(&path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            created => return created.map(|_| path),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
 }

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::thread::available_parallelism;
 
-use servemark_backends::WireBackend;
+use servemark_backends::{ServerKind, WireBackend};
 use servemark_client::HttpTransport;
 use servemark_core::{CountedWork, Footer, Header, ServerCounters};
 use servemark_pacer::SystemPacer;
@@ -19,14 +19,11 @@ use super::prepare::{Numbering, Prepared, RunClock, prepare};
 use super::probes::{Probe, Probes};
 use super::profiler::Profilers;
 use super::run_log_sink::RunLogSink;
-use super::server::{self, Server};
+use super::server::{self, Server, WireTransport};
 use super::system::{Job, System};
 use super::{Sent, align, discover, facts, telemetry, warm_up};
 use crate::observer::RunEvent;
 use crate::{ExecuteError, RunContext};
-
-/// Transport of a run over HTTP.
-pub(crate) type WireTransport = HttpTransport<WireBackend>;
 
 /// What accompanies the measurement of a server.
 pub(crate) struct Helpers<'a> {
@@ -153,7 +150,7 @@ impl System for Server {
         let info = self.info(job.plan, job.context).await;
         footer.server_info = info.as_ref().map(|info| info.value().clone());
         let accept_length = info.and_then(|info| info.accept_length());
-        footer.accept_length = accept_length.filter(|_| job.plan.backend.is_sglang());
+        footer.accept_length = accept_length.filter(|_| job.plan.server_kind().has_info());
         footer
     }
 
@@ -185,7 +182,7 @@ async fn meet(
     let patience = plan.control.ready_timeout;
     if !patience.is_zero() {
         context.emit(&RunEvent::WaitingForServer { url: &server.url(), patience });
-        let after = server.control.wait_ready(plan.backend.ready_path(), patience).await;
+        let after = server.control.wait_ready(plan.server_kind().ready_path(), patience).await;
         context.emit(&RunEvent::ServerReady { after: after.map_err(ExecuteError::NotReady)? });
     }
     discover::names(plan, context, server).await
@@ -197,7 +194,7 @@ fn wire(job: &Job<'_>) -> Result<WireBackend, ExecuteError> {
     let wire = job.plan.wire.clone().with_model(job.prepared.names.served.clone());
     let wire = if job.load().converses() { wire.with_usage() } else { wire };
     let asks_times = job.plan.control.server_times;
-    let is_sglang = job.plan.backend.is_sglang();
+    let is_sglang = job.plan.server_kind() == ServerKind::Sglang;
     let wire = if asks_times { wire.with_server_times(is_sglang) } else { wire };
     job.context.parts.backend(&wire)
 }

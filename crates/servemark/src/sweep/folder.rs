@@ -11,7 +11,7 @@ use servemark_core::{RunLog, RunLogError, RunLogReader, unix_now};
 use servemark_plan::{AbSpec, Isolation, SloSearchSpec, SweepSpec};
 
 use super::SweepRunError;
-use crate::replace_file;
+use crate::new_path::create_whole_file;
 
 /// Folder for run logs, if they are kept in one.
 #[derive(Debug)]
@@ -83,17 +83,15 @@ impl Folder {
         };
         let manifest = path.join(MANIFEST);
         let failed = |source| SweepRunError::Folder { path: manifest.clone(), source };
-        let (nonce, spec) = match fs::read(&manifest) {
-            Ok(bytes) => known(&bytes, spec)
-                .map_err(failed)?
-                .ok_or_else(|| SweepRunError::Different { folder: path.to_owned() })?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                refuse_unknown(path)?;
-                found(path, &manifest, nonce, spec).map_err(failed)?;
-                (nonce, spec.clone())
-            }
-            Err(error) => return Err(failed(error)),
-        };
+        if !manifest.exists() {
+            refuse_unknown(path)?;
+            found(path, &manifest, nonce, spec).map_err(failed)?;
+        }
+        // Another process may have written the manifest first.
+        let bytes = fs::read(&manifest).map_err(failed)?;
+        let (nonce, spec) = known(&bytes, spec)
+            .map_err(failed)?
+            .ok_or_else(|| SweepRunError::Different { folder: path.to_owned() })?;
         let lock = File::open(&manifest).map_err(failed)?;
         if matches!(lock.try_lock(), Err(TryLockError::WouldBlock)) {
             return Err(SweepRunError::Busy { folder: path.to_owned() });
@@ -154,12 +152,16 @@ fn known<U: Resumable>(bytes: &[u8], spec: &U) -> io::Result<Option<(u64, U)>> {
     Ok(nonce.filter(|_| is_same).map(|nonce| (nonce, begun)))
 }
 
+/// Creates the folder and its manifest, unless it has one by now.
 fn found<U: Resumable>(folder: &Path, manifest: &Path, nonce: u64, spec: &U) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     let servemark = env!("CARGO_PKG_VERSION");
     let new = json!({ "servemark": servemark, "nonce": nonce, U::KEY: spec });
     let bytes = serde_json::to_vec_pretty(&new)?;
-    replace_file(manifest, &bytes)
+    match create_whole_file(manifest, &bytes) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        created => created,
+    }
 }
 
 fn plain(sign: char) -> char {

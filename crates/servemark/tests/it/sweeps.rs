@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -121,6 +121,39 @@ fn a_folder_is_measured_in_by_one_sweep_at_a_time() {
     assert_eq!(second.exit_code(), ExitCode::Usage);
     drop(first);
     assert!(open().is_ok());
+}
+
+/// Sweeps that are started together, with different specs and without a folder.
+#[test]
+fn a_new_folder_is_given_to_one_sweep_alone() {
+    const TOGETHER: u32 = 8;
+    for _ in 0..20 {
+        let parent = tempfile::tempdir().unwrap();
+        let (folder, context) = (parent.path().join("new"), context());
+        let together = Barrier::new(TOGETHER as usize);
+        let open = |limit: u32| {
+            let spec = spec(&[limit]);
+            together.wait();
+            let opened = Sweep::open(&spec, Some(&folder), &context);
+            // Each is open until all have tried.
+            together.wait();
+            opened.map(|_| limit)
+        };
+        let opened: Vec<_> = std::thread::scope(|scope| {
+            let open = &open;
+            let begun: Vec<_> =
+                (1..=TOGETHER).map(|limit| scope.spawn(move || open(limit))).collect();
+            begun.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        let (given, refused): (Vec<_>, Vec<_>) = opened.into_iter().partition(Result::is_ok);
+        assert_eq!(given.len(), 1, "{given:?}");
+        let is_clear = |error: &SweepRunError| {
+            matches!(error, SweepRunError::Busy { .. } | SweepRunError::Different { .. })
+        };
+        assert!(refused.iter().all(|error| is_clear(error.as_ref().unwrap_err())), "{refused:?}");
+        let owner = given[0].as_ref().unwrap();
+        assert!(Sweep::open(&spec(&[*owner]), Some(&folder), &context).is_ok());
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Barrier;
 
 use serde_json::{Value, json};
 use servemark::core::{
@@ -70,6 +71,44 @@ fn runs_that_end_within_a_second_overwrite_nothing() {
     let names = [0; 3].map(|_| name(saved(&files).result.as_ref()));
     let stem = "vllm-2.0qps-a-model-19700101-000002";
     assert_eq!(names, ["json", "2.json", "3.json"].map(|rest| format!("{stem}.{rest}")));
+}
+
+#[test]
+fn runs_that_end_together_overwrite_nothing() {
+    const TOGETHER: usize = 8;
+    for _ in 0..20 {
+        let folder = tempfile::tempdir().unwrap();
+        let mut files = VllmFiles::default();
+        files.folder = Some(folder.path().to_owned());
+        files.save = Some(SaveMode::Replace);
+        let together = Barrier::new(TOGETHER);
+        let save = || {
+            together.wait();
+            name(saved(&files).result.as_ref())
+        };
+        let mut names: Vec<String> = std::thread::scope(|scope| {
+            let begun: Vec<_> = (0..TOGETHER).map(|_| scope.spawn(save)).collect();
+            begun.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), TOGETHER, "{names:?}");
+        assert!(names.iter().all(|name| results(&folder.path().join(name)).len() == 1));
+    }
+}
+
+#[test]
+fn a_result_that_cannot_be_written_leaves_no_empty_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut files = VllmFiles::default();
+    files.folder = Some(folder.path().to_owned());
+    files.save = Some(SaveMode::Replace);
+    files.timeline = Some([25.0, 50.0]);
+    fs::create_dir(folder.path().join("vllm-2.0qps-a-model-19700101-000002.timeline.html"))
+        .unwrap();
+    let (log, scoring) = (log(), ScoringSpec::default());
+    assert!(Scores::of(&log, &scoring).save_vllm(&files).is_err());
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
 }
 
 #[test]
