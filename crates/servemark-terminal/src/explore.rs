@@ -76,7 +76,7 @@ fn spec(
 /// Creates the folder of the results. A folder that the user named must be empty, so that no other
 /// results are in it.
 fn new_folder(asked: &ResultsFolder) -> anyhow::Result<PathBuf> {
-    let folder = results_folder::create(asked)?;
+    let folder = results_folder::settled(asked)?;
     let refused = |source| OutputError::Refused { what: RESULTS, path: folder.clone(), source };
     fs::create_dir_all(&folder).map_err(refused)?;
     let mut entries = fs::read_dir(&folder).map_err(refused)?;
