@@ -114,6 +114,7 @@ impl SglangArgs {
     ];
 
     /// Creates the arguments of a command line without flags.
+    #[cfg(feature = "engine")]
     pub(super) fn usual() -> Self {
         Self::parse_from(["bench-serving"])
     }
