@@ -15,6 +15,7 @@ use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 use crate::number::some_time;
 use crate::sweep::identity;
+use crate::until::{Targets, targets};
 use crate::{Parsed, python};
 
 /// Run one command line against two servers in turn, until their difference is known
@@ -106,14 +107,6 @@ pub struct AbRuns {
     pub store: Option<PathBuf>,
     /// Whether one document of JSON is printed and no table.
     pub json: bool,
-}
-
-/// Figures that are parted by commas.
-#[derive(Clone, Debug)]
-struct Targets(Vec<Precision>);
-
-fn targets(list: &str) -> Result<Targets, String> {
-    Precision::list(list).map(Targets).map_err(|error| error.to_string())
 }
 
 pub(crate) fn parse_ab(

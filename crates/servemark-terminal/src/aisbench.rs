@@ -104,5 +104,6 @@ fn score(task: &Task, log: &RunLog) -> anyhow::Result<ExitCode> {
     }
     serve::say_verdict(&scores);
     serve::say_objectives(&scores);
+    serve::say_known(&scores);
     Ok(scores.exit_code())
 }

@@ -12,6 +12,7 @@ pub(super) use self::own::OwnArgs;
 use crate::argparse::LIST;
 use crate::own::{ConnectionArgs, RunArgs, ShardArgs, SimulatorArgs, TrustArgs};
 use crate::python;
+use crate::until::UntilFlag;
 
 /// Run a performance task of AISBench: its command line and its config files, and more
 #[derive(Clone, Debug, Parser)]
@@ -111,6 +112,8 @@ pub(super) struct AisbenchArgs {
     pub(super) own: OwnArgs,
     #[command(flatten)]
     pub(super) run: RunArgs,
+    #[command(flatten)]
+    pub(super) until: UntilFlag,
     #[command(flatten)]
     pub(super) shards: ShardArgs,
     #[command(flatten)]

@@ -29,6 +29,7 @@ pub(super) use self::turns::TurnsArgs;
 use crate::own::{
     AskingArgs, JudgingArgs, ProtocolArgs, SimulatorArgs, StoppingArgs, ThreadArgs, TrustArgs,
 };
+use crate::until::UntilFlag;
 
 /// Benchmark a running server: evalscope perf's command line, and more
 #[derive(Clone, Debug, Parser)]
@@ -62,6 +63,8 @@ pub(super) struct EvalscopeArgs {
     pub(super) extras: ExtrasArgs,
     #[command(flatten)]
     pub(super) judging: JudgingArgs,
+    #[command(flatten)]
+    pub(super) until: UntilFlag,
     #[command(flatten)]
     pub(super) stopping: StoppingArgs,
     #[command(flatten)]

@@ -117,6 +117,12 @@ const SCOPES: &[Scope<InUse>] = &[
         owner: Owner::Peer,
     },
     Scope {
+        flags: &["--until"],
+        in_use: |args| !args.sla.sla_auto_tune,
+        when: "with --sla-auto-tune, whose runs have a set number of requests",
+        owner: Owner::Ours,
+    },
+    Scope {
         flags: &["--enable-progress-tracker"],
         in_use: |args| !args.sla.sla_auto_tune,
         when: "with --sla-auto-tune",
