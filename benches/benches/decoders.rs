@@ -18,24 +18,24 @@ fn main() {
 
 #[divan::bench]
 fn chat(bencher: Bencher<'_, '_>) {
-    bench(bencher, Route::Chat, &streams::PLAIN);
+    bench(bencher, Route::CHAT, &streams::PLAIN);
 }
 
 /// Escaped text cannot be borrowed from the frame.
 #[divan::bench]
 fn chat_escaped(bencher: Bencher<'_, '_>) {
-    bench(bencher, Route::Chat, &streams::ESCAPED);
+    bench(bencher, Route::CHAT, &streams::ESCAPED);
 }
 
 #[divan::bench]
 fn completions(bencher: Bencher<'_, '_>) {
-    bench(bencher, Route::Completions, &streams::PLAIN);
+    bench(bencher, Route::COMPLETIONS, &streams::PLAIN);
 }
 
 /// Events of `/generate` repeat the whole text, so each is one token longer than the previous one.
 #[divan::bench]
 fn generate(bencher: Bencher<'_, '_>) {
-    bench(bencher, Route::Generate, &streams::PLAIN);
+    bench(bencher, Route::GENERATE, &streams::PLAIN);
 }
 
 /// Benchmarks decoding the tokens of one answer. As in a run, its decoder and its recorder are

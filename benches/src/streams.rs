@@ -5,9 +5,9 @@ use servemark::backends::{BackendName, BackendSpec, CommonSpec, Route, WireBacke
 /// Returns the codec of a route, as a run would build it.
 pub fn backend(route: Route) -> WireBackend {
     let name = match route {
-        Route::Generate => BackendName::Sglang,
-        Route::Completions => BackendName::Vllm,
-        Route::Embeddings => BackendName::VllmEmbedding,
+        Route::GENERATE => BackendName::Sglang,
+        Route::COMPLETIONS => BackendName::Vllm,
+        Route::EMBEDDINGS => BackendName::VllmEmbedding,
         _ => BackendName::VllmChat,
     };
     BackendSpec::new(name, CommonSpec::new(MODEL)).build()
@@ -28,7 +28,7 @@ pub fn payloads(route: Route, words: &[&str], tokens: usize) -> Vec<String> {
 /// Returns a chat stream on the wire, event by event.
 pub fn chat_events(tokens: usize) -> Vec<Vec<u8>> {
     let event = |payload: String| format!("data: {payload}\n\n").into_bytes();
-    payloads(Route::Chat, &PLAIN, tokens).into_iter().map(event).collect()
+    payloads(Route::CHAT, &PLAIN, tokens).into_iter().map(event).collect()
 }
 
 /// Returns one payload in the form of vLLM 0.32 or SGLang 0.5.23.
@@ -36,13 +36,13 @@ fn payload(route: Route, words: &[&str], token: usize) -> String {
     let word = words[token % words.len()];
     match route {
         // SGLang repeats all text and all ids with every token.
-        Route::Generate => format!(
+        Route::GENERATE => format!(
             r#"{{"text":"{text}","output_ids":{ids:?},"meta_info":{{"id":"{ID}","finish_reason":null,"prompt_tokens":1024,"weight_version":"default","num_retractions":0,"reasoning_tokens":0,"completion_tokens":{count},"cached_tokens":0}}}}"#,
             text = text(words, token + 1),
             ids = vec![44_007; token + 1],
             count = token + 1,
         ),
-        Route::Completions => format!(
+        Route::COMPLETIONS => format!(
             r#"{{"id":"cmpl-{ID}","object":"text_completion","created":1763730000,"model":"{MODEL}","choices":[{{"index":0,"text":"{word}","logprobs":null,"finish_reason":null,"stop_reason":null}}],"usage":null}}"#
         ),
         _ => format!(
@@ -83,7 +83,7 @@ mod tests {
 
     #[test]
     fn every_route_is_read_by_its_decoder() {
-        for route in [Route::Generate, Route::Completions, Route::Chat] {
+        for route in [Route::GENERATE, Route::COMPLETIONS, Route::CHAT] {
             is_read(route, &PLAIN);
             is_read(route, &ESCAPED);
         }

@@ -1,18 +1,52 @@
 //! Runs all checks that a change must pass, the fastest first.
 
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, ensure};
 
+use crate::metadata::{Package, packages};
 use crate::tidy;
 
 /// Runs all checks and stops at the first failure.
 pub(crate) fn run() -> anyhow::Result<()> {
     tidy::run()?;
     cargo(&["fmt", "--all", "--check"])?;
+    deny()?;
     cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"])?;
+    features()?;
     cargo(&["doc", "--workspace", "--no-deps", "--locked"])?;
     cargo(&["test", "--workspace", "--locked"])
+}
+
+/// Checks the licences and advisories of dependencies as `deny.toml` asks, if cargo-deny is
+/// installed.
+pub(crate) fn deny() -> anyhow::Result<()> {
+    let mut version = Command::new(env!("CARGO"));
+    version.args(["deny", "--version"]).stdout(Stdio::null()).stderr(Stdio::null());
+    if !version.status().is_ok_and(|status| status.success()) {
+        announce("cargo deny is not installed: licences and advisories are not checked");
+        return Ok(());
+    }
+    cargo(&["deny", "check"])
+}
+
+/// Compiles each library with none of its features and with each of them alone. A feature that
+/// lacks a part of another one compiles in the workspace, where all features meet.
+pub(crate) fn features() -> anyhow::Result<()> {
+    for package in packages()?.iter().filter(|package| !package.features.is_empty()) {
+        for line in lines(package) {
+            cargo(&line.iter().map(String::as_str).collect::<Vec<_>>())?;
+        }
+    }
+    Ok(())
+}
+
+fn lines(package: &Package) -> Vec<Vec<String>> {
+    let alone = ["check", "--locked", "--lib", "--no-default-features", "-p", &package.name];
+    let alone = alone.map(str::to_owned).to_vec();
+    let with = |feature: &String| [alone.clone(), vec!["--features".into(), feature.clone()]];
+    let each = package.features.iter().map(|feature| with(feature).concat());
+    [alone.clone()].into_iter().chain(each).collect()
 }
 
 fn cargo(args: &[&str]) -> anyhow::Result<()> {
@@ -28,4 +62,17 @@ fn cargo(args: &[&str]) -> anyhow::Result<()> {
 #[expect(clippy::print_stderr, reason = "a chore tells its user what it does")]
 fn announce(line: &str) {
     eprintln!("+ {line}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_feature_is_compiled_alone() {
+        let features = vec!["a".to_owned(), "b".to_owned()];
+        let package = Package { name: "p".to_owned(), features, ..Package::default() };
+        let ends: Vec<_> = lines(&package).iter().map(|line| line[4..].join(" ")).collect();
+        assert_eq!(ends, ["-p p", "-p p --features a", "-p p --features b"]);
+    }
 }

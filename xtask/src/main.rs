@@ -1,5 +1,5 @@
 //! Development tasks. `cargo xtask check` runs everything that a change must pass; `cargo xtask
-//! tidy` checks the dependencies between crates; `cargo xtask conformance` runs every core
+//! tidy`, `features` and `deny` run parts of it; `cargo xtask conformance` runs every core
 //! backend against a real engine; `cargo xtask command-lines` compares our program with the
 //! peers' clients on drawn command lines.
 
@@ -8,6 +8,7 @@ use std::process::ExitCode;
 mod check;
 mod command_lines;
 mod conformance;
+mod metadata;
 mod tidy;
 
 fn main() -> ExitCode {
@@ -17,19 +18,23 @@ fn main() -> ExitCode {
         ["check"] => check::run(),
         ["command-lines", rest @ ..] => command_lines::run(rest),
         ["conformance", rest @ ..] => conformance::run(rest),
+        ["deny"] => check::deny(),
+        ["features"] => check::features(),
         ["tidy"] => tidy::run(),
-        _ => Err(anyhow::anyhow!("usage: cargo xtask check | command-lines | conformance | tidy")),
+        _ => Err(anyhow::anyhow!(
+            "usage: cargo xtask check | command-lines | conformance | deny | features | tidy"
+        )),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            complain(&error);
+            print_error(&error);
             ExitCode::FAILURE
         }
     }
 }
 
 #[expect(clippy::print_stderr, reason = "a chore tells its user what is wrong")]
-fn complain(error: &anyhow::Error) {
+fn print_error(error: &anyhow::Error) {
     eprintln!("{error:#}");
 }

@@ -7,12 +7,14 @@
 //! alone.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
-use anyhow::{Context, bail, ensure};
-use serde_json::Value;
+use crate::metadata::{self, Package, packages};
+use anyhow::{Context, ensure};
 
+mod dependencies;
+mod spelling;
 mod words;
 
 /// Each crate of the workspace and its layer. A crate depends only on lower layers.
@@ -38,6 +40,7 @@ const LAYERS: &[(&str, u8)] = &[
     ("servemark-mock", 3),
     ("servemark-hub", 4),
     ("servemark-plan", 4),
+    ("servemark-telemetry", 4),
     ("servemark", 5),
     ("servemark-cli", 6),
     ("servemark-command-lines", 7),
@@ -96,6 +99,7 @@ const HOMES: &[(&str, &[&str])] = &[
             "servemark-pacer",
             "servemark-runner",
             "servemark-signals",
+            "servemark-telemetry",
         ],
     ),
     ("toml", &["servemark-cli"]),
@@ -119,7 +123,9 @@ pub(crate) fn run() -> anyhow::Result<()> {
         faults.extend(package.lint_fault()?);
         faults.extend(package.length_faults()?);
         faults.extend(package.word_faults()?);
+        faults.extend(dependencies::unused(package)?);
     }
+    faults.extend(spelling::faults()?);
     faults.extend(unknown_names(&packages));
     faults.extend(needless_faults()?);
     ensure!(
@@ -128,14 +134,6 @@ pub(crate) fn run() -> anyhow::Result<()> {
         faults.join("\n  ")
     );
     Ok(())
-}
-
-/// A crate of the workspace, from Cargo's metadata.
-struct Package {
-    name: String,
-    folder: PathBuf,
-    /// Names of its dependencies, without those that only its tests use.
-    needs: BTreeSet<String>,
 }
 
 impl Package {
@@ -168,7 +166,7 @@ impl Package {
 
     fn length_faults(&self) -> anyhow::Result<Vec<String>> {
         let mut faults = Vec::new();
-        for file in rust_files(&self.folder)? {
+        for file in metadata::rust_files(&self.folder)? {
             let lines = std::fs::read_to_string(&file)?.lines().count();
             if lines > MOST_LINES {
                 faults.push(format!("{} has {lines} lines of {MOST_LINES}", file.display()));
@@ -179,7 +177,7 @@ impl Package {
 
     fn word_faults(&self) -> anyhow::Result<Vec<String>> {
         let read = |path: PathBuf| Ok((std::fs::read_to_string(&path)?, path));
-        let files = rust_files(&self.folder)?.into_iter().map(read);
+        let files = metadata::rust_files(&self.folder)?.into_iter().map(read);
         let files = files.collect::<anyhow::Result<Vec<(String, PathBuf)>>>()?;
         let files = files.iter().map(|(text, path)| (path.as_path(), text.as_str()));
         Ok(words::faults(files))
@@ -231,44 +229,6 @@ fn needless_faults() -> anyhow::Result<Vec<String>> {
     Ok(faults)
 }
 
-fn packages() -> anyhow::Result<Vec<Package>> {
-    let output = Command::new(env!("CARGO"))
-        .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
-        .output()
-        .context("cannot run cargo metadata")?;
-    if !output.status.success() {
-        bail!("cargo metadata failed: {}", String::from_utf8_lossy(&output.stderr));
-    }
-    let metadata: Value = serde_json::from_slice(&output.stdout)?;
-    let packages = metadata["packages"].as_array().context("cargo metadata lists no packages")?;
-    packages.iter().map(|package| parse(package).context("an odd package")).collect()
-}
-
-fn parse(package: &Value) -> Option<Package> {
-    let needs = package["dependencies"].as_array()?.iter();
-    Some(Package {
-        name: package["name"].as_str()?.to_owned(),
-        folder: Path::new(package["manifest_path"].as_str()?).parent()?.to_owned(),
-        needs: needs
-            .filter(|need| need["kind"].is_null())
-            .filter_map(|need| need["name"].as_str().map(str::to_owned))
-            .collect(),
-    })
-}
-
-fn rust_files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    let mut files = Vec::new();
-    for entry in std::fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.is_dir() && path.file_name().is_some_and(|name| name != "target") {
-            files.extend(rust_files(&path)?);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            files.push(path);
-        }
-    }
-    Ok(files)
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
@@ -277,7 +237,7 @@ mod tests {
 
     fn package(name: &str, needs: &[&str]) -> Package {
         let needs = needs.iter().map(|need| (*need).to_owned()).collect();
-        Package { name: name.to_owned(), folder: PathBuf::new(), needs }
+        Package { name: name.to_owned(), needs, ..Package::default() }
     }
 
     #[test]

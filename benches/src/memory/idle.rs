@@ -29,7 +29,7 @@ pub(super) fn measure(streams: usize) -> anyhow::Result<Figures> {
     let server = Server::start(&program, &stalling, None)?;
     let target = Target::new(&TargetSpec::new(server.url().parse()?), Credentials::new())?;
     let clock = MonotonicClock::start();
-    let client = Arc::new(HttpTransport::new(target, backend(Route::Chat), clock));
+    let client = Arc::new(HttpTransport::new(target, backend(Route::CHAT), clock));
     let runtime = Builder::new_current_thread().enable_all().build()?;
     LocalSet::new().block_on(&runtime, open(client, clock, streams))
 }

@@ -123,7 +123,7 @@ impl Stream {
         let expected = sample.output_tokens + FRAME;
         Ok(Self {
             socket,
-            request: request(Route::Chat, address, sample)?,
+            request: request(Route::CHAT, address, sample)?,
             sent: Stamp::ZERO,
             marks: Marks::default(),
             expected,

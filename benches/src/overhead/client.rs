@@ -30,10 +30,10 @@ impl Client {
     /// Creates the client as `reader` uses it, with `connections` connections.
     pub(super) fn new(reader: Reader, url: &str, connections: usize) -> anyhow::Result<Self> {
         let (route, stack) = match reader {
-            Reader::ChatByHyper => (Route::Chat, Http1Stack::Hyper),
-            Reader::Generate => (Route::Generate, Http1Stack::Direct),
-            Reader::Embeddings => (Route::Embeddings, Http1Stack::Direct),
-            _ => (Route::Chat, Http1Stack::Direct),
+            Reader::ChatByHyper => (Route::CHAT, Http1Stack::Hyper),
+            Reader::Generate => (Route::GENERATE, Http1Stack::Direct),
+            Reader::Embeddings => (Route::EMBEDDINGS, Http1Stack::Direct),
+            _ => (Route::CHAT, Http1Stack::Direct),
         };
         let clock = MonotonicClock::start();
         let mut spec = TargetSpec::new(url.parse()?);

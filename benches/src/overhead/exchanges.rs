@@ -70,8 +70,8 @@ impl ExchangeLoad {
 
     fn route(&self) -> Route {
         match self.kind {
-            Exchange::OneToken => Route::Chat,
-            Exchange::Embedding => Route::Embeddings,
+            Exchange::OneToken => Route::CHAT,
+            Exchange::Embedding => Route::EMBEDDINGS,
         }
     }
 

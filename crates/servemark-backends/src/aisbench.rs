@@ -16,7 +16,8 @@ use servemark_core::{JsonObject, Prompt, RequestError, Sample};
 pub use self::generated::GeneratedDecoder;
 pub use self::triton::TritonDecoder;
 use crate::payload::{Payload, text_of};
-use crate::{Backend, CommonSpec, OpenAiDecoder, WireDecoder, WireRequest, places};
+use crate::route::Dialect;
+use crate::{Backend, CommonSpec, Decoder, OpenAiDecoder, Route, WireRequest, places};
 
 /// A class of AISBench's service models, with its options.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -105,24 +106,13 @@ impl fmt::Display for AisbenchClass {
     }
 }
 
-/// The codec of a class of AISBench's models.
-#[derive(Clone, Debug, PartialEq)]
-pub struct AisbenchBackend {
-    spec: AisbenchSpec,
-}
-
-impl AisbenchBackend {
-    /// Returns a codec with these options.
-    pub fn new(spec: AisbenchSpec) -> Self {
-        Self { spec }
-    }
-
+impl AisbenchSpec {
     fn body(&self, sample: &Sample) -> Result<JsonObject, RequestError> {
-        let streams = self.spec.common.stream;
-        let path = self.spec.path();
+        let streams = self.common.stream;
+        let path = self.path();
         let text = || joined(&sample.prompt, &path);
         let body = Payload::default();
-        Ok(match self.spec.class {
+        Ok(match self.class {
             AisbenchClass::VllmChat => {
                 let messages = messages(sample, &path)?;
                 let body = body.with("stream", streams).with("messages", messages);
@@ -155,7 +145,7 @@ impl AisbenchBackend {
 
     /// Adds the generation settings, then the length and the model, which override them.
     fn limited(&self, body: Payload, sample: &Sample) -> Payload {
-        let common = &self.spec.common;
+        let common = &self.common;
         body.with_all(common.extra_for(sample))
             .with("max_tokens", sample.output_tokens)
             .with("model", sample.adapter.as_deref().unwrap_or(&common.model))
@@ -165,9 +155,9 @@ impl AisbenchBackend {
     /// Triton has no adapters.
     fn parameters(&self, sample: &Sample) -> JsonObject {
         let adapter = sample.adapter.as_deref();
-        let adapter = adapter.filter(|_| self.spec.class != AisbenchClass::Triton);
+        let adapter = adapter.filter(|_| self.class != AisbenchClass::Triton);
         Payload::default()
-            .with_all(self.spec.common.extra_body.clone())
+            .with_all(self.common.extra_body.clone())
             .with("max_new_tokens", sample.output_tokens)
             .with_some("adapter_id", adapter)
             .into_object()
@@ -199,23 +189,28 @@ fn content_first(message: &JsonObject) -> JsonObject {
     named.chain(others).map(|(key, value)| (key.clone(), value.clone())).collect()
 }
 
-impl Backend for AisbenchBackend {
-    type Decoder = WireDecoder;
+impl Dialect for AisbenchSpec {
+    /// Returns what is known of the route: its path depends on the class and the model.
+    fn route(&self) -> Route {
+        Route::at("").with_messages()
+    }
+}
+
+impl Backend for AisbenchSpec {
+    type Decoder = Box<dyn Decoder>;
 
     fn encode(&self, sample: &Sample) -> Result<WireRequest, RequestError> {
         let body = self.body(sample)?;
-        WireRequest::python(self.spec.path(), &body)?.with_headers(&sample.headers)
+        WireRequest::python(self.path(), &body)?.with_headers(&sample.headers)
     }
 
-    fn decoder(&self, sample: &Sample) -> WireDecoder {
-        match self.spec.class {
-            AisbenchClass::VllmChat | AisbenchClass::Vllm => {
-                WireDecoder::OpenAi(OpenAiDecoder::new(sample))
-            }
+    fn decoder(&self, sample: &Sample) -> Box<dyn Decoder> {
+        match self.class {
+            AisbenchClass::VllmChat | AisbenchClass::Vllm => Box::new(OpenAiDecoder::new(sample)),
             AisbenchClass::MindieStream | AisbenchClass::Tgi => {
-                WireDecoder::Generated(GeneratedDecoder::new(sample))
+                Box::new(GeneratedDecoder::new(sample))
             }
-            AisbenchClass::Triton => WireDecoder::Triton(TritonDecoder::new(sample)),
+            AisbenchClass::Triton => Box::new(TritonDecoder::new(sample)),
         }
     }
 }

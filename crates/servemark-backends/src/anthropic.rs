@@ -8,7 +8,13 @@ use servemark_core::{ErrorKind, JsonObject, Prompt, RequestError, Sample};
 
 pub use self::decoder::AnthropicDecoder;
 use crate::payload::{Payload, text_of};
+use crate::route::Dialect;
 use crate::{Backend, CommonSpec, Route, WireRequest};
+
+impl Route {
+    /// Route of Anthropic's API.
+    pub const ANTHROPIC: Self = Self::at("/v1/messages").with_messages();
+}
 
 /// The options of `/v1/messages`. The API cannot ignore end tokens, so [`CommonSpec::ignore_eos`]
 /// is not sent; a server's own key for it belongs in the extra body.
@@ -38,27 +44,20 @@ impl Default for AnthropicSpec {
     }
 }
 
-/// The codec of `/v1/messages`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct AnthropicBackend {
-    spec: AnthropicSpec,
-}
-
-impl AnthropicBackend {
-    /// Returns a codec with these options.
-    pub fn new(spec: AnthropicSpec) -> Self {
-        Self { spec }
+impl Dialect for AnthropicSpec {
+    fn route(&self) -> Route {
+        Route::ANTHROPIC
     }
 }
 
-impl Backend for AnthropicBackend {
+impl Backend for AnthropicSpec {
     type Decoder = AnthropicDecoder;
 
     fn encode(&self, sample: &Sample) -> Result<WireRequest, RequestError> {
         if !sample.media.is_empty() {
             return Err(refused("pictures"));
         }
-        let common = &self.spec.common;
+        let common = &self.common;
         let Conversation { system, messages } = Conversation::of(&sample.prompt)?;
         let body = Payload::default()
             .with("model", sample.adapter.as_deref().unwrap_or(&common.model))
@@ -66,8 +65,8 @@ impl Backend for AnthropicBackend {
             .with_some("system", system)
             .with("messages", messages)
             .with("stream", common.stream)
-            .with("temperature", self.spec.temperature)
-            .with_some("top_p", (self.spec.top_p < 1.0).then_some(self.spec.top_p))
+            .with("temperature", self.temperature)
+            .with_some("top_p", (self.top_p < 1.0).then_some(self.top_p))
             .with_all(common.extra_for(sample));
         let version = [VERSION.map(str::to_owned).into()];
         let request = WireRequest::json(PATH, &body.into_object())?;
@@ -125,7 +124,7 @@ fn refused(what: &str) -> RequestError {
     RequestError::new(ErrorKind::Encode, why)
 }
 
-const PATH: &str = Route::Anthropic.path();
+const PATH: &str = Route::ANTHROPIC.path();
 
 /// The header with the version of the API, which Anthropic's own server demands.
 const VERSION: [&str; 2] = ["anthropic-version", "2023-06-01"];

@@ -42,6 +42,12 @@ pub enum Framing {
 
 /// Decodes one answer. It depends neither on the source of the bytes nor on time.
 pub trait Decoder: Send + 'static {
+    /// Reads the head of an answer with status 200, before its body. The default ignores it, for
+    /// dialects that have everything in the body.
+    fn head(&mut self, headers: &HeaderMap, out: &mut dyn Sink) {
+        let _ = (headers, out);
+    }
+
     /// Decodes one event of a stream, or one line of a stream of lines.
     fn event(&mut self, event: Event<'_>, out: &mut dyn Sink) -> Result<Flow, RequestError>;
 
@@ -54,9 +60,21 @@ pub trait Decoder: Send + 'static {
 
     /// Ends the answer. Returns an error unless it is complete.
     fn end(&mut self) -> Result<(), RequestError>;
+
+    /// Returns the decoder as a trait object.
+    fn boxed(self) -> Box<dyn Decoder>
+    where
+        Self: Sized,
+    {
+        Box::new(self)
+    }
 }
 
 impl Decoder for Box<dyn Decoder> {
+    fn head(&mut self, headers: &HeaderMap, out: &mut dyn Sink) {
+        self.as_mut().head(headers, out);
+    }
+
     fn event(&mut self, event: Event<'_>, out: &mut dyn Sink) -> Result<Flow, RequestError> {
         self.as_mut().event(event, out)
     }
@@ -67,6 +85,10 @@ impl Decoder for Box<dyn Decoder> {
 
     fn end(&mut self) -> Result<(), RequestError> {
         self.as_mut().end()
+    }
+
+    fn boxed(self) -> Box<dyn Decoder> {
+        self
     }
 }
 

@@ -11,6 +11,7 @@ use servemark_core::{Prompt, RequestError, Sample};
 
 pub use self::decoder::BatchDecoder;
 use crate::payload::{Payload, cannot_say};
+use crate::route::Dialect;
 use crate::{Backend, CommonSpec, Route, WireRequest};
 
 /// The options of a batch.
@@ -55,13 +56,6 @@ impl BatchSpec {
             return_logprob: false,
             stream_interval: 1,
             parallel: false,
-        }
-    }
-
-    pub(crate) fn route(&self) -> Route {
-        match self.server {
-            BatchServer::Sglang => Route::Generate,
-            BatchServer::Vllm => Route::Completions,
         }
     }
 
@@ -121,36 +115,32 @@ impl Default for BatchSpec {
     }
 }
 
-/// The codec of a batch.
-#[derive(Clone, Debug, PartialEq)]
-pub struct BatchBackend {
-    spec: BatchSpec,
-}
-
-impl BatchBackend {
-    /// Returns a codec with these options.
-    pub fn new(spec: BatchSpec) -> Self {
-        Self { spec }
+impl Dialect for BatchSpec {
+    fn route(&self) -> Route {
+        match self.server {
+            BatchServer::Sglang => Route::GENERATE,
+            BatchServer::Vllm => Route::COMPLETIONS,
+        }
     }
 }
 
-impl Backend for BatchBackend {
+impl Backend for BatchSpec {
     type Decoder = BatchDecoder;
 
     fn encode(&self, sample: &Sample) -> Result<WireRequest, RequestError> {
-        let path = self.spec.route().path();
+        let path = self.route().path();
         let Prompt::Batch(prompts) = &sample.prompt else {
             return Err(cannot_say(&sample.prompt, path));
         };
-        let body = match self.spec.server {
-            BatchServer::Sglang => self.spec.sglang(prompts, sample),
-            BatchServer::Vllm => self.spec.vllm(prompts, sample),
+        let body = match self.server {
+            BatchServer::Sglang => self.sglang(prompts, sample),
+            BatchServer::Vllm => self.vllm(prompts, sample),
         };
-        let body = body.with_all(self.spec.common.extra_for(sample));
+        let body = body.with_all(self.common.extra_for(sample));
         WireRequest::json(path, &body.into_object())?.with_headers(&sample.headers)
     }
 
     fn decoder(&self, sample: &Sample) -> BatchDecoder {
-        BatchDecoder::new(self.spec.server, sample)
+        BatchDecoder::new(self.server, sample)
     }
 }

@@ -8,7 +8,13 @@ use serde_json::{Value, json};
 use servemark_core::{Medium, Prompt, RequestError, Sample};
 
 use crate::payload::{Payload, text_of};
+use crate::route::Dialect;
 use crate::{Backend, CommonSpec, OpenAiDecoder, Route, WireRequest};
+
+impl Route {
+    /// OpenAI's route for chat completions.
+    pub const CHAT: Self = Self::at("/v1/chat/completions").with_messages();
+}
 
 /// The options of `/v1/chat/completions`.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
@@ -30,25 +36,18 @@ impl ChatSpec {
     }
 }
 
-/// The codec of `/v1/chat/completions`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ChatBackend {
-    spec: ChatSpec,
-}
-
-impl ChatBackend {
-    /// Returns a codec with these options.
-    pub fn new(spec: ChatSpec) -> Self {
-        Self { spec }
+impl Dialect for ChatSpec {
+    fn route(&self) -> Route {
+        Route::CHAT
     }
 }
 
-impl Backend for ChatBackend {
+impl Backend for ChatSpec {
     type Decoder = OpenAiDecoder;
 
     fn encode(&self, sample: &Sample) -> Result<WireRequest, RequestError> {
-        let ChatSpec { common, include_usage } = &self.spec;
-        let path = Route::Chat.path();
+        let Self { common, include_usage } = self;
+        let path = Route::CHAT.path();
         let messages = match &sample.prompt {
             Prompt::Messages(messages) => json!(messages),
             prompt => {

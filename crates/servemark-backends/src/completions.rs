@@ -8,7 +8,13 @@ use serde_json::json;
 use servemark_core::{Prompt, RequestError, Sample};
 
 use crate::payload::{Payload, as_it_stands};
+use crate::route::Dialect;
 use crate::{Backend, CommonSpec, OpenAiDecoder, Route, WireRequest};
+
+impl Route {
+    /// OpenAI's route for text completions.
+    pub const COMPLETIONS: Self = Self::at("/v1/completions").with_ids().with_passed_messages();
+}
 
 /// The options of `/v1/completions`.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
@@ -33,25 +39,18 @@ impl CompletionsSpec {
     }
 }
 
-/// The codec of `/v1/completions`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct CompletionsBackend {
-    spec: CompletionsSpec,
-}
-
-impl CompletionsBackend {
-    /// Returns a codec with these options.
-    pub fn new(spec: CompletionsSpec) -> Self {
-        Self { spec }
+impl Dialect for CompletionsSpec {
+    fn route(&self) -> Route {
+        Route::COMPLETIONS
     }
 }
 
-impl Backend for CompletionsBackend {
+impl Backend for CompletionsSpec {
     type Decoder = OpenAiDecoder;
 
     fn encode(&self, sample: &Sample) -> Result<WireRequest, RequestError> {
-        let CompletionsSpec { common, logprobs, include_usage } = &self.spec;
-        let path = Route::Completions.path();
+        let Self { common, logprobs, include_usage } = self;
+        let path = Route::COMPLETIONS.path();
         let prompt = match &sample.prompt {
             Prompt::TokenIds(ids) => json!(ids),
             prompt => as_it_stands(prompt, path)?,

@@ -14,8 +14,15 @@ use servemark_sse::Event;
 
 use crate::items::{expect, items, no_stream};
 use crate::payload::{Payload, as_it_stands};
+use crate::route::Dialect;
 use crate::wire::Frame;
 use crate::{Backend, CommonSpec, Decoder, Flow, Framing, Route, WireRequest};
+
+impl Route {
+    /// OpenAI's route for embeddings.
+    pub const EMBEDDINGS: Self =
+        Self::at("/v1/embeddings").with_ids().with_passed_messages().with_scores();
+}
 
 /// The options of `/v1/embeddings`.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
@@ -66,25 +73,18 @@ impl fmt::Display for EncodingFormat {
     }
 }
 
-/// The codec of `/v1/embeddings`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct EmbeddingsBackend {
-    spec: EmbeddingsSpec,
-}
-
-impl EmbeddingsBackend {
-    /// Returns a codec with these options.
-    pub fn new(spec: EmbeddingsSpec) -> Self {
-        Self { spec }
+impl Dialect for EmbeddingsSpec {
+    fn route(&self) -> Route {
+        Route::EMBEDDINGS
     }
 }
 
-impl Backend for EmbeddingsBackend {
+impl Backend for EmbeddingsSpec {
     type Decoder = EmbeddingsDecoder;
 
     fn encode(&self, sample: &Sample) -> Result<WireRequest, RequestError> {
-        let EmbeddingsSpec { common, encoding_format, dimensions } = &self.spec;
-        let path = Route::Embeddings.path();
+        let Self { common, encoding_format, dimensions } = self;
+        let path = Route::EMBEDDINGS.path();
         let input = match &sample.prompt {
             Prompt::Texts(texts) => json!(texts),
             Prompt::TokenIds(ids) => json!(ids),
@@ -104,7 +104,7 @@ impl Backend for EmbeddingsBackend {
     fn decoder(&self, sample: &Sample) -> EmbeddingsDecoder {
         EmbeddingsDecoder {
             expected: sample.prompt.items() as usize,
-            format: self.spec.encoding_format,
+            format: self.encoding_format,
             is_read: false,
         }
     }

@@ -17,9 +17,10 @@ use servemark_core::{JsonObject, Prompt, RequestError, Sample};
 
 pub use self::dashscope::DashscopeDecoder;
 pub use self::decision::DecisionDecoder;
+use crate::route::Dialect;
 use crate::{
-    Backend, CommonSpec, EmbeddingsDecoder, OpenAiDecoder, RerankDecoder, ResponsesDecoder,
-    WireDecoder, WireRequest,
+    Backend, CommonSpec, Decoder, EmbeddingsDecoder, OpenAiDecoder, RerankDecoder,
+    ResponsesDecoder, Route, WireRequest,
 };
 
 /// An API of evalscope, with its options.
@@ -163,22 +164,29 @@ impl EvalscopeApi {
         Self::ALL.into_iter().find(|api| api.names().contains(&name))
     }
 
+    /// Returns the route. Every API takes messages; a template may turn them into something else.
+    pub(crate) const fn route(self) -> Route {
+        let route = match self {
+            Self::Openai => Route::at("/v1/chat/completions").with_ids(),
+            Self::Custom => Route::at("/v1/chat/completions"),
+            Self::OpenaiResponses => Route::at("/v1/responses"),
+            Self::OpenaiEmbedding => Route::at("/v1/embeddings").with_scores(),
+            Self::OpenaiRerank => Route::at("/v1/reranks").with_scores(),
+            Self::Dashscope => Route::at("/api/v1/services/aigc/text-generation/generation"),
+            Self::Systemone => Route::at("/v1/systemone").with_scores(),
+            Self::Autotrust => Route::at("/v1/decide").with_scores(),
+        };
+        route.with_messages()
+    }
+
     /// Returns the usual path, relative to the target's base URL.
     pub const fn path(self) -> &'static str {
-        match self {
-            Self::Openai | Self::Custom => "/v1/chat/completions",
-            Self::OpenaiResponses => "/v1/responses",
-            Self::OpenaiEmbedding => "/v1/embeddings",
-            Self::OpenaiRerank => "/v1/reranks",
-            Self::Dashscope => "/api/v1/services/aigc/text-generation/generation",
-            Self::Systemone => "/v1/systemone",
-            Self::Autotrust => "/v1/decide",
-        }
+        self.route().path()
     }
 
     /// Whether an answer consists of tokens.
     pub const fn generates(self) -> bool {
-        !matches!(self, Self::OpenaiEmbedding | Self::OpenaiRerank) && !self.decides()
+        self.route().generates()
     }
 
     /// Whether an answer is a decision.
@@ -193,20 +201,9 @@ impl fmt::Display for EvalscopeApi {
     }
 }
 
-/// The codec of an API of evalscope.
-#[derive(Clone, Debug, PartialEq)]
-pub struct EvalscopeBackend {
-    spec: EvalscopeSpec,
-}
-
-impl EvalscopeBackend {
-    /// Returns a codec with these options.
-    pub fn new(spec: EvalscopeSpec) -> Self {
-        Self { spec }
-    }
-
+impl EvalscopeSpec {
     fn body(&self, sample: &Sample) -> Result<JsonObject, RequestError> {
-        let spec = &self.spec;
+        let spec = self;
         match spec.api {
             EvalscopeApi::Openai => body::openai(spec, sample),
             EvalscopeApi::OpenaiResponses => body::responses(spec, sample),
@@ -220,15 +217,22 @@ impl EvalscopeBackend {
 
     /// Returns the path, owned by the request.
     fn endpoint(&self) -> Cow<'static, str> {
-        match &self.spec.endpoint {
+        match &self.endpoint {
             Some(endpoint) => endpoint.clone().into(),
-            None => self.spec.api.path().into(),
+            None => self.api.path().into(),
         }
     }
 }
 
-impl Backend for EvalscopeBackend {
-    type Decoder = WireDecoder;
+impl Dialect for EvalscopeSpec {
+    /// Returns the API's usual route.
+    fn route(&self) -> Route {
+        self.api.route()
+    }
+}
+
+impl Backend for EvalscopeSpec {
+    type Decoder = Box<dyn Decoder>;
 
     fn encode(&self, sample: &Sample) -> Result<WireRequest, RequestError> {
         let mut body = self.body(sample)?;
@@ -236,30 +240,28 @@ impl Backend for EvalscopeBackend {
             body.entry(key.as_str()).or_insert_with(|| value.clone());
         }
         let mut request = WireRequest::json(self.endpoint(), &body)?;
-        if self.spec.api == EvalscopeApi::Dashscope && self.spec.common.stream {
+        if self.api == EvalscopeApi::Dashscope && self.common.stream {
             request = request.with_headers(&dashscope::streamed())?;
         }
         request.with_headers(&sample.headers)
     }
 
-    fn decoder(&self, sample: &Sample) -> WireDecoder {
-        match self.spec.api {
-            EvalscopeApi::Openai | EvalscopeApi::Custom => {
-                WireDecoder::OpenAi(OpenAiDecoder::new(sample))
-            }
-            EvalscopeApi::OpenaiResponses => WireDecoder::Responses(ResponsesDecoder::new(sample)),
+    fn decoder(&self, sample: &Sample) -> Box<dyn Decoder> {
+        match self.api {
+            EvalscopeApi::Openai | EvalscopeApi::Custom => Box::new(OpenAiDecoder::new(sample)),
+            EvalscopeApi::OpenaiResponses => Box::new(ResponsesDecoder::new(sample)),
             EvalscopeApi::OpenaiEmbedding => {
-                WireDecoder::Embeddings(EmbeddingsDecoder::expecting(flat::texts(&sample.prompt)))
+                Box::new(EmbeddingsDecoder::expecting(flat::texts(&sample.prompt)))
             }
             EvalscopeApi::OpenaiRerank => {
                 let documents = flat::documents(&sample.prompt);
-                let best = self.spec.common.extra_body.get("top_n").and_then(Value::as_u64);
+                let best = self.common.extra_body.get("top_n").and_then(Value::as_u64);
                 let expected = best.map_or(documents, |best| documents.min(best as usize));
-                WireDecoder::Rerank(RerankDecoder::expecting(expected))
+                Box::new(RerankDecoder::expecting(expected))
             }
-            EvalscopeApi::Dashscope => WireDecoder::Dashscope(DashscopeDecoder::new(sample)),
+            EvalscopeApi::Dashscope => Box::new(DashscopeDecoder::new(sample)),
             api @ (EvalscopeApi::Systemone | EvalscopeApi::Autotrust) => {
-                WireDecoder::Decision(DecisionDecoder::new(sample, api))
+                Box::new(DecisionDecoder::new(sample, api))
             }
         }
     }

@@ -13,7 +13,13 @@ use servemark_core::{Prompt, RequestError, Sample};
 
 pub use self::decoder::GenerateDecoder;
 use crate::payload::{Payload, text_of};
+use crate::route::Dialect;
 use crate::{Backend, CommonSpec, Route, WireRequest};
+
+impl Route {
+    /// Route of SGLang's own API.
+    pub const GENERATE: Self = Self::at("/generate").with_ids().with_passed_messages();
+}
 
 /// The options of `/generate`.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -29,12 +35,12 @@ pub struct GenerateSpec {
     pub top_p: f64,
     /// Whether log probabilities are requested.
     pub return_logprob: bool,
-    /// The number of likeliest tokens for which they are requested; sent only if above zero.
+    /// Number of likeliest tokens whose log probabilities are requested; sent only if above zero.
     pub top_logprobs_num: u32,
-    /// Further tokens for which they are requested; sent only if there are any.
+    /// Ids of further tokens whose log probabilities are requested; sent only if there are any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub token_ids_logprob: Vec<i64>,
-    /// The position of the prompt from which on they are requested; −1 for the output only.
+    /// First position of the prompt whose log probability is requested; −1 for the output only.
     pub logprob_start_len: i64,
     /// Whether the experts chosen in a mixture-of-experts model are requested.
     pub return_routed_experts: bool,
@@ -72,25 +78,18 @@ impl Default for GenerateSpec {
     }
 }
 
-/// The codec of `/generate`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct GenerateBackend {
-    spec: GenerateSpec,
-}
-
-impl GenerateBackend {
-    /// Returns a codec with these options.
-    pub fn new(spec: GenerateSpec) -> Self {
-        Self { spec }
+impl Dialect for GenerateSpec {
+    fn route(&self) -> Route {
+        Route::GENERATE
     }
 }
 
-impl Backend for GenerateBackend {
+impl Backend for GenerateSpec {
     type Decoder = GenerateDecoder;
 
     fn encode(&self, sample: &Sample) -> Result<WireRequest, RequestError> {
-        let spec = &self.spec;
-        let path = Route::Generate.path();
+        let spec = self;
+        let path = Route::GENERATE.path();
         let prompt = match &sample.prompt {
             Prompt::TokenIds(ids) => ("input_ids", json!(ids)),
             // SGLang takes whatever is no text for ids.

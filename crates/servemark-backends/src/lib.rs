@@ -2,7 +2,8 @@
 //! answer to deltas.
 //!
 //! A dialect uses no socket, no clock and no runtime, so tests need only byte strings. To add one,
-//! implement [`Backend`] and [`Decoder`] in a module of its own and add it to [`BackendSpec`].
+//! implement [`Backend`] and [`Decoder`] in a module of its own, and add a row to [`BackendSpec`] and
+//! one to [`BackendName`].
 //!
 //! [`Sample`]: servemark_core::Sample
 
@@ -30,8 +31,11 @@ mod provided;
 #[cfg(test)]
 mod recording_sink;
 mod rerank;
+mod route;
 mod running_text;
 mod scan;
+mod server_kind;
+mod server_times;
 mod sglang_counters;
 mod spec;
 mod trt;
@@ -40,31 +44,30 @@ mod vllm;
 mod wire;
 mod wire_backend;
 
-pub use aisbench::{AisbenchBackend, AisbenchClass, AisbenchSpec, GeneratedDecoder, TritonDecoder};
-pub use anthropic::{AnthropicBackend, AnthropicDecoder, AnthropicSpec};
+pub use aisbench::{AisbenchClass, AisbenchSpec, GeneratedDecoder, TritonDecoder};
+pub use anthropic::{AnthropicDecoder, AnthropicSpec};
 pub use backend::{Backend, Decoder, Flow, Framing, WireRequest};
-pub use batch::{BatchBackend, BatchDecoder, BatchServer, BatchSpec};
-pub use chat::{ChatBackend, ChatSpec};
-pub use completions::{CompletionsBackend, CompletionsSpec};
-pub use embeddings::{EmbeddingsBackend, EmbeddingsDecoder, EmbeddingsSpec, EncodingFormat};
+pub use batch::{BatchDecoder, BatchServer, BatchSpec};
+pub use chat::ChatSpec;
+pub use completions::CompletionsSpec;
+pub use embeddings::{EmbeddingsDecoder, EmbeddingsSpec, EncodingFormat};
 pub use error::BackendError;
 pub use error_message::error_message;
 pub use evalscope::{
-    DashscopeDecoder, DecisionDecoder, EvalscopeApi, EvalscopeBackend, EvalscopeSampling,
-    EvalscopeSpec,
+    DashscopeDecoder, DecisionDecoder, EvalscopeApi, EvalscopeSampling, EvalscopeSpec,
 };
-pub use generate::{GenerateBackend, GenerateDecoder, GenerateSpec};
-pub use name::{BackendName, Route};
-pub use ollama::{OllamaApi, OllamaBackend, OllamaDecoder, OllamaSpec};
+pub use generate::{GenerateDecoder, GenerateSpec};
+pub use name::BackendName;
+pub use ollama::{OllamaApi, OllamaDecoder, OllamaSpec};
 pub use openai::OpenAiDecoder;
 pub use prometheus::{PrometheusSample, prometheus_samples};
-pub use provided::{ProvidedBackend, ProvidedSpec};
-pub use rerank::{RerankBackend, RerankDecoder, RerankSpec};
+pub use provided::ProvidedSpec;
+pub use rerank::{RerankDecoder, RerankSpec};
+pub use route::Route;
+pub use server_kind::ServerKind;
 pub use sglang_counters::sglang_counters;
 pub use spec::{BackendSpec, CommonSpec};
-pub use trt::{TrtBackend, TrtDecoder, TrtSpec};
-pub use truss::{TrussBackend, TrussSpec};
-pub use vllm::{
-    PoolingDecoder, ResponsesDecoder, VllmBackend, VllmDialect, VllmSpec, vllm_counters,
-};
-pub use wire_backend::{WireBackend, WireDecoder};
+pub use trt::{TrtDecoder, TrtSpec};
+pub use truss::TrussSpec;
+pub use vllm::{PoolingDecoder, ResponsesDecoder, VllmDialect, VllmSpec, vllm_counters};
+pub use wire_backend::WireBackend;

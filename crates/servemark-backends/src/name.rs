@@ -1,246 +1,134 @@
 //! The names that `--backend` accepts, and their meanings.
 //!
-//! A name stands for a server's conventions: its route, its default port, how its cache is flushed.
-//! The dialect of the route is described by its spec. The table is that of SGLang 0.5.23, including
-//! its surprises.
+//! A name stands for a kind of server, a dialect and a default port. The table is that of SGLang
+//! 0.5.23, including its surprises: it lists no chat backends among the ports, so they all have
+//! SGLang's port.
 
 use std::fmt;
 use std::str::FromStr;
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::BackendError;
+use crate::{
+    AnthropicSpec, BackendError, BackendSpec, ChatSpec, CommonSpec, CompletionsSpec,
+    EmbeddingsSpec, GenerateSpec, OllamaApi, OllamaSpec, RerankSpec, Route, ServerKind, TrtSpec,
+    TrussSpec,
+};
 
-/// A server and its route, as named by SGLang's `--backend`.
-///
-/// ```
-/// use servemark_backends::{BackendName, Route};
-///
-/// let name: BackendName = "vllm-chat".parse()?;
-/// assert_eq!(name.route(), Route::Chat);
-/// assert!("vllm-char".parse::<BackendName>().is_err());
-/// # Ok::<(), servemark_backends::BackendError>(())
-/// ```
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, Hash, PartialEq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum BackendName {
-    /// SGLang's own route.
-    #[default]
-    Sglang,
-    /// SGLang's own route, under another name.
-    SglangNative,
-    /// SGLang, text completions.
-    SglangOai,
-    /// SGLang, chat.
-    SglangOaiChat,
-    /// SGLang, embeddings.
-    SglangEmbedding,
-    /// SGLang, rankings. Servemark's addition to SGLang's names.
-    SglangRerank,
-    /// vLLM, text completions.
-    Vllm,
-    /// vLLM, chat.
-    VllmChat,
-    /// vLLM, embeddings.
-    VllmEmbedding,
-    /// vLLM, rankings. The name is that of vLLM's own client.
-    VllmRerank,
-    /// LMDeploy, text completions.
-    Lmdeploy,
-    /// LMDeploy, chat.
-    LmdeployChat,
-    /// Ollama, texts. Servemark's addition to SGLang's names.
-    Ollama,
-    /// Ollama, chat. Servemark's addition to SGLang's names.
-    OllamaChat,
-    /// Anthropic's messages, which SGLang and vLLM serve, too. Servemark's addition to SGLang's names.
-    Anthropic,
-    /// TensorRT-LLM behind Triton.
-    Trt,
-    /// Baseten's Truss.
-    Truss,
+/// Declares the names: each with its server, its default port and the constructor of its dialect.
+macro_rules! names {
+    ($($(#[$doc:meta])+ $variant:ident: $name:literal, $server:ident, $port:literal, $spec:expr;)+) => {
+        /// A server and its route, as named by SGLang's `--backend`.
+        ///
+        /// ```
+        /// use servemark_backends::{BackendName, Route, ServerKind};
+        ///
+        /// let name: BackendName = "vllm-chat".parse()?;
+        /// assert_eq!((name.route(), name.server()), (Route::CHAT, ServerKind::Vllm));
+        /// assert!("vllm-char".parse::<BackendName>().is_err());
+        /// # Ok::<(), servemark_backends::BackendError>(())
+        /// ```
+        #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
+        #[non_exhaustive]
+        pub enum BackendName {
+            $($(#[$doc])+ #[serde(rename = $name)] $variant,)+
+        }
+
+        impl BackendName {
+            /// All names in SGLang's order; additional names stand beside those of the same server.
+            pub const ALL: [Self; [$($name),+].len()] = [$(Self::$variant),+];
+
+            /// Returns the name as given on the command line.
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $name,)+
+                }
+            }
+
+            /// Returns the kind of server.
+            pub const fn server(self) -> ServerKind {
+                match self {
+                    $(Self::$variant => ServerKind::$server,)+
+                }
+            }
+
+            /// Returns the default port.
+            pub const fn default_port(self) -> u16 {
+                match self {
+                    $(Self::$variant => $port,)+
+                }
+            }
+
+            /// Returns the dialect, with its own options at their defaults.
+            pub fn spec(self, common: CommonSpec) -> BackendSpec {
+                match self {
+                    $(Self::$variant => BackendSpec::from($spec(common)),)+
+                }
+            }
+        }
+    };
 }
 
-/// The API route of a backend.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum Route {
-    /// SGLang's `/generate`.
-    Generate,
-    /// OpenAI's `/v1/completions`.
-    Completions,
-    /// OpenAI's `/v1/chat/completions`.
-    Chat,
-    /// OpenAI's `/v1/embeddings`.
-    Embeddings,
-    /// The route `/v1/rerank`, which several servers have.
-    Rerank,
-    /// Anthropic's `/v1/messages`.
-    Anthropic,
-    /// Ollama's `/api/chat`.
-    OllamaChat,
-    /// Ollama's `/api/generate`.
-    OllamaGenerate,
-    /// Triton's `/v2/models/ensemble/generate_stream`.
-    Trt,
-    /// Truss's `/v1/models/model:predict`.
-    Truss,
+names! {
+    /// SGLang's own route.
+    Sglang: "sglang", Sglang, 30000, GenerateSpec::new;
+    /// SGLang's own route, under another name.
+    SglangNative: "sglang-native", Sglang, 30000, GenerateSpec::new;
+    /// SGLang, text completions.
+    SglangOai: "sglang-oai", Sglang, 30000, CompletionsSpec::new;
+    /// SGLang, chat.
+    SglangOaiChat: "sglang-oai-chat", Sglang, 30000, ChatSpec::new;
+    /// SGLang, embeddings.
+    SglangEmbedding: "sglang-embedding", Sglang, 30000, EmbeddingsSpec::new;
+    /// SGLang, rankings. Servemark's addition to SGLang's names.
+    SglangRerank: "sglang-rerank", Sglang, 30000, RerankSpec::new;
+    /// vLLM, text completions.
+    Vllm: "vllm", Vllm, 8000, CompletionsSpec::new;
+    /// vLLM, chat.
+    VllmChat: "vllm-chat", Vllm, 30000, ChatSpec::new;
+    /// vLLM, embeddings.
+    VllmEmbedding: "vllm-embedding", Vllm, 8000, EmbeddingsSpec::new;
+    /// vLLM, rankings. The name is that of vLLM's own client, which asks the server to truncate
+    /// texts that are too long.
+    VllmRerank: "vllm-rerank", Vllm, 8000, RerankSpec::truncated;
+    /// LMDeploy, text completions.
+    Lmdeploy: "lmdeploy", Other, 23333, CompletionsSpec::new;
+    /// LMDeploy, chat.
+    LmdeployChat: "lmdeploy-chat", Other, 30000, ChatSpec::new;
+    /// Ollama, texts. Servemark's addition to SGLang's names.
+    Ollama: "ollama", Other, 11434, |common| OllamaSpec::new(OllamaApi::Generate, common);
+    /// Ollama, chat. Servemark's addition to SGLang's names.
+    OllamaChat: "ollama-chat", Other, 11434, |common| OllamaSpec::new(OllamaApi::Chat, common);
+    /// Anthropic's messages, which SGLang and vLLM serve, too. Servemark's addition to SGLang's names.
+    Anthropic: "anthropic", Other, 30000, AnthropicSpec::new;
+    /// TensorRT-LLM behind Triton.
+    Trt: "trt", Triton, 8000, TrtSpec::new;
+    /// Baseten's Truss.
+    Truss: "truss", Other, 8080, TrussSpec::new;
 }
 
 impl BackendName {
-    /// All names in SGLang's order; additional names stand beside those of the same server.
-    pub const ALL: [Self; 17] = [
-        Self::Sglang,
-        Self::SglangNative,
-        Self::SglangOai,
-        Self::SglangOaiChat,
-        Self::SglangEmbedding,
-        Self::SglangRerank,
-        Self::Vllm,
-        Self::VllmChat,
-        Self::VllmEmbedding,
-        Self::VllmRerank,
-        Self::Lmdeploy,
-        Self::LmdeployChat,
-        Self::Ollama,
-        Self::OllamaChat,
-        Self::Anthropic,
-        Self::Trt,
-        Self::Truss,
-    ];
-
-    /// Returns the name as given on the command line.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Sglang => "sglang",
-            Self::SglangNative => "sglang-native",
-            Self::SglangOai => "sglang-oai",
-            Self::SglangOaiChat => "sglang-oai-chat",
-            Self::SglangEmbedding => "sglang-embedding",
-            Self::SglangRerank => "sglang-rerank",
-            Self::Vllm => "vllm",
-            Self::VllmChat => "vllm-chat",
-            Self::VllmEmbedding => "vllm-embedding",
-            Self::VllmRerank => "vllm-rerank",
-            Self::Lmdeploy => "lmdeploy",
-            Self::LmdeployChat => "lmdeploy-chat",
-            Self::Ollama => "ollama",
-            Self::OllamaChat => "ollama-chat",
-            Self::Anthropic => "anthropic",
-            Self::Trt => "trt",
-            Self::Truss => "truss",
-        }
-    }
-
     /// Returns the route.
-    pub const fn route(self) -> Route {
-        match self {
-            Self::Sglang | Self::SglangNative => Route::Generate,
-            Self::SglangOai | Self::Vllm | Self::Lmdeploy => Route::Completions,
-            Self::SglangOaiChat | Self::VllmChat | Self::LmdeployChat => Route::Chat,
-            Self::SglangEmbedding | Self::VllmEmbedding => Route::Embeddings,
-            Self::SglangRerank | Self::VllmRerank => Route::Rerank,
-            Self::Ollama => Route::OllamaGenerate,
-            Self::OllamaChat => Route::OllamaChat,
-            Self::Anthropic => Route::Anthropic,
-            Self::Trt => Route::Trt,
-            Self::Truss => Route::Truss,
-        }
+    pub fn route(self) -> Route {
+        self.spec(CommonSpec::default()).route()
     }
 
     /// Returns the path of requests, relative to the target's base URL.
-    pub const fn path(self) -> &'static str {
+    pub fn path(self) -> &'static str {
         self.route().path()
     }
 
-    /// Returns the default port. SGLang's table lists no chat backends, so they all have SGLang's
-    /// port.
-    pub const fn default_port(self) -> u16 {
-        match self {
-            Self::Vllm | Self::VllmEmbedding | Self::VllmRerank | Self::Trt => 8000,
-            Self::Truss => 8080,
-            Self::Lmdeploy => 23333,
-            Self::Ollama | Self::OllamaChat => 11434,
-            _ => 30000,
-        }
-    }
-
-    /// Returns the path and query of the POST that flushes the prefix cache. Only SGLang accepts a
-    /// limit on the wait for running requests.
-    pub fn flush_path(self, timeout: Duration) -> String {
-        match self {
-            Self::Vllm | Self::VllmChat | Self::VllmEmbedding | Self::VllmRerank => {
-                "/reset_prefix_cache".to_owned()
-            }
-            // Python writes a whole number of seconds as `60.0`; so does `{:?}`.
-            _ if self.is_sglang() => format!("/flush_cache?timeout={:?}", timeout.as_secs_f64()),
-            _ => "/flush_cache".to_owned(),
-        }
-    }
-
-    /// Returns the path of a GET that succeeds once the server is ready. SGLang's client requests `/`
-    /// of Triton, which does not exist there: it answers 404 as soon as it takes requests.
-    pub const fn ready_path(self) -> &'static str {
-        match self {
-            Self::Trt => "/",
-            _ => "/v1/models",
-        }
-    }
-
-    /// Whether the server reports where cached prompt tokens were stored, which `--cache-report`
-    /// shows.
-    pub const fn reports_cache(self) -> bool {
-        matches!(self, Self::Sglang | Self::SglangNative | Self::SglangOai | Self::SglangOaiChat)
-    }
-
-    /// Whether the server is SGLang, whose `/server_info` reports the accepted length.
-    pub fn is_sglang(self) -> bool {
-        self.as_str().contains("sglang")
+    /// Returns whether the server reports where cached prompt tokens were stored, which
+    /// `--cache-report` shows.
+    pub fn reports_cache(self) -> bool {
+        self.server() == ServerKind::Sglang && self.route().generates()
     }
 }
 
-impl Route {
-    /// Returns the path of requests, relative to the target's base URL.
-    pub const fn path(self) -> &'static str {
-        match self {
-            Self::Generate => "/generate",
-            Self::Completions => "/v1/completions",
-            Self::Chat => "/v1/chat/completions",
-            Self::Embeddings => "/v1/embeddings",
-            Self::Rerank => "/v1/rerank",
-            Self::Anthropic => "/v1/messages",
-            Self::OllamaChat => "/api/chat",
-            Self::OllamaGenerate => "/api/generate",
-            Self::Trt => "/v2/models/ensemble/generate_stream",
-            Self::Truss => "/v1/models/model:predict",
-        }
-    }
-
-    /// Whether the route accepts messages, and thus conversations of several turns.
-    pub const fn takes_messages(self) -> bool {
-        matches!(self, Self::Anthropic | Self::Chat | Self::OllamaChat)
-    }
-
-    /// Returns whether messages are sent as they stand, as SGLang's client does, although the server
-    /// takes texts.
-    pub const fn passes_messages(self) -> bool {
-        matches!(
-            self,
-            Self::Completions | Self::Embeddings | Self::Generate | Self::Trt | Self::Truss
-        )
-    }
-
-    /// Returns whether an answer consists of tokens, unlike embeddings and rankings.
-    pub const fn generates(self) -> bool {
-        !matches!(self, Self::Embeddings | Self::Rerank)
-    }
-
-    /// Whether the route accepts token ids in place of text.
-    pub const fn takes_ids(self) -> bool {
-        matches!(self, Self::Generate | Self::Completions | Self::Embeddings)
+/// SGLang's own route.
+impl Default for BackendName {
+    fn default() -> Self {
+        Self::Sglang
     }
 }
 
@@ -271,16 +159,18 @@ const GSERVER: &str = "gserver";
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[track_caller]
-    fn check(name: &str, path: &str, port: u16, flush: &str, is_sglang: bool) {
+    fn check(name: &str, path: &str, port: u16, flush: &str, has_info: bool) {
         let backend: BackendName = name.parse().unwrap();
         assert_eq!(backend.to_string(), name);
         assert_eq!(serde_json::to_string(&backend).unwrap(), format!("{name:?}"));
         assert_eq!((backend.path(), backend.default_port()), (path, port));
-        assert_eq!(backend.flush_path(Duration::from_secs(60)), flush);
-        assert_eq!(backend.is_sglang(), is_sglang);
+        assert_eq!(backend.server().flush_path(Duration::from_secs(60)), flush);
+        assert_eq!(backend.server().has_info(), has_info);
     }
 
     #[test]
@@ -319,11 +209,5 @@ mod tests {
     fn a_name_that_nobody_has_built_is_told_apart() {
         let error = "gserver".parse::<BackendName>().unwrap_err();
         assert!(error.to_string().starts_with("the backend gserver is not implemented, "));
-    }
-
-    #[test]
-    fn the_flush_time_out_is_written_as_python_writes_it() {
-        let path = BackendName::SglangOai.flush_path(Duration::from_millis(7250));
-        assert_eq!(path, "/flush_cache?timeout=7.25");
     }
 }

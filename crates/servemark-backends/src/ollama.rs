@@ -10,6 +10,7 @@ use servemark_core::{ErrorKind, JsonObject, Prompt, RequestError, Sample};
 
 pub use self::decoder::OllamaDecoder;
 use crate::payload::{Payload, text_of};
+use crate::route::Dialect;
 use crate::{Backend, CommonSpec, Framing, Route, WireRequest};
 
 /// A route of Ollama's API. Exhaustive: only these two generate text.
@@ -23,13 +24,11 @@ pub enum OllamaApi {
     Generate,
 }
 
-impl OllamaApi {
-    pub(crate) fn route(self) -> Route {
-        match self {
-            Self::Chat => Route::OllamaChat,
-            Self::Generate => Route::OllamaGenerate,
-        }
-    }
+impl Route {
+    /// Ollama's route for chats.
+    pub const OLLAMA_CHAT: Self = Self::at("/api/chat").with_messages();
+    /// Ollama's route for texts.
+    pub const OLLAMA_GENERATE: Self = Self::at("/api/generate");
 }
 
 /// The options of Ollama's API. It cannot ignore end tokens, so [`CommonSpec::ignore_eos`] is not
@@ -74,21 +73,10 @@ impl Default for OllamaSpec {
     }
 }
 
-/// The codec of Ollama's API.
-#[derive(Clone, Debug, PartialEq)]
-pub struct OllamaBackend {
-    spec: OllamaSpec,
-}
-
-impl OllamaBackend {
-    /// Returns a codec with these options.
-    pub fn new(spec: OllamaSpec) -> Self {
-        Self { spec }
-    }
-
+impl OllamaSpec {
     fn asked(&self, sample: &Sample, path: &str) -> Result<Payload, RequestError> {
-        let body = Payload::default().with("model", self.spec.common.model.as_str());
-        Ok(match (self.spec.api, &sample.prompt) {
+        let body = Payload::default().with("model", self.common.model.as_str());
+        Ok(match (self.api, &sample.prompt) {
             (OllamaApi::Chat, Prompt::Messages(messages)) => {
                 let messages = messages.iter().map(|message| plain(message, path));
                 body.with("messages", messages.collect::<Result<Vec<Value>, _>>()?)
@@ -104,19 +92,28 @@ impl OllamaBackend {
     }
 }
 
-impl Backend for OllamaBackend {
+impl Dialect for OllamaSpec {
+    fn route(&self) -> Route {
+        match self.api {
+            OllamaApi::Chat => Route::OLLAMA_CHAT,
+            OllamaApi::Generate => Route::OLLAMA_GENERATE,
+        }
+    }
+}
+
+impl Backend for OllamaSpec {
     type Decoder = OllamaDecoder;
 
     fn encode(&self, sample: &Sample) -> Result<WireRequest, RequestError> {
-        let path = self.spec.api.route().path();
+        let path = self.route().path();
         if !sample.media.is_empty() {
             return Err(refused(path, "pictures"));
         }
-        let mut extra = self.spec.common.extra_for(sample);
-        let options = self.spec.options(sample, extra.shift_remove("options"));
+        let mut extra = self.common.extra_for(sample);
+        let options = self.options(sample, extra.shift_remove("options"));
         let body = self
             .asked(sample, path)?
-            .with("stream", self.spec.common.stream)
+            .with("stream", self.common.stream)
             .with("options", options)
             .with_all(extra);
         WireRequest::json(path, &body.into_object())?.with_headers(&sample.headers)
@@ -127,7 +124,7 @@ impl Backend for OllamaBackend {
     }
 
     fn framing(&self) -> Framing {
-        if self.spec.common.stream { Framing::Lines } else { Framing::Document }
+        if self.common.stream { Framing::Lines } else { Framing::Document }
     }
 }
 

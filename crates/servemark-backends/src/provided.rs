@@ -1,15 +1,15 @@
 //! Dialects that the program supplies itself.
 
-use std::fmt;
-use std::sync::Arc;
-
 use serde::{Deserialize, Serialize};
 use servemark_core::{ErrorKind, RequestError, Sample};
 
-use crate::{Backend, CommonSpec, Decoder, Framing, WireRequest};
+use crate::route::Dialect;
+use crate::{Backend, CommonSpec, Decoder, Route, WireRequest};
 
 /// A dialect that the program supplies with the plan. A plan contains only its name and the
 /// options that all dialects share.
+///
+/// As a codec of its own it refuses every request: the program's codec takes its place.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ProvidedSpec {
@@ -29,85 +29,26 @@ impl ProvidedSpec {
     }
 }
 
-/// A dialect of the program, as a single type for all of them.
-#[derive(Clone)]
-pub struct ProvidedBackend {
-    name: Arc<str>,
-    backend: Option<Arc<dyn DynBackend>>,
-}
-
-impl ProvidedBackend {
-    /// Creates the dialect from the program's own [`Backend`].
-    pub fn new(name: &str, backend: impl Backend) -> Self {
-        Self { name: name.into(), backend: Some(Arc::new(backend)) }
-    }
-
-    /// Creates a dialect that the program does not supply: every request fails, with its name.
-    pub(crate) fn missing(name: &str) -> Self {
-        Self { name: name.into(), backend: None }
+impl Dialect for ProvidedSpec {
+    /// Returns what is known of the route: it takes any prompt, and its path is in its requests.
+    fn route(&self) -> Route {
+        let route = Route::at("").with_messages().with_ids();
+        if self.generates { route } else { route.with_scores() }
     }
 }
 
-impl Backend for ProvidedBackend {
+impl Backend for ProvidedSpec {
     type Decoder = Box<dyn Decoder>;
 
-    fn encode(&self, sample: &Sample) -> Result<WireRequest, RequestError> {
-        let Some(backend) = &self.backend else {
-            let reason = format!("this program does not supply the dialect {}", self.name);
-            return Err(RequestError::new(ErrorKind::Encode, reason));
-        };
-        backend.encode(sample)
+    fn encode(&self, _sample: &Sample) -> Result<WireRequest, RequestError> {
+        let reason = format!("this program does not supply the dialect {}", self.name);
+        Err(RequestError::new(ErrorKind::Encode, reason))
     }
 
     /// # Panics
     ///
-    /// If the program does not supply the dialect, which [`encode`](Self::encode) reports first.
-    fn decoder(&self, sample: &Sample) -> Box<dyn Decoder> {
-        let backend = self.backend.as_ref();
-        backend.expect("a decoder is made for an encoded request").decoder(sample)
-    }
-
-    fn framing(&self) -> Framing {
-        self.backend.as_ref().map_or_else(Framing::default, |backend| backend.framing())
-    }
-}
-
-/// Equal if both are the same object of the program.
-impl PartialEq for ProvidedBackend {
-    fn eq(&self, other: &Self) -> bool {
-        match (&self.backend, &other.backend) {
-            (Some(one), Some(two)) => Arc::ptr_eq(one, two),
-            (None, None) => self.name == other.name,
-            _ => false,
-        }
-    }
-}
-
-impl fmt::Debug for ProvidedBackend {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ProvidedBackend").field("name", &self.name).finish_non_exhaustive()
-    }
-}
-
-/// [`Backend`] in a form that can be a trait object.
-trait DynBackend: Send + Sync {
-    fn encode(&self, sample: &Sample) -> Result<WireRequest, RequestError>;
-
-    fn decoder(&self, sample: &Sample) -> Box<dyn Decoder>;
-
-    fn framing(&self) -> Framing;
-}
-
-impl<B: Backend> DynBackend for B {
-    fn encode(&self, sample: &Sample) -> Result<WireRequest, RequestError> {
-        Backend::encode(self, sample)
-    }
-
-    fn decoder(&self, sample: &Sample) -> Box<dyn Decoder> {
-        Box::new(Backend::decoder(self, sample))
-    }
-
-    fn framing(&self) -> Framing {
-        Backend::framing(self)
+    /// Always. A decoder belongs to an encoded request, and [`encode`](Self::encode) makes none.
+    fn decoder(&self, _sample: &Sample) -> Box<dyn Decoder> {
+        unreachable!("a decoder is made for an encoded request")
     }
 }

@@ -11,8 +11,14 @@ use servemark_sse::Event;
 use crate::count::Count;
 use crate::items::{expect, items, no_stream};
 use crate::payload::{Payload, cannot_say};
+use crate::route::Dialect;
 use crate::wire::{Frame, believable, parse};
 use crate::{Backend, CommonSpec, Decoder, Flow, Framing, Route, WireRequest};
+
+impl Route {
+    /// Route for rankings, which several servers have.
+    pub const RERANK: Self = Self::at("/v1/rerank").with_scores();
+}
 
 /// The options of `/v1/rerank`.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
@@ -33,27 +39,25 @@ impl RerankSpec {
     pub fn new(common: CommonSpec) -> Self {
         Self { common, truncate_prompt_tokens: None }
     }
-}
 
-/// The codec of `/v1/rerank`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RerankBackend {
-    spec: RerankSpec,
-}
-
-impl RerankBackend {
-    /// Returns a codec with these options.
-    pub fn new(spec: RerankSpec) -> Self {
-        Self { spec }
+    /// Returns a spec that asks the server to truncate texts at the model's own limit.
+    pub fn truncated(common: CommonSpec) -> Self {
+        Self { common, truncate_prompt_tokens: Some(-1) }
     }
 }
 
-impl Backend for RerankBackend {
+impl Dialect for RerankSpec {
+    fn route(&self) -> Route {
+        Route::RERANK
+    }
+}
+
+impl Backend for RerankSpec {
     type Decoder = RerankDecoder;
 
     fn encode(&self, sample: &Sample) -> Result<WireRequest, RequestError> {
-        let RerankSpec { common, truncate_prompt_tokens } = &self.spec;
-        let path = Route::Rerank.path();
+        let Self { common, truncate_prompt_tokens } = self;
+        let path = Route::RERANK.path();
         let Prompt::Ranking { query, documents } = &sample.prompt else {
             return Err(cannot_say(&sample.prompt, path));
         };
@@ -68,7 +72,7 @@ impl Backend for RerankBackend {
 
     fn decoder(&self, sample: &Sample) -> RerankDecoder {
         let documents = sample.prompt.items() as usize;
-        let extra = self.spec.common.extra_for(sample);
+        let extra = self.common.extra_for(sample);
         let best = extra.get("top_n").and_then(Value::as_u64).and_then(|n| usize::try_from(n).ok());
         RerankDecoder {
             expected: best.map_or(documents, |best| best.min(documents)),

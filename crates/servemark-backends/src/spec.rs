@@ -8,30 +8,74 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 use servemark_core::{JsonObject, Sample};
 
+use crate::route::Dialect;
 use crate::{
-    AisbenchBackend, AisbenchSpec, AnthropicBackend, AnthropicSpec, BackendName, BatchBackend,
-    BatchSpec, ChatBackend, ChatSpec, CompletionsBackend, CompletionsSpec, EmbeddingsBackend,
-    EmbeddingsSpec, EvalscopeApi, EvalscopeBackend, EvalscopeSpec, GenerateBackend, GenerateSpec,
-    OllamaApi, OllamaBackend, OllamaSpec, ProvidedBackend, ProvidedSpec, RerankBackend, RerankSpec,
-    Route, TrtBackend, TrtSpec, TrussBackend, TrussSpec, VllmBackend, VllmDialect, VllmSpec,
-    WireBackend,
+    AisbenchSpec, AnthropicSpec, BackendName, BatchSpec, ChatSpec, CompletionsSpec, EmbeddingsSpec,
+    EvalscopeSpec, GenerateSpec, OllamaSpec, ProvidedSpec, RerankSpec, Route, TrtSpec, TrussSpec,
+    VllmSpec, WireBackend,
 };
 
-/// A dialect with its options.
-///
-/// ```
-/// use servemark_backends::{Backend, BackendName, BackendSpec, CommonSpec};
-/// use servemark_core::Sample;
-///
-/// let spec = BackendSpec::new(BackendName::Vllm, CommonSpec::new("tiny-llama"));
-/// let request = spec.build().encode(&Sample::new("Hello", 1, 16))?;
-/// assert_eq!(request.path, "/v1/completions");
-/// # Ok::<(), servemark_core::RequestError>(())
-/// ```
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[serde(tag = "route", rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum BackendSpec {
+/// Declares the bundled dialects. Each is a spec, which is its own codec and knows its [`Route`].
+macro_rules! dialects {
+    ($($(#[$doc:meta])+ $name:ident($spec:ident),)+) => {
+        /// A dialect with its options.
+        ///
+        /// ```
+        /// use servemark_backends::{Backend, BackendName, BackendSpec, CommonSpec};
+        /// use servemark_core::Sample;
+        ///
+        /// let spec = BackendSpec::new(BackendName::Vllm, CommonSpec::new("tiny-llama"));
+        /// let request = spec.build().encode(&Sample::new("Hello", 1, 16))?;
+        /// assert_eq!(request.path, "/v1/completions");
+        /// # Ok::<(), servemark_core::RequestError>(())
+        /// ```
+        #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+        #[serde(tag = "route", rename_all = "snake_case")]
+        #[non_exhaustive]
+        pub enum BackendSpec {
+            $($(#[$doc])+ $name($spec),)+
+        }
+
+        impl BackendSpec {
+            /// Returns the options that all dialects share.
+            pub fn common(&self) -> &CommonSpec {
+                match self {
+                    $(Self::$name(spec) => &spec.common,)+
+                }
+            }
+
+            /// Returns the options that all dialects share, for changes.
+            pub fn common_mut(&mut self) -> &mut CommonSpec {
+                match self {
+                    $(Self::$name(spec) => &mut spec.common,)+
+                }
+            }
+
+            /// Returns the route. Its path is the usual one, which the spec may override.
+            pub fn route(&self) -> Route {
+                match self {
+                    $(Self::$name(spec) => spec.route(),)+
+                }
+            }
+
+            /// Builds the codec. A dialect that the program supplies is missing here: its codec
+            /// refuses every request.
+            pub fn build(&self) -> WireBackend {
+                match self {
+                    $(Self::$name(spec) => WireBackend::new(spec.clone()),)+
+                }
+            }
+        }
+
+        $(impl From<$spec> for BackendSpec {
+            fn from(spec: $spec) -> Self {
+                Self::$name(spec)
+            }
+        })+
+    };
+}
+
+dialects! {
     /// SGLang's `/generate`.
     Generate(GenerateSpec),
     /// OpenAI's `/v1/completions`.
@@ -65,18 +109,7 @@ pub enum BackendSpec {
 impl BackendSpec {
     /// Returns the dialect of a backend's name, with its own options at their defaults.
     pub fn new(name: BackendName, common: CommonSpec) -> Self {
-        match name.route() {
-            Route::Generate => Self::Generate(GenerateSpec::new(common)),
-            Route::Completions => Self::Completions(CompletionsSpec::new(common)),
-            Route::Chat => Self::Chat(ChatSpec::new(common)),
-            Route::Embeddings => Self::Embeddings(EmbeddingsSpec::new(common)),
-            Route::Rerank => Self::Rerank(rerank(name, common)),
-            Route::Anthropic => Self::Anthropic(AnthropicSpec::new(common)),
-            Route::OllamaChat => Self::Ollama(OllamaSpec::new(OllamaApi::Chat, common)),
-            Route::OllamaGenerate => Self::Ollama(OllamaSpec::new(OllamaApi::Generate, common)),
-            Route::Trt => Self::Trt(TrtSpec::new(common)),
-            Route::Truss => Self::Truss(TrussSpec::new(common)),
-        }
+        name.spec(common)
     }
 
     /// Sets the name of the model.
@@ -86,104 +119,29 @@ impl BackendSpec {
         self
     }
 
-    /// Returns the options that all dialects share.
-    pub fn common(&self) -> &CommonSpec {
-        match self {
-            Self::Generate(spec) => &spec.common,
-            Self::Completions(spec) => &spec.common,
-            Self::Chat(spec) => &spec.common,
-            Self::Embeddings(spec) => &spec.common,
-            Self::Rerank(spec) => &spec.common,
-            Self::Anthropic(spec) => &spec.common,
-            Self::Ollama(spec) => &spec.common,
-            Self::Trt(spec) => &spec.common,
-            Self::Truss(spec) => &spec.common,
-            Self::Vllm(spec) => &spec.common,
-            Self::Evalscope(spec) => &spec.common,
-            Self::Aisbench(spec) => &spec.common,
-            Self::Batch(spec) => &spec.common,
-            Self::Provided(spec) => &spec.common,
-        }
-    }
-
-    /// Returns the options that all dialects share, for changes.
-    pub fn common_mut(&mut self) -> &mut CommonSpec {
-        match self {
-            Self::Generate(spec) => &mut spec.common,
-            Self::Completions(spec) => &mut spec.common,
-            Self::Chat(spec) => &mut spec.common,
-            Self::Embeddings(spec) => &mut spec.common,
-            Self::Rerank(spec) => &mut spec.common,
-            Self::Anthropic(spec) => &mut spec.common,
-            Self::Ollama(spec) => &mut spec.common,
-            Self::Trt(spec) => &mut spec.common,
-            Self::Truss(spec) => &mut spec.common,
-            Self::Vllm(spec) => &mut spec.common,
-            Self::Evalscope(spec) => &mut spec.common,
-            Self::Aisbench(spec) => &mut spec.common,
-            Self::Batch(spec) => &mut spec.common,
-            Self::Provided(spec) => &mut spec.common,
-        }
-    }
-
     /// Returns the path of requests, relative to the target's base URL.
     pub fn path(&self) -> Cow<'_, str> {
         match self {
             Self::Vllm(spec) => spec.path().into(),
             Self::Evalscope(spec) => spec.path().into(),
             Self::Aisbench(spec) => spec.path(),
-            other => other.route().map_or("", Route::path).into(),
+            other => other.route().path().into(),
         }
     }
 
-    /// Whether an answer consists of tokens, unlike embeddings and rankings.
+    /// Returns whether an answer consists of tokens, unlike embeddings and rankings.
     pub fn generates(&self) -> bool {
-        match self {
-            Self::Vllm(spec) => spec.dialect.generates(),
-            Self::Evalscope(spec) => spec.api.generates(),
-            Self::Aisbench(_) => true,
-            Self::Provided(spec) => spec.generates,
-            other => other.route().is_some_and(Route::generates),
-        }
+        self.route().generates()
     }
 
-    /// Whether the dialect accepts messages, and thus conversations of several turns.
+    /// Returns whether the dialect accepts messages, and thus conversations of several turns.
     pub fn takes_messages(&self) -> bool {
-        match self {
-            Self::Vllm(spec) => spec.dialect == VllmDialect::OpenaiChat,
-            Self::Aisbench(_) | Self::Evalscope(_) | Self::Provided(_) => true,
-            other => other.route().is_some_and(Route::takes_messages),
-        }
+        self.route().takes_messages()
     }
 
-    /// Whether the dialect accepts token ids in place of text.
+    /// Returns whether the dialect accepts token ids in place of text.
     pub fn takes_ids(&self) -> bool {
-        match self {
-            Self::Vllm(spec) => spec.dialect == VllmDialect::Openai,
-            Self::Evalscope(spec) => spec.api == EvalscopeApi::Openai,
-            Self::Provided(_) => true,
-            other => other.route().is_some_and(Route::takes_ids),
-        }
-    }
-
-    /// Returns the route; the clients of vLLM, evalscope and AISBench have their own dialects
-    /// instead.
-    fn route(&self) -> Option<Route> {
-        Some(match self {
-            Self::Generate(_) => Route::Generate,
-            Self::Completions(_) => Route::Completions,
-            Self::Chat(_) => Route::Chat,
-            Self::Embeddings(_) => Route::Embeddings,
-            Self::Rerank(_) => Route::Rerank,
-            Self::Anthropic(_) => Route::Anthropic,
-            Self::Ollama(spec) => spec.api.route(),
-            Self::Trt(_) => Route::Trt,
-            Self::Truss(_) => Route::Truss,
-            Self::Batch(spec) => spec.route(),
-            Self::Vllm(_) | Self::Evalscope(_) | Self::Aisbench(_) | Self::Provided(_) => {
-                return None;
-            }
-        })
+        self.route().takes_ids()
     }
 
     /// Asks streams to report the server's counts, on routes that do so only on request.
@@ -197,35 +155,18 @@ impl BackendSpec {
         self
     }
 
-    /// Builds the codec. A dialect that the program supplies is missing here: its codec refuses
-    /// every request.
-    pub fn build(&self) -> WireBackend {
-        match self {
-            Self::Generate(spec) => WireBackend::Generate(GenerateBackend::new(spec.clone())),
-            Self::Completions(spec) => {
-                WireBackend::Completions(CompletionsBackend::new(spec.clone()))
-            }
-            Self::Chat(spec) => WireBackend::Chat(ChatBackend::new(spec.clone())),
-            Self::Embeddings(spec) => WireBackend::Embeddings(EmbeddingsBackend::new(spec.clone())),
-            Self::Rerank(spec) => WireBackend::Rerank(RerankBackend::new(spec.clone())),
-            Self::Anthropic(spec) => WireBackend::Anthropic(AnthropicBackend::new(spec.clone())),
-            Self::Ollama(spec) => WireBackend::Ollama(OllamaBackend::new(spec.clone())),
-            Self::Trt(spec) => WireBackend::Trt(TrtBackend::new(spec.clone())),
-            Self::Truss(spec) => WireBackend::Truss(TrussBackend::new(spec.clone())),
-            Self::Vllm(spec) => WireBackend::Vllm(VllmBackend::new(spec.clone())),
-            Self::Evalscope(spec) => WireBackend::Evalscope(EvalscopeBackend::new(spec.clone())),
-            Self::Aisbench(spec) => WireBackend::Aisbench(AisbenchBackend::new(spec.clone())),
-            Self::Batch(spec) => WireBackend::Batch(BatchBackend::new(spec.clone())),
-            Self::Provided(spec) => WireBackend::Provided(ProvidedBackend::missing(&spec.name)),
+    /// Asks for the server's own times of each request, on routes that give them only on request.
+    /// Streams of OpenAI's routes have them beside the counts; documents of an SGLang server, which
+    /// `is_sglang` says it is, have them as `meta_info`.
+    #[must_use]
+    pub fn with_server_times(mut self, is_sglang: bool) -> Self {
+        let is_openai = matches!(self, Self::Chat(_) | Self::Completions(_));
+        let common = self.common_mut();
+        if is_openai && is_sglang && !common.stream {
+            common.extra_body.entry("return_meta_info").or_insert(true.into());
         }
+        self.with_usage()
     }
-}
-
-/// Returns a spec of rankings; vLLM's own client asks the server to truncate texts that are too
-/// long.
-fn rerank(name: BackendName, common: CommonSpec) -> RerankSpec {
-    let cut = (name == BackendName::VllmRerank).then_some(-1);
-    RerankSpec { truncate_prompt_tokens: cut, ..RerankSpec::new(common) }
 }
 
 /// The options that all dialects share.
@@ -271,6 +212,7 @@ impl Default for CommonSpec {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Backend;
 
     #[track_caller]
     fn round_trips(name: BackendName, json: &str) {
@@ -293,6 +235,24 @@ mod tests {
             BackendName::LmdeployChat,
             r#"{"route":"chat","model":"m","stream":true,"ignore_eos":true,"include_usage":false}"#,
         );
+    }
+
+    #[test]
+    fn times_are_asked_of_a_server_that_gives_them_on_request() {
+        let asked = |stream: bool, is_sglang: bool| {
+            let mut common = CommonSpec::new("m");
+            common.stream = stream;
+            let spec = BackendSpec::new(BackendName::VllmChat, common);
+            let request =
+                spec.with_server_times(is_sglang).build().encode(&Sample::new("hi", 1, 1));
+            let body: serde_json::Value = serde_json::from_slice(&request.unwrap().body).unwrap();
+            (body["stream_options"]["include_usage"].clone(), body["return_meta_info"].clone())
+        };
+        let (null, yes) = (serde_json::Value::Null, serde_json::Value::Bool(true));
+        assert_eq!(asked(true, false), (yes.clone(), null.clone()));
+        assert_eq!(asked(true, true), (yes.clone(), null.clone()));
+        assert_eq!(asked(false, true), (null.clone(), yes));
+        assert_eq!(asked(false, false), (null.clone(), null));
     }
 
     #[test]

@@ -14,9 +14,15 @@ use servemark_sse::Event;
 
 use crate::answer::Answer;
 use crate::payload::{Payload, as_it_stands};
+use crate::route::Dialect;
 use crate::running_text::RunningText;
 use crate::wire::{Frame, Text, in_stream, parse};
 use crate::{Backend, CommonSpec, Decoder, Flow, Route, WireRequest};
+
+impl Route {
+    /// Triton's route for the model `ensemble`.
+    pub const TRT: Self = Self::at("/v2/models/ensemble/generate_stream").with_passed_messages();
+}
 
 /// The options of Triton's route.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
@@ -35,25 +41,18 @@ impl TrtSpec {
     }
 }
 
-/// The codec of Triton's route.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TrtBackend {
-    spec: TrtSpec,
-}
-
-impl TrtBackend {
-    /// Returns a codec with these options.
-    pub fn new(spec: TrtSpec) -> Self {
-        Self { spec }
+impl Dialect for TrtSpec {
+    fn route(&self) -> Route {
+        Route::TRT
     }
 }
 
-impl Backend for TrtBackend {
+impl Backend for TrtSpec {
     type Decoder = TrtDecoder;
 
     fn encode(&self, sample: &Sample) -> Result<WireRequest, RequestError> {
-        let common = &self.spec.common;
-        let path = Route::Trt.path();
+        let common = &self.common;
+        let path = Route::TRT.path();
         let mut body = Payload::default()
             .with("accumulate_tokens", true)
             .with("text_input", as_it_stands(&sample.prompt, path)?)

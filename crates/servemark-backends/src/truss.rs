@@ -7,7 +7,13 @@ use serde::{Deserialize, Serialize};
 use servemark_core::{RequestError, Sample};
 
 use crate::payload::{Payload, as_it_stands};
+use crate::route::Dialect;
 use crate::{Backend, CommonSpec, OpenAiDecoder, Route, WireRequest};
+
+impl Route {
+    /// Truss's route for the model `model`.
+    pub const TRUSS: Self = Self::at("/v1/models/model:predict").with_passed_messages();
+}
 
 /// The options of Truss's route.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
@@ -26,25 +32,18 @@ impl TrussSpec {
     }
 }
 
-/// The codec of Truss's route.
-#[derive(Clone, Debug, PartialEq)]
-pub struct TrussBackend {
-    spec: TrussSpec,
-}
-
-impl TrussBackend {
-    /// Returns a codec with these options.
-    pub fn new(spec: TrussSpec) -> Self {
-        Self { spec }
+impl Dialect for TrussSpec {
+    fn route(&self) -> Route {
+        Route::TRUSS
     }
 }
 
-impl Backend for TrussBackend {
+impl Backend for TrussSpec {
     type Decoder = OpenAiDecoder;
 
     fn encode(&self, sample: &Sample) -> Result<WireRequest, RequestError> {
-        let common = &self.spec.common;
-        let path = Route::Truss.path();
+        let common = &self.common;
+        let path = Route::TRUSS.path();
         let body = Payload::default()
             .with("model", common.model.as_str())
             .with("prompt", as_it_stands(&sample.prompt, path)?)

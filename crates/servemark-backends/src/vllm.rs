@@ -20,8 +20,10 @@ pub use self::counters::vllm_counters;
 pub use self::pooling::PoolingDecoder;
 pub use self::responses::ResponsesDecoder;
 use crate::payload::{Payload, cannot_say};
+use crate::route::Dialect;
 use crate::{
-    Backend, CommonSpec, EmbeddingsDecoder, OpenAiDecoder, RerankDecoder, WireDecoder, WireRequest,
+    Backend, CommonSpec, Decoder, EmbeddingsDecoder, OpenAiDecoder, RerankDecoder, Route,
+    WireRequest,
 };
 
 /// A dialect of vLLM's client, with its options.
@@ -126,21 +128,28 @@ impl VllmDialect {
         Self::ALL.into_iter().find(|dialect| dialect.as_str() == name)
     }
 
-    /// Returns the usual path, relative to the target's base URL.
-    pub const fn path(self) -> &'static str {
+    /// Returns the route.
+    pub(crate) const fn route(self) -> Route {
         match self {
-            Self::Openai => "/v1/completions",
-            Self::OpenaiAudio => "/v1/audio/transcriptions",
-            Self::OpenaiChat => "/v1/chat/completions",
+            Self::Openai => Route::COMPLETIONS,
+            Self::OpenaiAudio => Route::at("/v1/audio/transcriptions"),
+            Self::OpenaiChat => Route::CHAT,
             Self::OpenaiEmbeddings
             | Self::OpenaiEmbeddingsChat
             | Self::OpenaiEmbeddingsClip
-            | Self::OpenaiEmbeddingsVlm2vec => "/v1/embeddings",
-            Self::OpenaiResponses => "/v1/responses",
-            Self::InfinityEmbeddings | Self::InfinityEmbeddingsClip => "/embeddings",
-            Self::VllmPooling => "/pooling",
-            Self::VllmRerank => "/v1/rerank",
+            | Self::OpenaiEmbeddingsVlm2vec => Route::at("/v1/embeddings").with_scores(),
+            Self::OpenaiResponses => Route::at("/v1/responses"),
+            Self::InfinityEmbeddings | Self::InfinityEmbeddingsClip => {
+                Route::at("/embeddings").with_scores()
+            }
+            Self::VllmPooling => Route::at("/pooling").with_scores(),
+            Self::VllmRerank => Route::RERANK,
         }
+    }
+
+    /// Returns the usual path, relative to the target's base URL.
+    pub const fn path(self) -> &'static str {
+        self.route().path()
     }
 
     /// Returns the suffixes, one of which the URL of requests must have.
@@ -180,7 +189,7 @@ impl VllmDialect {
 
     /// Whether an answer consists of tokens.
     pub const fn generates(self) -> bool {
-        matches!(self, Self::Openai | Self::OpenaiAudio | Self::OpenaiChat | Self::OpenaiResponses)
+        self.route().generates()
     }
 }
 
@@ -190,20 +199,9 @@ impl fmt::Display for VllmDialect {
     }
 }
 
-/// The codec of a dialect of vLLM's client.
-#[derive(Clone, Debug, PartialEq)]
-pub struct VllmBackend {
-    spec: VllmSpec,
-}
-
-impl VllmBackend {
-    /// Returns a codec with these options.
-    pub fn new(spec: VllmSpec) -> Self {
-        Self { spec }
-    }
-
+impl VllmSpec {
     fn body(&self, sample: &Sample) -> Result<Payload, RequestError> {
-        match self.spec.dialect {
+        match self.dialect {
             VllmDialect::Openai => self.completions(sample),
             VllmDialect::OpenaiAudio => Ok(self.transcription(sample)),
             VllmDialect::OpenaiChat => self.chat(sample),
@@ -215,7 +213,7 @@ impl VllmBackend {
             VllmDialect::OpenaiEmbeddingsChat
             | VllmDialect::OpenaiEmbeddingsClip
             | VllmDialect::OpenaiEmbeddingsVlm2vec => {
-                let messages = prompt::to_embed(self.spec.dialect, sample)?;
+                let messages = prompt::to_embed(self.dialect, sample)?;
                 Ok(self.named(sample).with("messages", messages).with(CUT, WHERE_IT_MUST))
             }
             VllmDialect::InfinityEmbeddings | VllmDialect::InfinityEmbeddingsClip => {
@@ -235,8 +233,8 @@ impl VllmBackend {
             .with("prompt", prompt::inputs(&sample.prompt, self.path())?)
             .with("repetition_penalty", 1.0)
             .with("max_tokens", sample.output_tokens)
-            .with("logprobs", json!(self.spec.logprobs))
-            .with("stream", self.spec.common.stream)
+            .with("logprobs", json!(self.logprobs))
+            .with("stream", self.common.stream)
             .with_some("stream_options", self.usage_wanted()))
     }
 
@@ -245,7 +243,7 @@ impl VllmBackend {
             .named(sample)
             .with("messages", prompt::messages(sample, self.path())?)
             .with("max_completion_tokens", sample.output_tokens)
-            .with("stream", self.spec.common.stream)
+            .with("stream", self.common.stream)
             .with_some("stream_options", self.usage_wanted()))
     }
 
@@ -253,7 +251,7 @@ impl VllmBackend {
     fn transcription(&self, sample: &Sample) -> Payload {
         self.named(sample)
             .with("max_completion_tokens", sample.output_tokens)
-            .with("stream", self.spec.common.stream)
+            .with("stream", self.common.stream)
             .with("language", "en")
             .with("stream_include_usage", true)
             .with("stream_continuous_usage_stats", true)
@@ -266,14 +264,14 @@ impl VllmBackend {
             .named(sample)
             .with("input", prompt::inputs(&sample.prompt, self.path())?)
             .with("max_output_tokens", sample.output_tokens)
-            .with("stream", self.spec.common.stream)
+            .with("stream", self.common.stream)
             .with("store", false))
     }
 
     /// Returns a body for Infinity. A picture is sent if there is no text or the text does not
     /// matter.
     fn infinity(&self, sample: &Sample) -> Result<Payload, RequestError> {
-        let is_clip = self.spec.dialect == VllmDialect::InfinityEmbeddingsClip;
+        let is_clip = self.dialect == VllmDialect::InfinityEmbeddingsClip;
         let has_text = sample.prompt.text().is_none_or(|text| !text.is_empty());
         let body = self.named(sample);
         match sample.media.first() {
@@ -295,19 +293,19 @@ impl VllmBackend {
     /// Returns the stream options that request counts. Answers that are not streams have counts in
     /// any case, and servers refuse these options for them.
     fn usage_wanted(&self) -> Option<Value> {
-        self.spec.common.stream.then(|| json!({"include_usage": true}))
+        self.common.stream.then(|| json!({"include_usage": true}))
     }
 
     /// Returns a body with the model, or the adapter in its place.
     fn named(&self, sample: &Sample) -> Payload {
-        let model = sample.adapter.as_deref().unwrap_or(&self.spec.common.model);
+        let model = sample.adapter.as_deref().unwrap_or(&self.common.model);
         Payload::default().with("model", model)
     }
 
     /// Adds the run's additional keys; vLLM's client adds none to rankings.
     fn with_extra(&self, body: Payload, sample: &Sample) -> Payload {
-        let common = &self.spec.common;
-        match self.spec.dialect {
+        let common = &self.common;
+        match self.dialect {
             VllmDialect::VllmRerank => body,
             _ if common.ignore_eos => {
                 body.with("ignore_eos", true).with_all(common.extra_for(sample))
@@ -316,45 +314,48 @@ impl VllmBackend {
         }
     }
 
-    fn path(&self) -> &str {
-        self.spec.path()
-    }
-
     /// Returns the path, owned by the request.
     fn endpoint(&self) -> Cow<'static, str> {
-        match &self.spec.endpoint {
+        match &self.endpoint {
             Some(endpoint) => endpoint.clone().into(),
-            None => self.spec.dialect.path().into(),
+            None => self.dialect.path().into(),
         }
     }
 }
 
-impl Backend for VllmBackend {
-    type Decoder = WireDecoder;
+impl Dialect for VllmSpec {
+    /// Returns the dialect's usual route.
+    fn route(&self) -> Route {
+        self.dialect.route()
+    }
+}
+
+impl Backend for VllmSpec {
+    type Decoder = Box<dyn Decoder>;
 
     fn encode(&self, sample: &Sample) -> Result<WireRequest, RequestError> {
         let body = self.with_extra(self.body(sample)?, sample).into_object();
-        let request = match self.spec.dialect {
+        let request = match self.dialect {
             VllmDialect::OpenaiAudio => audio::form(self.endpoint(), &audio::file(sample)?, &body),
             _ => WireRequest::json(self.endpoint(), &body)?,
         };
         request.with_headers(&sample.headers)
     }
 
-    fn decoder(&self, sample: &Sample) -> WireDecoder {
+    fn decoder(&self, sample: &Sample) -> Box<dyn Decoder> {
         let items = match &sample.prompt {
             Prompt::Texts(texts) => texts.len(),
             Prompt::Ranking { documents, .. } => 1 + documents.len(),
             _ => 1,
         };
-        match self.spec.dialect {
+        match self.dialect {
             VllmDialect::Openai | VllmDialect::OpenaiAudio | VllmDialect::OpenaiChat => {
-                WireDecoder::OpenAi(OpenAiDecoder::new(sample))
+                Box::new(OpenAiDecoder::new(sample))
             }
-            VllmDialect::OpenaiResponses => WireDecoder::Responses(ResponsesDecoder::new(sample)),
-            VllmDialect::VllmPooling => WireDecoder::Pooling(PoolingDecoder::expecting(items)),
-            VllmDialect::VllmRerank => WireDecoder::Rerank(RerankDecoder::expecting(items - 1)),
-            _ => WireDecoder::Embeddings(EmbeddingsDecoder::expecting(items)),
+            VllmDialect::OpenaiResponses => Box::new(ResponsesDecoder::new(sample)),
+            VllmDialect::VllmPooling => Box::new(PoolingDecoder::expecting(items)),
+            VllmDialect::VllmRerank => Box::new(RerankDecoder::expecting(items - 1)),
+            _ => Box::new(EmbeddingsDecoder::expecting(items)),
         }
     }
 }

@@ -10,8 +10,8 @@ use servemark_client::BaseUrl;
 use servemark_metrics::Precision;
 use servemark_plan::{AbSpec, Isolation, OutputSpec};
 
+use crate::ResultsFolder;
 use crate::argparse::Flag;
-use crate::dispatch::{self, Invocation};
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 use crate::number::some_time;
@@ -129,10 +129,16 @@ fn targets(list: &str) -> Result<Targets, String> {
     Precision::list(list).map(Targets).map_err(|error| error.to_string())
 }
 
+/// Parses the command line of a single run, which begins with a flag of `bench-serving` or is that
+/// of another benchmark. Returns `None` if it asks for something else than a single run.
+pub(crate) type ParseRun =
+    fn(&str, Vec<OsString>, &Environment) -> Result<Option<Box<Parsed>>, UsageError>;
+
 pub(crate) fn parse_ab(
     program: &str,
     args: impl Iterator<Item = OsString>,
     environment: &Environment,
+    parse_run: ParseRun,
 ) -> Result<AbRuns, UsageError> {
     let (args, identity): (AbArgs, _) = read(program, args)?;
     let refuse = |error| UsageError::refused(program, error);
@@ -140,7 +146,7 @@ pub(crate) fn parse_ab(
         url(AbArgs::A.name(), &args.a).map_err(refuse)?,
         url(AbArgs::B.name(), &args.b).map_err(refuse)?,
     ];
-    let first = run_of(program, &args.common, environment)?;
+    let first = run_of(program, &args.common, environment, parse_run)?;
     let spec = AbSpec::of_two(first.plan.clone(), urls, args.max_runs);
     let targets: Vec<Precision> = args.until.into_iter().flat_map(|list| list.0).collect();
     let spec = if targets.is_empty() { spec } else { spec.until(targets) };
@@ -159,11 +165,12 @@ pub(crate) fn parse_noise(
     program: &str,
     args: impl Iterator<Item = OsString>,
     environment: &Environment,
+    parse_run: ParseRun,
 ) -> Result<AbRuns, UsageError> {
     let (args, identity): (NoiseArgs, _) = read(program, args)?;
     let refuse = |error| UsageError::refused(program, error);
     let url = url("URL", &args.url).map_err(refuse)?;
-    let first = run_of(program, &args.common, environment)?;
+    let first = run_of(program, &args.common, environment, parse_run)?;
     let runs = NonZeroU32::new(args.runs).unwrap_or(NonZeroU32::MIN);
     let spec = AbSpec::of_one(first.plan.clone(), url, runs);
     let isolation = cooled(spec.isolation.clone(), &args.common).map_err(refuse)?;
@@ -194,16 +201,11 @@ fn run_of(
     program: &str,
     common: &CommonArgs,
     environment: &Environment,
+    parse_run: ParseRun,
 ) -> Result<Parsed, UsageError> {
     let refuse = |why: &str| UsageError::refused(program, CliError::Peer(why.to_owned()));
     let flags = &common.flags;
-    let is_flag = |word: &OsString| word.to_str().is_some_and(|word| word.starts_with('-'));
-    let invocation = if flags.first().is_none_or(is_flag) {
-        dispatch::bench_serving(program, flags.iter().cloned(), environment)?
-    } else {
-        dispatch::parse(flags.iter().cloned(), environment)?
-    };
-    let Invocation::Bench(mut parsed) = invocation else {
+    let Some(mut parsed) = parse_run(program, flags.clone(), environment)? else {
         return Err(refuse("after -- a single run of a serving benchmark is expected"));
     };
     if flags.iter().any(names_a_server) {
@@ -253,10 +255,11 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::dispatch::single_run;
 
     fn ab(line: &str) -> Result<AbRuns, String> {
         let args = line.split_whitespace().map(Into::into);
-        let read = parse_ab("servemark ab", args, &Environment::default());
+        let read = parse_ab("servemark ab", args, &Environment::default(), single_run);
         read.map_err(|error| error.to_string())
     }
 
@@ -281,7 +284,8 @@ mod tests {
     fn one_server_is_asked_one_plan_several_times() {
         let args = "http://h:1 --runs 3 --store n.json -- --num-prompts 7".split(' ');
         let args = args.map(Into::into);
-        let runs = parse_noise("servemark noise", args, &Environment::default()).unwrap();
+        let runs =
+            parse_noise("servemark noise", args, &Environment::default(), single_run).unwrap();
         assert_eq!((runs.spec.runs(), runs.spec.urls.len()), (3, 1));
         assert_eq!(runs.store, Some("n.json".into()));
     }

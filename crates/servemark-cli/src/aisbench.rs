@@ -19,6 +19,7 @@ mod python;
 mod scope;
 mod search;
 mod section;
+mod settings;
 mod summary;
 mod toml;
 
@@ -114,7 +115,7 @@ pub fn parse(
     let given = given.map_err(refuse)?;
     let (args, _): (AisbenchArgs, _) = given.typed(program)?;
     let file = positional(&given).map_err(refuse)?;
-    let library = Library::new(environment);
+    let library = Library::new(environment, catalog::module);
     let config = Config::of(&args, file, &library).map_err(|fault| refuse(fault.into()))?;
     if args.search {
         return Err(UsageError::help(search::table(&config.found)));

@@ -17,6 +17,7 @@ use crate::compare::{self, CompareArgs};
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 use crate::evalscope::EvalscopeRuns;
+use crate::explore::{self, ExploreArgs};
 use crate::offline::Offline;
 use crate::parsed::Parsed;
 use crate::rerun::{self, Rerun};
@@ -47,6 +48,8 @@ pub enum Invocation {
     DryRun(Box<Parsed>),
     /// Runs or a search of evalscope's (`evalscope perf`).
     Evalscope(Box<EvalscopeRuns>),
+    /// An exploration of a server of which only the address is known (`servemark [URL]`).
+    Explore(Box<ExploreArgs>),
     /// Several runs against one server, to measure how far they lie apart (`servemark noise`).
     Noise(Box<AbRuns>),
     /// A benchmark of an engine, over HTTP or without a server.
@@ -90,12 +93,15 @@ pub fn parse(
     let mut args = args.into_iter();
     let command = args.next().unwrap_or_default();
     let name = file_name(&command);
+    if command.is_empty() || explore::is_address(&command) || is_flag(&command) {
+        let first = Some(command).filter(|command| !command.is_empty());
+        return explored(explore::parse(first.into_iter().chain(args), environment));
+    }
     match name.as_str() {
-        "" => Err(UsageError::refused(PROGRAM, CliError::NoCommand)),
         "-h" | "--help" | "help" => Err(UsageError::help(HELP)),
-        "--version" => Err(UsageError::help(VERSION)),
+        "-V" | "--version" => Err(UsageError::help(VERSION)),
         "ab" => {
-            let runs = ab::parse_ab("servemark ab", args, environment)?;
+            let runs = ab::parse_ab("servemark ab", args, environment, single_run)?;
             Ok(Invocation::Ab(Box::new(runs)))
         }
         "ais_bench" => {
@@ -110,9 +116,10 @@ pub fn parse(
         "bench-serving" => bench_serving("servemark bench-serving", args, environment),
         "compare" => compare::parse("servemark compare", args, environment)
             .map(|args| Invocation::Compare(Box::new(args))),
+        "demo" => explored(explore::parse_demo(args, environment)),
         "evalscope" => of_evalscope(evalscope::command(args, environment)),
         "noise" => {
-            let runs = ab::parse_noise("servemark noise", args, environment)?;
+            let runs = ab::parse_noise("servemark noise", args, environment, single_run)?;
             Ok(Invocation::Noise(Box::new(runs)))
         }
         "rerun" => {
@@ -120,8 +127,9 @@ pub fn parse(
             Ok(Invocation::Rerun(Box::new(rerun)))
         }
         "score" => score::parse("servemark score", args).map(Invocation::Score),
-        "selftest" => {
-            selftest::parse("servemark selftest", args, environment).map(Invocation::Selftest)
+        "doctor" | "selftest" => {
+            let program = format!("servemark {name}");
+            selftest::parse(&program, args, environment).map(Invocation::Selftest)
         }
         "vllm" => of_vllm(python_beside(&command).as_deref(), args, environment),
         python if is_python(python) => module(&command, args, environment),
@@ -129,6 +137,36 @@ pub fn parse(
         shell if script::is_shell(shell) => Err(refused(CliError::ShellScript { given: name })),
         _ => Err(refused(unknown::command(&name, args))),
     }
+}
+
+/// Parses a command line of a single run: that of another benchmark, or flags of `bench-serving`.
+/// Returns `None` if it asks for something else than a single run.
+pub(crate) fn single_run(
+    program: &str,
+    args: Vec<OsString>,
+    environment: &Environment,
+) -> Result<Option<Box<Parsed>>, UsageError> {
+    let is_flag = |word: &OsString| word.to_str().is_some_and(|word| word.starts_with('-'));
+    let invocation = if args.first().is_none_or(is_flag) {
+        bench_serving(program, args, environment)?
+    } else {
+        parse(args, environment)?
+    };
+    match invocation {
+        Invocation::Bench(parsed) => Ok(Some(parsed)),
+        _ => Ok(None),
+    }
+}
+
+fn explored(args: Result<ExploreArgs, UsageError>) -> Result<Invocation, UsageError> {
+    Ok(Invocation::Explore(Box::new(args?)))
+}
+
+/// Returns whether a word is a flag of `servemark [URL]`; `--help` and `--version` are those of all
+/// commands.
+fn is_flag(word: &OsStr) -> bool {
+    let word = word.to_string_lossy();
+    word.starts_with("--") && !["--help", "--version"].contains(&word.as_ref())
 }
 
 /// Parses a command line of SGLang's serving benchmark, with flags of its older versions too.
@@ -289,9 +327,10 @@ const PROGRAM: &str = "servemark";
 const VERSION: &str = concat!("servemark ", env!("CARGO_PKG_VERSION"), "\n");
 
 const HELP: &str = "\
-Measure LLM inference. Put servemark in front of the command you already run.
+Measure LLM inference.
 
-usage: servemark COMMAND [OPTIONS]
+usage: servemark [URL] [OPTIONS]          explore a server: servemark http://127.0.0.1:8000
+       servemark COMMAND [OPTIONS]        put servemark in front of the command you already run
 
 Commands:
   python -m sglang.bench_serving ...      SGLang's serving benchmark, same command line
@@ -319,10 +358,11 @@ Commands:
   rerun RUNLOG ...                        a run that is over, once more: same server or another
   score RUNLOG ...                        the numbers of a run that is over
   selftest ...                            what this machine is worth as a client
+  doctor ...                              the same as selftest
+  demo                                    explore the bundled simulator, without any server
 
-servemark COMMAND --help tells more. A first look, without any server:
-
-  servemark bench-serving --simulate
+servemark COMMAND --help tells more. The options of servemark [URL] are --duration, --slo, --model,
+--header, --out, --json and those of connections; `servemark demo --help` lists most of them.
 
 Options:
   -h, --help     Print this

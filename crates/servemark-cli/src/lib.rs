@@ -20,6 +20,8 @@ pub mod dispatch;
 mod environment;
 mod error;
 pub mod evalscope;
+#[expect(clippy::doc_markdown, reason = "doc comments are help texts there, backticks would show")]
+mod explore;
 #[cfg(test)]
 mod mirror;
 mod nearest;
@@ -54,6 +56,7 @@ pub use evalscope::{
     Consumed, EvalscopeRuns, EvalscopeTask, SlaCriterion, SlaGoal, SlaMetric, SlaSearch,
     SlaVariable,
 };
+pub use explore::{ExploreArgs, ExploreTarget};
 pub use offline::{Offline, OfflineMessages};
 pub use parsed::{Parsed, PeerArguments};
 pub use rerun::Rerun;

@@ -263,7 +263,10 @@ fn rerun(args: RerunArgs, environment: &Environment) -> Result<Rerun, CliError> 
 
 /// Returns the API key of the environment and the headers of the command line. The headers override
 /// the key.
-fn credentials(headers: &[String], environment: &Environment) -> Result<Credentials, CliError> {
+pub(crate) fn credentials(
+    headers: &[String],
+    environment: &Environment,
+) -> Result<Credentials, CliError> {
     let with = |credentials: Credentials, item: &String| {
         let malformed = || CliError::setting(RerunArgs::HEADER, "must be KEY=VALUE");
         let (name, value) = item.split_once('=').ok_or_else(malformed)?;

@@ -13,12 +13,12 @@ use servemark_plan::{
 };
 use servemark_report::GridFormat;
 
+use crate::ResultsFolder;
 use crate::argparse::{Flag, Values, flags};
 use crate::error::CliError;
 use crate::number::time_of;
 use crate::parsed::Parsed;
 use crate::python;
-use crate::results_folder::ResultsFolder;
 
 /// A search for the largest load that meets its objectives.
 #[derive(Clone, Debug)]

@@ -25,9 +25,8 @@ use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 use crate::own::RunArgs;
 use crate::parsed::Parsed;
-use crate::results_folder::ResultsFolder;
 use crate::slo::{self, SloRuns};
-use crate::{profile, until};
+use crate::{ResultsFolder, profile, until};
 
 /// Several runs of one command line.
 #[derive(Clone, Debug)]

@@ -20,6 +20,7 @@ mod offline;
 mod output;
 mod range_ratio;
 mod refusal;
+mod rows;
 mod scope;
 mod series;
 mod server;

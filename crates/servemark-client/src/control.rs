@@ -96,6 +96,11 @@ impl ServerControl {
         Ok(list.data)
     }
 
+    /// Returns the JSON document that the server answers a GET of `route` with.
+    pub async fn document(&self, route: &str) -> Result<Value, ClientError> {
+        self.get(route).await
+    }
+
     /// Returns the tokens that a vLLM server finds in a prompt, without special tokens added.
     pub async fn tokenize(&self, model: &str, prompt: &str) -> Result<Vec<u32>, ClientError> {
         let question = json!({"model": model, "prompt": prompt, "add_special_tokens": false});
@@ -123,6 +128,12 @@ impl ServerControl {
     /// Returns the server's Prometheus metrics as text, from `/metrics`.
     pub async fn metrics(&self) -> Result<String, ClientError> {
         let body = self.call(Method::GET, "/metrics", None, QUESTION).await?;
+        Ok(String::from_utf8_lossy(&body).into_owned())
+    }
+
+    /// Returns the text at `route`, which must arrive within `limit`.
+    pub async fn text(&self, route: &str, limit: Duration) -> Result<String, ClientError> {
+        let body = self.call(Method::GET, route, None, limit).await?;
         Ok(String::from_utf8_lossy(&body).into_owned())
     }
 

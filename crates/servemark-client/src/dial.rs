@@ -11,7 +11,8 @@ use tokio_rustls::client::TlsStream;
 use crate::error::{ClientError, ClientErrorKind};
 use crate::stamp_io::{StampIo, Wire};
 use crate::stream::Stream;
-use crate::target::{HttpVersion, Target};
+use crate::target::Target;
+use crate::target_spec::HttpVersion;
 use crate::tls::{self, TlsAdvice};
 
 /// An open stream to a target.

@@ -24,7 +24,8 @@ use crate::precise::PreciseSender;
 use crate::reuse::KeptLife;
 use crate::stamp_io::Wire;
 use crate::stream::{Probe, Stream};
-use crate::target::{Http1Stack, HttpVersion, Target};
+use crate::target::Target;
+use crate::target_spec::{Http1Stack, HttpVersion};
 
 /// An encoded request, body included: encoding is done before the request is due.
 #[derive(Debug)]

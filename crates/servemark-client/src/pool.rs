@@ -20,7 +20,8 @@ use crate::link::Link;
 use crate::opening::Turns;
 use crate::precise::PreciseSender;
 use crate::reuse::Reuse;
-use crate::target::{HttpVersion, Target};
+use crate::target::Target;
+use crate::target_spec::HttpVersion;
 use crate::timeouts::Timeouts;
 use crate::watch::{Stage, Watch};
 

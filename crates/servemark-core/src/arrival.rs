@@ -8,6 +8,14 @@ use crate::Stamp;
 ///
 /// Without a receive stamp of the kernel both times are the same, so a [`Stamp`] converts into an
 /// arrival.
+///
+/// ```
+/// use servemark_core::{Arrival, Stamp};
+///
+/// let (arrived, read) = (Stamp::from_nanos(10_000), Stamp::from_nanos(35_000));
+/// assert_eq!(Arrival::new(arrived, read).lag_us(), 25);
+/// assert_eq!(Arrival::from(arrived).lag_us(), 0);
+/// ```
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Arrival {
     at: Stamp,

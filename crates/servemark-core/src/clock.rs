@@ -9,6 +9,17 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 
 /// A monotonic instant: nanoseconds since the start of the run's [`Clock`].
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use servemark_core::Stamp;
+///
+/// let due = Stamp::ZERO + Duration::from_millis(20);
+/// let sent = due + Duration::from_micros(35);
+/// assert_eq!(sent.since(due), Duration::from_micros(35));
+/// assert_eq!(due.since(sent), Duration::ZERO);
+/// ```
 #[derive(
     Clone, Copy, Debug, Default, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize,
 )]
@@ -60,6 +71,22 @@ impl Sub<Duration> for Stamp {
 }
 
 /// A monotonic clock. All stamps of a run come from one clock.
+///
+/// ```
+/// use servemark_core::{Clock, MonotonicClock, Stamp};
+///
+/// /// A clock for tests, at which it is always one second past the start.
+/// struct OneSecond;
+///
+/// impl Clock for OneSecond {
+///     fn now(&self) -> Stamp {
+///         Stamp::from_nanos(1_000_000_000)
+///     }
+/// }
+///
+/// assert_eq!(OneSecond.now().as_secs_f64(), 1.0);
+/// assert!(MonotonicClock::start().now() < OneSecond.now());
+/// ```
 pub trait Clock: Send + Sync {
     /// Returns the time since the clock's start.
     fn now(&self) -> Stamp;

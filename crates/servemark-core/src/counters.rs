@@ -8,6 +8,15 @@ use crate::record::is_default;
 
 /// A server's counters of its own work since its start, for all clients together. Counters that the
 /// server does not keep are absent.
+///
+/// ```
+/// use servemark_core::{PrefixCacheCounters, ServerCounters};
+///
+/// let mut counters = ServerCounters::default();
+/// assert!(counters.is_empty());
+/// counters.prefix_cache = Some(PrefixCacheCounters::default());
+/// assert!(!counters.is_empty());
+/// ```
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]

@@ -9,6 +9,24 @@ use thiserror::Error;
 use crate::{Progress, Session, Tokenizer, TokenizerError};
 
 /// A source of sessions: it draws those of a run.
+///
+/// ```
+/// use servemark_core::{Dataset, DatasetError, DrawContext, Sample, Session};
+///
+/// /// Prompts that are told apart by their number.
+/// struct Numbered;
+///
+/// impl Dataset for Numbered {
+///     fn draw(
+///         &mut self,
+///         count: usize,
+///         _context: &mut DrawContext<'_>,
+///     ) -> Result<Vec<Session>, DatasetError> {
+///         let sample = |number| Sample::new(format!("Prompt {number}"), 3, 16);
+///         Ok((0..count).map(|number| sample(number).into()).collect())
+///     }
+/// }
+/// ```
 pub trait Dataset: Send {
     /// Draws up to `count` sessions, in the order in which they start.
     ///

@@ -2,9 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::OddCount;
+use crate::{OddCount, ServerTimes};
 
 /// One piece of output as a decoder finds it. The recorder adds its arrival time.
+///
+/// ```
+/// use servemark_core::{Delta, DeltaKind};
+///
+/// let piece = Delta::content("Hel").of_kind(DeltaKind::Reasoning).with_tokens(Some(1));
+/// assert_eq!((piece.text, piece.tokens), ("Hel", Some(1)));
+/// ```
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct Delta<'a> {
@@ -51,6 +58,13 @@ pub enum DeltaKind {
 }
 
 /// Token counts as reported by the server.
+///
+/// ```
+/// use servemark_core::Usage;
+///
+/// let usage = Usage::new(Some(120), Some(16)).with_cached(Some(64));
+/// assert_eq!(usage.cached_tokens, Some(64));
+/// ```
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
@@ -133,28 +147,27 @@ impl Usage {
     }
 }
 
-/// A request's times as measured by the server, in milliseconds.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Serialize)]
-#[serde(default)]
-#[non_exhaustive]
-pub struct ServerTimes {
-    /// Time in the server's queue.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub queue_ms: Option<f64>,
-    /// Time from the end of the queue to the first token.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ttft_ms: Option<f64>,
-}
-
-impl ServerTimes {
-    /// Creates the times of a request.
-    pub const fn new(queue_ms: Option<f64>, ttft_ms: Option<f64>) -> Self {
-        Self { queue_ms, ttft_ms }
-    }
-}
-
 /// Receives what a decoder finds. [`Recorder::at`](crate::Recorder::at) returns a sink that stamps
 /// it; a test can use a plain list.
+///
+/// ```
+/// use servemark_core::{Delta, Sink, Usage};
+///
+/// #[derive(Default)]
+/// struct Text(String);
+///
+/// impl Sink for Text {
+///     fn delta(&mut self, delta: Delta<'_>) {
+///         self.0.push_str(delta.text);
+///     }
+///     fn usage(&mut self, _usage: Usage) {}
+///     fn finish_reason(&mut self, _reason: &str) {}
+/// }
+///
+/// let mut text = Text::default();
+/// ["Hel", "lo"].map(|piece| text.delta(Delta::content(piece)));
+/// assert_eq!(text.0, "Hello");
+/// ```
 pub trait Sink {
     /// Says that what follows belongs to the answer to the prompt at position `place` of a batch.
     /// The default ignores it, for answers to a single prompt.

@@ -13,6 +13,16 @@ use crate::{Arrival, Delta, DeltaKind, Stamp, varint};
 ///
 /// In a run log it is an object of columns: `at` and `bytes`, and `tokens`, `kinds` and `lag_us`
 /// where any row has a value other than the default.
+///
+/// ```
+/// use servemark_core::{Delta, DeltaLog, Stamp};
+///
+/// let mut log = DeltaLog::with_capacity(2);
+/// log.push(Stamp::from_nanos(1_000), Delta::content("a"));
+/// log.push(Stamp::from_nanos(3_000), Delta::content("bc"));
+/// let rows: Vec<_> = log.rows().map(|row| (row.at.as_nanos(), row.bytes)).collect();
+/// assert_eq!(rows, [(1_000, 1), (3_000, 2)]);
+/// ```
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(from = "Columns")]
 pub struct DeltaLog {

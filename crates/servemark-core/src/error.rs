@@ -4,6 +4,14 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// Why one request failed. Code distinguishes errors by [`ErrorKind`], never by their text.
+///
+/// ```
+/// use servemark_core::{ErrorKind, RequestError};
+///
+/// let error = RequestError::new(ErrorKind::Status, "500: out of memory");
+/// assert_eq!(error.kind, ErrorKind::Status);
+/// assert_eq!(error.to_string(), "status: 500: out of memory");
+/// ```
 #[derive(Clone, Debug, Deserialize, Eq, Error, Hash, PartialEq, Serialize)]
 #[error("{kind}: {message}")]
 #[non_exhaustive]

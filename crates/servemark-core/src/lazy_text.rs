@@ -10,6 +10,23 @@ use serde::{Serialize, Serializer};
 /// A trace of twenty thousand long prompts is a gigabyte of text, while the data that generates it
 /// takes a few megabytes. The text is generated when its request is prepared and dropped when the
 /// request is sent.
+///
+/// ```
+/// use servemark_core::{LazyText, Sample, TextSource};
+///
+/// /// A word that is repeated until the prompt is long enough.
+/// #[derive(Debug)]
+/// struct Repeated(&'static str, usize);
+///
+/// impl TextSource for Repeated {
+///     fn text(&self) -> String {
+///         vec![self.0; self.1].join(" ")
+///     }
+/// }
+///
+/// let sample = Sample::new(LazyText::new(Repeated("word", 3)), 3, 16);
+/// assert_eq!(sample.prompt.text().as_deref(), Some("word word word"));
+/// ```
 pub trait TextSource: fmt::Debug + Send + Sync {
     /// Returns the whole text.
     fn text(&self) -> String;

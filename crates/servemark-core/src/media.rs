@@ -10,6 +10,16 @@ use crate::RequestError;
 ///
 /// It is rendered when the request is prepared and dropped when the request is sent, so a run of
 /// ten thousand pictures never holds all of them in memory.
+///
+/// ```
+/// use servemark_core::{Medium, MediumKind, Sample};
+///
+/// let mut sample = Sample::new("What does it show?", 5, 32);
+/// sample.media.push(Medium::image("https://example.com/cat.png".to_owned()));
+/// assert_eq!(sample.media[0].kind(), MediumKind::Image);
+/// assert_eq!(sample.media[0].uri()?, "https://example.com/cat.png");
+/// # Ok::<(), servemark_core::RequestError>(())
+/// ```
 pub trait Media: fmt::Debug + Send + Sync {
     /// Returns the whole medium as a `data:` URI, or a link for the server to fetch.
     fn uri(&self) -> Result<String, RequestError>;
@@ -78,6 +88,29 @@ impl MediumKind {
 }
 
 /// Audio attached to a prompt, described by what renders it.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use servemark_core::{Audio, AudioSource, RequestError, Sample, SoundFile};
+///
+/// /// A recording in memory.
+/// #[derive(Debug)]
+/// struct Recording(Vec<u8>);
+///
+/// impl AudioSource for Recording {
+///     fn file(&self) -> Result<SoundFile, RequestError> {
+///         Ok(SoundFile::new("hello.wav", "audio/wav", self.0.clone()))
+///     }
+///
+///     fn duration(&self) -> Duration {
+///         Duration::from_secs(2)
+///     }
+/// }
+///
+/// let sample = Sample::new("", 0, 64).with_audio(Audio::new(Recording(vec![0; 4])));
+/// assert_eq!(sample.audio_ns, 2_000_000_000);
+/// ```
 pub trait AudioSource: fmt::Debug + Send + Sync {
     /// Returns the audio as a file. It is rendered when its request is prepared, as [`Media`] are.
     fn file(&self) -> Result<SoundFile, RequestError>;

@@ -8,6 +8,13 @@ use std::{panic, thread};
 use crate::{Progress, Task};
 
 /// Calls `work` on every item, on all cores; returns the results in the order of the items.
+///
+/// ```
+/// use servemark_core::{NoProgress, parallel};
+///
+/// let squares = parallel::map("squaring", &[1, 2, 3], &NoProgress, |number| number * number);
+/// assert_eq!(squares, [1, 4, 9]);
+/// ```
 pub fn map<T, R>(
     name: &str,
     items: &[T],

@@ -10,6 +10,13 @@ use std::fmt::Write as _;
 
 /// Replaces every character that could move the cursor, end the line or reorder the text with a
 /// visible escape such as `\u001b` or `\n`. The result is one line.
+///
+/// ```
+/// use servemark_core::printable;
+///
+/// assert_eq!(printable("two\nlines"), "two\\nlines");
+/// assert_eq!(printable("\u{1b}[2J"), "\\u001b[2J");
+/// ```
 pub fn printable(text: &str) -> Cow<'_, str> {
     escaped(text, is_unprintable)
 }

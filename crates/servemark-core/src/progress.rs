@@ -2,6 +2,27 @@
 
 /// Receives the progress of long preparation work. Each worker calls it a few times a second at
 /// most, so an implementation may draw.
+///
+/// ```
+/// use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+///
+/// use servemark_core::{Progress, Task};
+///
+/// #[derive(Default)]
+/// struct Steps(AtomicU64);
+///
+/// impl Progress for Steps {
+///     fn begin(&self, _work: &str, _total: u64) {}
+///     fn advance(&self, steps: u64) {
+///         self.0.fetch_add(steps, Relaxed);
+///     }
+///     fn end(&self) {}
+/// }
+///
+/// let steps = Steps::default();
+/// Task::begin(&steps, "drawing prompts", 3).advance(3);
+/// assert_eq!(steps.0.into_inner(), 3);
+/// ```
 pub trait Progress: Send + Sync {
     /// Reports that a piece of work of `total` steps begins.
     fn begin(&self, work: &str, total: u64);

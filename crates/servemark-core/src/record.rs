@@ -9,6 +9,20 @@ pub type RequestKey = (usize, u32);
 
 /// Everything that was observed of one request. It holds no scores: those are computed from it
 /// later, any number of times and under any definitions.
+///
+/// ```
+/// use servemark_core::{Delta, Finish, Phase, Recorder, Sample, Stamp};
+///
+/// let mut recorder =
+///     Recorder::new(3, Phase::Measure, &Sample::new("Hi", 1, 1), Stamp::from_nanos(50));
+/// recorder.sent(Stamp::from_nanos(100));
+/// recorder.output(Stamp::from_nanos(5_100), Delta::content("Hello"));
+/// let record = recorder.finish(Ok(Finish::default()), Stamp::from_nanos(6_000));
+///
+/// let first = record.deltas.first_at().expect("there is a piece");
+/// assert_eq!(first.since(record.started()).as_nanos(), 5_000);
+/// assert_eq!((record.key(), record.is_success()), ((3, 0), true));
+/// ```
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct RequestRecord {
@@ -99,7 +113,7 @@ pub struct RequestRecord {
     pub cache_storage: Option<String>,
     /// The server's own times, if it reports them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub server_times: Option<ServerTimes>,
+    pub server_times: Option<Box<ServerTimes>>,
     /// The output's text: pieces of every kind in order of arrival.
     #[serde(default)]
     pub text: String,

@@ -14,6 +14,18 @@ use crate::{
 ///
 /// The runner creates it, lends it to the transport and keeps it, so a request whose future is
 /// dropped still has its record.
+///
+/// ```
+/// use servemark_core::{Delta, Finish, Phase, Recorder, Sample, Stamp};
+///
+/// let at = Stamp::from_nanos;
+/// let mut recorder = Recorder::new(0, Phase::Measure, &Sample::new("Hi", 1, 2), at(0));
+/// recorder.sent(at(100));
+/// recorder.output(at(5_100), Delta::content("Hel"));
+/// recorder.output(at(7_100), Delta::content("lo"));
+/// let record = recorder.finish(Ok(Finish::default()), at(9_000));
+/// assert_eq!((record.text.as_str(), record.ended), ("Hello", at(7_100)));
+/// ```
 #[derive(Debug)]
 pub struct Recorder {
     reading: Reading,

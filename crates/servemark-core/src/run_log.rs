@@ -17,15 +17,20 @@ mod facts;
 mod file;
 mod piece_counts;
 mod reader;
+mod telemetry;
 mod writer;
 
 pub use facts::{
     CertificateCheck, ClientCost, DataPart, EarlyStop, EngineFacts, Footer, Header, HostFacts,
-    Retokenized, RunFacts, ShardCost, SimulatedTimes, Weights,
+    Retokenized, RunFacts, ShardCost, SimulatedParts, SimulatedTimes, Weights,
 };
 pub use file::{IfTaken, check_run_log, first_free, is_stream, remove_run_log};
 pub use piece_counts::{PieceCounts, PieceCountsIter};
 pub use reader::{IfDamaged, LeftOut, RunLogReader};
+pub use telemetry::{
+    HistogramReading, SeriesHead, SeriesKind, Telemetry, TelemetryLine, TelemetrySample,
+    TelemetrySource,
+};
 pub use writer::RunLogWriter;
 
 /// Returns the position of a phase in the order of the records.
@@ -39,10 +44,26 @@ fn place(phase: Phase) -> u8 {
 }
 
 /// One run: the plan, the records, and what was learned after the requests.
+///
+/// ```
+/// use servemark_core::{Finish, Header, Phase, Recorder, RunFacts, RunLog, Sample, Stamp};
+///
+/// let record = |index| {
+///     let sample = Sample::new("Hi", 1, 1);
+///     let recorder = Recorder::new(index, Phase::Measure, &sample, Stamp::ZERO);
+///     recorder.finish(Ok(Finish::default()), Stamp::ZERO)
+/// };
+/// let header = Header::new(0, RunFacts::default(), serde_json::Value::Null);
+/// // Records come in the order in which requests ended; the log has the order of the plan.
+/// let log = RunLog::new(header, vec![record(1), record(0)], None);
+/// assert_eq!(log.measured().map(|record| record.index).collect::<Vec<_>>(), [0, 1]);
+/// assert!(!log.is_complete());
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunLog {
     header: Header,
     records: Vec<RequestRecord>,
+    telemetry: Telemetry,
     footer: Option<Footer>,
 }
 
@@ -51,7 +72,13 @@ impl RunLog {
     /// of the plan, so that a score does not depend on which request finished first.
     pub fn new(header: Header, mut records: Vec<RequestRecord>, footer: Option<Footer>) -> Self {
         records.sort_by_key(|record| (place(record.phase), record.key()));
-        Self { header, records, footer }
+        Self { header, records, telemetry: Telemetry::default(), footer }
+    }
+
+    /// Sets what servers and their machines showed of themselves.
+    #[must_use]
+    pub fn with_telemetry(self, telemetry: Telemetry) -> Self {
+        Self { telemetry, ..self }
     }
 
     /// Reads a whole log from its file.
@@ -68,6 +95,11 @@ impl RunLog {
     /// probes.
     pub fn records(&self) -> &[RequestRecord] {
         &self.records
+    }
+
+    /// Returns what servers and their machines showed of themselves while the run went on.
+    pub fn telemetry(&self) -> &Telemetry {
+        &self.telemetry
     }
 
     /// Returns the records of the measurement, in the order of the plan.
@@ -218,10 +250,11 @@ impl RunLogError {
 /// One line of the file.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum Line<H, R, F> {
+enum Line<H, R, F, T> {
     Header(H),
     Request(R),
     Footer(F),
+    Telemetry(T),
 }
 
 #[cfg(test)]

@@ -13,6 +13,14 @@ pub type JsonObject = serde_json::Map<String, serde_json::Value>;
 /// ask for.
 ///
 /// vLLM calls this a `SampleRequest`, SGLang a `DatasetRow`.
+///
+/// ```
+/// use servemark_core::{Prompt, Sample};
+///
+/// let sample = Sample::new("What is a token?", 5, 128);
+/// assert_eq!((sample.prompt_tokens, sample.output_tokens), (5, 128));
+/// assert_eq!(sample.prompt, Prompt::Text("What is a token?".to_owned()));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Sample {
@@ -80,6 +88,15 @@ impl Sample {
 }
 
 /// The input of the model.
+///
+/// ```
+/// use servemark_core::Prompt;
+///
+/// let texts = Prompt::Texts(vec!["one".to_owned(), "two".to_owned()]);
+/// // One embedding for each text, in one answer with one record.
+/// assert_eq!((texts.items(), texts.records()), (2, 1));
+/// assert_eq!(Prompt::Batch(vec![vec![1], vec![2]]).records(), 2);
+/// ```
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(untagged)]
 #[non_exhaustive]

@@ -7,6 +7,16 @@ use crate::Sample;
 /// One or more requests of one user, each sent after the previous answer has ended.
 ///
 /// Most data sets give sessions of one request; [`From<Sample>`](Self::from) creates those.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use servemark_core::{FollowUp, Sample, Session};
+///
+/// let reads_first = FollowUp::new(Sample::new("And then?", 3, 64)).after(Duration::from_secs(4));
+/// let session = Session::from(Sample::new("Tell me a story.", 5, 64)).followed_by(vec![reads_first]);
+/// assert_eq!(session.turns(), 2);
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Session {

@@ -7,6 +7,14 @@ use thiserror::Error;
 use crate::{ImageSize, JsonObject};
 
 /// Converts text to token ids and back. One tokenizer is used by all cores at once.
+///
+/// ```
+/// use servemark_core::{NoTokenizer, SpecialTokens, Tokenizer};
+///
+/// // A run without a tokenizer counts every text as one token.
+/// assert_eq!(NoTokenizer.count("any text", SpecialTokens::Omit)?, 1);
+/// # Ok::<(), servemark_core::TokenizerError>(())
+/// ```
 pub trait Tokenizer: Send + Sync {
     /// Returns the token ids of `text`.
     fn encode(&self, text: &str, special: SpecialTokens) -> Result<Vec<u32>, TokenizerError>;

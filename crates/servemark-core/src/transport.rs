@@ -8,6 +8,33 @@ use crate::{Finish, Recorder, RequestError, Sample};
 ///
 /// The work is split at the due time. [`prepare`](Self::prepare) runs before it and does everything
 /// that can be done early; [`execute`](Self::execute) runs on the measured path and only does I/O.
+///
+/// ```
+/// use servemark_core::{
+///     Clock, Delta, Finish, MonotonicClock, Recorder, RequestError, Sample, Transport,
+/// };
+///
+/// /// Answers every request at once with its own prompt.
+/// struct Echo(MonotonicClock);
+///
+/// impl Transport for Echo {
+///     type Prepared = String;
+///
+///     fn prepare(&self, sample: &Sample) -> Result<String, RequestError> {
+///         Ok(sample.prompt.text().unwrap_or_default().into_owned())
+///     }
+///
+///     async fn execute(
+///         &self,
+///         call: String,
+///         recorder: &mut Recorder,
+///     ) -> Result<Finish, RequestError> {
+///         recorder.sent(self.0.now());
+///         recorder.output(self.0.now(), Delta::content(&call));
+///         Ok(Finish::default())
+///     }
+/// }
+/// ```
 pub trait Transport: Send + Sync + 'static {
     /// A request that is ready to be sent.
     type Prepared: Send + 'static;

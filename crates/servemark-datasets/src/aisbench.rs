@@ -6,6 +6,7 @@
 
 mod conversations;
 mod custom;
+mod media_file;
 mod mooncake;
 mod row;
 mod shown;

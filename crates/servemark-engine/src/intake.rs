@@ -1,7 +1,24 @@
 //! Collects requests until all that belong together have arrived.
 
+use std::num::NonZeroUsize;
+
 use crate::EngineRequest;
-use crate::transport::Waves;
+
+/// The number of requests in a part of a run, and the number that are submitted together.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Waves {
+    /// The total number of requests.
+    pub requests: usize,
+    /// The number of requests that are submitted together.
+    pub size: NonZeroUsize,
+}
+
+impl Waves {
+    /// Returns a single wave of all requests.
+    pub fn whole(requests: usize) -> Self {
+        Self { requests, size: NonZeroUsize::new(requests).unwrap_or(NonZeroUsize::MIN) }
+    }
+}
 
 /// Collects requests until their wave is complete.
 #[derive(Debug, Default)]
@@ -44,8 +61,6 @@ impl Intake {
 
 #[cfg(test)]
 mod tests {
-    use std::num::NonZeroUsize;
-
     use super::*;
     use crate::{EnginePrompt, Sampling};
 

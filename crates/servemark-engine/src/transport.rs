@@ -1,6 +1,5 @@
 //! The transport from the load generator to an engine.
 
-use std::num::NonZeroUsize;
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,7 +12,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::detokenize::Detokenizer;
-use crate::intake::Intake;
+use crate::intake::{Intake, Waves};
 use crate::reply_router::{Output, Piece, Reply};
 use crate::{Engine, EnginePrompt, EngineRequest, PromptForm, RequestId, Submission};
 
@@ -27,22 +26,6 @@ pub struct EngineTransport {
     tokenizer: Option<Arc<dyn Tokenizer>>,
     intake: Mutex<Intake>,
     next: AtomicU64,
-}
-
-/// The number of requests in a part of a run, and the number that are submitted together.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Waves {
-    /// The total number of requests.
-    pub requests: usize,
-    /// The number of requests that are submitted together.
-    pub size: NonZeroUsize,
-}
-
-impl Waves {
-    /// Returns a single wave of all requests.
-    pub fn whole(requests: usize) -> Self {
-        Self { requests, size: NonZeroUsize::new(requests).unwrap_or(NonZeroUsize::MIN) }
-    }
 }
 
 /// A request ready to be numbered and submitted, or the reason why it cannot be; in either case it

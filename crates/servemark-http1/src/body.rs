@@ -1,6 +1,7 @@
 //! Reads a body out of its framing.
 
 use crate::chunks::Chunks;
+use crate::piece::{Piece, take};
 use crate::{Framing, Malformed};
 
 /// A body that is being read.
@@ -14,17 +15,6 @@ enum Rest {
     Chunks(Chunks),
     Length(u64),
     UntilClose,
-}
-
-/// The next part of a body.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Piece<'a> {
-    /// Bytes of the body.
-    Data(&'a [u8]),
-    /// All input is used up; the body has more.
-    More,
-    /// The end of the body; the rest of the input does not belong to it.
-    End,
 }
 
 impl Body {
@@ -64,21 +54,6 @@ impl Body {
     pub fn may_end_here(&self) -> bool {
         self.is_over() || matches!(self.rest, Rest::UntilClose)
     }
-}
-
-/// Takes at most `left` bytes off the input; `None` if `left` is zero.
-pub(crate) fn take<'a>(left: &mut u64, input: &mut &'a [u8]) -> Option<Piece<'a>> {
-    if *left == 0 {
-        return None;
-    }
-    if input.is_empty() {
-        return Some(Piece::More);
-    }
-    let length = usize::try_from(*left).unwrap_or(usize::MAX).min(input.len());
-    let (data, rest) = input.split_at(length);
-    *input = rest;
-    *left -= length as u64;
-    Some(Piece::Data(data))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! The chunked coding: lengths, data, extensions and trailers.
 
 use crate::Malformed;
-use crate::body::{Piece, take};
+use crate::piece::{Piece, take};
 
 /// A body in chunks that is being read.
 #[derive(Clone, Debug)]

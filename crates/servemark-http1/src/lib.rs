@@ -22,7 +22,9 @@ mod body;
 mod chunks;
 mod error;
 mod head;
+mod piece;
 
-pub use body::{Body, Piece};
+pub use body::Body;
 pub use error::Malformed;
 pub use head::{Framing, Head};
+pub use piece::Piece;

@@ -12,20 +12,22 @@ mod machine;
 mod network;
 mod reading;
 mod resending;
+mod segments;
 mod sending;
 mod stamp_error;
 mod tally;
 mod unchecked;
 mod verdict;
 
+use std::cmp::Reverse;
 use std::fmt;
 
 use serde::Serialize;
 use servemark_core::RunLog;
 
-pub use self::accuracy::{AccuracyVerdict, LatencyAccuracy};
+pub use self::accuracy::LatencyAccuracy;
 pub use self::little::LittlesLaw;
-pub use self::load::{ClientLoad, LoadVerdict};
+pub use self::load::ClientLoad;
 pub use self::machine::{Machine, ShardLoad};
 pub use self::network::Network;
 pub use self::reading::{LagReference, Reading, Shared};
@@ -33,7 +35,7 @@ pub use self::resending::Resending;
 pub use self::sending::{Gate, Sending};
 pub use self::stamp_error::StampError;
 pub use self::tally::Spread;
-pub use self::verdict::{Finding, Verdict};
+pub use self::verdict::{AccuracyVerdict, Finding, LoadVerdict, Verdict};
 
 /// An audit of the client's influence on its own measurement.
 ///
@@ -101,7 +103,7 @@ impl Audit {
         audit.load = ClientLoad::of(&audit);
         audit.latencies = LatencyAccuracy::of(&audit);
         audit.verdict = Verdict::of(audit.load.verdict, audit.latencies.verdict);
-        audit.reasons = verdict::findings(&audit.load, &audit.latencies);
+        audit.reasons = findings(&audit.load, &audit.latencies);
         audit.unchecked = unchecked::unchecked(&audit, log);
         audit
     }
@@ -126,4 +128,16 @@ impl fmt::Display for Audit {
         let Self { verdict, load, latencies, .. } = self;
         write!(f, "{verdict}: load {}, latencies {latencies}: {}", load.verdict, reasons.join("; "))
     }
+}
+
+/// Merges the reasons of both parts, the worst first. Reasons in a run's favour are dropped if
+/// there is any against it.
+fn findings(load: &ClientLoad, latencies: &LatencyAccuracy) -> Vec<Finding> {
+    let mut findings: Vec<Finding> =
+        load.reasons.iter().chain(&latencies.reasons).cloned().collect();
+    if findings.iter().any(|found| found.verdict > Verdict::Clean) {
+        findings.retain(|found| found.verdict > Verdict::Clean);
+    }
+    findings.sort_by_key(|found| Reverse(found.verdict));
+    findings
 }

@@ -10,7 +10,7 @@ use servemark_core::Stamp;
 
 use crate::events::Events;
 use crate::policy::ItlRule;
-use crate::score::seconds_between;
+use crate::seconds::seconds_between;
 
 /// Inter-token latencies of one request, in seconds and in order.
 #[derive(Clone, Debug)]

@@ -10,7 +10,7 @@ pub(crate) use self::latencies::{begun, sampled};
 use crate::absences::absences;
 use crate::failures::failures;
 use crate::policy::{Counted, DurationRule, MetricPolicy, PeakRule};
-use crate::score::seconds_between;
+use crate::seconds::seconds_between;
 use crate::{
     Absence, AcceptLength, FailureGroup, Goodput, ItemTotals, OwnSummary, Plateau, Probes,
     RateEstimates, Rates, RequestScore, RunVerdict, ServerCounts, ServerWork, SessionMetrics,

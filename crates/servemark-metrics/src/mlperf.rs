@@ -13,7 +13,7 @@ use serde::Serialize;
 use servemark_core::RunLog;
 use servemark_statistics::fewest_with_misses;
 
-use crate::score::seconds_between;
+use crate::seconds::seconds_between;
 use crate::{Goal, Measure, MetricPolicy, Objective, RequestScore, Statistic, statistics};
 
 /// Result of a run by the rules of `LoadGen`.

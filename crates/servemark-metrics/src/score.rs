@@ -13,6 +13,7 @@ use crate::policy::{
     EndRule, FirstTokensOf, MetricPolicy, MissingTtft, Origin, OutputEvents, StreamRules,
     TokenSource, TpotRule,
 };
+use crate::seconds::{seconds, seconds_between};
 
 /// One request as a policy scores it. Times are in seconds.
 #[derive(Clone, Debug, PartialEq)]
@@ -136,17 +137,6 @@ impl<'a> RequestScore<'a> {
             Some(time)
         })
     }
-}
-
-/// Converts a stamp to seconds. It uses a single division, so that a decimal number of seconds is
-/// returned exactly.
-pub(crate) fn seconds(stamp: Stamp) -> f64 {
-    stamp.as_nanos() as f64 / 1e9
-}
-
-/// Returns the time between two stamps in seconds.
-pub(crate) fn seconds_between(earlier: Stamp, later: Stamp) -> f64 {
-    later.since(earlier).as_nanos() as f64 / 1e9
 }
 
 /// Scoring state that all records of a log share.

@@ -4,7 +4,7 @@ use serde::Serialize;
 use servemark_core::{Connection, RequestRecord, RunLog, Stamp};
 
 use crate::policy::MetricPolicy;
-use crate::score::seconds_between;
+use crate::seconds::seconds_between;
 use crate::summary::Summary;
 
 /// Delays that the client itself added to requests, failed ones included.

@@ -1,7 +1,7 @@
 //! The plan of a run and its workload.
 
 use serde::{Deserialize, Serialize};
-use servemark_backends::{BackendName, BackendSpec, Route};
+use servemark_backends::{BackendName, BackendSpec, Route, ServerKind};
 use servemark_client::BaseUrl;
 use servemark_core::JsonObject;
 use servemark_datasets::{DatasetSpec, Grouping, PromptFormat};
@@ -63,6 +63,10 @@ pub struct ModelSpec {
     /// token each, and only the server counts outputs.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub untokenized: bool,
+    /// Whether the tokenizer is the one that is built into this program, because neither the plan
+    /// nor the server has another.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub bundled_tokenizer: bool,
 }
 
 /// The requests that a run sends.
@@ -166,6 +170,21 @@ impl BenchPlan {
         self.warm_up.as_mut().is_none_or(|warm_up| warm_up.move_to(url))
     }
 
+    /// Returns the kind of the server.
+    pub fn server_kind(&self) -> ServerKind {
+        self.control.kind.unwrap_or(self.backend.server())
+    }
+
+    /// Returns whether the server is asked about itself after the run. SGLang's client asks every
+    /// server, vLLM's client none. With a dialect of the program, a server is asked if it answers.
+    pub fn asks_for_info(&self) -> bool {
+        match self.wire {
+            BackendSpec::Vllm(_) => false,
+            BackendSpec::Provided(_) => self.server_kind().has_info(),
+            _ => true,
+        }
+    }
+
     /// Returns whether the wire dialect is that of vLLM's client.
     pub fn speaks_vllm(&self) -> bool {
         matches!(self.wire, BackendSpec::Vllm(_))
@@ -200,6 +219,9 @@ impl BenchPlan {
         }
         if self.load.in_rounds && self.load.lasts.is_none() {
             return Err(PlanError::Endless);
+        }
+        if self.control.server_times && !self.wire.generates() {
+            return Err(PlanError::NoServerTimes { backend });
         }
         self.check_precision()?;
         self.check_transport()?;
@@ -244,6 +266,8 @@ impl BenchPlan {
             (control.align_prompts, "prompts cut by the server's token counts"),
             (control.flush_cache.is_some(), "--flush-cache"),
             (control.counters, "the server's counters"),
+            (control.server_times, "--server-times"),
+            (control.telemetry.is_some(), "--metrics-url"),
             (control.profile.is_some(), "--profile"),
         ];
         match refused.into_iter().find(|(is_asked, _)| *is_asked) {
@@ -270,6 +294,8 @@ impl BenchPlan {
             (self.load.adapters.is_some() && !spec.engine.has_adapters(), "--lora-name"),
             (self.workload.dataset.pictured().is_some(), "pictures"),
             (self.control.flush_cache.is_some(), "--flush-cache"),
+            (self.control.server_times, "--server-times"),
+            (self.control.telemetry.is_some(), "--metrics-url"),
         ];
         match refused.into_iter().find(|(is_asked, _)| *is_asked) {
             Some((_, what)) => Err(PlanError::Engine { what }),
@@ -283,9 +309,9 @@ impl BenchPlan {
         let backend = self.backend;
         match (self.workload.grouping, backend.route()) {
             (Grouping::Single, _) if self.speaks_vllm() || self.speaks_evalscope() => Ok(()),
-            (Grouping::Ranking { .. }, Route::Rerank) => Ok(()),
-            (_, Route::Rerank) => Err(PlanError::NeedsDocuments { backend }),
-            (Grouping::Single, _) | (Grouping::Texts(_), Route::Embeddings) => Ok(()),
+            (Grouping::Ranking { .. }, Route::RERANK) => Ok(()),
+            (_, Route::RERANK) => Err(PlanError::NeedsDocuments { backend }),
+            (Grouping::Single, _) | (Grouping::Texts(_), Route::EMBEDDINGS) => Ok(()),
             _ => Err(PlanError::OneAtATime { backend }),
         }
     }
@@ -295,8 +321,8 @@ impl BenchPlan {
     fn check_pictures(&self, form: PromptFormat) -> Result<(), PlanError> {
         let backend = self.backend;
         let expected = match backend.route() {
-            Route::Chat => PromptFormat::Raw,
-            Route::Generate => PromptFormat::ChatTemplate,
+            Route::CHAT => PromptFormat::Raw,
+            Route::GENERATE => PromptFormat::ChatTemplate,
             _ => return Err(PlanError::NoImages { backend }),
         };
         if form == expected { Ok(()) } else { Err(PlanError::ImagePrompt { backend, expected }) }

@@ -4,11 +4,14 @@ use std::num::NonZero;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use servemark_backends::ServerKind;
 use servemark_client::{BaseUrl, TargetSpec};
 use servemark_core::JsonObject;
 #[cfg(feature = "engine")]
 use servemark_engine::EngineRunSpec;
 use servemark_mock::MockSpec;
+
+use crate::TelemetrySpec;
 
 /// The measured server or engine.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -41,6 +44,10 @@ impl ServerSpec {
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct ControlSpec {
+    /// Kind of the server, which determines the control requests; if absent, that of the plan's
+    /// backend.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kind: Option<ServerKind>,
     /// How long to wait until the server is ready; zero skips the check.
     #[serde(with = "servemark_core::seconds")]
     pub ready_timeout: Duration,
@@ -71,6 +78,13 @@ pub struct ControlSpec {
     /// server without counters is measured without them.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub counters: bool,
+    /// Whether the server is asked for its own times of each request, where it gives them only on
+    /// request. Times that it gives anyway are always recorded.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub server_times: bool,
+    /// Metrics that are read while the run goes on; absent if none are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub telemetry: Option<TelemetrySpec>,
     /// Profiler that runs during the measurement; absent if none does.
     pub profile: Option<ProfileSpec>,
 }
@@ -83,6 +97,7 @@ fn is_one(count: &NonZero<u32>) -> bool {
 impl Default for ControlSpec {
     fn default() -> Self {
         Self {
+            kind: None,
             ready_timeout: Duration::from_secs(60),
             first_request: None,
             greeting: None,
@@ -91,6 +106,8 @@ impl Default for ControlSpec {
             flush_cache: None,
             settle: Duration::ZERO,
             counters: false,
+            server_times: false,
+            telemetry: None,
             profile: None,
         }
     }

@@ -5,6 +5,7 @@ mod database;
 mod drawings;
 mod field;
 mod files;
+mod heading;
 mod mean;
 mod newest;
 mod numbers;
@@ -17,6 +18,7 @@ mod run;
 mod shown;
 mod speeds;
 mod style;
+mod summary;
 mod sweep;
 mod tables;
 

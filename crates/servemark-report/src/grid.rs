@@ -2,7 +2,7 @@
 
 use std::io;
 
-use servemark_core::{printable, printable_lines};
+use servemark_core::printable;
 
 use crate::page;
 
@@ -86,12 +86,6 @@ pub(crate) fn guarded(cell: &str) -> String {
 fn in_markdown(cells: &[String]) -> String {
     let cells = cells.iter().map(|cell| printable(cell).replace('|', "\\|"));
     cells.collect::<Vec<_>>().join(" | ")
-}
-
-/// Escapes text for HTML and removes control characters, including those that reorder text.
-pub(crate) fn escaped(text: &str) -> String {
-    let text = printable_lines(text);
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 #[cfg(test)]

@@ -2,8 +2,9 @@
 
 use std::io;
 
+use servemark_core::printable_lines;
+
 use crate::chart::Figure;
-use crate::grid::escaped;
 
 /// Writes the start of a page, including its heading.
 pub(crate) fn head(title: &str, heading: &str, out: &mut dyn io::Write) -> io::Result<()> {
@@ -55,6 +56,12 @@ pub(crate) fn table(
 /// Writes the end of a page.
 pub(crate) fn end(out: &mut dyn io::Write) -> io::Result<()> {
     writeln!(out, "</body>\n</html>")
+}
+
+/// Escapes text for HTML and removes control characters, including those that reorder text.
+pub(crate) fn escaped(text: &str) -> String {
+    let text = printable_lines(text);
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 const STYLE: &str = "\

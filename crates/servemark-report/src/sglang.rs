@@ -5,6 +5,7 @@
 //! number that is not valid JSON.
 
 mod cache;
+mod columns;
 mod line;
 mod offline;
 mod one_batch;

@@ -4,6 +4,7 @@
 //! metrics by its own definitions and the server's prefix cache counters. It writes null where
 //! Python would write a number that is not valid JSON.
 
+mod entries;
 mod families;
 mod file_name;
 mod lists;
@@ -17,9 +18,10 @@ mod style;
 mod table;
 
 pub use file_name::vllm_file_name;
+pub use lists::VllmDetails;
 pub use options::{VllmMetric, VllmOptions};
 pub use pytorch::vllm_pytorch_records;
-pub use result::{VllmDetails, VllmResult};
+pub use result::VllmResult;
 pub use style::VllmStyle;
 pub use table::VllmTable;
 

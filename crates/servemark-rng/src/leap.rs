@@ -4,7 +4,7 @@
 //! one step: `x^n` modulo the characteristic polynomial of the generator. Computing it takes a
 //! tenth of a second; applying it takes less than a millisecond, however large n is.
 
-use crate::mt19937::Mt19937;
+use crate::mt19937::{DEGREE, Mt19937};
 
 /// A leap over a fixed number of words, computed once and applied often.
 ///
@@ -41,9 +41,14 @@ impl Leap {
     pub fn of_samples(count: u64) -> Self {
         Self::of_words(2 * count)
     }
+}
 
-    pub(crate) fn powers(&self) -> &[usize] {
-        &self.powers
+impl Mt19937 {
+    /// Skips the words of a leap. Later draws are those that follow after that many words, but the
+    /// generator does not compare as equal to one that generated them, because it is at another
+    /// position of its block.
+    pub fn leap(&mut self, leap: &Leap) {
+        self.sum_states(&leap.powers);
     }
 }
 
@@ -117,7 +122,7 @@ impl Bits {
         }
     }
 
-    /// Reduces it modulo a polynomial of the generator's degree.
+    /// Reduces this polynomial modulo one of the generator's degree.
     fn reduce(&mut self, modulus: &Self) {
         for at in (DEGREE..=2 * DEGREE).rev() {
             if self.has(at) {
@@ -155,9 +160,6 @@ fn spread(word: u32) -> u64 {
     }
     bits
 }
-
-/// The number of bits in the generator's state, and the degree of its polynomial.
-pub(crate) const DEGREE: usize = 19_937;
 
 #[cfg(test)]
 mod tests {

@@ -4,8 +4,6 @@
 
 use std::fmt;
 
-use crate::leap::{DEGREE, Leap};
-
 const SIZE: usize = 624;
 const MIDDLE: usize = 397;
 
@@ -62,14 +60,13 @@ impl Mt19937 {
         (f64::from(high) * 67_108_864.0 + f64::from(low)) / 9_007_199_254_740_992.0
     }
 
-    /// Skips the words of a leap. Later draws are those that follow after that many words, but the
-    /// generator does not compare as equal to one that generated them, because it is at another
-    /// position of its block.
-    pub fn leap(&mut self, leap: &Leap) {
+    /// Replaces the state by the sum of the states after these numbers of words, each less than
+    /// [`DEGREE`].
+    pub(crate) fn sum_states(&mut self, after: &[usize]) {
         let mut ahead = self.clone();
         let coming: Vec<u32> = (0..DEGREE + SIZE).map(|_| ahead.next_raw()).collect();
         self.words.fill(0);
-        for power in leap.powers() {
+        for power in after {
             let later = &coming[*power..*power + SIZE];
             self.words.iter_mut().zip(later).for_each(|(word, later)| *word ^= later);
         }
@@ -123,6 +120,9 @@ impl Mt19937 {
         self.next = 0;
     }
 }
+
+/// The number of bits in the generator's state, and the degree of its polynomial.
+pub(crate) const DEGREE: usize = 19_937;
 
 impl fmt::Debug for Mt19937 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

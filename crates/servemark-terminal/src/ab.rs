@@ -11,11 +11,11 @@ use servemark::report::{comparison_json, write_changes};
 use servemark::{Ab, AbServers, ExitCode, NoiseStore, PointRunner, RunContext, compare};
 use servemark_cli::AbRuns;
 
-use crate::{failures, results_folder, screen, serve};
+use crate::{context, failures, results_folder, screen};
 
 /// Measures two servers in turn and compares them.
 pub(crate) fn ab(runs: &AbRuns) -> anyhow::Result<ExitCode> {
-    let Some(context) = serve::prepare(&runs.first)? else { return Ok(ExitCode::Ok) };
+    let Some(context) = context::prepare(&runs.first)? else { return Ok(ExitCode::Ok) };
     let folder = results_folder::settled(&runs.folder)?;
     let (ab, ended) = made(runs, &folder, &context)?;
     let [before, after] = ab.run_logs();
@@ -45,7 +45,7 @@ pub(crate) fn ab(runs: &AbRuns) -> anyhow::Result<ExitCode> {
 
 /// Measures one server several times and stores the spread of the results.
 pub(crate) fn noise(runs: &AbRuns) -> anyhow::Result<ExitCode> {
-    let Some(context) = serve::prepare(&runs.first)? else { return Ok(ExitCode::Ok) };
+    let Some(context) = context::prepare(&runs.first)? else { return Ok(ExitCode::Ok) };
     let folder = results_folder::settled(&runs.folder)?;
     let (ab, ended) = made(runs, &folder, &context)?;
     let spreads = ab.spreads();

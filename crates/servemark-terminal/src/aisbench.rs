@@ -9,7 +9,7 @@ use servemark::core::{RunLog, RunLogError, RunLogReader};
 use servemark::{ExecuteError, ExitCode, RunContext, Scores, execute};
 use servemark_cli::aisbench::{Reuse, Task, Tasks};
 
-use crate::{failures, results_folder, screen, serve};
+use crate::{context, failures, report, results_folder, screen};
 
 /// Does the tasks. Returns the exit code of the worst one.
 pub(crate) fn run(tasks: &Tasks) -> anyhow::Result<ExitCode> {
@@ -28,7 +28,7 @@ pub(crate) fn run(tasks: &Tasks) -> anyhow::Result<ExitCode> {
         }
         let shared = match &context {
             Some(shared) => shared.clone(),
-            None => serve::context(task.parsed.progress)?,
+            None => context::context(task.parsed.progress)?,
         };
         worst = worst.max(measure(task, &shared)?);
         context = Some(shared);
@@ -54,14 +54,14 @@ fn measure(task: &Task, shared: &RunContext) -> anyhow::Result<ExitCode> {
         fs::create_dir_all(folder)
             .with_context(|| format!("cannot make the folder {}", folder.display()))?;
     }
-    let context = serve::voiced(serve::furnished(shared, parsed), parsed);
+    let context = context::voiced(context::furnished(shared, parsed), parsed);
     let run = execute(&parsed.plan, &context).map_err(|error| {
         if let Some(folder) = folder {
             leave_nothing(folder, task);
         }
         placed(error, task)
     })?;
-    serve::report(&run, &parsed.plan.scoring, &parsed.plan.output)
+    report::report(&run, &parsed.plan.scoring, &parsed.plan.output)
 }
 
 /// Removes the folders of a run that left no file in them. A folder with content stays, and so do
@@ -100,11 +100,11 @@ fn score(task: &Task, log: &RunLog) -> anyhow::Result<ExitCode> {
     let plan = &task.parsed.plan;
     let scores = Scores::of(log, &plan.scoring);
     failures::note(log);
-    serve::show(&scores)?;
+    report::show(&scores)?;
     if let Some(files) = &plan.output.aisbench {
         scores.save_aisbench(files, None).context("cannot write the results")?;
     }
-    serve::say_verdict(&scores);
-    serve::say_objectives(&scores);
+    report::say_verdict(&scores);
+    report::say_objectives(&scores);
     Ok(scores.exit_code())
 }

@@ -19,11 +19,11 @@ use servemark_cli::{CliError, EvalscopeRuns, EvalscopeTask};
 use self::progress::Tracker;
 use crate::results::{self, Unwritten};
 use crate::rewrite::{self, Rewrite};
-use crate::{results_folder, screen, serve};
+use crate::{context, report, results_folder, screen};
 
 /// Does the requested runs. Returns the exit code of the worst one.
 pub(crate) fn run(asked: &EvalscopeRuns) -> anyhow::Result<ExitCode> {
-    let Some(context) = serve::prepare(&asked.first)? else { return Ok(ExitCode::Ok) };
+    let Some(context) = context::prepare(&asked.first)? else { return Ok(ExitCode::Ok) };
     let asked = &results_folder::evalscope(asked)?;
     match &asked.task {
         EvalscopeTask::Runs(spec) => runs(asked, spec, &context),
@@ -97,7 +97,7 @@ fn run_one(
 ) -> anyhow::Result<(Reported, anyhow::Result<ExitCode>)> {
     let plan = &done.point.plan;
     let scores = Scores::of_run(&done.run, &plan.scoring);
-    serve::show(&scores)?;
+    report::show(&scores)?;
     let reported = Reported { run: scores.evalscope(), arguments: plan.echo.clone() };
     let mut unwritten = Unwritten::default();
     if let Some(folder) = folder(plan) {
@@ -110,7 +110,7 @@ fn run_one(
     } else {
         Ok(())
     };
-    let code = serve::keep(&done.run, &scores, &plan.output);
+    let code = report::keep(&done.run, &scores, &plan.output);
     if let Some(rates) = reported.run.output_rates().filter(EvalscopeRates::differ) {
         screen::eprint_line(&format!("note: {rates}"));
     }

@@ -7,14 +7,18 @@
 
 mod ab;
 mod aisbench;
+mod bench;
 mod between_runs;
 mod compare;
+mod context;
 mod entry;
 mod evalscope;
+mod explore;
 mod failures;
 mod offline;
 mod one_batch;
 mod outputs;
+mod report;
 mod rerun;
 mod results;
 mod results_folder;

@@ -15,12 +15,12 @@ use servemark_cli::{Offline, OfflineMessages};
 
 use crate::screen::{self, Screen};
 use crate::sglang::BenchMessages;
-use crate::{rewrite, serve};
+use crate::{context, report, rewrite};
 
 /// Runs the benchmark. vLLM's text is printed first, then the tables.
 pub(crate) fn bench(offline: &Offline) -> anyhow::Result<ExitCode> {
     let whole = offline.whole();
-    let Some(mut context) = serve::prepare(&whole)? else { return Ok(ExitCode::Ok) };
+    let Some(mut context) = context::prepare(&whole)? else { return Ok(ExitCode::Ok) };
     if offline.told == OfflineMessages::Prompts {
         let screen = Screen::new(whole.progress, Arc::clone(&context.live));
         context.observer = Arc::new(screen.in_words_of(BenchMessages::Offline));
@@ -30,10 +30,10 @@ pub(crate) fn bench(offline: &Offline) -> anyhow::Result<ExitCode> {
     let (text, document) = told(&run, offline.told)?;
     screen::print(&text);
     let scores = Scores::of_run(&run, &plan.scoring);
-    serve::show(&scores)?;
+    report::show(&scores)?;
     let kept = offline.output_json.as_ref().map_or(Ok(()), |path| keep(path, &document));
     let kept = rewrite::with_logs(kept, [run.run_log.as_deref()], "--json");
-    let code = serve::keep(&run, &scores, &plan.output);
+    let code = report::keep(&run, &scores, &plan.output);
     rewrite::both(&code, kept)?;
     let code = code?;
     if offline.stays {

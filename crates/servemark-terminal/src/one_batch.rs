@@ -22,7 +22,7 @@ use servemark_pyjson as pyjson;
 
 use crate::screen::{self, Screen};
 use crate::sglang::BenchMessages;
-use crate::{rewrite, serve};
+use crate::{context, report, rewrite};
 
 /// Sends all batches and reports them.
 pub(crate) fn bench(bench: &OneBatch) -> anyhow::Result<ExitCode> {
@@ -35,11 +35,11 @@ pub(crate) fn bench(bench: &OneBatch) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::Ok);
     }
     bench.notes.iter().for_each(|note| say(note));
-    let mut context = serve::furnished(&serve::context(false)?, &bench.common);
+    let mut context = context::furnished(&context::context(false)?, &bench.common);
     let screen = Screen::new(false, Arc::clone(&context.live)).in_words_of(BenchMessages::OneBatch);
     context.observer = Arc::new(screen);
     let _server = bench.launch.as_ref().map(|launch| launched(launch, &context)).transpose()?;
-    let is_vllm = !bench.common.plan.backend.is_sglang();
+    let is_vllm = !bench.common.plan.server_kind().has_info();
     if let (true, ServerSpec::At(target)) = (is_vllm, &bench.common.plan.server) {
         say(&format!("Connecting to vLLM server at {}...", target.base_url));
     }
@@ -104,7 +104,7 @@ fn say_flushing(batch: &Batch) {
 
 /// Prints the server's limits, as SGLang's client does.
 fn say_limits(bench: &OneBatch, server: &BatchServer) {
-    if !bench.common.plan.backend.is_sglang() {
+    if !bench.common.plan.server_kind().has_info() {
         return;
     }
     if server.is_router() {
@@ -178,9 +178,9 @@ impl Turn<'_> {
             if let Some(result) = &result {
                 screen::print(&result.to_string());
             }
-            serve::show(&scores)?;
+            report::show(&scores)?;
             self.logs.push(run.run_log.clone());
-            self.code = self.code.max(serve::keep(&run, &scores, &batch.case.plan.output)?);
+            self.code = self.code.max(report::keep(&run, &scores, &batch.case.plan.output)?);
             if let Some(result) = &result {
                 self.append(result);
             }

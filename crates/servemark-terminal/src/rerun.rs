@@ -4,7 +4,7 @@ use servemark::core::RunLogReader;
 use servemark::{ExecuteError, ExitCode};
 use servemark_cli::Rerun;
 
-use crate::{offline, outputs, screen, serve};
+use crate::{context, offline, outputs, report, screen};
 
 /// Repeats the run of a log and reports it like any other run.
 pub(crate) fn rerun(rerun: &Rerun) -> anyhow::Result<ExitCode> {
@@ -14,7 +14,7 @@ pub(crate) fn rerun(rerun: &Rerun) -> anyhow::Result<ExitCode> {
     if !parsed.plan_only {
         screen::eprint_lines(&rerun.announcement(reader.header()));
     }
-    let Some(context) = serve::prepare(&parsed)? else { return Ok(ExitCode::Ok) };
+    let Some(context) = context::prepare(&parsed)? else { return Ok(ExitCode::Ok) };
     let plan = &parsed.plan;
     outputs::check_rerun(plan, old)?;
     let run = offline::run(plan, &context).inspect_err(|error| {
@@ -22,7 +22,7 @@ pub(crate) fn rerun(rerun: &Rerun) -> anyhow::Result<ExitCode> {
             screen::eprint_line(NO_KEY);
         }
     })?;
-    let code = serve::report(&run, &plan.scoring, &plan.output)?;
+    let code = report::report(&run, &plan.scoring, &plan.output)?;
     if let Some(new) = &run.run_log {
         let [old, new] = [old, new].map(|path| path.display());
         screen::eprint_line(&format!("What changed: servemark compare {old} {new}"));

@@ -7,7 +7,7 @@ use servemark::plan::{BenchPlan, Layout, OutputSpec};
 use servemark::{ExitCode, Scores};
 use servemark_cli::{CliError, ScoreArgs};
 
-use crate::{failures, results, screen, serve};
+use crate::{failures, report, results, screen};
 
 /// Prints the tables of a run log and writes the requested files.
 pub(crate) fn score(args: &ScoreArgs) -> anyhow::Result<ExitCode> {
@@ -29,18 +29,18 @@ pub(crate) fn score(args: &ScoreArgs) -> anyhow::Result<ExitCode> {
     if args.json {
         screen::print(&screen::text(|out| scores.write_json(out))?);
     } else {
-        serve::show(&scores)?;
+        report::show(&scores)?;
     }
     let mut unwritten = results::write(&scores, &output, None);
     if let Some(folder) = folder {
         unwritten
             .add("--files", results::write_evalscope(&scores, &scores.evalscope(), None, folder));
     }
-    serve::say_verdict(&scores);
-    serve::say_objectives(&scores);
-    serve::say_known(&scores);
+    report::say_verdict(&scores);
+    report::say_objectives(&scores);
+    report::say_known(&scores);
     if !args.json {
-        serve::say_planning(&scores);
+        report::say_planning(&scores);
     }
     if let Some(other) = scores.other_verdict() {
         let by = &log.header().servemark;

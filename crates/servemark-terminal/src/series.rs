@@ -9,13 +9,13 @@ use servemark::{ExitCode, PointRun, RunContext, Scores};
 use servemark_cli::{Purpose, Series};
 
 use crate::rewrite::{self, Rewrite};
-use crate::{screen, serve};
+use crate::{context, report, screen};
 
 /// Does the runs. Returns the exit code of the worst one. If a run fails, the runs before it are
 /// reported.
 pub(crate) fn series(series: &Series) -> anyhow::Result<ExitCode> {
     let (mut done, mut logs) = (Vec::new(), Vec::new());
-    let Some(context) = serve::prepare(&series.first)? else { return Ok(ExitCode::Ok) };
+    let Some(context) = context::prepare(&series.first)? else { return Ok(ExitCode::Ok) };
     let ended = runs(series, &context, &mut done, &mut logs);
     if ended.is_ok() || !done.is_empty() {
         screen::print(&table(&series.purpose, &done)?);
@@ -37,10 +37,10 @@ fn runs(
     for run in servemark::Sweep::open(&series.runs, None, context)? {
         let PointRun { point, run, .. } = run?;
         let scores = Scores::of_run(&run, &point.plan.scoring);
-        serve::show(&scores)?;
+        report::show(&scores)?;
         logs.push(run.run_log.clone());
         done.push((point.name.clone(), scores.headline(percentiles(&series.purpose))));
-        worst = worst.max(serve::keep(&run, &scores, &point.plan.output)?);
+        worst = worst.max(report::keep(&run, &scores, &point.plan.output)?);
         write_summary(series, done, Rewrite::SoFar)?;
     }
     Ok(worst)

@@ -7,14 +7,14 @@ use servemark::datasets::TextSlice;
 use servemark::{ExitCode, cut_text};
 use servemark_cli::vllm::TextSlices;
 
-use crate::{screen, serve};
+use crate::{context, screen};
 
 /// Cuts a text and writes its prompts.
 pub(crate) fn cut(slices: &TextSlices) -> anyhow::Result<ExitCode> {
     for warning in &slices.warnings {
         screen::eprint_line(&format!("warning: {warning}"));
     }
-    let mut context = serve::context(true)?;
+    let mut context = context::context(true)?;
     context.hub = slices.hub.clone();
     let prompts = cut_text(&slices.spec, slices.count, &slices.tokenizer, &context)?;
     let lines = prompts.iter().map(TextSlice::line).collect::<Result<String, _>>()?;

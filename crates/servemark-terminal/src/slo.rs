@@ -5,13 +5,13 @@ use servemark::{ExitCode, Probe, SloAnswer, SloSearch};
 use servemark_cli::SloRuns;
 
 use crate::rewrite::{self, Rewrite};
-use crate::{failures, results_folder, screen, serve};
+use crate::{context, failures, results_folder, screen};
 
 /// Runs a search: prints a line per completed round, then a table of all loads and the result. The
 /// exit code is 3 if not even the smallest load meets the objectives. If a round fails, the rounds
 /// before it are reported.
 pub(crate) fn search(runs: &SloRuns) -> anyhow::Result<ExitCode> {
-    let Some(context) = serve::prepare(&runs.first)? else { return Ok(ExitCode::Ok) };
+    let Some(context) = context::prepare(&runs.first)? else { return Ok(ExitCode::Ok) };
     let folder = runs.folder.as_ref().map(results_folder::settled).transpose()?;
     let mut search = SloSearch::open(&runs.spec, folder.as_deref(), &context)?;
     let searched = rounds(runs, &mut search);

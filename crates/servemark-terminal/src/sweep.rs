@@ -10,15 +10,15 @@ use servemark::{ExitCode, Origin, PointRun, Run, RunContext, Scores, SweepOutcom
 use servemark_cli::{Parsed, Sweep, SweepRuns};
 
 use crate::rewrite::{self, Rewrite};
-use crate::{results_folder, screen, serve};
+use crate::{bench, context, report, results_folder, screen};
 
 /// Does the runs of a sweep. Returns the exit code of the worst one.
 pub(crate) fn sweep(sweep: &Sweep) -> anyhow::Result<ExitCode> {
     let Sweep { points, is_grid, file, folder, .. } = sweep;
     if !is_grid || points[0].plan_only {
-        return serve::bench(&points[0]);
+        return bench::bench(&points[0]);
     }
-    let Some(context) = serve::prepare(&points[0])? else { return Ok(ExitCode::Ok) };
+    let Some(context) = context::prepare(&points[0])? else { return Ok(ExitCode::Ok) };
     let mut done = Vec::new();
     let ended = runs(sweep, &context, &mut done);
     if ended.is_err() && done.is_empty() {
@@ -38,7 +38,7 @@ pub(crate) fn sweep(sweep: &Sweep) -> anyhow::Result<ExitCode> {
 /// Does the runs of a sweep over flags: prints a line per completed run, and a table of all. If a
 /// run fails, the runs before it are in the table.
 pub(crate) fn sweep_runs(runs: &SweepRuns) -> anyhow::Result<ExitCode> {
-    let Some(context) = serve::prepare(&runs.first)? else { return Ok(ExitCode::Ok) };
+    let Some(context) = context::prepare(&runs.first)? else { return Ok(ExitCode::Ok) };
     let folder = runs.folder.as_ref().map(results_folder::settled).transpose()?;
     let mut outcome = SweepOutcome::default();
     let ended = points(runs, folder.as_deref(), &context, &mut outcome);
@@ -69,7 +69,7 @@ fn points(
         let done = done?;
         let plan = &done.point.plan;
         let reported = match done.origin {
-            Origin::Measured => serve::report(&done.run, &plan.scoring, &plan.output).map(drop),
+            Origin::Measured => report::report(&done.run, &plan.scoring, &plan.output).map(drop),
             Origin::Resumed => Ok(()),
         };
         let score = done.score();
@@ -104,7 +104,7 @@ fn runs(sweep: &Sweep, context: &RunContext, done: &mut Vec<Run>) -> anyhow::Res
         let PointRun { point: Point { plan, .. }, run, origin, .. } = measured?;
         let scores = Scores::of_run(&run, &plan.scoring);
         let code = match origin {
-            Origin::Measured => serve::keep(&run, &scores, &plan.output),
+            Origin::Measured => report::keep(&run, &scores, &plan.output),
             Origin::Resumed => Ok(scores.exit_code()),
         };
         done.push(run);

@@ -6,6 +6,7 @@ mod experiment;
 mod figures;
 mod levels;
 mod serve;
+mod server;
 mod startup;
 
 use servemark::ExitCode;

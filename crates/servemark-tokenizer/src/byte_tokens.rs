@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::document::Vocabulary;
 use crate::signs::{Signs, sign};
 use crate::special::Wrapping;
+use crate::vocabulary::Vocabulary;
 
 /// The bytes of each token id.
 #[derive(Debug)]

@@ -5,9 +5,8 @@
 //! text and are not parsed into values and back. A document that differs from the expected form
 //! goes through the general path, which is several times slower but handles everything.
 
-use std::borrow::{Borrow, Cow};
+use std::borrow::Cow;
 use std::collections::HashMap;
-use std::hash::BuildHasherDefault;
 use std::path::Path;
 
 use serde::Deserialize;
@@ -17,10 +16,10 @@ use servemark_core::{JsonObject, TokenizerError};
 use tokenizers::pipeline::PipelineTokenizer;
 
 use crate::byte_tokens::ByteTokens;
-use crate::files::unusable;
-use crate::hasher::WordHasher;
+use crate::error::unusable;
 use crate::limits::{check_growth, check_ids};
 use crate::pipeline::{Later, Part, Pipeline};
+use crate::vocabulary::{Token, Vocabulary};
 
 /// A tokenizer in the layout of `tokenizer.json`.
 #[derive(Debug)]
@@ -47,7 +46,7 @@ impl Document {
             outline.check(file)?;
         }
         match outline.and_then(Outline::load_to_decode) {
-            Some(part) => Ok(part.map(|part| part.and(Later::of(file, text)))),
+            Some(part) => Ok(part.map(|part| part.and(Later::of(file, text, whole)))),
             None => Self::Text(text).load(file),
         }
     }
@@ -72,7 +71,7 @@ impl<P> Loaded<P> {
 }
 
 /// Loads the library's tokenizer from the text of a document.
-pub(crate) fn whole(file: &Path, text: &str) -> Result<PipelineTokenizer, TokenizerError> {
+fn whole(file: &Path, text: &str) -> Result<PipelineTokenizer, TokenizerError> {
     of_text(file, text).map(|loaded| loaded.pipeline)
 }
 
@@ -119,26 +118,6 @@ struct ModelOutline<'a> {
     merges: Option<&'a RawValue>,
     #[serde(flatten)]
     settings: JsonObject,
-}
-
-/// A token, borrowed if its JSON has no escapes.
-#[derive(Deserialize, Eq, Hash, PartialEq)]
-#[serde(transparent)]
-pub(crate) struct Token<'a>(#[serde(borrow)] Cow<'a, str>);
-
-/// A map from tokens to their ids.
-pub(crate) type Vocabulary<'a> = HashMap<Token<'a>, u32, BuildHasherDefault<WordHasher>>;
-
-impl Token<'_> {
-    pub(crate) fn text(&self) -> &str {
-        &self.0
-    }
-}
-
-impl Borrow<str> for Token<'_> {
-    fn borrow(&self) -> &str {
-        self.text()
-    }
 }
 
 /// A document in the newest spelling, with its vocabulary parsed separately and its merges removed.

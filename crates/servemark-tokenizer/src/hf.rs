@@ -6,8 +6,10 @@ use std::path::Path;
 use servemark_core::{ImageSize, JsonObject, SpecialTokens, Tokenizer, TokenizerError};
 
 use crate::chat_template::{ChatTemplate, Conversation};
+use crate::config::Config;
 use crate::document::{Document, Loaded};
-use crate::files::{Config, Folder, unusable};
+use crate::error::unusable;
+use crate::files::Folder;
 use crate::pipeline::{Pipeline, bare_ids};
 use crate::special::Wrapping;
 use crate::vision::Vision;

@@ -2,6 +2,7 @@
 
 mod byte_level;
 mod encodings;
+mod read;
 mod sglang_json;
 mod tekken;
 mod tiktoken;
@@ -13,22 +14,12 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use servemark_core::TokenizerError;
 
-use crate::document::Document;
-use crate::files::{Config, unusable};
-use crate::limits;
-
+pub(crate) use self::read::Read;
 pub(crate) use self::tekken::FILE as TEKKEN;
-
-/// A tokenizer in the layout of `tokenizer.json`, and additional facts from its own layout.
-#[derive(Debug)]
-pub(crate) struct Read {
-    pub(crate) tokenizer: Document,
-    /// The vocabulary size that the model's own tokenizer reports, where it includes added tokens.
-    pub(crate) vocab_size: Option<u32>,
-    pub(crate) chat_template: Option<&'static str>,
-    /// The ids of the special tokens, where they are not recognised in a text.
-    pub(crate) special_ids: Option<Vec<u32>>,
-}
+use crate::config::Config;
+use crate::document::Document;
+use crate::error::{unsupported, unusable};
+use crate::limits;
 
 /// Returns the file of a folder that defines its tokens. Earlier names are preferred.
 pub(crate) fn vocabulary_of(folder: &Path) -> Option<PathBuf> {
@@ -45,7 +36,7 @@ pub(crate) fn vocabulary_of(folder: &Path) -> Option<PathBuf> {
 pub(crate) fn read(path: &Path, config: &Config) -> Result<Read, TokenizerError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     if name.ends_with(".gguf") {
-        return Err(refuse(path, "GGUF files are not read"));
+        return Err(unsupported(path, "GGUF files are not read"));
     }
     if name.ends_with(".tiktoken") || name.ends_with(".model") {
         let bytes = limits::read(path)?;
@@ -62,21 +53,6 @@ pub(crate) fn read(path: &Path, config: &Config) -> Result<Read, TokenizerError>
         _ if json.get("regular_tokens").is_some() => sglang_json::read(path, json),
         _ => Ok(Read::alone(Document::Value(json))),
     }
-}
-
-impl Read {
-    /// Returns a tokenizer without additional facts.
-    fn alone(tokenizer: Document) -> Self {
-        Self { tokenizer, vocab_size: None, chat_template: None, special_ids: None }
-    }
-}
-
-/// Returns the error for a file that is valid but not supported here.
-fn refuse(path: &Path, why: &str) -> TokenizerError {
-    unusable(path)(format!(
-        "{why}; give a folder that holds a tokenizer.json as the tokenizer, as transformers' \
-         AutoTokenizer.from_pretrained(…).save_pretrained(DIR) writes it"
-    ))
 }
 
 fn first_ending_with(folder: &Path, ending: &str) -> Option<PathBuf> {

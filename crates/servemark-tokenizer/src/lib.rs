@@ -20,8 +20,10 @@
 mod byte_tokens;
 mod chat_limits;
 mod chat_template;
+mod config;
 mod date;
 mod document;
+mod error;
 mod files;
 mod generation_tag;
 mod hasher;
@@ -34,6 +36,7 @@ mod signs;
 mod spec;
 mod special;
 mod vision;
+mod vocabulary;
 
 pub use chat_template::{ChatTemplate, Conversation};
 pub use hf::HfTokenizer;

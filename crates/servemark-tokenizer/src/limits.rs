@@ -10,7 +10,7 @@ use std::path::Path;
 use serde_json::Value;
 use servemark_core::TokenizerError;
 
-use crate::files::unusable;
+use crate::error::unusable;
 
 /// The largest id of a token; today's vocabularies end below a million.
 pub(crate) const MOST_ID: u32 = 4_000_000;

@@ -7,8 +7,7 @@ use servemark_core::TokenizerError;
 use tokenizers::pipeline::{EncodeOptions, Override, PipelineToken, PipelineTokenizer};
 
 use crate::byte_tokens::ByteTokens;
-use crate::document;
-use crate::files::unusable;
+use crate::error::unusable;
 use crate::special::Wrapping;
 
 /// A tokenizer, or the part of one that decodes. Most of the time to build the library's tokenizer
@@ -39,10 +38,14 @@ impl Part {
     }
 }
 
+/// Loads a tokenizer from a file's path, which errors name, and the file's text.
+type Load = fn(&Path, &str) -> Result<PipelineTokenizer, TokenizerError>;
+
 /// A tokenizer that is loaded on first use.
 pub(crate) struct Later {
     file: PathBuf,
     text: String,
+    load: Load,
     made: OnceLock<Result<PipelineTokenizer, String>>,
 }
 
@@ -97,14 +100,14 @@ impl Pipeline {
 }
 
 impl Later {
-    /// Returns a tokenizer that is loaded on first use from `text`, the contents of `file`.
-    pub(crate) fn of(file: &Path, text: String) -> Self {
-        Self { file: file.to_owned(), text, made: OnceLock::new() }
+    /// Returns a tokenizer that `load` loads on first use from `text`, the contents of `file`.
+    pub(crate) fn of(file: &Path, text: String, load: Load) -> Self {
+        Self { file: file.to_owned(), text, load, made: OnceLock::new() }
     }
 
     fn made(&self) -> Result<&PipelineTokenizer, TokenizerError> {
-        let Self { file, text, made } = self;
-        let make = || match document::whole(file, text) {
+        let Self { file, text, load, made } = self;
+        let make = || match load(file, text) {
             Ok(whole) => Ok(whole),
             Err(TokenizerError::Load { reason, .. }) => Err(reason),
             Err(error) => Err(error.to_string()),

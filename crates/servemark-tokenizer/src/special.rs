@@ -3,7 +3,7 @@
 use servemark_core::TokenizerError;
 use tokenizers::pipeline::{PipelineToken, Template};
 
-use crate::files::Config;
+use crate::config::Config;
 
 /// The ids before and after a text.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]

@@ -9,7 +9,8 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use servemark_core::{ImageSize, TokenizerError};
 
-use crate::files::{Config, Folder};
+use crate::config::Config;
+use crate::files::Folder;
 
 /// A model's image processor.
 #[derive(Clone, Debug, Eq, PartialEq)]

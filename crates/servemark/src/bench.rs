@@ -18,14 +18,14 @@ use crate::{ExecuteError, Run, RunContext, RunTask, execute, start};
 /// over `plan`, an [`SloSearch`](crate::SloSearch), the audit, the run log, the gates.
 ///
 /// ```no_run
-/// use servemark::backends::{ChatBackend, ChatSpec, CommonSpec};
+/// use servemark::backends::{ChatSpec, CommonSpec};
 /// use servemark::core::{Sample, Session};
 /// use servemark::runner::LoadSpec;
 /// use servemark::schedule::ArrivalSpec;
 /// use servemark::{Bench, Scores};
 ///
 /// // Any type of the program that implements `Backend`, and one that implements `Dataset`.
-/// let dialect = ChatBackend::new(ChatSpec::new(CommonSpec::new("tiny-llama")));
+/// let dialect = ChatSpec::new(CommonSpec::new("tiny-llama"));
 /// let questions = vec![Session::from(Sample::new("Tell me a story.", 5, 64)); 100];
 /// let target = "http://127.0.0.1:8000".parse()?;
 /// let load = LoadSpec::new(ArrivalSpec::at_rate(10.0)?);

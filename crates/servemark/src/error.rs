@@ -34,6 +34,26 @@ pub enum ExecuteError {
         /// URL of the server.
         url: String,
     },
+    /// No server listens on the ports of this machine that engines use by default.
+    #[error(
+        "no server answers /v1/models on 127.0.0.1 at the ports {ports}: give its URL, as in \
+         `servemark http://HOST:PORT`, or try `servemark demo`"
+    )]
+    NoServer {
+        /// Ports that were tried.
+        ports: String,
+    },
+    /// The server does not answer a first request for text.
+    #[error(
+        "the model {model} answers neither /v1/chat/completions nor /v1/completions: {reason} \
+         (bench-embedding measures models of embeddings and rankings)"
+    )]
+    NoAnswer {
+        /// Name of the model.
+        model: String,
+        /// Error of the request.
+        reason: RequestError,
+    },
     /// Neither the plan nor the server names a tokenizer.
     #[error("no tokenizer: neither --tokenizer nor --model names one, and the server does not say")]
     NoTokenizer,
@@ -164,7 +184,11 @@ impl ExecuteError {
             | Self::Schedule(_)
             | Self::Output(_)
             | Self::RunLog(RunLogError::Taken { .. } | RunLogError::Busy { .. }) => ExitCode::Usage,
-            Self::NotReady(_) | Self::FirstRequest(_) | Self::Greeting(_) => ExitCode::NotReady,
+            Self::NotReady(_)
+            | Self::NoServer { .. }
+            | Self::NoAnswer { .. }
+            | Self::FirstRequest(_)
+            | Self::Greeting(_) => ExitCode::NotReady,
             Self::Warmup(_) => ExitCode::TooManyFailed,
             Self::Interrupted => ExitCode::Interrupted,
             Self::Flush(_)

@@ -148,6 +148,7 @@ mod command;
 mod compare;
 mod context;
 mod error;
+mod explore;
 mod grace;
 mod new_path;
 mod observer;
@@ -171,6 +172,10 @@ pub use command::run_command;
 pub use compare::{CompareError, ComparedResults, KnownNoise, NoiseStore, compare};
 pub use context::RunContext;
 pub use error::{ExecuteError, ExitCode};
+pub use explore::{
+    Capacity, ChatRoute, Engine, Exploration, ExploreEvent, ExploreSpec, ExploredServer,
+    LevelFigures, OneUser, explore, find_local_server,
+};
 pub use grace::Grace;
 pub use new_path::{create_new_folder, numbered};
 pub use observer::{Activity, Live, Profiler, RunEvent, RunObserver, Switch};

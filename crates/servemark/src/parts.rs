@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use servemark_backends::{Backend, BackendSpec, ProvidedBackend, ProvidedSpec, WireBackend};
+use servemark_backends::{Backend, BackendSpec, ProvidedSpec, WireBackend};
 use servemark_core::{
     Dataset, DatasetError, DrawContext, Finish, MonotonicClock, Recorder, RequestError, Sample,
     Transport,
@@ -22,7 +22,7 @@ use crate::ExecuteError;
 /// swept, searched and compared like any other. [`Bench`](crate::Bench) fills in both.
 #[derive(Clone, Default)]
 pub struct Parts {
-    backends: BTreeMap<String, ProvidedBackend>,
+    backends: BTreeMap<String, WireBackend>,
     datasets: BTreeMap<String, DatasetFactory>,
     transports: BTreeMap<String, TransportFactory>,
 }
@@ -36,7 +36,7 @@ type TransportFactory = Arc<dyn Fn(MonotonicClock) -> ProvidedTransport + Send +
 impl Parts {
     /// Adds a wire dialect.
     pub fn add_backend(&mut self, name: &str, backend: impl Backend) {
-        self.backends.insert(name.to_owned(), ProvidedBackend::new(name, backend));
+        self.backends.insert(name.to_owned(), WireBackend::new(backend));
     }
 
     /// Adds a data set. Every run draws from a copy of it.
@@ -65,7 +65,7 @@ impl Parts {
             return Ok(spec.build());
         };
         let missing = || ExecuteError::NotProvided { what: "dialect", name: name.clone() };
-        self.backends.get(name).cloned().map(WireBackend::Provided).ok_or_else(missing)
+        self.backends.get(name).cloned().ok_or_else(missing)
     }
 
     /// Draws from a data set: the program's own if the spec names one.

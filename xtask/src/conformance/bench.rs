@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::answer::Answer;
 use super::case::{Case, Expected};
+use super::case_report::CaseReport;
 use super::checks;
 use super::dialect::{Dialect, RESULT};
 use super::engine::Serving;
@@ -17,7 +18,7 @@ use super::install::Place;
 use super::peer;
 use super::process::{ProcessGroup, end_of, output, poll};
 use super::record::{Record, records};
-use super::report::CaseReport;
+use super::run::Run;
 use super::server::Server;
 use super::tally::Tally;
 use super::wire::{Exchange, exchanges};
@@ -43,18 +44,6 @@ pub(super) struct Target<'a> {
     pub(super) model: &'a Path,
     /// Folder that contains one folder for each case.
     pub(super) evidence: &'a Path,
-}
-
-/// Observed results of a client's run.
-#[derive(Debug)]
-pub(super) struct Run {
-    status: ExitStatus,
-    pub(super) exchanges: Vec<Exchange>,
-    /// Increase of the server's counters during the run.
-    pub(super) tally: Tally,
-    /// Everything that the client printed.
-    pub(super) said: String,
-    pub(super) result: Value,
 }
 
 impl Bench {

@@ -5,9 +5,11 @@
 
 mod checks;
 mod client;
+mod outcome;
 mod own;
 mod prompts;
 mod report;
+mod run;
 mod strays;
 mod words;
 
@@ -15,93 +17,17 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, ensure};
 
-use self::checks::{Sides, Toll};
 use self::client::Client;
+use self::outcome::Counts;
+pub(super) use self::outcome::RunReport;
 use self::own::OwnRun;
 pub(super) use self::report::{line, markdown};
-use self::words::{WORDINGS, Worded};
+pub(super) use self::run::name;
+use self::run::{End, RUNS, Run, Submission, slug};
+use self::words::WORDINGS;
 use super::bench::Bench;
 use super::engine::{Engine, Offline, TINY_LLAMA};
 use super::install::Place;
-
-/// Result of one run.
-#[derive(Debug)]
-pub(super) struct RunReport {
-    name: &'static str,
-    pub(super) faults: Vec<String>,
-    counts: Counts,
-}
-
-/// Counts of a run, by kind of run.
-#[derive(Debug)]
-enum Counts {
-    /// The run could not be compared.
-    None,
-    /// Counts of a complete run from three sources.
-    Whole(Sides),
-    /// Outcome of a run that was stopped.
-    Ended(Toll),
-    /// Counts of a run with the engine's own command line.
-    Worded(Worded),
-}
-
-/// A run of `bench-offline`.
-#[derive(Clone, Copy, Debug)]
-struct Run {
-    name: &'static str,
-    submission: Submission,
-    output_tokens: u64,
-    end: End,
-}
-
-/// How requests are submitted to the engine.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Submission {
-    AtOnce,
-    /// All at once, by the engine's class that starts a server and sends requests to it.
-    Served,
-    OneByOne,
-    /// One by one with at most four in flight, so that some are answered while others are not.
-    FourAtATime,
-}
-
-/// How a run ends.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum End {
-    /// The run completes.
-    Done,
-    /// The engine's process that computes is killed.
-    EngineKilled,
-    /// The run is interrupted by SIGINT.
-    Interrupted,
-    /// Our program is killed.
-    ProgramKilled,
-}
-
-const RUNS: [Run; 7] = [
-    whole("at once", Submission::AtOnce),
-    whole("by its own server", Submission::Served),
-    whole("one by one", Submission::OneByOne),
-    ended("at once, engine killed", Submission::AtOnce, End::EngineKilled),
-    ended("one by one, engine killed", Submission::FourAtATime, End::EngineKilled),
-    ended("one by one, interrupted", Submission::FourAtATime, End::Interrupted),
-    ended("one by one, program killed", Submission::FourAtATime, End::ProgramKilled),
-];
-
-const fn whole(name: &'static str, submission: Submission) -> Run {
-    Run { name, submission, output_tokens: SHORT, end: End::Done }
-}
-
-/// Creates a run that is long enough to be stopped before its end.
-const fn ended(name: &'static str, submission: Submission, end: End) -> Run {
-    let output_tokens = if matches!(submission, Submission::AtOnce) { LONG } else { MIDDLE };
-    Run { name, submission, output_tokens, end }
-}
-
-/// Returns the name that selects an engine's offline examination.
-pub(super) fn name(engine: &Engine) -> String {
-    format!("{}-offline", engine.name)
-}
 
 /// Runs all cases of an engine whose names contain `only`.
 pub(super) fn examine(
@@ -132,11 +58,6 @@ pub(super) fn examine(
     Ok(in_our_words.chain(in_its_words).inspect(tell).collect())
 }
 
-/// Returns a run's name in the form of a folder name.
-fn slug(engine: &Engine, run: &str) -> String {
-    format!("{} {run}", name(engine)).replace(", ", " ").replace(' ', "-")
-}
-
 impl Run {
     fn examine(self, client: &Client<'_>, evidence: &Path, own: Option<&OwnRun>) -> RunReport {
         let folder: PathBuf = evidence.join(slug(client.engine, self.name));
@@ -152,19 +73,6 @@ impl Run {
         }
     }
 }
-
-impl RunReport {
-    /// Creates the report of a run that could not be compared.
-    fn broken(name: &'static str, error: &anyhow::Error) -> Self {
-        Self { name, faults: vec![format!("{error:#}")], counts: Counts::None }
-    }
-}
-
-const REQUESTS: usize = 16;
-/// Output tokens of an answer, by the required duration of a run.
-const SHORT: u64 = 32;
-const MIDDLE: u64 = 128;
-const LONG: u64 = 512;
 
 #[cfg(test)]
 mod tests {

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::answer::{Answer, Counts};
-use super::bench::Run;
 use super::checks::{same, unless};
 use super::record::Record;
+use super::run::Run;
 use super::tally::Tally;
 use super::wire::Exchange;
 

@@ -4,11 +4,12 @@ use std::fmt::Write;
 
 use super::answer::{Answer, Counts};
 use super::case::{Case, Expected};
+use super::case_report::CaseReport;
 use super::offline::{self, RunReport};
-use super::peer::Beside;
 use super::record::Record;
 use super::subject::Subject;
 use super::times::{self, Excess};
+use super::verdict::verdict;
 
 /// Results of one engine's runs.
 #[derive(Debug)]
@@ -26,16 +27,6 @@ pub(super) enum Findings {
     Offline(Vec<RunReport>),
 }
 
-/// Result of one run.
-#[derive(Debug)]
-pub(super) struct CaseReport {
-    pub(super) case: Case,
-    pub(super) pairs: Vec<(Record, Answer)>,
-    pub(super) faults: Vec<String>,
-    /// Counts of our client, the engine's own client and the server, if they were compared.
-    pub(super) beside: Option<Beside>,
-}
-
 impl EngineReport {
     /// Number of failed checks; an engine that could not be examined counts as one.
     pub(super) fn faults(&self) -> usize {
@@ -44,13 +35,6 @@ impl EngineReport {
             Ok(Findings::Offline(runs)) => runs.iter().map(|run| run.faults.len()).sum(),
             Err(_) => 1,
         }
-    }
-}
-
-impl CaseReport {
-    /// Creates the report of a run that could not be compared.
-    pub(super) fn broken(case: Case, error: &anyhow::Error) -> Self {
-        Self { case, pairs: Vec::new(), faults: vec![format!("{error:#}")], beside: None }
     }
 }
 
@@ -125,14 +109,6 @@ fn besides(cases: &[CaseReport]) -> String {
 
 fn sum(pairs: &[(Record, Answer)], count: impl Fn(&(Record, Answer)) -> usize) -> usize {
     pairs.iter().map(count).sum()
-}
-
-pub(super) fn verdict(faults: &[String]) -> String {
-    match faults.len() {
-        0 => "ok".to_owned(),
-        1 => "1 check failed".to_owned(),
-        many => format!("{many} checks failed"),
-    }
 }
 
 /// Formats the client's times minus the server's, if the server reports times.

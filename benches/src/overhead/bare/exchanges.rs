@@ -38,7 +38,7 @@ impl Exchanges {
             epoll::add(&epoll, &socket, data, epoll::EventFlags::IN)?;
             open_ones.push(socket);
         }
-        let end = if route == Route::Embeddings { DOCUMENT_END } else { STREAM_END };
+        let end = if route == Route::EMBEDDINGS { DOCUMENT_END } else { STREAM_END };
         Ok(Self { epoll, connections: open_ones, request, end })
     }
 

@@ -9,6 +9,7 @@ mod compare;
 mod damaged;
 mod engines;
 mod evalscope;
+mod explore;
 mod hostile_files;
 mod hostile_text;
 mod one_batch;

@@ -4,13 +4,13 @@ use serde_json::{Value, json};
 use servemark_core::{Delta, ErrorKind, Prompt, RequestError, Sample, Sink, Usage};
 use servemark_sse::Event;
 
-use super::{AnthropicBackend, AnthropicSpec};
+use super::AnthropicSpec;
 use crate::{Backend, CommonSpec, Decoder, Flow, WireRequest};
 
 fn request(change: impl FnOnce(&mut AnthropicSpec), sample: &Sample) -> WireRequest {
     let mut spec = AnthropicSpec::new(CommonSpec::new("m"));
     change(&mut spec);
-    AnthropicBackend::new(spec).encode(sample).unwrap()
+    spec.encode(sample).unwrap()
 }
 
 fn text(request: &WireRequest) -> &str {
@@ -49,7 +49,7 @@ impl Sink for Read {
 }
 
 fn read(events: &[&str]) -> (Read, Vec<Result<Flow, RequestError>>) {
-    let backend = AnthropicBackend::new(AnthropicSpec::new(CommonSpec::new("m")));
+    let backend = AnthropicSpec::new(CommonSpec::new("m"));
     let mut decoder = backend.decoder(&Sample::new("hi", 1, 8));
     let mut read = Read::default();
     let each = |event: &&str| decoder.event(Event::from_data(event.as_bytes()), &mut read);
@@ -93,7 +93,7 @@ fn system_messages_are_a_text_of_their_own() {
 #[test]
 fn parts_that_are_no_text_are_refused() {
     let messages = json!([{"role": "user", "content": [{"type": "image_url", "image_url": {}}]}]);
-    let backend = AnthropicBackend::new(AnthropicSpec::default());
+    let backend = AnthropicSpec::default();
     let error = backend.encode(&Sample::new(prompt(messages), 2, 16)).unwrap_err();
     assert_eq!(error.kind, ErrorKind::Encode);
 }
@@ -145,7 +145,7 @@ fn a_stream_without_its_end_is_cut() {
 
 #[test]
 fn a_whole_message_is_read_at_once() {
-    let backend = AnthropicBackend::new(AnthropicSpec::default());
+    let backend = AnthropicSpec::default();
     let mut decoder = backend.decoder(&Sample::new("hi", 1, 8));
     let mut read = Read::default();
     let body = r#"{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"Hi!"}],"stop_reason":"end_turn","usage":{"input_tokens":10,"output_tokens":2}}"#;

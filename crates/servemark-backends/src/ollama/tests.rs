@@ -4,13 +4,13 @@ use serde_json::{Value, json};
 use servemark_core::{Delta, ErrorKind, OddCount, RequestError, Sample, ServerTimes, Sink, Usage};
 use servemark_sse::Event;
 
-use super::{OllamaApi, OllamaBackend, OllamaSpec};
+use super::{OllamaApi, OllamaSpec};
 use crate::{Backend, CommonSpec, Decoder, Flow, Framing};
 
 fn body(api: OllamaApi, change: impl FnOnce(&mut OllamaSpec), sample: &Sample) -> Value {
     let mut spec = OllamaSpec::new(api, CommonSpec::new("llama3.2"));
     change(&mut spec);
-    let request = OllamaBackend::new(spec).encode(sample).unwrap();
+    let request = spec.encode(sample).unwrap();
     serde_json::from_slice(&request.body).unwrap()
 }
 
@@ -46,7 +46,7 @@ impl Sink for Read {
 }
 
 fn read(api: OllamaApi, lines: &[&str]) -> (Read, Vec<Result<Flow, RequestError>>) {
-    let backend = OllamaBackend::new(OllamaSpec::new(api, CommonSpec::new("m")));
+    let backend = OllamaSpec::new(api, CommonSpec::new("m"));
     let mut decoder = backend.decoder(&Sample::new("hi", 1, 8));
     let mut read = Read::default();
     let each = |line: &&str| decoder.event(Event::from_data(line.as_bytes()), &mut read);
@@ -93,7 +93,7 @@ fn a_stream_is_of_lines_and_anything_else_a_document() {
     let framing = |stream| {
         let mut spec = OllamaSpec::default();
         spec.common.stream = stream;
-        OllamaBackend::new(spec).framing()
+        spec.framing()
     };
     assert_eq!((framing(true), framing(false)), (Framing::Lines, Framing::Document));
 }
@@ -111,7 +111,9 @@ fn a_chat_is_read_line_by_line() {
     );
     assert_eq!(read.pieces, ["Reasoning Hm", "Content Be", "ToolCall f{\"a\":1}"]);
     assert_eq!(read.usage, Some(Usage::new(Some(26), Some(282))));
-    assert_eq!(read.times, Some(ServerTimes::new(Some(1.334_875), Some(342.546))));
+    let times = ServerTimes::new(Some(1.334_875), Some(342.546));
+    let times = times.with_decode(Some(4_535.599)).with_total(Some(4_883.583_458));
+    assert_eq!(read.times, Some(times));
     assert_eq!(read.reason.as_deref(), Some("stop"));
     let go_on = || Ok(Flow::Continue);
     assert_eq!(outcomes, [go_on(), go_on(), go_on(), Ok(Flow::Done), Ok(Flow::Done)]);

@@ -4,9 +4,7 @@
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use servemark_backends::{
-    AisbenchClass, AisbenchSpec, Backend, BackendSpec, CommonSpec, WireDecoder,
-};
+use servemark_backends::{AisbenchClass, AisbenchSpec, Backend, BackendSpec, CommonSpec, Decoder};
 use servemark_core::{ErrorKind, JsonObject, Prompt, Sample, Usage};
 
 use crate::reading::Reading;
@@ -94,7 +92,7 @@ fn adapters_are_asked_for_where_each_class_has_them() {
     assert_eq!(body(AisbenchClass::Triton)["parameters"], json!({"max_new_tokens": 3}));
 }
 
-fn decoder(class: AisbenchClass) -> WireDecoder {
+fn decoder(class: AisbenchClass) -> Box<dyn Decoder> {
     spec(class, true).build().decoder(&Sample::new("Hi", 1, 3))
 }
 

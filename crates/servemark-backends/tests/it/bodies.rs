@@ -50,7 +50,7 @@ fn we_flush_where_the_peer_flushes() {
     for recording in recordings() {
         let seconds = recording.value("--flush-cache-timeout").unwrap_or("60");
         let timeout = Duration::from_secs(seconds.parse().unwrap());
-        let path = recording.backend_name().flush_path(timeout);
+        let path = recording.backend_name().server().flush_path(timeout);
         for sent in recording.paths().filter(|path| path.contains("cache")) {
             assert_eq!(sent, path, "{}", recording.name);
             flushes += 1;

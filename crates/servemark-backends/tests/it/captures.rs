@@ -88,7 +88,7 @@ fn readings(capture: &Capture) -> Vec<Reading> {
 
 fn route(case: &str) -> Option<Route> {
     let dialects =
-        [("generate", Route::Generate), ("comp", Route::Completions), ("chat", Route::Chat)];
+        [("generate", Route::GENERATE), ("comp", Route::COMPLETIONS), ("chat", Route::CHAT)];
     dialects.into_iter().find(|(start, _)| case.starts_with(start)).map(|(_, route)| route)
 }
 

@@ -1,35 +1,35 @@
 //! Token counts that are not JSON integers, and answers with counted tokens but no text.
 
 use servemark_backends::{
-    AisbenchClass, AisbenchSpec, Backend, BackendSpec, CommonSpec, EvalscopeApi, EvalscopeSpec,
-    Route, VllmDialect, VllmSpec, WireDecoder,
+    AisbenchClass, AisbenchSpec, Backend, BackendSpec, CommonSpec, Decoder, EvalscopeApi,
+    EvalscopeSpec, Route, VllmDialect, VllmSpec,
 };
 use servemark_core::{ErrorKind, Prompt, Sample, Usage};
 
 use crate::reading::{Reading, decoder};
 
 /// Returns a decoder for an answer of sixteen tokens.
-fn reader(spec: &BackendSpec) -> WireDecoder {
+fn reader(spec: &BackendSpec) -> Box<dyn Decoder> {
     spec.build().decoder(&Sample::new("hi", 1, 16))
 }
 
-fn aisbench(class: &str) -> WireDecoder {
+fn aisbench(class: &str) -> Box<dyn Decoder> {
     let class = AisbenchClass::ALL.into_iter().find(|it| it.as_str() == class).unwrap();
     reader(&BackendSpec::Aisbench(AisbenchSpec::new(class, CommonSpec::new("m"))))
 }
 
-fn evalscope(api: &str) -> WireDecoder {
+fn evalscope(api: &str) -> Box<dyn Decoder> {
     reader(&BackendSpec::Evalscope(EvalscopeSpec::new(EvalscopeApi::of(api).unwrap(), "m")))
 }
 
-fn vllm(dialect: &str) -> WireDecoder {
+fn vllm(dialect: &str) -> Box<dyn Decoder> {
     let dialect = VllmDialect::of(dialect).unwrap();
     reader(&BackendSpec::Vllm(VllmSpec::new(dialect, CommonSpec::new("m"))))
 }
 
 /// Checks a document in which `#` stands for the two counts, or for the only one.
 #[track_caller]
-fn check(decoder: impl Fn() -> WireDecoder, document: &str, prompts: bool) {
+fn check(decoder: impl Fn() -> Box<dyn Decoder>, document: &str, prompts: bool) {
     let read = |[one, other]: [&str; 2]| {
         let body = document.replacen('#', one, 1).replacen('#', other, 1);
         let reading = Reading::of_document(decoder(), body.as_bytes());
@@ -58,16 +58,16 @@ fn check(decoder: impl Fn() -> WireDecoder, document: &str, prompts: bool) {
 fn odd_counts_fail_no_answer_of_openais_routes() {
     let usage = r#""usage":{"prompt_tokens":#,"completion_tokens":#}"#;
     let text = format!(r#"{{"choices":[{{"text":"a","finish_reason":"stop"}}],{usage}}}"#);
-    check(|| decoder(Route::Completions), &text, true);
+    check(|| decoder(Route::COMPLETIONS), &text, true);
     let chat = r#""choices":[{"message":{"content":"a"},"finish_reason":"stop"}]"#;
-    check(|| decoder(Route::Chat), &format!("{{{chat},{usage}}}"), true);
+    check(|| decoder(Route::CHAT), &format!("{{{chat},{usage}}}"), true);
     check(|| vllm("openai"), &text, true);
 }
 
 #[test]
 fn odd_counts_fail_no_answer_of_sglangs_route() {
     let meta = r#""prompt_tokens":#,"completion_tokens":#,"finish_reason":{"type":"stop"}"#;
-    check(|| decoder(Route::Generate), &format!(r#"{{"text":"a","meta_info":{{{meta}}}}}"#), true);
+    check(|| decoder(Route::GENERATE), &format!(r#"{{"text":"a","meta_info":{{{meta}}}}}"#), true);
 }
 
 #[test]
@@ -80,12 +80,12 @@ fn odd_counts_fail_no_answer_of_the_other_dialects() {
     check(|| aisbench("TGICustomAPI"), tgi, false);
     let ollama =
         r#"{"response":"a","done":true,"done_reason":"stop","prompt_eval_count":#,"eval_count":#}"#;
-    check(|| decoder(Route::OllamaGenerate), ollama, true);
+    check(|| decoder(Route::OLLAMA_GENERATE), ollama, true);
 }
 
 #[test]
 fn odd_counts_fail_no_embedding() {
-    let decoder = || super::reading::backend(Route::Embeddings).decoder(&Sample::new("hi", 1, 0));
+    let decoder = || super::reading::backend(Route::EMBEDDINGS).decoder(&Sample::new("hi", 1, 0));
     for (count, known, odd) in [("5.0", Some(5), 1), ("\"5\"", Some(5), 1), ("-1", None, 1)] {
         let body = format!(
             r#"{{"data":[{{"embedding":[0.5],"index":0}}],"usage":{{"prompt_tokens":{count}}}}}"#
@@ -105,7 +105,7 @@ fn odd_counts_in_a_stream_are_told_with_their_field() {
          \"prompt_tokens_details\":{\"cached_tokens\":2.0}}}\n\n",
         "data: [DONE]\n\n",
     );
-    let reading = Reading::of_stream(decoder(Route::Completions), [stream.as_bytes()]);
+    let reading = Reading::of_stream(decoder(Route::COMPLETIONS), [stream.as_bytes()]);
     assert_eq!(reading.outcome, Ok(()));
     let told = ["prompt_tokens: \"4\"", "completion_tokens: 7.5", "cached_tokens: 2.0"];
     assert_eq!(reading.odd_counts, told);
@@ -120,7 +120,7 @@ fn counted_tokens_without_a_text_are_an_answer_where_it_came_to_its_end() {
         let choices = format!(r#""choices":[{{"index":0,"delta":{{}},"finish_reason":{reason}}}]"#);
         format!("data: {{{choices},{}}}\n\n", usage(tokens))
     };
-    let read = |body: String| Reading::of_stream(decoder(Route::Chat), [body.as_bytes()]);
+    let read = |body: String| Reading::of_stream(decoder(Route::CHAT), [body.as_bytes()]);
     let counted = read(body("\"length\"", 32) + "data: [DONE]\n\n");
     assert_eq!((counted.outcome, counted.pieces.len()), (Ok(()), 0));
     assert_eq!(counted.usage.unwrap().completion_tokens, Some(32));
@@ -131,13 +131,13 @@ fn counted_tokens_without_a_text_are_an_answer_where_it_came_to_its_end() {
         r#"{{"choices":[{{"message":{{"content":null}},"finish_reason":"length"}}],{}}}"#,
         usage(32)
     );
-    let whole = Reading::of_document(decoder(Route::Chat), document.as_bytes());
+    let whole = Reading::of_document(decoder(Route::CHAT), document.as_bytes());
     assert_eq!((whole.outcome, whole.pieces.len()), (Ok(()), 0));
 }
 
 #[test]
 fn a_text_of_many_parts_is_no_prompt_of_ollamas() {
-    let backend = super::reading::backend(Route::OllamaGenerate);
+    let backend = super::reading::backend(Route::OLLAMA_GENERATE);
     let error = backend.encode(&Sample::new(Prompt::TokenIds(vec![1]), 1, 1)).unwrap_err();
     assert!(error.message.contains("/api/generate takes no token ids"), "{error}");
 }

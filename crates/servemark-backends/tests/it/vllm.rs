@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use servemark_backends::{
-    Backend, BackendSpec, CommonSpec, VllmDialect, VllmSpec, WireBackend, WireDecoder, WireRequest,
+    Backend, BackendSpec, CommonSpec, Decoder, VllmDialect, VllmSpec, WireBackend, WireRequest,
 };
 use servemark_core::{
     Audio, AudioSource, DeltaKind, ErrorKind, JsonObject, Medium, Prompt, RequestError, Sample,
@@ -190,7 +190,7 @@ impl Answered {
     }
 }
 
-fn decoder(dialect: VllmDialect, sample: &Sample) -> WireDecoder {
+fn decoder(dialect: VllmDialect, sample: &Sample) -> Box<dyn Decoder> {
     let backend: WireBackend =
         BackendSpec::Vllm(VllmSpec::new(dialect, CommonSpec::new("m"))).build();
     backend.decoder(sample)

@@ -4,8 +4,9 @@ use std::path::Path;
 
 use super::args::{AisbenchArgs, USUAL_FOLDER};
 use super::catalog::{self, Kind};
-use super::python::{Dict, Fault, Library, Located, Place, Value, put};
+use super::python::{Dict, Fault, Library, Located, Place, Value};
 use super::section::items;
+use super::settings::{self, Setting};
 use super::toml;
 use crate::nearest::did_you_mean;
 
@@ -54,7 +55,7 @@ impl Config {
         if let Some(name) = &args.summarizer {
             config.summarizer = config.find(Kind::Summarizer, name, args, library)?.pop();
         }
-        config.apply(&args.own.settings(library)?)?;
+        config.apply(&settings::of(&args.own, library)?)?;
         Ok(config)
     }
 
@@ -176,43 +177,4 @@ fn unknown(kind: Kind, name: &str, folder: &str, library: &Library<'_>) -> Resul
         "there is no {name}.py below {folder}, and {name} is not built in; built in are {known}{hint}"
     );
     Ok(place.fault(why))
-}
-
-/// The key that a flag changes in all models or all data sets, and its new value. The path leads to
-/// the key through nested dicts.
-#[derive(Debug)]
-pub(super) struct Setting {
-    pub(super) of: Kind,
-    pub(super) path: Vec<String>,
-    pub(super) value: Located,
-}
-
-impl Setting {
-    fn put_into(&self, target: &Located) -> Result<(), Fault> {
-        let (last, path) =
-            self.path.split_last().ok_or_else(|| self.value.fault("a key is missing"))?;
-        let mut target = target.clone();
-        for key in path {
-            let Value::Dict(entries) = &target.value else { break };
-            let inner = entries
-                .borrow()
-                .iter()
-                .find(|(name, _)| name == key)
-                .map(|(_, value)| value.clone());
-            let next = match inner {
-                Some(inner) if inner.value != Value::None => inner,
-                _ => {
-                    let new = Located { value: Value::dict(Dict::new()), ..self.value.clone() };
-                    put(&mut entries.borrow_mut(), key.clone(), new.clone());
-                    new
-                }
-            };
-            target = next;
-        }
-        let Value::Dict(entries) = &target.value else {
-            return Err(self.value.fault(format!("{} is no key of a dict", self.path.join("."))));
-        };
-        put(&mut entries.borrow_mut(), last.clone(), self.value.clone());
-        Ok(())
-    }
 }

@@ -28,7 +28,6 @@ use std::rc::Rc;
 use self::limits::{Limits, MOST_BYTES, MOST_INCLUDES};
 use self::reader::Reader;
 pub(super) use self::value::{Dict, Fault, Located, Place, Value, put};
-use super::catalog;
 use crate::environment::Environment;
 
 /// The config files of a command line, which may include one another, and the limits on all of them
@@ -36,12 +35,16 @@ use crate::environment::Environment;
 pub(super) struct Library<'a> {
     pub(super) environment: &'a Environment,
     limits: Limits,
+    built_in: BuiltIn,
 }
+
+/// Returns the variables of the built-in config that is a module of this name, if there is one.
+pub(super) type BuiltIn = fn(&str, &Library<'_>) -> Result<Option<Dict>, Fault>;
 
 impl<'a> Library<'a> {
     /// Creates a library of an environment's files, of which none is read yet.
-    pub(super) fn new(environment: &'a Environment) -> Self {
-        Self { environment, limits: Limits::default() }
+    pub(super) fn new(environment: &'a Environment, built_in: BuiltIn) -> Self {
+        Self { environment, limits: Limits::default(), built_in }
     }
 
     /// Reads a config file. Returns its variables.
@@ -58,7 +61,7 @@ impl<'a> Library<'a> {
     /// text `name`.
     pub(super) fn built_in(&self, name: &str, text: &str) -> Result<Dict, Fault> {
         // Built-in texts do not count towards the limits on the user's files.
-        Reader::read(text, &Library::new(self.environment), vec![name.into()])
+        Reader::read(text, &Library::new(self.environment, self.built_in), vec![name.into()])
     }
 
     /// Returns the variables of an included module: of a file beside the one that includes it or
@@ -66,7 +69,7 @@ impl<'a> Library<'a> {
     /// led here.
     fn module(&self, module: &str, trail: &[Rc<str>], place: &Place) -> Result<Dict, Fault> {
         if module == OF_ACCURACY {
-            return catalog::module("example", self).map(Option::unwrap_or_default);
+            return (self.built_in)("example", self).map(Option::unwrap_or_default);
         }
         let path = path_of(module, trail.last().map_or("", |file| file));
         let file: Rc<str> = path.to_string_lossy().into();
@@ -84,7 +87,7 @@ impl<'a> Library<'a> {
             }
             Err(_) if !module.starts_with('.') => {
                 let name = module.rsplit('.').next().unwrap_or_default();
-                let found = catalog::module(name, self)?;
+                let found = (self.built_in)(name, self)?;
                 found.ok_or_else(|| place.fault(absent(module, &file)))
             }
             Err(error) => Err(place.fault(format!("{file} cannot be read: {error}"))),

@@ -129,7 +129,7 @@ fn what_ships_with_the_peer_is_built_in() {
 #[test]
 fn every_built_in_model_and_data_set_can_be_asked_for() {
     let library_environment = environment(&[]);
-    let library = super::Library::new(&library_environment);
+    let library = super::Library::new(&library_environment, super::catalog::module);
     let models = super::catalog::names(super::catalog::Kind::Models, &library).unwrap();
     assert_eq!(models.len(), 10);
     for model in models {

@@ -34,13 +34,15 @@ pub(super) fn module(name: &str) -> CliError {
 }
 
 /// The commands of `servemark`.
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 16] = [
     "ab",
     "ais_bench",
     "bench-embedding",
     "bench-offline",
     "bench-serving",
     "compare",
+    "demo",
+    "doctor",
     "evalscope",
     "help",
     "noise",

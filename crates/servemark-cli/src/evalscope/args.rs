@@ -29,8 +29,8 @@ pub(super) use self::target::TargetArgs;
 pub(super) use self::turns::TurnsArgs;
 use crate::argparse::{Group, PeerFlags};
 use crate::own::{
-    AskingArgs, JudgingArgs, ProtocolArgs, ReuseArgs, SimulatorArgs, StoppingArgs, ThreadArgs,
-    TrustArgs,
+    AskingArgs, JudgingArgs, ProtocolArgs, ReuseArgs, SimulatorArgs, StoppingArgs, TelemetryArgs,
+    ThreadArgs, TrustArgs,
 };
 
 /// Benchmark a running server: evalscope perf's command line, and more
@@ -76,6 +76,8 @@ pub(super) struct EvalscopeArgs {
     #[command(flatten)]
     pub(super) trust: TrustArgs,
     #[command(flatten)]
+    pub(super) telemetry: TelemetryArgs,
+    #[command(flatten)]
     pub(super) simulator: SimulatorArgs,
 }
 
@@ -99,8 +101,21 @@ impl EvalscopeArgs {
         Group::of(ProtocolArgs::FLAGS),
         Group::of(ReuseArgs::FLAGS),
         Group::of(TrustArgs::FLAGS),
+        Group::of(TelemetryArgs::FLAGS),
         Group::of(SimulatorArgs::FLAGS),
     ];
+
+    /// Returns the prompt of `--prompt`, which is used instead of a data set. As in evalscope, an
+    /// empty prompt counts as none, and conversations come from the data set in any case.
+    pub(super) fn own_prompt(&self) -> Option<&str> {
+        let prompt = self.prompt.prompt.as_deref().filter(|prompt| !prompt.is_empty());
+        prompt.filter(|_| !self.turns.multi_turn)
+    }
+
+    /// Returns whether prompts can be measured in tokens.
+    pub(super) fn has_tokenizer(&self) -> bool {
+        self.target.tokenizer_path.is_some() || self.simulator.simulate.is_some()
+    }
 
     /// Returns the complete clap command; help and messages call the program `program`.
     pub(super) fn whole_command(program: &str) -> Command {

@@ -30,12 +30,12 @@ pub(super) fn workload(
     let mut spec = EvalscopeSpec::new(data(args, resolved, step, environment)?);
     spec.chat = resolved.chat;
     spec.tokenize = args.sampling.tokenize_prompt;
-    spec.tokenizer = has_tokenizer(args);
+    spec.tokenizer = args.has_tokenizer();
     spec.shortest = at_least(PromptArgs::MIN_PROMPT_LENGTH, 0, args.prompt.min_prompt_length)?;
     spec.longest = at_least(PromptArgs::MAX_PROMPT_LENGTH, 0, args.prompt.max_prompt_length)?;
     spec.max_tokens = match resolved.max_tokens {
         MaxTokens::Between { least, most, .. } => {
-            MaxTokens::Between { least, most, tested: tests_connection(args, resolved) }
+            MaxTokens::Between { least, most, tested: resolved.tests_connection(args) }
         }
         tokens => tokens,
     };
@@ -47,28 +47,12 @@ pub(super) fn workload(
     Ok(workload)
 }
 
-/// Returns whether prompts can be measured in tokens.
-pub(super) fn has_tokenizer(args: &EvalscopeArgs) -> bool {
-    args.target.tokenizer_path.is_some() || args.simulator.simulate.is_some()
-}
-
-/// Returns whether the server is greeted before each run. A server whose API generates nothing is
-/// not greeted.
-pub(super) fn tests_connection(args: &EvalscopeArgs, resolved: &ResolvedArgs) -> bool {
-    !args.target.no_test_connection && resolved.api.generates()
-}
-
-/// Returns whether requests are sent at their recorded times.
-pub(super) fn replays(args: &EvalscopeArgs, resolved: &ResolvedArgs) -> bool {
-    resolved.dataset == EvalscopeName::WorkloadTrace && own_prompt(args).is_none()
-}
-
 /// Returns the number of requests to draw. Of recorded requests, all are drawn (zero) if `--number`
 /// is not given, and the first of them lead to the measurement; for other data sets, those that
 /// lead to the measurement are drawn in addition.
 fn requests(args: &EvalscopeArgs, resolved: &ResolvedArgs, step: Step) -> Result<usize, CliError> {
     let number: usize = at_least(LoadArgs::NUMBER, 1, step.number)?;
-    if replays(args, resolved) {
+    if resolved.replays(args) {
         return Ok(if args.load.number.is_some() { number } else { 0 });
     }
     Ok(number + load::lead_in(&args.load, step)?)
@@ -80,7 +64,7 @@ fn data(
     step: Step,
     environment: &Environment,
 ) -> Result<EvalscopeData, CliError> {
-    if let Some(prompt) = own_prompt(args) {
+    if let Some(prompt) = args.own_prompt() {
         let text = said(PromptArgs::PROMPT, prompt, environment)?;
         return Ok(EvalscopeData::Prompt(EvalscopePromptSpec::new(text)));
     }
@@ -90,13 +74,6 @@ fn data(
     converse(&mut data, args, step)?;
     set_apart(&mut data, args, resolved)?;
     Ok(data)
-}
-
-/// Returns the prompt of `--prompt`, which is used instead of a data set. As in evalscope, an empty
-/// prompt counts as none, and conversations come from the data set in any case.
-pub(super) fn own_prompt(args: &EvalscopeArgs) -> Option<&str> {
-    let prompt = args.prompt.prompt.as_deref().filter(|prompt| !prompt.is_empty());
-    prompt.filter(|_| !args.turns.multi_turn)
 }
 
 /// Sets the path of a data set that has a file.

@@ -6,7 +6,6 @@ use servemark_runner::{LeadInSpec, LoadSpec, WarmupSpec};
 use servemark_schedule::{ArrivalSpec, Burstiness, Rate};
 
 use super::args::{EvalscopeArgs, LoadArgs};
-use super::dataset;
 use super::resolved::{ResolvedArgs, Step};
 use crate::error::CliError;
 use crate::number::{at_least, refused, some_time};
@@ -18,7 +17,7 @@ pub(super) fn load(
     resolved: &ResolvedArgs,
     step: Step,
 ) -> Result<LoadSpec, CliError> {
-    let replays = dataset::replays(args, resolved);
+    let replays = resolved.replays(args);
     let converses = args.turns.multi_turn;
     let arrivals = match replays {
         true => ArrivalSpec::Timetable,

@@ -4,7 +4,6 @@
 use servemark_datasets::{DatasetSpec, EvalscopeHub, EvalscopeName};
 
 use super::args::{ClientArgs, EvalscopeArgs, LoadArgs};
-use super::dataset::{has_tokenizer, own_prompt};
 use super::resolved::ResolvedArgs;
 use crate::argparse::{Flag, Given};
 use crate::error::CliError;
@@ -60,11 +59,11 @@ const WHOLE: [EvalscopeName; 3] =
 /// support.
 pub(super) fn check_dataset(args: &EvalscopeArgs, resolved: &ResolvedArgs) -> Result<(), CliError> {
     let name = resolved.dataset;
-    if own_prompt(args).is_some() {
+    if args.own_prompt().is_some() {
         let rule = "Decision perf requires complete JSON objects via --dataset line_by_line.";
         return if resolved.api.decides() { Err(CliError::Together(rule)) } else { Ok(()) };
     }
-    if name.needs_tokenizer() && !has_tokenizer(args) {
+    if name.needs_tokenizer() && !args.has_tokenizer() {
         return Err(CliError::Peer(format!("--dataset {name} needs --tokenizer-path")));
     }
     if resolved.api.decides() && !WHOLE.contains(&name) {

@@ -9,7 +9,7 @@ use servemark_pyjson as pyjson;
 
 use super::args::{EvalscopeArgs, LoadArgs, PromptArgs, SamplingArgs, TargetArgs};
 use super::url::Address;
-use super::{settings, sla};
+use super::{search_rules, settings};
 use crate::error::CliError;
 use crate::nearest::did_you_mean;
 use crate::number::at_least;
@@ -62,7 +62,7 @@ impl ResolvedArgs {
         let chat = is_chat(&args.prompt, &address);
         let address = for_token_ids(args, api, address, &mut warnings)?;
         let Sides { number, parallel, rate } = sides(args, dataset)?;
-        sla::check(&args.sla)?;
+        search_rules::check(&args.sla)?;
         let dataset_args = settings::merged(args, old_settings, &mut warnings)?;
         Ok(Self {
             api,
@@ -76,6 +76,17 @@ impl ResolvedArgs {
             rate,
             warnings,
         })
+    }
+
+    /// Returns whether the server is greeted before each run. A server whose API generates nothing
+    /// is not greeted.
+    pub(super) fn tests_connection(&self, args: &EvalscopeArgs) -> bool {
+        !args.target.no_test_connection && self.api.generates()
+    }
+
+    /// Returns whether requests are sent at their recorded times.
+    pub(super) fn replays(&self, args: &EvalscopeArgs) -> bool {
+        self.dataset == EvalscopeName::WorkloadTrace && args.own_prompt().is_none()
     }
 
     /// Returns the runs. In an open loop there is one for each rate. Otherwise there is one for
@@ -200,13 +211,12 @@ fn for_token_ids(
     address: Address,
     warnings: &mut Vec<String>,
 ) -> Result<Address, CliError> {
-    let has_tokenizer = args.target.tokenizer_path.is_some() || args.simulator.simulate.is_some();
     match api {
         _ if !args.sampling.tokenize_prompt => Ok(address),
         EvalscopeApi::OpenaiResponses => Err(CliError::Together(
             "--tokenize-prompt is not supported with the OpenAI Responses API.",
         )),
-        _ if !has_tokenizer => {
+        _ if !args.has_tokenizer() => {
             Err(CliError::Together("--tokenizer-path is required when --tokenize-prompt is set."))
         }
         _ if address.is_chat() => {

@@ -5,7 +5,6 @@
 //! flag stand where the flag is declared, in [`args`](super::args).
 
 use super::args::{DatasetArgs, EvalscopeArgs, SlaArgs, TargetArgs};
-use super::dataset::own_prompt;
 use crate::address::is_encrypted;
 use crate::argparse::{Effects, Given};
 use crate::error::CliError;
@@ -16,7 +15,7 @@ pub(super) fn check(
     given: &Given,
     warnings: &mut Vec<String>,
 ) -> Result<(), CliError> {
-    let dataset = if own_prompt(args).is_some() { "" } else { &args.dataset.dataset };
+    let dataset = if args.own_prompt().is_some() { "" } else { &args.dataset.dataset };
     let effects = Effects::of(given)
         .with(DatasetArgs::DATASET, dataset)
         .with(TargetArgs::API, &args.target.api)

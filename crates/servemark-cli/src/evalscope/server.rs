@@ -7,7 +7,6 @@ use servemark_mock::MockSpec;
 use servemark_plan::{ControlSpec, ModelSpec, ServerSpec};
 
 use super::args::{EvalscopeArgs, TargetArgs};
-use super::dataset;
 use super::resolved::ResolvedArgs;
 use crate::argparse::Given;
 use crate::error::CliError;
@@ -57,7 +56,7 @@ pub(super) fn model(args: &EvalscopeArgs) -> ModelSpec {
     let mut spec = args.simulator.model(&ModelNames { model, served: &None, tokenizer });
     // Recorded requests name their own models, so there is nothing to ask the server for.
     spec.name.get_or_insert_default();
-    spec.untokenized = !dataset::has_tokenizer(args);
+    spec.untokenized = !args.has_tokenizer();
     spec
 }
 
@@ -95,11 +94,12 @@ pub(super) fn control(
     let mut control = ControlSpec::default();
     control.ready_timeout = Duration::ZERO;
     control.counters = true;
-    if dataset::tests_connection(args, resolved) {
+    if resolved.tests_connection(args) {
         let said = given.is(TargetArgs::TOTAL_TIMEOUT);
         let patience = if said { timeouts(&args.target)?.total } else { PATIENCE };
         control.greeting = Some(patience);
     }
+    args.telemetry.apply(&mut control)?;
     Ok(control)
 }
 

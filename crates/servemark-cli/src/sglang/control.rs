@@ -4,7 +4,7 @@ use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use servemark_backends::BackendName;
+use servemark_backends::{BackendName, ServerKind};
 use servemark_core::JsonObject;
 use servemark_plan::{ControlSpec, ProfileSpec, Profiled, WorkerSpec};
 
@@ -28,6 +28,7 @@ pub(super) fn control(
     if args.profile.profile {
         control.profile = Some(profile(&args.profile, environment)?);
     }
+    args.telemetry.apply(&mut control)?;
     Ok(control)
 }
 
@@ -39,7 +40,7 @@ fn flush(
     backend: BackendName,
     environment: &Environment,
 ) -> Result<Option<Duration>, CliError> {
-    let is_forced = backend.is_sglang() && environment.is_on("SGLANG_IS_IN_CI");
+    let is_forced = backend.server() == ServerKind::Sglang && environment.is_on("SGLANG_IS_IN_CI");
     let timeout = seconds(LoadArgs::FLUSH_CACHE_TIMEOUT, args.flush_cache_timeout)?;
     Ok((args.flush_cache || is_forced).then_some(timeout))
 }

@@ -50,7 +50,7 @@ pub(super) fn prompts(args: &DatasetArgs) -> Result<usize, CliError> {
     at_least(DatasetArgs::NUM_PROMPTS, least, args.num_prompts)
 }
 
-pub(super) fn seed(args: &DatasetArgs) -> Result<u32, CliError> {
+fn seed(args: &DatasetArgs) -> Result<u32, CliError> {
     at_least(DatasetArgs::SEED, 0, args.seed)
 }
 
@@ -63,7 +63,7 @@ fn dataset(
     Ok(match name(args)? {
         DatasetName::AgenticTrace => DatasetSpec::AgenticTrace(agentic_trace(args)?),
         DatasetName::GeneratedSharedPrefix => DatasetSpec::GeneratedSharedPrefix(
-            shared_prefix::spec(shared_prefix, args, environment, backend)?,
+            shared_prefix::spec(shared_prefix, (form(args), seed(args)?), environment, backend)?,
         ),
         DatasetName::LongBenchV2 => DatasetSpec::LongBenchV2(long_bench(args, own)?),
         DatasetName::SpeedBench => DatasetSpec::SpeedBench(speed_bench(args, own)?),
@@ -108,8 +108,8 @@ fn grouping(args: &EmbeddingArgs, backend: BackendName) -> Result<Grouping, CliE
     let documents: usize = at_least(EmbeddingArgs::DOCUMENTS, 1, args.documents)?;
     let number = |count| NonZero::new(count).unwrap_or(NonZero::<usize>::MIN);
     Ok(match backend.route() {
-        Route::Rerank => Grouping::Ranking { documents: number(documents) },
-        Route::Embeddings if batch > 1 => Grouping::Texts(number(batch)),
+        Route::RERANK => Grouping::Ranking { documents: number(documents) },
+        Route::EMBEDDINGS if batch > 1 => Grouping::Texts(number(batch)),
         _ => Grouping::Single,
     })
 }
@@ -177,7 +177,7 @@ fn random(args: &DatasetArgs, source: Source) -> Result<RandomSpec, CliError> {
     Ok(spec)
 }
 
-pub(super) fn form(args: &DatasetArgs) -> PromptForm {
+fn form(args: &DatasetArgs) -> PromptForm {
     if args.tokenize_prompt { PromptForm::TokenIds } else { PromptForm::Text }
 }
 
@@ -211,7 +211,7 @@ fn mmmu(args: &DatasetArgs, backend: BackendName) -> Result<MmmuSpec, CliError> 
 /// any other route they are sent rendered.
 fn pictured_text(backend: BackendName) -> PromptFormat {
     match backend.route() {
-        Route::Chat => PromptFormat::Raw,
+        Route::CHAT => PromptFormat::Raw,
         _ => PromptFormat::ChatTemplate,
     }
 }

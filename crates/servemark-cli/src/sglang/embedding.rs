@@ -218,8 +218,8 @@ impl SweepArgs {
 
     fn check(&self, backend: BackendName) -> Result<(), CliError> {
         let task = match backend.route() {
-            Route::Embeddings => Task::Embed,
-            Route::Rerank => Task::Rerank,
+            Route::EMBEDDINGS => Task::Embed,
+            Route::RERANK => Task::Rerank,
             _ => {
                 let why = format!("{backend} generates text; bench-serving measures that");
                 return Err(CliError::setting(TargetArgs::BACKEND, why));

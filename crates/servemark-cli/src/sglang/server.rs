@@ -41,11 +41,11 @@ pub(super) fn credentials(
 ) -> Result<Credentials, CliError> {
     let mut credentials = keyed(environment)?;
     let anthropic = environment.variable("ANTHROPIC_API_KEY");
-    if let Some(key) = anthropic.filter(|_| backend.route() == Route::Anthropic) {
+    if let Some(key) = anthropic.filter(|_| backend.route() == Route::ANTHROPIC) {
         credentials =
             Credentials::new().header("x-api-key", key).map_err(refused("the API key"))?;
     }
-    if backend.route() == Route::Trt && !credentials.is_empty() {
+    if backend.route() == Route::TRT && !credentials.is_empty() {
         credentials = Credentials::new();
         warnings.push(NO_KEY.to_owned());
     }

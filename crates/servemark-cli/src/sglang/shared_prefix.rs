@@ -4,11 +4,10 @@ use std::num::NonZero;
 
 use servemark_backends::{BackendName, Route};
 use servemark_datasets::{
-    Counting, GroupOrder, Popularity, RangeRatio, SharedPrefixSpec, ZipfAlpha,
+    Counting, GroupOrder, Popularity, PromptForm, RangeRatio, SharedPrefixSpec, ZipfAlpha,
 };
 
-use super::args::{DatasetArgs, SharedPrefixArgs};
-use super::dataset::{form, seed};
+use super::args::SharedPrefixArgs;
 use crate::argparse::Flag;
 use crate::environment::Environment;
 use crate::error::CliError;
@@ -17,7 +16,7 @@ use crate::number::{at_least, refused};
 /// Returns the data set `generated-shared-prefix` with its settings.
 pub(super) fn spec(
     args: &SharedPrefixArgs,
-    dataset: &DatasetArgs,
+    (form, seed): (PromptForm, u32),
     environment: &Environment,
     backend: BackendName,
 ) -> Result<SharedPrefixSpec, CliError> {
@@ -32,9 +31,9 @@ pub(super) fn spec(
     spec.output_tokens = at_least(SharedPrefixArgs::GSP_OUTPUT_LEN, 0, args.gsp_output_len)?;
     let ratio = RangeRatio::new(args.gsp_range_ratio);
     spec.range_ratio = ratio.map_err(refused(SharedPrefixArgs::GSP_RANGE_RATIO))?;
-    spec.popularity = popularity(args, seed(dataset)?)?;
+    spec.popularity = popularity(args, seed)?;
     spec.order = if args.gsp_ordered { GroupOrder::Drawn } else { GroupOrder::Shuffled };
-    spec.form = form(dataset);
+    spec.form = form;
     spec.counting = if args.gsp_fast_prepare { Counting::Skipped } else { Counting::Exact };
     let sends_key = args.gsp_send_routing_key && takes_routing_key(backend);
     spec.routing_run = sends_key.then(|| environment.run_name());
@@ -43,7 +42,7 @@ pub(super) fn spec(
 
 /// Returns whether SGLang's client sends a routing key to this backend.
 pub(super) fn takes_routing_key(backend: BackendName) -> bool {
-    !matches!(backend.route(), Route::Trt | Route::Truss)
+    !matches!(backend.route(), Route::TRT | Route::TRUSS)
 }
 
 fn popularity(args: &SharedPrefixArgs, seed: u32) -> Result<Popularity, CliError> {

@@ -81,7 +81,7 @@ fn extra_body(args: &SglangArgs, backend: BackendName) -> Result<JsonObject, Cli
         None => JsonObject::new(),
     };
     // `/generate` reports cached tokens without this field.
-    if output.cache_report && backend.reports_cache() && backend.route() != Route::Generate {
+    if output.cache_report && backend.reports_cache() && backend.route() != Route::GENERATE {
         extra.insert("return_cached_tokens_details".to_owned(), json!(true));
     }
     if request.fake_prefill {

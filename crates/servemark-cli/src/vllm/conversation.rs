@@ -9,7 +9,7 @@ use servemark_datasets::{
 use servemark_runner::{History, LoadSpec};
 
 use super::args::{CorporaArgs, ExtrasArgs, RandomArgs, VllmArgs};
-use super::dataset::{path, several};
+use super::rows::{path, several};
 use crate::argparse::Flag;
 use crate::error::CliError;
 use crate::number::{at_least, some_at_least};

@@ -1,21 +1,18 @@
 //! What is sent, and how much of it.
 
-use std::num::NonZero;
-use std::path::PathBuf;
-
 use serde_json::Value;
 use servemark_core::JsonObject;
 use servemark_datasets::{
     CustomLayout, CustomOutput, DatasetSpec, PrefixRepetitionSpec, PromptFormat, RerankMode,
-    RowOrder, TimedTraceSpec, TooFewRows, VllmBurstgptSpec, VllmCustomSpec, VllmData, VllmLengths,
-    VllmRandomSpec, VllmRerankSpec, VllmShareGptSpec, VllmSpec,
+    TimedTraceSpec, VllmBurstgptSpec, VllmCustomSpec, VllmData, VllmRandomSpec, VllmRerankSpec,
+    VllmShareGptSpec, VllmSpec,
 };
 use servemark_plan::WorkloadSpec;
 
 use super::args::{CorporaArgs, DatasetArgs, ExtrasArgs, RandomArgs, TimedTraceArgs, VllmArgs};
 use super::range_ratio::spreads;
+use super::rows::{custom_output, lengths, order, path, prompt_format, several, too_few};
 use super::{conversation, media, token_ids};
-use crate::argparse::Flag;
 use crate::environment::Environment;
 use crate::error::CliError;
 use crate::number::{at_least, some_at_least};
@@ -84,28 +81,12 @@ fn random(args: &VllmArgs) -> Result<VllmRandomSpec, CliError> {
     Ok(spec)
 }
 
-/// How long drawn prompts and their outputs are.
-pub(super) fn lengths(args: &VllmArgs) -> Result<VllmLengths, CliError> {
-    let (random, short) = (&args.random, &args.dataset);
-    let spreads = spreads(RATIO, &random.random_range_ratio)?;
-    let mut lengths = VllmLengths::default();
-    let input = short.input_len.unwrap_or(random.random_input_len);
-    let output = short.output_len.unwrap_or(random.random_output_len);
-    lengths.input_tokens = at_least(RandomArgs::RANDOM_INPUT_LEN, 0, input)?;
-    lengths.output_tokens = at_least(RandomArgs::RANDOM_OUTPUT_LEN, 0, output)?;
-    lengths.input_spread = spreads.input;
-    lengths.output_spread = spreads.output;
-    Ok(lengths)
-}
-
-const RATIO: Flag = RandomArgs::RANDOM_RANGE_RATIO;
-
 fn rerank(args: &VllmArgs) -> Result<VllmRerankSpec, CliError> {
     let random = &args.random;
     let mut spec = VllmRerankSpec::default();
     let input = args.dataset.input_len.unwrap_or(random.random_input_len);
     spec.input_tokens = at_least(RandomArgs::RANDOM_INPUT_LEN, 0, input)?;
-    spec.spread = spreads(RATIO, &random.random_range_ratio)?.input;
+    spec.spread = spreads(RandomArgs::RANDOM_RANGE_RATIO, &random.random_range_ratio)?.input;
     spec.batch = several(RandomArgs::RANDOM_BATCH_SIZE, random.random_batch_size)?;
     spec.as_texts = args.target.backend != "vllm-rerank";
     spec.mode = if random.no_reranker { RerankMode::Each } else { RerankMode::Pair };
@@ -155,14 +136,6 @@ fn custom(args: &VllmArgs) -> Result<VllmCustomSpec, CliError> {
         spec.output = CustomOutput::Fixed(1);
     }
     Ok(spec)
-}
-
-/// How long the outputs of one's own prompts are.
-pub(super) fn custom_output(args: &VllmArgs) -> Result<CustomOutput, CliError> {
-    Ok(match args.dataset.output_len.unwrap_or(args.corpora.custom_output_len) {
-        -1 => CustomOutput::OfRow,
-        tokens => CustomOutput::Fixed(at_least(CorporaArgs::CUSTOM_OUTPUT_LEN, 0, tokens)?),
-    })
 }
 
 fn template_arguments(args: &DatasetArgs) -> Result<JsonObject, CliError> {
@@ -220,25 +193,4 @@ fn timed_trace(args: &VllmArgs) -> Result<TimedTraceSpec, CliError> {
     spec.labels.output_length.clone_from(&trace.timed_trace_label_output_length);
     spec.labels.hash_ids.clone_from(&trace.timed_trace_label_hash_ids);
     Ok(spec)
-}
-
-pub(super) fn path(args: &DatasetArgs) -> Option<PathBuf> {
-    args.dataset_path.as_ref().map(Into::into)
-}
-
-pub(super) fn order(args: &DatasetArgs) -> RowOrder {
-    if args.disable_shuffle { RowOrder::AsRead } else { RowOrder::Shuffled }
-}
-
-pub(super) fn too_few(args: &DatasetArgs) -> TooFewRows {
-    if args.no_oversample { TooFewRows::Keep } else { TooFewRows::Repeat }
-}
-
-pub(super) fn prompt_format(args: &DatasetArgs) -> PromptFormat {
-    if args.skip_chat_template { PromptFormat::Raw } else { PromptFormat::ChatTemplate }
-}
-
-pub(super) fn several(flag: Flag, count: i64) -> Result<NonZero<u32>, CliError> {
-    let count: u32 = at_least(flag, 1, count)?;
-    Ok(NonZero::new(count).unwrap_or(NonZero::<u32>::MIN))
 }

@@ -8,7 +8,7 @@ use servemark_datasets::{
 
 use super::args::{CorporaArgs, DatasetArgs, RandomArgs, TargetArgs, VllmArgs};
 use super::buckets::Buckets;
-use super::dataset::{custom_output, lengths, order, path, prompt_format, too_few};
+use super::rows::{custom_output, lengths, order, path, prompt_format, too_few};
 use crate::error::CliError;
 use crate::number::{at_least, some_at_least};
 

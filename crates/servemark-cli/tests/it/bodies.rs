@@ -101,7 +101,7 @@ fn the_cache_is_flushed_when_the_peer_flushes_it() {
     for recording in recordings() {
         let Ok(Parsed { plan, .. }) = recording.read() else { continue };
         let expected = recording.paths().find(|path| path.contains("cache"));
-        let ours = plan.control.flush_cache.map(|timeout| plan.backend.flush_path(timeout));
+        let ours = plan.control.flush_cache.map(|timeout| plan.server_kind().flush_path(timeout));
         assert_eq!(ours.as_deref(), expected, "{}", recording.name);
         flushes += usize::from(ours.is_some());
     }

@@ -2,7 +2,6 @@
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -119,8 +118,20 @@ fn numbered(path: &Path, number: u32) -> PathBuf {
 pub(super) fn is_in_place(file: &File, path: &Path) -> io::Result<bool> {
     let open = file.metadata()?;
     let there = fs::metadata(path);
-    let is_same = |there: fs::Metadata| (there.dev(), there.ino()) == (open.dev(), open.ino());
-    Ok(!open.is_file() || there.is_ok_and(is_same))
+    Ok(!open.is_file() || there.is_ok_and(|there| is_same(&open, &there)))
+}
+
+#[cfg(unix)]
+fn is_same(one: &fs::Metadata, other: &fs::Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+
+    (one.dev(), one.ino()) == (other.dev(), other.ino())
+}
+
+/// Other systems do not tell files apart here: a file at the path counts as the open one.
+#[cfg(not(unix))]
+fn is_same(_one: &fs::Metadata, _other: &fs::Metadata) -> bool {
+    true
 }
 
 const OPEN_FILES: [&str; 4] = ["/dev/fd", "/dev/stderr", "/dev/stdout", "/proc/self/fd"];

@@ -8,6 +8,13 @@ use crate::varint;
 ///
 /// Most pieces have one token, and a stretch of equal counts takes a few bytes, so an answer of
 /// many pieces takes little memory. In a file it is a list of numbers.
+///
+/// ```
+/// use servemark_core::PieceCounts;
+///
+/// let counts = PieceCounts::from(vec![1, 1, 1, 4]);
+/// assert_eq!((counts.len(), counts.iter().sum::<u32>()), (4, 7));
+/// ```
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq)]
 #[serde(from = "Vec<u32>")]
 pub struct PieceCounts {

@@ -6,7 +6,7 @@ use serde_json::Value;
 use servemark_core::JsonObject;
 use servemark_pyjson as pyjson;
 
-use super::shown::MediaFile;
+use super::media_file::MediaFile;
 
 /// A row of a data set.
 #[derive(Clone, Debug, Default)]

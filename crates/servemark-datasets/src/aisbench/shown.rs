@@ -9,9 +9,10 @@ use std::path::{Path, PathBuf};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
-use servemark_core::{DatasetError, ErrorKind, JsonObject, Media, Medium, RequestError};
+use serde_json::Value;
+use servemark_core::{DatasetError, JsonObject, Medium};
 
+use super::media_file::{MediaFile, Source};
 use super::no_file;
 use super::row::Row;
 use crate::csv_file::{self, Table};
@@ -51,22 +52,6 @@ pub enum MediaForm {
     Path,
     /// In the request, as base64.
     Base64,
-}
-
-/// An image, video or audio file of a row.
-#[derive(Clone, Debug)]
-pub(super) struct MediaFile {
-    /// Kind of medium: `image`, `video` or `audio`.
-    kind: &'static str,
-    source: Source,
-}
-
-#[derive(Clone, Debug)]
-enum Source {
-    /// Text put into the request: a path or base64 data.
-    Text(String),
-    /// File whose content is put into the request as base64.
-    File(PathBuf),
 }
 
 const KINDS: [&str; 3] = ["image", "video", "audio"];
@@ -243,55 +228,6 @@ pub(super) fn content(
         content.push(part);
     }
     Ok((content.into(), media))
-}
-
-impl MediaFile {
-    fn placed(&self, mut part: Value) -> Result<(Value, Option<Medium>), DatasetError> {
-        let key = format!("{}_url", self.kind);
-        let template = part[&key]["url"].as_str().or(part[&key].as_str()).unwrap_or_default();
-        let template = template.to_owned();
-        let place = format!("{{{}}}", self.kind);
-        let is_object = part[&key].is_object();
-        let url = match &self.source {
-            Source::Text(text) => template.replace(&place, text),
-            Source::File(path) if self.kind != "audio" && is_object => {
-                part[&key] = json!({});
-                let file = Encoded { path: path.clone(), template, place };
-                return Ok((part, Some(Medium::image(file))));
-            }
-            Source::File(path) => {
-                let encoded = encoded(path).map_err(DatasetError::Settings)?;
-                template.replace(&place, &encoded)
-            }
-        };
-        if is_object {
-            part[&key]["url"] = url.into();
-        } else {
-            part[&key] = url.into();
-        }
-        Ok((part, None))
-    }
-}
-
-/// A file that is read when its request is prepared and inserted into a URL.
-#[derive(Debug)]
-struct Encoded {
-    path: PathBuf,
-    template: String,
-    place: String,
-}
-
-impl Media for Encoded {
-    fn uri(&self) -> Result<String, RequestError> {
-        let encoded =
-            encoded(&self.path).map_err(|why| RequestError::new(ErrorKind::Encode, why))?;
-        Ok(self.template.replace(&self.place, &encoded))
-    }
-}
-
-fn encoded(path: &Path) -> Result<String, String> {
-    let file = fs::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
-    Ok(STANDARD.encode(file))
 }
 
 /// Maximum length of an index, in bytes; longer cells of the image column hold an image.

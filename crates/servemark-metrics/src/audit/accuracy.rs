@@ -2,14 +2,13 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use servemark_core::ArrivalClock;
 
 use super::format::{milliseconds, percent, time};
-use super::load::LoadVerdict;
 use super::machine::Machine;
 use super::reading::{LagReference, Reading};
-use super::verdict::{Finding, Verdict};
+use super::verdict::{AccuracyVerdict, Finding, LoadVerdict, Verdict};
 use super::{Audit, limits};
 
 /// Accuracy of the latencies of a run.
@@ -27,39 +26,6 @@ pub struct LatencyAccuracy {
     pub core_was_shared: Option<bool>,
     /// Reasons for the verdict, the worst first.
     pub reasons: Vec<Finding>,
-}
-
-/// Accuracy of latencies, from the best to the worst. The enum is closed: scripts may rely on these
-/// three values.
-#[derive(
-    Clone, Copy, Debug, Default, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize,
-)]
-#[serde(rename_all = "kebab-case")]
-pub enum AccuracyVerdict {
-    /// The client read answers in time, so its own clock would have given the same latencies.
-    #[default]
-    Exact,
-    /// The client read answers late, and the kernel's stamps corrected that.
-    Corrected,
-    /// Latencies may be wrong by more than a few percent or by an unknown amount.
-    Uncertain,
-}
-
-impl AccuracyVerdict {
-    /// Returns the name that logs and reports use.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Exact => "exact",
-            Self::Corrected => "corrected",
-            Self::Uncertain => "uncertain",
-        }
-    }
-}
-
-impl fmt::Display for AccuracyVerdict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
 }
 
 /// Displays the accuracy as the verdict line words it, for example "right to 0.03 ms".

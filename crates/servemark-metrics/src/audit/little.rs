@@ -4,7 +4,7 @@ use serde::Serialize;
 use servemark_core::{RunLog, Stamp};
 
 use super::limits;
-use crate::score::{seconds, seconds_between};
+use crate::seconds::{seconds, seconds_between};
 
 /// Little's law (mean concurrency = throughput x mean latency) over the middle 80 % of a run.
 ///

@@ -1,14 +1,12 @@
 //! Whether the client carried its load.
 
 use std::cmp::Reverse;
-use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use super::accuracy::AccuracyVerdict;
 use super::format::{percent, time};
 use super::machine::{Machine, ShardLoad};
-use super::verdict::{Finding, Verdict};
+use super::verdict::{AccuracyVerdict, Finding, LoadVerdict, Verdict};
 use super::{Audit, limits};
 
 /// Whether the client carried its load, with the reasons.
@@ -19,40 +17,6 @@ pub struct ClientLoad {
     pub verdict: LoadVerdict,
     /// Reasons for the verdict, the worst first; empty if the load was carried.
     pub reasons: Vec<Finding>,
-}
-
-/// Whether a client carried its load, from the best to the worst. The enum is closed: scripts may
-/// rely on these three values.
-#[derive(
-    Clone, Copy, Debug, Default, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize,
-)]
-#[serde(rename_all = "kebab-case")]
-pub enum LoadVerdict {
-    /// Requests were sent when they were due, and the client had time left.
-    #[default]
-    Carried,
-    /// The load was the one that was asked for, except for single sends that were a little late,
-    /// and the client had hardly any time left.
-    Strained,
-    /// The load was not the one that was asked for, or the client's own work left it no time.
-    ClientLimited,
-}
-
-impl LoadVerdict {
-    /// Returns the name that logs and reports use.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Carried => "carried",
-            Self::Strained => "strained",
-            Self::ClientLimited => "client-limited",
-        }
-    }
-}
-
-impl fmt::Display for LoadVerdict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
-    }
 }
 
 impl ClientLoad {

@@ -11,7 +11,7 @@ use serde::Serialize;
 use servemark_core::{ArrivalClock, RequestRecord};
 
 use super::limits;
-use super::reading::{may_have_lain, surplus_segments};
+use super::segments::{may_have_lain, surplus_segments};
 use super::tally::{Spread, Tally};
 
 /// Bounds on how much later than the pieces their kernel stamps may be.

@@ -1,13 +1,75 @@
-//! Combines whether the client carried its load and how accurate the latencies are into one
-//! verdict.
+//! The verdicts of the audit as values: on the load, on the latencies, and on both.
 
-use std::cmp::Reverse;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::accuracy::{AccuracyVerdict, LatencyAccuracy};
-use super::load::{ClientLoad, LoadVerdict};
+/// Whether a client carried its load, from the best to the worst. The enum is closed: scripts may
+/// rely on these three values.
+#[derive(
+    Clone, Copy, Debug, Default, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum LoadVerdict {
+    /// Requests were sent when they were due, and the client had time left.
+    #[default]
+    Carried,
+    /// The load was the one that was asked for, except for single sends that were a little late,
+    /// and the client had hardly any time left.
+    Strained,
+    /// The load was not the one that was asked for, or the client's own work left it no time.
+    ClientLimited,
+}
+
+impl LoadVerdict {
+    /// Returns the name that logs and reports use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Carried => "carried",
+            Self::Strained => "strained",
+            Self::ClientLimited => "client-limited",
+        }
+    }
+}
+
+impl fmt::Display for LoadVerdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// Accuracy of latencies, from the best to the worst. The enum is closed: scripts may rely on these
+/// three values.
+#[derive(
+    Clone, Copy, Debug, Default, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize,
+)]
+#[serde(rename_all = "kebab-case")]
+pub enum AccuracyVerdict {
+    /// The client read answers in time, so its own clock would have given the same latencies.
+    #[default]
+    Exact,
+    /// The client read answers late, and the kernel's stamps corrected that.
+    Corrected,
+    /// Latencies may be wrong by more than a few percent or by an unknown amount.
+    Uncertain,
+}
+
+impl AccuracyVerdict {
+    /// Returns the name that logs and reports use.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::Corrected => "corrected",
+            Self::Uncertain => "uncertain",
+        }
+    }
+}
+
+impl fmt::Display for AccuracyVerdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
 
 /// Whether a run's numbers are the server's or the client's, from the best to the worst. The enum
 /// is closed: scripts may rely on these four values.
@@ -79,16 +141,4 @@ pub struct Finding {
     pub verdict: Verdict,
     /// The reason as a sentence.
     pub reason: String,
-}
-
-/// Merges the reasons of both parts, the worst first. Reasons in a run's favour are dropped if
-/// there is any against it.
-pub(super) fn findings(load: &ClientLoad, latencies: &LatencyAccuracy) -> Vec<Finding> {
-    let mut findings: Vec<Finding> =
-        load.reasons.iter().chain(&latencies.reasons).cloned().collect();
-    if findings.iter().any(|found| found.verdict > Verdict::Clean) {
-        findings.retain(|found| found.verdict > Verdict::Clean);
-    }
-    findings.sort_by_key(|found| Reverse(found.verdict));
-    findings
 }

@@ -1,9 +1,9 @@
 //! The final report of 1.14: an overview, and tables with one line per metric of a run.
 
 use super::field::Field;
+use super::heading::{POOLED, TITLE, TITLE_OF_EMBEDDINGS, WIDTH, pairs, token_names, tokens_shown};
 use super::percentiles::Sample;
-use super::shown::{commas, grouped, short};
-use super::sweep::load_shown;
+use super::shown::{load_shown, short};
 use super::tables::{WORKLOAD_HEAD, WORKLOAD_PARTS, trace_decimals};
 use super::{EvalscopeRun, EvalscopeSweep};
 use crate::boxes::{Column, RichTable, panel};
@@ -29,12 +29,6 @@ pub(super) fn report(sweep: &EvalscopeSweep<'_>) -> String {
     text
 }
 
-pub(super) const TITLE: &str = "Performance Test Summary Report";
-
-pub(super) const TITLE_OF_EMBEDDINGS: &str = "Embedding/Rerank Performance Test Summary";
-
-pub(super) const WIDTH: usize = 80;
-
 fn basics(sweep: &EvalscopeSweep<'_>) -> RichTable {
     let (subject, seconds) = (sweep.subject, sweep.duration_s());
     let mut rows = vec![("Model", subject.model.clone())];
@@ -50,28 +44,6 @@ fn basics(sweep: &EvalscopeSweep<'_>) -> RichTable {
     rows.push(("Total Test Time", format!("{} s", short(seconds, 2))));
     rows.push(("Output Path", subject.outputs.clone()));
     pairs(RichTable::pairs([25, 55], WIDTH), rows)
-}
-
-/// Returns the labels of the total token count and of the token rate.
-pub(super) fn token_names(sweep: &EvalscopeSweep<'_>) -> [&'static str; 2] {
-    if sweep.generates() {
-        ["Total Generated", "Avg Output Rate"]
-    } else {
-        ["Total Input Tokens", "Avg Input Rate"]
-    }
-}
-
-pub(super) fn tokens_shown(sweep: &EvalscopeSweep<'_>) -> String {
-    if sweep.generates() {
-        // Adding zero turns -0.0 into 0.0.
-        format!("{} tokens", grouped(sweep.tokens() + 0.0))
-    } else {
-        format!("{} tokens", commas(&format!("{:.0}", sweep.tokens())))
-    }
-}
-
-pub(super) fn pairs(table: RichTable, rows: Vec<(&str, String)>) -> RichTable {
-    table.with_rows(rows.into_iter().map(|(name, value)| vec![name.to_owned(), value]).collect())
 }
 
 fn overview(runs: &[&EvalscopeRun]) -> RichTable {
@@ -155,7 +127,7 @@ fn workload(runs: &[&EvalscopeRun]) -> Option<RichTable> {
 
 /// Returns the table of embedding or rerank runs. A run with a latency of zero is left out.
 fn pooled(runs: &[&EvalscopeRun]) -> Option<RichTable> {
-    let heads = super::older::POOLED.map(Column::right).to_vec();
+    let heads = POOLED.map(Column::right).to_vec();
     let row = |run: &&EvalscopeRun| {
         let p99 = |sample: Sample| run.percentiles.get("99%", sample);
         let latency = p99(Sample::Latency);

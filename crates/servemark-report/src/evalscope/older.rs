@@ -1,7 +1,7 @@
 //! The final report of 1.0 to 1.7: one row per run, the best runs, and recommendations.
 
 use super::field::Field;
-use super::newest::{TITLE, TITLE_OF_EMBEDDINGS, WIDTH, pairs, token_names, tokens_shown};
+use super::heading::{POOLED, TITLE, TITLE_OF_EMBEDDINGS, WIDTH, pairs, token_names, tokens_shown};
 use super::percentiles::Sample;
 use super::shown::fixed;
 use super::{EvalscopeRun, EvalscopeStyle, EvalscopeSweep};
@@ -229,19 +229,6 @@ const SEVENTH: [Cell; 12] = [
     ("P99\nTPOT(ms)", |run| p99_shown(run, Sample::Tpot)),
     ("Gen.\ntoks/s", |run| two(run, Field::OutputRate)),
     ("Success\nRate", success),
-];
-
-/// Headings of the table of embedding and rerank runs.
-pub(super) const POOLED: [&str; 9] = [
-    "Conc.",
-    "Rate",
-    "RPS",
-    "Avg\nLat.(s)",
-    "P99\nLat.(s)",
-    "Avg\nInp.TPS",
-    "P99\nInp.TPS",
-    "Avg\nInp.Tok",
-    "Success\nRate",
 ];
 
 const OF_EMBEDDINGS: [Cell; 9] = [

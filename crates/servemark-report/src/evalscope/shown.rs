@@ -24,6 +24,11 @@ pub(super) fn short(value: f64, decimals: usize) -> String {
     }
 }
 
+/// Formats a concurrency limit or a request rate; `none` stands for no limit.
+pub(super) fn load_shown(value: f64, none: &str) -> String {
+    if value < 0.0 { none.to_owned() } else { short(value, 2) }
+}
+
 /// Increments a non-negative integer in decimal digits.
 fn next(digits: &str) -> String {
     let kept = digits.trim_end_matches('9');

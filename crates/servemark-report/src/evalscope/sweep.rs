@@ -1,8 +1,7 @@
 //! The runs of a command line in one report.
 
+use super::EvalscopeRun;
 use super::field::Field;
-use super::shown::short;
-use super::{EvalscopeRun, EvalscopeStyle, newest, older};
 
 /// The runs of a command line in one report.
 #[derive(Clone, Copy, Debug)]
@@ -76,16 +75,6 @@ impl<'a> EvalscopeSweep<'a> {
         Self { runs, subject }
     }
 
-    /// Returns the final report, as it is printed and written to `performance_summary.txt`; empty
-    /// if there are no runs.
-    pub fn summary(&self) -> String {
-        match self.runs.first().map(|run| run.options.style) {
-            None => String::new(),
-            Some(EvalscopeStyle::Newest) => newest::report(self),
-            Some(style) => older::report(self, style),
-        }
-    }
-
     /// Returns the runs sorted by load, the smallest first.
     pub(super) fn by_load(&self) -> Vec<&'a EvalscopeRun> {
         let mut runs: Vec<&EvalscopeRun> = self.runs.iter().collect();
@@ -111,9 +100,4 @@ impl<'a> EvalscopeSweep<'a> {
     pub(super) fn duration_s(&self) -> f64 {
         self.runs.iter().map(|run| run.numbers.at(Field::Duration)).sum()
     }
-}
-
-/// Formats a concurrency limit or a request rate; `none` stands for no limit.
-pub(super) fn load_shown(value: f64, none: &str) -> String {
-    if value < 0.0 { none.to_owned() } else { short(value, 2) }
 }

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use servemark_core::{JsonObject, RunLog};
 use servemark_pyjson::{Text, to_writer};
 
+use super::columns::{FiftyColumns, fixed};
 use super::line::incomplete;
-use super::table::{FiftyColumns, fixed};
 use crate::table::Table;
 use crate::{Report, ReportFormat, calls};
 

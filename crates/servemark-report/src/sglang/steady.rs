@@ -6,7 +6,7 @@ use std::io;
 use servemark_metrics::SteadyState;
 use servemark_pyjson::{Text, to_writer};
 
-use super::table::{FiftyColumns, fixed};
+use super::columns::{FiftyColumns, fixed};
 use crate::table::Table;
 use crate::{Report, ReportFormat};
 

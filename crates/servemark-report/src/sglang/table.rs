@@ -6,9 +6,10 @@ use servemark_metrics::{Completeness, Goodput, Metrics, PercentileSource};
 use servemark_pyjson::{general, repr};
 
 use super::cache::CacheTotals;
+use super::columns::{FiftyColumns, absent, fixed};
 use super::style::Family;
 use super::{SglangOptions, SglangStyle, steady};
-use crate::table::{Line, Style, Table};
+use crate::table::Table;
 use crate::{Report, ReportFormat};
 
 /// SGLang's console table.
@@ -173,29 +174,4 @@ fn cache(table: &mut Table, totals: &CacheTotals<'_>) {
 
 fn percent(value: f64) -> String {
     format!("{value:.1}%")
-}
-
-pub(super) fn fixed(value: Option<f64>) -> String {
-    value.map_or_else(absent, |value| format!("{value:.2}"))
-}
-
-fn absent() -> String {
-    "n/a".to_owned()
-}
-
-/// Style with 50 columns: labels 40 wide, values padded to 10.
-pub(super) struct FiftyColumns;
-
-impl Style for FiftyColumns {
-    fn line(&self, line: &Line) -> String {
-        match line {
-            Line::Title(title) => format!("\n{:=^50}", format!(" {title} ")),
-            Line::Section(title, _) => format!("{title:-^50}"),
-            Line::Row(label, value) => format!("{label:<40} {value:<10}"),
-            // SGLang does not pad a percentage.
-            Line::Cells(label, values) => format!("{label:<40} {}", values.join(" ")),
-            Line::Note(note) => note.clone(),
-            Line::End => "=".repeat(50),
-        }
-    }
 }

@@ -6,7 +6,7 @@ use servemark_metrics::{Goal, Judgement};
 
 use super::{SloReport, SloRow, unit};
 use crate::chart::{Axis, Curve, Figure, Look, Mark, Panel};
-use crate::grid::escaped;
+use crate::page::escaped;
 use crate::page::{self, section};
 use crate::sweep::{SweepReport, latencies};
 

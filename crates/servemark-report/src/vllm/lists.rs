@@ -4,9 +4,18 @@ use serde_json::{Value, json};
 use servemark_core::{DeltaKind, RequestRecord};
 use servemark_metrics::RequestScore;
 
-use super::VllmDetails;
-use super::result::Entries;
+use super::entries::Entries;
 use crate::Report;
+
+/// The per-request details in a result. Closed: all of them or a few.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum VllmDetails {
+    /// Latencies and queue times in the client.
+    #[default]
+    Brief,
+    /// Also lengths, times, texts and errors (`--save-detailed`).
+    Full,
+}
 
 /// One list per key, with an entry per request in the order of the plan, failed ones included.
 pub(super) struct Lists<'r, 'a> {
@@ -50,16 +59,17 @@ impl<'r, 'a> Lists<'r, 'a> {
 
     /// Writes the server's own times, if it reported any.
     pub(super) fn of_server(&self, out: &mut Entries) {
-        if self.records.iter().all(|record| record.server_times.is_none()) {
+        // vLLM's client knows these two times alone; other servers report further ones.
+        let queue = |record: &RequestRecord| record.server_times.as_ref()?.queue_ms;
+        let ttft = |record: &RequestRecord| record.server_times.as_ref()?.ttft_ms;
+        if self.records.iter().all(|record| queue(record).or(ttft(record)).is_none()) {
             return;
         }
         let seconds = |ms: Option<f64>| json!(ms.map(|ms| ms / 1000.0));
         self.detail(out, "server_queue_times", |lists| {
-            lists.recorded(|record| seconds(record.server_times.and_then(|times| times.queue_ms)))
+            lists.recorded(|record| seconds(queue(record)))
         });
-        self.detail(out, "server_ttfts", |lists| {
-            lists.recorded(|record| seconds(record.server_times.and_then(|times| times.ttft_ms)))
-        });
+        self.detail(out, "server_ttfts", |lists| lists.recorded(|record| seconds(ttft(record))));
     }
 
     /// Writes a long list, if details were requested.

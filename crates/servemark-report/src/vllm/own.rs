@@ -2,7 +2,7 @@
 
 use servemark_metrics::{Completeness, ConversationFigures, Metrics, Summary};
 
-use super::result::Entries;
+use super::entries::Entries;
 use crate::Report;
 use crate::vllm_extras::json;
 

@@ -8,8 +8,9 @@ use servemark_core::{JsonObject, RunFacts};
 use servemark_metrics::{Diffusion, Gaps, Metrics, Probes, RequestScore, Speculation};
 use servemark_pyjson::{Infinity, Text, to_writer};
 
+use super::entries::Entries;
 use super::families::{Family, families};
-use super::lists::{GAPS, Lists};
+use super::lists::{GAPS, Lists, VllmDetails};
 use super::local_time::{WallClock, end_of};
 use super::{VllmOptions, own, ramp};
 use crate::{Report, ReportFormat};
@@ -21,16 +22,6 @@ pub struct VllmResult {
     options: VllmOptions,
     details: VllmDetails,
     utc_offset_s: i32,
-}
-
-/// The per-request details in a result. Closed: all of them or a few.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum VllmDetails {
-    /// Latencies and queue times in the client.
-    #[default]
-    Brief,
-    /// Also lengths, times, texts and errors (`--save-detailed`).
-    Full,
 }
 
 impl VllmResult {
@@ -104,22 +95,6 @@ impl Serialize for Document<'_, '_> {
             }
         }
         map.end()
-    }
-}
-
-/// Keys in insertion order; a key that is set again keeps its position.
-#[derive(Default)]
-pub(super) struct Entries(JsonObject);
-
-impl Entries {
-    pub(super) fn put(&mut self, key: impl Into<String>, value: impl Into<Value>) {
-        self.0.insert(key.into(), value.into());
-    }
-
-    fn fill(&mut self, key: &str, value: impl Into<Value>) {
-        if self.0.get(key).is_some_and(Value::is_null) {
-            self.put(key, value);
-        }
     }
 }
 

@@ -5,7 +5,7 @@ use servemark::runner::Stop;
 use servemark::{ChildStdout, ExitCode, RunContext, Scores, execute, run_command};
 use servemark_cli::{Environment, vllm};
 
-use crate::{screen, serve};
+use crate::{context, report, screen};
 
 /// Runs a benchmark to its end. Returns an error if it fails.
 pub(super) fn run(
@@ -42,16 +42,16 @@ fn run_here(arguments: &[String], shown: ChildStdout, context: &RunContext) -> a
     for warning in &parsed.warnings {
         screen::eprint_line(&format!("warning: {warning}"));
     }
-    let mut context = serve::furnished(context, &parsed);
+    let mut context = context::furnished(context, &parsed);
     if shown == ChildStdout::Yes {
-        context = serve::voiced(context, &parsed);
+        context = context::voiced(context, &parsed);
     }
     let run = execute(&parsed.plan, &context)?;
     let scores = Scores::of_run(&run, &parsed.plan.scoring);
     if shown == ChildStdout::Yes {
-        serve::show(&scores)?;
+        report::show(&scores)?;
     }
-    match serve::keep(&run, &scores, &parsed.plan.output)? {
+    match report::keep(&run, &scores, &parsed.plan.output)? {
         ExitCode::Ok => Ok(()),
         ExitCode::Interrupted => bail!("the benchmark was stopped"),
         code => bail!("the benchmark ended with the exit code {}", code as u8),

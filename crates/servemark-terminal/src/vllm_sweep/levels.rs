@@ -5,7 +5,7 @@ use servemark::core::JsonObject;
 use servemark_cli::vllm::sweep::{Combination, Workload, WorkloadVariable};
 
 use super::experiment::say;
-use super::serve::Server;
+use super::server::Server;
 
 /// Measures both ends, then the levels between their results.
 pub(super) fn explore(

@@ -7,11 +7,11 @@ use serde::Deserialize;
 use serde_json::Value;
 use servemark_core::TokenizerError;
 
-use super::Read;
 use super::byte_level::Split;
 use super::encodings::SINGLE_DIGITS;
+use super::read::Read;
 use super::tiktoken::{check_ranks, of_ranks};
-use crate::files::unusable;
+use crate::error::unusable;
 use crate::limits::check_ids;
 
 #[derive(Deserialize)]

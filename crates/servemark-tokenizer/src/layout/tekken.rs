@@ -12,11 +12,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use servemark_core::TokenizerError;
 
-use super::Read;
 use super::byte_level::{ByteLevel, Split, merges_of};
+use super::read::Read;
 use super::tiktoken::check_ranks;
 use crate::document::Document;
-use crate::files::unusable;
+use crate::error::unusable;
 use crate::limits::check_ids;
 use crate::signs::signs;
 

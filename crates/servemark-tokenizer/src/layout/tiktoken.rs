@@ -9,9 +9,10 @@ use servemark_core::TokenizerError;
 
 use super::byte_level::{ByteLevel, Split, merges_of};
 use super::encodings::{self, Encoding};
-use super::{Read, refuse};
+use super::read::Read;
+use crate::config::Config;
 use crate::document::Document;
-use crate::files::{Config, unusable};
+use crate::error::{unsupported, unusable};
 use crate::limits::{MOST_TOKEN_BYTES, check_ids};
 use crate::signs::signs;
 
@@ -26,11 +27,11 @@ pub(super) fn read(
     let Some(text) =
         text.filter(|text| text.lines().next().is_some_and(|line| rank(line).is_some()))
     else {
-        return Err(refuse(path, "SentencePiece models are not read"));
+        return Err(unsupported(path, "SentencePiece models are not read"));
     };
     let Some(encoding) = encodings::of_file(name) else {
         let why = format!("how its model splits text is known only for {}", encodings::known());
-        return Err(refuse(path, &why));
+        return Err(unsupported(path, &why));
     };
     let ranks = ranks(path, &text)?;
     let special = special(encoding, &ranks, config);

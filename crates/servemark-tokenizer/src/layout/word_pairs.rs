@@ -7,9 +7,10 @@ use servemark_core::TokenizerError;
 
 use super::byte_level::{ByteLevel, Split};
 use super::encodings::SINGLE_DIGITS;
-use super::{Read, refuse};
+use super::read::Read;
+use crate::config::Config;
 use crate::document::Document;
-use crate::files::{Config, unusable};
+use crate::error::{unsupported, unusable};
 use crate::limits;
 
 /// Reads `vocab.json`, given as `json`, and `merges.txt` beside it.
@@ -21,7 +22,7 @@ pub(super) fn read(path: &Path, json: Value, config: &Config) -> Result<Read, To
     let (split, composes) = match class.trim_end_matches("Fast") {
         "GPT2Tokenizer" => (Split::Gpt2, false),
         "Qwen2Tokenizer" => (Split::Pattern(SINGLE_DIGITS), true),
-        other => return Err(refuse(path, &format!("the layout of a {other} is not read"))),
+        other => return Err(unsupported(path, &format!("the layout of a {other} is not read"))),
     };
     let merges = merges(&path.with_file_name("merges.txt"))?;
     let special = config.added_tokens().map(|(id, content)| (content, id)).collect();

@@ -40,7 +40,7 @@ impl AbServers {
         let shell = ["sh", "-c", command].map(str::to_owned);
         let server = ServerProcess::start(&shell, ChildStdout::No, &[])?;
         let patience = plan.control.ready_timeout.max(PATIENCE);
-        server.wait_ready(url, plan.backend.ready_path(), patience, context)?;
+        server.wait_ready(url, plan.server_kind().ready_path(), patience, context)?;
         self.running = Some((side, server));
         Ok(())
     }

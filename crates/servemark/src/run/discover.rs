@@ -125,7 +125,7 @@ async fn tokenizer_source(plan: &BenchPlan, server: &Server, model: &str) -> Tok
     if let Some(spec) = &plan.model.tokenizer {
         return TokenizerSource::At(spec.clone());
     }
-    if server.is_simulated() {
+    if server.is_simulated() || plan.model.bundled_tokenizer {
         return TokenizerSource::Bundled;
     }
     if plan.speaks_vllm() {

@@ -3,13 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use servemark_backends::WireBackend;
-use servemark_client::HttpTransport;
 use servemark_core::{ErrorKind, JsonObject, MonotonicClock, Prompt, RequestRecord, Sample};
 use servemark_pacer::SystemPacer;
 use servemark_runner::{Collector, LoadSpec, Runner, WarmupSpec};
 use servemark_schedule::ArrivalSpec;
 
+use super::server::WireTransport;
 use crate::observer::RunEvent;
 use crate::{ExecuteError, RunContext};
 
@@ -19,7 +18,7 @@ use crate::{ExecuteError, RunContext};
 pub(crate) async fn exchange(
     sample: &Sample,
     patience: Duration,
-    transport: &Arc<HttpTransport<WireBackend>>,
+    transport: &Arc<WireTransport>,
     context: &RunContext,
     clock: MonotonicClock,
 ) -> Result<(), ExecuteError> {

@@ -192,7 +192,7 @@ async fn meet(
 ) -> Result<(BatchServer, Names, TokenizerSource), ExecuteError> {
     let facts = ask(plan, server).await.map_err(ExecuteError::NotReady)?;
     let model = facts.model().ok_or_else(|| ExecuteError::NoModel { url: server.url() })?;
-    if !plan.backend.is_sglang() {
+    if !plan.server_kind().has_info() {
         context.emit(&RunEvent::ModelFound { name: model, root: model });
     }
     let told = || facts.tokenizer().map(TokenizerSpec::new);
@@ -207,7 +207,7 @@ async fn meet(
 }
 
 async fn ask(plan: &BenchPlan, server: &Server) -> Result<BatchServer, ClientError> {
-    if plan.backend.is_sglang() {
+    if plan.server_kind().has_info() {
         let info = server.control.server_info().await?;
         return Ok(BatchServer::of_sglang(info.value().clone()));
     }

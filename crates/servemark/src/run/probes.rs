@@ -6,13 +6,13 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
-use servemark_backends::WireBackend;
-use servemark_client::HttpTransport;
 use servemark_core::{MonotonicClock, Sample};
 use servemark_pacer::SystemPacer;
 use servemark_runner::{LoadSpec, Observer, Runner, Stop, StopHandle, StopSignal};
 use servemark_schedule::{ArrivalSpec, Rate};
 use tokio::runtime;
+
+use super::server::WireTransport;
 
 /// A running prober. It has its own thread and connection, so that it does not delay the load.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub(crate) struct Probes {
 pub(crate) struct Probe {
     pub(crate) rate: Rate,
     pub(crate) sample: Sample,
-    pub(crate) transport: Arc<HttpTransport<WireBackend>>,
+    pub(crate) transport: Arc<WireTransport>,
     pub(crate) observer: Arc<dyn Observer>,
 }
 

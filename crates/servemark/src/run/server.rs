@@ -1,8 +1,10 @@
 //! The server of a run: an existing one, or the simulator started for the run.
 
 use serde_json::Value;
-use servemark_backends::{BackendSpec, sglang_counters, vllm_counters};
-use servemark_client::{Capacity, ServerControl, ServerInfo, Target, TargetSpec, raise_nofile};
+use servemark_backends::WireBackend;
+use servemark_client::{
+    Capacity, HttpTransport, ServerControl, ServerInfo, Target, TargetSpec, raise_nofile,
+};
 use servemark_core::{MonotonicClock, ServerCounters, SimulatedTimes};
 use servemark_mock::{MockError, MockServer, MockSpec};
 use servemark_plan::{BenchPlan, ServerSpec};
@@ -10,6 +12,9 @@ use servemark_plan::{BenchPlan, ServerSpec};
 use super::affinity;
 use crate::observer::RunEvent;
 use crate::{ExecuteError, RunContext};
+
+/// Transport of a run over HTTP.
+pub(crate) type WireTransport = HttpTransport<WireBackend>;
 
 /// The server of a run.
 #[derive(Debug)]
@@ -48,23 +53,23 @@ impl Server {
         self.simulator.is_some()
     }
 
-    /// Returns the server's information before the run. Only SGLang servers are asked.
+    /// Returns the server's information before the run, if servers of its kind have any.
     pub(crate) async fn before(&self, plan: &BenchPlan, context: &RunContext) -> Option<Value> {
-        if !plan.backend.is_sglang() {
+        if !plan.server_kind().has_info() {
             return None;
         }
         self.info(plan, context).await.map(|info| info.value().clone())
     }
 
-    /// Returns the server's information if the server has a route for it. Like vLLM's client, a
-    /// plan in vLLM's dialect does not ask; neither does one in a dialect of the program.
+    /// Returns the server's information, if the plan asks for it and the server answers. A failure
+    /// is reported only if servers of its kind should answer.
     pub(crate) async fn info(&self, plan: &BenchPlan, context: &RunContext) -> Option<ServerInfo> {
-        if plan.speaks_vllm() || matches!(plan.wire, BackendSpec::Provided(_)) {
+        if !plan.asks_for_info() {
             return None;
         }
         let told = self.control.server_info().await;
         if let Err(error) = told.as_ref()
-            && plan.backend.is_sglang()
+            && plan.server_kind().has_info()
         {
             let reason = error.to_string();
             context.emit(&RunEvent::Missed { what: "ask the server about itself", reason });
@@ -79,8 +84,7 @@ impl Server {
             return None;
         }
         let text = self.control.metrics().await.ok()?;
-        let counters =
-            if plan.backend.is_sglang() { sglang_counters(&text) } else { vllm_counters(&text) };
+        let counters = plan.server_kind().counters(&text);
         (!counters.is_empty()).then_some(counters)
     }
 

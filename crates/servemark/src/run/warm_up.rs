@@ -9,8 +9,7 @@ use servemark_pacer::SystemPacer;
 use servemark_runner::{Runner, WarmupSpec};
 
 use super::greeting;
-use super::http::WireTransport;
-use super::server::Server;
+use super::server::{Server, WireTransport};
 use super::system::Job;
 use crate::ExecuteError;
 use crate::observer::RunEvent;
@@ -123,7 +122,7 @@ async fn lead_in<T: Transport>(job: &Job<'_>, runner: &Runner<SystemPacer>, tran
 /// Empties the server's prefix cache, if the plan asks for it.
 async fn flush_cache(server: &Server, job: &Job<'_>) -> Result<(), ExecuteError> {
     let Some(timeout) = job.plan.control.flush_cache else { return Ok(()) };
-    let route = job.plan.backend.flush_path(timeout);
+    let route = job.plan.server_kind().flush_path(timeout);
     server.control.flush_cache(&route).await.map_err(ExecuteError::Flush)?;
     job.context.emit(&RunEvent::CacheFlushed);
     Ok(())

@@ -30,7 +30,7 @@ pub(crate) fn plan(backend: BackendName, faults: &[&str]) -> BenchPlan {
     (random.source, random.input_tokens, random.output_tokens) = (Source::Vocabulary, 16, 8);
     let wire = BackendSpec::new(backend, CommonSpec::default());
     let mut workload = WorkloadSpec::new(DatasetSpec::Random(random), 20);
-    if backend.route() == Route::Rerank {
+    if backend.route() == Route::RERANK {
         workload.grouping = Grouping::Ranking { documents: NonZeroUsize::MIN };
     }
     let load = LoadSpec::new(ArrivalSpec::Burst);
@@ -67,7 +67,7 @@ fn every_backend_runs_from_draw_to_table() {
         let before = log.header().server_info.is_some();
         assert_eq!(
             (before, footer.server_info.is_some()),
-            (backend.is_sglang(), true),
+            (backend.server().has_info(), true),
             "{backend}"
         );
         assert_eq!((footer.retokenized.len(), footer.truth.len()), (20, 20), "{backend}");

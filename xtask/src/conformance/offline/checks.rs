@@ -2,41 +2,13 @@
 //! own benchmark, and a run that was stopped must be reported as stopped.
 
 use super::client::Seen;
+use super::outcome::{Outcomes, Sides, Toll};
 use super::own::{OwnAnswer, OwnRun};
-use super::{End, REQUESTS, Run, Submission};
+use super::run::{End, REQUESTS, Run, Submission};
 use crate::conformance::case::Promise;
 use crate::conformance::checks::{kept, same, unless};
 use crate::conformance::record::{Outcome, Record};
 use crate::conformance::tally::Tally;
-
-/// Counts of a complete run from the log, the result and the engine's own benchmark.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Sides {
-    pub(super) log: Tally,
-    pub(super) result: Tally,
-    pub(super) own: Tally,
-    /// Number of answers whose text equals one of the engine's own benchmark.
-    pub(super) same_texts: usize,
-    /// Duration of our run and of the engine's own benchmark, in seconds.
-    pub(super) seconds: (f64, f64),
-}
-
-/// Outcome of a run that was stopped.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(super) struct Toll {
-    pub(super) code: Option<i32>,
-    /// Outcomes of the requests; unknown if our program was killed and the log has no footer.
-    pub(super) outcomes: Option<Outcomes>,
-    /// Number of processes left behind.
-    pub(super) left: usize,
-}
-
-/// Number of answered and of lost requests.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub(super) struct Outcomes {
-    pub(super) answered: usize,
-    pub(super) lost: usize,
-}
 
 impl Seen {
     pub(super) fn sides(&self, own: &OwnRun) -> Sides {
@@ -209,7 +181,7 @@ const INTERRUPTED: i32 = 130;
 mod tests {
     use serde_json::json;
 
-    use super::super::RUNS;
+    use super::super::run::RUNS;
     use super::*;
     use crate::conformance::record::Log;
     use crate::conformance::record::tests::finished;

@@ -9,8 +9,8 @@ use anyhow::{Context, bail, ensure};
 use serde_json::Value;
 
 use super::own::OwnRun;
+use super::run::{End, REQUESTS, Run, SHORT, Submission};
 use super::strays::{left_in, living_in, signal};
-use super::{End, REQUESTS, Run, SHORT, Submission};
 use crate::conformance::bench::{Bench, renew};
 use crate::conformance::engine::{Engine, Offline};
 use crate::conformance::install::Place;
@@ -64,7 +64,7 @@ impl Client<'_> {
 
     /// Runs the engine's own benchmark.
     pub(super) fn own_benchmark(&self, evidence: &Path) -> anyhow::Result<OwnRun> {
-        let folder = evidence.join(super::name(self.engine)).with_extension("own");
+        let folder = evidence.join(super::run::name(self.engine)).with_extension("own");
         renew(&folder)?;
         let (result, said) = (folder.join("answers.json"), folder.join(SAID));
         let mut own = Command::new(&self.place.python);

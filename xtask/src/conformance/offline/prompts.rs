@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use serde_json::{Value, json};
 
-use super::REQUESTS;
+use super::run::REQUESTS;
 
 /// Writes the prompts in ShareGPT's format.
 pub(super) fn write(workspace: &Path, folder: &Path) -> anyhow::Result<PathBuf> {

@@ -2,11 +2,10 @@
 
 use std::fmt::Write;
 
-use super::checks::{Outcomes, Sides, Toll};
-use super::words::Worded;
-use super::{Counts, REQUESTS, RunReport};
-use crate::conformance::report::verdict;
+use super::outcome::{Counts, Outcomes, RunReport, Sides, Toll, Worded};
+use super::run::REQUESTS;
 use crate::conformance::tally::Tally;
+use crate::conformance::verdict::verdict;
 
 /// Formats one run as a line, followed by its faults.
 pub(in crate::conformance) fn line(report: &RunReport) -> String {

@@ -9,15 +9,15 @@ use serde_json::Value;
 
 use super::checks::logged;
 use super::client::{Client, LONGEST_RUN, RUN_LOG, SAID};
+use super::outcome::{Counts, RunReport, Worded};
+use super::run::slug;
 use super::strays::left_in;
-use super::{Counts, RunReport, slug};
 use crate::conformance::bench::renew;
 use crate::conformance::checks::{same, unless};
 use crate::conformance::engine::TINY_ADAPTER;
 use crate::conformance::peer::{has_keys, labelled, settings};
 use crate::conformance::process::{ProcessGroup, end_of};
 use crate::conformance::record::{Record, records};
-use crate::conformance::tally::Tally;
 
 /// A command line for both benchmarks.
 #[derive(Clone, Copy, Debug)]
@@ -25,17 +25,6 @@ pub(super) struct Wording {
     pub(super) name: &'static str,
     /// Subcommand and arguments. [`PROMPTS`] and [`ADAPTER`] stand for paths.
     words: &'static str,
-}
-
-/// Compared results of a command line.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Worded {
-    /// Counts of the measured requests.
-    pub(super) log: Tally,
-    /// Total tokens in our result file and in the peer's, if the files have them.
-    pub(super) tokens: (Option<u64>, Option<u64>),
-    /// Duration of our run and of the peer's, in seconds.
-    pub(super) seconds: (f64, f64),
 }
 
 /// Observed results of one of the two benchmarks.

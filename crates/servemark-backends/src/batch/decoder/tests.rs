@@ -3,7 +3,7 @@
 use servemark_core::Usage;
 
 use super::*;
-use crate::batch::{BatchBackend, BatchSpec};
+use crate::batch::BatchSpec;
 use crate::{Backend, CommonSpec};
 
 /// Records the output of a decoder with the index of each value's prompt.
@@ -32,7 +32,7 @@ impl Sink for RecordingSink {
 
 fn decoder(server: BatchServer) -> BatchDecoder {
     let sample = Sample::new(servemark_core::Prompt::Batch(vec![vec![1]; 3]), 3, 2);
-    BatchBackend::new(BatchSpec::new(CommonSpec::new("m"), server)).decoder(&sample)
+    BatchSpec::new(CommonSpec::new("m"), server).decoder(&sample)
 }
 
 fn read(server: BatchServer, events: &[&str]) -> (Vec<(usize, String)>, Result<(), RequestError>) {

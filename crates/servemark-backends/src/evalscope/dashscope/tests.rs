@@ -2,7 +2,7 @@ use servemark_core::ErrorKind;
 
 use super::*;
 use crate::recording_sink::{RecordingSink, heard};
-use crate::{Backend, EvalscopeApi, EvalscopeBackend};
+use crate::{Backend, EvalscopeApi};
 
 #[track_caller]
 fn reads(frames: &[&str]) -> (RecordingSink, Vec<Result<Flow, RequestError>>) {
@@ -52,7 +52,7 @@ fn a_prompt_is_under_input_and_knobs_are_under_parameters() {
     let mut spec = EvalscopeSpec::new(EvalscopeApi::Dashscope, "qwen");
     let template = r#"{"input":{"messages":[],"a":1},"parameters":{"b":2},"c":3}"#;
     spec.query_template = Some(serde_json::from_str(template).unwrap());
-    let request = EvalscopeBackend::new(spec).encode(&Sample::new("Hi", 1, 8)).unwrap();
+    let request = spec.encode(&Sample::new("Hi", 1, 8)).unwrap();
     assert_eq!(request.headers["x-dashscope-sse"], "enable");
     assert_eq!(
         std::str::from_utf8(&request.body).unwrap(),

@@ -9,7 +9,7 @@ fn read(files: &[(&str, &str)]) -> Result<Dict, String> {
     let with =
         |environment: Environment, (path, text): &(&str, &str)| environment.with_file(*path, text);
     let environment = files.iter().fold(Environment::default(), with);
-    let library = Library::new(&environment);
+    let library = Library::new(&environment, crate::aisbench::catalog::module);
     library.file(files[0].0).map_err(|fault| format!("{}: {}", fault.place, fault.why))
 }
 

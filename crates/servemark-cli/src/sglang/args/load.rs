@@ -2,7 +2,7 @@
 
 use clap::builder::PossibleValuesParser;
 use clap::{ArgAction, Args};
-use servemark_backends::Route;
+use servemark_backends::{Route, ServerKind};
 
 use super::choice::{backend, route};
 use super::trace::is_replayed;
@@ -53,7 +53,7 @@ flags! { LoadArgs {
     LORA_NAME = "--lora-name" => [Where(
         |effects| !matches!(
             route(effects),
-            Route::OllamaChat | Route::OllamaGenerate | Route::Rerank | Route::Trt | Route::Truss
+            Route::OLLAMA_CHAT | Route::OLLAMA_GENERATE | Route::RERANK | Route::TRT | Route::TRUSS
         ),
         "on the routes of trt, truss, ollama and rerankers",
     )];
@@ -61,7 +61,7 @@ flags! { LoadArgs {
     LORA_ZIPF_ALPHA = "--lora-zipf-alpha" => [Only(Self::LORA_REQUEST_DISTRIBUTION, &["skewed"])];
     FLUSH_CACHE = "--flush-cache";
     FLUSH_CACHE_TIMEOUT = "--flush-cache-timeout" => [OnlyWhere(
-        |effects| effects.is(Self::FLUSH_CACHE) && backend(effects).is_sglang(),
+        |effects| effects.is(Self::FLUSH_CACHE) && backend(effects).server() == ServerKind::Sglang,
         "--flush-cache with a backend of SGLang",
     )];
 }}

@@ -26,11 +26,11 @@ pub(in crate::sglang) struct OwnArgs {
 flags! { OwnArgs {
     INCLUDE_USAGE = "--include-usage" => [
         Where(
-            |effects| route(effects) != Route::Generate,
+            |effects| route(effects) != Route::GENERATE,
             "on /generate, which always counts tokens",
         ),
         OnlyWhere(
-            |effects| matches!(route(effects), Route::Chat | Route::Completions),
+            |effects| matches!(route(effects), Route::CHAT | Route::COMPLETIONS),
             "/v1/completions and /v1/chat/completions",
         ),
         Redundant(RequestArgs::DISABLE_STREAM, "whose answers always count tokens"),

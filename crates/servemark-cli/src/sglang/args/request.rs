@@ -67,12 +67,12 @@ flags! { RequestArgs {
     TOP_P = "--top-p" => [OnlyWhere(takes_sampling, SAMPLING)];
     RETURN_LOGPROB = "--return-logprob" => [OnlyWhere(
         |effects| is_generate(effects)
-            || route(effects) == Route::Completions && effects.asks(Self::TOP_LOGPROBS_NUM),
+            || route(effects) == Route::COMPLETIONS && effects.asks(Self::TOP_LOGPROBS_NUM),
         "/generate, and to /v1/completions with --top-logprobs-num",
     )];
     TOP_LOGPROBS_NUM = "--top-logprobs-num" => [OnlyWhere(
         |effects| is_generate(effects)
-            || route(effects) == Route::Completions && effects.is(Self::RETURN_LOGPROB),
+            || route(effects) == Route::COMPLETIONS && effects.is(Self::RETURN_LOGPROB),
         "/generate, and to /v1/completions with --return-logprob",
     )];
     TOKEN_IDS_LOGPROB = "--token-ids-logprob" => [OnlyWhere(is_generate, "/generate")];
@@ -83,13 +83,13 @@ flags! { RequestArgs {
 }}
 
 fn is_generate(effects: &Effects<'_>) -> bool {
-    route(effects) == Route::Generate
+    route(effects) == Route::GENERATE
 }
 
 fn takes_sampling(effects: &Effects<'_>) -> bool {
     matches!(
         route(effects),
-        Route::Anthropic | Route::Generate | Route::OllamaChat | Route::OllamaGenerate
+        Route::ANTHROPIC | Route::GENERATE | Route::OLLAMA_CHAT | Route::OLLAMA_GENERATE
     )
 }
 

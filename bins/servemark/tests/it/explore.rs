@@ -1,0 +1,87 @@
+//! Servers of which only the address is known.
+
+use std::fs;
+use std::net::TcpListener;
+
+use serde_json::Value;
+
+use super::{servemark, text};
+
+/// A short exploration of a simulator whose answers take 200 ms each: 50 ms to the first of 16
+/// tokens, and 10 ms to each later one.
+const SHORT: [&str; 5] = ["demo", "--duration", "4", "--output-len", "16"];
+
+#[test]
+fn a_server_of_known_capacity_is_explored() {
+    let folder = tempfile::tempdir().unwrap();
+    let args = [&SHORT[..], &["--places", "6", "--json", "--out", "results"]].concat();
+    let done = servemark(&folder, &args);
+    assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
+    let found: Value = serde_json::from_slice(&done.stdout).unwrap();
+    assert_eq!(found["engine"], "servemark simulator");
+    assert_eq!(found["model"], "mock");
+    assert_eq!(found["route"], "/v1/chat/completions");
+    assert_eq!(found["saturated"], true, "{found:#}");
+    let close = |value: &Value, truth: f64, tolerance: f64| {
+        let value = value.as_f64().unwrap();
+        assert!((value / truth - 1.0).abs() < tolerance, "{value} instead of {truth}: {found:#}");
+    };
+    close(&found["one_user"]["ttft_ms"], 50.0, 0.2);
+    close(&found["one_user"]["tokens_per_s"], 100.0, 0.1);
+    // Six requests at once, 16 tokens in 0.2 s each. A busy machine may keep places empty.
+    close(&found["best"]["output_tokens_per_s"], 480.0, 0.15);
+    assert!(found["best"]["streams"].as_u64().unwrap() >= 6, "{found:#}");
+    let kept = fs::read(folder.path().join("results/summary.json")).unwrap();
+    assert_eq!(serde_json::from_slice::<Value>(&kept).unwrap(), found);
+    let log = folder.path().join("results/run.runlog.jsonl");
+    let score = servemark(&folder, &["score", log.to_str().unwrap()]);
+    assert_eq!(score.status.code(), Some(0), "{}", text(&score.stderr));
+}
+
+#[test]
+fn the_capacity_at_an_objective_lies_between_two_loads() {
+    let folder = tempfile::tempdir().unwrap();
+    // With n requests at 4 places the longest answers take about n / 4 x 200 ms.
+    let args = [&SHORT[..], &["--places", "4", "--slo", "e2el:p50<1s", "--json"]].concat();
+    let done = servemark(&folder, &args);
+    let found: Value = serde_json::from_slice(&done.stdout).unwrap();
+    let capacity = &found["capacity"];
+    let holds = capacity["holds"].as_u64().unwrap_or(0);
+    let fails = capacity["fails"].as_u64().unwrap_or(u64::MAX);
+    assert!((4..=21).contains(&holds) && fails > 16, "{capacity}: {}", text(&done.stderr));
+}
+
+#[test]
+fn the_table_and_the_summary_fit_the_screen() {
+    let folder = tempfile::tempdir().unwrap();
+    let done = servemark(&folder, &[&SHORT[..], &["--max-streams", "2"]].concat());
+    let told = text(&done.stdout);
+    assert_eq!(done.status.code(), Some(0), "{told}{}", text(&done.stderr));
+    for part in ["One user", "Best", "Client", "Results", "Next"] {
+        assert!(told.contains(&format!("\n  {part} ")), "{told}");
+    }
+    assert!(told.contains("more streams may yield more"), "{told}");
+    let wide = told.lines().find(|line| line.chars().count() > 100);
+    assert_eq!(wide, None, "{told}");
+}
+
+#[test]
+fn an_address_without_a_server_ends_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let done = servemark(&folder, &[&closed.to_string()]);
+    let told = text(&done.stderr);
+    assert_eq!(done.status.code(), Some(4), "{told}");
+    assert!(told.contains(&closed.to_string()), "{told}");
+}
+
+#[test]
+fn results_are_never_mixed_with_others() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("results")).unwrap();
+    fs::write(folder.path().join("results/notes.txt"), "mine").unwrap();
+    let done = servemark(&folder, &["demo", "--out", "results"]);
+    let told = text(&done.stderr);
+    assert_eq!(done.status.code(), Some(2), "{told}");
+    assert!(told.contains("not empty; name another"), "{told}");
+}

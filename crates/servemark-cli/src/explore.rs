@@ -1,0 +1,281 @@
+//! `servemark [URL]` and `servemark demo`: explores a server of which only the address is known.
+
+use std::ffi::{OsStr, OsString};
+use std::net::IpAddr;
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use clap::{Args, CommandFactory, FromArgMatches, Parser};
+use servemark_client::{BaseUrl, Credentials, TargetSpec};
+use servemark_metrics::Objective;
+
+use crate::environment::Environment;
+use crate::error::{CliError, UsageError};
+use crate::number::refused;
+use crate::own::{ConnectionArgs, TrustArgs};
+use crate::python;
+use crate::rerun::credentials;
+use crate::results_folder::ResultsFolder;
+
+/// Measure a server of which only the address is known, in about a minute
+///
+/// Asks the server for its engine, model and route, then measures it with 1, 2, 4, … streams until
+/// more streams yield no more tokens, and at last for longer with the best number. Prompts are
+/// passages of a bundled text; nothing is downloaded. The API key is read from OPENAI_API_KEY or
+/// API_KEY. Exit codes: 0, measured; 2, the options are wrong; 3, no number of streams meets the
+/// objectives of --slo; 4, no server, or it does not answer; 5, more than 1 % of the requests of the
+/// best load failed; 6, undecided; 130, stopped.
+///
+/// Examples:
+///   servemark                                  the first server found on this machine
+///   servemark gpu-box:8000                     a server by its address
+///   servemark http://gpu-box:8000 --slo 'ttft:p90<500ms,tpot:p90<50ms'
+#[derive(Clone, Debug, Parser)]
+#[command(name = "servemark", max_term_width = 100, verbatim_doc_comment)]
+pub(crate) struct UrlArgs {
+    /// Address of the server: HOST:PORT or a URL; without one, the ports of this machine that
+    /// engines use by default are tried: 8000, 30000, 11434, 8080, 23333
+    #[arg(value_name = "URL", value_parser = parse_url)]
+    url: Option<BaseUrl>,
+    #[command(flatten)]
+    load: LoadArgs,
+    /// Name of the model; by default the first that the server lists
+    #[arg(long, value_name = "NAME")]
+    model: Option<String>,
+    /// Header of every request, KEY=VALUE; may be given several times
+    #[arg(long, value_name = "KEY=VALUE")]
+    header: Vec<String>,
+    #[command(flatten)]
+    connection: ConnectionArgs,
+    #[command(flatten)]
+    trust: TrustArgs,
+}
+
+/// Explore the bundled simulator, as an example of what `servemark URL` does
+#[derive(Clone, Debug, Parser)]
+#[command(name = "demo", max_term_width = 100)]
+pub(crate) struct DemoArgs {
+    #[command(flatten)]
+    load: LoadArgs,
+    /// Number of requests that the simulator serves at once
+    #[arg(long, value_name = "N", default_value = "24")]
+    places: NonZeroUsize,
+}
+
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Load and results")]
+struct LoadArgs {
+    /// Seconds for all loads together, about
+    #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = parse_duration)]
+    duration: Duration,
+    /// Objectives that define the capacity, such as 'ttft:p90<500ms,tpot:p90<50ms'
+    #[arg(long, value_name = "OBJECTIVES", value_parser = parse_objectives)]
+    slo: Option<Objectives>,
+    /// Number of words of each prompt, about
+    #[arg(long, value_name = "N", default_value = "150",
+          value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    prompt_words: u32,
+    /// Maximum number of output tokens of each request
+    #[arg(long, value_name = "N", default_value = "128",
+          value_parser = clap::value_parser!(u32).range(2..))]
+    output_len: u32,
+    /// Largest number of streams
+    #[arg(long, value_name = "N", default_value = "4096")]
+    max_streams: NonZeroUsize,
+    /// Seed of the prompts
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u32,
+    /// Folder of the results; by default servemark-results/DATE_TIME
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Print one JSON document and no table
+    #[arg(long)]
+    json: bool,
+}
+
+/// Objectives of a command line.
+#[derive(Clone, Debug)]
+struct Objectives(Vec<Objective>);
+
+/// An exploration as its command line describes it.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ExploreArgs {
+    /// The server to explore.
+    pub server: ExploreTarget,
+    /// Name of the model; if absent, the first one that the server lists.
+    pub model: Option<String>,
+    /// Credentials for the server.
+    pub credentials: Credentials,
+    /// Time for all loads together.
+    pub duration: Duration,
+    /// Objectives that define the capacity; empty if none is asked for.
+    pub objectives: Vec<Objective>,
+    /// Number of words of each prompt, about.
+    pub prompt_words: usize,
+    /// Maximum number of output tokens of each request.
+    pub output_tokens: u32,
+    /// Largest number of streams.
+    pub most_streams: NonZeroUsize,
+    /// Seed of the prompts.
+    pub seed: u32,
+    /// Folder of the results.
+    pub folder: ResultsFolder,
+    /// Whether one JSON document is printed instead of the table.
+    pub json: bool,
+}
+
+/// The server that is explored.
+#[derive(Clone, Debug)]
+pub enum ExploreTarget {
+    /// A server at an address.
+    At(TargetSpec),
+    /// The first server found on this machine; all settings but the address are those given.
+    Found(TargetSpec),
+    /// The bundled simulator, which serves this number of requests at once.
+    Simulated(NonZeroUsize),
+}
+
+/// Parses the arguments of `servemark [URL]`.
+pub(crate) fn parse(
+    args: impl Iterator<Item = OsString>,
+    environment: &Environment,
+) -> Result<ExploreArgs, UsageError> {
+    let args: UrlArgs = parsed(UrlArgs::command().bin_name(PROGRAM), args)?;
+    let explored = || {
+        let credentials = credentials(&args.header, environment)?;
+        let target = |url| args.trust.applied_to(args.connection.target(url)?);
+        let server = if let Some(url) = &args.url {
+            ExploreTarget::At(target(url.clone())?)
+        } else {
+            let any = BaseUrl::at_host("127.0.0.1", 80).map_err(refused("the address"))?;
+            ExploreTarget::Found(target(any)?)
+        };
+        Ok(ExploreArgs {
+            model: args.model.clone(),
+            credentials,
+            ..args.load.explored(server, environment)
+        })
+    };
+    explored().map_err(|error: CliError| UsageError::refused(PROGRAM, error))
+}
+
+/// Parses the arguments of `servemark demo`.
+pub(crate) fn parse_demo(
+    args: impl Iterator<Item = OsString>,
+    environment: &Environment,
+) -> Result<ExploreArgs, UsageError> {
+    let args: DemoArgs = parsed(DemoArgs::command().bin_name("servemark demo"), args)?;
+    Ok(args.load.explored(ExploreTarget::Simulated(args.places), environment))
+}
+
+/// Returns whether the first word of a command line is the address of a server.
+pub(crate) fn is_address(word: &OsStr) -> bool {
+    let Some(word) = word.to_str() else { return false };
+    let has_scheme = word.starts_with("http://") || word.starts_with("https://");
+    let host = word.split_once('/').map_or(word, |(host, _)| host);
+    let ends_with_port = host
+        .rsplit_once(':')
+        .is_some_and(|(name, port)| !name.is_empty() && port.parse::<u16>().is_ok());
+    has_scheme || ends_with_port || host == "localhost" || host.parse::<IpAddr>().is_ok()
+}
+
+impl LoadArgs {
+    fn explored(&self, server: ExploreTarget, environment: &Environment) -> ExploreArgs {
+        let [date, time] = environment.now().digits();
+        let usual = || ResultsFolder::Dated(Path::new(RESULTS).join(format!("{date}_{time}")));
+        ExploreArgs {
+            server,
+            model: None,
+            credentials: Credentials::new(),
+            duration: self.duration,
+            objectives: self.slo.clone().map(|Objectives(list)| list).unwrap_or_default(),
+            prompt_words: self.prompt_words as usize,
+            output_tokens: self.output_len,
+            most_streams: self.max_streams,
+            seed: self.seed,
+            folder: self.out.clone().map_or_else(usual, ResultsFolder::Named),
+            json: self.json,
+        }
+    }
+}
+
+fn parsed<T: FromArgMatches>(
+    command: clap::Command,
+    args: impl Iterator<Item = OsString>,
+) -> Result<T, UsageError> {
+    let matches = command.no_binary_name(true).try_get_matches_from(args);
+    matches
+        .and_then(|matches| T::from_arg_matches(&matches))
+        .map_err(|error| UsageError::from_clap(&error))
+}
+
+/// Parses an address; `http://` is assumed if it has no scheme.
+fn parse_url(text: &str) -> Result<BaseUrl, String> {
+    let url = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };
+    url.parse().map_err(|error: servemark_client::ClientError| error.to_string())
+}
+
+fn parse_duration(text: &str) -> Result<Duration, String> {
+    let seconds = python::finite_positive_float(text)?;
+    let lies_within = (1.0..=86_400.0).contains(&seconds);
+    lies_within
+        .then(|| Duration::from_secs_f64(seconds))
+        .ok_or_else(|| format!("expected 1 to 86400 seconds, got {text}"))
+}
+
+fn parse_objectives(text: &str) -> Result<Objectives, String> {
+    Objective::list(text).map(Objectives).map_err(|error| error.to_string())
+}
+
+const PROGRAM: &str = "servemark";
+
+/// Folder in which each command of Servemark's own makes a folder of its results.
+const RESULTS: &str = "servemark-results";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn given(args: &[&str]) -> Result<ExploreArgs, UsageError> {
+        parse(args.iter().map(OsString::from), &Environment::default())
+    }
+
+    #[test]
+    fn an_address_needs_no_scheme() {
+        let ExploreTarget::At(target) = given(&["gpu-box:8000"]).unwrap().server else { panic!() };
+        assert_eq!(target.base_url.to_string(), "http://gpu-box:8000");
+        let ExploreTarget::At(target) = given(&["https://api.example/x"]).unwrap().server else {
+            panic!()
+        };
+        assert_eq!(target.base_url.to_string(), "https://api.example/x");
+    }
+
+    #[test]
+    fn addresses_are_told_from_commands() {
+        for address in ["http://a", "https://a/b", "a:80", "localhost", "127.0.0.1", "::1", "a:8/v"]
+        {
+            assert!(is_address(OsStr::new(address)), "{address}");
+        }
+        for command in ["vllm", "python3", "a.py", "./bench.sh", "C:\\python.exe", "comapre", ":80"]
+        {
+            assert!(!is_address(OsStr::new(command)), "{command}");
+        }
+    }
+
+    #[test]
+    fn a_wrong_value_names_its_flag() {
+        for (args, flag) in [
+            (&["--duration", "0"][..], "--duration"),
+            (&["--slo", "ttfb:p90<1s"], "--slo"),
+            (&["--header", "x"], "--header"),
+            (&["a:80", "--insecure"], "--insecure"),
+            (&["--max-streams", "0"], "--max-streams"),
+        ] {
+            let error = given(args).unwrap_err().to_string();
+            assert!(error.contains(flag), "{error}");
+        }
+    }
+}

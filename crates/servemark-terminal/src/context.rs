@@ -1,0 +1,49 @@
+//! The context of a command's runs.
+
+use std::sync::Arc;
+
+use servemark::{RunContext, stop_on_signals};
+use servemark_cli::Parsed;
+
+use crate::screen::{self, Screen};
+
+/// Returns the context of one or more runs; `None` if the plan was only to be printed, which is
+/// done here.
+pub(crate) fn prepare(parsed: &Parsed) -> anyhow::Result<Option<RunContext>> {
+    for warning in &parsed.warnings {
+        screen::eprint_line(&format!("warning: {warning}"));
+    }
+    if parsed.plan_only {
+        screen::print(&format!("{:#}\n", parsed.plan.to_json()));
+        return Ok(None);
+    }
+    let context = furnished(&context(parsed.progress)?, parsed);
+    Ok(Some(voiced(context, parsed)))
+}
+
+/// Returns the context of runs that are watched at this terminal and can be stopped with Ctrl-C.
+pub(crate) fn context(progress: bool) -> anyhow::Result<RunContext> {
+    let live = Arc::default();
+    let screen = Screen::new(progress, Arc::clone(&live));
+    let mut context = RunContext::new(Arc::new(screen));
+    context.live = live;
+    stop_on_signals(context.clone())?;
+    Ok(context)
+}
+
+/// Adds the settings of a command line to a context.
+pub(crate) fn furnished(context: &RunContext, parsed: &Parsed) -> RunContext {
+    let mut context = context.clone();
+    context.credentials = parsed.credentials.clone();
+    context.hub = parsed.hub.clone();
+    context.cache.clone_from(&parsed.cache);
+    context.grace.set(parsed.grace);
+    context
+}
+
+/// Adds a screen that prints the messages of the command line's dialect.
+pub(crate) fn voiced(mut context: RunContext, parsed: &Parsed) -> RunContext {
+    let screen = Screen::new(parsed.progress, Arc::clone(&context.live)).about(&parsed.plan);
+    context.observer = Arc::new(screen);
+    context
+}

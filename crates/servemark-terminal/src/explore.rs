@@ -1,0 +1,228 @@
+//! Explores a server and prints what it found.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use servemark::core::printable;
+use servemark::metrics::SloVerdict;
+use servemark::mock::{MockServer, MockSpec};
+use servemark::{
+    ExecuteError, ExitCode, Exploration, ExploreEvent, ExploreSpec, ExploredServer, LevelFigures,
+    OutputError, RunContext, explore as explore_server, find_local_server, stop_on_signals,
+};
+use servemark_cli::{ExploreArgs, ExploreTarget, ResultsFolder};
+
+use crate::{results_folder, screen};
+
+/// Explores a server, prints a table and a summary, and writes the results into a folder.
+pub(crate) fn explore(args: &ExploreArgs) -> anyhow::Result<ExitCode> {
+    let mut context = RunContext::default();
+    context.credentials = args.credentials.clone();
+    stop_on_signals(context.clone())?;
+    let folder = new_folder(&args.folder)?;
+    // The simulator ends when this function does.
+    let (spec, _simulator) = spec(args, &folder, &context)?;
+    let shows = !args.json;
+    let found = explore_server(&spec, &context, |event| {
+        if shows {
+            show(&event);
+        }
+    })?;
+    let document = found.to_json(None);
+    let summary = folder.join("summary.json");
+    fs::write(&summary, format!("{document:#}\n"))
+        .with_context(|| format!("cannot write {}", summary.display()))?;
+    screen::print(&if args.json {
+        format!("{document:#}\n")
+    } else {
+        summary_of(&found, args, &folder)
+    });
+    Ok(exit_code(&found))
+}
+
+fn spec(
+    args: &ExploreArgs,
+    folder: &Path,
+    context: &RunContext,
+) -> anyhow::Result<(ExploreSpec, Option<MockServer>)> {
+    let (target, simulator) = match &args.server {
+        ExploreTarget::At(target) => (target.clone(), None),
+        ExploreTarget::Found(target) => {
+            let mut target = target.clone();
+            target.base_url = find_local_server(context)?;
+            (target, None)
+        }
+        ExploreTarget::Simulated(places) => {
+            let mut spec = MockSpec::default();
+            spec.places = Some(*places);
+            let server = MockServer::start(spec)?;
+            (servemark::client::TargetSpec::new(server.base_url().parse()?), Some(server))
+        }
+    };
+    let mut spec = ExploreSpec::new(target.base_url.clone());
+    spec.target = target;
+    spec.model.clone_from(&args.model);
+    spec.duration = args.duration;
+    spec.objectives.clone_from(&args.objectives);
+    spec.prompt_words = args.prompt_words;
+    spec.output_tokens = args.output_tokens;
+    spec.most_streams = args.most_streams;
+    spec.seed = args.seed;
+    spec.folder = Some(folder.to_owned());
+    Ok((spec, simulator))
+}
+
+/// Creates the folder of the results. A folder that the user named must be empty, so that no other
+/// results are in it.
+fn new_folder(asked: &ResultsFolder) -> anyhow::Result<PathBuf> {
+    let folder = results_folder::settled(asked)?;
+    let refused = |source| OutputError::Refused { what: RESULTS, path: folder.clone(), source };
+    fs::create_dir_all(&folder).map_err(refused)?;
+    let mut entries = fs::read_dir(&folder).map_err(refused)?;
+    if entries.next().is_some() {
+        let is = "a folder that is not empty";
+        let error = OutputError::OtherKind { what: RESULTS, path: folder, is };
+        return Err(ExecuteError::from(error).into());
+    }
+    Ok(folder)
+}
+
+const RESULTS: &str = "the results";
+
+fn show(event: &ExploreEvent<'_>) {
+    match event {
+        ExploreEvent::Identified(server) => {
+            screen::print(&format!("{}\n\n{HEAD}\n", identity(server)));
+        }
+        ExploreEvent::Measured(level) => screen::print(&row(level)),
+        _ => {}
+    }
+}
+
+fn identity(server: &ExploredServer) -> String {
+    let version = server.version.as_deref().unwrap_or("of unknown version");
+    let mut text = printable(&format!(
+        "{}: {} {version}, model {}, {}",
+        server.url,
+        server.engine,
+        server.model,
+        server.route.path()
+    ))
+    .into_owned();
+    if !server.tells_usage {
+        text.push_str(
+            "\nThe server reports no token counts: answers are counted with the bundled tokenizer.",
+        );
+    }
+    text
+}
+
+const HEAD: &str = "  streams   tokens/s  requests/s  TTFT p50 ms  TTFT p99 ms   TPOT ms  failed";
+
+fn row(level: &LevelFigures) -> String {
+    let LevelFigures { streams, failed, .. } = level;
+    let figure = |value: Option<f64>, digits| {
+        value.map_or_else(|| "-".to_owned(), |value| format!("{value:.digits$}"))
+    };
+    let verdict = match level.slo {
+        Some(SloVerdict::Holds) => "  holds",
+        Some(SloVerdict::Fails) => "  fails",
+        Some(_) => "  undecided",
+        None => "",
+    };
+    let best = if level.is_best { "  longer run of the best" } else { "" };
+    format!(
+        "{streams:>9} {:>10} {:>11} {:>12} {:>12} {:>9} {failed:>7}{verdict}{best}\n",
+        figure(level.output_tokens_per_s, 1),
+        figure(level.requests_per_s, 2),
+        figure(level.ttft_p50_ms, 1),
+        figure(level.ttft_p99_ms, 1),
+        figure(level.tpot_ms, 2),
+    )
+}
+
+fn summary_of(found: &Exploration, args: &ExploreArgs, folder: &Path) -> String {
+    let mut lines = vec![String::new(), one_user(found), best(found)];
+    lines.extend(capacity(found, args));
+    lines.push(format!(
+        "  Client      {}: load {}, latencies {}",
+        found.audit.verdict, found.audit.load.verdict, found.audit.latencies
+    ));
+    lines.extend(found.verdicts.iter().map(|verdict| {
+        format!("  Verdict     {}: {}", verdict.kind.name(), printable(&verdict.reason))
+    }));
+    lines.push(format!("  Results     {} (summary.json, run.runlog.jsonl)", folder.display()));
+    lines.extend(next_commands(found, args, folder));
+    lines.push(String::new());
+    lines.join("\n")
+}
+
+/// Returns what the user may want to run next.
+fn next_commands(found: &Exploration, args: &ExploreArgs, folder: &Path) -> Vec<String> {
+    let mut lines = vec![format!("  Next        servemark score {}", log(found, folder).display())];
+    if matches!(args.server, ExploreTarget::Simulated(_)) {
+        lines.push("              servemark http://HOST:PORT".to_owned());
+        return lines;
+    }
+    let streams = found.best.streams;
+    lines.push(format!(
+        "              servemark bench-serving --backend {} --base-url {} \\",
+        found.plan.backend.as_str(),
+        found.server.url,
+    ));
+    let requests = REQUESTS_PER_STREAM * streams.max(REQUESTS_PER_STREAM);
+    lines.push(format!("                  --max-concurrency {streams} --num-prompts {requests}"));
+    lines
+}
+
+/// Requests of each stream, and the smallest number of streams, in the suggested command.
+const REQUESTS_PER_STREAM: usize = 10;
+
+fn log(found: &Exploration, folder: &Path) -> PathBuf {
+    found.run.run_log.clone().unwrap_or_else(|| folder.join("run.runlog.jsonl"))
+}
+
+fn one_user(found: &Exploration) -> String {
+    let told =
+        |value: Option<f64>| value.map_or_else(|| "?".to_owned(), |value| format!("{value:.1}"));
+    let one = &found.one_user;
+    format!("  One user    TTFT {} ms, {} tokens/s", told(one.ttft_ms), told(one.tokens_per_s))
+}
+
+fn best(found: &Exploration) -> String {
+    let best = &found.best;
+    let rate = best.output_tokens_per_s.unwrap_or_default();
+    let streams = if best.streams == 1 { "stream" } else { "streams" };
+    let more = if found.is_saturated { "" } else { "; more streams may yield more" };
+    format!("  Best        {rate:.1} tokens/s with {} {streams}{more}", best.streams)
+}
+
+fn capacity(found: &Exploration, args: &ExploreArgs) -> Option<String> {
+    let capacity = found.capacity?;
+    let objectives: Vec<String> = args.objectives.iter().map(ToString::to_string).collect();
+    let holds = match capacity.holds {
+        Some(streams) => format!("{streams} streams"),
+        None => "no load that was tried".to_owned(),
+    };
+    let fails = capacity.fails.map(|streams| format!("; {streams} do not")).unwrap_or_default();
+    Some(format!("  Capacity    {holds} at {}{fails}", objectives.join(",")))
+}
+
+fn exit_code(found: &Exploration) -> ExitCode {
+    let best = &found.best;
+    let all = (best.requests + best.failed).max(1);
+    match found.capacity {
+        _ if found.is_stopped => ExitCode::Interrupted,
+        _ if best.failed as f64 > MOST_FAILED * all as f64 => ExitCode::TooManyFailed,
+        Some(capacity) if capacity.holds.is_none() && capacity.fails.is_some() => {
+            ExitCode::GateFailed
+        }
+        Some(capacity) if capacity.holds.is_none() => ExitCode::Undecided,
+        _ => ExitCode::Ok,
+    }
+}
+
+/// Share of failed requests of the best load above which the exit code is 5, as in other commands
+/// of Servemark's own.
+const MOST_FAILED: f64 = 0.01;

@@ -1,0 +1,151 @@
+//! Prints and writes the results of a run.
+
+use std::error::Error;
+
+use anyhow::bail;
+use servemark::metrics::SloVerdict;
+use servemark::plan::{Layout, OutputSpec, ScoringSpec};
+use servemark::{ExitCode, Run, Scores};
+
+use crate::{failures, results, screen};
+
+/// Prints the tables of a run and writes its files.
+pub(crate) fn report(
+    run: &Run,
+    scoring: &ScoringSpec,
+    output: &OutputSpec,
+) -> anyhow::Result<ExitCode> {
+    let scores = Scores::of_run(run, scoring);
+    show(&scores)?;
+    keep(run, &scores, output)
+}
+
+/// Writes the result files and prints the path of the run log. Returns the exit code of the run.
+pub(crate) fn keep(
+    run: &Run,
+    scores: &Scores<'_>,
+    output: &OutputSpec,
+) -> anyhow::Result<ExitCode> {
+    failures::note(&run.log);
+    let unwritten = results::write(scores, output, run.sent.as_ref());
+    say_verdict(scores);
+    say_objectives(scores);
+    say_known(scores);
+    say_planning(scores);
+    if let Some(error) = &run.run_log_error {
+        unwritten.say();
+        let why = error.source().map(|why| format!(": {why}")).unwrap_or_default();
+        bail!("{error}{why}; the report above is whole and the file is not");
+    }
+    if run.lost_shards > 0 {
+        bail!(
+            "{} of the threads that send died; the report lacks what was theirs",
+            run.lost_shards
+        );
+    }
+    if let Some(path) = &run.run_log {
+        screen::eprint_line(&format!("Run log: {}", path.display()));
+    }
+    unwritten.settled(run.run_log.as_deref())?;
+    Ok(scores.exit_code())
+}
+
+/// Prints, whatever the tables show: the audit, each verdict, the verdicts that `--fail-on-verdict`
+/// excludes, and the number of resent requests, which only Servemark's table has.
+pub(crate) fn say_verdict(scores: &Scores<'_>) {
+    let audit = scores.audit();
+    if let Some(resent) = resent_beside_tables(scores) {
+        screen::eprint_line(&format!("note: {resent}"));
+    }
+    screen::eprint_line(&match scores.broken_gate() {
+        None => format!("Client audit: {audit}"),
+        Some(limit) => format!("error: --fail-on-verdict {limit}: the client audit is {audit}"),
+    });
+    for verdict in scores.verdicts() {
+        screen::eprint_line(&format!("Run verdict: {}: {}", verdict.kind.name(), verdict.reason));
+    }
+    for (kind, reason) in scores.unwanted() {
+        screen::eprint_line(&format!("error: --fail-on {kind}: {reason}"));
+    }
+}
+
+/// Returns the message about resent requests, if no table shows their number.
+fn resent_beside_tables(scores: &Scores<'_>) -> Option<String> {
+    let is_told = scores.has_table(Layout::Native);
+    scores.audit().resending.resent_in_words().filter(|_| !is_told)
+}
+
+/// Prints a line for each objective of the run.
+pub(crate) fn say_objectives(scores: &Scores<'_>) {
+    for judgement in scores.judgements() {
+        let is_held = judgement.verdict == SloVerdict::Holds;
+        let mark = if is_held { "" } else { "error: --slo: " };
+        screen::eprint_line(&format!("{mark}{judgement}"));
+    }
+}
+
+/// Prints a line for each figure whose precision was to end the run, and whether the run is valid
+/// by the rules of its profile.
+pub(crate) fn say_known(scores: &Scores<'_>) {
+    if let Some(result) = scores.mlperf() {
+        screen::eprint_lines(&result.to_string());
+    }
+    for known in scores.known_enough() {
+        let mark = if known.is_known { "" } else { "error: --until: " };
+        screen::eprint_line(&format!("{mark}{known}"));
+    }
+}
+
+/// Prints, for each headline figure, the number of requests or runs needed to know it to within 2
+/// %.
+pub(crate) fn say_planning(scores: &Scores<'_>) {
+    for planning in scores.planning() {
+        screen::eprint_line(&planning.to_string());
+    }
+}
+
+/// Prints the tables. They come first, so that the metrics are shown even if a later step fails.
+pub(crate) fn show(scores: &Scores<'_>) -> anyhow::Result<()> {
+    let mut tables = Vec::new();
+    scores.write_tables(&mut tables)?;
+    screen::print_bytes(&tables);
+    for warning in scores.warnings() {
+        screen::eprint_line(&format!("warning: {warning}"));
+    }
+    for difference in scores.differences() {
+        screen::eprint_line(&format!("note: {difference}"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use servemark::core::{
+        Finish, Header, Phase, Recorder, RunFacts, RunLog, Sample, Stamp, Unprocessed,
+    };
+
+    use super::*;
+
+    /// Returns the message that is printed beside the tables of a run with one resent request.
+    fn said(layouts: Vec<Layout>) -> Option<String> {
+        let mut recorder = Recorder::new(0, Phase::Measure, &Sample::new("hi", 1, 2), Stamp::ZERO);
+        recorder.sent(Stamp::from_nanos(1));
+        recorder.resent(Unprocessed::Closed);
+        let record = recorder.finish(Ok(Finish::default()), Stamp::from_nanos(9));
+        let header = Header::new(0, RunFacts::default(), serde_json::Value::Null);
+        let log = RunLog::new(header, vec![record], None);
+        let mut scoring = ScoringSpec::default();
+        scoring.layouts = layouts;
+        resent_beside_tables(&Scores::of(&log, &scoring))
+    }
+
+    #[test]
+    fn requests_that_were_sent_once_more_are_told_beside_the_peers_tables() {
+        let told = said(vec![Layout::Vllm]).unwrap();
+        assert!(
+            told.starts_with("1 requests were sent once more on a new connection: 1 "),
+            "{told}"
+        );
+        assert_eq!(said(vec![Layout::Vllm, Layout::Native]), None);
+    }
+}

@@ -1,0 +1,183 @@
+//! Results of an exploration.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Serialize, Serializer};
+use servemark_metrics::{Audit, RunVerdict, SloVerdict, Verdict};
+use servemark_plan::BenchPlan;
+
+use super::level::Level;
+use super::{ExploreSpec, ExploredServer};
+use crate::{ExecuteError, Run, Scores};
+
+/// Result of an exploration.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Exploration {
+    /// The server.
+    pub server: ExploredServer,
+    /// Figures of one user alone.
+    pub one_user: OneUser,
+    /// Figures of the best load.
+    pub best: LevelFigures,
+    /// Whether the output rate stopped growing. If not, the server may do more with more streams.
+    pub is_saturated: bool,
+    /// Capacity at the objectives; absent without objectives.
+    pub capacity: Option<Capacity>,
+    /// Verdicts on the run at the best load.
+    pub verdicts: Vec<RunVerdict>,
+    /// Audit of the client in the run at the best load.
+    pub audit: Audit,
+    /// Figures of all loads in the order in which they were measured.
+    pub levels: Vec<LevelFigures>,
+    /// Whether the user stopped the exploration early.
+    pub is_stopped: bool,
+    /// Plan of the run at the best load.
+    pub plan: BenchPlan,
+    /// The run at the best load.
+    pub run: Run,
+}
+
+/// Figures of one user alone: the load of a single stream.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct OneUser {
+    /// Mean time to first token in milliseconds.
+    pub ttft_ms: Option<f64>,
+    /// Output tokens per second after the first token.
+    pub tokens_per_s: Option<f64>,
+}
+
+impl OneUser {
+    fn of(level: &LevelFigures) -> Self {
+        let tokens_per_s = level.tpot_ms.filter(|tpot| *tpot > 0.0).map(|tpot| 1e3 / tpot);
+        Self { ttft_ms: level.ttft_ms, tokens_per_s }
+    }
+}
+
+/// Capacity of a server at objectives, as a number of streams.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Capacity {
+    /// Largest measured number of streams that meets the objectives.
+    pub holds: Option<usize>,
+    /// Smallest measured number of streams that misses an objective.
+    pub fails: Option<usize>,
+}
+
+impl Capacity {
+    fn of(levels: &[LevelFigures]) -> Self {
+        let with = |verdict| {
+            levels.iter().filter(move |level| level.slo == Some(verdict)).map(|level| level.streams)
+        };
+        let fails = with(SloVerdict::Fails).min();
+        let is_below = |streams: &usize| fails.is_none_or(|fails| *streams < fails);
+        Self { holds: with(SloVerdict::Holds).filter(is_below).max(), fails }
+    }
+}
+
+/// Figures of one load. Times are in milliseconds.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct LevelFigures {
+    /// Number of streams.
+    pub streams: usize,
+    /// Whether this is the longer measurement of the best load.
+    pub is_best: bool,
+    /// Time from the first request to the end of the last one.
+    #[serde(rename = "duration_s", serialize_with = "seconds")]
+    pub took: Duration,
+    /// Number of requests that succeeded.
+    pub requests: usize,
+    /// Number of requests that failed.
+    pub failed: usize,
+    /// Requests per second while all streams were in flight.
+    pub requests_per_s: Option<f64>,
+    /// Output tokens per second while all streams were in flight.
+    pub output_tokens_per_s: Option<f64>,
+    /// Mean time to first token.
+    pub ttft_ms: Option<f64>,
+    /// Median time to first token.
+    pub ttft_p50_ms: Option<f64>,
+    /// 99th percentile of the time to first token.
+    pub ttft_p99_ms: Option<f64>,
+    /// Mean time per output token after the first.
+    pub tpot_ms: Option<f64>,
+    /// Mean end-to-end latency.
+    pub e2el_ms: Option<f64>,
+    /// Verdict on all objectives together; absent without objectives.
+    pub slo: Option<SloVerdict>,
+    /// Verdict on the client.
+    pub client: Verdict,
+    /// Run log of the load, if it was written.
+    pub run_log: Option<PathBuf>,
+}
+
+fn seconds<S: Serializer>(duration: &Duration, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_f64(duration.as_secs_f64())
+}
+
+impl Exploration {
+    /// Assembles the result from the measured loads.
+    ///
+    /// # Errors
+    ///
+    /// Returns [`ExecuteError::Interrupted`] if no load was measured.
+    pub(super) fn of(
+        server: ExploredServer,
+        levels: Vec<Level>,
+        spec: &ExploreSpec,
+        is_saturated: bool,
+        is_stopped: bool,
+    ) -> Result<Self, ExecuteError> {
+        let figures: Vec<LevelFigures> = levels.iter().map(|level| level.figures.clone()).collect();
+        let first = figures.first().ok_or(ExecuteError::Interrupted)?;
+        let one_user = OneUser::of(first);
+        let best = levels.into_iter().max_by(by_worth).ok_or(ExecuteError::Interrupted)?;
+        let scores = Scores::of_run(&best.run, &best.plan.scoring);
+        let (verdicts, audit) = (scores.verdicts().to_vec(), best.run.audit.clone());
+        let capacity = (!spec.objectives.is_empty()).then(|| Capacity::of(&figures));
+        drop(scores);
+        Ok(Self {
+            server,
+            one_user,
+            best: best.figures,
+            is_saturated,
+            capacity,
+            verdicts,
+            audit,
+            levels: figures,
+            is_stopped,
+            plan: best.plan,
+            run: best.run,
+        })
+    }
+
+    /// Returns the result as a document for scripts; `report` is the page of the best load.
+    pub fn to_json(&self, report: Option<&Path>) -> serde_json::Value {
+        serde_json::json!({
+            "engine": self.server.engine.name(),
+            "version": self.server.version,
+            "model": self.server.model,
+            "route": self.server.route.path(),
+            "tells_usage": self.server.tells_usage,
+            "one_user": self.one_user,
+            "best": self.best,
+            "saturated": self.is_saturated,
+            "capacity": self.capacity,
+            "verdicts": self.verdicts,
+            "client": {"verdict": self.audit.verdict, "reasons": self.audit.reasons},
+            "levels": self.levels,
+            "stopped": self.is_stopped,
+            "report": report,
+        })
+    }
+}
+
+/// Orders loads by how well they show what the server can do: the longer measurement of the best
+/// load counts most, then the output rate.
+fn by_worth(one: &Level, other: &Level) -> std::cmp::Ordering {
+    let rate = |level: &Level| level.figures.output_tokens_per_s.unwrap_or_default();
+    one.figures.is_best.cmp(&other.figures.is_best).then(rate(one).total_cmp(&rate(other)))
+}

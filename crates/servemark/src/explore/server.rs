@@ -1,0 +1,287 @@
+//! Asks a server what it is, from its address alone.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::Serialize;
+use serde_json::Value;
+use servemark_backends::{BackendName, BackendSpec, CommonSpec};
+use servemark_client::{BaseUrl, ServerControl, Target, TargetSpec};
+use servemark_core::{ErrorKind, JsonObject, MonotonicClock, RequestError};
+
+use super::ExploreSpec;
+use super::level::{Load, Role, plan_of};
+use crate::runtime::on_this_thread;
+use crate::{ExecuteError, RunContext, execute};
+
+/// A server, as far as it tells what it is.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ExploredServer {
+    /// Base URL of the server.
+    pub url: BaseUrl,
+    /// Engine behind the address.
+    pub engine: Engine,
+    /// Version of the engine, if the server tells it.
+    pub version: Option<String>,
+    /// Name of the model.
+    pub model: String,
+    /// Route that requests are sent to.
+    pub route: ChatRoute,
+    /// Whether answers contain the server's own token counts. If not, answers are counted with the
+    /// bundled tokenizer.
+    pub tells_usage: bool,
+    /// Duration of the first answer.
+    pub first_answer: Duration,
+}
+
+/// Engine of a server.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Engine {
+    /// llama.cpp's server.
+    LlamaCpp,
+    /// LMDeploy.
+    Lmdeploy,
+    /// Ollama.
+    Ollama,
+    /// The bundled simulator.
+    Simulator,
+    /// SGLang.
+    Sglang,
+    /// Hugging Face's Text Generation Inference.
+    Tgi,
+    /// vLLM.
+    Vllm,
+    /// A server with OpenAI's routes that does not tell which one it is.
+    Unknown,
+}
+
+impl Engine {
+    /// Returns the name, as JSON has it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::LlamaCpp => "llama.cpp",
+            Self::Lmdeploy => "lmdeploy",
+            Self::Ollama => "ollama",
+            Self::Simulator => "servemark simulator",
+            Self::Sglang => "sglang",
+            Self::Tgi => "tgi",
+            Self::Vllm => "vllm",
+            Self::Unknown => "unknown",
+        }
+    }
+
+    /// Returns the engine that names itself as the owner of the models that it lists.
+    fn of_owner(owner: &str) -> Option<Self> {
+        Some(match owner {
+            "llamacpp" => Self::LlamaCpp,
+            "library" => Self::Ollama,
+            "lmdeploy" => Self::Lmdeploy,
+            "servemark" => Self::Simulator,
+            "sglang" => Self::Sglang,
+            "vllm" => Self::Vllm,
+            _ => return None,
+        })
+    }
+
+    /// Returns the conventions that requests follow.
+    fn backend(self, route: ChatRoute) -> BackendName {
+        match (self, route) {
+            (Self::Sglang, ChatRoute::Chat) => BackendName::SglangOaiChat,
+            (Self::Sglang, ChatRoute::Completions) => BackendName::SglangOai,
+            (_, ChatRoute::Chat) => BackendName::VllmChat,
+            (_, ChatRoute::Completions) => BackendName::Vllm,
+        }
+    }
+}
+
+impl fmt::Display for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Route of OpenAI's API that generates text.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ChatRoute {
+    /// `/v1/chat/completions`.
+    Chat,
+    /// `/v1/completions`.
+    Completions,
+}
+
+impl ChatRoute {
+    /// Returns the path.
+    pub const fn path(self) -> &'static str {
+        match self {
+            Self::Chat => "/v1/chat/completions",
+            Self::Completions => "/v1/completions",
+        }
+    }
+}
+
+impl ExploredServer {
+    /// Returns the name of the backend that requests are sent by.
+    pub(super) fn backend(&self) -> BackendName {
+        self.engine.backend(self.route)
+    }
+
+    /// Returns the wire dialect for requests of up to `output_tokens` tokens.
+    pub(super) fn wire(&self, output_tokens: u32) -> BackendSpec {
+        let mut common = CommonSpec::new(&self.model);
+        // Ollama and TGI know only the older name of `max_completion_tokens`.
+        common.extra_body =
+            JsonObject::from_iter([("max_tokens".to_owned(), output_tokens.into())]);
+        BackendSpec::new(self.backend(), common).with_usage()
+    }
+}
+
+/// Asks a server for its engine, model and route, and sends it the first request.
+pub(super) fn identify(
+    spec: &ExploreSpec,
+    context: &RunContext,
+) -> Result<ExploredServer, ExecuteError> {
+    let mut server = on_this_thread(context.unless_stopped(described(spec, context)))?;
+    let chat = match first_answer(&server, spec, context)? {
+        Ok(answer) => return Ok(answer.of(server)),
+        Err(error) => error,
+    };
+    server.route = ChatRoute::Completions;
+    match first_answer(&server, spec, context)? {
+        Ok(answer) => Ok(answer.of(server)),
+        // If the second route does not exist, the error of the first one tells more.
+        Err(Refused { status: Some(404 | 405), .. }) => Err(chat.of(server)),
+        Err(completions) => Err(completions.of(server)),
+    }
+}
+
+/// Returns the description of a server whose route and counts are not known yet.
+async fn described(
+    spec: &ExploreSpec,
+    context: &RunContext,
+) -> Result<ExploredServer, ExecuteError> {
+    let url = spec.target.base_url.clone();
+    let control = control(&spec.target, context)?;
+    let list = control.document("/v1/models").await.map_err(ExecuteError::NotReady)?;
+    let first = list.get("data").and_then(|models| models.get(0));
+    let listed = first.and_then(|model| model.get("id")).and_then(Value::as_str);
+    let model = spec.model.as_deref().or(listed).map(str::to_owned);
+    let model = model.ok_or_else(|| ExecuteError::NoModel { url: url.to_string() })?;
+    let owner = first.and_then(|model| model.get("owned_by")).and_then(Value::as_str);
+    let (engine, version) = engine(&control, owner.and_then(Engine::of_owner)).await;
+    let route = ChatRoute::Chat;
+    let (tells_usage, first_answer) = (false, Duration::ZERO);
+    Ok(ExploredServer { url, engine, version, model, route, tells_usage, first_answer })
+}
+
+fn control(target: &TargetSpec, context: &RunContext) -> Result<ServerControl, ExecuteError> {
+    let target = Target::new(target, context.credentials.clone()).map_err(ExecuteError::Target)?;
+    Ok(ServerControl::new(target, MonotonicClock::start()))
+}
+
+/// Returns the engine and its version. A server whose list of models does not tell the engine is
+/// known by the route that only this engine has.
+async fn engine(control: &ServerControl, known: Option<Engine>) -> (Engine, Option<String>) {
+    if let Some(engine) = known {
+        return (engine, version(control, engine).await);
+    }
+    // vLLM's route has the most general name, so it comes last.
+    for engine in [Engine::Sglang, Engine::Tgi, Engine::LlamaCpp, Engine::Ollama, Engine::Vllm] {
+        if let Some(version) = version(control, engine).await {
+            return (engine, Some(version));
+        }
+    }
+    (Engine::Unknown, None)
+}
+
+async fn version(control: &ServerControl, engine: Engine) -> Option<String> {
+    let (route, key) = match engine {
+        Engine::LlamaCpp => ("/props", "build_info"),
+        Engine::Ollama => ("/api/version", "version"),
+        Engine::Sglang => ("/server_info", "version"),
+        Engine::Tgi => ("/info", "version"),
+        Engine::Simulator | Engine::Vllm => ("/version", "version"),
+        Engine::Lmdeploy | Engine::Unknown => return None,
+    };
+    let version = control.document(route).await.ok()?;
+    version.get(key)?.as_str().map(str::to_owned)
+}
+
+/// What the first answer tells of a server.
+struct FirstAnswer {
+    tells_usage: bool,
+    lasted: Duration,
+}
+
+impl FirstAnswer {
+    fn of(self, server: ExploredServer) -> ExploredServer {
+        let Self { tells_usage, lasted } = self;
+        ExploredServer { tells_usage, first_answer: lasted, ..server }
+    }
+}
+
+/// The error of a first request.
+struct Refused {
+    status: Option<u16>,
+    error: RequestError,
+}
+
+impl Refused {
+    fn of(self, server: ExploredServer) -> ExecuteError {
+        ExecuteError::NoAnswer { model: server.model, reason: self.error }
+    }
+
+    /// Returns whether another route would have the same error.
+    fn is_final(&self) -> bool {
+        let of_route = matches!(self.error.kind, ErrorKind::Status | ErrorKind::Decode);
+        !of_route || matches!(self.status, Some(401 | 403))
+    }
+}
+
+/// Sends one request, which also warms the server up. The inner error is one that another route
+/// may not have.
+fn first_answer(
+    server: &ExploredServer,
+    spec: &ExploreSpec,
+    context: &RunContext,
+) -> Result<Result<FirstAnswer, Refused>, ExecuteError> {
+    let lasts = Duration::from_secs(1);
+    let load = Load { role: Role::First, streams: 1, lasts, requests: 1 };
+    let run = execute(&plan_of(&load, spec, server), context)?;
+    let record = run.log.measured().next().ok_or(ExecuteError::Interrupted)?;
+    let refused = match &record.outcome {
+        Ok(_) => {
+            let tells_usage = record.usage.is_some_and(|usage| usage.completion_tokens.is_some());
+            let lasted = record.ended.since(record.started());
+            return Ok(Ok(FirstAnswer { tells_usage, lasted }));
+        }
+        Err(error) => Refused { status: record.status, error: error.clone() },
+    };
+    if refused.is_final() { Err(refused.of(server.clone())) } else { Ok(Err(refused)) }
+}
+
+/// Looks for a server on the ports of this machine that engines use by default: vLLM's 8000,
+/// SGLang's 30000, Ollama's 11434, llama.cpp's and TGI's 8080, LMDeploy's 23333. Returns the first
+/// one that lists models.
+///
+/// # Errors
+///
+/// Returns [`ExecuteError::NoServer`] if there is none.
+pub fn find_local_server(context: &RunContext) -> Result<BaseUrl, ExecuteError> {
+    on_this_thread(context.unless_stopped(async {
+        for port in LOCAL_PORTS {
+            let url = BaseUrl::at_host("127.0.0.1", port).map_err(ExecuteError::Target)?;
+            let control = control(&TargetSpec::new(url.clone()), context)?;
+            if control.document("/v1/models").await.is_ok() {
+                return Ok(url);
+            }
+        }
+        let ports: Vec<String> = LOCAL_PORTS.iter().map(u16::to_string).collect();
+        Err(ExecuteError::NoServer { ports: ports.join(", ") })
+    }))
+}
+
+const LOCAL_PORTS: [u16; 5] = [8000, 30000, 11434, 8080, 23333];

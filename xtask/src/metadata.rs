@@ -1,0 +1,70 @@
+//! The workspace's packages, from Cargo's metadata.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, bail};
+use serde_json::Value;
+
+/// A package of the workspace.
+#[derive(Debug, Default)]
+pub(crate) struct Package {
+    pub(crate) name: String,
+    pub(crate) folder: PathBuf,
+    /// Names of its dependencies, without those that only its tests use.
+    pub(crate) needs: BTreeSet<String>,
+    /// Names of the dependencies of its tests, examples and benchmarks.
+    pub(crate) test_needs: BTreeSet<String>,
+    /// Names of its features, without `default` and those that stand for an optional dependency.
+    pub(crate) features: Vec<String>,
+}
+
+/// Returns all packages of the workspace.
+pub(crate) fn packages() -> anyhow::Result<Vec<Package>> {
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--no-deps", "--offline"])
+        .output()
+        .context("cannot run cargo metadata")?;
+    if !output.status.success() {
+        bail!("cargo metadata failed: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    let metadata: Value = serde_json::from_slice(&output.stdout)?;
+    let packages = metadata["packages"].as_array().context("cargo metadata lists no packages")?;
+    packages.iter().map(|package| parse(package).context("an odd package")).collect()
+}
+
+fn parse(package: &Value) -> Option<Package> {
+    let needs = package["dependencies"].as_array()?;
+    let named = |is_wanted: fn(&Value) -> bool| {
+        let wanted = needs.iter().filter(|need| is_wanted(&need["kind"]));
+        wanted.filter_map(|need| need["name"].as_str().map(str::to_owned)).collect()
+    };
+    let features = package["features"].as_object()?;
+    Some(Package {
+        name: package["name"].as_str()?.to_owned(),
+        folder: Path::new(package["manifest_path"].as_str()?).parent()?.to_owned(),
+        needs: named(Value::is_null),
+        test_needs: named(|kind| kind == "dev"),
+        features: features.keys().filter(|feature| *feature != "default").cloned().collect(),
+    })
+}
+
+/// Returns all Rust files below a folder, without build results.
+pub(crate) fn rust_files(folder: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    files(folder, "rs")
+}
+
+/// Returns all files below a folder that have this extension, without build results.
+pub(crate) fn files(folder: &Path, extension: &str) -> anyhow::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() && path.file_name().is_some_and(|name| name != "target") {
+            found.extend(files(&path, extension)?);
+        } else if path.extension().is_some_and(|found| found == extension) {
+            found.push(path);
+        }
+    }
+    Ok(found)
+}
