@@ -13,7 +13,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::Parser;
-use servemark_mock::{Fault, MockServer, MockSpec, parse_duration, write_requests, write_truth};
+use servemark_mock::{
+    Fault, MockServer, MockSpec, ReportedTimes, parse_duration, write_requests, write_truth,
+};
 use servemark_signals::Signals;
 
 /// A server that answers on an exact schedule, to test benchmarking clients.
@@ -29,6 +31,14 @@ struct Flags {
     /// Time from a request to its first chunk, in milliseconds
     #[arg(long, value_name = "MS", default_value = "50", value_parser = parse_duration)]
     ttft_ms: Duration,
+    /// Time from a request until it waits for a place, in milliseconds; --ttft-ms counts from the
+    /// place
+    #[arg(long, value_name = "MS", default_value = "0", value_parser = parse_duration)]
+    frontend_ms: Duration,
+    /// Time between the prompt's computation and the first chunk in which the key-value cache is
+    /// transferred, in milliseconds
+    #[arg(long, value_name = "MS", default_value = "0", value_parser = parse_duration)]
+    kv_transfer_ms: Duration,
     /// Time between two chunks, in milliseconds
     #[arg(long, value_name = "MS", default_value = "10", value_parser = parse_duration)]
     itl_ms: Duration,
@@ -61,6 +71,24 @@ struct Flags {
     /// Mean accepted length of speculative decoding that the server reports
     #[arg(long, value_name = "TOKENS")]
     accept_length: Option<f64>,
+    /// The times of its own that the server reports with an answer: usual (those of the route's
+    /// usual server), llama.cpp or none
+    #[arg(long, value_name = "WHOSE", default_value = "usual")]
+    server_times: ReportedTimes,
+    /// How far the server's clock is ahead in the instants that it reports, in milliseconds;
+    /// negative if it is behind
+    #[arg(long, value_name = "MS", default_value = "0", allow_negative_numbers = true)]
+    clock_skew_ms: f64,
+    /// Number of blocks that a prefix cache holds; the block used least recently makes room. No cache
+    /// by default
+    #[arg(long, value_name = "BLOCKS")]
+    cache_blocks: Option<NonZeroUsize>,
+    /// Tokens in a block of the prefix cache
+    #[arg(long, value_name = "TOKENS", default_value = "16")]
+    cache_block_tokens: NonZeroUsize,
+    /// Say nothing of tokens that were found in the prefix cache
+    #[arg(long)]
+    hide_cached: bool,
     /// A fault: status:500/10 (every tenth request), cut@5/3, stall@5:2s. May be given several
     /// times; an unknown name is refused with a list of all faults
     #[arg(long, value_name = "FAULT")]
@@ -106,6 +134,13 @@ impl Flags {
     fn spec(self) -> Result<MockSpec> {
         let mut spec = MockSpec::new(self.ttft_ms, self.itl_ms);
         spec.listen = resolve(&self.host, self.port)?;
+        spec.frontend = self.frontend_ms;
+        spec.kv_transfer = self.kv_transfer_ms;
+        spec.server_times = self.server_times;
+        spec.clock_skew_ms = self.clock_skew_ms;
+        spec.cache_blocks = self.cache_blocks;
+        spec.cache_block_tokens = self.cache_block_tokens;
+        spec.hides_cached = self.hide_cached;
         spec.tokens_per_chunk = self.tokens_per_chunk;
         spec.pieces_per_write = self.pieces_per_write;
         spec.jitter = self.jitter_ms;

@@ -42,6 +42,12 @@ pub enum Framing {
 
 /// Decodes one answer. It depends neither on the source of the bytes nor on time.
 pub trait Decoder: Send + 'static {
+    /// Reads the head of an answer with status 200, before its body. The default ignores it, for
+    /// dialects that have everything in the body.
+    fn head(&mut self, headers: &HeaderMap, out: &mut dyn Sink) {
+        let _ = (headers, out);
+    }
+
     /// Decodes one event of a stream, or one line of a stream of lines.
     fn event(&mut self, event: Event<'_>, out: &mut dyn Sink) -> Result<Flow, RequestError>;
 
@@ -65,6 +71,10 @@ pub trait Decoder: Send + 'static {
 }
 
 impl Decoder for Box<dyn Decoder> {
+    fn head(&mut self, headers: &HeaderMap, out: &mut dyn Sink) {
+        self.as_mut().head(headers, out);
+    }
+
     fn event(&mut self, event: Event<'_>, out: &mut dyn Sink) -> Result<Flow, RequestError> {
         self.as_mut().event(event, out)
     }

@@ -35,6 +35,7 @@ mod route;
 mod running_text;
 mod scan;
 mod server_kind;
+mod server_times;
 mod sglang_counters;
 mod spec;
 mod trt;

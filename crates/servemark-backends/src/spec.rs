@@ -154,6 +154,19 @@ impl BackendSpec {
         }
         self
     }
+
+    /// Asks for the server's own times of each request, on routes that give them only on request.
+    /// Streams of OpenAI's routes have them beside the counts; documents of an SGLang server, which
+    /// `is_sglang` says it is, have them as `meta_info`.
+    #[must_use]
+    pub fn with_server_times(mut self, is_sglang: bool) -> Self {
+        let is_openai = matches!(self, Self::Chat(_) | Self::Completions(_));
+        let common = self.common_mut();
+        if is_openai && is_sglang && !common.stream {
+            common.extra_body.entry("return_meta_info").or_insert(true.into());
+        }
+        self.with_usage()
+    }
 }
 
 /// The options that all dialects share.
@@ -199,6 +212,7 @@ impl Default for CommonSpec {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Backend;
 
     #[track_caller]
     fn round_trips(name: BackendName, json: &str) {
@@ -221,6 +235,24 @@ mod tests {
             BackendName::LmdeployChat,
             r#"{"route":"chat","model":"m","stream":true,"ignore_eos":true,"include_usage":false}"#,
         );
+    }
+
+    #[test]
+    fn times_are_asked_of_a_server_that_gives_them_on_request() {
+        let asked = |stream: bool, is_sglang: bool| {
+            let mut common = CommonSpec::new("m");
+            common.stream = stream;
+            let spec = BackendSpec::new(BackendName::VllmChat, common);
+            let request =
+                spec.with_server_times(is_sglang).build().encode(&Sample::new("hi", 1, 1));
+            let body: serde_json::Value = serde_json::from_slice(&request.unwrap().body).unwrap();
+            (body["stream_options"]["include_usage"].clone(), body["return_meta_info"].clone())
+        };
+        let (null, yes) = (serde_json::Value::Null, serde_json::Value::Bool(true));
+        assert_eq!(asked(true, false), (yes.clone(), null.clone()));
+        assert_eq!(asked(true, true), (yes.clone(), null.clone()));
+        assert_eq!(asked(false, true), (null.clone(), yes));
+        assert_eq!(asked(false, false), (null.clone(), null));
     }
 
     #[test]

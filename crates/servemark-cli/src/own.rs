@@ -6,6 +6,7 @@ mod run;
 mod shards;
 mod simulator;
 mod stopping;
+mod telemetry;
 mod worker;
 
 pub(crate) use self::connection::{ConnectionArgs, ProtocolArgs, ReuseArgs, TrustArgs};
@@ -16,6 +17,7 @@ pub(crate) use self::run::{
 pub(crate) use self::shards::{ShardArgs, ThreadArgs};
 pub(crate) use self::simulator::{ModelNames, NOT_SIMULATED, SimulatorArgs};
 pub(crate) use self::stopping::StoppingArgs;
+pub(crate) use self::telemetry::TelemetryArgs;
 pub(crate) use self::worker::WorkerArgs;
 #[cfg(feature = "engine")]
 pub(crate) use self::worker::keep_usual_log;

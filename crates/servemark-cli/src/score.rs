@@ -93,7 +93,7 @@ pub struct ScoringArgs {
     #[arg(long, value_name = "VERDICT", value_parser = parse_verdict)]
     pub fail_on_verdict: Option<Verdict>,
     /// Exit with 3 if the run or its client has one of these verdicts: saturated, warming-up,
-    /// short-outputs, unknown-tokens, suspect, client-limited; those of the run if left out
+    /// short-outputs, unknown-tokens, contaminated, suspect, client-limited; those of the run if left out
     #[arg(long, value_name = "KINDS", value_delimiter = ',')]
     pub fail_on: Vec<FailOn>,
     /// Plot output tokens and requests in flight, second by second

@@ -76,6 +76,11 @@ impl<D: Decoder> Answer<D> {
         }
     }
 
+    /// Gives the head's headers to the decoder.
+    pub(crate) fn head(&mut self, headers: &HeaderMap, out: &mut dyn Sink) {
+        self.decoder.head(headers, out);
+    }
+
     /// Reads bytes that arrived at `at`. All events that they complete get that arrival time.
     pub(crate) fn read(
         &mut self,

@@ -131,6 +131,12 @@ impl ServerControl {
         Ok(String::from_utf8_lossy(&body).into_owned())
     }
 
+    /// Returns the text at `route`, which must arrive within `limit`.
+    pub async fn text(&self, route: &str, limit: Duration) -> Result<String, ClientError> {
+        let body = self.call(Method::GET, route, None, limit).await?;
+        Ok(String::from_utf8_lossy(&body).into_owned())
+    }
+
     /// Empties the prefix cache with a POST to `route`, which depends on the dialect.
     pub async fn flush_cache(&self, route: &str) -> Result<(), ClientError> {
         self.call(Method::POST, route, None, FLUSH).await.map(drop)

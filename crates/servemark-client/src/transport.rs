@@ -193,6 +193,7 @@ async fn receive<D: Decoder>(
     recorder: &mut Recorder,
 ) -> Result<(), RequestError> {
     answer.begin(exchange.headers(), asked)?;
+    answer.head(exchange.headers(), &mut recorder.at(exchange.head_at()));
     let flow = poll_fn(|cx| poll_receive(exchange, answer, watch, recorder, cx)).await;
     flow.and_then(|flow| answer.end(flow, recorder)).inspect_err(|error| {
         if error.kind == ErrorKind::AnswerTooLarge {

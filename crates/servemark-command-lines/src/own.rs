@@ -10,7 +10,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use servemark_mock::{MockServer, MockSpec, ReceivedRequest};
+use servemark_mock::{MockServer, MockSpec, ReceivedRequest, ReportedTimes};
 use tempfile::TempDir;
 
 use crate::observed::ObservedRequest;
@@ -124,6 +124,8 @@ impl Own {
 fn spec(model: String) -> MockSpec {
     let mut spec = MockSpec::new(Duration::from_millis(2), Duration::from_micros(500));
     spec.model = model;
+    // The peers' clients were recorded with a server that reports no times of its own.
+    spec.server_times = ReportedTimes::None;
     spec.keep_requests = usize::MAX;
     spec
 }

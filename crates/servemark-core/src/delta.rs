@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::OddCount;
+use crate::{OddCount, ServerTimes};
 
 /// One piece of output as a decoder finds it. The recorder adds its arrival time.
 ///
@@ -144,26 +144,6 @@ impl Usage {
     #[must_use]
     pub const fn with_verify_steps(self, verify_steps: Option<u32>) -> Self {
         Self { verify_steps, ..self }
-    }
-}
-
-/// A request's times as measured by the server, in milliseconds.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Serialize)]
-#[serde(default)]
-#[non_exhaustive]
-pub struct ServerTimes {
-    /// Time in the server's queue.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub queue_ms: Option<f64>,
-    /// Time from the end of the queue to the first token.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ttft_ms: Option<f64>,
-}
-
-impl ServerTimes {
-    /// Creates the times of a request.
-    pub const fn new(queue_ms: Option<f64>, ttft_ms: Option<f64>) -> Self {
-        Self { queue_ms, ttft_ms }
     }
 }
 

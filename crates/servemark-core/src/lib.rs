@@ -26,6 +26,7 @@ mod recorder;
 mod run_log;
 mod sample;
 pub mod seconds;
+mod server_times;
 mod session;
 mod tokenizer;
 mod transport;
@@ -37,7 +38,7 @@ pub use counters::{
     CountedWork, DiffusionCounters, PrefixCacheCounters, ServerCounters, SpeculationCounters,
 };
 pub use dataset::{Dataset, DatasetError, DrawContext};
-pub use delta::{CachedDetails, Delta, DeltaKind, ServerTimes, Sink, Usage};
+pub use delta::{CachedDetails, Delta, DeltaKind, Sink, Usage};
 pub use delta_log::{DeltaLog, DeltaRow, DeltaRows};
 pub use error::{ErrorKind, RequestError};
 pub use image_size::ImageSize;
@@ -51,12 +52,14 @@ pub use record::{
 };
 pub use recorder::{Recorder, Stamped};
 pub use run_log::{
-    CertificateCheck, ClientCost, DataPart, EarlyStop, EngineFacts, Footer, Header, HostFacts,
-    IfDamaged, IfTaken, LeftOut, PieceCounts, PieceCountsIter, Retokenized, RunFacts, RunLog,
-    RunLogError, RunLogReader, RunLogWriter, ShardCost, SimulatedTimes, Weights, check_run_log,
-    first_free, is_stream, remove_run_log,
+    CertificateCheck, ClientCost, DataPart, EarlyStop, EngineFacts, Footer, Header,
+    HistogramReading, HostFacts, IfDamaged, IfTaken, LeftOut, PieceCounts, PieceCountsIter,
+    Retokenized, RunFacts, RunLog, RunLogError, RunLogReader, RunLogWriter, SeriesHead, SeriesKind,
+    ShardCost, SimulatedParts, SimulatedTimes, Telemetry, TelemetryLine, TelemetrySample,
+    TelemetrySource, Weights, check_run_log, first_free, is_stream, remove_run_log,
 };
 pub use sample::{JsonObject, Prompt, Sample};
+pub use server_times::ServerTimes;
 pub use session::{FollowUp, Session};
 pub use tokenizer::{NoTokenizer, SpecialTokens, Tokenizer, TokenizerError};
 pub use transport::Transport;

@@ -113,7 +113,7 @@ pub struct RequestRecord {
     pub cache_storage: Option<String>,
     /// The server's own times, if it reports them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub server_times: Option<ServerTimes>,
+    pub server_times: Option<Box<ServerTimes>>,
     /// The output's text: pieces of every kind in order of arrival.
     #[serde(default)]
     pub text: String,

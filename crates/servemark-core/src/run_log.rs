@@ -17,15 +17,20 @@ mod facts;
 mod file;
 mod piece_counts;
 mod reader;
+mod telemetry;
 mod writer;
 
 pub use facts::{
     CertificateCheck, ClientCost, DataPart, EarlyStop, EngineFacts, Footer, Header, HostFacts,
-    Retokenized, RunFacts, ShardCost, SimulatedTimes, Weights,
+    Retokenized, RunFacts, ShardCost, SimulatedParts, SimulatedTimes, Weights,
 };
 pub use file::{IfTaken, check_run_log, first_free, is_stream, remove_run_log};
 pub use piece_counts::{PieceCounts, PieceCountsIter};
 pub use reader::{IfDamaged, LeftOut, RunLogReader};
+pub use telemetry::{
+    HistogramReading, SeriesHead, SeriesKind, Telemetry, TelemetryLine, TelemetrySample,
+    TelemetrySource,
+};
 pub use writer::RunLogWriter;
 
 /// Returns the position of a phase in the order of the records.
@@ -58,6 +63,7 @@ fn place(phase: Phase) -> u8 {
 pub struct RunLog {
     header: Header,
     records: Vec<RequestRecord>,
+    telemetry: Telemetry,
     footer: Option<Footer>,
 }
 
@@ -66,7 +72,13 @@ impl RunLog {
     /// of the plan, so that a score does not depend on which request finished first.
     pub fn new(header: Header, mut records: Vec<RequestRecord>, footer: Option<Footer>) -> Self {
         records.sort_by_key(|record| (place(record.phase), record.key()));
-        Self { header, records, footer }
+        Self { header, records, telemetry: Telemetry::default(), footer }
+    }
+
+    /// Sets what servers and their machines showed of themselves.
+    #[must_use]
+    pub fn with_telemetry(self, telemetry: Telemetry) -> Self {
+        Self { telemetry, ..self }
     }
 
     /// Reads a whole log from its file.
@@ -83,6 +95,11 @@ impl RunLog {
     /// probes.
     pub fn records(&self) -> &[RequestRecord] {
         &self.records
+    }
+
+    /// Returns what servers and their machines showed of themselves while the run went on.
+    pub fn telemetry(&self) -> &Telemetry {
+        &self.telemetry
     }
 
     /// Returns the records of the measurement, in the order of the plan.
@@ -233,10 +250,11 @@ impl RunLogError {
 /// One line of the file.
 #[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum Line<H, R, F> {
+enum Line<H, R, F, T> {
     Header(H),
     Request(R),
     Footer(F),
+    Telemetry(T),
 }
 
 #[cfg(test)]

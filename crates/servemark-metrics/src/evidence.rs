@@ -20,7 +20,7 @@ pub use self::margin::{Capacity, LoadEvidence};
 use crate::goodput::is_good;
 use crate::objective::{Goal, Measure, Objective};
 use crate::waits::queue_wait;
-use crate::{MetricPolicy, RequestScore, Statistic};
+use crate::{MetricPolicy, RequestAnatomy, RequestScore, ServerClock, Statistic};
 
 /// Evidence that runs of one load give on objectives.
 ///
@@ -76,9 +76,11 @@ impl Evidence {
         let judged = stretch.of(&all, log);
         self.requests += judged.len();
         self.is_open_loop |= log.header().facts.request_rate.is_some();
+        let is_of_part = |(objective, _): &(Objective, Sample)| objective.is_of_part();
+        let clock = self.samples.iter().any(is_of_part).then(|| ServerClock::of(log)).flatten();
         for (objective, sample) in &mut self.samples {
             for request in judged {
-                read(objective.goal, *request, policy, sample);
+                read(objective.goal, *request, policy, clock.as_ref(), sample);
             }
         }
         self.ttft.add(judged.iter().filter_map(|(_, score)| Some(score.waited_s + score.ttft_s?)));
@@ -142,6 +144,7 @@ fn read(
     goal: Goal,
     (record, score): JudgedRequest<'_>,
     policy: &MetricPolicy,
+    clock: Option<&ServerClock>,
     sample: &mut Sample,
 ) {
     match goal {
@@ -153,6 +156,10 @@ fn read(
             Measure::E2el => sample.push([score.latency_s]),
             Measure::Itl => sample.push(score.itl_sample()),
             Measure::Own(latency) => sample.push(latency.seconds_of(record)),
+            Measure::Part(part) => {
+                let anatomy = RequestAnatomy::of(record, clock);
+                sample.push(anatomy.and_then(|it| it.part_ms(part)).map(|ms| ms / 1e3));
+            }
             Measure::Queue => sample.push(queue_wait(record)),
             Measure::ResponseE2el => sample.push([score.waited_s + score.latency_s]),
             Measure::ResponseTtft => sample.push(score.ttft_s.map(|ttft| score.waited_s + ttft)),

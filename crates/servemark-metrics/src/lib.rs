@@ -8,9 +8,11 @@
 //! This crate reads no clock, counts no tokens and prints nothing.
 
 mod absences;
+mod anatomy;
 mod audit;
 mod budget;
 mod comparison;
+mod contamination;
 mod distribution;
 mod error;
 mod estimand;
@@ -25,6 +27,7 @@ mod goodput;
 mod handoff;
 mod histogram;
 mod items;
+mod limits;
 mod metrics;
 mod mlperf;
 mod objective;
@@ -41,6 +44,7 @@ mod reuse;
 mod run_verdict;
 mod score;
 mod seconds;
+mod series;
 mod server_counts;
 mod server_work;
 mod sessions;
@@ -61,6 +65,7 @@ mod waits;
 mod workload;
 
 pub use absences::{Absence, Absences};
+pub use anatomy::{Anatomy, PartSummary, RequestAnatomy, RequestPart, Residual, ServerClock};
 pub use audit::{
     AccuracyVerdict, Audit, ClientLoad, Finding, Gate, LagReference, LatencyAccuracy, LittlesLaw,
     LoadVerdict, Machine, Network, Reading, Resending, Sending, ShardLoad, Shared, Spread,
@@ -71,6 +76,7 @@ pub use comparison::{
     Basis, Bound, Broken, Change, ChangeInterval, ComparedRun, ComparedSide, Comparison, Condition,
     Doubt, Significance, Tolerance, ToleranceJudgement,
 };
+pub use contamination::Contamination;
 pub use distribution::Distribution;
 pub use error::MetricsError;
 pub use estimand::Estimand;
@@ -87,6 +93,7 @@ pub use goodput::{Goodput, Slo, SloMetric, SloResult};
 pub use handoff::Handoff;
 pub use histogram::Histogram;
 pub use items::ItemTotals;
+pub use limits::{Confidence, Limit, LimitCause};
 pub use metrics::{Completeness, Concurrency, Latencies, Metrics, RequestCounts, ResponseTimes};
 pub use mlperf::{MlperfLimit, MlperfResult};
 pub use objective::{Goal, Measure, Objective};
@@ -104,6 +111,9 @@ pub use precision::{ChangeKnown, HalfWidth, KnownEnough, Precision, PrecisionWat
 pub use probes::Probes;
 pub use run_verdict::{RunVerdict, RunVerdictKind};
 pub use score::RequestScore;
+pub use series::{
+    CountedTwice, HistogramSummary, RunSeries, Series, SeriesGap, SeriesSummary, histogram_quantile,
+};
 pub use server_counts::ServerCounts;
 pub use server_work::{Diffusion, PrefixCache, ServerWork, Speculation};
 pub use sessions::{SessionMetrics, TurnMetrics};

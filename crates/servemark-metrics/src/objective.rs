@@ -9,7 +9,7 @@ mod presets;
 use serde::{Deserialize, Serialize};
 use servemark_statistics::fewest_draws;
 
-use crate::{OwnLatency, Statistic};
+use crate::{OwnLatency, RequestPart, Statistic};
 
 /// A figure of a run and the limit that it must keep to. Its text form is `ttft:p99<2000ms`,
 /// `tpot:mean<=50ms`, `success>=99%` or `goodput>=95%`.
@@ -68,6 +68,8 @@ pub enum Measure {
     Itl,
     /// Latency that the program defines.
     Own(OwnLatency),
+    /// Part of the time from due to the end; unknown where the server does not report it.
+    Part(RequestPart),
     /// Time from due until the concurrency limit lets the request pass.
     Queue,
     /// Time from due to the end.
@@ -98,6 +100,7 @@ impl Measure {
             Self::E2el => "e2el",
             Self::Itl => "itl",
             Self::Own(latency) => latency.name(),
+            Self::Part(part) => part.name(),
             Self::Queue => "queue",
             Self::ResponseE2el => "response_e2el",
             Self::ResponseTtft => "response_ttft",
@@ -139,6 +142,11 @@ impl Objective {
         use Measure::{Itl, ResponseTtft, Tpot, Ttft};
         let Goal::Latency { measure, .. } = self.goal else { return false };
         [Itl, ResponseTtft, Tpot, Ttft].contains(&measure)
+    }
+
+    /// Returns whether the objective is about a part of a request's time.
+    pub(crate) fn is_of_part(&self) -> bool {
+        matches!(self.goal, Goal::Latency { measure: Measure::Part(_), .. })
     }
 
     /// Returns the share of the values that must keep to the limit; absent for a limit on a mean.

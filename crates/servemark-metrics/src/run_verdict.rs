@@ -4,7 +4,7 @@ use serde::Serialize;
 use servemark_core::RunLog;
 
 use crate::evidence::{Evidence, JudgedPart};
-use crate::{MetricPolicy, RequestScore, SettledRun};
+use crate::{Contamination, MetricPolicy, RequestScore, SettledRun};
 
 /// A verdict on a whole run that its figures alone do not show.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -31,16 +31,24 @@ pub enum RunVerdictKind {
     UnknownTokens,
     /// A figure has another level in the first part of the run than after it.
     WarmingUp,
+    /// Prompts were found in a prefix cache although the data set did not intend it.
+    Contaminated,
 }
 
 impl RunVerdictKind {
     /// All kinds, in the order in which verdicts are reported.
-    pub const ALL: [Self; 4] =
-        [Self::Saturated, Self::WarmingUp, Self::ShortOutputs, Self::UnknownTokens];
+    pub const ALL: [Self; 5] = [
+        Self::Saturated,
+        Self::WarmingUp,
+        Self::ShortOutputs,
+        Self::UnknownTokens,
+        Self::Contaminated,
+    ];
 
     /// Returns the name in JSON and on a command line.
     pub const fn name(self) -> &'static str {
         match self {
+            Self::Contaminated => "contaminated",
             Self::Saturated => "saturated",
             Self::ShortOutputs => "short-outputs",
             Self::UnknownTokens => "unknown-tokens",
@@ -69,6 +77,7 @@ impl RunVerdict {
             (RunVerdictKind::WarmingUp, warm_up),
             (RunVerdictKind::ShortOutputs, short_outputs(scores)),
             (RunVerdictKind::UnknownTokens, unknown_tokens(log)),
+            (RunVerdictKind::Contaminated, contaminated(log)),
         ];
         let told = reasons.into_iter();
         told.filter_map(|(kind, reason)| Some(Self { kind, reason: reason? })).collect()
@@ -129,6 +138,10 @@ fn unknown_tokens(log: &RunLog) -> Option<String> {
     let is_off = (pieces as f64 / tokens.max(1) as f64 - 1.0).abs() > DISAGREEMENT;
     (tokens > 0 && is_off)
         .then(|| format!("{pieces} pieces for {tokens} tokens by the server's count"))
+}
+
+fn contaminated(log: &RunLog) -> Option<String> {
+    Contamination::of(log).filter(Contamination::is_found).map(|found| found.words())
 }
 
 /// Ratio of ended to due requests per second below which a server has fallen behind. Smaller

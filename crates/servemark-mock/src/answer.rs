@@ -15,6 +15,7 @@ mod scripts;
 mod shapes;
 mod stream;
 mod template;
+mod times;
 mod vectors;
 mod words;
 
@@ -29,9 +30,11 @@ pub(crate) use dialect::{Dialect, ResponseBuilder};
 pub(crate) use document::Document;
 pub(crate) use injected::Injected;
 pub(crate) use schedule::Schedule;
+pub(crate) use script::Length;
 pub(crate) use scripts::Scripts;
 pub(crate) use shapes::{error_document, refusal};
 pub(crate) use stream::Stream;
+pub(crate) use times::{TimesWords, TrueTimes};
 pub(crate) use vectors::Vectors;
 
 /// An answer that is sent on a schedule.
@@ -50,11 +53,11 @@ impl Answer {
         }
     }
 
-    /// Takes the next step: appends its bytes to `out` and describes them.
-    pub(crate) fn step(&mut self, out: &mut Vec<u8>) -> Step {
+    /// Takes the next step at `now`: appends its bytes to `out` and describes them.
+    pub(crate) fn step(&mut self, now: Stamp, out: &mut Vec<u8>) -> Step {
         match self {
             Self::Document(document) => document.step(out),
-            Self::Stream(stream) => stream.step(out),
+            Self::Stream(stream) => stream.step(now, out),
         }
     }
 

@@ -9,9 +9,11 @@ use serde::{Deserialize, Serialize};
 mod duration;
 mod fault;
 mod grammar;
+mod server_times;
 
 pub use duration::parse_duration;
 pub use fault::{ErrorShape, Fault, FaultKind};
+pub use server_times::ReportedTimes;
 
 /// The configuration of a server.
 ///
@@ -26,6 +28,14 @@ pub struct MockSpec {
     /// The time from the arrival of a request to its first piece of output.
     #[serde(with = "duration")]
     pub ttft: Duration,
+    /// The time from the arrival of a request until it waits for a place. It comes before `ttft`,
+    /// which counts from the place.
+    #[serde(with = "duration", skip_serializing_if = "Duration::is_zero")]
+    pub frontend: Duration,
+    /// The time that `ttft` leaves out: the transfer of the prompt's key-value cache to another
+    /// worker, after which the first piece follows.
+    #[serde(with = "duration", skip_serializing_if = "Duration::is_zero")]
+    pub kv_transfer: Duration,
     /// The time from one piece of output to the next.
     #[serde(with = "duration")]
     pub itl: Duration,
@@ -57,6 +67,22 @@ pub struct MockSpec {
     pub output_tokens: Option<u32>,
     /// The accepted length of speculative decoding that `/server_info` reports.
     pub accept_length: Option<f64>,
+    /// Which times of its own the server reports with an answer.
+    #[serde(skip_serializing_if = "is_usual")]
+    pub server_times: ReportedTimes,
+    /// By how many milliseconds the server's clock is ahead of the machine's, in the instants that
+    /// it reports; negative if it is behind.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub clock_skew_ms: f64,
+    /// The capacity in blocks of the prefix cache; without one there is no cache.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache_blocks: Option<NonZeroUsize>,
+    /// The number of tokens in a block of the prefix cache.
+    #[serde(skip_serializing_if = "is_usual_block")]
+    pub cache_block_tokens: NonZeroUsize,
+    /// Whether answers and metrics say nothing of tokens that were found in the prefix cache.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub hides_cached: bool,
     /// The faults to inject.
     pub faults: Vec<Fault>,
     /// The number of latest requests to keep whole, for tests that inspect payloads.
@@ -87,6 +113,8 @@ impl Default for MockSpec {
         Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             ttft: Duration::from_millis(50),
+            frontend: Duration::ZERO,
+            kv_transfer: Duration::ZERO,
             itl: Duration::from_millis(10),
             tokens_per_chunk: NonZeroU32::MIN,
             pieces_per_write: NonZeroU32::MIN,
@@ -97,12 +125,35 @@ impl Default for MockSpec {
             strict_model: false,
             output_tokens: None,
             accept_length: None,
+            server_times: ReportedTimes::Usual,
+            clock_skew_ms: 0.0,
+            cache_blocks: None,
+            cache_block_tokens: BLOCK_TOKENS,
+            hides_cached: false,
             faults: Vec::new(),
             keep_requests: 0,
             threads: NonZeroUsize::MIN,
             spin: false,
         }
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands fields by reference")]
+fn is_usual(times: &ReportedTimes) -> bool {
+    *times == ReportedTimes::Usual
+}
+
+/// Tokens in a block of the prefix cache, as in vLLM.
+const BLOCK_TOKENS: NonZeroUsize = NonZeroUsize::new(16).expect("it is not zero");
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands fields by reference")]
+fn is_usual_block(tokens: &NonZeroUsize) -> bool {
+    *tokens == BLOCK_TOKENS
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands fields by reference")]
+fn is_zero(value: &f64) -> bool {
+    value.total_cmp(&0.0).is_eq()
 }
 
 #[cfg(test)]

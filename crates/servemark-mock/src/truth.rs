@@ -9,7 +9,7 @@ use std::mem;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::{Deserialize, Serialize};
-use servemark_core::{ArrivalClock, SimulatedTimes, Stamp};
+use servemark_core::{ArrivalClock, SimulatedParts, SimulatedTimes, Stamp};
 
 use crate::reception::Reception;
 
@@ -29,11 +29,14 @@ pub struct TruthRow {
     pub clock: ArrivalClock,
     /// Nanoseconds from `received` to the write of each piece of output.
     pub sent_ns: Vec<u64>,
+    /// The parts of the time before the first piece was due.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parts: Option<SimulatedParts>,
 }
 
 impl From<TruthRow> for SimulatedTimes {
     fn from(row: TruthRow) -> Self {
-        Self::new((row.index, 0), row.sent_ns)
+        Self::new((row.index, 0), row.sent_ns).with_parts(row.parts)
     }
 }
 
@@ -63,7 +66,7 @@ impl TruthLog {
     ) -> OpenTruth {
         let Reception { at: received, clock } = reception;
         let sent_ns = Vec::with_capacity(pieces.min(MOST_RESERVED));
-        let row = Some(TruthRow { index, received, clock, sent_ns });
+        let row = Some(TruthRow { index, received, clock, sent_ns, parts: None });
         OpenTruth { row, prompts, log: Arc::clone(self) }
     }
 
@@ -100,6 +103,14 @@ pub(crate) struct OpenTruth {
 }
 
 impl OpenTruth {
+    /// Sets the parts of the time before the first piece.
+    pub(crate) fn with_parts(mut self, parts: SimulatedParts) -> Self {
+        if let Some(row) = &mut self.row {
+            row.parts = Some(parts);
+        }
+        self
+    }
+
     /// Records that `pieces` pieces of output are about to be written at `at`.
     pub(crate) fn sent(&mut self, at: Stamp, pieces: usize) {
         if let Some(row) = &mut self.row {
@@ -146,7 +157,7 @@ mod tests {
 
     fn row(index: usize, received: u64, sent_ns: &[u64]) -> TruthRow {
         let clock = ArrivalClock::Kernel;
-        TruthRow { index, received: at(received), clock, sent_ns: sent_ns.to_vec() }
+        TruthRow { index, received: at(received), clock, sent_ns: sent_ns.to_vec(), parts: None }
     }
 
     #[test]

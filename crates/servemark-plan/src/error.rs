@@ -57,6 +57,12 @@ pub enum PlanError {
         /// The backend.
         backend: BackendName,
     },
+    /// The route has no times of single requests.
+    #[error("--server-times has no effect with {backend}: its route generates nothing")]
+    NoServerTimes {
+        /// The backend.
+        backend: BackendName,
+    },
     /// The text of pictures would be rendered twice or not at all.
     #[error("a picture's text for the backend {backend} must have the prompt format {expected:?}")]
     ImagePrompt {

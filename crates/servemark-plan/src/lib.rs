@@ -15,6 +15,7 @@ mod search;
 mod server;
 mod slo;
 mod sweep;
+mod telemetry;
 mod until;
 
 pub use ab::AbSpec;
@@ -33,4 +34,5 @@ pub use sweep::{
     Axis, Isolation, NamedPlan, PlanPath, Point, PointsSpec, Side, SweepError, SweepSpec,
     SweptSetting, crossed,
 };
+pub use telemetry::{MetricsSource, TelemetrySpec};
 pub use until::UntilSpec;

@@ -220,6 +220,9 @@ impl BenchPlan {
         if self.load.in_rounds && self.load.lasts.is_none() {
             return Err(PlanError::Endless);
         }
+        if self.control.server_times && !self.wire.generates() {
+            return Err(PlanError::NoServerTimes { backend });
+        }
         self.check_precision()?;
         self.check_transport()?;
         #[cfg(feature = "engine")]
@@ -263,6 +266,8 @@ impl BenchPlan {
             (control.align_prompts, "prompts cut by the server's token counts"),
             (control.flush_cache.is_some(), "--flush-cache"),
             (control.counters, "the server's counters"),
+            (control.server_times, "--server-times"),
+            (control.telemetry.is_some(), "--metrics-url"),
             (control.profile.is_some(), "--profile"),
         ];
         match refused.into_iter().find(|(is_asked, _)| *is_asked) {
@@ -289,6 +294,8 @@ impl BenchPlan {
             (self.load.adapters.is_some() && !spec.engine.has_adapters(), "--lora-name"),
             (self.workload.dataset.pictured().is_some(), "pictures"),
             (self.control.flush_cache.is_some(), "--flush-cache"),
+            (self.control.server_times, "--server-times"),
+            (self.control.telemetry.is_some(), "--metrics-url"),
         ];
         match refused.into_iter().find(|(is_asked, _)| *is_asked) {
             Some((_, what)) => Err(PlanError::Engine { what }),

@@ -11,6 +11,8 @@ use servemark_core::JsonObject;
 use servemark_engine::EngineRunSpec;
 use servemark_mock::MockSpec;
 
+use crate::TelemetrySpec;
+
 /// The measured server or engine.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -76,6 +78,13 @@ pub struct ControlSpec {
     /// server without counters is measured without them.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub counters: bool,
+    /// Whether the server is asked for its own times of each request, where it gives them only on
+    /// request. Times that it gives anyway are always recorded.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub server_times: bool,
+    /// Metrics that are read while the run goes on; absent if none are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub telemetry: Option<TelemetrySpec>,
     /// Profiler that runs during the measurement; absent if none does.
     pub profile: Option<ProfileSpec>,
 }
@@ -97,6 +106,8 @@ impl Default for ControlSpec {
             flush_cache: None,
             settle: Duration::ZERO,
             counters: false,
+            server_times: false,
+            telemetry: None,
             profile: None,
         }
     }

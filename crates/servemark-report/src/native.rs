@@ -1,12 +1,15 @@
 //! Servemark's own table and document.
 
+mod anatomy;
 mod audit;
 mod document;
 mod engine;
 mod latencies;
+mod limits;
 mod load;
 mod output;
 mod score_json;
+mod series;
 mod server_work;
 mod sessions;
 mod settled;

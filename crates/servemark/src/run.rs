@@ -30,6 +30,7 @@ mod sent;
 mod server;
 mod system;
 mod task;
+mod telemetry;
 mod until;
 mod warm_up;
 

@@ -3,6 +3,7 @@
 
 use std::ops::ControlFlow;
 
+use http::HeaderMap;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::value::RawValue;
@@ -12,6 +13,7 @@ use servemark_sse::Event;
 use crate::answer::Answer;
 use crate::count::Count;
 use crate::running_text::RunningText;
+use crate::server_times;
 use crate::wire::{Frame, Text, in_stream, parse};
 use crate::{Decoder, Flow};
 
@@ -82,6 +84,12 @@ impl GeneratedDecoder {
 }
 
 impl Decoder for GeneratedDecoder {
+    fn head(&mut self, headers: &HeaderMap, out: &mut dyn Sink) {
+        if let Some(times) = server_times::of_tgi(headers) {
+            out.server_times(times);
+        }
+    }
+
     fn event(&mut self, event: Event<'_>, out: &mut dyn Sink) -> Result<Flow, RequestError> {
         match self.answer.event(event)? {
             ControlFlow::Continue(json) => self.part(json, out).map(|()| Flow::Continue),

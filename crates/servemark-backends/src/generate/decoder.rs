@@ -12,6 +12,7 @@ use super::growing::{Growing, Grown};
 use super::part::Part;
 use crate::answer::{Answer, TokenCounter};
 use crate::running_text::RunningText;
+use crate::server_times;
 use crate::wire::{Cached, Frame, believable, in_stream, parse};
 use crate::{Decoder, Flow};
 
@@ -61,6 +62,12 @@ impl GenerateDecoder {
             return Err(in_stream(json));
         }
         let index = part.index.unwrap_or(0);
+        // The last frame reports all times.
+        if part.finish_reason().is_some()
+            && let Some(times) = server_times::of_generate(json)
+        {
+            out.server_times(times);
+        }
         self.part(index, &part, out)?;
         if part.is_growing() && self.answer.choice(index).text.is_at(part.text()) {
             self.last.index = index;
@@ -85,6 +92,9 @@ impl GenerateDecoder {
     /// Decodes a document of several choices: a list whose items have no index of their own.
     fn list(&mut self, json: &[u8], out: &mut dyn Sink) -> Result<(), RequestError> {
         let parts: Vec<Part<'_>> = parse(json)?;
+        if let Some(times) = server_times::of_generate(json) {
+            out.server_times(times);
+        }
         (0..).zip(&parts).try_for_each(|(index, part)| self.part(index, part, out))
     }
 

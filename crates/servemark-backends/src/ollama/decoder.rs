@@ -104,6 +104,8 @@ struct Line<'a> {
     eval_count: Count,
     load_duration: Option<f64>,
     prompt_eval_duration: Option<f64>,
+    eval_duration: Option<f64>,
+    total_duration: Option<f64>,
     #[serde(borrow)]
     error: Option<&'a RawValue>,
 }
@@ -162,12 +164,14 @@ impl Line<'_> {
     }
 
     /// Returns the server's times, sent in nanoseconds: the time to load the model or to wait for
-    /// it, and the time to process the prompt. Its total and generation times extend to the end of
-    /// the answer, which the record measures itself.
+    /// it, the times to process the prompt and to generate the answer, and the whole time.
     fn server_times(&self) -> Option<ServerTimes> {
         let ms = |nanos: Option<f64>| nanos.map(|nanos| nanos / 1e6);
         let (queue, ttft) = (ms(self.load_duration), ms(self.prompt_eval_duration));
-        queue.or(ttft).map(|_| ServerTimes::new(queue, ttft))
+        let times = ServerTimes::new(queue, ttft)
+            .with_decode(ms(self.eval_duration))
+            .with_total(ms(self.total_duration));
+        (!times.is_empty()).then_some(times)
     }
 }
 

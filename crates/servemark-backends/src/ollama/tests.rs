@@ -111,7 +111,9 @@ fn a_chat_is_read_line_by_line() {
     );
     assert_eq!(read.pieces, ["Reasoning Hm", "Content Be", "ToolCall f{\"a\":1}"]);
     assert_eq!(read.usage, Some(Usage::new(Some(26), Some(282))));
-    assert_eq!(read.times, Some(ServerTimes::new(Some(1.334_875), Some(342.546))));
+    let times = ServerTimes::new(Some(1.334_875), Some(342.546));
+    let times = times.with_decode(Some(4_535.599)).with_total(Some(4_883.583_458));
+    assert_eq!(read.times, Some(times));
     assert_eq!(read.reason.as_deref(), Some("stop"));
     let go_on = || Ok(Flow::Continue);
     assert_eq!(outcomes, [go_on(), go_on(), go_on(), Ok(Flow::Done), Ok(Flow::Done)]);

@@ -4,9 +4,10 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use servemark_core::{DeltaKind, JsonObject, ServerTimes, Sink, Usage};
+use servemark_core::{DeltaKind, ServerTimes, Sink, Usage};
 
 use crate::count::Count;
+use crate::server_times;
 use crate::wire::{Cached, Few, Text};
 
 /// A frame of a stream, or a whole document.
@@ -23,6 +24,10 @@ pub(super) struct Chunk<'a> {
     object: Option<Text<'a>>,
     #[serde(borrow)]
     metrics: Option<&'a RawValue>,
+    #[serde(borrow)]
+    timings: Option<&'a RawValue>,
+    #[serde(borrow)]
+    nvext: Option<&'a RawValue>,
 }
 
 /// The output in a frame, always one piece even if it has several parts.
@@ -83,13 +88,14 @@ impl<'a> Chunk<'a> {
         steps.reduce(u32::saturating_add)
     }
 
-    /// Returns the times that vLLM's server reports for a request. Other contents of `metrics` are
-    /// ignored.
+    /// Returns the server's own times of the request: vLLM's `metrics`, llama.cpp's `timings`,
+    /// Dynamo's `nvext` or the `meta_info` of SGLang's documents.
     pub(super) fn server_times(&self) -> Option<ServerTimes> {
-        let times: JsonObject = serde_json::from_str(self.metrics?.get()).ok()?;
-        let [queue, ttft] =
-            ["queue_time_ms", "time_to_first_token_ms"].map(|key| times.get(key)?.as_f64());
-        queue.or(ttft).map(|_| ServerTimes::new(queue, ttft))
+        let of_choice = || self.choices().find_map(|choice| choice.meta_info);
+        (self.metrics.and_then(server_times::of_vllm))
+            .or_else(|| self.timings.and_then(server_times::of_llama_cpp))
+            .or_else(|| self.nvext.and_then(server_times::of_dynamo))
+            .or_else(|| of_choice().and_then(server_times::of_sglang))
     }
 
     /// Whether the frame has output and no other relevant field.
@@ -97,6 +103,8 @@ impl<'a> Chunk<'a> {
         self.usage.is_none()
             && self.sglext.is_none()
             && self.metrics.is_none()
+            && self.timings.is_none()
+            && self.nvext.is_none()
             && self.finish_reasons().next().is_none()
     }
 
@@ -153,6 +161,8 @@ struct Choice<'a> {
     message: Option<Box<Message<'a>>>,
     #[serde(borrow)]
     finish_reason: Option<Text<'a>>,
+    #[serde(borrow)]
+    meta_info: Option<&'a RawValue>,
 }
 
 impl Choice<'_> {

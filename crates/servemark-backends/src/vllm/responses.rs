@@ -2,10 +2,11 @@
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use servemark_core::{Delta, DeltaKind, ErrorKind, RequestError, Sample, Sink, Usage};
+use servemark_core::{Delta, DeltaKind, ErrorKind, RequestError, Sample, ServerTimes, Sink, Usage};
 use servemark_sse::Event;
 
 use crate::count::Count;
+use crate::server_times;
 use crate::wire::{Frame, Text, believable, in_stream, parse};
 use crate::{Decoder, Flow};
 
@@ -39,6 +40,9 @@ impl ResponsesDecoder {
                 if let Some(usage) = message.usage() {
                     usage.tell(out);
                 }
+                if let Some(times) = message.server_times() {
+                    out.server_times(times);
+                }
             }
             "error" | "response.failed" => return Err(in_stream(json)),
             _ if message.error.is_some() => return Err(in_stream(json)),
@@ -61,6 +65,9 @@ impl ResponsesDecoder {
         }
         if let Some(usage) = &document.usage {
             usage.tell(out);
+        }
+        if let Some(times) = times_of(document.metrics, document.timings) {
+            out.server_times(times);
         }
         Ok(())
     }
@@ -117,6 +124,8 @@ struct Message<'a> {
     response: Option<Response<'a>>,
     #[serde(borrow)]
     error: Option<&'a RawValue>,
+    #[serde(borrow)]
+    timings: Option<&'a RawValue>,
 }
 
 impl Message<'_> {
@@ -133,6 +142,16 @@ impl Message<'_> {
     fn usage(&self) -> Option<&WireUsage> {
         self.response.as_ref()?.usage.as_ref()
     }
+
+    /// Returns the server's own times: vLLM's stand in the response, llama.cpp's beside it.
+    fn server_times(&self) -> Option<ServerTimes> {
+        times_of(self.response.as_ref().and_then(|response| response.metrics), self.timings)
+    }
+}
+
+fn times_of(metrics: Option<&RawValue>, timings: Option<&RawValue>) -> Option<ServerTimes> {
+    let of_vllm = metrics.and_then(server_times::of_vllm);
+    of_vllm.or_else(|| timings.and_then(server_times::of_llama_cpp))
 }
 
 #[derive(Debug, Deserialize)]
@@ -140,6 +159,8 @@ struct Response<'a> {
     usage: Option<WireUsage>,
     #[serde(borrow)]
     incomplete_details: Option<Incomplete<'a>>,
+    #[serde(borrow)]
+    metrics: Option<&'a RawValue>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -194,6 +215,10 @@ struct Document<'a> {
     #[serde(borrow)]
     incomplete_details: Option<Incomplete<'a>>,
     usage: Option<WireUsage>,
+    #[serde(borrow)]
+    metrics: Option<&'a RawValue>,
+    #[serde(borrow)]
+    timings: Option<&'a RawValue>,
 }
 
 /// An item of the model's output: a message or reasoning.

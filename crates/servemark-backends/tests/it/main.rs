@@ -11,4 +11,5 @@ mod edge_cases;
 mod items;
 mod properties;
 mod reading;
+mod server_times;
 mod vllm;

@@ -13,7 +13,7 @@ use crate::argparse::Limit::{Needs, Never, Unless};
 use crate::argparse::{Group, LIST, Limit, PeerFlags, flags};
 use crate::own::{
     AskingArgs, ConnectionArgs, JudgingArgs, ProtocolArgs, ReuseArgs, RunArgs, ShardArgs,
-    SimulatorArgs, StoppingArgs, ThreadArgs, TrustArgs,
+    SimulatorArgs, StoppingArgs, TelemetryArgs, ThreadArgs, TrustArgs,
 };
 use crate::python;
 
@@ -122,6 +122,8 @@ pub(super) struct AisbenchArgs {
     #[command(flatten)]
     pub(super) trust: TrustArgs,
     #[command(flatten)]
+    pub(super) telemetry: TelemetryArgs,
+    #[command(flatten)]
     pub(super) simulator: SimulatorArgs,
 }
 
@@ -176,6 +178,7 @@ impl AisbenchArgs {
         Group::of(ProtocolArgs::FLAGS),
         Group::of(ReuseArgs::FLAGS),
         Group::of(TrustArgs::FLAGS),
+        Group::of(TelemetryArgs::FLAGS),
         Group::of(SimulatorArgs::FLAGS),
     ];
 

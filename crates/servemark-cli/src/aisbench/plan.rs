@@ -168,6 +168,7 @@ impl Whole<'_> {
             BenchPlan::new(self.server(model)?, BackendName::Vllm, wire(model), workload, load);
         plan.control.ready_timeout = Duration::ZERO;
         plan.control.counters = self.args.spec_decode;
+        self.args.telemetry.apply(&mut plan.control)?;
         plan.model = self.model(model);
         plan.scoring = self.args.run.judging.scoring(Layout::Aisbench)?;
         plan.scoring.aisbench =

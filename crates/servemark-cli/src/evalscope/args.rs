@@ -29,8 +29,8 @@ pub(super) use self::target::TargetArgs;
 pub(super) use self::turns::TurnsArgs;
 use crate::argparse::{Group, PeerFlags};
 use crate::own::{
-    AskingArgs, JudgingArgs, ProtocolArgs, ReuseArgs, SimulatorArgs, StoppingArgs, ThreadArgs,
-    TrustArgs,
+    AskingArgs, JudgingArgs, ProtocolArgs, ReuseArgs, SimulatorArgs, StoppingArgs, TelemetryArgs,
+    ThreadArgs, TrustArgs,
 };
 
 /// Benchmark a running server: evalscope perf's command line, and more
@@ -76,6 +76,8 @@ pub(super) struct EvalscopeArgs {
     #[command(flatten)]
     pub(super) trust: TrustArgs,
     #[command(flatten)]
+    pub(super) telemetry: TelemetryArgs,
+    #[command(flatten)]
     pub(super) simulator: SimulatorArgs,
 }
 
@@ -99,6 +101,7 @@ impl EvalscopeArgs {
         Group::of(ProtocolArgs::FLAGS),
         Group::of(ReuseArgs::FLAGS),
         Group::of(TrustArgs::FLAGS),
+        Group::of(TelemetryArgs::FLAGS),
         Group::of(SimulatorArgs::FLAGS),
     ];
 

@@ -99,6 +99,7 @@ pub(super) fn control(
         let patience = if said { timeouts(&args.target)?.total } else { PATIENCE };
         control.greeting = Some(patience);
     }
+    args.telemetry.apply(&mut control)?;
     Ok(control)
 }
 

@@ -64,7 +64,7 @@ pub(crate) struct JudgingArgs {
     #[arg(long, value_name = "VERDICT", value_parser = parse_verdict)]
     pub(crate) fail_on_verdict: Option<Verdict>,
     /// Exit with 3 if the run or its client has one of these verdicts: saturated, warming-up,
-    /// short-outputs, unknown-tokens, suspect, client-limited
+    /// short-outputs, unknown-tokens, contaminated, suspect, client-limited
     #[arg(long, value_name = "KINDS", value_delimiter = ',')]
     pub(crate) fail_on: Vec<FailOn>,
     /// Report separately the longest part of the run in which this share of its peak concurrency

@@ -18,7 +18,8 @@ pub(crate) struct SimulatorArgs {
     /// Measure a bundled server whose true latencies are known, and choose a short run; KEY=VALUE
     /// pairs say how it behaves:
     /// ttft=200ms,itl=20ms,jitter=1ms,tokens_per_chunk=4,output_tokens=64,
-    /// accept_length=2.5,model=NAME,seed=1, pieces_per_write=64,threads=2,spin=true,places=8
+    /// accept_length=2.5,model=NAME,seed=1, pieces_per_write=64,threads=2,spin=true,places=8,
+    /// frontend=3ms,kv_transfer=2ms,server_times=llama.cpp, clock_skew_ms=5000,cache_blocks=1000
     #[arg(long, value_name = "SPEC", num_args = 0..=1, value_parser = parse_simulator)]
     pub(crate) simulate: Option<Option<MockSpec>>,
     /// A fault of the bundled server, as NAME[@CHUNK][:ARGUMENT][/EVERY]: status:503/10, cut@5/3,

@@ -32,7 +32,7 @@ pub(super) use self::trace::{TraceArgs, replays};
 use crate::argparse::{Flag, Group, PeerFlags};
 use crate::own::{
     AskingArgs, ConnectionArgs, JudgingArgs, ProtocolArgs, ReuseArgs, RunArgs, ShardArgs,
-    SimulatorArgs, StoppingArgs, ThreadArgs, TrustArgs,
+    SimulatorArgs, StoppingArgs, TelemetryArgs, ThreadArgs, TrustArgs,
 };
 use crate::sweep;
 
@@ -81,6 +81,8 @@ pub(super) struct SglangArgs {
     #[command(flatten)]
     pub(super) trust: TrustArgs,
     #[command(flatten)]
+    pub(super) telemetry: TelemetryArgs,
+    #[command(flatten)]
     pub(super) simulator: SimulatorArgs,
 }
 
@@ -110,10 +112,12 @@ impl SglangArgs {
         Group::of(ProtocolArgs::FLAGS),
         Group::of(ReuseArgs::FLAGS),
         Group::of(TrustArgs::FLAGS),
+        Group::of(TelemetryArgs::FLAGS),
         Group::of(SimulatorArgs::FLAGS),
     ];
 
     /// Creates the arguments of a command line without flags.
+    #[cfg(feature = "engine")]
     pub(super) fn usual() -> Self {
         Self::parse_from(["bench-serving"])
     }

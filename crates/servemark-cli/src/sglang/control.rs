@@ -28,6 +28,7 @@ pub(super) fn control(
     if args.profile.profile {
         control.profile = Some(profile(&args.profile, environment)?);
     }
+    args.telemetry.apply(&mut control)?;
     Ok(control)
 }
 

@@ -29,7 +29,7 @@ pub(super) use self::timed_trace::TimedTraceArgs;
 use crate::argparse::{Group, PeerFlags};
 use crate::own::{
     AskingArgs, ConnectionArgs, JudgingArgs, ProtocolArgs, ReuseArgs, RunArgs, ShardArgs,
-    SimulatorArgs, StoppingArgs, ThreadArgs,
+    SimulatorArgs, StoppingArgs, TelemetryArgs, ThreadArgs,
 };
 use crate::sweep;
 
@@ -70,6 +70,8 @@ pub(super) struct VllmArgs {
     #[command(flatten)]
     pub(super) connection: ConnectionArgs,
     #[command(flatten)]
+    pub(super) telemetry: TelemetryArgs,
+    #[command(flatten)]
     pub(super) simulator: SimulatorArgs,
 }
 
@@ -95,6 +97,7 @@ impl VllmArgs {
         Group::of(ConnectionArgs::FLAGS),
         Group::of(ProtocolArgs::FLAGS),
         Group::of(ReuseArgs::FLAGS),
+        Group::of(TelemetryArgs::FLAGS),
         Group::of(SimulatorArgs::FLAGS),
     ];
 

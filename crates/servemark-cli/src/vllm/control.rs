@@ -25,6 +25,7 @@ pub(super) fn control(args: &VllmArgs) -> Result<ControlSpec, CliError> {
     control.align_sample = several(ExtrasArgs::ALIGN_SAMPLE, extras.align_sample)?;
     control.flush_cache = extras.reset_prefix_cache.then_some(FLUSH);
     control.profile = args.load.profile.then(ProfileSpec::bare);
+    args.telemetry.apply(&mut control)?;
     Ok(control)
 }
 

@@ -72,7 +72,7 @@ fn numbers_that_cannot_be() {
     refuses(
         "--fail-on saturated,slow",
         "argument --fail-on: there is no verdict \"slow\"; there are saturated, warming-up, \
-         short-outputs, unknown-tokens, suspect, client-limited",
+         short-outputs, unknown-tokens, contaminated, suspect, client-limited",
     );
     refuses("--tolerate-failures 2", "--tolerate-failures must lie in 0 to 1, not 2");
 }

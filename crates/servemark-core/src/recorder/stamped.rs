@@ -62,7 +62,7 @@ impl Sink for Stamped<'_> {
     }
 
     fn server_times(&mut self, times: ServerTimes) {
-        self.keeper().record.server_times = Some(times);
+        self.keeper().record.server_times = Some(Box::new(times));
     }
 
     /// Keeps the first count that was ignored, or else the first one that was used: the former is

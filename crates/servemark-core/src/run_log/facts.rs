@@ -363,12 +363,43 @@ pub struct SimulatedTimes {
     pub turn: u32,
     /// Nanoseconds to each piece of output.
     pub sent_ns: Vec<u64>,
+    /// The parts of the time before the first piece, if the simulator kept them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parts: Option<SimulatedParts>,
+}
+
+/// How the bundled simulator really spent the time before the first output of a request, in
+/// nanoseconds.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct SimulatedParts {
+    /// From the reception until the request waited for a place.
+    pub frontend_ns: u64,
+    /// Until it got the place.
+    pub queue_ns: u64,
+    /// Until the prompt was computed.
+    pub prefill_ns: u64,
+    /// Until the prompt's key-value cache was where it was needed.
+    pub kv_transfer_ns: u64,
+}
+
+impl SimulatedParts {
+    /// Creates the parts, in the order in which they happen.
+    pub fn new(frontend_ns: u64, queue_ns: u64, prefill_ns: u64, kv_transfer_ns: u64) -> Self {
+        Self { frontend_ns, queue_ns, prefill_ns, kv_transfer_ns }
+    }
 }
 
 impl SimulatedTimes {
     /// Creates the send times of one request.
     pub fn new((index, turn): RequestKey, sent_ns: Vec<u64>) -> Self {
-        Self { index, turn, sent_ns }
+        Self { index, turn, sent_ns, parts: None }
+    }
+
+    /// Sets the parts of the time before the first piece.
+    #[must_use]
+    pub fn with_parts(self, parts: Option<SimulatedParts>) -> Self {
+        Self { parts, ..self }
     }
 
     /// Returns the key that identifies the request within the run.

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-use super::{Footer, Header, Line, RunLog, RunLogError, checksum};
+use super::{Footer, Header, Line, RunLog, RunLogError, Telemetry, TelemetryLine, checksum};
 use crate::RequestRecord;
 
 /// Reads a run log from its file, one record at a time, in the order in which the requests ended.
@@ -16,6 +16,7 @@ pub struct RunLogReader {
     lines: Lines,
     header: Header,
     footer: Option<Footer>,
+    telemetry: Telemetry,
     keeps_texts: bool,
     if_damaged: IfDamaged,
     left_out: LeftOut,
@@ -83,6 +84,7 @@ impl RunLogReader {
             lines,
             header: *header,
             footer: None,
+            telemetry: Telemetry::default(),
             keeps_texts: true,
             if_damaged: IfDamaged::Refuse,
             left_out: LeftOut::default(),
@@ -113,6 +115,11 @@ impl RunLogReader {
         self.footer.as_ref()
     }
 
+    /// Returns the lines of servers and their machines, up to the current position.
+    pub fn telemetry(&self) -> &Telemetry {
+        &self.telemetry
+    }
+
     /// Returns the lines that were not read, up to the current position.
     pub fn left_out(&self) -> &LeftOut {
         &self.left_out
@@ -126,7 +133,8 @@ impl RunLogReader {
     /// Reads the rest of the log into memory; also returns the lines that were not read.
     pub fn into_log_and_left_out(mut self) -> Result<(RunLog, LeftOut), RunLogError> {
         let records = self.by_ref().collect::<Result<_, _>>()?;
-        Ok((RunLog::new(self.header, records, self.footer), self.left_out))
+        let log = RunLog::new(self.header, records, self.footer);
+        Ok((log.with_telemetry(self.telemetry), self.left_out))
     }
 
     fn next_record(&mut self) -> Result<Option<RequestRecord>, RunLogError> {
@@ -140,6 +148,7 @@ impl RunLogReader {
                     return Ok(Some(*record));
                 }
                 Next::Line(Line::Footer(end)) => self.footer = Some(*end),
+                Next::Line(Line::Telemetry(line)) => self.telemetry.add(line),
                 Next::Line(Line::Header(_)) => {
                     let (path, line) = (self.lines.path.clone(), self.lines.number);
                     return Err(RunLogError::SecondHeader { path, line });
@@ -173,7 +182,7 @@ impl Iterator for RunLogReader {
     }
 }
 
-type OwnedLine = Line<Box<Header>, Box<RequestRecord>, Box<Footer>>;
+type OwnedLine = Line<Box<Header>, Box<RequestRecord>, Box<Footer>, TelemetryLine>;
 
 /// The next item of a file.
 enum Next {

@@ -50,6 +50,32 @@ fn a_log_is_read_one_record_after_the_other() {
 }
 
 #[test]
+fn lines_of_telemetry_stand_between_the_requests() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.jsonl");
+    let mut writer = RunLogWriter::create(&path, &header()).unwrap();
+    let head = SeriesHead::new(0, 0, "ttft", SeriesKind::Histogram).with_bounds(vec![0.1]);
+    let mut sample = TelemetrySample::new(0, Stamp::from_nanos(5), 2);
+    sample.values = vec![(0, 1.5)];
+    sample.histograms = vec![(0, HistogramReading::new(vec![1.0, 2.0], 0.5))];
+    let lines = [
+        TelemetryLine::Source(TelemetrySource::new(0, "http://server/metrics")),
+        TelemetryLine::Series(head),
+        TelemetryLine::Sample(sample),
+        TelemetryLine::Sample(TelemetrySample::gap(0, Stamp::from_nanos(9), "refused")),
+    ];
+    let mut telemetry = Telemetry::default();
+    for line in lines {
+        writer.append_telemetry(&line).unwrap();
+        writer.append(&record(telemetry.samples.len(), Phase::Measure)).unwrap();
+        telemetry.add(line);
+    }
+    writer.close(&Footer::default()).unwrap();
+    let log = RunLog::read(&path).unwrap();
+    assert_eq!((log.records().len(), log.telemetry()), (4, &telemetry));
+}
+
+#[test]
 fn the_texts_can_stay_on_the_disk() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.jsonl");

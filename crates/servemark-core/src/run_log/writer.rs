@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::file::{self, IfTaken};
-use super::{Footer, Header, Line, RunLogError, checksum};
+use super::{Footer, Header, Line, RunLogError, TelemetryLine, checksum};
 use crate::RequestRecord;
 
 /// Appends a run's records to its file while the run goes on: finished requests are on disk and
@@ -46,20 +46,25 @@ impl RunLogWriter {
     pub fn open(path: &Path, if_taken: IfTaken, header: &Header) -> Result<Self, RunLogError> {
         let (path, file) = file::open(path, if_taken)?;
         let mut writer = Self { path, lines: LineWriter::new(file) };
-        writer.write(&Line::<_, (), ()>::Header(header))?;
+        writer.write(&Line::<_, (), (), ()>::Header(header))?;
         Ok(writer)
     }
 
     /// Appends a finished request. After a failed write every later one fails too: nothing follows
     /// a line that is not whole.
     pub fn append(&mut self, record: &RequestRecord) -> Result<(), RunLogError> {
-        self.write(&Line::<(), _, ()>::Request(record))
+        self.write(&Line::<(), _, (), ()>::Request(record))
+    }
+
+    /// Appends a line about a source, a series or a sample.
+    pub fn append_telemetry(&mut self, line: &TelemetryLine) -> Result<(), RunLogError> {
+        self.write(&Line::<(), (), (), _>::Telemetry(line))
     }
 
     /// Appends the footer, syncs the file to disk, and checks that the path still leads to the
     /// file.
     pub fn close(mut self, footer: &Footer) -> Result<(), RunLogError> {
-        self.write(&Line::<(), (), _>::Footer(footer))?;
+        self.write(&Line::<(), (), _, ()>::Footer(footer))?;
         let file = &self.lines.out;
         // A device or a pipe has nothing to sync.
         let sync = |facts: Metadata| if facts.is_file() { file.sync_all() } else { Ok(()) };

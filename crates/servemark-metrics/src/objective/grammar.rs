@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use super::presets::{MLPERF, preset};
 use super::{Goal, Measure, Objective};
-use crate::{MetricsError, OwnLatency, Statistic};
+use crate::{MetricsError, OwnLatency, RequestPart, Statistic};
 
 impl Objective {
     /// Parses objectives separated by commas. `mlperf:MODEL` and `mlperf:MODEL-interactive` stand
@@ -78,7 +78,8 @@ fn measure_of(name: &str) -> Option<Measure> {
         name => name,
     };
     let ours = Measure::ALL.into_iter().find(|measure| measure.name() == name);
-    ours.or_else(|| OwnLatency::named(name).map(Measure::Own))
+    ours.or_else(|| RequestPart::from_name(name).map(Measure::Part))
+        .or_else(|| OwnLatency::named(name).map(Measure::Own))
 }
 
 fn statistic_of(name: &str) -> Option<Statistic> {
@@ -165,6 +166,8 @@ mod tests {
         reads("e2e:avg<30", "e2el:mean<30ms");
         reads("queue:median<1s", "queue:median<1000ms");
         reads("response_ttft:p90<1s", "response_ttft:p90<1000ms");
+        reads("server_queue:p99<200ms", "server_queue:p99<200ms");
+        reads("prefill:mean<=1s", "prefill:mean<=1000ms");
         reads("success>=99%", "success>=99%");
         reads("success>0.999", "success>99.9%");
         reads("goodput ≥ 95 %", "goodput>=95%");

@@ -4,14 +4,18 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod aisbench;
+mod anatomy;
 mod audit;
 mod comparison;
+mod contamination;
 mod evalscope;
 mod golden;
+mod limits;
 mod peer;
 mod plateau;
 mod policies;
 mod run_verdicts;
+mod series;
 mod steady_state;
 mod vllm;
 mod vllm_golden;

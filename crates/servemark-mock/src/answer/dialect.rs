@@ -11,11 +11,11 @@ use super::scripts::{Form, Scripts};
 use super::shapes::{
     LENGTH, MAX_TOKENS, OpenAi, anthropic_block, anthropic_counts, anthropic_message, count,
     dashscope, ollama_end, response, response_counts, response_message, response_part,
-    response_usage, tgi_document, triton_event,
+    response_usage, tgi_document, triton_event, with_cached,
 };
 use super::template::Style;
 use super::vectors::{DIMENSIONS, Vectors};
-use super::{decision, vectors, words};
+use super::{TimesWords, TrueTimes, decision, vectors, words};
 use crate::MockSpec;
 
 /// The dialects that the server speaks.
@@ -97,6 +97,9 @@ pub(crate) struct ResponseBuilder<'a> {
     number: u64,
     /// The reported creation time of the model, in seconds since the Unix epoch.
     created: u64,
+    times: TrueTimes,
+    /// The number of prompt tokens from the prefix cache, if the server reports it.
+    cached: Option<u32>,
 }
 
 impl<'a> ResponseBuilder<'a> {
@@ -107,7 +110,17 @@ impl<'a> ResponseBuilder<'a> {
         number: u64,
         created: u64,
     ) -> Self {
-        Self { spec, ask, dialect, number, created }
+        Self { spec, ask, dialect, number, created, times: TrueTimes::default(), cached: None }
+    }
+
+    /// Sets the number of prompt tokens from the prefix cache.
+    pub(crate) fn with_cached(self, cached: Option<u32>) -> Self {
+        Self { cached, ..self }
+    }
+
+    /// Sets the true times of the answer; those of a document are known in advance.
+    pub(crate) fn with_times(self, times: TrueTimes) -> Self {
+        Self { times, ..self }
     }
 
     pub(crate) fn length(&self) -> Length {
@@ -127,7 +140,10 @@ impl<'a> ResponseBuilder<'a> {
         // A list of prompts has an index in its events even if it holds only one prompt.
         let is_several = self.ask.batch(self.dialect).is_some() || self.choices() > 1;
         let (dialect, logprobs) = (self.dialect, self.ask.logprobs(self.dialect));
-        let form = Form { dialect, usage: self.ask.usage(), style, is_several, logprobs };
+        let times = TimesWords::of(self.spec.server_times, dialect);
+        let usage = self.ask.usage();
+        let is_cached = self.cached.is_some();
+        let form = Form { dialect, usage, style, is_several, logprobs, times, is_cached };
         scripts.find(form, &self.spec.model, self.created)
     }
 
@@ -143,6 +159,8 @@ impl<'a> ResponseBuilder<'a> {
             number,
             prompt_tokens,
             length,
+            times: self.times,
+            cached: self.cached.unwrap_or_default(),
         };
         let turn = |choice: u32| (0..).zip(prompts).map(move |prompt| part(choice, prompt));
         let mut parts = (0..choices).flat_map(turn);
@@ -201,7 +219,8 @@ impl<'a> ResponseBuilder<'a> {
             Dialect::Generate => self.generated(tokens),
             Dialect::Ollama { as_messages } => {
                 let (prompt, text) = (json!(self.prompt_tokens()), words::text(tokens));
-                ollama_end(&self.spec.model, as_messages, &text, &prompt, &json!(tokens))
+                let end = ollama_end(&self.spec.model, as_messages, &text, &prompt, &json!(tokens));
+                self.timed(end, tokens)
             }
             Dialect::Pooling => return self.vectors_document("pooling", "data", vectors),
             Dialect::Rerank => self.ranking(),
@@ -320,27 +339,46 @@ impl<'a> ResponseBuilder<'a> {
     }
 
     fn generated_for(&self, prompt_tokens: u32, tokens: u32) -> Value {
-        json!({
-            "text": words::text(tokens),
-            "meta_info": {
-                "id": format!("{:032x}", self.number),
-                "finish_reason": {"type": "length", "length": tokens},
-                "prompt_tokens": prompt_tokens,
-                "completion_tokens": tokens,
-                "cached_tokens": 0,
-            },
-        })
+        let meta = json!({
+            "id": format!("{:032x}", self.number),
+            "finish_reason": {"type": "length", "length": tokens},
+            "prompt_tokens": prompt_tokens,
+            "completion_tokens": tokens,
+            "cached_tokens": self.cached.unwrap_or_default(),
+        });
+        json!({"text": words::text(tokens), "meta_info": self.timed(meta, tokens)})
+    }
+
+    /// Adds the server's times to the object that holds them in the route's words.
+    fn timed(&self, mut object: Value, tokens: u32) -> Value {
+        if let Some(words) = TimesWords::of(self.spec.server_times, self.dialect) {
+            for (key, value) in self.times.members(words, tokens) {
+                object[key] = value;
+            }
+        }
+        object
     }
 
     fn openai(&self, prefix: &str, kind: &str, choices: &[Value]) -> Value {
         let id = format!("{prefix}-{}", self.number);
         let openai = OpenAi { id, model: &self.spec.model, created: self.created };
-        openai.object(kind, choices, Some(self.usage()))
+        let mut object = openai.object(kind, choices, Some(self.usage()));
+        let key = match TimesWords::of(self.spec.server_times, self.dialect) {
+            Some(TimesWords::Vllm) => "metrics",
+            Some(TimesWords::LlamaCpp) => "timings",
+            _ => return object,
+        };
+        object[key] = self.timed(json!({}), self.length().tokens);
+        object
     }
 
     fn usage(&self) -> Value {
         let (prompt, tokens) = (self.prompt_tokens(), self.all_tokens());
-        count(json!(prompt), json!(tokens), json!(prompt.saturating_add(tokens)))
+        let counts = count(json!(prompt), json!(tokens), json!(prompt.saturating_add(tokens)));
+        match self.cached {
+            Some(cached) => with_cached(counts, &json!(cached)),
+            None => counts,
+        }
     }
 
     fn prompt_tokens(&self) -> u32 {

@@ -27,7 +27,7 @@ impl Schedule {
     pub(crate) fn new(spec: &MockSpec, received: Stamp, number: u64, injected: &Injected) -> Self {
         Self {
             received,
-            ttft: spec.ttft,
+            ttft: spec.ttft.saturating_add(spec.kv_transfer),
             itl: spec.itl,
             jitter: spec.jitter,
             seed: mix(spec.seed ^ mix(number)),

@@ -2,6 +2,7 @@
 
 use std::num::NonZeroU32;
 
+use super::TrueTimes;
 use super::template::{Filling, Template};
 
 /// The events of a stream as templates that serve every request of one form.
@@ -53,6 +54,8 @@ pub(crate) struct Part {
     pub(super) number: u64,
     pub(super) prompt_tokens: u32,
     pub(super) length: Length,
+    pub(super) times: TrueTimes,
+    pub(super) cached: u32,
 }
 
 impl Script {
@@ -91,8 +94,8 @@ pub(crate) struct Total {
 
 impl Part {
     fn filling(&self, from: u32, until: u32, sequence: u32) -> Filling {
-        let &Self { index, number, prompt_tokens, .. } = self;
-        Filling { number, index, prompt_tokens, from, until, sequence }
+        let &Self { index, number, prompt_tokens, times, cached, .. } = self;
+        Filling { number, index, prompt_tokens, from, until, sequence, times, cached }
     }
 }
 

@@ -7,18 +7,18 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
 
-use super::Dialect;
 use super::ask::{Logprobs, UsageEvents};
 use super::script::{Body, Script};
 use super::shapes::{
     LENGTH, MAX_TOKENS, OpenAi, anthropic_block, anthropic_counts, anthropic_message, count,
     dashscope, ollama, ollama_end, response, response_counts, response_item, response_message,
-    response_part, response_usage, tgi_details, triton_event,
+    response_part, response_usage, tgi_details, triton_event, with_cached,
 };
 use super::template::{
-    ALL_TEXT, HEX_NUMBER, INDEX, LOGPROBS, NUMBER, PROMPT, SEQUENCE, Style, TEXT, TOKENS, TOTAL,
-    Template,
+    ALL_TEXT, CACHED, HEX_NUMBER, INDEX, LOGPROBS, NUMBER, PROMPT, SEQUENCE, Style, TEXT, TIMES,
+    TOKENS, TOTAL, Template,
 };
+use super::{Dialect, TimesWords};
 
 /// A cache of the scripts used so far.
 #[derive(Debug, Default)]
@@ -36,6 +36,10 @@ pub(crate) struct Form {
     pub(super) is_several: bool,
     /// Which log probabilities each event reports.
     pub(super) logprobs: Option<Logprobs>,
+    /// In whose words the server's times are reported, if they are.
+    pub(super) times: Option<TimesWords>,
+    /// Whether the count of cached prompt tokens is reported.
+    pub(super) is_cached: bool,
 }
 
 impl Scripts {
@@ -85,16 +89,17 @@ impl Form {
                 "logprobs": logprobs,
                 "finish_reason": finish,
             });
-            self.style.json(&openai.object(kind, &[choice], self.usage_in_event()))
+            openai.object(kind, &[choice], self.usage_in_event())
         };
-        let role = json!({"role": "assistant", "content": ""});
+        let role = event(json!({"role": "assistant", "content": ""}), Value::Null, None);
         let piece = event(json!({"content": TEXT}), self.logprobs_in_event(), None);
+        let ending = self.with_timings(event(json!({}), Value::Null, Some("length")));
         Script {
-            opening: Template::new(&event(role, Value::Null, None)),
-            piece: Template::new(&piece).with(self.logprobs),
+            opening: Template::new(&self.style.json(&role)),
+            piece: Template::new(&self.style.json(&piece)).with(self.logprobs),
             last_piece: None,
-            ending: Template::new(&event(json!({}), Value::Null, Some("length"))),
-            closing: Template::new(&self.usage_event(openai, kind)),
+            ending: self.timed(&self.style.json(&ending)),
+            closing: self.timed(&self.usage_event(openai, kind)),
             end_mark: true,
             body: Body::Events,
             numbered_before: 0,
@@ -167,14 +172,15 @@ impl Form {
                 "finish_reason": finish,
             });
             let event = openai.object(kind, &[choice], self.usage_in_event());
-            Template::new(&self.style.json(&event)).with(self.logprobs)
+            let event = if finish.is_some() { self.with_timings(event) } else { event };
+            self.timed(&self.style.json(&event)).with(self.logprobs)
         };
         Script {
             opening: Template::new(""),
             piece: piece(None),
             last_piece: Some(piece(Some("length"))),
             ending: Template::new(""),
-            closing: Template::new(&self.usage_event(openai, kind)),
+            closing: self.timed(&self.usage_event(openai, kind)),
             end_mark: true,
             body: Body::Events,
             numbered_before: 0,
@@ -183,18 +189,21 @@ impl Form {
 
     fn generate(self) -> Script {
         let piece = |finish: Value| {
-            let meta = json!({
+            let mut meta = json!({
                 "id": HEX_NUMBER,
                 "finish_reason": finish,
                 "prompt_tokens": PROMPT,
                 "completion_tokens": TOKENS,
-                "cached_tokens": 0,
+                "cached_tokens": if self.is_cached { json!(CACHED) } else { json!(0) },
             });
+            if self.times.is_some() && !meta["finish_reason"].is_null() {
+                meta[TIMES] = Value::Null;
+            }
             let mut event = json!({"text": ALL_TEXT, "meta_info": meta});
             if self.is_several {
                 event["index"] = json!(INDEX);
             }
-            Template::new(&self.style.json(&event))
+            self.timed(&self.style.json(&event))
         };
         Script {
             opening: Template::new(""),
@@ -282,13 +291,16 @@ impl Form {
     /// Builds a stream of Ollama: a line for each piece, and a final line with the finish reason
     /// and the counts.
     fn ollama(self, as_messages: bool, model: &str) -> Script {
-        let end = ollama_end(model, as_messages, "", &json!(PROMPT), &json!(TOKENS));
+        let mut end = ollama_end(model, as_messages, "", &json!(PROMPT), &json!(TOKENS));
+        if self.times.is_some() {
+            end[TIMES] = Value::Null;
+        }
         Script {
             opening: Template::new(""),
             piece: Template::new(&self.style.line(&ollama(model, as_messages, TEXT))),
             last_piece: None,
             ending: Template::new(""),
-            closing: Template::new(&self.style.line(&end)),
+            closing: self.timed(&self.style.line(&end)),
             end_mark: false,
             body: Body::Lines,
             numbered_before: 0,
@@ -347,7 +359,7 @@ impl Form {
 
     /// The counts in every event, if they are requested.
     fn usage_in_event(self) -> Option<Value> {
-        (self.usage == UsageEvents::Continuous).then(usage)
+        (self.usage == UsageEvents::Continuous).then(|| self.counts())
     }
 
     /// The final event that holds only the counts; empty unless requested.
@@ -355,10 +367,29 @@ impl Form {
         if self.usage == UsageEvents::None {
             return String::new();
         }
-        self.style.json(&openai.object(kind, &[], Some(usage())))
+        let mut event = openai.object(kind, &[], Some(self.counts()));
+        if self.times == Some(TimesWords::Vllm) {
+            event["metrics"] = json!({TIMES: null});
+        }
+        self.style.json(&event)
     }
-}
 
-fn usage() -> Value {
-    count(json!(PROMPT), json!(TOKENS), json!(TOTAL))
+    /// The token counts, with those from the prefix cache if they are reported.
+    fn counts(self) -> Value {
+        let counts = count(json!(PROMPT), json!(TOKENS), json!(TOTAL));
+        if self.is_cached { with_cached(counts, &json!(CACHED)) } else { counts }
+    }
+
+    /// Adds llama.cpp's times to the event with the finish reason.
+    fn with_timings(self, mut event: Value) -> Value {
+        if self.times == Some(TimesWords::LlamaCpp) {
+            event["timings"] = json!({TIMES: null});
+        }
+        event
+    }
+
+    /// Returns events that may report the server's times.
+    fn timed(self, events: &str) -> Template {
+        Template::new(events).with_times(self.times)
+    }
 }

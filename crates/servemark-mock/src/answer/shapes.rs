@@ -36,6 +36,12 @@ pub(super) fn count(prompt: Value, completion: Value, total: Value) -> Value {
     counts.into_iter().collect()
 }
 
+/// Adds the count of prompt tokens from a prefix cache to counts in the shape of OpenAI's routes.
+pub(super) fn with_cached(mut counts: Value, cached: &Value) -> Value {
+    counts["prompt_tokens_details"] = json!({"cached_tokens": cached});
+    counts
+}
+
 /// Returns the `response` object of `/v1/responses`.
 pub(super) fn response(
     number: &str,

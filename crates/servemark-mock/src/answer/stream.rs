@@ -93,7 +93,11 @@ impl Stream {
         }
     }
 
-    pub(super) fn step(&mut self, out: &mut Vec<u8>) -> Step {
+    pub(super) fn step(&mut self, now: Stamp, out: &mut Vec<u8>) -> Step {
+        let is_output = self.stage == Stage::Pieces;
+        for part in [&mut self.part].into_iter().chain(&mut self.others) {
+            part.times.advance(now, is_output);
+        }
         match self.stage {
             Stage::Head => self.head(out),
             Stage::Pieces => self.group(out),
@@ -249,7 +253,7 @@ mod tests {
         loop {
             now = now.max(stream.due().as_nanos()) + lateness_ms * MS;
             let (due, mut out) = (stream.due().as_nanos() / MS, Vec::new());
-            let step = stream.step(&mut out);
+            let step = stream.step(Stamp::from_nanos(now), &mut out);
             steps.push((due, step, String::from_utf8(out).unwrap()));
             if step.end.is_some() {
                 return steps;

@@ -5,7 +5,7 @@ use std::io::Write;
 use serde_json::Value;
 
 use super::ask::Logprobs;
-use super::words;
+use super::{TimesWords, TrueTimes, words};
 
 /// Placeholder for the text of the event's own piece.
 pub(super) const TEXT: &str = "\u{e000}";
@@ -30,6 +30,10 @@ pub(super) const INDEX: &str = "\u{e007}";
 pub(super) const SEQUENCE: &str = "\u{e008}";
 /// Placeholder, as a whole string, for the log probabilities of the event's tokens.
 pub(super) const LOGPROBS: &str = "\u{e009}";
+/// Placeholder, as a whole string, for the number of prompt tokens from the prefix cache.
+pub(super) const CACHED: &str = "\u{e00b}";
+/// Placeholder, as the key of a null member, for the members that report the server's times.
+pub(super) const TIMES: &str = "\u{e00a}";
 
 /// How events are written.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -85,6 +89,8 @@ pub(super) struct Filling {
     pub(super) until: u32,
     /// The number of the first event within its stream.
     pub(super) sequence: u32,
+    pub(super) times: TrueTimes,
+    pub(super) cached: u32,
 }
 
 /// Events with gaps.
@@ -92,11 +98,13 @@ pub(super) struct Filling {
 pub(super) struct Template {
     parts: Vec<Part>,
     logprobs: Option<Logprobs>,
+    times: Option<TimesWords>,
 }
 
 #[derive(Debug, Eq, PartialEq)]
 enum Part {
     AllText,
+    Cached,
     Fixed(Vec<u8>),
     HexNumber,
     Index,
@@ -105,6 +113,7 @@ enum Part {
     Prompt,
     Sequence,
     Text,
+    Times,
     Tokens,
     Total,
 }
@@ -114,15 +123,21 @@ impl Template {
     /// whole string loses its quotation marks, so that its value becomes a number or an object.
     pub(super) fn new(events: &str) -> Self {
         let bare = |events: String, gap| events.replace(&format!("\"{gap}\""), gap);
-        let events = [TOKENS, TOTAL, PROMPT, INDEX, SEQUENCE, LOGPROBS]
+        let events = [TOKENS, TOTAL, PROMPT, INDEX, SEQUENCE, LOGPROBS, CACHED]
             .into_iter()
-            .fold(events.to_owned(), bare);
-        Self { parts: parts(&events), logprobs: None }
+            .fold(events.to_owned(), bare)
+            .replace(&format!("\"{TIMES}\":null"), TIMES);
+        Self { parts: parts(&events), logprobs: None, times: None }
     }
 
     /// Sets the form in which log probabilities are reported.
     pub(super) fn with(self, logprobs: Option<Logprobs>) -> Self {
         Self { logprobs, ..self }
+    }
+
+    /// Sets the words in which the server's times are reported.
+    pub(super) fn with_times(self, times: Option<TimesWords>) -> Self {
+        Self { times, ..self }
     }
 
     /// Appends the events, with their gaps filled in.
@@ -131,6 +146,7 @@ impl Template {
         for part in &self.parts {
             match part {
                 Part::AllText => words::push(0, filling.until, out),
+                Part::Cached => push_number(filling.cached.into(), out),
                 Part::Fixed(bytes) => out.extend_from_slice(bytes),
                 Part::HexNumber => push_padded_hex(filling.number, out),
                 Part::Index => push_number(filling.index.into(), out),
@@ -142,6 +158,7 @@ impl Template {
                     sequence += 1;
                 }
                 Part::Text => words::push(filling.from, filling.until - filling.from, out),
+                Part::Times => self.push_times(filling, out),
                 Part::Tokens => push_number(filling.until.into(), out),
                 Part::Total => push_number(filling.total(), out),
             }
@@ -153,6 +170,15 @@ impl Template {
     fn push_logprobs(&self, filling: &Filling, out: &mut Vec<u8>) {
         let told = self.logprobs.map_or(Value::Null, |how| how.of(filling.from, filling.until));
         write!(out, "{told}").expect("a vector takes any number of bytes");
+    }
+}
+
+impl Template {
+    fn push_times(&self, filling: &Filling, out: &mut Vec<u8>) {
+        let Some(words) = self.times else { return };
+        let members = Value::Object(filling.times.members(words, filling.until)).to_string();
+        // The members stand inside an object that is open already.
+        out.extend_from_slice(members.trim_start_matches('{').trim_end_matches('}').as_bytes());
     }
 }
 
@@ -171,6 +197,7 @@ fn parts(events: &str) -> Vec<Part> {
         parts.push(Part::Fixed(fixed.into()));
         parts.push(match gap {
             ALL_TEXT => Part::AllText,
+            CACHED => Part::Cached,
             HEX_NUMBER => Part::HexNumber,
             INDEX => Part::Index,
             LOGPROBS => Part::Logprobs,
@@ -178,6 +205,7 @@ fn parts(events: &str) -> Vec<Part> {
             PROMPT => Part::Prompt,
             SEQUENCE => Part::Sequence,
             TEXT => Part::Text,
+            TIMES => Part::Times,
             TOKENS => Part::Tokens,
             _ => Part::Total,
         });
@@ -195,7 +223,7 @@ fn push_padded_hex(number: u64, out: &mut Vec<u8>) {
     write!(out, "{number:032x}").expect("a vector takes any number of bytes");
 }
 
-const GAPS: std::ops::RangeInclusive<char> = '\u{e000}'..='\u{e009}';
+const GAPS: std::ops::RangeInclusive<char> = '\u{e000}'..='\u{e00b}';
 
 #[cfg(test)]
 mod tests {
@@ -206,8 +234,16 @@ mod tests {
     #[track_caller]
     fn check(style: Style, text: &str, expected: &str) {
         let json = json!({"text": text, "tokens": TOKENS, "total": TOTAL});
-        let filling =
-            Filling { number: 31, index: 7, prompt_tokens: 10, from: 1, until: 3, sequence: 0 };
+        let filling = Filling {
+            number: 31,
+            index: 7,
+            prompt_tokens: 10,
+            from: 1,
+            until: 3,
+            sequence: 0,
+            times: TrueTimes::default(),
+            cached: 0,
+        };
         let mut out = Vec::new();
         Template::new(&style.json(&json)).render(&filling, &mut out);
         assert_eq!(String::from_utf8(out).unwrap(), expected);
@@ -223,8 +259,16 @@ mod tests {
 
     #[test]
     fn requests_have_their_own_numbers() {
-        let filling =
-            Filling { number: 31, index: 7, prompt_tokens: 10, from: 0, until: 0, sequence: 0 };
+        let filling = Filling {
+            number: 31,
+            index: 7,
+            prompt_tokens: 10,
+            from: 0,
+            until: 0,
+            sequence: 0,
+            times: TrueTimes::default(),
+            cached: 0,
+        };
         let mut out = Vec::new();
         let events = format!("id-{NUMBER} {HEX_NUMBER} \"{PROMPT}\" \"{INDEX}\"");
         Template::new(&events).render(&filling, &mut out);

@@ -6,7 +6,7 @@ use servemark_core::{Clock, Stamp};
 use servemark_pacer::MachineClock;
 
 use super::work::OpenWork;
-use crate::answer::{Answer, Step};
+use crate::answer::{Answer, Step, TrueTimes};
 use crate::http::End;
 use crate::truth::OpenTruth;
 
@@ -16,11 +16,15 @@ pub(super) struct Delivery {
     answer: Answer,
     truth: OpenTruth,
     work: OpenWork,
+    times: TrueTimes,
+    /// When the first output was written, and how many pieces were.
+    first_sent: Option<Stamp>,
+    sent: usize,
 }
 
 impl Delivery {
-    pub(super) fn new(answer: Answer, truth: OpenTruth, work: OpenWork) -> Self {
-        Self { answer, truth, work }
+    pub(super) fn new(answer: Answer, truth: OpenTruth, work: OpenWork, times: TrueTimes) -> Self {
+        Self { answer, truth, work, times, first_sent: None, sent: 0 }
     }
 
     /// Returns when the next step is due.
@@ -43,20 +47,29 @@ impl Delivery {
         most: NonZeroU32,
         out: &mut Vec<u8>,
     ) -> Option<End> {
-        let mut step = self.answer.step(out);
+        let at = MachineClock.now();
+        let mut step = self.answer.step(at, out);
         while self.is_joined(&step, now, most) {
-            let next = self.answer.step(out);
+            let next = self.answer.step(at, out);
             step = Step {
                 pieces: step.pieces + next.pieces,
                 tokens: step.tokens + next.tokens,
                 end: next.end,
             };
         }
-        self.truth.sent(MachineClock.now(), step.pieces);
+        let written = MachineClock.now();
+        self.truth.sent(written, step.pieces);
         self.work.sent(step.pieces, step.tokens);
+        self.sent += step.pieces;
+        if step.pieces > 0 {
+            self.first_sent.get_or_insert(written);
+        }
         if step.end.is_some() {
             self.truth.close();
-            self.work.close();
+            match self.first_sent.filter(|_| self.sent >= self.answer.pieces()) {
+                Some(first) => self.work.finish(&self.times, first, written),
+                None => self.work.close(),
+            }
         }
         step.end
     }

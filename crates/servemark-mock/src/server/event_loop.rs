@@ -19,7 +19,6 @@ use super::acceptor::Acceptor;
 use super::alarm::Alarm;
 use super::connection::{Connection, Incoming, Stage};
 use super::connections::Connections;
-use super::delivery::Delivery;
 use super::mailbox::{Command, Mailbox};
 use super::queue::Queue;
 use super::reply::{Reply, truth_document};
@@ -262,11 +261,10 @@ impl EventLoop {
 
     fn answer(&mut self, slot: usize, reply: Reply) -> io::Result<()> {
         match reply {
-            Reply::Answer(answer, truth, work, close_after) => {
+            Reply::Answer(delivery, close_after) => {
                 if let Some(connection) = self.connections.get(slot) {
                     connection.close_after = close_after;
                 }
-                let delivery = Box::new(Delivery::new(answer, truth, work));
                 self.queue.push(delivery.due(), slot);
                 self.enter(slot, Stage::Answering(delivery));
                 Ok(())

@@ -2,27 +2,27 @@
 
 use std::time::Duration;
 
-use servemark_core::Clock;
+use servemark_core::{Clock, Stamp};
 use servemark_pacer::MachineClock;
 
+use super::delivery::Delivery;
 use super::metrics;
 use super::route::{Route, VERSION};
 use super::state::ServerState;
-use super::work::OpenWork;
 use crate::answer::{
-    Answer, Ask, AskFault, Dialect, Document, Injected, ResponseBuilder, Schedule, Stream,
-    error_document, refusal,
+    Answer, Ask, AskFault, Dialect, Document, Injected, Length, ResponseBuilder, Schedule, Stream,
+    TrueTimes, error_document, refusal,
 };
 use crate::http::{End, Framing, KeepAlive, Refusal, Request, document};
 use crate::reception::Reception;
-use crate::truth::{OpenTruth, TruthLog, write_truth};
+use crate::truth::{TruthLog, write_truth};
 
 /// The reply to a request.
 #[derive(Debug)]
 pub(super) enum Reply {
-    /// An answer sent over time, its truth and its metrics, and the time from its end to the end of
-    /// the connection if a fault closes it.
-    Answer(Answer, OpenTruth, OpenWork, Option<Duration>),
+    /// An answer sent over time, and the time from its end to the end of the connection if a fault
+    /// closes it.
+    Answer(Box<Delivery>, Option<Duration>),
     /// Bytes sent at once.
     Now(Vec<u8>, End),
     /// The truth log, which another thread serialises.
@@ -59,12 +59,16 @@ impl ServerState {
             }
             Route::Control => {
                 self.logs.control_calls.keep(request, reception);
+                if ["/flush_cache", "/reset_prefix_cache"].contains(&head.path()) {
+                    self.flush_cache();
+                }
                 now("", keep_alive)
             }
             Route::Health => now("", keep_alive),
             Route::Metrics => {
                 let counts = self.work.counts(MachineClock.now());
-                let text = metrics::text(&counts, &self.spec.model);
+                let (times, cache) = (self.work.times(), self.cache_counts());
+                let text = metrics::text(&counts, &times, cache, &self.spec.model);
                 reply(200, metrics::CONTENT_TYPE, &text, keep_alive)
             }
             Route::Model => match self.model_of(head.path()) {
@@ -103,13 +107,40 @@ impl ServerState {
         let injected = Injected::of(&self.spec.faults, number);
         let schedule = Schedule::new(&self.spec, reception.at, number, &injected);
         let response = ResponseBuilder::new(&self.spec, &ask, dialect, number, self.created);
-        let begins = self.acquire_slot(reception.at, schedule.lasts(response.length()));
+        let queued = reception.at + self.spec.frontend;
+        let begins = self.acquire_slot(queued, schedule.lasts(response.length()));
         let (schedule, close_after) = (schedule.beginning(begins), injected.close_after);
+        let times = self.true_times(reception.at, queued, begins, &schedule, response.length());
+        let response = response.with_times(times).with_cached(self.look_up(&request.body));
         let answer = self.compose(&response, schedule, injected, keep_alive);
         let index = index(request).unwrap_or(number as usize - 1);
         let truth = self.logs.truth.open(index, reception, answer.pieces(), response.prompts());
+        let truth = truth.with_parts(times.parts());
         let work = self.work.open(reception.at, begins, response.all_prompt_tokens());
-        Reply::Answer(answer, truth, work, close_after)
+        Reply::Answer(Box::new(Delivery::new(answer, truth, work, times)), close_after)
+    }
+
+    /// Returns the true times of an answer. Those of its output are still those of a document,
+    /// which is sent whole when the last piece of a stream would be.
+    fn true_times(
+        &self,
+        received: Stamp,
+        queued: Stamp,
+        begins: Stamp,
+        schedule: &Schedule,
+        length: Length,
+    ) -> TrueTimes {
+        let first = schedule.piece(0);
+        TrueTimes {
+            received,
+            queued,
+            begins,
+            prefilled: first - self.spec.kv_transfer,
+            kv_transfer: self.spec.kv_transfer,
+            first_sent: None,
+            now: begins + schedule.lasts(length),
+            zero_unix_ns: self.zero_unix_ns,
+        }
     }
 
     fn compose(

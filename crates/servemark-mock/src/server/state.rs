@@ -8,6 +8,7 @@ use servemark_core::{Clock, Stamp, unix_now};
 use servemark_pacer::MachineClock;
 
 use super::Logs;
+use super::prefix_cache::{CacheCounts, PrefixCache, tokens};
 use super::slots::Slots;
 use super::work::Work;
 use crate::answer::{Scripts, Vectors};
@@ -26,14 +27,25 @@ pub(super) struct ServerState {
     pub(super) vectors: Vectors,
     answers: AtomicU64,
     places: Option<Mutex<Slots>>,
+    cache: Option<Mutex<PrefixCache>>,
     pub(super) work: Arc<Work>,
+    /// What the server's clock shows at the start of the machine's, in nanoseconds since the Unix
+    /// epoch.
+    pub(super) zero_unix_ns: i128,
 }
 
 impl ServerState {
     pub(super) fn new(spec: MockSpec, logs: Logs) -> Self {
+        let since_zero = i128::from(MachineClock.now().as_nanos());
+        let unix_ns = i128::try_from(unix_now().as_nanos()).unwrap_or_default();
+        let skew_ns = (spec.clock_skew_ms * 1e6) as i128;
+        let zero_unix_ns = unix_ns - since_zero + skew_ns;
         Self {
             ready_at: MachineClock.now() + unready_time(&spec),
             places: spec.places.map(|places| Mutex::new(Slots::new(places))),
+            cache: spec.cache_blocks.map(|blocks| {
+                Mutex::new(PrefixCache::new(blocks.get(), spec.cache_block_tokens.get()))
+            }),
             idle_limit: IdleLimit::of(&spec),
             spec,
             logs,
@@ -42,12 +54,34 @@ impl ServerState {
             vectors: Vectors::default(),
             answers: AtomicU64::new(0),
             work: Arc::default(),
+            zero_unix_ns,
         }
     }
 
     /// Counts a request for an answer and returns its one-based number.
     pub(super) fn count_answer(&self) -> u64 {
         self.answers.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// Looks up a request's prompt in the prefix cache. Returns the number of tokens that were
+    /// found, if there is a cache and the server reports them.
+    pub(super) fn look_up(&self, body: &[u8]) -> Option<u32> {
+        let cache = self.cache.as_ref()?;
+        let found = cache.lock().unwrap_or_else(PoisonError::into_inner).find(&tokens(body));
+        (!self.spec.hides_cached).then_some(found)
+    }
+
+    /// Empties the prefix cache.
+    pub(super) fn flush_cache(&self) {
+        if let Some(cache) = &self.cache {
+            cache.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        }
+    }
+
+    /// Returns the counters of the prefix cache, if there is one and the server reports them.
+    pub(super) fn cache_counts(&self) -> Option<CacheCounts> {
+        let cache = self.cache.as_ref().filter(|_| !self.spec.hides_cached)?;
+        Some(cache.lock().unwrap_or_else(PoisonError::into_inner).counts())
     }
 
     /// Returns when a request that arrives at `now` and takes `lasts` begins to be served: at once,

@@ -7,12 +7,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use servemark_core::Stamp;
 
+use super::histogram::Histogram;
+use crate::answer::TrueTimes;
+
 /// The server's load and its totals. Counters change once per write and request, never per token.
 #[derive(Debug, Default)]
 pub(super) struct Work {
     open: AtomicU64,
     prompt_tokens: AtomicU64,
     generated_tokens: AtomicU64,
+    requests: AtomicU64,
+    times: Mutex<WorkTimes>,
     /// When each waiting request gets its place.
     turns: Mutex<BinaryHeap<Reverse<Stamp>>>,
 }
@@ -28,6 +33,21 @@ pub(super) struct WorkCounts {
     pub(super) prompt_tokens: u64,
     /// Output tokens that were written.
     pub(super) generated_tokens: u64,
+    /// Requests that were answered whole.
+    pub(super) requests: u64,
+}
+
+/// The times of the requests that were answered whole, in seconds.
+#[derive(Clone, Debug, Default)]
+pub(super) struct WorkTimes {
+    /// From the reception to the first output.
+    pub(super) ttft: Histogram,
+    /// From the reception to the last output.
+    pub(super) e2e: Histogram,
+    /// In the queue for a place.
+    pub(super) queue: Histogram,
+    /// From the place to the end of the prompt's computation.
+    pub(super) prefill: Histogram,
 }
 
 impl Work {
@@ -46,6 +66,21 @@ impl Work {
         OpenWork { work: Some(Arc::clone(self)), prompt_tokens }
     }
 
+    /// Returns the times of the requests that were answered whole.
+    pub(super) fn times(&self) -> WorkTimes {
+        self.times.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn observe(&self, times: &TrueTimes, first: Stamp, last: Stamp) {
+        let seconds = |earlier: Stamp, later: Stamp| later.since(earlier).as_secs_f64();
+        self.requests.fetch_add(1, Ordering::Relaxed);
+        let mut all = self.times.lock().unwrap_or_else(PoisonError::into_inner);
+        all.ttft.add(seconds(times.received, first));
+        all.e2e.add(seconds(times.received, last));
+        all.queue.add(seconds(times.queued, times.begins));
+        all.prefill.add(seconds(times.begins, times.prefilled));
+    }
+
     /// Returns the counts at `now`.
     pub(super) fn counts(&self, now: Stamp) -> WorkCounts {
         let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
@@ -61,6 +96,7 @@ impl Work {
             waiting,
             prompt_tokens: self.prompt_tokens.load(Ordering::Relaxed),
             generated_tokens: self.generated_tokens.load(Ordering::Relaxed),
+            requests: self.requests.load(Ordering::Relaxed),
         }
     }
 }
@@ -80,6 +116,15 @@ impl OpenWork {
         let prompt_tokens = std::mem::take(&mut self.prompt_tokens);
         work.prompt_tokens.fetch_add(prompt_tokens.into(), Ordering::Relaxed);
         work.generated_tokens.fetch_add(tokens, Ordering::Relaxed);
+    }
+
+    /// Ends a request that was answered whole, with its first output at `first` and its last at
+    /// `last`.
+    pub(super) fn finish(&mut self, times: &TrueTimes, first: Stamp, last: Stamp) {
+        if let Some(work) = &self.work {
+            work.observe(times, first, last);
+        }
+        self.close();
     }
 
     /// Ends the request.

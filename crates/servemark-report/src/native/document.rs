@@ -4,7 +4,9 @@ use std::io;
 
 use serde::Serialize;
 use servemark_core::{EngineFacts, HostFacts, RunFacts};
-use servemark_metrics::{Audit, Metrics};
+use servemark_metrics::{
+    Anatomy, Audit, Contamination, Limit, Metrics, RunSeries, Series, SeriesGap,
+};
 
 use crate::{Report, ReportFormat};
 
@@ -16,6 +18,7 @@ pub struct NativeJson;
 impl ReportFormat for NativeJson {
     fn write(&self, report: &Report<'_>, out: &mut dyn io::Write) -> io::Result<()> {
         let header = report.log.header();
+        let RunSeries { series, gaps, .. } = RunSeries::of(report.log);
         let document = Document {
             servemark: &header.servemark,
             clock_started_unix_ns: header.clock_started_unix_ns,
@@ -23,6 +26,11 @@ impl ReportFormat for NativeJson {
             run: &header.facts,
             engine: header.engine.as_ref(),
             audit: report.audit,
+            anatomy: Anatomy::of(report.log),
+            contamination: Contamination::of(report.log),
+            limits: Limit::of(report.log, report.audit),
+            series,
+            series_gaps: gaps,
             metrics: report.metrics,
         };
         serde_json::to_writer_pretty(&mut *out, &document)?;
@@ -39,5 +47,13 @@ struct Document<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     engine: Option<&'a EngineFacts>,
     audit: &'a Audit,
+    anatomy: Anatomy,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    contamination: Option<Contamination>,
+    limits: Vec<Limit>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    series: Vec<Series>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    series_gaps: Vec<SeriesGap>,
     metrics: &'a Metrics,
 }

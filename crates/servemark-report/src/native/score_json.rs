@@ -5,8 +5,9 @@ use std::io;
 
 use serde::Serialize;
 use servemark_metrics::{
-    Audit, Estimated, Estimates, Judgement, KnownEnough, Metrics, MlperfResult, OwnSummary,
-    Planning, RunVerdict, SettledRun, SloVerdict,
+    Anatomy, Audit, Contamination, CountedTwice, Estimated, Estimates, Judgement, KnownEnough,
+    Limit, Metrics, MlperfResult, OwnSummary, Planning, RunSeries, RunVerdict, Series, SeriesGap,
+    SettledRun, SloVerdict,
 };
 
 use crate::{Report, ReportFormat};
@@ -25,6 +26,7 @@ pub struct ScoreJson<'a> {
 impl ReportFormat for ScoreJson<'_> {
     fn write(&self, report: &Report<'_>, out: &mut dyn io::Write) -> io::Result<()> {
         let metrics = report.metrics;
+        let RunSeries { series, gaps, .. } = RunSeries::of(report.log);
         let (latencies, response) = (&metrics.latencies, &metrics.response);
         let document = Document {
             servemark: &report.log.header().servemark,
@@ -45,6 +47,12 @@ impl ReportFormat for ScoreJson<'_> {
             until: self.until,
             mlperf: self.mlperf,
             slo: self.slo.iter().map(Judged::of).collect(),
+            anatomy: Anatomy::of(report.log),
+            contamination: Contamination::of(report.log),
+            limits: Limit::of(report.log, report.audit),
+            series,
+            series_gaps: gaps,
+            counted_twice: CountedTwice::of(report.log),
             audit: report.audit,
             score: metrics,
         };
@@ -64,6 +72,14 @@ struct Document<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     mlperf: Option<&'a MlperfResult>,
     slo: Vec<Judged>,
+    anatomy: Anatomy,
+    contamination: Option<Contamination>,
+    limits: Vec<Limit>,
+    series: Vec<Series>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    series_gaps: Vec<SeriesGap>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    counted_twice: Vec<CountedTwice>,
     audit: &'a Audit,
     score: &'a Metrics,
 }

@@ -3,13 +3,16 @@
 use std::io;
 
 use servemark_core::{CertificateCheck, RunFacts};
-use servemark_metrics::{Absences, Completeness, FailureGroup, Metrics, Verdict};
+use servemark_metrics::{Absences, Anatomy, Completeness, FailureGroup, Limit, Metrics, Verdict};
 
+use super::anatomy::anatomy;
 use super::audit::audit;
 use super::engine::engine;
 use super::latencies::latencies;
+use super::limits::limits;
 use super::load::{goodput, load, steady};
 use super::output::{accept_length, throughput, tokens};
+use super::series::{counted, series};
 use super::server_work::server_work;
 use super::sessions::sessions;
 use super::settled::{settled, verdicts};
@@ -40,7 +43,10 @@ impl ReportFormat for NativeTable {
         tokens(&mut table, metrics, header);
         accept_length(&mut table, metrics.accept_length);
         server_work(&mut table, &metrics.server_work);
+        series(&mut table, report.log);
         latencies(&mut table, metrics, header);
+        anatomy(&mut table, &Anatomy::of(report.log));
+        limits(&mut table, &Limit::of(report.log, report.audit));
         if let Some(sessions) = &metrics.sessions {
             self::sessions(&mut table, sessions);
         }
@@ -49,6 +55,7 @@ impl ReportFormat for NativeTable {
             self::settled(&mut table, metrics, settled);
         }
         audit(&mut table, report.audit);
+        counted(&mut table, report.log);
         if let Some(goodput) = &metrics.goodput {
             self::goodput(&mut table, goodput);
         }

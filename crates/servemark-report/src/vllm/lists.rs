@@ -59,16 +59,17 @@ impl<'r, 'a> Lists<'r, 'a> {
 
     /// Writes the server's own times, if it reported any.
     pub(super) fn of_server(&self, out: &mut Entries) {
-        if self.records.iter().all(|record| record.server_times.is_none()) {
+        // vLLM's client knows these two times alone; other servers report further ones.
+        let queue = |record: &RequestRecord| record.server_times.as_ref()?.queue_ms;
+        let ttft = |record: &RequestRecord| record.server_times.as_ref()?.ttft_ms;
+        if self.records.iter().all(|record| queue(record).or(ttft(record)).is_none()) {
             return;
         }
         let seconds = |ms: Option<f64>| json!(ms.map(|ms| ms / 1000.0));
         self.detail(out, "server_queue_times", |lists| {
-            lists.recorded(|record| seconds(record.server_times.and_then(|times| times.queue_ms)))
+            lists.recorded(|record| seconds(queue(record)))
         });
-        self.detail(out, "server_ttfts", |lists| {
-            lists.recorded(|record| seconds(record.server_times.and_then(|times| times.ttft_ms)))
-        });
+        self.detail(out, "server_ttfts", |lists| lists.recorded(|record| seconds(ttft(record))));
     }
 
     /// Writes a long list, if details were requested.

@@ -123,8 +123,10 @@ impl Load {
     /// Converts the simulator's ground truth from request numbers to session and turn.
     pub(crate) fn by_turn(&self, truth: Vec<SimulatedTimes>) -> Vec<SimulatedTimes> {
         let keys: Vec<RequestKey> = keys(&self.sessions).collect();
-        let known =
-            |row: SimulatedTimes| Some(SimulatedTimes::new(*keys.get(row.index)?, row.sent_ns));
+        let known = |row: SimulatedTimes| {
+            let key = *keys.get(row.index)?;
+            Some(SimulatedTimes::new(key, row.sent_ns).with_parts(row.parts))
+        };
         truth.into_iter().filter_map(known).collect()
     }
 }

@@ -5,13 +5,14 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::thread::available_parallelism;
 
-use servemark_backends::WireBackend;
+use servemark_backends::{ServerKind, WireBackend};
 use servemark_client::HttpTransport;
 use servemark_core::{CountedWork, Footer, Header, ServerCounters};
 use servemark_pacer::SystemPacer;
 use servemark_plan::BenchPlan;
 use servemark_runner::{Runner, Share, Stop};
 use servemark_schedule::ArrivalSpec;
+use servemark_telemetry::Sampler;
 
 use super::capacity::{MachineCapacity, PlannedLoad};
 use super::prepare::{Numbering, Prepared, RunClock, prepare};
@@ -20,7 +21,7 @@ use super::profiler::Profilers;
 use super::run_log_sink::RunLogSink;
 use super::server::{self, Server, WireTransport};
 use super::system::{Job, System};
-use super::{Sent, align, discover, facts, warm_up};
+use super::{Sent, align, discover, facts, telemetry, warm_up};
 use crate::observer::RunEvent;
 use crate::{ExecuteError, RunContext};
 
@@ -30,6 +31,7 @@ pub(crate) struct Helpers<'a> {
     /// The server's counters before the measurement, if it has any.
     before: Option<ServerCounters>,
     probes: Option<Probes>,
+    sampler: Option<Sampler>,
 }
 
 impl System for Server {
@@ -99,6 +101,7 @@ impl System for Server {
         sink: &RunLogSink,
     ) -> Result<Helpers<'a>, ExecuteError> {
         warn(job, self.shards(job));
+        let mut sampler = telemetry::start(job, &self.target, sink);
         let profile = job.plan.control.profile.as_ref();
         let profilers = Profilers::reach(profile, job.context, self, job.clock.clock)?;
         let ready = async {
@@ -112,13 +115,16 @@ impl System for Server {
         // The simulator's times of the warm-up do not belong to the measurement.
         self.take_truth();
         let before = self.counters(job.plan).await;
+        if let Some(sampler) = &mut sampler {
+            sampler.ask_now().await;
+        }
         let probes = probe(job, sink, transport)?;
         if let ArrivalSpec::Trace { slowdown } = job.plan.load.arrivals {
             let (dataset, sessions) = (&job.plan.workload.dataset, job.load().sessions.len());
             let slowdown = slowdown.factor();
             job.context.emit(&RunEvent::Replaying { dataset, sessions, slowdown });
         }
-        Ok(Helpers { profilers, before, probes })
+        Ok(Helpers { profilers, before, probes, sampler })
     }
 
     async fn end(
@@ -127,13 +133,14 @@ impl System for Server {
         helpers: Self::Helpers<'_>,
         transport: &WireTransport,
     ) -> Footer {
-        let Helpers { profilers, before, probes } = helpers;
+        let Helpers { profilers, before, probes, sampler } = helpers;
         finish_probes(job, probes);
         let mut footer = Footer::default();
         if let Some(before) = before {
             let after = self.counters(job.plan).await;
             footer.server_counters = after.map(|after| CountedWork::new(before, after));
         }
+        telemetry::finish(job, sampler);
         profilers.stop().await;
         footer.reuse_ended = transport.reuse_ended();
         if footer.reuse_ended.is_some() {
@@ -186,6 +193,9 @@ async fn meet(
 fn wire(job: &Job<'_>) -> Result<WireBackend, ExecuteError> {
     let wire = job.plan.wire.clone().with_model(job.prepared.names.served.clone());
     let wire = if job.load().converses() { wire.with_usage() } else { wire };
+    let asks_times = job.plan.control.server_times;
+    let is_sglang = job.plan.server_kind() == ServerKind::Sglang;
+    let wire = if asks_times { wire.with_server_times(is_sglang) } else { wire };
     job.context.parts.backend(&wire)
 }
 

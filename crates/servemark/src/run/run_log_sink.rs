@@ -11,11 +11,12 @@ use std::time::Duration;
 
 use servemark_core::{
     EarlyStop, Footer, Header, Phase, RequestRecord, RunLog, RunLogError, RunLogReader,
-    RunLogWriter,
+    RunLogWriter, Telemetry, TelemetryLine,
 };
 use servemark_metrics::Audit;
 use servemark_plan::{BenchPlan, OutputSpec};
 use servemark_runner::{Backlog, Observer};
+use servemark_telemetry::LineSink;
 
 use crate::run::until::Watcher;
 use crate::{ExecuteError, Live, RunContext, RunObserver};
@@ -56,8 +57,16 @@ impl MemoryLimits {
     }
 }
 
+/// What the writer thread is given.
+#[expect(clippy::large_enum_variant, reason = "almost every entry is a record")]
+enum Entry {
+    Record(RequestRecord),
+    Telemetry(TelemetryLine),
+}
+
 /// State of the writer thread.
 struct WriterState {
+    telemetry: Telemetry,
     records: Vec<RequestRecord>,
     texts_left: Range<usize>,
     file: Option<Result<RunLogWriter, RunLogError>>,
@@ -84,6 +93,7 @@ pub(crate) struct Closing {
     header: Header,
     /// Records in the order in which their requests ended.
     pub(crate) records: Vec<RequestRecord>,
+    telemetry: Telemetry,
     /// Indices of the records whose texts are only on disk.
     pub(crate) texts_left: Range<usize>,
     file: Option<Result<RunLogWriter, RunLogError>>,
@@ -109,6 +119,7 @@ impl RunLogSink {
         let texts =
             if path.as_deref().is_some_and(Path::is_file) { room.texts } else { usize::MAX };
         let state = WriterState {
+            telemetry: Telemetry::default(),
             records: Vec::new(),
             texts_left: 0..0,
             file: file.map(Ok),
@@ -131,13 +142,21 @@ impl RunLogSink {
         Arc::new(self.sender.clone())
     }
 
+    /// Returns a function that sends lines of telemetry to the writer thread.
+    pub(crate) fn telemetry(&self) -> LineSink {
+        let tx = self.sender.tx.clone();
+        // Sending fails only if the writer thread panicked, which `close` reports.
+        Arc::new(move |line| drop(tx.send(Entry::Telemetry(line))))
+    }
+
     /// Waits until all records are stored. Every observer must have been dropped.
     pub(crate) fn close(self) -> Closing {
         drop(self.sender);
         let state = self.writer_thread.join().expect("the writer thread does not panic");
-        let WriterState { records, texts_left, file, watcher, .. } = state;
+        let WriterState { telemetry, records, texts_left, file, watcher, .. } = state;
         let early_stop = watcher.and_then(|watcher| watcher.early_stop());
-        Closing { header: self.header, records, texts_left, file, path: self.path, early_stop }
+        let (header, path) = (self.header, self.path);
+        Closing { header, records, telemetry, texts_left, file, path, early_stop }
     }
 }
 
@@ -158,6 +177,7 @@ impl Closing {
     /// Adds the footer with the audit.
     pub(crate) fn finish(self, footer: Footer) -> Ended {
         let log = RunLog::new(self.header, self.records, Some(footer));
+        let log = log.with_telemetry(self.telemetry);
         let audit = Audit::of(&log);
         let log = log.with_audit(serde_json::to_value(&audit).expect("an audit is plain JSON"));
         let closed = match self.file.zip(log.footer()) {
@@ -172,16 +192,15 @@ impl Closing {
     clippy::disallowed_methods,
     reason = "a fixed time in which records are gathered; nothing is measured by it"
 )]
-fn write_records(
-    rx: &Receiver<RequestRecord>,
-    backlog: &Backlog,
-    mut state: WriterState,
-) -> WriterState {
+fn write_records(rx: &Receiver<Entry>, backlog: &Backlog, mut state: WriterState) -> WriterState {
     let _unblock = UnblockOnDrop(backlog);
     while let Ok(first) = rx.recv() {
         std::thread::sleep(GATHERING);
-        for record in iter::once(first).chain(rx.try_iter()) {
-            state.add(record, backlog);
+        for entry in iter::once(first).chain(rx.try_iter()) {
+            match entry {
+                Entry::Record(record) => state.add(record, backlog),
+                Entry::Telemetry(line) => state.add_telemetry(line),
+            }
         }
         if let Some(watcher) = &mut state.watcher {
             watcher.look();
@@ -202,7 +221,7 @@ impl Drop for UnblockOnDrop<'_> {
 
 impl WriterState {
     fn add(&mut self, mut record: RequestRecord, backlog: &Backlog) {
-        let is_on_disk = self.write(&record);
+        let is_on_disk = self.write(|writer| writer.append(&record));
         backlog.remove(weight(&record));
         if let Some(watcher) = &mut self.watcher {
             watcher.add(&record);
@@ -216,11 +235,16 @@ impl WriterState {
         self.records.push(record);
     }
 
-    /// Appends a record to the file, if there is one, and returns whether it was written. After
-    /// an error nothing more is written, so that the records on disk stay readable.
-    fn write(&mut self, record: &RequestRecord) -> bool {
+    fn add_telemetry(&mut self, line: TelemetryLine) {
+        self.write(|writer| writer.append_telemetry(&line));
+        self.telemetry.add(line);
+    }
+
+    /// Appends a line to the file, if there is one, and returns whether it was written. After an
+    /// error nothing more is written, so that the records on disk stay readable.
+    fn write(&mut self, append: impl FnOnce(&mut RunLogWriter) -> Result<(), RunLogError>) -> bool {
         let Some(Ok(writer)) = &mut self.file else { return false };
-        let written = writer.append(record);
+        let written = append(writer);
         if let Err(error) = written {
             self.file = Some(Err(error));
             return false;
@@ -248,7 +272,7 @@ fn weight(record: &RequestRecord) -> u64 {
 /// Observer that counts requests and sends their records to the writer thread.
 #[derive(Clone, Debug)]
 struct RecordSender {
-    tx: Sender<RequestRecord>,
+    tx: Sender<Entry>,
     backlog: Arc<Backlog>,
     live: Arc<Live>,
 }
@@ -262,7 +286,7 @@ impl Observer for RecordSender {
         self.live.count_end(&record);
         self.backlog.add(weight(&record));
         // Sending fails only if the writer thread panicked, which `close` reports.
-        let _ = self.tx.send(record);
+        let _ = self.tx.send(Entry::Record(record));
     }
 
     fn backlog(&self) -> Option<&Backlog> {

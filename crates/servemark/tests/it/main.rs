@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod aisbench_files;
+mod bottlenecks;
 mod http2;
 mod listener;
 mod own_parts;
@@ -15,6 +16,8 @@ mod runs;
 mod searches;
 mod selftest;
 mod sent;
+mod server_times;
 mod sessions;
 mod sweeps;
+mod telemetry;
 mod vllm_files;

@@ -20,11 +20,11 @@ const RECORDS: usize = 3;
 /// the errors.
 fn write_all(out: impl Write) -> (usize, Vec<io::Error>) {
     let mut lines = LineWriter::new(out);
-    let mut results = vec![lines.write(&Line::<_, (), ()>::Header(&header()))];
+    let mut results = vec![lines.write(&Line::<_, (), (), ()>::Header(&header()))];
     for index in 0..RECORDS {
-        results.push(lines.write(&Line::<(), _, ()>::Request(&record(index))));
+        results.push(lines.write(&Line::<(), _, (), ()>::Request(&record(index))));
     }
-    results.push(lines.write(&Line::<(), (), _>::Footer(&Footer::default())));
+    results.push(lines.write(&Line::<(), (), _, ()>::Footer(&Footer::default())));
     let written = results.iter().take_while(|result| result.is_ok()).count();
     (written, results.into_iter().filter_map(Result::err).collect())
 }

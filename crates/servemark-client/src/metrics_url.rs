@@ -1,0 +1,164 @@
+//! Addresses of metrics. They may carry secrets, which are kept apart and never written.
+
+use std::fmt;
+use std::str::FromStr;
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::base_url::BaseUrl;
+use crate::credentials::Credentials;
+use crate::error::ClientError;
+
+/// The address of a source of metrics, such as `http://127.0.0.1:9400/metrics`.
+///
+/// A user name, a password and a query are secrets: they are sent, and are neither shown nor
+/// serialised.
+///
+/// ```
+/// use servemark_client::MetricsUrl;
+///
+/// let url: MetricsUrl = "http://me:pass@gpu0:9400/metrics?token=t".parse()?;
+/// assert_eq!(url.to_string(), "http://gpu0:9400/metrics");
+/// assert!(!format!("{url:?}").contains("pass"));
+/// # Ok::<(), servemark_client::MetricsUrlError>(())
+/// ```
+#[derive(Clone, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct MetricsUrl {
+    base: BaseUrl,
+    query: Option<String>,
+    user: Option<String>,
+}
+
+impl MetricsUrl {
+    /// Returns the address of a route of a server.
+    pub fn of_route(base: &BaseUrl, route: &str) -> Result<Self, MetricsUrlError> {
+        format!("{base}{route}").parse()
+    }
+
+    /// Returns the address without its secrets. All of its path is the base's prefix.
+    pub fn base(&self) -> &BaseUrl {
+        &self.base
+    }
+
+    /// Returns what follows the base: the query, if there is one.
+    pub fn route(&self) -> String {
+        self.query.as_ref().map(|query| format!("?{query}")).unwrap_or_default()
+    }
+
+    /// Returns the credentials that carry the user name and the password.
+    pub fn credentials(&self) -> Result<Credentials, ClientError> {
+        let Some(user) = &self.user else { return Ok(Credentials::new()) };
+        let pair = BASE64_STANDARD.encode(decoded(user));
+        Credentials::new().authorization(&format!("Basic {pair}"))
+    }
+
+    /// Replaces the secrets in a message.
+    pub fn redacted(&self, message: &str) -> String {
+        let secrets = self.query.iter().chain(&self.user).filter(|secret| !secret.is_empty());
+        secrets.fold(message.to_owned(), |text, secret| text.replace(secret.as_str(), "***"))
+    }
+}
+
+/// An address that cannot be read. It does not repeat the address, which may hold a password.
+#[derive(Clone, Debug, Eq, Error, PartialEq)]
+#[error("expected an address such as http://127.0.0.1:9400/metrics: {why}")]
+pub struct MetricsUrlError {
+    why: String,
+}
+
+impl FromStr for MetricsUrl {
+    type Err = MetricsUrlError;
+
+    fn from_str(text: &str) -> Result<Self, MetricsUrlError> {
+        let (text, query) = match text.split_once('?') {
+            Some((text, query)) => (text, Some(query.to_owned())),
+            None => (text, None),
+        };
+        let (address, user) = without_user(text);
+        let base = address.parse::<BaseUrl>();
+        let base = base.map_err(|error| MetricsUrlError { why: error.to_string() })?;
+        Ok(Self { base, query, user })
+    }
+}
+
+/// Splits the user name and password off an address.
+fn without_user(text: &str) -> (String, Option<String>) {
+    let whole = || (text.to_owned(), None);
+    let Some((scheme, rest)) = text.split_once("://") else { return whole() };
+    let end = rest.find('/').unwrap_or(rest.len());
+    match rest[..end].rsplit_once('@') {
+        Some((user, host)) => (format!("{scheme}://{host}{}", &rest[end..]), Some(user.to_owned())),
+        None => whole(),
+    }
+}
+
+/// Decodes the percent-encoding of a text.
+fn decoded(text: &str) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, tail @ ..] = rest {
+        let hex = tail.get(..2).and_then(|hex| str::from_utf8(hex).ok());
+        let byte = hex.filter(|_| *first == b'%').and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        bytes.push(byte.unwrap_or(*first));
+        rest = if byte.is_some() { &tail[2..] } else { tail };
+    }
+    bytes
+}
+
+impl TryFrom<String> for MetricsUrl {
+    type Error = MetricsUrlError;
+
+    fn try_from(text: String) -> Result<Self, MetricsUrlError> {
+        text.parse()
+    }
+}
+
+impl From<MetricsUrl> for String {
+    fn from(url: MetricsUrl) -> Self {
+        url.to_string()
+    }
+}
+
+/// Shows the address without its secrets.
+impl fmt::Display for MetricsUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.base.fmt(f)
+    }
+}
+
+impl fmt::Debug for MetricsUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "MetricsUrl({})", self.base)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_sent_and_not_shown() {
+        let url: MetricsUrl = "https://a:b%20c@host:1/x/metrics?name=up&token=t".parse().unwrap();
+        assert_eq!(
+            (url.to_string(), url.route()),
+            ("https://host:1/x/metrics".to_owned(), "?name=up&token=t".to_owned())
+        );
+        assert_eq!(decoded("a:b%20c%"), b"a:b c%");
+        assert_eq!(url.credentials().unwrap().names(), ["authorization"]);
+        let message = "cannot read /x/metrics?name=up&token=t of a:b%20c";
+        assert_eq!(url.redacted(message), "cannot read /x/metrics?*** of ***");
+        let plain: MetricsUrl = String::from(url.clone()).parse().unwrap();
+        assert!(plain.route().is_empty() && plain.credentials().unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_mistake_is_told_without_the_address() {
+        let error = "ftp://me:secret@host/metrics".parse::<MetricsUrl>().unwrap_err().to_string();
+        assert!(error.contains("must begin with http://") && !error.contains("secret"), "{error}");
+        assert!("metrics".parse::<MetricsUrl>().is_err());
+    }
+}

@@ -1,0 +1,148 @@
+//! Prompt tokens that a server found in its prefix cache although the data set did not intend it.
+//!
+//! Caches of an earlier run, a warm-up with the same prompts or a data set that repeats itself make
+//! prefill look faster than it is.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+use servemark_core::{RequestKey, RequestRecord, RunLog};
+
+/// How much of the prompts came from a prefix cache, and how much was meant to.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Contamination {
+    /// Share of the prompt tokens that came from a cache, from 0 to 1.
+    pub share: f64,
+    /// Share that the data set intends: the histories of conversations. Absent if the data set
+    /// shares prefixes by design, so that the intended share is not known.
+    pub expected_share: Option<f64>,
+    /// Number of requests whose cached tokens were not intended.
+    pub requests: usize,
+    /// Number of requests with a count of cached tokens.
+    pub counted: usize,
+    /// Zero-based positions of the first sessions whose cached tokens were not intended.
+    pub first: Vec<usize>,
+}
+
+impl Contamination {
+    /// Reads the cached tokens of a run; `None` if the server reports none, neither in its answers
+    /// nor by its counters.
+    pub fn of(log: &RunLog) -> Option<Self> {
+        let is_shared = SHARES_PREFIXES.contains(&log.header().facts.dataset.as_str());
+        Self::of_answers(log, is_shared).or_else(|| Self::of_counters(log, is_shared))
+    }
+
+    /// Returns whether the run is contaminated: at least 10 % of all prompt tokens came from a cache
+    /// without being meant to, in at least 5 % of the requests where answers count them.
+    pub fn is_found(&self) -> bool {
+        let Some(expected) = self.expected_share else { return false };
+        let are_many = self.requests as f64 >= MOST_REQUESTS * self.counted as f64;
+        // A warm-up that sends the first prompt ahead stays below this in all but tiny runs.
+        self.share - expected >= MOST_SHARE && are_many
+    }
+
+    /// Returns the finding as a sentence.
+    pub(crate) fn words(&self) -> String {
+        let share = self.share * 100.0;
+        let expected = self.expected_share.unwrap_or_default() * 100.0;
+        let told = format!(
+            "{share:.0} % of the prompt tokens came from a prefix cache, and the data set intends \
+             {expected:.0} %"
+        );
+        match self.first.as_slice() {
+            [] => told,
+            first => {
+                let first: Vec<String> = first.iter().map(usize::to_string).collect();
+                let (requests, counted) = (self.requests, self.counted);
+                format!(
+                    "{told}: {requests} of {counted} requests, the first are {}",
+                    first.join(", ")
+                )
+            }
+        }
+    }
+
+    fn of_answers(log: &RunLog, is_shared: bool) -> Option<Self> {
+        let records: HashMap<RequestKey, &RequestRecord> =
+            log.measured().map(|record| (record.key(), record)).collect();
+        let (mut cached, mut intended, mut all) = (0.0, 0.0, 0.0);
+        let (mut counted, mut requests, mut first) = (0, 0, Vec::new());
+        for record in log.measured().filter(|record| record.is_success()) {
+            let Some(found) = record.usage.and_then(|usage| usage.cached_tokens) else { continue };
+            let prompt = prompt_tokens(record);
+            let meant = history(record, &records).min(prompt);
+            counted += 1;
+            cached += f64::from(found);
+            intended += f64::from(meant);
+            all += f64::from(prompt);
+            let least = FEWEST_TOKENS.max(prompt / 10);
+            if found.saturating_sub(meant) >= least && !is_shared {
+                requests += 1;
+                if first.len() < MOST_NAMED {
+                    first.push(record.index);
+                }
+            }
+        }
+        let share = |tokens: f64| if all > 0.0 { tokens / all } else { 0.0 };
+        let expected_share = (!is_shared).then(|| share(intended));
+        (counted > 0).then(|| Self {
+            share: share(cached),
+            expected_share,
+            requests,
+            counted,
+            first,
+        })
+    }
+
+    /// Reads the server's counters, which count all of its clients. In conversations, they do not
+    /// tell histories from what was not intended.
+    fn of_counters(log: &RunLog, is_shared: bool) -> Option<Self> {
+        let work = log.footer()?.server_counters.as_ref()?;
+        let (before, after) =
+            (work.before.prefix_cache.as_ref(), work.after.prefix_cache.as_ref()?);
+        let grown = |after: i64, before: Option<i64>| (after - before.unwrap_or_default()) as f64;
+        let hits = grown(after.hits, before.map(|cache| cache.hits));
+        let queries = grown(after.queries, before.map(|cache| cache.queries));
+        let is_known = !is_shared && !log.converses();
+        (queries > 0.0).then(|| Self {
+            share: hits / queries,
+            expected_share: is_known.then_some(0.0),
+            requests: 0,
+            counted: 0,
+            first: Vec::new(),
+        })
+    }
+}
+
+fn prompt_tokens(record: &RequestRecord) -> u32 {
+    let told = record.usage.and_then(|usage| usage.prompt_tokens).filter(|tokens| *tokens > 0);
+    told.unwrap_or(record.planned.prompt_tokens)
+}
+
+/// Returns the number of tokens that a later turn has in common with the turn before it: its prompt
+/// and its answer.
+fn history(record: &RequestRecord, records: &HashMap<RequestKey, &RequestRecord>) -> u32 {
+    let Some(turn) = record.turn.checked_sub(1) else { return 0 };
+    records.get(&(record.index, turn)).map_or(u32::MAX, |earlier| {
+        let output = earlier.usage.and_then(|usage| usage.completion_tokens);
+        prompt_tokens(earlier).saturating_add(output.unwrap_or(earlier.planned.output_tokens))
+    })
+}
+
+/// Data sets whose prompts share prefixes by design.
+const SHARES_PREFIXES: [&str; 5] =
+    ["agentic-trace", "generated-shared-prefix", "mooncake", "prefix_repetition", "timed_trace"];
+
+/// Fewest unintended tokens of a request that count: a chat template and a first block are shared
+/// by all prompts.
+const FEWEST_TOKENS: u32 = 32;
+
+/// Share of the requests from which a run is contaminated.
+const MOST_REQUESTS: f64 = 0.05;
+
+/// Share of the prompt tokens from which a run is contaminated.
+const MOST_SHARE: f64 = 0.1;
+
+/// Number of requests that a verdict names.
+const MOST_NAMED: usize = 5;

@@ -1,0 +1,311 @@
+//! What limits a run: causes with their evidence, and how sure they are.
+//!
+//! Each cause is read from what the run shows: the parts of its requests, the series of its server,
+//! the client audit. Without evidence there is no cause.
+
+use std::fmt;
+
+use serde::Serialize;
+use servemark_core::RunLog;
+
+use crate::{Anatomy, Audit, LoadVerdict, RequestPart, RunSeries, Series};
+
+/// A cause that limits a run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Limit {
+    /// The cause.
+    pub cause: LimitCause,
+    /// What shows it, as a sentence with its numbers.
+    pub evidence: String,
+    /// How sure it is.
+    pub confidence: Confidence,
+    /// Share of the time that the cause explains, from 0 to 1, which orders causes.
+    #[serde(skip)]
+    weight: f64,
+}
+
+/// What can limit a run.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum LimitCause {
+    /// The client did not offer the load that was asked for.
+    Client,
+    /// The concurrency limit of the client.
+    Gate,
+    /// The server's queue, while its key-value cache is full.
+    QueueKvCache,
+    /// The server's queue, for another reason, such as its number of places.
+    Queue,
+    /// Computing prompts.
+    Prefill,
+    /// Moving key-value caches between workers.
+    KvTransfer,
+    /// Generating tokens.
+    Decode,
+    /// Requests that were put back into the queue and computed again.
+    Preemption,
+    /// The way to the server and back.
+    Network,
+    /// Time inside the server that it does not account for.
+    InsideServer,
+    /// A GPU that lowered its clocks.
+    GpuThrottled,
+}
+
+impl LimitCause {
+    /// Returns the cause in words.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Client => "this client",
+            Self::Gate => "the concurrency limit of the load",
+            Self::QueueKvCache => "the server's queue, because its KV cache is full",
+            Self::Queue => "the server's queue",
+            Self::Prefill => "prefill",
+            Self::KvTransfer => "the transfer of KV caches",
+            Self::Decode => "decode",
+            Self::Preemption => "preemptions",
+            Self::Network => "the network",
+            Self::InsideServer => "the server outside queue and prefill",
+            Self::GpuThrottled => "a throttled GPU",
+        }
+    }
+}
+
+/// How sure a cause is. Closed, in ascending order.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Confidence {
+    /// One source of evidence, or evidence that has another explanation too.
+    Medium,
+    /// Direct evidence.
+    High,
+}
+
+impl fmt::Display for Confidence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Medium => "likely",
+            Self::High => "sure",
+        })
+    }
+}
+
+impl Limit {
+    /// Returns the causes that limit a run, the one that explains most of the time first, at most
+    /// four.
+    pub fn of(log: &RunLog, audit: &Audit) -> Vec<Self> {
+        let (anatomy, series) = (Anatomy::of(log), RunSeries::of(log));
+        let seen = Seen { anatomy: &anatomy, series: &series.series, end_s: end_s(log) };
+        let mut limits: Vec<Self> = [
+            client(audit),
+            seen.gate(),
+            seen.queue(),
+            seen.part(RequestPart::Prefill, LimitCause::Prefill),
+            seen.part(RequestPart::KvTransfer, LimitCause::KvTransfer),
+            seen.inside(),
+            seen.network(audit),
+            seen.decode(),
+            seen.preemption(),
+            seen.throttled(),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        limits.sort_by(|one, other| other.weight.total_cmp(&one.weight));
+        limits.truncate(MOST);
+        limits
+    }
+
+    fn new(cause: LimitCause, weight: f64, confidence: Confidence, evidence: String) -> Self {
+        Self { cause, evidence, confidence, weight }
+    }
+}
+
+/// Maximum number of causes; more would name none.
+const MOST: usize = 4;
+
+/// Share of the time to the first output from which a part of it is a cause.
+const CAUSE: f64 = 0.4;
+
+/// Share of the whole time from which generating tokens is a cause.
+const DECODE: f64 = 0.6;
+
+/// Use of the key-value cache from which it counts as full.
+const FULL: f64 = 0.95;
+
+/// What a run shows.
+struct Seen<'a> {
+    anatomy: &'a Anatomy,
+    series: &'a [Series],
+    /// Seconds from the first due time to the end of the measurement.
+    end_s: f64,
+}
+
+impl Seen<'_> {
+    /// Returns the share of a part in the time to the first output, or in all of it for documents.
+    fn share(&self, part: RequestPart) -> f64 {
+        let part = self.anatomy.part(part);
+        part.map_or(0.0, |part| part.share_of_mean_ttft.unwrap_or(part.share_of_mean))
+    }
+
+    fn mean_ms(&self, part: RequestPart) -> f64 {
+        self.anatomy.part(part).map_or(0.0, |part| part.mean_ms)
+    }
+
+    /// Returns the values of a series during the measurement, one list for each of its labels.
+    fn values<'b>(&'b self, name: &'b str) -> impl Iterator<Item = Vec<f64>> + 'b {
+        let named = self.series.iter().filter(move |series| series.name == name);
+        named.map(|series| {
+            let during = series.points.iter().filter(|(at, _)| (0.0..=self.end_s).contains(at));
+            during.map(|&(_, value)| value).collect()
+        })
+    }
+
+    fn gate(&self) -> Option<Limit> {
+        let share = self.share(RequestPart::GateWait);
+        let mean = self.mean_ms(RequestPart::GateWait);
+        (share >= CAUSE).then(|| {
+            let told = format!("requests waited {mean:.1} ms at the gate, {}", of_ttft(share));
+            Limit::new(LimitCause::Gate, share, Confidence::High, told)
+        })
+    }
+
+    fn queue(&self) -> Option<Limit> {
+        let (share, mean) =
+            (self.share(RequestPart::ServerQueue), self.mean_ms(RequestPart::ServerQueue));
+        let waiting: f64 = self.values("waiting").filter_map(|values| mean_of(&values)).sum();
+        let running: f64 = self.values("running").filter_map(|values| mean_of(&values)).sum();
+        let by_parts = share >= CAUSE;
+        // Requests that wait longer than they are served show a queue without any server times.
+        let by_series = waiting >= 1.0 && waiting >= running;
+        if !by_parts && !by_series {
+            return None;
+        }
+        let mut told = Vec::new();
+        if by_parts {
+            told.push(format!(
+                "requests spent {mean:.1} ms in the server's queue, {}",
+                of_ttft(share)
+            ));
+        }
+        if waiting > 0.0 {
+            told.push(format!("{waiting:.1} requests waited and {running:.1} ran on the mean"));
+        }
+        let full = self.values("kv_use").filter_map(|values| {
+            let full = values.iter().filter(|value| **value >= FULL).count();
+            (!values.is_empty()).then(|| full as f64 / values.len() as f64)
+        });
+        let full = full.fold(0.0, f64::max);
+        let cause = if full >= CAUSE { LimitCause::QueueKvCache } else { LimitCause::Queue };
+        if full > 0.0 {
+            told.push(format!("the KV cache was full for {:.0} % of the time", full * 100.0));
+        }
+        let confidence = if by_parts { Confidence::High } else { Confidence::Medium };
+        let weight = share.max(waiting / (waiting + running).max(1.0));
+        Some(Limit::new(cause, weight, confidence, told.join("; ")))
+    }
+
+    fn part(&self, part: RequestPart, cause: LimitCause) -> Option<Limit> {
+        let (share, mean) = (self.share(part), self.mean_ms(part));
+        (share >= CAUSE).then(|| {
+            let told = format!("{} took {mean:.1} ms, {}", cause.words(), of_ttft(share));
+            Limit::new(cause, share, Confidence::High, told)
+        })
+    }
+
+    /// The rest inside the server is a cause only where the server reports queue and prefill and
+    /// the ways are known; otherwise it may be any of them.
+    fn inside(&self) -> Option<Limit> {
+        let is_known =
+            [RequestPart::ServerQueue, RequestPart::Prefill, RequestPart::RequestTransit];
+        let is_known = is_known.iter().all(|part| self.anatomy.part(*part).is_some());
+        let parts = [RequestPart::InsideServer, RequestPart::ServerFrontend];
+        let share: f64 = parts.iter().map(|part| self.share(*part)).sum();
+        let mean: f64 = parts.iter().map(|part| self.mean_ms(*part)).sum();
+        (is_known && share >= CAUSE).then(|| {
+            let told = format!(
+                "requests spent {mean:.1} ms in the server outside its queue and prefill, {}",
+                of_ttft(share)
+            );
+            Limit::new(LimitCause::InsideServer, share, Confidence::High, told)
+        })
+    }
+
+    /// The ways are known from the server's instants, or at least the shortest round trip from the
+    /// kernel.
+    fn network(&self, audit: &Audit) -> Option<Limit> {
+        let ways = [RequestPart::RequestTransit, RequestPart::ResponseTransit];
+        let share: f64 = ways.iter().map(|part| self.share(*part)).sum();
+        let mean: f64 = ways.iter().map(|part| self.mean_ms(*part)).sum();
+        if share >= CAUSE {
+            let told = format!("the ways there and back took {mean:.1} ms, {}", of_ttft(share));
+            return Some(Limit::new(LimitCause::Network, share, Confidence::High, told));
+        }
+        let rtt_ms = audit.network.min_rtt.median_us? / 1e3;
+        let inside = self.mean_ms(RequestPart::InsideServer);
+        let share = self.share(RequestPart::InsideServer) * (rtt_ms / inside.max(rtt_ms));
+        (share >= CAUSE).then(|| {
+            let told = format!("the shortest round trip is {rtt_ms:.1} ms, {}", of_ttft(share));
+            Limit::new(LimitCause::Network, share, Confidence::Medium, told)
+        })
+    }
+
+    fn decode(&self) -> Option<Limit> {
+        let part = self.anatomy.part(RequestPart::Decode)?;
+        (part.share_of_mean >= DECODE).then(|| {
+            let told = format!(
+                "generating took {:.1} ms, {:.0} % of the whole time",
+                part.mean_ms,
+                part.share_of_mean * 100.0
+            );
+            Limit::new(LimitCause::Decode, part.share_of_mean, Confidence::High, told)
+        })
+    }
+
+    fn preemption(&self) -> Option<Limit> {
+        let rates = self.values("preemptions").filter_map(|values| mean_of(&values));
+        let per_s: f64 = rates.sum();
+        (per_s > 0.0).then(|| {
+            let told = format!("the server preempted {:.0} requests", per_s * self.end_s);
+            // They explain time that other causes name, so they follow those.
+            Limit::new(LimitCause::Preemption, CAUSE / 2.0, Confidence::High, told)
+        })
+    }
+
+    /// Bits of the reasons tell what lowered the clocks; the two lowest say that a GPU is idle or
+    /// was set so.
+    fn throttled(&self) -> Option<Limit> {
+        let is_slowed = |reasons: f64| reasons >= 4.0;
+        let shares = self.values("gpu_throttle").filter_map(|values| {
+            let slowed = values.iter().filter(|reasons| is_slowed(**reasons)).count();
+            (!values.is_empty()).then(|| slowed as f64 / values.len() as f64)
+        });
+        let share = shares.fold(0.0, f64::max);
+        (share >= 0.1).then(|| {
+            let told = format!("a GPU lowered its clocks for {:.0} % of the time", share * 100.0);
+            Limit::new(LimitCause::GpuThrottled, CAUSE * share, Confidence::High, told)
+        })
+    }
+}
+
+fn client(audit: &Audit) -> Option<Limit> {
+    let is_limited = audit.load.verdict == LoadVerdict::ClientLimited;
+    let reason = audit.load.reasons.first().filter(|_| is_limited)?;
+    Some(Limit::new(LimitCause::Client, 1.0, Confidence::High, reason.reason.clone()))
+}
+
+fn of_ttft(share: f64) -> String {
+    format!("{:.0} % of the time to the first output", share * 100.0)
+}
+
+fn mean_of(values: &[f64]) -> Option<f64> {
+    crate::statistics::mean(values)
+}
+
+fn end_s(log: &RunLog) -> f64 {
+    let first = log.measured().map(|record| record.scheduled).min().unwrap_or_default();
+    let last = log.measured().map(|record| record.ended).max().unwrap_or_default();
+    last.since(first).as_secs_f64()
+}

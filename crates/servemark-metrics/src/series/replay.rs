@@ -1,0 +1,78 @@
+//! Goes through the samples of a log and knows the last reading of every series.
+
+use servemark_core::{HistogramReading, Stamp, Telemetry};
+
+/// What a sample says of a series, or of a source.
+pub(super) enum Replayed<'a> {
+    /// A source could not be read.
+    Gap { source: usize, at: Stamp, reason: &'a str },
+    /// A series has a reading, which may be the one before.
+    Reading {
+        id: usize,
+        at: Stamp,
+        /// The value; of a histogram, the sum of all values.
+        value: f64,
+        /// The reading before it, unless a gap lies between.
+        before: Option<(Stamp, f64)>,
+        histogram: Option<&'a HistogramReading>,
+    },
+}
+
+#[derive(Clone, Copy)]
+struct Last<'a> {
+    at: Stamp,
+    value: f64,
+    histogram: Option<&'a HistogramReading>,
+    is_before_gap: bool,
+}
+
+/// Calls `visit` with every gap, and with every series of a source for each of its samples.
+pub(super) fn replay<'a>(telemetry: &'a Telemetry, mut visit: impl FnMut(Replayed<'a>)) {
+    let mut last: Vec<Option<Last<'a>>> = vec![None; telemetry.series.len()];
+    let mut of_source: Vec<Vec<usize>> = vec![Vec::new(); telemetry.sources.len()];
+    for head in &telemetry.series {
+        if let Some(series) = of_source.get_mut(head.source) {
+            series.push(head.id);
+        }
+    }
+    for sample in &telemetry.samples {
+        let Some(series) = of_source.get(sample.source) else { continue };
+        if let Some(reason) = &sample.error {
+            for id in series {
+                if let Some(last) = &mut last[*id] {
+                    last.is_before_gap = true;
+                }
+            }
+            visit(Replayed::Gap { source: sample.source, at: sample.at, reason });
+            continue;
+        }
+        let before: Vec<_> = series.iter().map(|id| last[*id]).collect();
+        let known =
+            |id: usize| telemetry.series.get(id).is_some_and(|head| head.source == sample.source);
+        for (id, value) in sample.values.iter().filter(|(id, _)| known(*id)) {
+            last[*id] = Some(Last::new(sample.at, *value, None));
+        }
+        for (id, reading) in sample.histograms.iter().filter(|(id, _)| known(*id)) {
+            last[*id] = Some(Last::new(sample.at, reading.sum, Some(reading)));
+        }
+        for (id, before) in series.iter().zip(before) {
+            let Some(now) = &mut last[*id] else { continue };
+            now.at = sample.at;
+            now.is_before_gap = false;
+            let before = before.filter(|before| !before.is_before_gap);
+            visit(Replayed::Reading {
+                id: *id,
+                at: sample.at,
+                value: now.value,
+                before: before.map(|before| (before.at, before.value)),
+                histogram: now.histogram,
+            });
+        }
+    }
+}
+
+impl<'a> Last<'a> {
+    fn new(at: Stamp, value: f64, histogram: Option<&'a HistogramReading>) -> Self {
+        Self { at, value, histogram, is_before_gap: false }
+    }
+}

@@ -1,0 +1,54 @@
+//! What is read of the server and of its machine while a run goes on.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use servemark_client::MetricsUrl;
+
+/// Which metrics are read before, during and after the measurement, and how often.
+///
+/// ```
+/// use servemark_plan::TelemetrySpec;
+///
+/// let spec = TelemetrySpec::of_server();
+/// let text = serde_json::to_string(&spec)?;
+/// assert_eq!(text, r#"{"sources":["server"],"interval":1.0}"#);
+/// assert_eq!(serde_json::from_str::<TelemetrySpec>(&text)?, spec);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct TelemetrySpec {
+    /// The sources, each of which is read by itself.
+    pub sources: Vec<MetricsSource>,
+    /// Time from one reading to the next.
+    #[serde(with = "servemark_core::seconds")]
+    pub interval: Duration,
+}
+
+impl TelemetrySpec {
+    /// Default time from one reading to the next.
+    pub const INTERVAL: Duration = Duration::from_secs(1);
+
+    /// Creates a spec with these sources and the default interval.
+    pub fn new(sources: Vec<MetricsSource>) -> Self {
+        Self { sources, interval: Self::INTERVAL }
+    }
+
+    /// Creates a spec that reads the measured server's own metrics.
+    pub fn of_server() -> Self {
+        Self::new(vec![MetricsSource::Server])
+    }
+}
+
+/// A source of metrics.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum MetricsSource {
+    /// The measured server, at its route `/metrics`.
+    Server,
+    /// Any address. What is secret in it is kept in memory and left out of files.
+    Url(MetricsUrl),
+}

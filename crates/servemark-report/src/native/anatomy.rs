@@ -1,0 +1,86 @@
+//! The parts of the requests' time, and what the server's clock is by ours.
+
+use servemark_metrics::{Anatomy, PartSummary, RequestPart, ServerClock};
+
+use super::audit::paragraph;
+use super::style::{number, percent, unit};
+use crate::table::Table;
+
+/// Writes the parts; writes nothing if the server reported none of its times, because the client's
+/// own waits have a grid already.
+pub(super) fn anatomy(table: &mut Table, anatomy: &Anatomy) {
+    if anatomy.with_server_times == 0 {
+        return;
+    }
+    let title = "Anatomy of a request (ms)";
+    table.grid(title, ["samples", "mean", "p50", "p99", "of mean", "of p99", "of TTFT", "its p99"]);
+    for part in &anatomy.parts {
+        table.cells(label(part.name), cells(part));
+    }
+    table.note(
+        "  of mean, of p99: share of the time from due to the end, over all requests and over",
+    );
+    table.note("  the slowest 1 %; of TTFT, its p99: likewise, of the time to the first output");
+    let (all, told) = (anatomy.requests, anatomy.with_server_times);
+    if told < all {
+        table.note(format!("  the server reported its times of {told} of {all} requests"));
+    }
+    if let Some(clock) = &anatomy.clock {
+        paragraph(table, "server's clock", &placed(clock));
+    }
+    let residual = anatomy.residual_ms;
+    if residual.p999 > MOST_RESIDUAL_MS {
+        let [p50, p99, p999] = [residual.p50, residual.p99, residual.p999].map(milliseconds);
+        let told = format!(
+            "the parts do not sum up to the client's times: by {p50} in the median, {p99} at p99 \
+             and {p999} at p99.9, because the server reports longer times than there were"
+        );
+        paragraph(table, "residual", &told);
+    }
+}
+
+/// The parts of up to 99.9 % of the requests sum up within this many milliseconds, or the table
+/// says by how much they do not.
+const MOST_RESIDUAL_MS: f64 = 0.1;
+
+fn label(part: RequestPart) -> &'static str {
+    match part {
+        RequestPart::GateWait => "gate wait",
+        RequestPart::SendLag => "send lag",
+        RequestPart::RequestTransit => "way there",
+        RequestPart::ServerFrontend => "front end",
+        RequestPart::ServerQueue => "server queue",
+        RequestPart::Prefill => "prefill",
+        RequestPart::KvTransfer => "KV transfer",
+        RequestPart::InsideServer => "rest inside",
+        RequestPart::ResponseTransit => "way back",
+        RequestPart::ReadLag => "read lag",
+        RequestPart::Decode => "decode",
+        _ => part.name(),
+    }
+}
+
+fn cells(part: &PartSummary) -> Vec<String> {
+    let times = [part.mean_ms, part.p50_ms, part.p99_ms].map(|ms| number(Some(ms)));
+    let of_all = [part.share_of_mean, part.share_of_p99].map(percent);
+    let of_ttft = [part.share_of_mean_ttft, part.share_of_p99_ttft].into_iter().flatten();
+    [part.samples.to_string()]
+        .into_iter()
+        .chain(times)
+        .chain(of_all)
+        .chain(of_ttft.map(percent))
+        .collect()
+}
+
+fn placed(clock: &ServerClock) -> String {
+    let ServerClock { offset_ms, bound_ms, stretches, .. } = clock;
+    let offset = format!("{offset_ms:+.3} ms by ours, at most {} off", milliseconds(*bound_ms));
+    match stretches {
+        1 => offset,
+        stretches => format!("{offset}; it changed, so it was placed in {stretches} stretches"),
+    }
+}
+
+fn milliseconds(ms: f64) -> String {
+    unit(Some(ms), "ms")
+}

@@ -1,0 +1,16 @@
+//! Series of servers and their machines, read while a run goes on.
+//!
+//! [`Readings`] turns the text that a server or an exporter shows under `/metrics` into readings of
+//! named series; [`Sampler`] asks several such sources again and again, on a thread of its own.
+//! Quantities that several engines have under different names get one name, by the vocabulary of
+//! this crate.
+//!
+//! The crate knows no run: what it reads goes to a function of the caller, line by line.
+
+mod exposition;
+mod readings;
+mod sampler;
+mod vocabulary;
+
+pub use readings::Readings;
+pub use sampler::{LineSink, ProblemSink, Sampler, SamplerError, SamplerSource, SamplerSpec};

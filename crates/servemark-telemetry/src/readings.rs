@@ -1,0 +1,418 @@
+//! The readings of one source: which series it has, and what has changed since the last time.
+
+use std::cell::Cell;
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
+
+use servemark_core::{
+    HistogramReading, SeriesHead, SeriesKind, Stamp, TelemetryLine, TelemetrySample,
+};
+
+use crate::exposition::{Entry, Line, entries};
+use crate::vocabulary::{Role, Term, Vocabulary};
+
+/// Reads the texts of one source, one after the other.
+///
+/// Known metrics become series with the names of the vocabulary. If the first text has none of
+/// them, all its gauges and counters become series with their own names.
+///
+/// ```
+/// use servemark_core::{Stamp, TelemetryLine};
+/// use servemark_telemetry::Readings;
+///
+/// let mut readings = Readings::new(0, Default::default());
+/// let text = "vllm:num_requests_running{engine=\"0\"} 3\n";
+/// let lines = readings.read(text, Stamp::ZERO, 0).unwrap();
+/// assert!(matches!(&lines[0], TelemetryLine::Series(head) if head.name == "running"));
+/// assert!(matches!(&lines[1], TelemetryLine::Sample(sample) if sample.values == [(0, 3.0)]));
+/// ```
+#[derive(Debug)]
+pub struct Readings {
+    source: usize,
+    vocabulary: Vocabulary,
+    naming: Naming,
+    /// Number of series of all sources, which gives a new one its position.
+    count: Rc<Cell<usize>>,
+    slots: HashMap<String, Vec<Slot>>,
+    series: Vec<State>,
+    has_read: bool,
+}
+
+/// Which metrics are read.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Naming {
+    /// Those of the vocabulary.
+    Known,
+    /// All gauges and counters, because the source has none of the vocabulary.
+    Own,
+}
+
+/// Where a line's value goes.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    /// Position among the series of this source.
+    series: usize,
+    part: Part,
+    scale: f64,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Part {
+    Value,
+    Bucket(usize),
+    Count,
+    Sum,
+}
+
+/// The readings of one series: the last ones that were reported, and those of the current text.
+#[derive(Debug)]
+struct State {
+    id: usize,
+    kind: SeriesKind,
+    reported: Option<HistogramReading>,
+    current: HistogramReading,
+    is_seen: bool,
+}
+
+/// Series whose lines were not seen before.
+type Fresh<'a> = BTreeMap<(&'static str, BTreeMap<String, String>), FreshSeries<'a>>;
+
+struct FreshSeries<'a> {
+    head: SeriesHead,
+    /// The keys of its lines, with their parts; a bucket's place is not known yet.
+    lines: Vec<(&'a str, Role, f64)>,
+    scale: f64,
+}
+
+impl Readings {
+    /// Creates readings of the source at a position. All sources of a log share `count`, the number
+    /// of series so far.
+    pub fn new(source: usize, count: Rc<Cell<usize>>) -> Self {
+        Self {
+            source,
+            vocabulary: Vocabulary::new(),
+            naming: Naming::Known,
+            count,
+            slots: HashMap::new(),
+            series: Vec::new(),
+            has_read: false,
+        }
+    }
+
+    /// Reads a text that arrived at `at`, `took_ns` nanoseconds after it was asked for. Returns the
+    /// new series and one sample with the readings that changed; `None` if the text has no metrics.
+    pub fn read(&mut self, text: &str, at: Stamp, took_ns: u64) -> Option<Vec<TelemetryLine>> {
+        if !self.has_read && !self.knows_any(text) {
+            self.naming = Naming::Own;
+        }
+        let mut lines = self.declare(text);
+        let is_metrics = self.take(text);
+        if !is_metrics {
+            return None;
+        }
+        self.has_read = true;
+        lines.push(TelemetryLine::Sample(self.sample(at, took_ns)));
+        Some(lines)
+    }
+
+    fn knows_any(&self, text: &str) -> bool {
+        entries(text).any(|entry| match entry {
+            Entry::Line(line) => self.vocabulary.find(line.name()).is_some(),
+            Entry::Type(..) => false,
+        })
+    }
+
+    /// Declares the series of a text that are new.
+    fn declare(&mut self, text: &str) -> Vec<TelemetryLine> {
+        let mut fresh = Fresh::new();
+        let mut own: Vec<SeriesHead> = Vec::new();
+        let mut kinds: HashMap<&str, SeriesKind> = HashMap::new();
+        for entry in entries(text) {
+            match (self.naming, entry) {
+                (Naming::Own, Entry::Type(name, kind)) => {
+                    if let Some(kind) = own_kind(kind) {
+                        kinds.insert(name, kind);
+                    }
+                }
+                (_, Entry::Line(line)) if self.slots.contains_key(line.key) => {}
+                (Naming::Known, Entry::Line(line)) => self.gather(line, &mut fresh),
+                (Naming::Own, Entry::Line(line)) => {
+                    if let Some(head) = self.own_series(line, &kinds) {
+                        own.push(head);
+                    }
+                }
+                (Naming::Known, Entry::Type(..)) => {}
+            }
+        }
+        let known = fresh.into_values().map(|series| self.register(series));
+        known.chain(own).map(TelemetryLine::Series).collect()
+    }
+
+    /// Gathers the lines of new series of the vocabulary.
+    fn gather<'a>(&self, line: Line<'a>, fresh: &mut Fresh<'a>) {
+        let Some((role, terms)) = self.vocabulary.find(line.name()) else { return };
+        let Some(mut labels) = line.labels() else { return };
+        let bound = labels.remove("le");
+        let Some(term) = terms.iter().find(|term| is_about(term, &labels)) else { return };
+        let bound = match (role, bound.map(|bound| bound.parse::<f64>())) {
+            (Role::Bucket, Some(Ok(bound))) => bound,
+            (Role::Bucket, _) => return,
+            _ => 0.0,
+        };
+        let declared = self.series.len() + fresh.len();
+        let key = (term.name, labels);
+        if declared >= MOST_SERIES && !fresh.contains_key(&key) {
+            return;
+        }
+        let series = fresh.entry(key).or_insert_with_key(|(name, labels)| FreshSeries {
+            head: SeriesHead::new(0, self.source, *name, term.kind)
+                .with_unit(term.unit)
+                .with_labels(labels.clone()),
+            lines: Vec::new(),
+            scale: term.scale,
+        });
+        series.lines.push((line.key, role, bound));
+    }
+
+    fn register(&mut self, fresh: FreshSeries<'_>) -> SeriesHead {
+        let FreshSeries { mut head, mut lines, scale } = fresh;
+        lines.sort_by(|one, other| one.2.total_cmp(&other.2));
+        let place = self.series.len();
+        let mut buckets = 0;
+        for (key, role, bound) in lines {
+            let part = match role {
+                Role::Value => Part::Value,
+                Role::Count => Part::Count,
+                Role::Sum => Part::Sum,
+                Role::Bucket if bound.is_finite() => {
+                    // A server that shows one quantity under the names of two engines has each
+                    // bound twice.
+                    if head.bounds.last() != Some(&bound) {
+                        head.bounds.push(bound);
+                        buckets += 1;
+                    }
+                    Part::Bucket(buckets - 1)
+                }
+                // The bucket without a bound counts all values, as the count does.
+                Role::Bucket => continue,
+            };
+            self.slots.entry(key.to_owned()).or_default().push(Slot { series: place, part, scale });
+        }
+        head.id = self.next_id();
+        self.series.push(State::new(head.id, head.kind, buckets));
+        head
+    }
+
+    /// Declares a series under its own name.
+    fn own_series(
+        &mut self,
+        line: Line<'_>,
+        kinds: &HashMap<&str, SeriesKind>,
+    ) -> Option<SeriesHead> {
+        let name = line.name();
+        let kind = *kinds.get(name).or_else(|| kinds.get(name.strip_suffix("_total")?))?;
+        if name.ends_with("_created") || self.series.len() >= MOST_SERIES {
+            return None;
+        }
+        let head = SeriesHead::new(self.next_id(), self.source, name, kind);
+        let slot = Slot { series: self.series.len(), part: Part::Value, scale: 1.0 };
+        self.slots.insert(line.key.to_owned(), vec![slot]);
+        self.series.push(State::new(head.id, kind, 0));
+        Some(head.with_labels(line.labels()?))
+    }
+
+    fn next_id(&self) -> usize {
+        let id = self.count.get();
+        self.count.set(id + 1);
+        id
+    }
+
+    /// Takes the values of a text; returns whether it has any metric.
+    fn take(&mut self, text: &str) -> bool {
+        let mut has_metrics = false;
+        for entry in entries(text) {
+            let Entry::Line(line) = entry else { continue };
+            has_metrics = true;
+            let Some(slots) = self.slots.get(line.key) else { continue };
+            for slot in slots {
+                self.series[slot.series].set(slot.part, line.value * slot.scale);
+            }
+        }
+        has_metrics
+    }
+
+    /// Returns the readings that changed.
+    fn sample(&mut self, at: Stamp, took_ns: u64) -> TelemetrySample {
+        let mut sample = TelemetrySample::new(self.source, at, took_ns);
+        for state in &mut self.series {
+            let Some(reading) = state.changed() else { continue };
+            match state.kind {
+                SeriesKind::Histogram => sample.histograms.push((state.id, reading)),
+                _ => sample.values.push((state.id, reading.sum)),
+            }
+        }
+        sample
+    }
+}
+
+impl State {
+    fn new(id: usize, kind: SeriesKind, buckets: usize) -> Self {
+        let counts = if kind == SeriesKind::Histogram { buckets + 1 } else { 0 };
+        let current = HistogramReading::new(vec![0.0; counts], 0.0);
+        Self { id, kind, reported: None, current, is_seen: false }
+    }
+
+    fn set(&mut self, part: Part, value: f64) {
+        // An exporter writes NaN where it knows no value.
+        if !value.is_finite() {
+            return;
+        }
+        self.is_seen = true;
+        match part {
+            Part::Value | Part::Sum => self.current.sum = value,
+            Part::Bucket(place) => self.current.counts[place] = value,
+            Part::Count => {
+                if let Some(last) = self.current.counts.last_mut() {
+                    *last = value;
+                }
+            }
+        }
+    }
+
+    /// Returns the current reading if it differs from the one that was reported last.
+    fn changed(&mut self) -> Option<HistogramReading> {
+        let is_seen = std::mem::take(&mut self.is_seen);
+        if !is_seen || self.reported.as_ref() == Some(&self.current) {
+            return None;
+        }
+        self.reported = Some(self.current.clone());
+        self.reported.clone()
+    }
+}
+
+fn is_about(term: &Term, labels: &BTreeMap<String, String>) -> bool {
+    term.only.is_none_or(|(label, value)| labels.get(label).is_some_and(|given| given == value))
+}
+
+fn own_kind(kind: &str) -> Option<SeriesKind> {
+    match kind {
+        "gauge" | "untyped" | "unknown" => Some(SeriesKind::Gauge),
+        "counter" => Some(SeriesKind::Counter),
+        _ => None,
+    }
+}
+
+/// Maximum number of series of a source. Labels can have any number of values.
+const MOST_SERIES: usize = 512;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn readings() -> Readings {
+        Readings::new(0, Rc::default())
+    }
+
+    /// Returns the names of the new series, and the sample.
+    fn read(readings: &mut Readings, text: &str) -> (Vec<String>, TelemetrySample) {
+        let mut lines = readings.read(text, Stamp::ZERO, 0).unwrap();
+        let Some(TelemetryLine::Sample(sample)) = lines.pop() else { panic!("no sample") };
+        let names = lines.into_iter().map(|line| match line {
+            TelemetryLine::Series(head) => head.name,
+            other => panic!("{other:?}"),
+        });
+        (names.collect(), sample)
+    }
+
+    #[test]
+    fn only_what_changed_is_reported() {
+        let mut readings = readings();
+        let (names, sample) = read(
+            &mut readings,
+            "vllm:num_requests_running{engine=\"0\"} 3\nvllm:num_requests_waiting 0\nother 7\n",
+        );
+        assert_eq!((names.len(), sample.values.len()), (2, 2));
+        let (names, sample) = read(
+            &mut readings,
+            "vllm:num_requests_running{engine=\"0\"} 4\nvllm:num_requests_waiting 0\n",
+        );
+        assert_eq!((names.len(), sample.values.as_slice()), (0, &[(0, 4.0)][..]));
+        let (_, sample) = read(&mut readings, "vllm:num_requests_running{engine=\"0\"} NaN\n");
+        assert!(sample.values.is_empty());
+    }
+
+    #[test]
+    fn a_histogram_is_one_series_of_its_buckets() {
+        let mut readings = readings();
+        let text = "sglang:e2e_request_latency_seconds_bucket{le=\"0.5\",m=\"a\"} 1\n\
+                    sglang:e2e_request_latency_seconds_bucket{le=\"+Inf\",m=\"a\"} 3\n\
+                    sglang:e2e_request_latency_seconds_bucket{le=\"1.0\",m=\"a\"} 2\n\
+                    sglang:e2e_request_latency_seconds_count{m=\"a\"} 3\n\
+                    sglang:e2e_request_latency_seconds_sum{m=\"a\"} 4.5\n";
+        let mut lines = readings.read(text, Stamp::ZERO, 0).unwrap();
+        let Some(TelemetryLine::Sample(sample)) = lines.pop() else { panic!("no sample") };
+        let TelemetryLine::Series(head) = &lines[0] else { panic!("no series") };
+        assert_eq!((head.name.as_str(), head.bounds.as_slice()), ("e2e", &[0.5, 1.0][..]));
+        assert_eq!((head.labels.len(), head.unit.as_str()), (1, "s"));
+        let reading = HistogramReading::new(vec![1.0, 2.0, 3.0], 4.5);
+        assert_eq!(sample.histograms, [(0, reading)]);
+    }
+
+    #[test]
+    fn one_quantity_under_the_names_of_two_engines_is_one_series() {
+        let mut readings = readings();
+        let (names, sample) = read(
+            &mut readings,
+            "vllm:num_requests_running 3\nsglang:num_running_reqs 3\n\
+             vllm:e2e_request_latency_seconds_bucket{le=\"1\"} 2\n\
+             sglang:e2e_request_latency_seconds_bucket{le=\"1\"} 2\n",
+        );
+        assert_eq!((names.len(), sample.values.as_slice()), (2, &[(1, 3.0)][..]));
+        assert_eq!(sample.histograms[0].1.counts, [2.0, 0.0]);
+    }
+
+    #[test]
+    fn units_become_ours_and_labels_select() {
+        let mut readings = readings();
+        let (names, sample) = read(
+            &mut readings,
+            "DCGM_FI_DEV_GPU_UTIL{gpu=\"0\"} 50\nDCGM_FI_DEV_FB_USED{gpu=\"0\"} 2\n\
+             nv_trt_llm_request_metrics{request_type=\"waiting\"} 5\n\
+             nv_trt_llm_request_metrics{request_type=\"max\"} 9\n",
+        );
+        let mut told: Vec<_> =
+            names.iter().map(String::as_str).zip(sample.values.iter().map(|it| it.1)).collect();
+        told.sort_by_key(|(name, _)| *name);
+        let memory = 2.0 * 1024.0 * 1024.0;
+        assert_eq!(told, [("gpu_memory_used", memory), ("gpu_use", 0.5), ("waiting", 5.0)]);
+    }
+
+    #[test]
+    fn an_unknown_exporter_keeps_its_own_names() {
+        let mut readings = readings();
+        let (names, sample) = read(
+            &mut readings,
+            "# TYPE depth gauge\ndepth{q=\"a\"} 1\ndepth{q=\"b\"} 2\n# TYPE done counter\n\
+             done_total 3\ndone_created 1.7e9\n# TYPE t histogram\nt_bucket{le=\"1\"} 2\n",
+        );
+        assert_eq!(names, ["depth", "depth", "done_total"]);
+        assert_eq!(sample.values, [(0, 1.0), (1, 2.0), (2, 3.0)]);
+    }
+
+    #[test]
+    fn a_text_without_metrics_is_none() {
+        let page = "<html>\n<body>not found</body>\n</html>";
+        assert_eq!(readings().read(page, Stamp::ZERO, 0), None);
+        assert_eq!(readings().read("", Stamp::ZERO, 0), None);
+    }
+
+    #[test]
+    fn labels_without_end_do_not_fill_the_memory() {
+        let mut readings = readings();
+        let lines: Vec<String> = (0..5000)
+            .map(|user| format!("vllm:num_requests_running{{user=\"{user}\"}} 1\n"))
+            .collect();
+        let (names, _) = read(&mut readings, &lines.concat());
+        assert_eq!(names.len(), MOST_SERIES);
+    }
+}

@@ -1,0 +1,268 @@
+//! Asks several sources again and again, on a thread of its own.
+//!
+//! Each source is asked at absolute instants, by a task of its own; a source that answers slowly
+//! misses instants and delays no other. Nothing of this touches the threads that send and read
+//! requests.
+
+use std::cell::Cell;
+use std::io;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
+
+use servemark_client::{ClientError, MetricsUrl, ServerControl, Target, TargetSpec};
+use servemark_core::{
+    Clock, MonotonicClock, RequestError, Stamp, TelemetryLine, TelemetrySample, TelemetrySource,
+};
+use thiserror::Error;
+use tokio::runtime;
+use tokio::sync::watch;
+use tokio::task::LocalSet;
+use tokio::time::{Instant, sleep_until};
+
+use crate::Readings;
+
+/// What is asked, and how often.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct SamplerSpec {
+    /// The sources. Their positions are those of the log's sources.
+    pub sources: Vec<SamplerSource>,
+    /// Time from one question to the next.
+    pub interval: Duration,
+}
+
+impl SamplerSpec {
+    /// Creates a spec.
+    pub fn new(sources: Vec<SamplerSource>, interval: Duration) -> Self {
+        Self { sources, interval }
+    }
+}
+
+/// A source of metrics, with its credentials.
+#[derive(Clone, Debug)]
+pub struct SamplerSource {
+    name: String,
+    target: Target,
+    route: String,
+    url: Option<MetricsUrl>,
+}
+
+impl SamplerSource {
+    /// Returns the metrics of a server, at its route `/metrics`, asked with its own credentials.
+    pub fn of_server(target: &Target) -> Self {
+        let route = "/metrics".to_owned();
+        let name = format!("{}{route}", target.base_url());
+        Self { name, target: target.clone(), route, url: None }
+    }
+
+    /// Returns the metrics at an address. The credentials of the measured server are not sent there.
+    pub fn at(url: &MetricsUrl) -> Result<Self, ClientError> {
+        let target = Target::new(&TargetSpec::new(url.base().clone()), url.credentials()?)?;
+        Ok(Self { name: url.to_string(), target, route: url.route(), url: Some(url.clone()) })
+    }
+
+    /// Returns the address without anything secret.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn redacted(&self, message: &str) -> String {
+        self.url.as_ref().map_or_else(|| message.to_owned(), |url| url.redacted(message))
+    }
+}
+
+/// Why the sampler did not start, or ended early.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum SamplerError {
+    /// The system gave no thread or no timer.
+    #[error("cannot start the thread that reads metrics")]
+    Start(#[source] io::Error),
+    /// The thread panicked.
+    #[error("the thread that reads metrics ended early")]
+    Lost,
+}
+
+/// A function that receives the lines, in the order in which a log needs them.
+pub type LineSink = Arc<dyn Fn(TelemetryLine) + Send + Sync>;
+
+/// A function that is told once of each source that cannot be read, with the reason.
+pub type ProblemSink = Arc<dyn Fn(&str, &str) + Send + Sync>;
+
+/// A running sampler. It stops when it is [finished](Self::finish) or dropped.
+#[derive(Debug)]
+pub struct Sampler {
+    orders: watch::Sender<Order>,
+    /// Number of orders that were carried out, by all sources together.
+    done: watch::Receiver<u64>,
+    sources: u64,
+    thread: Option<JoinHandle<()>>,
+}
+
+/// What all sources are to do besides their usual questions.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Order {
+    /// Ask now; the number tells orders apart.
+    Ask(u64),
+    /// Ask a last time and end.
+    Stop,
+}
+
+impl Sampler {
+    /// Starts to ask. Every line goes to `lines`, and the first failure of each source to
+    /// `problems`.
+    pub fn start(
+        spec: SamplerSpec,
+        clock: MonotonicClock,
+        lines: LineSink,
+        problems: ProblemSink,
+    ) -> Result<Self, SamplerError> {
+        let runtime = runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(SamplerError::Start)?;
+        let (orders, ordered) = watch::channel(Order::Ask(0));
+        let (carried_out, done) = watch::channel(0);
+        let carried_out = Arc::new(carried_out);
+        let sources = spec.sources.len() as u64;
+        let sampling = move || {
+            let local = LocalSet::new();
+            let interval = spec.interval.max(SHORTEST_INTERVAL);
+            let count = Rc::new(Cell::new(0));
+            for (index, source) in spec.sources.into_iter().enumerate() {
+                lines(TelemetryLine::Source(TelemetrySource::new(index, source.name.clone())));
+                let asking = Asking {
+                    index,
+                    readings: Readings::new(index, Rc::clone(&count)),
+                    control: ServerControl::new(source.target.clone(), clock),
+                    source,
+                    clock,
+                    lines: Arc::clone(&lines),
+                    problems: Arc::clone(&problems),
+                    last_problem: None,
+                    has_told: false,
+                    done: Arc::clone(&carried_out),
+                };
+                local.spawn_local(asking.run(interval, ordered.clone()));
+            }
+            runtime.block_on(local);
+        };
+        let thread = Builder::new().name("telemetry".to_owned()).spawn(sampling);
+        let thread = Some(thread.map_err(SamplerError::Start)?);
+        Ok(Self { orders, done, sources, thread })
+    }
+
+    /// Asks every source once more and waits for the answers, so that counters have a reading right
+    /// before what follows. Only one such call may be under way.
+    pub async fn ask_now(&mut self) {
+        let order = match *self.orders.borrow() {
+            Order::Ask(order) => order + 1,
+            Order::Stop => return,
+        };
+        let expected = order * self.sources;
+        // The thread may have ended early; `finish` says so.
+        if self.orders.send(Order::Ask(order)).is_ok() {
+            let _ = self.done.wait_for(|done| *done >= expected).await;
+        }
+    }
+
+    /// Asks every source a last time and stops.
+    pub fn finish(mut self) -> Result<(), SamplerError> {
+        self.end().map_or(Ok(()), |ended| ended.map_err(|_| SamplerError::Lost))
+    }
+
+    fn end(&mut self) -> Option<std::thread::Result<()>> {
+        // The thread may have ended already.
+        let _ = self.orders.send(Order::Stop);
+        self.thread.take().map(JoinHandle::join)
+    }
+}
+
+impl Drop for Sampler {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// One source that is asked again and again.
+struct Asking {
+    index: usize,
+    source: SamplerSource,
+    control: ServerControl,
+    readings: Readings,
+    clock: MonotonicClock,
+    lines: LineSink,
+    problems: ProblemSink,
+    /// Why the last question had no answer.
+    last_problem: Option<String>,
+    has_told: bool,
+    done: Arc<watch::Sender<u64>>,
+}
+
+impl Asking {
+    async fn run(mut self, interval: Duration, mut ordered: watch::Receiver<Order>) {
+        let started = self.clock.now();
+        let (mut ticks, mut last) = (0_u32, Order::Ask(0));
+        self.ask().await;
+        loop {
+            // Instants that have passed meanwhile are missed.
+            let passed = self.clock.now().since(started).as_nanos() / interval.as_nanos().max(1);
+            ticks = u32::try_from(passed + 1).unwrap_or(u32::MAX).max(ticks.saturating_add(1));
+            let next = self.clock.instant(started + interval.saturating_mul(ticks));
+            tokio::select! {
+                () = sleep_until(Instant::from_std(next)) => {}
+                // A sender that is gone asks to stop as well.
+                _ = ordered.changed() => {}
+            }
+            let order = *ordered.borrow_and_update();
+            self.ask().await;
+            if order == Order::Stop || ordered.has_changed().is_err() {
+                return;
+            }
+            // An order may come at the very instant of a usual question.
+            if std::mem::replace(&mut last, order) != order {
+                self.done.send_modify(|done| *done += 1);
+            }
+        }
+    }
+
+    async fn ask(&mut self) {
+        let asked = self.clock.now();
+        let answer = self.control.text(&self.source.route, LONGEST_ANSWER).await;
+        let at = self.clock.now();
+        let took_ns = at.since(asked).as_nanos() as u64;
+        let lines = match answer {
+            Ok(text) => self.readings.read(&text, at, took_ns).ok_or_else(|| NO_METRICS.to_owned()),
+            Err(error) => Err(self.source.redacted(&RequestError::from(error).message)),
+        };
+        match lines {
+            Ok(lines) => {
+                self.last_problem = None;
+                for line in lines {
+                    (self.lines)(line);
+                }
+            }
+            Err(problem) => self.miss(at, problem),
+        }
+    }
+
+    /// Reports a gap when it begins, and when its reason changes.
+    fn miss(&mut self, at: Stamp, problem: String) {
+        if !std::mem::replace(&mut self.has_told, true) {
+            (self.problems)(&self.source.name, &problem);
+        }
+        if self.last_problem.as_ref() != Some(&problem) {
+            let gap = TelemetrySample::gap(self.index, at, problem.as_str());
+            (self.lines)(TelemetryLine::Sample(gap));
+            self.last_problem = Some(problem);
+        }
+    }
+}
+
+const NO_METRICS: &str = "the answer has no line of a metric";
+
+/// Shortest time from one question to the next.
+const SHORTEST_INTERVAL: Duration = Duration::from_millis(50);
+
+/// Longest time that an answer may take. The last question at the end of a run may take as long.
+const LONGEST_ANSWER: Duration = Duration::from_secs(2);

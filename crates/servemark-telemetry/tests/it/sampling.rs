@@ -1,0 +1,165 @@
+//! The sampler, with servers that behave and servers that do not.
+
+use std::fmt::Write;
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use servemark_client::{Credentials, MetricsUrl, Target, TargetSpec};
+use servemark_core::{MonotonicClock, Telemetry, TelemetryLine};
+use servemark_mock::{MockServer, MockSpec};
+use servemark_telemetry::{Sampler, SamplerSource, SamplerSpec};
+
+use crate::exporter::{Answer, Exporter};
+
+/// A running sampler with what it has told.
+struct Sampling {
+    sampler: Sampler,
+    lines: Receiver<TelemetryLine>,
+    telemetry: Telemetry,
+    problems: Arc<Mutex<Vec<String>>>,
+}
+
+impl Sampling {
+    fn start(sources: Vec<SamplerSource>) -> Self {
+        Self::with(Duration::from_millis(50), sources)
+    }
+
+    fn with(interval: Duration, sources: Vec<SamplerSource>) -> Self {
+        let (tx, lines) = channel();
+        let problems: Arc<Mutex<Vec<String>>> = Arc::default();
+        let told = Arc::clone(&problems);
+        let sampler = Sampler::start(
+            SamplerSpec::new(sources, interval),
+            MonotonicClock::start(),
+            Arc::new(move |line| drop(tx.send(line))),
+            Arc::new(move |source, why| told.lock().unwrap().push(format!("{source}: {why}"))),
+        );
+        Self { sampler: sampler.unwrap(), lines, telemetry: Telemetry::default(), problems }
+    }
+
+    /// Waits for the next sample that `is_wanted`, and adds all lines up to it.
+    fn until(&mut self, is_wanted: impl Fn(&Telemetry) -> bool) {
+        while !is_wanted(&self.telemetry) {
+            self.telemetry.add(self.lines.recv().unwrap());
+        }
+    }
+
+    fn finish(self) -> (Telemetry, Vec<String>) {
+        let mut telemetry = self.telemetry;
+        self.sampler.finish().unwrap();
+        self.lines.iter().for_each(|line| telemetry.add(line));
+        let problems = self.problems.lock().unwrap().clone();
+        (telemetry, problems)
+    }
+}
+
+fn source(url: &str) -> SamplerSource {
+    SamplerSource::at(&url.parse::<MetricsUrl>().unwrap()).unwrap()
+}
+
+fn names(telemetry: &Telemetry) -> Vec<&str> {
+    telemetry.series.iter().map(|head| head.name.as_str()).collect()
+}
+
+fn gaps(telemetry: &Telemetry) -> Vec<&str> {
+    telemetry.samples.iter().filter_map(|sample| sample.error.as_deref()).collect()
+}
+
+#[test]
+fn the_simulators_own_metrics_are_read() {
+    let server = MockServer::start(MockSpec::default()).unwrap();
+    let target = TargetSpec::new(server.base_url().parse().unwrap());
+    let target = Target::new(&target, Credentials::new()).unwrap();
+    let mut sampling = Sampling::start(vec![SamplerSource::of_server(&target)]);
+    sampling.until(|telemetry| telemetry.samples.len() > 2);
+    let (telemetry, problems) = sampling.finish();
+    assert_eq!(telemetry.sources[0].name, format!("{}/metrics", server.base_url()));
+    for name in ["running", "waiting", "generated_tokens", "requests", "ttft", "e2e"] {
+        assert!(names(&telemetry).contains(&name), "{name}");
+    }
+    assert!(problems.is_empty() && gaps(&telemetry).is_empty());
+    assert!(telemetry.samples.is_sorted_by_key(|sample| sample.at));
+    // Nothing changes on an idle server, so the later samples are empty.
+    assert!(!telemetry.samples[0].values.is_empty() && telemetry.samples[1].values.is_empty());
+}
+
+#[test]
+fn all_sources_can_be_asked_at_once_between_their_usual_questions() {
+    let exporter =
+        Exporter::start(|number| Answer::Text(format!("vllm:num_requests_running {number}\n")));
+    let mut sampling =
+        Sampling::with(Duration::from_secs(3600), vec![source(&exporter.url("/metrics"))]);
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    for _ in 0..3 {
+        runtime.block_on(sampling.sampler.ask_now());
+    }
+    let (telemetry, _) = sampling.finish();
+    let values: Vec<f64> = telemetry.samples.iter().map(|sample| sample.values[0].1).collect();
+    assert_eq!(values, [0.0, 1.0, 2.0, 3.0, 4.0], "the first, the three and the last");
+}
+
+#[test]
+fn a_source_that_fails_leaves_a_gap_and_is_told_of_once() {
+    let exporter = Exporter::start(|number| match number {
+        2 => Answer::Status(404),
+        3 => Answer::Hangup,
+        4 => Answer::Text("<html>busy</html>".to_owned()),
+        _ => Answer::Text(format!("vllm:num_requests_running {number}\n")),
+    });
+    let mut sampling = Sampling::start(vec![source(&exporter.url("/metrics"))]);
+    let read =
+        |telemetry: &Telemetry| telemetry.samples.iter().filter(|it| it.error.is_none()).count();
+    sampling.until(|telemetry| read(telemetry) > 3);
+    let (telemetry, problems) = sampling.finish();
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    let gaps = gaps(&telemetry);
+    assert!(gaps[0].contains("404"), "{gaps:?}");
+    assert!(gaps.contains(&"the answer has no line of a metric"), "{gaps:?}");
+    assert_eq!(names(&telemetry), ["running"]);
+}
+
+#[test]
+fn a_source_that_is_not_there_delays_no_other() {
+    let exporter = Exporter::start(|_| Answer::Text("vllm:num_requests_running 1\n".to_owned()));
+    // Nothing listens any more at the address of a listener that is gone.
+    let addr = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let silent = format!("http://{addr}/metrics");
+    let mut sampling = Sampling::start(vec![source(&silent), source(&exporter.url("/metrics"))]);
+    let of = |telemetry: &Telemetry| telemetry.samples.iter().filter(|it| it.source == 1).count();
+    sampling.until(|telemetry| of(telemetry) > 4);
+    let (telemetry, problems) = sampling.finish();
+    assert_eq!(problems.len(), 1);
+    assert_eq!(gaps(&telemetry).len(), 1, "one gap that never ends");
+}
+
+#[test]
+fn a_restarted_server_counts_from_zero_and_a_long_text_is_read() {
+    let long = |value: usize| {
+        let mut text = String::from("# TYPE noise gauge\n");
+        for line in 0..40_000 {
+            let _ = writeln!(text, "noise{{line=\"{line}\",filling=\"{:x<20}\"}} 1.0", "");
+        }
+        format!("{text}vllm:generation_tokens_total {value}\n")
+    };
+    let exporter = Exporter::start(move |number| Answer::Text(long([500, 900, 20][number.min(2)])));
+    let mut sampling = Sampling::start(vec![source(&exporter.url("/metrics"))]);
+    sampling.until(|telemetry| telemetry.samples.iter().any(|it| it.values == [(0, 20.0)]));
+    let (telemetry, problems) = sampling.finish();
+    assert!(problems.is_empty(), "{problems:?}");
+    assert_eq!(names(&telemetry), ["generated_tokens"]);
+}
+
+#[test]
+fn secrets_of_an_address_are_sent_and_never_told() {
+    let exporter = Exporter::start(|_| Answer::Status(403));
+    let url = exporter.url("/metrics?token=hush-hush").replace("http://", "http://me:s3cr3t@");
+    let mut sampling = Sampling::start(vec![source(&url)]);
+    sampling.until(|telemetry| !telemetry.samples.is_empty());
+    let (telemetry, problems) = sampling.finish();
+    let head = exporter.heads().remove(0);
+    assert!(head.starts_with("GET /metrics?token=hush-hush HTTP/1.1\r\n"), "{head}");
+    assert!(head.to_lowercase().contains("authorization: basic bwu6cznjcjn0\r\n"), "{head}");
+    let told = format!("{telemetry:?} {problems:?}");
+    assert!(!told.contains("hush") && !told.contains("s3cr3t"), "{told}");
+}

@@ -1,0 +1,170 @@
+//! The parts of requests to the simulator, held to what it really did.
+
+use std::time::Duration;
+
+use servemark::backends::BackendName;
+use servemark::core::{NoProgress, RunLog, SimulatedParts};
+use servemark::metrics::{Anatomy, RequestPart};
+use servemark::mock::{MockSpec, ReportedTimes};
+use servemark::plan::ServerSpec;
+use servemark::{RunContext, Scores, execute};
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use crate::runs::plan;
+
+/// A server with a front end, a queue for four places and a clock that is wrong.
+fn simulator(skew_ms: f64) -> MockSpec {
+    let mut mock = MockSpec::new(Duration::from_millis(6), Duration::from_millis(1));
+    mock.frontend = Duration::from_millis(3);
+    mock.places = NonZeroUsize::new(4);
+    mock.clock_skew_ms = skew_ms;
+    mock
+}
+
+fn run(backend: BackendName, mock: MockSpec) -> RunLog {
+    let mut plan = plan(backend, &[]);
+    plan.server = ServerSpec::Simulated(mock);
+    plan.control.server_times = true;
+    execute(&plan, &RunContext::new(Arc::new(NoProgress))).unwrap().log
+}
+
+/// Checks that a part's p99 is the one of the simulator's own log.
+#[track_caller]
+fn is_true(log: &RunLog, anatomy: &Anatomy, part: RequestPart, of: fn(&SimulatedParts) -> u64) {
+    let truths = &log.footer().unwrap().truth;
+    let mut truths: Vec<f64> =
+        truths.iter().map(|truth| of(&truth.parts.unwrap()) as f64 / 1e6).collect();
+    truths.sort_unstable_by(f64::total_cmp);
+    let expected = servemark::metrics::statistics::percentile(&truths, 99.0).unwrap();
+    let told = anatomy.part(part).unwrap().p99_ms;
+    assert!((told - expected).abs() < 0.2, "{part:?}: {told} is not {expected}");
+}
+
+#[test]
+fn sglangs_instants_are_placed_whatever_the_clock_of_the_server_shows() {
+    for skew_ms in [0.0, 5000.0, -5000.0] {
+        let log = run(BackendName::Sglang, simulator(skew_ms));
+        let anatomy = Anatomy::of(&log);
+        let clock = anatomy.clock.as_ref().unwrap();
+        assert!((clock.offset_ms - skew_ms).abs() <= clock.bound_ms + 0.2, "{clock:?}");
+        is_true(&log, &anatomy, RequestPart::ServerFrontend, |parts| parts.frontend_ns);
+        is_true(&log, &anatomy, RequestPart::ServerQueue, |parts| parts.queue_ns);
+        is_true(&log, &anatomy, RequestPart::Prefill, |parts| parts.prefill_ns);
+        let queue = anatomy.part(RequestPart::ServerQueue).unwrap();
+        assert!(queue.p99_ms > 40.0 && queue.share_of_p99_ttft > Some(0.5), "{queue:?}");
+        assert!(anatomy.part(RequestPart::RequestTransit).is_some());
+        assert!(anatomy.part(RequestPart::ResponseTransit).is_some());
+        assert!(anatomy.residual_ms.p999 < 0.1, "{:?}", anatomy.residual_ms);
+    }
+}
+
+#[test]
+fn every_engines_words_are_read() {
+    let llama_cpp = |mut mock: MockSpec| {
+        mock.server_times = ReportedTimes::LlamaCpp;
+        mock
+    };
+    for (backend, mock, has_queue) in [
+        (BackendName::VllmChat, simulator(0.0), true),
+        (BackendName::Vllm, simulator(0.0), true),
+        (BackendName::Ollama, simulator(0.0), true),
+        (BackendName::VllmChat, llama_cpp(simulator(0.0)), false),
+        (BackendName::Vllm, llama_cpp(simulator(0.0)), false),
+    ] {
+        let log = run(backend, mock);
+        let anatomy = Anatomy::of(&log);
+        assert_eq!((anatomy.with_server_times, anatomy.requests), (20, 20), "{backend}");
+        assert_eq!(anatomy.clock, None, "{backend}: durations need no clock");
+        assert_eq!(anatomy.part(RequestPart::ServerQueue).is_some(), has_queue, "{backend}");
+        if has_queue {
+            is_true(&log, &anatomy, RequestPart::ServerQueue, |parts| parts.queue_ns);
+        }
+        // vLLM's prefill ends when the first output is sent, which a busy machine delays.
+        let least = 6.0;
+        assert!(anatomy.part(RequestPart::Prefill).unwrap().p50_ms >= least, "{backend}");
+        assert!(anatomy.residual_ms.p999 < 0.1, "{backend}: {:?}", anatomy.residual_ms);
+    }
+}
+
+#[test]
+fn documents_have_parts_too() {
+    for backend in [BackendName::Sglang, BackendName::VllmChat, BackendName::Ollama] {
+        let mut plan = plan(backend, &[]);
+        plan.server = ServerSpec::Simulated(simulator(5000.0));
+        plan.wire.common_mut().stream = false;
+        let log = execute(&plan, &RunContext::new(Arc::new(NoProgress))).unwrap().log;
+        let anatomy = Anatomy::of(&log);
+        assert_eq!(anatomy.with_server_times, 20, "{backend}");
+        is_true(&log, &anatomy, RequestPart::ServerQueue, |parts| parts.queue_ns);
+        assert!(anatomy.parts.iter().all(|part| part.share_of_p99_ttft.is_none()));
+    }
+}
+
+#[test]
+fn a_transfer_between_workers_is_a_part() {
+    let mut mock = simulator(0.0);
+    mock.kv_transfer = Duration::from_millis(2);
+    let log = run(BackendName::Sglang, mock);
+    let anatomy = Anatomy::of(&log);
+    is_true(&log, &anatomy, RequestPart::KvTransfer, |parts| parts.kv_transfer_ns);
+    is_true(&log, &anatomy, RequestPart::Prefill, |parts| parts.prefill_ns);
+}
+
+#[test]
+fn a_server_that_reports_nothing_leaves_one_part_inside() {
+    let mut mock = simulator(0.0);
+    mock.server_times = ReportedTimes::None;
+    let log = run(BackendName::Sglang, mock);
+    let anatomy = Anatomy::of(&log);
+    assert_eq!(anatomy.with_server_times, 0);
+    assert!(anatomy.part(RequestPart::InsideServer).unwrap().p50_ms > 9.0);
+    let plan = plan(BackendName::Sglang, &[]);
+    let mut out = Vec::new();
+    Scores::of(&log, &plan.scoring).write_tables(&mut out).unwrap();
+    assert!(!String::from_utf8(out).unwrap().contains("Anatomy"));
+}
+
+#[test]
+fn the_parts_are_in_the_table_and_in_json() {
+    let log = run(BackendName::Sglang, simulator(5000.0));
+    let mut plan = plan(BackendName::Sglang, &[]);
+    plan.scoring.layouts = vec![servemark::plan::Layout::Native];
+    let scores = Scores::of(&log, &plan.scoring);
+    let mut out = Vec::new();
+    scores.write_tables(&mut out).unwrap();
+    let table = String::from_utf8(out).unwrap();
+    for text in ["Anatomy of a request (ms)", "server queue", "way back", "ms by ours"] {
+        assert!(table.contains(text), "{table}");
+    }
+    let mut out = Vec::new();
+    scores.write_json(&mut out).unwrap();
+    let json: serde_json::Value = serde_json::from_slice(&out).unwrap();
+    let names: Vec<_> =
+        json["anatomy"]["parts"].as_array().unwrap().iter().map(|part| &part["name"]).collect();
+    let expected = [
+        "gate_wait",
+        "send_lag",
+        "request_transit",
+        "server_frontend",
+        "server_queue",
+        "prefill",
+        "inside_server",
+        "response_transit",
+        "read_lag",
+        "decode",
+    ];
+    // Without a kernel stamp the read lag is not known.
+    let expected = expected
+        .into_iter()
+        .filter(|name| *name != "read_lag" || names.iter().any(|it| *it == "read_lag"));
+    assert_eq!(names, expected.collect::<Vec<_>>());
+    assert!(json["anatomy"]["clock"]["offset_ms"].as_f64().unwrap() > 4990.0);
+    let shares: f64 = json["anatomy"]["parts"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|part| part["share_of_mean"].as_f64().unwrap())
+        .sum();
+    assert!((shares - 1.0).abs() < 0.01, "{shares}");
+}
