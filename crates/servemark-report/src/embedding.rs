@@ -229,9 +229,11 @@ impl Style for EmbeddingStyle {
         match line {
             Line::Title(title) => format!("\n{:=^60}", format!(" {title} ")),
             Line::Section(title, _) => format!("{title:-^60}"),
-            Line::Row(label, value) => format!("{label:<40} {value}"),
+            Line::Row(label, value) | Line::Paragraph(label, value) => {
+                format!("{label:<40} {value}")
+            }
             Line::Cells(label, values) => format!("{label:<40} {}", values.join(" ")),
-            Line::Note(note) => note.clone(),
+            Line::Note(note) | Line::LongNote(note) => note.clone(),
             Line::End => "=".repeat(WIDTH),
         }
     }

@@ -66,6 +66,7 @@ pub use sglang::{
 };
 pub use slo::{SloReport, SloRow, SloTierAnswer};
 pub use sweep::{SweepReport, SweepRow};
+pub use table::{TableLine, TablePart, TableSection};
 pub use timeline::TimelinePlot;
 pub use vllm::{
     VllmDetails, VllmMetric, VllmOptions, VllmResult, VllmStyle, VllmTable, vllm_file_name,
