@@ -12,6 +12,7 @@ use servemark_metrics::{
     Audit, FailOn, Judgement, KnownEnough, MetricPolicy, Metrics, MlperfResult, OwnLatency,
     Planning, PlateauSpec, RunVerdict, ServerCounts, SloVerdict, Verdict,
 };
+use servemark_page::RunPage;
 use servemark_plan::{BenchPlan, Layout, RunProfile, ScoringSpec, SloSpec, UntilSpec};
 use servemark_report::{
     GridFormat, Layout as Format, PlateauTable, Report, ReportFormat, RequestLines, ScoreJson,
@@ -122,6 +123,15 @@ impl<'a> Scores<'a> {
     pub fn append_steady_state(&self, path: &Path) -> io::Result<bool> {
         let is_found = self.metrics(Layout::Sglang).steady_state.is_some();
         self.append(&SteadyStateLine, path).map(|()| is_found)
+    }
+
+    /// Writes the page of the run, by Servemark's own definitions. `source` is where the run log is,
+    /// as the page shows it.
+    pub fn write_page(&self, source: Option<&str>, out: &mut dyn Write) -> io::Result<()> {
+        let judgements = self.judgements();
+        let page = RunPage::default().with_judgements(&judgements);
+        let page = if let Some(source) = source { page.with_source(source) } else { page };
+        self.write_report(&page, out)
     }
 
     /// Writes a report of the program's own, with the numbers of Servemark's own definitions.

@@ -12,6 +12,7 @@ mod evalscope;
 mod hostile_files;
 mod hostile_text;
 mod one_batch;
+mod pages;
 mod rerun;
 mod sweeps;
 mod until;
