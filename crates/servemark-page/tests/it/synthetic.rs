@@ -45,17 +45,17 @@ impl Synthetic {
 
     fn header(self) -> Header {
         let mut facts = RunFacts::default();
-        facts.backend = "openai".to_owned();
-        facts.api_path = "/v1/completions".to_owned();
-        facts.target = "http://127.0.0.1:8000".to_owned();
-        facts.model = "some/model-7B".to_owned();
-        facts.dataset = "random".to_owned();
+        facts.backend = "openai".into();
+        facts.api_path = "/v1/completions".into();
+        facts.target = "http://127.0.0.1:8000".into();
+        facts.model = "some/model-7B".into();
+        facts.dataset = "random".into();
         facts.requests = self.requests;
         facts.request_rate = Some(self.per_s);
         let plan = serde_json::json!({"workload": {"requests": self.requests, "note": HOSTILE}});
         let mut header = Header::new(1_700_000_000_000_000_000, facts, plan);
         (header.host.system, header.host.cores) = ("linux-x86_64".to_owned(), 4);
-        header.servemark = "0.0.0-test".to_owned();
+        header.servemark = "0.0.0-test".into();
         header
     }
 
@@ -87,5 +87,5 @@ impl Synthetic {
 }
 
 fn at(seconds: f64) -> Stamp {
-    Stamp::ZERO + Duration::from_nanos((seconds * 1e9).round() as u64)
+    Stamp::ZERO + Duration::from_secs_f64(seconds)
 }
