@@ -10,12 +10,15 @@ use servemark_client::BaseUrl;
 use servemark_metrics::Precision;
 use servemark_plan::{AbSpec, Isolation, OutputSpec};
 
+use crate::argparse::Flag;
 use crate::dispatch::{self, Invocation};
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 use crate::number::some_time;
+use crate::parsed::Parsed;
+use crate::python;
+use crate::sglang::NAMES_SERVER;
 use crate::sweep::identity;
-use crate::{Parsed, python};
 
 /// Run one command line against two servers in turn, until their difference is known
 ///
@@ -89,6 +92,15 @@ struct CommonArgs {
     flags: Vec<OsString>,
 }
 
+impl AbArgs {
+    const A: Flag = Flag::new("--a");
+    const B: Flag = Flag::new("--b");
+}
+
+impl CommonArgs {
+    const COOL_DOWN: Flag = Flag::new("--cool-down");
+}
+
 /// Runs of one plan against two servers, or against one.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -123,7 +135,10 @@ pub(crate) fn parse_ab(
 ) -> Result<AbRuns, UsageError> {
     let (args, identity): (AbArgs, _) = read(program, args)?;
     let refuse = |error| UsageError::refused(program, error);
-    let urls = [url("--a", &args.a).map_err(refuse)?, url("--b", &args.b).map_err(refuse)?];
+    let urls = [
+        url(AbArgs::A.name(), &args.a).map_err(refuse)?,
+        url(AbArgs::B.name(), &args.b).map_err(refuse)?,
+    ];
     let first = run_of(program, &args.common, environment)?;
     let spec = AbSpec::of_two(first.plan.clone(), urls, args.max_runs);
     let targets: Vec<Precision> = args.until.into_iter().flat_map(|list| list.0).collect();
@@ -211,8 +226,9 @@ fn run_of(
 }
 
 fn names_a_server(arg: &OsString) -> bool {
-    let name = arg.to_str().unwrap_or_default().split('=').next().unwrap_or_default();
-    ["--base-url", "--base_url", "--host", "--port"].contains(&name)
+    let arg = arg.to_str().unwrap_or_default().replace('_', "-");
+    let name = arg.split('=').next().unwrap_or_default();
+    NAMES_SERVER.iter().any(|flag| flag.name() == name)
 }
 
 fn url(flag: &'static str, text: &str) -> Result<BaseUrl, CliError> {
@@ -220,7 +236,8 @@ fn url(flag: &'static str, text: &str) -> Result<BaseUrl, CliError> {
 }
 
 fn cooled(isolation: Isolation, common: &CommonArgs) -> Result<Isolation, CliError> {
-    let rest = common.cool_down.map(|seconds| some_time("--cool-down", seconds)).transpose()?;
+    let rest =
+        common.cool_down.map(|seconds| some_time(CommonArgs::COOL_DOWN, seconds)).transpose()?;
     Ok(isolation.with_cool_down(rest.unwrap_or_default()))
 }
 

@@ -25,13 +25,14 @@ mod toml;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use self::args::{AisbenchArgs, PEER};
+use self::args::{AisbenchArgs, OwnArgs, PEER};
 use self::config::Config;
 use self::python::{Fault, Library};
-use crate::argparse::{Given, texts};
+use crate::argparse::{Flag, Given, texts};
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
-use crate::{Invocation, Parsed};
+use crate::parsed::Parsed;
+use crate::words::{CHAT_BACKENDS, NO_API_KEY, Words};
 
 /// Tasks of an `ais_bench` command line, one for each model with each data set.
 #[derive(Clone, Debug)]
@@ -73,15 +74,6 @@ pub enum Reuse {
     Only,
 }
 
-/// Parses the arguments that follow `ais_bench`.
-pub(crate) fn command(
-    args: impl IntoIterator<Item = OsString>,
-    environment: &Environment,
-) -> Result<Invocation, UsageError> {
-    let tasks = parse("ais_bench", args, environment)?;
-    Ok(Invocation::Aisbench(Box::new(tasks)))
-}
-
 /// Parses the arguments of `ais_bench`, without the program's name. Help and messages call the
 /// program `program`.
 ///
@@ -100,7 +92,7 @@ pub fn parse(
 ) -> Result<Tasks, UsageError> {
     let refuse = |error| UsageError::refused(program, error);
     let args = texts(args).map(long_names).map_err(refuse)?;
-    let given = Given::read(AisbenchArgs::whole_command(program), &PEER, &[], &args);
+    let given = Given::read(AisbenchArgs::whole_command(program), &PEER.names(), &[], &args);
     let given = given.map_err(refuse)?;
     let (args, _): (AisbenchArgs, _) = given.typed(program)?;
     let file = positional(&given).map_err(refuse)?;
@@ -131,7 +123,7 @@ fn long_names(args: Vec<String>) -> Vec<String> {
         .find(|(short, _)| arg.starts_with(short))
     {
         Some((short, long)) if place < end => match arg[short.len()..].trim_start_matches('=') {
-            "" => (*long).to_owned(),
+            "" => long.to_string(),
             value => format!("{long}={value}"),
         },
         _ => arg,
@@ -139,14 +131,29 @@ fn long_names(args: Vec<String>) -> Vec<String> {
     args.into_iter().enumerate().map(long).collect()
 }
 
-const SHORT: [(&str, &str); 4] =
-    [("-m", "--mode"), ("-r", "--reuse"), ("-s", "--search"), ("-w", "--work-dir")];
+const SHORT: [(&str, Flag); 4] = [
+    ("-m", AisbenchArgs::MODE),
+    ("-r", AisbenchArgs::REUSE),
+    ("-s", AisbenchArgs::SEARCH),
+    ("-w", AisbenchArgs::WORK_DIR),
+];
 
 impl From<Fault> for CliError {
     fn from(fault: Fault) -> Self {
         Self::Config { place: fault.place.to_string(), why: fault.why }
     }
 }
+
+/// Flags of the crates below in this dialect's words.
+pub(crate) const WORDS: Words = &[
+    NO_API_KEY,
+    ("or a header Authorization", "or api_key in the model's config"),
+    (CHAT_BACKENDS, "a model whose type is VLLMCustomAPIChat"),
+    ("--base-url", OwnArgs::URL.name()),
+    ("--max-concurrency", OwnArgs::BATCH_SIZE.name()),
+    ("--model", OwnArgs::MODEL_NAME.name()),
+    ("--tokenizer", OwnArgs::TOKENIZER_PATH.name()),
+];
 
 #[cfg(test)]
 mod tests;

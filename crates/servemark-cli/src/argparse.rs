@@ -10,28 +10,33 @@
 //! and choices are left to clap.
 
 mod config;
+mod effect;
+mod flag;
 mod flexible;
 mod given;
 mod grammar;
 mod namespace;
+mod peer;
 mod refusal;
-mod scope;
 mod token;
+mod values;
 mod yaml;
-
-pub(crate) use self::config::with_config;
-pub(crate) use self::flexible::Flexible;
-pub(crate) use self::given::{Given, texts};
-pub(crate) use self::grammar::{Arity, Flag, Grammar};
-pub use self::namespace::Namespace;
-pub(crate) use self::refusal::refuse_missing;
-pub(crate) use self::scope::{Owner, Scope, check_scopes};
-pub(crate) use self::token::split_value;
 
 use std::iter::Peekable;
 use std::vec;
 
+pub(crate) use self::config::with_config;
+pub(crate) use self::effect::{Effects, Group, Limit};
+pub(crate) use self::flag::{Declared, Flag, HELP, flags};
+pub(crate) use self::flexible::Flexible;
+pub(crate) use self::given::{Given, texts};
+pub(crate) use self::grammar::{Arity, FlagSyntax, Grammar};
+pub use self::namespace::Namespace;
+pub(crate) use self::peer::PeerFlags;
+pub(crate) use self::refusal::refuse_missing;
 use self::token::Token;
+pub(crate) use self::token::split_value;
+pub(crate) use self::values::Values;
 use crate::error::CliError;
 use crate::nearest::nearest;
 use crate::python::repr;
@@ -77,7 +82,7 @@ impl Grammar {
             };
             self.refuse_conflict(&flag.name, &reading)?;
             reading.given.push(Occurrence { flag: flag.name.clone(), values });
-            if flag.name == HELP {
+            if flag.name == HELP.name() {
                 break;
             }
         }
@@ -91,16 +96,12 @@ impl Grammar {
     }
 
     fn refuse_conflict(&self, flag: &str, reading: &Reading) -> Result<(), CliError> {
-        let others = self.exclusive.iter().filter(|group| group.contains(&flag));
-        match others
-            .copied()
-            .flatten()
-            .copied()
-            .find(|other| *other != flag && reading.is_given(other))
-        {
+        let is_in = |group: &&&[Flag]| group.iter().any(|known| known.name() == flag);
+        let mut others = self.exclusive.iter().filter(is_in).copied().flatten();
+        match others.find(|other| other.name() != flag && reading.is_given(other.name())) {
             None => Ok(()),
             Some(other) => {
-                Err(CliError::Conflict { flag: flag.to_owned(), other: other.to_owned() })
+                Err(CliError::Conflict { flag: flag.to_owned(), other: other.to_string() })
             }
         }
     }
@@ -147,7 +148,7 @@ impl Reading {
     }
 }
 
-impl Flag {
+impl FlagSyntax {
     fn attached(&self, value: &str) -> Result<Vec<String>, CliError> {
         if self.arity == Arity::Switch {
             return Err(CliError::UnwantedArgument { flag: self.shown(), value: repr(value) });
@@ -177,12 +178,9 @@ impl Flag {
 
     /// Returns the flag's name in the form that messages show.
     fn shown(&self) -> String {
-        if self.name == HELP { "-h/--help".to_owned() } else { self.name.clone() }
+        if self.name == HELP.name() { "-h/--help".to_owned() } else { self.name.clone() }
     }
 }
-
-/// Flag that ends a command line: what follows it is ignored.
-const HELP: &str = "--help";
 
 /// Separates the values of a list in a canonical argument: ASCII's unit separator, which does not
 /// occur in typed arguments.

@@ -1,15 +1,13 @@
-//! The flags that an error names, in the words of the command line that was given.
-//!
-//! Crates below this one name SGLang's flags where vLLM or AISBench call theirs alike. This module
-//! replaces those that a dialect calls something else, once, where an error is told.
+//! The dialects of command lines, and the dialect of each command line.
 
 use servemark_backends::BackendSpec;
-use servemark_plan::{BenchPlan, PlanError};
+use servemark_plan::BenchPlan;
 
-use crate::Invocation;
-use crate::error::CliError;
+use crate::dispatch::Invocation;
+use crate::words::replaced;
+use crate::{aisbench, evalscope, sglang, vllm};
 
-/// A peer whose command line is spoken. Closed: each has a list of words.
+/// A peer whose command lines are read. Closed enum: each peer has a list of words.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Dialect {
     /// AISBench's command line.
@@ -23,7 +21,7 @@ pub enum Dialect {
 }
 
 impl Dialect {
-    /// The dialect whose requests a plan sends.
+    /// Returns the dialect whose requests a plan sends.
     pub fn of(plan: &BenchPlan) -> Self {
         match &plan.wire {
             BackendSpec::Aisbench(_) => Self::Aisbench,
@@ -33,7 +31,7 @@ impl Dialect {
         }
     }
 
-    /// The text with the flags of this dialect in place of those of others.
+    /// Returns the text with the flags of this dialect in place of SGLang's.
     ///
     /// ```
     /// use servemark_cli::Dialect;
@@ -43,47 +41,18 @@ impl Dialect {
     /// assert_eq!(told, "no tokenizer: neither --tokenizer-path nor --model names one");
     /// ```
     pub fn words(self, text: &str) -> String {
-        let list = self.list();
-        let mut told = String::with_capacity(text.len());
-        let mut rest = text;
-        while let Some(sign) = rest.chars().next() {
-            let is_inside = told.ends_with(|sign: char| sign.is_alphanumeric() || sign == '-');
-            let found = list.iter().find(|(other, _)| !is_inside && begins(rest, other));
-            let (other, own) = found.copied().unwrap_or_default();
-            match other.len() {
-                0 => {
-                    told.push(sign);
-                    rest = &rest[sign.len_utf8()..];
-                }
-                length => {
-                    told.push_str(own);
-                    rest = &rest[length..];
-                }
-            }
-        }
-        told
-    }
-
-    /// The refusal of a plan, in the words of this dialect.
-    pub(crate) fn refuse(self) -> impl FnOnce(PlanError) -> CliError {
-        move |error| {
-            let (said, told) = (error.to_string(), self.words(&error.to_string()));
-            if said == told { CliError::Plan(error) } else { CliError::Peer(told) }
-        }
-    }
-
-    fn list(self) -> &'static [(&'static str, &'static str)] {
-        match self {
-            Self::Aisbench => AISBENCH,
-            Self::Evalscope => EVALSCOPE,
-            Self::Sglang => SGLANG,
-            Self::Vllm => VLLM,
-        }
+        let words = match self {
+            Self::Aisbench => aisbench::WORDS,
+            Self::Evalscope => evalscope::WORDS,
+            Self::Sglang => sglang::WORDS,
+            Self::Vllm => vllm::WORDS,
+        };
+        replaced(text, words)
     }
 }
 
 impl Invocation {
-    /// The dialect in which the command line was given.
+    /// Returns the dialect in which the command line was given.
     pub fn dialect(&self) -> Dialect {
         match self {
             Self::Aisbench(_) => Dialect::Aisbench,
@@ -98,54 +67,23 @@ impl Invocation {
     }
 }
 
-/// Whether a text begins with a flag or phrase that ends there: `--model` does not begin `--model-path`.
-fn begins(text: &str, phrase: &str) -> bool {
-    let ends = |rest: &str| !rest.starts_with(|sign: char| sign.is_alphanumeric() || sign == '-');
-    text.strip_prefix(phrase).is_some_and(|rest| phrase.ends_with(' ') || ends(rest))
-}
-
-/// Keys are found in the environment and in headers.
-const NO_API_KEY: (&str, &str) = ("--api-key, ", "");
-const CHAT_BACKENDS: &str = "--backend sglang-oai-chat, vllm-chat or lmdeploy-chat";
-
-const SGLANG: &[(&str, &str)] = &[NO_API_KEY];
-
-const VLLM: &[(&str, &str)] = &[NO_API_KEY, (CHAT_BACKENDS, "--backend openai-chat")];
-
-const EVALSCOPE: &[(&str, &str)] = &[
-    (CHAT_BACKENDS, "--api openai, and a --url that ends with /v1/chat/completions"),
-    ("--base-url", "--url"),
-    ("--header", "--headers"),
-    ("--max-concurrency", "--parallel"),
-    ("--num-prompts", "--number"),
-    ("--request-rate", "--rate"),
-    ("--tokenizer", "--tokenizer-path"),
-];
-
-const AISBENCH: &[(&str, &str)] = &[
-    NO_API_KEY,
-    ("or a header Authorization", "or api_key in the model's config"),
-    (CHAT_BACKENDS, "a model whose type is VLLMCustomAPIChat"),
-    ("--base-url", "--url"),
-    ("--max-concurrency", "--batch-size"),
-    ("--model", "--model-name"),
-    ("--tokenizer", "--tokenizer-path"),
-];
-
 #[cfg(test)]
 mod tests {
+    use servemark_plan::PlanError;
+
     use super::*;
+    use crate::words::refuse;
 
     #[test]
     fn flags_are_those_of_the_dialect() {
         let nothing = PlanError::NoRequests;
-        for (dialect, told) in [
-            (Dialect::Sglang, "(--num-prompts 1)"),
-            (Dialect::Vllm, "(--num-prompts 1)"),
-            (Dialect::Evalscope, "(--number 1)"),
-            (Dialect::Aisbench, "(--num-prompts 1)"),
+        for (words, told) in [
+            (sglang::WORDS, "(--num-prompts 1)"),
+            (vllm::WORDS, "(--num-prompts 1)"),
+            (evalscope::WORDS, "(--number 1)"),
+            (aisbench::WORDS, "(--num-prompts 1)"),
         ] {
-            let refusal = dialect.refuse()(nothing.clone()).to_string();
+            let refusal = refuse(words)(nothing.clone()).to_string();
             assert!(refusal.ends_with(told), "{refusal}");
         }
     }

@@ -3,31 +3,33 @@
 //! `servemark` is put in front of the command that the user already runs, or of one of its own
 //! commands.
 
+mod embeddings;
 mod script;
 mod unknown;
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
+pub use self::embeddings::embedding_bench;
 use crate::ab::{self, AbRuns};
 use crate::aisbench::{self, Tasks};
 use crate::compare::{self, CompareArgs};
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 use crate::evalscope::EvalscopeRuns;
+use crate::offline::Offline;
+use crate::parsed::Parsed;
 use crate::rerun::{self, Rerun};
 use crate::score::{self, ScoreArgs};
 use crate::selftest::{self, SelftestArgs};
-use crate::sglang::embedding::{self, Sweep};
+use crate::sglang::embedding::Sweep;
 use crate::sglang::older;
 use crate::sglang::one_batch::{self, OneBatch};
 use crate::slo::SloRuns;
-use crate::sweep::{SweepRuns, bench};
-use crate::vllm::Offline;
-use crate::vllm::Series;
-use crate::vllm::TextSlices;
+use crate::sweep::{Runs, SweepRuns, bench};
 use crate::vllm::sweep::SweepCommand;
-use crate::{Parsed, evalscope, sglang, vllm};
+use crate::vllm::{Series, TextSlices};
+use crate::{evalscope, sglang, vllm};
 
 /// A parsed command line, classified by what it asks for.
 #[derive(Debug)]
@@ -96,11 +98,11 @@ pub fn parse(
             let runs = ab::parse_ab("servemark ab", args, environment)?;
             Ok(Invocation::Ab(Box::new(runs)))
         }
-        "ais_bench" => aisbench::command(args, environment),
-        "bench-embedding" => {
-            let sweep = embedding::parse("servemark bench-embedding", args, environment)?;
-            Ok(Invocation::Sweep(Box::new(sweep)))
+        "ais_bench" => {
+            let tasks = aisbench::parse("ais_bench", args, environment)?;
+            Ok(Invocation::Aisbench(Box::new(tasks)))
         }
+        "bench-embedding" => embedding_bench("servemark bench-embedding", args, environment),
         #[cfg(feature = "engine")]
         "bench-offline" => bench_offline("servemark bench-offline", None, args, environment),
         #[cfg(not(feature = "engine"))]
@@ -108,7 +110,7 @@ pub fn parse(
         "bench-serving" => bench_serving("servemark bench-serving", args, environment),
         "compare" => compare::parse("servemark compare", args, environment)
             .map(|args| Invocation::Compare(Box::new(args))),
-        "evalscope" => evalscope::command(args, environment),
+        "evalscope" => of_evalscope(evalscope::command(args, environment)),
         "noise" => {
             let runs = ab::parse_noise("servemark noise", args, environment)?;
             Ok(Invocation::Noise(Box::new(runs)))
@@ -121,7 +123,7 @@ pub fn parse(
         "selftest" => {
             selftest::parse("servemark selftest", args, environment).map(Invocation::Selftest)
         }
-        "vllm" => vllm::command(python_beside(&command).as_deref(), args, environment),
+        "vllm" => of_vllm(python_beside(&command).as_deref(), args, environment),
         python if is_python(python) => module(&command, args, environment),
         file if script::is_python_file(file) => script::of_file(&command, None, args, environment),
         shell if script::is_shell(shell) => Err(refused(CliError::ShellScript { given: name })),
@@ -136,11 +138,12 @@ pub fn bench_serving(
     environment: &Environment,
 ) -> Result<Invocation, UsageError> {
     let renewed = older::renewed(args).map_err(|error| UsageError::refused(program, error))?;
-    bench(program, renewed.args, environment, |program, args, environment| {
+    let parse = |program: &str, args, environment: &Environment| {
         let mut parsed = sglang::parse(program, args, environment)?;
         parsed.warnings.extend_from_slice(&renewed.warnings);
         Ok(parsed)
-    })
+    };
+    bench(program, renewed.args, environment, sglang::RESULT_FILES, parse).map(Into::into)
 }
 
 /// Parses a command line of SGLang's benchmark of an engine without a server. `python` is the
@@ -196,12 +199,9 @@ fn module(
             Ok(Invocation::OneBatch(Box::new(bench)))
         }
         "sglang.benchmark.steady_state_serving" => steady_state(&module, args, environment),
-        "evalscope.cli.cli" => evalscope::command(args, environment),
-        "evalscope.perf.main" => {
-            let runs = evalscope::parse(&module, args, environment)?;
-            Ok(Invocation::Evalscope(Box::new(runs)))
-        }
-        "vllm.entrypoints.cli.main" => vllm::command(python.to_str(), args, environment),
+        "evalscope.cli.cli" => of_evalscope(evalscope::command(args, environment)),
+        "evalscope.perf.main" => of_evalscope(evalscope::parse(&module, args, environment)),
+        "vllm.entrypoints.cli.main" => of_vllm(python.to_str(), args, environment),
         "vllm.benchmarks.datasets.create_txt_slices_dataset" => {
             let slices = vllm::text_slices(args, environment)?;
             Ok(Invocation::TextSlices(Box::new(slices)))
@@ -212,6 +212,35 @@ fn module(
             vllm_sweep(std::iter::once(kind).chain(args), environment)
         }
         other => Err(UsageError::refused(PROGRAM, unknown::module(other))),
+    }
+}
+
+fn of_evalscope(runs: Result<EvalscopeRuns, UsageError>) -> Result<Invocation, UsageError> {
+    runs.map(|runs| Invocation::Evalscope(Box::new(runs)))
+}
+
+fn of_vllm(
+    python: Option<&str>,
+    args: impl Iterator<Item = OsString>,
+    environment: &Environment,
+) -> Result<Invocation, UsageError> {
+    Ok(match vllm::command(python, args, environment)? {
+        vllm::Asked::Compare(args) => Invocation::Compare(args),
+        vllm::Asked::DryRun(parsed) => Invocation::DryRun(parsed),
+        vllm::Asked::Offline(offline) => Invocation::Offline(offline),
+        vllm::Asked::Runs(runs) => runs.into(),
+        vllm::Asked::Series(series) => Invocation::Series(series),
+        vllm::Asked::Sweep(sweep) => Invocation::VllmSweep(sweep),
+    })
+}
+
+impl From<Runs> for Invocation {
+    fn from(runs: Runs) -> Self {
+        match runs {
+            Runs::One(parsed) => Self::Bench(parsed),
+            Runs::Search(search) => Self::SloSearch(search),
+            Runs::Sweep(sweep) => Self::SweepRuns(sweep),
+        }
     }
 }
 

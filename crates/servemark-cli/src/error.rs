@@ -50,12 +50,12 @@ pub enum CliError {
     #[error("a command is missing; see servemark --help")]
     NoCommand,
     /// A flag whose value would change nothing.
-    #[error("{flag} has no effect {when}")]
+    #[error("{flag} {why}")]
     NoEffect {
         /// The flag.
         flag: &'static str,
-        /// In which case, or beyond which.
-        when: &'static str,
+        /// When it has no effect, or what it only applies to.
+        why: String,
     },
     /// Python without a module.
     #[error("after python, -m and a module are expected, such as -m sglang.bench_serving")]
@@ -171,8 +171,23 @@ pub enum CliError {
 }
 
 impl CliError {
-    pub(crate) fn setting(flag: &'static str, why: impl fmt::Display) -> Self {
-        Self::Setting { flag, why: why.to_string() }
+    pub(crate) fn setting(flag: impl Into<&'static str>, why: impl fmt::Display) -> Self {
+        Self::Setting { flag: flag.into(), why: why.to_string() }
+    }
+
+    /// Refuses a flag for a reason that is a sentence of its own.
+    pub(crate) fn about(flag: impl fmt::Display, why: impl fmt::Display) -> Self {
+        Self::Peer(format!("{flag}: {why}"))
+    }
+
+    /// Refuses a flag that has no effect; `when` says in which case.
+    pub fn no_effect(flag: impl Into<&'static str>, when: impl fmt::Display) -> Self {
+        Self::NoEffect { flag: flag.into(), why: format!("has no effect {when}") }
+    }
+
+    /// Refuses a flag that has no effect beyond `to`.
+    pub(crate) fn only_applies(flag: impl Into<&'static str>, to: impl fmt::Display) -> Self {
+        Self::NoEffect { flag: flag.into(), why: format!("only applies to {to}") }
     }
 
     /// An unknown command, with the nearest of those that are known.

@@ -10,7 +10,6 @@
 mod args;
 mod dataset;
 mod load;
-mod names;
 mod namespace;
 mod output;
 mod planner;
@@ -30,15 +29,15 @@ use std::path::PathBuf;
 use servemark_datasets::DatasetSpec;
 use servemark_plan::{BenchPlan, EarlierSpec, SweepSpec};
 
-use self::args::EvalscopeArgs;
-use self::names::PEER;
+use self::args::{EvalscopeArgs, LoadArgs, PEER, TargetArgs};
 use self::planner::{Place, Planner};
 use self::resolved::{ResolvedArgs, Step};
 pub use self::sla::{SlaCriterion, SlaGoal, SlaMetric, SlaSearch, SlaVariable};
 use crate::argparse::{Given, texts};
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
-use crate::{Invocation, Parsed};
+use crate::parsed::Parsed;
+use crate::words::{CHAT_BACKENDS, Words};
 
 /// The runs of an `evalscope perf` command line: a sequence of runs, or a search.
 #[derive(Clone, Debug)]
@@ -83,10 +82,10 @@ pub struct Consumed {
 pub(crate) fn command(
     mut args: impl Iterator<Item = OsString>,
     environment: &Environment,
-) -> Result<Invocation, UsageError> {
+) -> Result<EvalscopeRuns, UsageError> {
     let command = args.next().unwrap_or_default().to_string_lossy().into_owned();
     match command.as_str() {
-        "perf" => Ok(Invocation::Evalscope(Box::new(parse("evalscope perf", args, environment)?))),
+        "perf" => parse("evalscope perf", args, environment),
         "-h" | "--help" => Err(UsageError::help(HELP)),
         "" => Err(UsageError::refused("servemark evalscope", CliError::NoCommand)),
         other if OTHERS.contains(&other) => {
@@ -134,7 +133,7 @@ pub fn parse(
     let refuse = |error| UsageError::refused(program, error);
     let command = EvalscopeArgs::whole_command(program);
     let words = texts(args).map_err(refuse)?;
-    let given = Given::read(command, &PEER, &[], &words).map_err(refuse)?;
+    let given = Given::read(command, &PEER.names(), &[], &words).map_err(refuse)?;
     let (mut args, _): (EvalscopeArgs, _) = given.typed(program)?;
     given.reading.refuse_leftovers().map_err(refuse)?;
     simulate::choose_the_rest(&mut args, &given);
@@ -217,6 +216,17 @@ impl Consumed {
         }
     }
 }
+
+/// Flags of the crates below in this dialect's words.
+pub(crate) const WORDS: Words = &[
+    (CHAT_BACKENDS, "--api openai, and a --url that ends with /v1/chat/completions"),
+    ("--base-url", TargetArgs::URL.name()),
+    ("--header", TargetArgs::HEADERS.name()),
+    ("--max-concurrency", LoadArgs::PARALLEL.name()),
+    ("--num-prompts", LoadArgs::NUMBER.name()),
+    ("--request-rate", LoadArgs::RATE.name()),
+    ("--tokenizer", TargetArgs::TOKENIZER_PATH.name()),
+];
 
 #[cfg(test)]
 mod tests;

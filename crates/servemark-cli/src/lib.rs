@@ -14,6 +14,7 @@ mod address;
 pub mod aisbench;
 mod argparse;
 mod compare;
+mod credentials;
 mod dialect;
 pub mod dispatch;
 mod environment;
@@ -23,6 +24,7 @@ pub mod evalscope;
 mod mirror;
 mod nearest;
 mod number;
+mod offline;
 #[expect(clippy::doc_markdown, reason = "doc comments are help texts there, backticks would show")]
 mod own;
 mod parsed;
@@ -38,18 +40,20 @@ mod slo;
 mod sweep;
 mod until;
 pub mod vllm;
+mod words;
 
 pub use ab::AbRuns;
 pub use argparse::Namespace;
 pub use compare::CompareArgs;
 pub use dialect::Dialect;
-pub use dispatch::Invocation;
+pub use dispatch::{Invocation, embedding_bench};
 pub use environment::{Environment, LocalTime};
 pub use error::{CliError, UsageError};
 pub use evalscope::{
     Consumed, EvalscopeRuns, EvalscopeTask, SlaCriterion, SlaGoal, SlaMetric, SlaSearch,
     SlaVariable,
 };
+pub use offline::{Offline, OfflineMessages};
 pub use parsed::{Parsed, PeerArguments};
 pub use rerun::Rerun;
 pub use score::{Objectives, Percentiles, ScoreArgs, ScoringArgs, TableStyle, Tables};
@@ -57,5 +61,5 @@ pub use selftest::SelftestArgs;
 pub use sglang::embedding::{self, Sweep};
 pub use sglang::one_batch;
 pub use slo::SloRuns;
-pub use sweep::{SweepRuns, bench, embedding_bench};
+pub use sweep::SweepRuns;
 pub use vllm::{Purpose, Series};

@@ -8,15 +8,15 @@ use clap::{Arg, ArgMatches, Command, CommandFactory};
 use serde_json::{Value, json};
 use servemark_metrics::Slo;
 
-use crate::argparse::{Arity, Given, Grammar};
+use crate::argparse::{Arity, Flag, Given, Grammar, Group};
 use crate::dispatch::{Invocation, bench_serving};
 use crate::environment::Environment;
 
 /// A dialect's flags and the recording of the peer's.
 pub(crate) struct Mirror {
     pub(crate) command: Command,
-    pub(crate) peer: &'static [&'static str],
-    pub(crate) exclusive: &'static [&'static [&'static str]],
+    pub(crate) peer: Vec<&'static str>,
+    pub(crate) exclusive: &'static [&'static [Flag]],
     pub(crate) flags: Vec<Value>,
 }
 
@@ -27,8 +27,8 @@ pub(crate) fn mirrors<T: CommandFactory>(flags: Vec<Value>) {
     command.build();
     let names = flags.iter().map(|flag| text(&flag["name"]));
     let peer = std::iter::once("--help".to_owned()).chain(names);
-    let peer: Vec<&'static str> = peer.map(|name| &*name.leak()).collect();
-    let mirror = Mirror { command, peer: peer.leak(), exclusive: &[], flags };
+    let peer = peer.map(|name| -> &'static str { name.leak() }).collect();
+    let mirror = Mirror { command, peer, exclusive: &[], flags };
     mirror.check_names();
     mirror.check_choices();
     mirror.check_arities();
@@ -38,11 +38,11 @@ pub(crate) fn mirrors<T: CommandFactory>(flags: Vec<Value>) {
 
 impl Mirror {
     pub(crate) fn grammar(&self) -> Grammar {
-        Grammar::of(&self.command, self.peer, self.exclusive)
+        Grammar::of(&self.command, &self.peer, self.exclusive)
     }
 
     pub(crate) fn read(&self, args: &[String]) -> Given {
-        Given::read(self.command.clone(), self.peer, self.exclusive, args).unwrap()
+        Given::read(self.command.clone(), &self.peer, self.exclusive, args).unwrap()
     }
 
     /// The values of a command line.
@@ -67,6 +67,17 @@ impl Mirror {
         assert_eq!(self.peer[0], "--help");
         assert_eq!(self.peer[1..], names);
         assert_eq!(self.grammar().peer.len(), self.peer.len());
+    }
+
+    /// Every flag of the command is declared once, and every declared flag is one of the command.
+    pub(crate) fn check_declared(&self, groups: &[Group]) {
+        let all = groups.iter().flat_map(|group| group.flags);
+        let mut declared: Vec<&str> = all.map(|declared| declared.flag.long()).collect();
+        declared.sort_unstable();
+        let arguments = self.command.get_arguments().filter_map(Arg::get_long);
+        let mut longs: Vec<&str> = arguments.filter(|long| *long != "help").collect();
+        longs.sort_unstable();
+        assert_eq!(declared, longs);
     }
 
     /// The letters that stand for flags behind one dash.
@@ -142,7 +153,7 @@ impl Mirror {
         let mut peers = ours.clone();
         peers.own.clear();
         let mut known = 0;
-        for flag in self.peer {
+        for flag in &self.peer {
             for prefix in (3..=flag.len()).map(|end| &flag[..end]) {
                 let expected = resolved(&peers, prefix);
                 assert_eq!(resolved(&ours, prefix), expected, "{prefix}");

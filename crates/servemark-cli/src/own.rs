@@ -3,20 +3,18 @@
 
 mod connection;
 mod run;
-mod scope;
 mod shards;
 mod simulator;
 mod stopping;
 mod worker;
 
-pub(crate) use self::connection::{CONNECTION, ConnectionArgs, ProtocolArgs, TrustArgs};
+pub(crate) use self::connection::{ConnectionArgs, ProtocolArgs, ReuseArgs, TrustArgs};
 pub(crate) use self::run::{
     AskingArgs, JudgingArgs, OWN_TOLERANCE, RunArgs, if_taken, parse_layout, parse_share,
     parse_verdict, usual_run_log,
 };
-pub(crate) use self::scope::check;
 pub(crate) use self::shards::{ShardArgs, ThreadArgs};
-pub(crate) use self::simulator::{ModelNames, SimulatorArgs};
+pub(crate) use self::simulator::{ModelNames, NOT_SIMULATED, SimulatorArgs};
 pub(crate) use self::stopping::StoppingArgs;
 pub(crate) use self::worker::WorkerArgs;
 #[cfg(feature = "engine")]

@@ -9,14 +9,15 @@ use servemark_metrics::MlperfResult;
 use servemark_plan::{BenchPlan, RunProfile};
 use servemark_schedule::{ArrivalSpec, Burstiness};
 
+use crate::argparse::{Flag, split_value};
 use crate::error::CliError;
 
 /// Returns the profile that an argument names, alone or with the one after it, and the number of
 /// arguments that it takes; `None` if it names none.
 pub(crate) fn named(arg: &OsStr, next: Option<&OsString>) -> Option<(RunProfile, usize)> {
-    match (arg.to_str()?, next.and_then(|next| next.to_str())) {
-        ("--profile=mlperf", _) => Some((RunProfile::Mlperf, 1)),
-        (PROFILE, Some("mlperf")) => Some((RunProfile::Mlperf, 2)),
+    match (split_value(arg.to_str()?), next.and_then(|next| next.to_str())) {
+        ((flag, Some("mlperf")), _) if PROFILE.name() == flag => Some((RunProfile::Mlperf, 1)),
+        ((flag, None), Some("mlperf")) if PROFILE.name() == flag => Some((RunProfile::Mlperf, 2)),
         _ => None,
     }
 }
@@ -24,7 +25,7 @@ pub(crate) fn named(arg: &OsStr, next: Option<&OsString>) -> Option<(RunProfile,
 /// Returns the number of requests that a run by the rules needs; `None` if the plan has enough.
 /// Refuses a plan that contradicts the rules.
 pub(crate) fn requests(plan: &BenchPlan) -> Result<Option<usize>, CliError> {
-    let refuse = |why: &str| Err(CliError::setting(FLAG, why));
+    let refuse = |why: &str| Err(CliError::setting(MLPERF, why));
     let objectives = plan.scoring.slo.iter().flat_map(|slo| &slo.objectives);
     if !objectives.clone().any(MlperfResult::judges) {
         return refuse(
@@ -61,7 +62,7 @@ pub(crate) fn requests(plan: &BenchPlan) -> Result<Option<usize>, CliError> {
 
 /// Returns the warning for a run that has more requests than its command line asks for.
 pub(crate) fn warning(given: usize, needed: usize) -> String {
-    format!("{FLAG} takes 600 s, so {needed} requests are sent and not {given}")
+    format!("{MLPERF} takes 600 s, so {needed} requests are sent and not {given}")
 }
 
 #[expect(clippy::cast_sign_loss, reason = "the number is above zero")]
@@ -69,8 +70,9 @@ fn count(number: f64) -> usize {
     number.ceil() as usize
 }
 
-const PROFILE: &str = "--profile";
-const FLAG: &str = "--profile mlperf";
+/// The peers' switch, which is Servemark's flag if the name of a profile follows it.
+pub(crate) const PROFILE: Flag = Flag::new("--profile");
+pub(crate) const MLPERF: Flag = Flag::new("--profile mlperf");
 
 #[cfg(test)]
 mod tests {

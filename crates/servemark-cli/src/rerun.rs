@@ -14,12 +14,14 @@ use servemark_client::{BaseUrl, Credentials};
 use servemark_core::{Header, IfTaken, printable};
 use servemark_plan::{BenchPlan, OutputSpec, ScoringSpec, ServerSpec};
 
+use crate::argparse::Flag;
+use crate::credentials::keyed;
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 use crate::number::refused;
 use crate::own::{OWN_TOLERANCE, StoppingArgs, if_taken, parse_share, usual_run_log};
+use crate::parsed::Parsed;
 use crate::score::ScoringArgs;
-use crate::{Parsed, sglang};
 
 /// Run again what a run log holds: the same requests, at the same times
 ///
@@ -60,6 +62,11 @@ struct RerunArgs {
     stopping: StoppingArgs,
     #[command(flatten)]
     how: ScoringArgs,
+}
+
+impl RerunArgs {
+    const BASE_URL: Flag = Flag::new("--base-url");
+    const HEADER: Flag = Flag::new("--header");
 }
 
 /// A finished run that is to be repeated.
@@ -200,7 +207,7 @@ fn move_to(plan: &mut BenchPlan, url: &BaseUrl) -> Result<(), CliError> {
         ServerSpec::Provided { .. } => "where the run used a transport of another program",
         _ => "where the run was of an engine without a server",
     };
-    Err(CliError::NoEffect { flag: "--base-url", when })
+    Err(CliError::no_effect(RerunArgs::BASE_URL, when))
 }
 
 /// Keeps the output of an engine's worker process beside the new run log.
@@ -231,7 +238,7 @@ pub(crate) fn parse(
 }
 
 fn rerun(args: RerunArgs, environment: &Environment) -> Result<Rerun, CliError> {
-    let base_url = args.base_url.map(|url| url.parse().map_err(refused("--base-url")));
+    let base_url = args.base_url.map(|url| url.parse().map_err(refused(RerunArgs::BASE_URL)));
     Ok(Rerun {
         recorded: args.recorded,
         base_url: base_url.transpose()?,
@@ -258,11 +265,11 @@ fn rerun(args: RerunArgs, environment: &Environment) -> Result<Rerun, CliError> 
 /// the key.
 fn credentials(headers: &[String], environment: &Environment) -> Result<Credentials, CliError> {
     let with = |credentials: Credentials, item: &String| {
-        let malformed = || CliError::setting("--header", "must be KEY=VALUE");
+        let malformed = || CliError::setting(RerunArgs::HEADER, "must be KEY=VALUE");
         let (name, value) = item.split_once('=').ok_or_else(malformed)?;
-        credentials.header(name.trim(), value.trim()).map_err(refused("--header"))
+        credentials.header(name.trim(), value.trim()).map_err(refused(RerunArgs::HEADER))
     };
-    headers.iter().try_fold(sglang::keyed(environment)?, with)
+    headers.iter().try_fold(keyed(environment)?, with)
 }
 
 const API_KEY: &str = "set OPENAI_API_KEY or API_KEY for authorization, or ";

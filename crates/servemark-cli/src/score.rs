@@ -8,9 +8,11 @@ use servemark_metrics::{ConcurrencyRatio, FailOn, Objective, Slo, Verdict};
 use servemark_plan::{Layout, OutputSpec, RunProfile, ScoringSpec, SloSpec};
 use servemark_report::{EvalscopeStyle, SglangStyle, VllmStyle};
 
+use crate::argparse::Flag;
 use crate::error::{CliError, UsageError};
+use crate::number::percentiles;
 use crate::own::{parse_layout, parse_verdict};
-use crate::{python, vllm};
+use crate::python;
 
 /// Score a run again from what was recorded
 #[derive(Clone, Debug, Parser, PartialEq)]
@@ -107,6 +109,10 @@ pub struct ScoringArgs {
 }
 
 impl ScoringArgs {
+    const METRIC_PERCENTILES: Flag = Flag::new("--metric-percentiles");
+    const PERCENTILE_METRICS: Flag = Flag::new("--percentile-metrics");
+    const STYLE: Flag = Flag::new("--style");
+
     /// Returns how the run is scored: as `of_run`, the scoring of the run itself, with the changes
     /// of the flags.
     pub fn scoring(&self, of_run: ScoringSpec) -> ScoringSpec {
@@ -145,12 +151,12 @@ impl ScoringArgs {
     /// without effect.
     pub fn check(&self, scoring: &ScoringSpec) -> Result<(), CliError> {
         let given = [
-            ("--percentile-metrics", self.percentile_metrics.is_some()),
-            ("--metric-percentiles", self.metric_percentiles.is_some()),
+            (Self::PERCENTILE_METRICS, self.percentile_metrics.is_some()),
+            (Self::METRIC_PERCENTILES, self.metric_percentiles.is_some()),
         ];
         match given.into_iter().find(|(_, is_given)| *is_given) {
             Some((flag, _)) if !scoring.layouts.contains(&Layout::Vllm) => {
-                Err(CliError::NoEffect { flag, when: "without vLLM's table (--as vllm)" })
+                Err(CliError::no_effect(flag, "without vLLM's table (--as vllm)"))
             }
             _ => self.check_style(scoring),
         }
@@ -165,7 +171,7 @@ impl ScoringArgs {
         if is_shown || is_written {
             return Ok(());
         }
-        Err(CliError::NoEffect { flag: "--style", when: style.unused() })
+        Err(CliError::no_effect(Self::STYLE, style.unused()))
     }
 
     /// Returns the files to write.
@@ -256,7 +262,9 @@ fn objectives(list: &str) -> Result<Objectives, String> {
 pub struct Percentiles(pub Vec<f64>);
 
 fn parse_percentiles(list: &str) -> Result<Percentiles, String> {
-    vllm::percentiles(list).map(Percentiles).map_err(|error| error.to_string())
+    percentiles(ScoringArgs::METRIC_PERCENTILES, list)
+        .map(Percentiles)
+        .map_err(|error| error.to_string())
 }
 
 fn parse_profile(name: &str) -> Result<RunProfile, String> {

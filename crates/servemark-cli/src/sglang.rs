@@ -12,7 +12,6 @@ mod control;
 mod dataset;
 pub mod embedding;
 mod load;
-mod names;
 mod namespace;
 #[cfg(feature = "engine")]
 pub(crate) mod offline;
@@ -32,15 +31,12 @@ use clap::Command;
 use servemark_backends::BackendName;
 use servemark_plan::BenchPlan;
 
-use self::args::SglangArgs;
-use self::names::{EXCLUSIVE, PEER};
-use self::scope::ScopeInputs;
-pub(crate) use self::server::keyed;
-use crate::Parsed;
-use crate::argparse::{Given, texts};
-use crate::dialect::Dialect;
+use self::args::{EXCLUSIVE, OutputArgs, PEER, SglangArgs, TargetArgs};
+use crate::argparse::{Flag, Given, texts};
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
+use crate::parsed::Parsed;
+use crate::words::{NO_API_KEY, Words, refuse};
 
 /// Parses a command line, which is given without the program's name.
 ///
@@ -75,7 +71,7 @@ fn read(
 ) -> Result<Given, UsageError> {
     let refuse = |error| UsageError::refused(program, error);
     let args = texts(args).map_err(refuse)?;
-    Given::read(command, &PEER, EXCLUSIVE, &args).map_err(refuse)
+    Given::read(command, &PEER.names(), EXCLUSIVE, &args).map_err(refuse)
 }
 
 fn understand(
@@ -86,7 +82,7 @@ fn understand(
     refusal::check(args, given)?;
     let backend = backend(args)?;
     let mut warnings = Vec::new();
-    ScopeInputs { given, dataset: dataset::name(&args.dataset)?, backend }.check(&mut warnings)?;
+    scope::check(args, given, (dataset::name(&args.dataset)?, backend), &mut warnings)?;
     let credentials = server::credentials(&args.target, backend, environment, &mut warnings)?;
     let plan = plan(args, backend, environment)?;
     let (progress, plan_only) = (!args.output.disable_tqdm, args.run.asking.plan_only);
@@ -112,14 +108,24 @@ fn plan(
     plan.scoring = output::scoring(args)?;
     plan.output = output::output(args, backend, environment)?;
     plan.echo = output::echo(args);
-    plan.check().map_err(Dialect::Sglang.refuse())?;
+    plan.check().map_err(refuse(WORDS))?;
     Ok(plan)
 }
 
 fn backend(args: &SglangArgs) -> Result<BackendName, CliError> {
     let name = &args.target.backend;
-    name.parse().map_err(|error| CliError::setting("--backend:", error))
+    name.parse().map_err(|error| CliError::about(TargetArgs::BACKEND, error))
 }
+
+/// Flags of the crates below in this dialect's words.
+pub(crate) const WORDS: Words = &[NO_API_KEY];
+
+/// Flags that say which server is asked. vLLM's client has them by the same names.
+pub(crate) const NAMES_SERVER: [Flag; 3] =
+    [TargetArgs::BASE_URL, TargetArgs::HOST, TargetArgs::PORT];
+
+/// Flags of files with the results of a run.
+pub(crate) const RESULT_FILES: &[Flag] = &[OutputArgs::OUTPUT_FILE, OutputArgs::OUTPUT_DETAILS];
 
 #[cfg(test)]
 mod tests;

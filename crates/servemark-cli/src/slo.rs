@@ -13,10 +13,11 @@ use servemark_plan::{
 };
 use servemark_report::GridFormat;
 
+use crate::argparse::{Flag, Values, flags};
 use crate::error::CliError;
 use crate::number::time_of;
-use crate::sweep::Values;
-use crate::{Parsed, python};
+use crate::parsed::Parsed;
+use crate::python;
 
 /// A search for the largest load that meets its objectives.
 #[derive(Clone, Debug)]
@@ -47,15 +48,27 @@ pub(crate) struct SloArgs {
     duration: Option<Duration>,
     rounds: Option<NonZeroU32>,
     /// The last flag of the command line that configures a search.
-    last: Option<&'static str>,
+    last: Option<Flag>,
 }
+
+flags! { SloArgs {
+    SLO = "--slo";
+    SLO_BOUNDS = "--slo-bounds";
+    SLO_CONFIDENCE = "--slo-confidence";
+    SLO_DURATION = "--slo-duration";
+    SLO_PRECISION = "--slo-precision";
+    SLO_REQUESTS = "--slo-requests";
+    SLO_ROUNDS = "--slo-rounds";
+    SLO_SEARCH = "--slo-search";
+    SLO_START = "--slo-start";
+}}
 
 impl SloArgs {
     pub(crate) fn take(&mut self, values: Values<'_>) -> Result<(), CliError> {
         let flag = values.flag;
-        let refuse = |why: String| CliError::Value { flag: flag.to_owned(), why };
+        let refuse = |why: String| CliError::Value { flag: flag.to_string(), why };
         match flag {
-            SLO => {
+            Self::SLO => {
                 for value in values.all()? {
                     let (name, list) = named(&value);
                     let objectives =
@@ -69,22 +82,22 @@ impl SloArgs {
                 }
                 return Ok(());
             }
-            CONFIDENCE => {
+            Self::SLO_CONFIDENCE => {
                 self.confidence = Some(share(&values.one()?).map_err(refuse)?);
                 return Ok(());
             }
-            SEARCH => {
+            Self::SLO_SEARCH => {
                 self.setting = Some(values.one()?);
                 return Ok(());
             }
-            "--slo-bounds" => self.bounds = Some(bounds(&values.one()?).map_err(refuse)?),
-            "--slo-duration" => {
+            Self::SLO_BOUNDS => self.bounds = Some(bounds(&values.one()?).map_err(refuse)?),
+            Self::SLO_DURATION => {
                 let seconds = positive(&values.one()?).map_err(refuse)?;
                 self.duration = Some(time_of(seconds).map_err(refuse)?);
             }
-            "--slo-precision" => self.precision = Some(share(&values.one()?).map_err(refuse)?),
-            "--slo-requests" => self.requests = Some(counted(&values.one()?).map_err(refuse)?),
-            "--slo-rounds" => self.rounds = Some(counted(&values.one()?).map_err(refuse)?),
+            Self::SLO_PRECISION => self.precision = Some(share(&values.one()?).map_err(refuse)?),
+            Self::SLO_REQUESTS => self.requests = Some(counted(&values.one()?).map_err(refuse)?),
+            Self::SLO_ROUNDS => self.rounds = Some(counted(&values.one()?).map_err(refuse)?),
             _ => self.start = Some(positive(&values.one()?).map_err(refuse)?),
         }
         self.last = Some(flag);
@@ -99,11 +112,11 @@ impl SloArgs {
     /// without `--slo-search`, and other flags for objectives without an objective.
     pub(crate) fn gate(&self) -> Result<Option<SloSpec>, CliError> {
         if let (Some(flag), None) = (self.last, &self.setting) {
-            return Err(CliError::NoEffect { flag, when: "without --slo-search" });
+            return Err(CliError::no_effect(flag, format!("without {}", Self::SLO_SEARCH)));
         }
         if !self.tiers.is_empty() && self.setting.is_none() {
             let why = "names of objectives (NAME=OBJECTIVES) are for --slo-search; leave them out";
-            return Err(CliError::setting(SLO, why));
+            return Err(CliError::setting(Self::SLO, why));
         }
         if !self.objectives.is_empty() {
             return Ok(Some(self.slo()));
@@ -113,7 +126,9 @@ impl SloArgs {
         }
         match (&self.setting, self.confidence) {
             (Some(_), _) => Err(CliError::Together("--slo-search needs objectives (--slo)")),
-            (None, Some(_)) => Err(CliError::NoEffect { flag: CONFIDENCE, when: "without --slo" }),
+            (None, Some(_)) => {
+                Err(CliError::no_effect(Self::SLO_CONFIDENCE, format!("without {}", Self::SLO)))
+            }
             (None, None) => Ok(None),
         }
     }
@@ -128,7 +143,7 @@ impl SloArgs {
 
     /// Returns the search of the command line, whose runs follow `plan`.
     pub(crate) fn search(&self, plan: &BenchPlan) -> Result<SloSearchSpec, CliError> {
-        let wrong = |error: SearchError| CliError::setting(SEARCH, error);
+        let wrong = |error: SearchError| CliError::setting(Self::SLO_SEARCH, error);
         let mut base = plan.clone();
         base.scoring.slo = None;
         let setting = self.setting.as_deref().unwrap_or_default();
@@ -138,7 +153,7 @@ impl SloArgs {
         let spec = spec.within(range).with_effort(effort);
         check_tokens(plan, &spec.objectives())?;
         let first = spec.point(spec.range.start, 0, 0, 0);
-        first.map(|_| spec).map_err(|error| CliError::setting(SEARCH, error))
+        first.map(|_| spec).map_err(|error| CliError::setting(Self::SLO_SEARCH, error))
     }
 
     /// Returns the loads of the search: those within the bounds, or around the start if there are
@@ -170,11 +185,11 @@ pub(crate) fn check(plan: &BenchPlan) -> Result<(), CliError> {
     let is_goodput = |objective: &Objective| matches!(objective.goal, Goal::Goodput { .. });
     if !(0.5..1.0).contains(&slo.confidence) {
         let error = SearchError::Confidence { given: slo.confidence };
-        return Err(CliError::setting(CONFIDENCE, error));
+        return Err(CliError::setting(SloArgs::SLO_CONFIDENCE, error));
     }
     check_tokens(plan, &slo.objectives)?;
     if slo.objectives.iter().any(is_goodput) && plan.scoring.slos.is_empty() {
-        return Err(CliError::setting(SLO, SearchError::NoGoodput));
+        return Err(CliError::setting(SloArgs::SLO, SearchError::NoGoodput));
     }
     Ok(())
 }
@@ -193,15 +208,16 @@ fn no_tokens(objective: Objective) -> CliError {
         "{objective} is about tokens, and embeddings and rankings have none; e2el, response_e2el, queue \
          and success are what can be asked of them"
     );
-    CliError::setting(SLO, why)
+    CliError::setting(SloArgs::SLO, why)
 }
 
-/// Refuses flags for result files of a peer, because a search does not write one for each run. The
+/// Refuses the flags `files` for result files of a peer, because a search does not write one for each run. The
 /// run logs of all runs are kept.
-pub(crate) fn refuse_result_files(args: &[OsString]) -> Result<(), CliError> {
+pub(crate) fn refuse_result_files(args: &[OsString], files: &[Flag]) -> Result<(), CliError> {
     let named = |arg: &OsString| {
         let arg = arg.to_str()?.replace('_', "-");
-        RESULT_FILES.into_iter().find(|flag| *flag == arg.split('=').next().unwrap_or_default())
+        let name = arg.split('=').next().unwrap_or_default();
+        files.iter().copied().find(|flag| flag.name() == name)
     };
     match args.iter().find_map(named) {
         Some(flag) => Err(CliError::setting(
@@ -245,33 +261,6 @@ fn bounds(text: &str) -> Result<(f64, f64), String> {
     let (lower, upper) = text.split_once(',').ok_or("expected LOW,HIGH")?;
     Ok((positive(lower)?, positive(upper)?))
 }
-
-const SLO: &str = "--slo";
-const SEARCH: &str = "--slo-search";
-const CONFIDENCE: &str = "--slo-confidence";
-
-pub(crate) const FLAGS: [&str; 9] = [
-    SLO,
-    "--slo-bounds",
-    CONFIDENCE,
-    "--slo-duration",
-    "--slo-precision",
-    "--slo-requests",
-    "--slo-rounds",
-    SEARCH,
-    "--slo-start",
-];
-
-const RESULT_FILES: [&str; 8] = [
-    "--append-result",
-    "--output-details",
-    "--output-file",
-    "--plot-timeline",
-    "--result-dir",
-    "--result-filename",
-    "--save-detailed",
-    "--save-result",
-];
 
 #[cfg(test)]
 mod tests {
@@ -335,7 +324,7 @@ mod tests {
 
     #[test]
     fn help_says_every_exit_code_of_a_gate() {
-        for notes in [crate::sweep::NOTES, crate::sweep::SEARCH_NOTES] {
+        for notes in [crate::sweep::NOTES, crate::sglang::embedding::SEARCH_NOTES] {
             for words in ["is 0 if", "3 if they say that it does not", "6 if"] {
                 assert!(notes.replace('\n', " ").contains(words), "{words}: {notes}");
             }

@@ -5,10 +5,8 @@
 //! precedence. It is parsed like any other command line, so a swept flag has the same effects as a
 //! given one.
 
-mod embeddings;
 mod requested;
 mod side;
-mod values;
 
 use std::ffi::OsString;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -20,15 +18,15 @@ use servemark_core::IfTaken;
 use servemark_plan::{BenchPlan, NamedPlan, OutputSpec, SloSpec, SweepSpec};
 use servemark_report::GridFormat;
 
-pub(crate) use self::embeddings::SEARCH_NOTES;
-pub use self::embeddings::embedding_bench;
-use self::requested::{REPEATS, RequestedSweep};
+pub(crate) use self::requested::RequestedSweep;
 use self::side::Settings;
-pub(crate) use self::values::Values;
+use crate::argparse::Flag;
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
+use crate::own::RunArgs;
+use crate::parsed::Parsed;
 use crate::slo::{self, SloRuns};
-use crate::{Invocation, Parsed, profile, until};
+use crate::{profile, until};
 
 /// Several runs of one command line.
 #[derive(Clone, Debug)]
@@ -44,14 +42,26 @@ pub struct SweepRuns {
     pub files: Vec<(PathBuf, GridFormat)>,
 }
 
+/// The runs that the command line of a serving benchmark asks for.
+#[derive(Clone, Debug)]
+pub(crate) enum Runs {
+    /// A single run.
+    One(Box<Parsed>),
+    /// A search for the largest load that meets its objectives.
+    Search(Box<SloRuns>),
+    /// A run for each combination of values of flags.
+    Sweep(Box<SweepRuns>),
+}
+
 /// Parses the command line of a serving benchmark, in the dialect that `parse` reads: one run, or
-/// several if our flags ask for them.
-pub fn bench(
+/// several if our flags ask for them. `result_files` are the dialect's flags for result files.
+pub(crate) fn bench(
     program: &str,
     args: impl IntoIterator<Item = OsString>,
     environment: &Environment,
+    result_files: &[Flag],
     parse: impl Fn(&str, Vec<OsString>, &Environment) -> Result<Parsed, UsageError>,
-) -> Result<Invocation, UsageError> {
+) -> Result<Runs, UsageError> {
     let refuse = |error| UsageError::refused(program, error);
     let args: Vec<OsString> = args.into_iter().collect();
     let (args, asked) = RequestedSweep::of(args).map_err(refuse)?;
@@ -67,14 +77,14 @@ pub fn bench(
     };
     if asked.slo.is_search() {
         asked.refuse_in_a_search().map_err(refuse)?;
-        slo::refuse_result_files(&args).map_err(refuse)?;
+        slo::refuse_result_files(&args, result_files).map_err(refuse)?;
         let parsed = parse(program, args, environment)?;
         let search = asked.search(parsed, identity).map_err(refuse)?;
-        return Ok(Invocation::SloSearch(Box::new(search)));
+        return Ok(Runs::Search(Box::new(search)));
     }
     if asked.sides.is_empty() {
         asked.refuse_idle().map_err(refuse)?;
-        return Ok(Invocation::Bench(Box::new(parse(program, args, environment)?)));
+        return Ok(Runs::One(Box::new(parse(program, args, environment)?)));
     }
     let mut points = Vec::new();
     for settings in asked.settings().map_err(refuse)? {
@@ -82,7 +92,7 @@ pub fn bench(
         let args = args.iter().cloned().chain(more).collect();
         points.push((settings, parse(program, args, environment)?));
     }
-    asked.runs(points, identity).map(|runs| Invocation::SweepRuns(Box::new(runs))).map_err(refuse)
+    asked.runs(points, identity).map(|runs| Runs::Sweep(Box::new(runs))).map_err(refuse)
 }
 
 /// Returns the identity by which a command line is recognised when it is resumed. It is a hash,
@@ -98,7 +108,11 @@ pub(crate) fn identity(program: &str, args: &[OsString]) -> String {
 impl RequestedSweep {
     /// Puts the objectives, the precision and the profile of our flags into a plan. Refuses a plan
     /// for which they are meaningless.
-    fn complete(&self, plan: &mut BenchPlan, gate: Option<&SloSpec>) -> Result<(), CliError> {
+    pub(crate) fn complete(
+        &self,
+        plan: &mut BenchPlan,
+        gate: Option<&SloSpec>,
+    ) -> Result<(), CliError> {
         plan.scoring.slo = gate.cloned();
         plan.scoring.until = self.until.spec();
         plan.scoring.profile = self.profile;
@@ -121,17 +135,17 @@ impl RequestedSweep {
             return Ok(parsed);
         };
         let given = parsed.plan.workload.requests;
-        let more = OsString::from(format!("--num-prompts={needed}"));
+        let more = OsString::from(format!("{NUM_PROMPTS}={needed}"));
         let mut parsed = read(args.into_iter().chain([more]).collect())?;
         parsed.warnings.push(profile::warning(given, needed));
         Ok(parsed)
     }
 
     /// Refuses flags that set the length of a run, because a search sets it.
-    fn refuse_in_a_search(&self) -> Result<(), CliError> {
+    pub(crate) fn refuse_in_a_search(&self) -> Result<(), CliError> {
         match self.profile {
             None => self.until.refuse_in_a_search(),
-            Some(_) => Err(CliError::NoEffect { flag: "--profile", when: "with --slo-search" }),
+            Some(_) => Err(CliError::no_effect(profile::PROFILE, IN_A_SEARCH)),
         }
     }
 
@@ -158,13 +172,12 @@ impl RequestedSweep {
 
     /// Returns the search of the command line. Flags of a sweep say what it keeps and how its runs
     /// are isolated.
-    fn search(self, mut parsed: Parsed, identity: String) -> Result<SloRuns, CliError> {
+    pub(crate) fn search(self, mut parsed: Parsed, identity: String) -> Result<SloRuns, CliError> {
         if !self.sides.is_empty() {
             return Err(CliError::Together(NOT_BOTH));
         }
         if self.repeats.is_some() {
-            let flag = REPEATS;
-            return Err(CliError::NoEffect { flag, when: "with --slo-search" });
+            return Err(CliError::no_effect(Self::SWEEP_REPEATS, IN_A_SEARCH));
         }
         refuse_overwrite(&parsed)?;
         let folder = self.folder.clone().or_else(|| folder_of(&parsed));
@@ -182,19 +195,16 @@ fn refuse_one_file(points: &[(Settings, Parsed)]) -> Result<(), CliError> {
     };
     match points.iter().filter_map(|(_, parsed)| replaced(parsed)).nth(1) {
         None => Ok(()),
-        Some(name) => Err(CliError::setting(
-            "--result-filename",
-            format!("{name} would be the file of every point; give --append-result, too"),
-        )),
+        Some(name) => Err(CliError::Peer(format!(
+            "--result-filename {name} would be the file of every point; give --append-result, too"
+        ))),
     }
 }
 
 /// Refuses `--overwrite` on several runs, because they are resumed where they were stopped.
 fn refuse_overwrite(parsed: &Parsed) -> Result<(), CliError> {
     match parsed.plan.output.run_log_if_taken {
-        IfTaken::Replace => {
-            Err(CliError::NoEffect { flag: "--overwrite", when: "on several runs" })
-        }
+        IfTaken::Replace => Err(CliError::no_effect(RunArgs::OVERWRITE, "on several runs")),
         _ => Ok(()),
     }
 }
@@ -214,7 +224,12 @@ fn folder_of(parsed: &Parsed) -> Option<PathBuf> {
     Some(run_log.with_file_name(stem.map_or_else(|| format!("{name}.sweep"), str::to_owned)))
 }
 
-const NOT_BOTH: &str = "--sweep and --slo-search do not go together";
+/// Number of requests, by the name that it has in every dialect with this flag for several runs.
+const NUM_PROMPTS: Flag = Flag::new("--num-prompts");
+
+const IN_A_SEARCH: &str = "with --slo-search";
+
+pub(crate) const NOT_BOTH: &str = "--sweep and --slo-search do not go together";
 
 /// Help text about the flags for several runs, objectives, known figures and profiles.
 pub(crate) const NOTES: &str = "\
@@ -246,6 +261,7 @@ whether it is VALID by LoadGen's rules for the Server scenario; the exit code is
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Invocation;
     use crate::mirror::sglang;
     use crate::vllm;
 
@@ -299,11 +315,11 @@ mod tests {
     fn a_dialect_makes_of_a_swept_flag_what_it_makes_of_a_given_one() {
         let args = ["--model", "m", "--sweep", "request_rate=2,inf", "--sweep-same-prompts"];
         let environment = Environment::default();
-        let invocation =
-            bench("vllm", args.map(Into::into), &environment, |program, args, from| {
+        let asked =
+            bench("vllm", args.map(Into::into), &environment, &[], |program, args, from| {
                 vllm::parse(program, args, from)
             });
-        let Ok(Invocation::SweepRuns(runs)) = invocation else { panic!("{invocation:?}") };
+        let Ok(Runs::Sweep(runs)) = asked else { panic!("{asked:?}") };
         let points = runs.spec.points(0).unwrap();
         assert_eq!(points[0].plan.echo["request_rate"], serde_json::json!(2.0));
         assert_eq!(points[0].plan.workload.prompt_salt, None);

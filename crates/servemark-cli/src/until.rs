@@ -4,8 +4,8 @@
 use servemark_metrics::{Estimand, Latency, Precision};
 use servemark_plan::{BenchPlan, UntilSpec};
 
+use crate::argparse::{Values, flags};
 use crate::error::CliError;
-use crate::sweep::Values;
 
 /// Values of `--until`.
 #[derive(Debug, Default)]
@@ -13,10 +13,14 @@ pub(crate) struct UntilArgs {
     targets: Vec<Precision>,
 }
 
+flags! { UntilArgs {
+    UNTIL = "--until";
+}}
+
 impl UntilArgs {
     pub(crate) fn take(&mut self, values: Values<'_>) -> Result<(), CliError> {
         for list in values.all()? {
-            let refuse = |why: String| CliError::Value { flag: UNTIL.to_owned(), why };
+            let refuse = |why: String| CliError::Value { flag: Self::UNTIL.to_string(), why };
             let targets = Precision::list(&list).map_err(|error| refuse(error.to_string()))?;
             self.targets.extend(targets);
         }
@@ -35,7 +39,7 @@ impl UntilArgs {
             return Ok(());
         }
         let when = "with --slo-search, which ends its rounds itself";
-        Err(CliError::NoEffect { flag: UNTIL, when })
+        Err(CliError::no_effect(Self::UNTIL, when))
     }
 }
 
@@ -49,7 +53,7 @@ pub(crate) fn check(plan: &BenchPlan) -> Result<(), CliError> {
     match until.targets.iter().find(is_of_tokens).filter(|_| !has_tokens) {
         None => Ok(()),
         Some(target) => Err(CliError::setting(
-            UNTIL,
+            UntilArgs::UNTIL,
             format!(
                 "{target} is about tokens, and embeddings and rankings have none; e2el and \
                  requests_per_s are what can be asked of them"
@@ -57,8 +61,6 @@ pub(crate) fn check(plan: &BenchPlan) -> Result<(), CliError> {
         )),
     }
 }
-
-pub(crate) const UNTIL: &str = "--until";
 
 #[cfg(test)]
 mod tests {

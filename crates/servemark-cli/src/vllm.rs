@@ -15,7 +15,6 @@ mod dataset;
 mod files;
 mod load;
 mod media;
-mod names;
 mod namespace;
 mod offline;
 mod output;
@@ -36,35 +35,53 @@ use std::ffi::OsString;
 use servemark_backends::BackendName;
 use servemark_plan::BenchPlan;
 
-use self::args::VllmArgs;
-use self::names::PEER;
-pub use self::offline::{Offline, OfflineMessages};
-pub(crate) use self::output::percentiles;
+use self::args::{OutputArgs, PEER, VllmArgs};
 pub use self::series::{Purpose, Series};
 pub use self::slices::{TextSlices, text_slices};
-use crate::argparse::{Flexible, Given, texts, with_config};
-use crate::dialect::Dialect;
+use self::sweep::SweepCommand;
+use crate::argparse::{Flag, Flexible, Given, texts, with_config};
+use crate::compare::CompareArgs;
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 use crate::nearest::nearest;
-use crate::{CompareArgs, Invocation, Parsed, PeerArguments};
+use crate::offline::Offline;
+use crate::parsed::{Parsed, PeerArguments};
+use crate::sweep::{Runs, bench};
+use crate::words::{CHAT_BACKENDS, NO_API_KEY, Words, refuse};
 
-/// Reads what follows `vllm`. `python` is the interpreter that has it.
+/// What a command line of vLLM's asks for.
+#[derive(Debug)]
+pub(crate) enum Asked {
+    /// A comparison of two results.
+    Compare(Box<CompareArgs>),
+    /// The prompts of a serving benchmark, which are drawn and not sent.
+    DryRun(Box<Parsed>),
+    /// A benchmark of an engine, over HTTP or without a server.
+    Offline(Box<Offline>),
+    /// Runs of a serving benchmark, as every dialect has them.
+    Runs(Runs),
+    /// Several runs by the flags of vLLM's Rust client.
+    Series(Box<Series>),
+    /// One of vLLM's sweeps.
+    Sweep(Box<SweepCommand>),
+}
+
+/// Parses the arguments that follow `vllm`. `python` is the interpreter that has vLLM.
 pub(crate) fn command(
     python: Option<&str>,
     mut args: impl Iterator<Item = OsString>,
     environment: &Environment,
-) -> Result<Invocation, UsageError> {
+) -> Result<Asked, UsageError> {
     let words = [args.next(), args.next()].map(Option::unwrap_or_default);
     let [bench, command] = words.map(|word| word.to_string_lossy().into_owned());
     match (bench.as_str(), command.as_str()) {
         ("bench", "serve") => serve(args.collect(), environment),
-        ("bench", "sweep") => Ok(Invocation::VllmSweep(Box::new(sweep::parse(args, environment)?))),
+        ("bench", "sweep") => Ok(Asked::Sweep(Box::new(sweep::parse(args, environment)?))),
         ("bench", "throughput") => {
-            Ok(Invocation::Offline(Box::new(offline::throughput(python, args, environment)?)))
+            Ok(Asked::Offline(Box::new(offline::throughput(python, args, environment)?)))
         }
         ("bench", "latency") => {
-            Ok(Invocation::Offline(Box::new(offline::latency(python, args, environment)?)))
+            Ok(Asked::Offline(Box::new(offline::latency(python, args, environment)?)))
         }
         ("bench", "-h" | "--help") => Err(UsageError::help(HELP)),
         ("bench", "") => Err(UsageError::refused("servemark vllm bench", CliError::NoCommand)),
@@ -111,14 +128,13 @@ Run startup, mm-processor and forward with vLLM itself.
 ";
 
 /// A run, or several, by the flags of vLLM's Rust client or by ours.
-fn serve(args: Vec<OsString>, environment: &Environment) -> Result<Invocation, UsageError> {
+fn serve(args: Vec<OsString>, environment: &Environment) -> Result<Asked, UsageError> {
     let program = "vllm bench serve";
     if series::asks_for_several(&args) {
         return several(program, args, environment);
     }
-    crate::bench(program, args, environment, |program, args, environment| {
-        parse(program, args, environment)
-    })
+    let parse = |program: &str, args, environment: &Environment| parse(program, args, environment);
+    bench(program, args, environment, RESULT_FILES, parse).map(Asked::Runs)
 }
 
 const ONE_RUN: &str = "--compare, --dry-run, --num-runs and --sweep-… are no part of a single run's command line; \
@@ -151,13 +167,13 @@ fn several(
     program: &str,
     args: impl IntoIterator<Item = OsString>,
     environment: &Environment,
-) -> Result<Invocation, UsageError> {
+) -> Result<Asked, UsageError> {
     let (args, given, parsed) = read(program, args, environment)?;
     match args.extras.compare.as_deref() {
         None => {}
         Some([before, after]) => {
             let args = CompareArgs::of(before.into(), after.into());
-            return Ok(Invocation::Compare(Box::new(args)));
+            return Ok(Asked::Compare(Box::new(args)));
         }
         Some(_) => {
             let two = CliError::Together("--compare takes two files");
@@ -165,12 +181,12 @@ fn several(
         }
     }
     if args.extras.dry_run {
-        return Ok(Invocation::DryRun(Box::new(parsed)));
+        return Ok(Asked::DryRun(Box::new(parsed)));
     }
     let runs = series::series(&args, &parsed, |args| plan(args, &given, environment));
     match runs.map_err(|error| UsageError::refused(program, error))? {
-        Some(series) => Ok(Invocation::Series(Box::new(series))),
-        None => Ok(Invocation::Bench(Box::new(parsed))),
+        Some(series) => Ok(Asked::Series(Box::new(series))),
+        None => Ok(Asked::Runs(Runs::One(Box::new(parsed)))),
     }
 }
 
@@ -180,13 +196,14 @@ fn read(
     environment: &Environment,
 ) -> Result<(VllmArgs, Given, Parsed), UsageError> {
     let refuse = |error| UsageError::refused(program, error);
-    let has_flag = |flag: &str| PEER.contains(&flag);
+    let peer = PEER.names();
+    let has_flag = |flag: &str| peer.contains(&flag);
     let flexible = texts(args)
         .and_then(|args| with_config(args, environment, has_flag))
         .and_then(Flexible::take_back)
         .map_err(refuse)?;
     let command = flexible.searched(VllmArgs::whole_command(program));
-    let given = Given::read(command, &PEER, &[], &flexible.args).map_err(refuse)?;
+    let given = Given::read(command, &peer, &[], &flexible.args).map_err(refuse)?;
     let (mut args, matches): (VllmArgs, _) = given.typed(program)?;
     refusal::check_leftovers(&given.reading).map_err(refuse)?;
     simulate::choose_the_rest(&mut args, &given);
@@ -225,9 +242,22 @@ fn plan(args: &VllmArgs, given: &Given, environment: &Environment) -> Result<Ben
     plan.scoring = output::scoring(args)?;
     plan.output = output::output(args, given, environment)?;
     plan.echo = output::echo(args)?;
-    plan.check().map_err(Dialect::Vllm.refuse())?;
+    plan.check().map_err(refuse(WORDS))?;
     Ok(plan)
 }
+
+/// Flags of the crates below in this dialect's words.
+pub(crate) const WORDS: Words = &[NO_API_KEY, (CHAT_BACKENDS, "--backend openai-chat")];
+
+/// Flags of files with the results of a run.
+const RESULT_FILES: &[Flag] = &[
+    OutputArgs::APPEND_RESULT,
+    OutputArgs::PLOT_TIMELINE,
+    OutputArgs::RESULT_DIR,
+    OutputArgs::RESULT_FILENAME,
+    OutputArgs::SAVE_DETAILED,
+    OutputArgs::SAVE_RESULT,
+];
 
 #[cfg(test)]
 mod tests;

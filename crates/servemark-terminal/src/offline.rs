@@ -11,7 +11,7 @@ use servemark::{
     ExitCode, Run, RunContext, Scores, execute, offline_latency, offline_throughput,
     stay_until_stopped,
 };
-use servemark_cli::vllm::{Offline, OfflineMessages};
+use servemark_cli::{Offline, OfflineMessages};
 
 use crate::screen::{self, Screen};
 use crate::serve;

@@ -79,7 +79,7 @@ fn add_files(
     let of_run = of_run.unwrap_or_default();
     if of_run.vllm.is_none() && of_run.aisbench.is_none() && !is_evalscope {
         let when = "for a run that leaves no files of vLLM's, AISBench's or evalscope's";
-        return Err(CliError::NoEffect { flag: "--files", when }.into());
+        return Err(CliError::no_effect("--files", when).into());
     }
     output.vllm = of_run.vllm;
     output.aisbench = of_run.aisbench;

@@ -224,7 +224,7 @@ fn what_does_not_go_together_is_refused() {
         ("--task rerank --sweep batch-size=2", "does not go with --backend sglang-rerank"),
         ("--sweep batch-size=2 --grid-file grid.txt", "expected a name in .md, .csv or .json"),
         ("--grid-file grid.md", "--grid-file has no effect without --sweep"),
-        ("--task rerank --dimensions 8", "--dimensions has no effect beyond"),
+        ("--task rerank --dimensions 8", "--dimensions only applies to --backend"),
         ("--dimensions 0", "--dimensions must be 1 or more, not 0"),
         ("--slo tpot:p99<5ms", "--slo tpot:p99<5ms is about tokens, and embeddings"),
         ("--slo mlperf:llama2-70b", "--slo ttft:p99<=2000ms is about tokens"),

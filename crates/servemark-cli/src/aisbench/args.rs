@@ -9,8 +9,12 @@ use clap::builder::PossibleValuesParser;
 use clap::{ArgAction, Command, CommandFactory, Parser};
 
 pub(super) use self::own::OwnArgs;
-use crate::argparse::LIST;
-use crate::own::{ConnectionArgs, RunArgs, ShardArgs, SimulatorArgs, TrustArgs};
+use crate::argparse::Limit::{Needs, Never, Unless};
+use crate::argparse::{Group, LIST, Limit, PeerFlags, flags};
+use crate::own::{
+    AskingArgs, ConnectionArgs, JudgingArgs, ProtocolArgs, ReuseArgs, RunArgs, ShardArgs,
+    SimulatorArgs, StoppingArgs, ThreadArgs, TrustArgs,
+};
 use crate::python;
 
 /// Run a performance task of AISBench: its command line and its config files, and more
@@ -121,7 +125,60 @@ pub(super) struct AisbenchArgs {
     pub(super) simulator: SimulatorArgs,
 }
 
+flags! { AisbenchArgs {
+    MODELS = "--models";
+    DATASETS = "--datasets";
+    SUMMARIZER = "--summarizer";
+    DEBUG = "--debug" => [Never(
+        "here: a run is always one process, and says on the terminal what it does",
+    )];
+    SEARCH = "--search";
+    DRY_RUN = "--dry-run";
+    MODE = "--mode";
+    REUSE = "--reuse";
+    WORK_DIR = "--work-dir";
+    CONFIG_DIR = "--config-dir";
+    MAX_NUM_WORKERS = "--max-num-workers"
+        => [Never("here: tasks run one after the other, so that none disturbs another")];
+    MAX_WORKERS_PER_GPU = "--max-workers-per-gpu" => [Never("on models of a service")];
+    NUM_PROMPTS = "--num-prompts";
+    NUM_WARMUPS = "--num-warmups";
+    RESPONSE_ANOMALY = "--response-anomaly" => [OF_ACCURACY];
+    NO_RESPONSE_ANOMALY = "--no-response-anomaly" => [OF_ACCURACY];
+    RESPONSE_ANOMALY_PAYLOAD_RETENTION = "--response-anomaly-payload-retention" => [OF_ACCURACY];
+    PRESSURE = "--pressure";
+    PRESSURE_TIME = "--pressure-time" => [Needs(Self::PRESSURE)];
+    SPEC_DECODE = "--spec-decode";
+    MERGE_DS = "--merge-ds" => [Never(
+        "in the performance mode, in which data sets of one class are one in any case",
+    )];
+    DUMP_EVAL_DETAILS = "--dump-eval-details" => [OF_ACCURACY];
+    DUMP_EXTRACT_RATE = "--dump-extract-rate" => [OF_ACCURACY];
+    CUSTOM_DATASET_PATH = "--custom-dataset-path" => [Unless(Self::DATASETS)];
+    CUSTOM_DATASET_META_PATH = "--custom-dataset-meta-path" => [Needs(Self::CUSTOM_DATASET_PATH)];
+    CUSTOM_DATASET_DATA_TYPE = "--custom-dataset-data-type" => [Needs(Self::CUSTOM_DATASET_PATH)];
+    CUSTOM_DATASET_INFER_METHOD = "--custom-dataset-infer-method"
+        => [Needs(Self::CUSTOM_DATASET_PATH)];
+}}
+
 impl AisbenchArgs {
+    /// All flags with the limits on their effects.
+    pub(super) const GROUPS: &'static [Group] = &[
+        Group::of(Self::FLAGS),
+        Group::of(OwnArgs::FLAGS),
+        Group::of(RunArgs::FLAGS),
+        Group::of(JudgingArgs::FLAGS),
+        Group::of(StoppingArgs::FLAGS),
+        Group::of(AskingArgs::FLAGS),
+        Group::of(ShardArgs::FLAGS),
+        Group::of(ThreadArgs::FLAGS),
+        Group::of(ConnectionArgs::FLAGS),
+        Group::of(ProtocolArgs::FLAGS),
+        Group::of(ReuseArgs::FLAGS),
+        Group::of(TrustArgs::FLAGS),
+        Group::of(SimulatorArgs::FLAGS),
+    ];
+
     /// Returns the complete clap command; help and messages call the program `program`.
     pub(super) fn whole_command(program: &str) -> Command {
         let mut command = Self::command().after_help(NOTES).bin_name(program);
@@ -151,34 +208,8 @@ the config, else from OPENAI_API_KEY.
   servemark ais_bench --models vllm_api_stream_chat --datasets synthetic_gen_string -m perf \\
     --host-ip 10.0.0.7 --host-port 8000 --batch-size 64 --set datasets.config.RequestCount=500";
 
-/// AISBench's long flags in its order.
-pub(super) const PEER: [&str; 28] = [
-    "--help",
-    "--models",
-    "--datasets",
-    "--summarizer",
-    "--debug",
-    "--search",
-    "--dry-run",
-    "--mode",
-    "--reuse",
-    "--work-dir",
-    "--config-dir",
-    "--max-num-workers",
-    "--max-workers-per-gpu",
-    "--num-prompts",
-    "--num-warmups",
-    "--response-anomaly",
-    "--no-response-anomaly",
-    "--response-anomaly-payload-retention",
-    "--pressure",
-    "--pressure-time",
-    "--spec-decode",
-    "--merge-ds",
-    "--dump-eval-details",
-    "--dump-extract-rate",
-    "--custom-dataset-path",
-    "--custom-dataset-meta-path",
-    "--custom-dataset-data-type",
-    "--custom-dataset-infer-method",
-];
+/// AISBench's flags.
+pub(super) const PEER: PeerFlags =
+    PeerFlags::recorded(include_str!("../../../../fixtures/aisbench/flags.txt"));
+
+const OF_ACCURACY: Limit = Never("in the performance mode");

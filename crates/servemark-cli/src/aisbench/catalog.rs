@@ -1,6 +1,8 @@
 //! The built-in configs, under the names of AISBench's config files.
 
+use super::args::AisbenchArgs;
 use super::python::{Dict, Fault, Library, Located, Value};
+use crate::argparse::Flag;
 
 /// Kind of config that can be given by name.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -20,11 +22,11 @@ impl Kind {
         }
     }
 
-    pub(super) fn flag(self) -> &'static str {
+    pub(super) fn flag(self) -> Flag {
         match self {
-            Self::Models => "--models",
-            Self::Datasets => "--datasets",
-            Self::Summarizer => "--summarizer",
+            Self::Models => AisbenchArgs::MODELS,
+            Self::Datasets => AisbenchArgs::DATASETS,
+            Self::Summarizer => AisbenchArgs::SUMMARIZER,
         }
     }
 

@@ -164,12 +164,12 @@ fn check_folder(folder: &str, library: &Library<'_>) -> Result<(), Fault> {
     if folder == USUAL_FOLDER || !library.environment.names_in(folder).is_empty() {
         return Ok(());
     }
-    let place = Place { file: "--config-dir".into(), line: 0 };
+    let place = Place { file: AisbenchArgs::CONFIG_DIR.name().into(), line: 0 };
     Err(place.fault(format!("there is no folder {folder} with configs in it")))
 }
 
 fn unknown(kind: Kind, name: &str, folder: &str, library: &Library<'_>) -> Result<Fault, Fault> {
-    let place = Place { file: kind.flag().into(), line: 0 };
+    let place = Place { file: kind.flag().name().into(), line: 0 };
     let names = catalog::names(kind, library)?;
     let (known, hint) = (names.join(", "), did_you_mean(name, names.iter().map(String::as_str)));
     let why = format!(

@@ -15,19 +15,20 @@ use servemark_runner::{History, LoadSpec, RetrySpec, WarmupSpec};
 use servemark_schedule::ArrivalSpec;
 use servemark_tokenizer::TokenizerSpec;
 
-use super::args::AisbenchArgs;
+use super::args::{AisbenchArgs, OwnArgs};
 use super::config::Config;
 use super::data::{Data, of_file};
 use super::merge::Group;
 use super::model::Model;
 use super::python::{Located, Place};
-use super::{Reuse, Task, Tasks, scope, summary};
-use crate::Parsed;
+use super::{Reuse, Task, Tasks, WORDS, scope, summary};
 use crate::argparse::Given;
-use crate::dialect::Dialect;
 use crate::environment::Environment;
 use crate::error::CliError;
 use crate::number::{at_least, refused};
+use crate::own::RunArgs;
+use crate::parsed::Parsed;
+use crate::words::refuse;
 
 /// Returns the tasks of a command line: every model with every group of data sets, all groups of
 /// the first model first.
@@ -59,7 +60,7 @@ pub(super) fn tasks(
     }
     if args.run.run_log.is_some() && tasks.len() > 1 {
         let why = "names one file, and there are several tasks; their logs are in the run's folder";
-        return Err(CliError::setting("--run-log", why));
+        return Err(CliError::setting(RunArgs::RUN_LOG, why));
     }
     Ok(Tasks { tasks, folder, reuse })
 }
@@ -88,8 +89,9 @@ fn folder(
         Some(Some(name)) => Ok((root_path.join(name), again)),
         Some(None) => {
             let latest = environment.names_in(root).pop();
-            let latest = latest
-                .ok_or_else(|| CliError::setting("--reuse", format!("finds no run in {root}")))?;
+            let latest = latest.ok_or_else(|| {
+                CliError::setting(AisbenchArgs::REUSE, format!("finds no run in {root}"))
+            })?;
             Ok((root_path.join(latest), again))
         }
     }
@@ -97,7 +99,7 @@ fn folder(
 
 /// Returns the data set of `--custom-dataset-path`. The first line of the file gives the columns.
 fn custom(path: &str, args: &AisbenchArgs, environment: &Environment) -> Result<Data, CliError> {
-    let refuse = |why: String| CliError::setting("--custom-dataset-path", why);
+    let refuse = |why: String| CliError::setting(AisbenchArgs::CUSTOM_DATASET_PATH, why);
     let text = environment
         .read(path)
         .map_err(|error| refuse(format!("{path} cannot be read: {error}")))?;
@@ -156,10 +158,11 @@ impl Whole<'_> {
         warnings: &mut Vec<String>,
     ) -> Result<BenchPlan, CliError> {
         let dataset = DatasetSpec::Aisbench(self.datasets(model, group)?);
-        let requests = at_least("--num-prompts", 1, self.args.num_prompts.unwrap_or(i64::MAX))?;
+        let requests =
+            at_least(AisbenchArgs::NUM_PROMPTS, 1, self.args.num_prompts.unwrap_or(i64::MAX))?;
         let mut workload =
             WorkloadSpec::new(dataset, if requests == i64::MAX as usize { 0 } else { requests });
-        workload.seed = at_least("--seed", 0, self.args.own.seed)?;
+        workload.seed = at_least(OwnArgs::SEED, 0, self.args.own.seed)?;
         let load = self.load(model, group.first)?;
         let mut plan =
             BenchPlan::new(self.server(model)?, BackendName::Vllm, wire(model), workload, load);
@@ -179,7 +182,7 @@ impl Whole<'_> {
         let steady = self.args.run.steady_state_output_file.as_ref();
         plan.output.steady_state_file = steady.map(Into::into);
         plan.output.aisbench = Some(AisbenchFiles::new(self.folder));
-        plan.check().map_err(Dialect::Aisbench.refuse())?;
+        plan.check().map_err(refuse(WORDS))?;
         Ok(plan)
     }
 
@@ -212,7 +215,7 @@ impl Whole<'_> {
     fn load(&self, model: &Model, data: &Data) -> Result<LoadSpec, CliError> {
         let mut load = LoadSpec::new(model.arrivals.clone());
         load.max_concurrency = NonZeroUsize::new(model.batch_size.get() as usize);
-        let rows = at_least("--num-warmups", 0, self.args.num_warmups)?;
+        let rows = at_least(AisbenchArgs::NUM_WARMUPS, 0, self.args.num_warmups)?;
         load.warmup = WarmupSpec::rows(rows, model.repeats()?);
         load.retry = Some(RetrySpec::of_unanswered(model.tries));
         self.args.shards.apply(&mut load)?;
@@ -220,7 +223,7 @@ impl Whole<'_> {
             (load.arrivals, load.max_concurrency) = (ArrivalSpec::Timetable, None);
         }
         if self.args.pressure {
-            let seconds: u32 = at_least("--pressure-time", 1, self.args.pressure_time)?;
+            let seconds: u32 = at_least(AisbenchArgs::PRESSURE_TIME, 1, self.args.pressure_time)?;
             load.arrivals = ArrivalSpec::Burst;
             load.lasts = Some(Duration::from_secs(seconds.into()));
             load.in_rounds = true;

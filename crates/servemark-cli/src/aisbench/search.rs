@@ -4,7 +4,7 @@ use super::config::Found;
 
 /// Formats a table with a header and a line for each name.
 pub(super) fn table(found: &[Found]) -> String {
-    let rows = found.iter().map(|Found { kind, name, place }| [kind.flag(), name, place]);
+    let rows = found.iter().map(|Found { kind, name, place }| [kind.flag().name(), name, place]);
     let rows: Vec<[&str; 3]> =
         [["Task Type", "Task Name", "Config File Path"]].into_iter().chain(rows).collect();
     let width =

@@ -18,7 +18,7 @@ mod configs;
 fn mirror() -> Mirror {
     let flags = recorded("aisbench", "flags.json")["ais_bench"].as_array().unwrap().clone();
     let command = AisbenchArgs::whole_command("ais_bench");
-    Mirror { command, peer: &PEER, exclusive: &[], flags }
+    Mirror { command, peer: PEER.names(), exclusive: &[], flags }
 }
 
 /// Returns the value of a flag in the form of the recording.
@@ -53,6 +53,11 @@ fn choices_arities_and_names_are_the_peers() {
 }
 
 #[test]
+fn every_flag_is_declared_once() {
+    mirror().check_declared(AisbenchArgs::GROUPS);
+}
+
+#[test]
 fn short_names_are_the_peers() {
     let short: Vec<(String, String)> = mirror()
         .flags
@@ -61,10 +66,8 @@ fn short_names_are_the_peers() {
             Some((flag["short"][0].as_str()?.to_owned(), flag["name"].as_str()?.to_owned()))
         })
         .collect();
-    let mut ours: Vec<(String, String)> = super::SHORT
-        .iter()
-        .map(|(short, long)| ((*short).to_owned(), (*long).to_owned()))
-        .collect();
+    let mut ours: Vec<(String, String)> =
+        super::SHORT.iter().map(|(short, long)| ((*short).to_owned(), long.to_string())).collect();
     ours.sort_by_key(|(_, long)| short.iter().position(|(_, peer)| peer == long));
     assert_eq!(ours, short);
 }

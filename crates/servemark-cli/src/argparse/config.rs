@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use servemark_core::JsonObject;
 use yaml_rust2::Yaml;
 
-use super::yaml;
+use super::{Flag, yaml};
 use crate::environment::Environment;
 use crate::error::CliError;
 
@@ -15,7 +15,8 @@ pub(crate) fn with_config(
     environment: &Environment,
     has_flag: impl Fn(&str) -> bool,
 ) -> Result<Vec<String>, CliError> {
-    let places: Vec<usize> = (0..args.len()).filter(|&place| args[place] == CONFIG).collect();
+    let places: Vec<usize> =
+        (0..args.len()).filter(|&place| args[place] == CONFIG.name()).collect();
     let place = match places.as_slice() {
         [] => return Ok(args),
         [place] => *place,
@@ -108,7 +109,8 @@ fn to_json(value: &Yaml) -> Value {
     }
 }
 
-const CONFIG: &str = "--config";
+/// Flag that names the file. It is removed before argparse's rules apply.
+const CONFIG: Flag = Flag::new("--config");
 
 #[cfg(test)]
 mod tests {

@@ -5,9 +5,9 @@ use clap::{Arg, Command, CommandFactory, FromArgMatches};
 use serde_json::{Value, json};
 use servemark_core::JsonObject;
 
-use super::Given;
 use super::refusal::expected_argument;
 use super::token::split_value;
+use super::{Given, HELP};
 use crate::error::{CliError, UsageError};
 
 /// A command line that needs only argparse's rules, not those of vLLM's `FlexibleArgumentParser`.
@@ -60,7 +60,7 @@ impl Flexible {
 
     fn asked_about(&mut self, keyword: &str) {
         self.keyword = Some(keyword.to_lowercase().replace('_', "-"));
-        self.args.push("--help".to_owned());
+        self.args.push(HELP.to_string());
     }
 
     /// Limits the help of a command to the flags that `--help=KEYWORD` asks about: those that have

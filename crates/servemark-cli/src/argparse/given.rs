@@ -4,15 +4,16 @@ use std::ffi::{OsStr, OsString};
 
 use clap::{Arg, ArgMatches, Command, FromArgMatches};
 
-use super::{Grammar, Reading, refusal};
+use super::{Flag, Grammar, Reading, refusal};
 use crate::error::{CliError, UsageError};
 use crate::python;
 
 /// A command line read by argparse's rules, and the command whose defaults apply to it.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Given {
     pub(crate) reading: Reading,
     pub(crate) command: Command,
+    grammar: Grammar,
 }
 
 impl Given {
@@ -21,11 +22,26 @@ impl Given {
     pub(crate) fn read(
         command: Command,
         peer: &[&str],
-        exclusive: &'static [&'static [&'static str]],
+        exclusive: &'static [&'static [Flag]],
         args: &[String],
     ) -> Result<Self, CliError> {
-        let reading = Grammar::of(&command, peer, exclusive).read(args)?;
-        Ok(Self { reading, command })
+        let grammar = Grammar::of(&command, peer, exclusive);
+        let reading = grammar.read(args)?;
+        Ok(Self { reading, command, grammar })
+    }
+
+    /// Returns the flags of this command line that another command has as well and that `is_shared`
+    /// accepts, as a command line of that command. `peer` lists the peer's flags of it.
+    pub(crate) fn shared(
+        &self,
+        command: Command,
+        peer: &[&str],
+        is_shared: impl Fn(&str) -> bool,
+    ) -> Self {
+        let grammar = Grammar::of(&command, peer, &[]);
+        let given = self.reading.given.iter().filter(|occurrence| is_shared(&occurrence.flag));
+        let reading = Reading { given: given.cloned().collect(), ..Reading::default() };
+        Self { reading, command, grammar }
     }
 
     /// Converts the values to their types, as the fields of `T`, and returns clap's matches too.
@@ -40,24 +56,39 @@ impl Given {
     }
 
     /// Returns whether a flag was given, with any value.
-    pub(crate) fn is(&self, flag: &str) -> bool {
-        self.reading.is_given(flag)
+    pub(crate) fn is(&self, flag: Flag) -> bool {
+        self.reading.is_given(flag.name())
+    }
+
+    /// Returns whether a flag is the peer's; otherwise it is Servemark's own.
+    pub(crate) fn is_peers(&self, flag: Flag) -> bool {
+        self.grammar.peer.iter().any(|known| known.name == flag.name())
     }
 
     /// Returns the values of a flag as they were written; empty if the flag was not given.
-    pub(crate) fn values(&self, flag: &str) -> &[String] {
-        self.reading.values(flag).unwrap_or_default()
+    pub(crate) fn values(&self, flag: Flag) -> &[String] {
+        self.reading.values(flag.name()).unwrap_or_default()
+    }
+
+    /// Returns the last value of a flag as it was written; its default if the flag was not given,
+    /// and an empty text without one.
+    pub(crate) fn value(&self, flag: Flag) -> &str {
+        let given = self.values(flag).last().map(String::as_str);
+        let default = || self.arg(flag)?.get_default_values().last()?.to_str();
+        given.or_else(default).unwrap_or_default()
+    }
+
+    /// Returns the argument of the command that a flag gives a value to.
+    pub(super) fn arg(&self, flag: Flag) -> Option<&Arg> {
+        self.command.get_arguments().find(|arg| arg.get_long() == Some(flag.long()))
     }
 
     /// Returns whether a flag was given and its values are not the default. A switch always asks
     /// for something, and so does a flag whose optional value is left out. A list without a value
     /// asks for nothing, as with SGLang, unless it has a default.
-    pub(crate) fn asks(&self, flag: &str) -> bool {
-        let Some(values) = self.reading.values(flag) else { return false };
-        let mut args = self.command.get_arguments();
-        let Some(arg) = args.find(|arg| arg.get_long() == flag.strip_prefix("--")) else {
-            return false;
-        };
+    pub(crate) fn asks(&self, flag: Flag) -> bool {
+        let Some(values) = self.reading.values(flag.name()) else { return false };
+        let Some(arg) = self.arg(flag) else { return false };
         if !arg.get_action().takes_values() {
             return true;
         }

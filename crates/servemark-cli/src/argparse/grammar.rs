@@ -2,20 +2,22 @@
 
 use clap::{Arg, ArgAction, Command};
 
+use super::Flag;
+
 /// The flags of a command line, as far as argparse's rules depend on them.
 #[derive(Clone, Debug)]
 pub(crate) struct Grammar {
     /// The peer's flags in the peer's order, which messages show. They may be abbreviated.
-    pub(crate) peer: Vec<Flag>,
+    pub(crate) peer: Vec<FlagSyntax>,
     /// Servemark's own flags, which are matched exactly.
-    pub(crate) own: Vec<Flag>,
+    pub(crate) own: Vec<FlagSyntax>,
     /// Groups of flags of which at most one flag may be given.
-    pub(crate) exclusive: &'static [&'static [&'static str]],
+    pub(crate) exclusive: &'static [&'static [Flag]],
 }
 
 /// A long flag, and what argparse's rules must know of it.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct Flag {
+pub(crate) struct FlagSyntax {
     /// Name of the flag, with its dashes.
     pub(crate) name: String,
     /// Letter that stands for the flag after a single dash; `None` if there is none.
@@ -45,9 +47,9 @@ impl Grammar {
     pub(crate) fn of(
         command: &Command,
         peer: &[&str],
-        exclusive: &'static [&'static [&'static str]],
+        exclusive: &'static [&'static [Flag]],
     ) -> Self {
-        let all: Vec<Flag> = command.get_arguments().filter_map(Flag::of).collect();
+        let all: Vec<FlagSyntax> = command.get_arguments().filter_map(FlagSyntax::of).collect();
         let find = |name: &&str| all.iter().find(|flag| flag.name == *name).cloned();
         let own = all.iter().filter(|flag| !peer.contains(&flag.name.as_str()));
         Self {
@@ -58,7 +60,7 @@ impl Grammar {
     }
 }
 
-impl Flag {
+impl FlagSyntax {
     fn of(arg: &Arg) -> Option<Self> {
         let name = format!("--{}", arg.get_long()?);
         Some(Self { name, letter: arg.get_short(), arity: Arity::of(arg) })

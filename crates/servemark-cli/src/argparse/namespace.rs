@@ -5,7 +5,7 @@ use std::fmt;
 use clap::{Arg, ArgAction, ArgMatches};
 use servemark_metrics::Slo;
 
-use super::Given;
+use super::{Flag, Given, HELP};
 use crate::python;
 
 /// The values of a peer's flags, printed as Python prints `argparse.Namespace`.
@@ -14,18 +14,20 @@ pub struct Namespace(Vec<(String, String)>);
 
 impl Namespace {
     /// Creates the values of `flags`, which are the peer's in its order, each flag once.
-    pub(crate) fn of(given: &Given, matches: &ArgMatches, flags: &[&str]) -> Self {
-        let member = |flag: &&str| {
-            let name = flag.trim_start_matches('-').replace('-', "_");
-            let value = value(given, matches, flag, &name);
-            (name, value)
+    pub(crate) fn of(given: &Given, matches: &ArgMatches, flags: &[&'static str]) -> Self {
+        let member = |name: &&'static str| {
+            let flag = Flag::new(name);
+            (flag.python(), value(given, matches, flag))
         };
-        Self(flags.iter().filter(|flag| **flag != "--help").map(member).collect())
+        Self(flags.iter().filter(|name| **name != HELP.name()).map(member).collect())
     }
 
-    /// Sets the value of the flag with this name in Python, if there is one. `value` is in Python's
-    /// own notation.
-    pub(crate) fn set(&mut self, name: &str, value: impl Into<String>) {
+    /// Sets the value of a flag, if it is among them. `value` is in Python's own notation.
+    pub(crate) fn set(&mut self, flag: Flag, value: impl Into<String>) {
+        self.set_named(&flag.python(), value);
+    }
+
+    fn set_named(&mut self, name: &str, value: impl Into<String>) {
         if let Some((_, old)) = self.0.iter_mut().find(|(member, _)| member == name) {
             *old = value.into();
         }
@@ -41,7 +43,7 @@ impl Namespace {
     #[must_use]
     pub fn with_model(&self, model: &str) -> Self {
         let mut named = self.clone();
-        named.set("model", python::repr(model));
+        named.set_named("model", python::repr(model));
         named
     }
 
@@ -49,7 +51,7 @@ impl Namespace {
     #[must_use]
     pub fn with_base_url(&self, url: &str) -> Self {
         let mut placed = self.clone();
-        placed.set("base_url", python::repr(url));
+        placed.set_named("base_url", python::repr(url));
         placed
     }
 
@@ -70,11 +72,9 @@ impl fmt::Display for Namespace {
     }
 }
 
-fn value(given: &Given, matches: &ArgMatches, flag: &str, id: &str) -> String {
-    let mut args = given.command.get_arguments();
-    let Some(arg) = args.find(|arg| arg.get_long() == flag.strip_prefix("--")) else {
-        return NONE.to_owned();
-    };
+fn value(given: &Given, matches: &ArgMatches, flag: Flag) -> String {
+    let Some(arg) = given.arg(flag) else { return NONE.to_owned() };
+    let id = arg.get_id().as_str();
     if matches!(arg.get_action(), ArgAction::SetTrue) {
         return if matches.get_flag(id) { "True" } else { "False" }.to_owned();
     }

@@ -5,6 +5,7 @@ use std::error::Error;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command};
 
+use super::Flag;
 use crate::error::{CliError, UsageError};
 use crate::nearest::did_you_mean;
 use crate::python::repr;
@@ -44,9 +45,9 @@ fn choices(command: &Command, flag: &str) -> Vec<String> {
 
 /// Refuses a command line that lacks required flags. Each flag of `flags` comes with whether it was
 /// given.
-pub(crate) fn refuse_missing<const N: usize>(flags: [(&str, bool); N]) -> Result<(), CliError> {
+pub(crate) fn refuse_missing<const N: usize>(flags: [(Flag, bool); N]) -> Result<(), CliError> {
     let missing: Vec<&str> =
-        flags.into_iter().filter(|(_, is_given)| !is_given).map(|(flag, _)| flag).collect();
+        flags.into_iter().filter(|(_, is_given)| !is_given).map(|(flag, _)| flag.name()).collect();
     if missing.is_empty() {
         return Ok(());
     }

@@ -1,7 +1,7 @@
 use super::*;
 
-fn flag(name: &str, arity: Arity) -> Flag {
-    Flag { name: name.to_owned(), letter: None, arity }
+fn flag(name: &str, arity: Arity) -> FlagSyntax {
+    FlagSyntax { name: name.to_owned(), letter: None, arity }
 }
 
 fn grammar() -> Grammar {
@@ -12,16 +12,18 @@ fn grammar() -> Grammar {
             flag("--random-input-len", Arity::One),
             flag("--random-image-count", Arity::Switch),
             flag("--lora-name", Arity::Any),
-            Flag { letter: Some('n'), ..flag("--header", Arity::Some) },
+            FlagSyntax { letter: Some('n'), ..flag("--header", Arity::Some) },
             flag("--tag", Arity::One),
             flag("--tag-of-all", Arity::One),
             flag("--first-url", Arity::Any),
             flag("--second-url", Arity::Any),
         ],
         own: vec![flag("--random-own", Arity::One), flag("--simulate", Arity::Optional)],
-        exclusive: &[&["--first-url", "--second-url"]],
+        exclusive: EXCLUSIVE,
     }
 }
+
+const EXCLUSIVE: &[&[Flag]] = &[&[Flag::new("--first-url"), Flag::new("--second-url")]];
 
 #[track_caller]
 fn check(args: &[&str], expected: &[&str]) {

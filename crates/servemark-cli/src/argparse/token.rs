@@ -1,13 +1,13 @@
 //! Distinguishes the arguments that are flags from those that are values.
 
-use super::{Flag, Grammar};
+use super::{FlagSyntax, Grammar};
 use crate::error::CliError;
 
 /// An argument, classified as a flag or a value.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Token<'a> {
     /// A known flag, and the text after its equals sign, if it has one.
-    Flag { flag: &'a Flag, attached: Option<&'a str> },
+    Flag { flag: &'a FlagSyntax, attached: Option<&'a str> },
     /// The argument `--`, which ends the flags.
     End,
     /// An argument that looks like a flag and is not a known one.
@@ -65,14 +65,14 @@ impl Grammar {
         }
     }
 
-    fn exactly(&self, name: &str) -> Option<&Flag> {
-        let name = if name == "-h" { super::HELP } else { name };
+    fn exactly(&self, name: &str) -> Option<&FlagSyntax> {
+        let name = if name == "-h" { super::HELP.name() } else { name };
         self.peer.iter().chain(&self.own).find(|flag| flag.name == name)
     }
 
     /// Returns the peer's flag that an argument gives by its letter, and the value right behind it,
     /// as in `-n5` and `-n=5`; the value may be empty.
-    fn lettered<'a>(&'a self, arg: &'a str) -> Option<(&'a Flag, &'a str)> {
+    fn lettered<'a>(&'a self, arg: &'a str) -> Option<(&'a FlagSyntax, &'a str)> {
         let mut letters = arg.strip_prefix('-')?.chars();
         let letter = letters.next();
         let flag = self.peer.iter().find(|flag| flag.letter.is_some() && flag.letter == letter)?;
@@ -81,7 +81,7 @@ impl Grammar {
     }
 
     /// Returns the peer's flags whose names begin with `prefix`.
-    pub(super) fn abbreviated(&self, prefix: &str) -> Vec<&Flag> {
+    pub(super) fn abbreviated(&self, prefix: &str) -> Vec<&FlagSyntax> {
         if !prefix.starts_with("--") {
             return Vec::new();
         }

@@ -8,7 +8,6 @@ use super::{Invocation, bench_serving, file_name};
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 use crate::sglang::one_batch;
-use crate::vllm;
 
 /// Returns whether a name is that of a Python file.
 pub(super) fn is_python_file(name: &str) -> bool {
@@ -45,23 +44,23 @@ pub(super) fn of_file(
             let bench = one_batch::parse(&name, python, args, environment)?;
             Ok(Invocation::OneBatch(Box::new(bench)))
         }
-        "benchmark_serving.py" => of_vllm("serve", python, args, environment),
-        "serve.py" if is_in(script, "benchmarks") => of_vllm("serve", python, args, environment),
-        "benchmark_throughput.py" => of_vllm("throughput", python, args, environment),
-        "benchmark_latency.py" => of_vllm("latency", python, args, environment),
+        "benchmark_serving.py" => of_vllms("serve", python, args, environment),
+        "serve.py" if is_in(script, "benchmarks") => of_vllms("serve", python, args, environment),
+        "benchmark_throughput.py" => of_vllms("throughput", python, args, environment),
+        "benchmark_latency.py" => of_vllms("latency", python, args, environment),
         _ => Err(super::refused(CliError::UnknownScript { given: name })),
     }
 }
 
 /// Parses the command line of a file of vLLM's as the command of `vllm bench` that took its place.
-fn of_vllm(
+fn of_vllms(
     kind: &str,
     python: Option<&str>,
     args: impl Iterator<Item = OsString>,
     environment: &Environment,
 ) -> Result<Invocation, UsageError> {
     let words = ["bench", kind].map(OsString::from);
-    vllm::command(python, words.into_iter().chain(args), environment)
+    super::of_vllm(python, words.into_iter().chain(args), environment)
 }
 
 /// Returns whether the file is in a folder of this name.

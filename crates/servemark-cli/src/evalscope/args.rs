@@ -3,6 +3,7 @@
 //! Names, types, defaults and choices are evalscope 1.14.1's; a test compares them with a recording
 //! of its parser. What the flags mean is documented in the modules that turn them into plans.
 
+mod choice;
 mod client;
 mod dataset;
 mod extras;
@@ -26,8 +27,10 @@ pub(super) use self::sampling::SamplingArgs;
 pub(super) use self::sla::SlaArgs;
 pub(super) use self::target::TargetArgs;
 pub(super) use self::turns::TurnsArgs;
+use crate::argparse::{Group, PeerFlags};
 use crate::own::{
-    AskingArgs, JudgingArgs, ProtocolArgs, SimulatorArgs, StoppingArgs, ThreadArgs, TrustArgs,
+    AskingArgs, JudgingArgs, ProtocolArgs, ReuseArgs, SimulatorArgs, StoppingArgs, ThreadArgs,
+    TrustArgs,
 };
 
 /// Benchmark a running server: evalscope perf's command line, and more
@@ -77,6 +80,28 @@ pub(super) struct EvalscopeArgs {
 }
 
 impl EvalscopeArgs {
+    /// All flags with the limits on their effects.
+    pub(super) const GROUPS: &'static [Group] = &[
+        Group::of(TargetArgs::FLAGS),
+        Group::of(LoadArgs::FLAGS),
+        Group::of(SlaArgs::FLAGS),
+        Group::of(ClientArgs::FLAGS),
+        Group::of(PromptArgs::FLAGS),
+        Group::of(OutputArgs::FLAGS),
+        Group::of(DatasetArgs::FLAGS),
+        Group::of(SamplingArgs::FLAGS),
+        Group::of(TurnsArgs::FLAGS),
+        Group::of(ExtrasArgs::FLAGS),
+        Group::of(JudgingArgs::FLAGS),
+        Group::of(StoppingArgs::FLAGS),
+        Group::of(AskingArgs::FLAGS),
+        Group::of(ThreadArgs::FLAGS),
+        Group::of(ProtocolArgs::FLAGS),
+        Group::of(ReuseArgs::FLAGS),
+        Group::of(TrustArgs::FLAGS),
+        Group::of(SimulatorArgs::FLAGS),
+    ];
+
     /// Returns the complete clap command; help and messages call the program `program`.
     pub(super) fn whole_command(program: &str) -> Command {
         let mut command = Self::command().after_help(NOTES).bin_name(program);
@@ -88,3 +113,7 @@ impl EvalscopeArgs {
 const NOTES: &str = "\
 evalscope's flags may be abbreviated as Python allows it; ours may not. Each run has a folder of its \
 own in OUTPUTS_DIR/DATE_TIME/MODEL, with evalscope's files and our run log.";
+
+/// The flags of evalscope's client.
+pub(super) const PEER: PeerFlags =
+    PeerFlags::recorded(include_str!("../../../../fixtures/evalscope/flags.txt"));

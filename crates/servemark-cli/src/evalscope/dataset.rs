@@ -10,10 +10,11 @@ use servemark_datasets::{
 };
 use servemark_plan::WorkloadSpec;
 
-use super::args::EvalscopeArgs;
+use super::args::{DatasetArgs, EvalscopeArgs, LoadArgs, PromptArgs, SamplingArgs, TurnsArgs};
 use super::resolved::{ResolvedArgs, Step};
 use super::settings::{NoSettings, TextSettings, TurnSettings, WorkloadSettings, read};
 use super::{Place, load, refusal};
+use crate::argparse::Flag;
 use crate::environment::Environment;
 use crate::error::CliError;
 use crate::number::{at_least, some_at_least};
@@ -30,8 +31,8 @@ pub(super) fn workload(
     spec.chat = resolved.chat;
     spec.tokenize = args.sampling.tokenize_prompt;
     spec.tokenizer = has_tokenizer(args);
-    spec.shortest = at_least("--min-prompt-length", 0, args.prompt.min_prompt_length)?;
-    spec.longest = at_least("--max-prompt-length", 0, args.prompt.max_prompt_length)?;
+    spec.shortest = at_least(PromptArgs::MIN_PROMPT_LENGTH, 0, args.prompt.min_prompt_length)?;
+    spec.longest = at_least(PromptArgs::MAX_PROMPT_LENGTH, 0, args.prompt.max_prompt_length)?;
     spec.max_tokens = match resolved.max_tokens {
         MaxTokens::Between { least, most, .. } => {
             MaxTokens::Between { least, most, tested: tests_connection(args, resolved) }
@@ -66,7 +67,7 @@ pub(super) fn replays(args: &EvalscopeArgs, resolved: &ResolvedArgs) -> bool {
 /// is not given, and the first of them lead to the measurement; for other data sets, those that
 /// lead to the measurement are drawn in addition.
 fn requests(args: &EvalscopeArgs, resolved: &ResolvedArgs, step: Step) -> Result<usize, CliError> {
-    let number: usize = at_least("--number", 1, step.number)?;
+    let number: usize = at_least(LoadArgs::NUMBER, 1, step.number)?;
     if replays(args, resolved) {
         return Ok(if args.load.number.is_some() { number } else { 0 });
     }
@@ -80,7 +81,7 @@ fn data(
     environment: &Environment,
 ) -> Result<EvalscopeData, CliError> {
     if let Some(prompt) = own_prompt(args) {
-        let text = said("--prompt", prompt, environment)?;
+        let text = said(PromptArgs::PROMPT, prompt, environment)?;
         return Ok(EvalscopeData::Prompt(EvalscopePromptSpec::new(text)));
     }
     let mut data = EvalscopeData::named(resolved.dataset);
@@ -117,17 +118,17 @@ fn read_from(data: &mut EvalscopeData, path: Option<PathBuf>) {
 /// Sets the form of single requests: prefixes, pictures and batches.
 fn shape(data: &mut EvalscopeData, args: &EvalscopeArgs) -> Result<(), CliError> {
     let prompt = &args.prompt;
-    let prefix = at_least("--prefix-length", 0, prompt.prefix_length)?;
+    let prefix = at_least(PromptArgs::PREFIX_LENGTH, 0, prompt.prefix_length)?;
     match data {
         EvalscopeData::Random(spec) => {
             spec.prefix_tokens = prefix;
-            spec.prefixes = some("--prefix-count", prompt.prefix_count)?;
+            spec.prefixes = some(PromptArgs::PREFIX_COUNT, prompt.prefix_count)?;
         }
         EvalscopeData::RandomVl(spec) => {
             spec.prefix_tokens = prefix;
-            spec.images = some("--image-num", prompt.image_num)?;
-            spec.width = some("--image-width", prompt.image_width)?;
-            spec.height = some("--image-height", prompt.image_height)?;
+            spec.images = some(PromptArgs::IMAGE_NUM, prompt.image_num)?;
+            spec.width = some(PromptArgs::IMAGE_WIDTH, prompt.image_width)?;
+            spec.height = some(PromptArgs::IMAGE_HEIGHT, prompt.image_height)?;
             spec.mode = picture_mode(&prompt.image_format)?;
         }
         EvalscopeData::RandomTurns(spec) => spec.prefix_tokens = prefix,
@@ -139,7 +140,7 @@ fn shape(data: &mut EvalscopeData, args: &EvalscopeArgs) -> Result<(), CliError>
             if let Some(ratio) = args.sampling.extra_args.get("document_length_ratio") {
                 let why = || {
                     CliError::setting(
-                        "--extra-args",
+                        SamplingArgs::EXTRA_ARGS,
                         format!("document_length_ratio must be a number, not {ratio}"),
                     )
                 };
@@ -156,7 +157,7 @@ fn shape(data: &mut EvalscopeData, args: &EvalscopeArgs) -> Result<(), CliError>
 fn picture_mode(name: &str) -> Result<EvalscopePictureMode, CliError> {
     EvalscopePictureMode::named(name).ok_or_else(|| {
         let why = format!("must be RGB, RGBA or P, which alone can be drawn as PNG, not {name}");
-        CliError::setting("--image-format", why)
+        CliError::setting(PromptArgs::IMAGE_FORMAT, why)
     })
 }
 
@@ -223,11 +224,7 @@ fn takes_turn_settings(name: EvalscopeName) -> bool {
 }
 
 /// Returns a text as it is given, or the content of the file whose path follows an `@`.
-pub(super) fn said(
-    flag: &'static str,
-    text: &str,
-    environment: &Environment,
-) -> Result<String, CliError> {
+pub(super) fn said(flag: Flag, text: &str, environment: &Environment) -> Result<String, CliError> {
     let Some(path) = text.strip_prefix('@') else { return Ok(text.to_owned()) };
     let read = environment.read(path);
     read.map_err(|error| CliError::setting(flag, format!("{path} cannot be read: {error}")))
@@ -240,7 +237,7 @@ fn target(name: EvalscopeName, own: Option<&JsonObject>) -> Result<Option<Target
         return read::<NoSettings>(own).map(|NoSettings {}| None);
     }
     let settings: TextSettings = read(own)?;
-    let refuse = |why: &str| Err(CliError::setting("--dataset-args", why));
+    let refuse = |why: &str| Err(CliError::setting(DatasetArgs::DATASET_ARGS, why));
     match (settings.target_input_len, &settings.prefix_file) {
         (Some(0), _) => refuse("target_input_len must be > 0, got 0"),
         (None, Some(_)) => refuse("prefix_file requires target_input_len to be set"),
@@ -257,17 +254,17 @@ fn target(name: EvalscopeName, own: Option<&JsonObject>) -> Result<Option<Target
 
 type Count = NonZero<u32>;
 
-fn some(flag: &'static str, count: i64) -> Result<Count, CliError> {
+fn some(flag: Flag, count: i64) -> Result<Count, CliError> {
     let count: u32 = at_least(flag, 1, count)?;
     Ok(Count::new(count).unwrap_or(Count::MIN))
 }
 
 fn fewest_turns(args: &EvalscopeArgs) -> Result<Count, CliError> {
-    some("--min-turns", args.turns.min_turns)
+    some(TurnsArgs::MIN_TURNS, args.turns.min_turns)
 }
 
 fn some_turns(most: Option<i64>) -> Result<Option<Count>, CliError> {
-    let most: Option<u32> = some_at_least("--max-turns", 1, most)?;
+    let most: Option<u32> = some_at_least(TurnsArgs::MAX_TURNS, 1, most)?;
     Ok(most.and_then(Count::new))
 }
 
@@ -286,8 +283,10 @@ fn turns(args: &EvalscopeArgs) -> Result<(Count, Count), CliError> {
 
 /// Returns the minimum number of conversations whose lengths are drawn, as evalscope draws them.
 fn pool(args: &EvalscopeArgs, step: Step) -> Result<usize, CliError> {
-    let (number, parallel): (usize, usize) =
-        (at_least("--number", 1, step.number)?, at_least("--parallel", 1, step.parallel)?);
+    let (number, parallel): (usize, usize) = (
+        at_least(LoadArgs::NUMBER, 1, step.number)?,
+        at_least(LoadArgs::PARALLEL, 1, step.parallel)?,
+    );
     Ok((4 * parallel).max(number + load::lead_in(&args.load, step)? + 1))
 }
 
@@ -296,7 +295,7 @@ fn pool(args: &EvalscopeArgs, step: Step) -> Result<usize, CliError> {
 fn batch(args: &EvalscopeArgs, usual: Option<Count>) -> Result<Option<Count>, CliError> {
     let Some(usual) = usual else { return Ok(None) };
     let size = whole(args, "batch_size", usual.get())?;
-    let none = || CliError::setting("--extra-args", "batch_size must be 1 or more");
+    let none = || CliError::setting(SamplingArgs::EXTRA_ARGS, "batch_size must be 1 or more");
     Count::new(size).ok_or_else(none).map(Some)
 }
 
@@ -304,12 +303,14 @@ fn whole(args: &EvalscopeArgs, key: &str, usual: u32) -> Result<u32, CliError> {
     let Some(value) = args.sampling.extra_args.get(key) else { return Ok(usual) };
     let number = value.as_u64().and_then(|number| u32::try_from(number).ok());
     let why = || format!("{key} must be a whole number, not {value}");
-    number.ok_or_else(|| CliError::setting("--extra-args", why()))
+    number.ok_or_else(|| CliError::setting(SamplingArgs::EXTRA_ARGS, why()))
 }
 
 fn speed(speed: f64) -> Result<f64, CliError> {
     let why = || format!("speed must be > 0, got {speed}");
-    (speed > 0.0).then_some(speed).ok_or_else(|| CliError::setting("--dataset-args", why()))
+    (speed > 0.0)
+        .then_some(speed)
+        .ok_or_else(|| CliError::setting(DatasetArgs::DATASET_ARGS, why()))
 }
 
 /// Returns the names of the headers that the run itself sends and that recorded headers do not

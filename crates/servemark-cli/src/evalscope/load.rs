@@ -28,17 +28,17 @@ pub(super) fn load(
     };
     let mut load = LoadSpec::new(arrivals);
     if converses && step.rate >= 0.0 {
-        load.sessions.turn_rate = Some(Rate::new(step.rate).map_err(refused("--rate"))?);
+        load.sessions.turn_rate = Some(Rate::new(step.rate).map_err(refused(LoadArgs::RATE))?);
     }
     if !step.is_open {
-        load.max_concurrency = NonZeroUsize::new(at_least("--parallel", 1, step.parallel)?);
+        load.max_concurrency = NonZeroUsize::new(at_least(LoadArgs::PARALLEL, 1, step.parallel)?);
     }
     load.warmup = WarmupSpec::alike(0);
     let sessions = lead_in(&args.load, step)?;
     let ends_first = step.is_open && !replays;
     load.lead_in =
         if ends_first { LeadInSpec::ended(sessions) } else { LeadInSpec::flowing(sessions) };
-    load.lasts = args.load.duration.map(|time| some_time("--duration", time)).transpose()?;
+    load.lasts = args.load.duration.map(|time| some_time(LoadArgs::DURATION, time)).transpose()?;
     load.sessions.echo_reasoning = true;
     load.sessions.runs_out = true;
     args.threads.apply(&mut load)?;
@@ -53,7 +53,7 @@ pub(super) fn lead_in(args: &LoadArgs, step: Step) -> Result<usize, CliError> {
     let warmup = args.warmup_num;
     if warmup.is_nan() || warmup > MOST {
         return Err(CliError::setting(
-            "--warmup-num",
+            LoadArgs::WARMUP_NUM,
             format!("is no number of requests: {warmup}"),
         ));
     }
@@ -70,7 +70,7 @@ fn arrivals(rate: f64) -> Result<ArrivalSpec, CliError> {
     if rate < 0.0 {
         return Ok(ArrivalSpec::Burst);
     }
-    let requests_per_second = Rate::new(rate).map_err(refused("--rate"))?;
+    let requests_per_second = Rate::new(rate).map_err(refused(LoadArgs::RATE))?;
     Ok(ArrivalSpec::Gamma { requests_per_second, burstiness: Burstiness::default() })
 }
 

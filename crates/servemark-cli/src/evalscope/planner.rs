@@ -7,15 +7,15 @@ use serde_json::json;
 use servemark_core::JsonObject;
 use servemark_plan::{BenchPlan, ControlSpec, Isolation, NamedPlan, SweepSpec};
 
-use super::args::EvalscopeArgs;
+use super::args::{DatasetArgs, EvalscopeArgs, LoadArgs, SamplingArgs};
 use super::resolved::{ResolvedArgs, Step};
 use super::sla::SlaSearch;
-use super::{Consumed, dataset, load, namespace, output, server, wire};
+use super::{Consumed, WORDS, dataset, load, namespace, output, server, wire};
 use crate::argparse::Given;
-use crate::dialect::Dialect;
 use crate::environment::Environment;
 use crate::error::CliError;
 use crate::number::at_least;
+use crate::words::refuse;
 
 /// Makes the plans of all runs of a command line.
 #[derive(Clone, Debug)]
@@ -52,7 +52,7 @@ impl Planner {
             control: server::control(&args, &resolved, given)?,
             namespace: namespace::namespace(&args, &resolved)?,
             seed: seed(args.sampling.seed, environment)?,
-            offset: at_least("--dataset-offset", 0, args.dataset.dataset_offset)?,
+            offset: at_least(DatasetArgs::DATASET_OFFSET, 0, args.dataset.dataset_offset)?,
             folder: output::folder(&args, environment),
             args,
             resolved,
@@ -79,7 +79,7 @@ impl Planner {
 
     /// Returns a sweep of the plans, with a pause of `--sleep-interval` between two runs.
     pub(super) fn spec(&self, plans: Vec<NamedPlan>) -> Result<SweepSpec, CliError> {
-        let rest = at_least("--sleep-interval", 0, self.args.load.sleep_interval)?;
+        let rest = at_least(LoadArgs::SLEEP_INTERVAL, 0, self.args.load.sleep_interval)?;
         let isolation = Isolation::none().with_cool_down(Duration::from_secs(rest));
         Ok(SweepSpec::listed(plans).isolated(isolation))
     }
@@ -133,7 +133,7 @@ impl Planner {
         plan.output = output::output(folder);
         let shown = folder.to_string_lossy();
         plan.echo = namespace::of_run(self.namespace.clone(), step, &shown, place.offset);
-        plan.check().map_err(Dialect::Evalscope.refuse())?;
+        plan.check().map_err(refuse(WORDS))?;
         Ok(plan)
     }
 }
@@ -152,5 +152,5 @@ fn check_apart(steps: &[Step]) -> Result<(), CliError> {
 /// Returns the seed. evalscope draws without a seed if none is given; here one is chosen, so that
 /// the run log contains it.
 fn seed(given: Option<i64>, environment: &Environment) -> Result<u32, CliError> {
-    given.map_or(Ok(environment.seed()), |seed| at_least("--seed", 0, seed))
+    given.map_or(Ok(environment.seed()), |seed| at_least(SamplingArgs::SEED, 0, seed))
 }

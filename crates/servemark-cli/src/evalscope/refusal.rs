@@ -3,16 +3,16 @@
 
 use servemark_datasets::{DatasetSpec, EvalscopeHub, EvalscopeName};
 
-use super::args::EvalscopeArgs;
+use super::args::{ClientArgs, EvalscopeArgs, LoadArgs};
 use super::dataset::{has_tokenizer, own_prompt};
 use super::resolved::ResolvedArgs;
-use crate::argparse::Given;
+use crate::argparse::{Flag, Given};
 use crate::error::CliError;
 
 /// Refuses flags that are not built, by name.
 pub(super) fn check_built(given: &Given) -> Result<(), CliError> {
-    let asked = NOT_BUILT.iter().find(|flag| given.asks(flag));
-    asked.map_or(Ok(()), |flag| Err(CliError::not_built(*flag)))
+    let asked = NOT_BUILT.iter().find(|flag| given.asks(**flag));
+    asked.map_or(Ok(()), |flag| Err(CliError::not_built(flag.name())))
 }
 
 /// Checks `--data-source` for a data set without a local file, and sets its hub.
@@ -45,8 +45,12 @@ fn from_modelscope(dataset: &mut DatasetSpec) -> Result<(), CliError> {
 }
 
 /// Flags that are not built.
-pub(super) const NOT_BUILT: &[&str] =
-    &["--scenario", "--swanlab-api-key", "--visualizer", "--wandb-api-key"];
+pub(super) const NOT_BUILT: &[Flag] = &[
+    LoadArgs::SCENARIO,
+    ClientArgs::SWANLAB_API_KEY,
+    ClientArgs::VISUALIZER,
+    ClientArgs::WANDB_API_KEY,
+];
 
 /// Data sets whose rows are whole requests.
 const WHOLE: [EvalscopeName; 3] =

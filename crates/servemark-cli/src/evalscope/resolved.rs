@@ -7,7 +7,7 @@ use servemark_core::JsonObject;
 use servemark_datasets::{EvalscopeName, MaxTokens};
 use servemark_pyjson as pyjson;
 
-use super::args::{EvalscopeArgs, LoadArgs, PromptArgs};
+use super::args::{EvalscopeArgs, LoadArgs, PromptArgs, SamplingArgs, TargetArgs};
 use super::url::Address;
 use super::{settings, sla};
 use crate::error::CliError;
@@ -109,7 +109,7 @@ impl Step {
 pub(super) const UNLIMITED: i64 = -1;
 
 fn max_tokens(given: &[i64]) -> Result<MaxTokens, CliError> {
-    let fits = |tokens: i64| at_least("--max-tokens", 0, tokens);
+    let fits = |tokens: i64| at_least(SamplingArgs::MAX_TOKENS, 0, tokens);
     let refuse =
         |why: &str| Err(CliError::Peer(format!("--max-tokens {why}, got {}", listed(given))));
     match *given {
@@ -141,7 +141,7 @@ fn dataset(name: &str) -> Result<EvalscopeName, CliError> {
 }
 
 fn check_prefixes(args: &PromptArgs, dataset: EvalscopeName) -> Result<(), CliError> {
-    let _: i64 = at_least("--prefix-count", 1, args.prefix_count)?;
+    let _: i64 = at_least(PromptArgs::PREFIX_COUNT, 1, args.prefix_count)?;
     if args.prefix_count <= 1 {
         return Ok(());
     }
@@ -166,7 +166,10 @@ fn api(name: &str) -> Result<EvalscopeApi, CliError> {
         let known: Vec<&str> =
             EvalscopeApi::ALL.iter().flat_map(|api| api.names()).copied().collect();
         let hint = did_you_mean(name, known.iter().copied());
-        CliError::setting("--api", format!("must be one of {}, not {name}{hint}", known.join(", ")))
+        CliError::setting(
+            TargetArgs::API,
+            format!("must be one of {}, not {name}{hint}", known.join(", ")),
+        )
     })
 }
 

@@ -40,11 +40,11 @@ fn timeouts(args: &TargetArgs) -> Result<Timeouts, CliError> {
     let time = |flag, seconds| -> Result<Duration, CliError> {
         Ok(Duration::from_secs(at_least(flag, 1, seconds)?))
     };
-    timeouts.total = time("--total-timeout", args.total_timeout)?;
+    timeouts.total = time(TargetArgs::TOTAL_TIMEOUT, args.total_timeout)?;
     if let Some(connect) = args.connect_timeout {
-        timeouts.connect = time("--connect-timeout", connect)?;
+        timeouts.connect = time(TargetArgs::CONNECT_TIMEOUT, connect)?;
     }
-    let silence = args.read_timeout.map(|read| time("--read-timeout", read)).transpose()?;
+    let silence = args.read_timeout.map(|read| time(TargetArgs::READ_TIMEOUT, read)).transpose()?;
     timeouts.first_byte = silence.unwrap_or(timeouts.total);
     timeouts.idle = timeouts.first_byte;
     Ok(timeouts)
@@ -67,10 +67,12 @@ pub(super) fn credentials(args: &TargetArgs) -> Result<Credentials, CliError> {
     let mut credentials = Credentials::new();
     for pair in args.headers.iter().flatten() {
         let (name, value) = split(pair)?;
-        credentials = credentials.header(name, value).map_err(refused("--headers"))?;
+        credentials = credentials.header(name, value).map_err(refused(TargetArgs::HEADERS))?;
     }
     match &args.api_key {
-        Some(key) if !key.is_empty() => credentials.bearer(key).map_err(refused("--api-key")),
+        Some(key) if !key.is_empty() => {
+            credentials.bearer(key).map_err(refused(TargetArgs::API_KEY))
+        }
         _ => Ok(credentials),
     }
 }
@@ -94,7 +96,7 @@ pub(super) fn control(
     control.ready_timeout = Duration::ZERO;
     control.counters = true;
     if dataset::tests_connection(args, resolved) {
-        let said = given.is("--total-timeout");
+        let said = given.is(TargetArgs::TOTAL_TIMEOUT);
         let patience = if said { timeouts(&args.target)?.total } else { PATIENCE };
         control.greeting = Some(patience);
     }

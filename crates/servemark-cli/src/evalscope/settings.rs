@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use servemark_core::JsonObject;
 use servemark_datasets::{LengthRange, PrefixRole, ShortTexts};
 
-use super::args::EvalscopeArgs;
+use super::args::{DatasetArgs, EvalscopeArgs};
 use crate::error::CliError;
 
 /// Returns the settings of the old flag `--multi-turn-args`, without unknown keys.
@@ -46,7 +46,7 @@ pub(super) fn merged(
         Some(Value::Object(object)) => Some(object.clone()),
         Some(_) => {
             let why = "must be a JSON object, such as {\"target_input_len\": 2048}";
-            return Err(CliError::setting("--dataset-args", why));
+            return Err(CliError::setting(DatasetArgs::DATASET_ARGS, why));
         }
     };
     if !old.is_empty() {
@@ -68,8 +68,9 @@ pub(super) fn read<T: for<'a> Deserialize<'a>>(
     settings: Option<&JsonObject>,
 ) -> Result<T, CliError> {
     let object = settings.cloned().unwrap_or_default();
-    serde_json::from_value(Value::Object(object))
-        .map_err(|error| CliError::setting("--dataset-args", format!("cannot be used: {error}")))
+    serde_json::from_value(Value::Object(object)).map_err(|error| {
+        CliError::setting(DatasetArgs::DATASET_ARGS, format!("cannot be used: {error}"))
+    })
 }
 
 /// Settings of data sets that have none.

@@ -5,34 +5,34 @@
 
 use servemark_backends::EvalscopeApi;
 
-use super::args::EvalscopeArgs;
-use crate::argparse::Given;
+use super::args::{DatasetArgs, EvalscopeArgs, LoadArgs, PromptArgs, SamplingArgs, TargetArgs};
+use crate::argparse::{Flag, Given};
 
 /// Sets the flags that the user did not give.
 pub(super) fn choose_the_rest(args: &mut EvalscopeArgs, given: &Given) {
     let Some(simulator) = &args.simulator.simulate else { return };
-    let open = |flag: &str| !given.is(flag);
-    if open("--model") {
+    let open = |flag: Flag| !given.is(flag);
+    if open(TargetArgs::MODEL) {
         args.target.model = Some(simulator.clone().unwrap_or_default().model);
     }
-    if open("--url") {
+    if open(TargetArgs::URL) {
         args.target.url = format!("{HOST}{}", path(&args.target.api));
     }
-    if open("--dataset") && open("--prompt") {
+    if open(DatasetArgs::DATASET) && open(PromptArgs::PROMPT) {
         "random".clone_into(&mut args.dataset.dataset);
     }
     let is_drawn = args.dataset.dataset.starts_with("random");
-    if is_drawn && open("--max-prompt-length") && open("--min-prompt-length") {
+    if is_drawn && open(PromptArgs::MAX_PROMPT_LENGTH) && open(PromptArgs::MIN_PROMPT_LENGTH) {
         (args.prompt.min_prompt_length, args.prompt.max_prompt_length) = (64, 192);
     }
-    if open("--number") && open("--parallel") && open("--rate") {
+    if open(LoadArgs::NUMBER) && open(LoadArgs::PARALLEL) && open(LoadArgs::RATE) {
         args.load.number = Some(vec![32, 128]);
         args.load.parallel = vec![4, 16];
     }
-    if open("--max-tokens") {
+    if open(SamplingArgs::MAX_TOKENS) {
         args.sampling.max_tokens = vec![32];
     }
-    if open("--sleep-interval") {
+    if open(LoadArgs::SLEEP_INTERVAL) {
         args.load.sleep_interval = 0;
     }
 }

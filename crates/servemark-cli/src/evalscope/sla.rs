@@ -73,8 +73,8 @@ impl SlaSearch {
         Ok(Some(Self {
             variable,
             groups,
-            runs: at_least("--sla-num-runs", 1, sla.sla_num_runs)?,
-            range: range.map_err(refused("--sla-lower-bound"))?,
+            runs: at_least(SlaArgs::SLA_NUM_RUNS, 1, sla.sla_num_runs)?,
+            range: range.map_err(refused(SlaArgs::SLA_LOWER_BOUND))?,
             multiplier: sla.sla_number_multiplier.unwrap_or(2.0),
             parallel: sla.sla_fixed_parallel.unwrap_or(sla.sla_upper_bound),
             is_open: args.load.open_loop,
@@ -133,7 +133,7 @@ fn check_list(args: &SlaArgs) -> Result<(), CliError> {
     match &args.sla_params {
         None | Some(Value::Null | Value::Array(_)) => Ok(()),
         Some(other) => Err(CliError::setting(
-            "--sla-params",
+            SlaArgs::SLA_PARAMS,
             format!("must be a list of objects, such as [{{\"p99_ttft\": \"<200\"}}], not {other}"),
         )),
     }

@@ -6,14 +6,13 @@ mod usage;
 use clap::ArgMatches;
 use serde_json::{Value, json};
 
-use super::args::EvalscopeArgs;
-use super::names::PEER;
+use super::args::{EvalscopeArgs, PEER};
 use crate::mirror::{Mirror, recorded};
 
 fn mirror() -> Mirror {
     let flags = recorded("evalscope", "flags.json").as_array().unwrap().clone();
     let command = EvalscopeArgs::whole_command("evalscope perf");
-    Mirror { command, peer: &PEER, exclusive: &[], flags }
+    Mirror { command, peer: PEER.names(), exclusive: &[], flags }
 }
 
 /// Returns the value of a flag in the form of the recording.
@@ -67,4 +66,9 @@ fn what_is_not_built_is_argued() {
     for flag in super::refusal::NOT_BUILT {
         assert!(argued.contains(&format!("`{flag}`")), "{flag}");
     }
+}
+
+#[test]
+fn every_flag_is_declared_once() {
+    mirror().check_declared(EvalscopeArgs::GROUPS);
 }

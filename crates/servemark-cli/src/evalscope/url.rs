@@ -3,6 +3,7 @@
 use servemark_backends::EvalscopeApi;
 use servemark_client::BaseUrl;
 
+use super::args::TargetArgs;
 use crate::error::CliError;
 use crate::number::refused;
 
@@ -74,7 +75,7 @@ impl Address {
 
     /// Returns the base URL of the server.
     pub(super) fn server(&self) -> Result<BaseUrl, CliError> {
-        self.base.parse().map_err(refused("--url"))
+        self.base.parse().map_err(refused(TargetArgs::URL))
     }
 
     /// Returns the path and the query to which requests go.

@@ -6,7 +6,7 @@ use servemark_backends::{
 };
 use servemark_core::JsonObject;
 
-use super::args::{EvalscopeArgs, SamplingArgs};
+use super::args::{EvalscopeArgs, PromptArgs, SamplingArgs};
 use super::resolved::ResolvedArgs;
 use super::{dataset, server};
 use crate::environment::Environment;
@@ -42,16 +42,16 @@ pub(super) fn backend(resolved: &ResolvedArgs) -> BackendName {
 fn sampling(args: &SamplingArgs) -> Result<EvalscopeSampling, CliError> {
     let float = |flag, value: Option<f64>| value.map(|value| finite(flag, value)).transpose();
     let mut sampling = EvalscopeSampling::default();
-    sampling.min_tokens = some_at_least("--min-tokens", 0, args.min_tokens)?;
-    sampling.frequency_penalty = float("--frequency-penalty", args.frequency_penalty)?;
-    sampling.repetition_penalty = float("--repetition-penalty", args.repetition_penalty)?;
+    sampling.min_tokens = some_at_least(SamplingArgs::MIN_TOKENS, 0, args.min_tokens)?;
+    sampling.frequency_penalty = float(SamplingArgs::FREQUENCY_PENALTY, args.frequency_penalty)?;
+    sampling.repetition_penalty = float(SamplingArgs::REPETITION_PENALTY, args.repetition_penalty)?;
     sampling.logprobs = args.logprobs.then_some(true);
-    sampling.choices = some_at_least("--n-choices", 1, args.n_choices)?;
+    sampling.choices = some_at_least(SamplingArgs::N_CHOICES, 1, args.n_choices)?;
     sampling.seed = args.seed;
     sampling.stop.clone_from(&args.stop);
     sampling.stop_token_ids.clone_from(&args.stop_token_ids);
-    sampling.temperature = finite("--temperature", args.temperature)?;
-    sampling.top_p = float("--top-p", args.top_p)?;
+    sampling.temperature = finite(SamplingArgs::TEMPERATURE, args.temperature)?;
+    sampling.top_p = float(SamplingArgs::TOP_P, args.top_p)?;
     sampling.top_k = args.top_k;
     Ok(sampling)
 }
@@ -63,7 +63,7 @@ fn extra(args: &SamplingArgs) -> Result<JsonObject, CliError> {
         other => {
             let why =
                 format!("must be a JSON object, such as {{\"ignore_eos\": true}}, not {other}");
-            Err(CliError::setting("--extra-args", why))
+            Err(CliError::setting(SamplingArgs::EXTRA_ARGS, why))
         }
     }
 }
@@ -73,8 +73,11 @@ fn template(
     environment: &Environment,
 ) -> Result<Option<JsonObject>, CliError> {
     let Some(template) = &args.prompt.query_template else { return Ok(None) };
-    let text = dataset::said("--query-template", template, environment)?;
+    let text = dataset::said(PromptArgs::QUERY_TEMPLATE, template, environment)?;
     serde_json::from_str(&text).map(Some).map_err(|error| {
-        CliError::setting("--query-template", format!("must be a JSON object or @FILE: {error}"))
+        CliError::setting(
+            PromptArgs::QUERY_TEMPLATE,
+            format!("must be a JSON object or @FILE: {error}"),
+        )
     })
 }

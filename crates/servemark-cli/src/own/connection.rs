@@ -3,6 +3,9 @@
 use clap::Args;
 use servemark_client::{BaseUrl, HttpVersion, TargetSpec, Timeouts};
 
+use super::simulator::SimulatorArgs;
+use crate::argparse::Limit::{Unless, UnlessSince, Where};
+use crate::argparse::{Limit, flags};
 use crate::error::CliError;
 use crate::number::seconds;
 use crate::python;
@@ -25,6 +28,13 @@ pub(crate) struct ConnectionArgs {
     #[arg(long, value_name = "SECONDS", value_parser = python::finite_positive_float)]
     total_timeout: Option<f64>,
 }
+
+flags! { ConnectionArgs {
+    CONNECT_TIMEOUT = "--connect-timeout" => [NOT_SIMULATED];
+    FIRST_BYTE_TIMEOUT = "--first-byte-timeout" => [NOT_SIMULATED];
+    IDLE_TIMEOUT = "--idle-timeout" => [NOT_SIMULATED];
+    TOTAL_TIMEOUT = "--total-timeout" => [NOT_SIMULATED];
+}}
 
 /// Flags about connections except time-outs, for which some peers have flags of their own.
 #[derive(Args, Clone, Debug)]
@@ -52,10 +62,23 @@ pub(crate) struct ProtocolArgs {
     max_answers_bytes: Option<usize>,
 }
 
+flags! { ProtocolArgs {
+    HTTP2 = "--http2" => [NOT_SIMULATED];
+    SEND_STAMPS = "--send-stamps" => [
+        NOT_SIMULATED,
+        ONE_CONNECTION,
+        Where(|effects| !effects.is_encrypted(), "over TLS, where nobody knows which bytes are a request's"),
+        Where(|_| cfg!(target_os = "linux"), "here: only Linux says when a request left"),
+    ];
+    CA_FILE = "--ca-file" => [NOT_SIMULATED];
+    MAX_ANSWER_BYTES = "--max-answer-bytes" => [NOT_SIMULATED];
+    MAX_ANSWERS_BYTES = "--max-answers-bytes" => [NOT_SIMULATED];
+}}
+
 /// Flags about the reuse of connections.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Servemark: connections")]
-struct ReuseArgs {
+pub(crate) struct ReuseArgs {
     /// Open a connection for each request and say so to the server (connection: close); more than
     /// some 470 requests a second to one address then run out of local ports
     #[arg(long)]
@@ -66,6 +89,11 @@ struct ReuseArgs {
     no_resend: bool,
 }
 
+flags! { ReuseArgs {
+    NO_KEEP_ALIVE = "--no-keep-alive" => [NOT_SIMULATED, ONE_CONNECTION];
+    NO_RESEND = "--no-resend" => [NOT_SIMULATED];
+}}
+
 /// The flag `--insecure`. It is a struct of its own because one peer has the flag itself.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Servemark: connections")]
@@ -74,6 +102,10 @@ pub(crate) struct TrustArgs {
     #[arg(long)]
     insecure: bool,
 }
+
+flags! { TrustArgs {
+    INSECURE = "--insecure";
+}}
 
 impl TrustArgs {
     /// Sets whether the certificate of a target is checked; refuses `--insecure` if the target's
@@ -92,24 +124,15 @@ impl TrustArgs {
     }
 }
 
-fn no_effect(when: &'static str) -> CliError {
-    CliError::NoEffect { flag: "--insecure", when }
+fn no_effect(when: &str) -> CliError {
+    CliError::no_effect(TrustArgs::INSECURE, when)
 }
 
-/// Names of the flags of [`ConnectionArgs`] and [`ProtocolArgs`].
-pub(crate) const CONNECTION: &[&str] = &[
-    "--http2",
-    "--no-keep-alive",
-    "--no-resend",
-    "--send-stamps",
-    "--ca-file",
-    "--max-answer-bytes",
-    "--max-answers-bytes",
-    "--connect-timeout",
-    "--first-byte-timeout",
-    "--idle-timeout",
-    "--total-timeout",
-];
+/// Limit of flags about connections: the simulator has connections of its own.
+const NOT_SIMULATED: Limit = Unless(SimulatorArgs::SIMULATE);
+
+/// Limit of flags about connections that carry one request at a time.
+const ONE_CONNECTION: Limit = UnlessSince(ProtocolArgs::HTTP2, "whose requests share a connection");
 
 impl ConnectionArgs {
     /// Returns a target at an address, with the settings and time-outs of the flags.
@@ -122,10 +145,10 @@ impl ConnectionArgs {
     fn timeouts(&self) -> Result<Timeouts, CliError> {
         let mut timeouts = Timeouts::default();
         for (flag, given, stage) in [
-            ("--connect-timeout", self.connect_timeout, &mut timeouts.connect),
-            ("--first-byte-timeout", self.first_byte_timeout, &mut timeouts.first_byte),
-            ("--idle-timeout", self.idle_timeout, &mut timeouts.idle),
-            ("--total-timeout", self.total_timeout, &mut timeouts.total),
+            (Self::CONNECT_TIMEOUT, self.connect_timeout, &mut timeouts.connect),
+            (Self::FIRST_BYTE_TIMEOUT, self.first_byte_timeout, &mut timeouts.first_byte),
+            (Self::IDLE_TIMEOUT, self.idle_timeout, &mut timeouts.idle),
+            (Self::TOTAL_TIMEOUT, self.total_timeout, &mut timeouts.total),
         ] {
             if let Some(given) = given {
                 *stage = seconds(flag, given)?;

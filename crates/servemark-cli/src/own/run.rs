@@ -7,6 +7,8 @@ use servemark_core::IfTaken;
 use servemark_metrics::{ConcurrencyRatio, FailOn, Verdict};
 use servemark_plan::{Layout, OutputSpec, ScoringSpec};
 
+use crate::argparse::Limit::Needs;
+use crate::argparse::flags;
 use crate::environment::LocalTime;
 use crate::error::CliError;
 use crate::own::StoppingArgs;
@@ -36,6 +38,14 @@ pub(crate) struct RunArgs {
     pub(crate) asking: AskingArgs,
 }
 
+flags! { RunArgs {
+    RUN_LOG = "--run-log";
+    NO_RUN_LOG = "--no-run-log";
+    OVERWRITE = "--overwrite" => [Needs(Self::RUN_LOG)];
+    STEADY_STATE_OUTPUT_FILE = "--steady-state-output-file"
+        => [Needs(JudgingArgs::STEADY_STATE_CONCURRENCY_RATIO)];
+}}
+
 /// Flags about the tables, the steady part and the exit code of a run.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Servemark: run and results")]
@@ -63,6 +73,14 @@ pub(crate) struct JudgingArgs {
     pub(crate) steady_state_concurrency_ratio: Option<f64>,
 }
 
+flags! { JudgingArgs {
+    LAYOUT = "--layout";
+    TOLERATE_FAILURES = "--tolerate-failures";
+    FAIL_ON_VERDICT = "--fail-on-verdict";
+    FAIL_ON = "--fail-on";
+    STEADY_STATE_CONCURRENCY_RATIO = "--steady-state-concurrency-ratio";
+}}
+
 /// Flags that ask for something else than a run.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Servemark: run and results")]
@@ -74,6 +92,11 @@ pub(crate) struct AskingArgs {
     #[arg(long, action = ArgAction::Version)]
     version: Option<bool>,
 }
+
+flags! { AskingArgs {
+    PLAN_ONLY = "--plan-only";
+    VERSION = "--version";
+}}
 
 impl JudgingArgs {
     /// Returns the tables to print and the conditions of a good run. If no tables are asked for,
@@ -87,10 +110,10 @@ impl JudgingArgs {
         scoring.fail_on = self.fail_on_verdict;
         scoring.unwanted.clone_from(&self.fail_on);
         let ratio = self.steady_state_concurrency_ratio.map(ConcurrencyRatio::new).transpose();
-        scoring.steady_state =
-            ratio.map_err(|error| CliError::setting("--steady-state-concurrency-ratio", error))?;
+        scoring.steady_state = ratio
+            .map_err(|error| CliError::setting(Self::STEADY_STATE_CONCURRENCY_RATIO, error))?;
         if let Some(share) = self.tolerate_failures {
-            check_share(share).map_err(|why| CliError::setting("--tolerate-failures", why))?;
+            check_share(share).map_err(|why| CliError::setting(Self::TOLERATE_FAILURES, why))?;
             scoring.tolerated_failures = share;
         }
         Ok(scoring)
@@ -105,12 +128,9 @@ impl RunArgs {
         backend: &str,
         now: LocalTime,
     ) -> Result<Option<PathBuf>, CliError> {
-        if self.overwrite && self.run_log.is_none() {
-            return Err(CliError::NoEffect { flag: "--overwrite", when: "without --run-log" });
-        }
         match (&self.run_log, self.no_run_log) {
             (Some(_), true) => {
-                let [flag, other] = ["--no-run-log", "--run-log"].map(str::to_owned);
+                let [flag, other] = [Self::NO_RUN_LOG, Self::RUN_LOG].map(|flag| flag.to_string());
                 Err(CliError::Conflict { flag, other })
             }
             (Some(path), false) => Ok(Some(path.into())),

@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 use clap::Args;
 use servemark_runner::LoadSpec;
 
+use crate::argparse::flags;
 use crate::error::CliError;
 use crate::number::{some_at_least, some_time};
 use crate::python;
@@ -19,6 +20,10 @@ pub(crate) struct ShardArgs {
     #[arg(long, value_name = "SECONDS", value_parser = python::float)]
     stop_after: Option<f64>,
 }
+
+flags! { ShardArgs {
+    STOP_AFTER = "--stop-after";
+}}
 
 /// Flags about the threads that send requests. Some peers have flags of their own for how long they
 /// send.
@@ -35,10 +40,15 @@ pub(crate) struct ThreadArgs {
     precise_send: bool,
 }
 
+flags! { ThreadArgs {
+    SHARDS = "--shards";
+    PRECISE_SEND = "--precise-send";
+}}
+
 impl ShardArgs {
     /// Sets in a load the number of threads, whether they send precisely, and how long they send.
     pub(crate) fn apply(&self, load: &mut LoadSpec) -> Result<(), CliError> {
-        load.lasts = self.stop_after.map(|time| some_time("--stop-after", time)).transpose()?;
+        load.lasts = self.stop_after.map(|time| some_time(Self::STOP_AFTER, time)).transpose()?;
         self.threads.apply(load)
     }
 }
@@ -47,7 +57,7 @@ impl ThreadArgs {
     /// Sets in a load the number of threads, and whether they send precisely.
     pub(crate) fn apply(&self, load: &mut LoadSpec) -> Result<(), CliError> {
         load.precise_send = self.precise_send;
-        let shards: Option<usize> = some_at_least("--shards", 1, self.shards)?;
+        let shards: Option<usize> = some_at_least(Self::SHARDS, 1, self.shards)?;
         load.shards = shards.and_then(NonZeroUsize::new);
         Ok(())
     }

@@ -7,6 +7,8 @@ use servemark_mock::{Fault, MockSpec};
 use servemark_plan::ModelSpec;
 use servemark_tokenizer::TokenizerSpec;
 
+use crate::argparse::Limit::Needs;
+use crate::argparse::{Limit, flags};
 use crate::python;
 
 #[derive(Args, Clone, Debug)]
@@ -24,6 +26,15 @@ pub(crate) struct SimulatorArgs {
     #[arg(long, value_name = "FAULT", action = ArgAction::Append)]
     simulate_fault: Vec<Fault>,
 }
+
+flags! { SimulatorArgs {
+    SIMULATE = "--simulate";
+    SIMULATE_FAULT = "--simulate-fault" => [Needs(Self::SIMULATE)];
+}}
+
+/// Limit of flags that say where the server is.
+pub(crate) const NOT_SIMULATED: Limit =
+    Limit::UnlessSince(SimulatorArgs::SIMULATE, "which starts a server of its own");
 
 /// The model's names and its tokenizer, as a peer's flags give them.
 pub(crate) struct ModelNames<'a> {

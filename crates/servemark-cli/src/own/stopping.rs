@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use clap::Args;
 
+use crate::argparse::flags;
+
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Servemark: run and results")]
 pub(crate) struct StoppingArgs {
@@ -12,6 +14,10 @@ pub(crate) struct StoppingArgs {
     #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = parse_grace)]
     pub(crate) grace: Duration,
 }
+
+flags! { StoppingArgs {
+    GRACE = "--grace";
+}}
 
 /// Parses a number of seconds from 0 to one day.
 fn parse_grace(text: &str) -> Result<Duration, String> {

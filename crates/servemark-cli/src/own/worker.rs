@@ -10,6 +10,7 @@ use servemark_engine::WorkerSpec;
 #[cfg(feature = "engine")]
 use servemark_plan::OutputSpec;
 
+use crate::argparse::flags;
 use crate::error::CliError;
 use crate::number::some_time;
 use crate::python;
@@ -29,6 +30,12 @@ pub(crate) struct WorkerArgs {
     engine_log: Option<String>,
 }
 
+flags! { WorkerArgs {
+    PYTHON = "--python";
+    ENGINE_PATIENCE = "--engine-patience";
+    ENGINE_LOG = "--engine-log";
+}}
+
 impl WorkerArgs {
     /// Returns the interpreter: the one of `--python`, else the one that the command line began
     /// with, else `python3`.
@@ -38,7 +45,7 @@ impl WorkerArgs {
 
     /// Returns how long the engine may be silent before it counts as hung.
     pub(crate) fn patience(&self) -> Result<Duration, CliError> {
-        some_time("--engine-patience", self.engine_patience)
+        some_time(Self::ENGINE_PATIENCE, self.engine_patience)
     }
 
     /// Sets the file into which everything that the engine prints is written.

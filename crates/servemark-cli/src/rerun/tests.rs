@@ -5,6 +5,7 @@ use servemark_core::RunFacts;
 use servemark_plan::Layout;
 
 use super::*;
+use crate::sglang;
 
 /// Returns the header in the log of a run of this command line.
 fn header(line: &str) -> Header {

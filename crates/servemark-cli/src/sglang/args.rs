@@ -3,6 +3,7 @@
 //! Names, types, defaults and choices are those of SGLang 0.5.23; a test compares them with a
 //! recording of its parser. The modules that turn the flags into a plan describe their meaning.
 
+mod choice;
 mod client;
 mod dataset;
 mod embedding;
@@ -17,7 +18,7 @@ mod trace;
 
 use clap::{Command, CommandFactory, Parser};
 
-use self::client::ClientArgs;
+pub(super) use self::client::ClientArgs;
 pub(super) use self::dataset::DatasetArgs;
 pub(super) use self::embedding::EmbeddingArgs;
 pub(super) use self::load::LoadArgs;
@@ -27,8 +28,12 @@ pub(super) use self::profile::ProfileArgs;
 pub(super) use self::request::RequestArgs;
 pub(super) use self::shared_prefix::SharedPrefixArgs;
 pub(super) use self::target::TargetArgs;
-pub(super) use self::trace::TraceArgs;
-use crate::own::{ConnectionArgs, RunArgs, ShardArgs, SimulatorArgs, TrustArgs};
+pub(super) use self::trace::{TraceArgs, replays};
+use crate::argparse::{Flag, Group, PeerFlags};
+use crate::own::{
+    AskingArgs, ConnectionArgs, JudgingArgs, ProtocolArgs, ReuseArgs, RunArgs, ShardArgs,
+    SimulatorArgs, StoppingArgs, ThreadArgs, TrustArgs,
+};
 use crate::sweep;
 
 /// Benchmark a running server: SGLang's command line, and more
@@ -80,6 +85,39 @@ pub(super) struct SglangArgs {
 }
 
 impl SglangArgs {
+    /// All flags with the limits on their effects.
+    pub(super) const GROUPS: &'static [Group] = &[
+        Group::of(TargetArgs::FLAGS),
+        Group::of(DatasetArgs::FLAGS),
+        Group::of(SharedPrefixArgs::FLAGS),
+        Group::of(TraceArgs::FLAGS),
+        Group::of(LoadArgs::FLAGS),
+        Group::of(RequestArgs::FLAGS),
+        Group::of(OutputArgs::FLAGS),
+        Group::of(ProfileArgs::FLAGS),
+        Group::of(ClientArgs::FLAGS),
+        Group::of(RunArgs::FLAGS),
+        Group::of(JudgingArgs::FLAGS),
+        Group::of(StoppingArgs::FLAGS),
+        Group::of(AskingArgs::FLAGS),
+        Group::of(OwnArgs::FLAGS),
+        Group::of(StyleArgs::FLAGS),
+        Group::of(ShardArgs::FLAGS),
+        Group::of(ThreadArgs::FLAGS),
+        Group::of(SessionArgs::FLAGS),
+        Group::of(EmbeddingArgs::FLAGS),
+        Group::of(ConnectionArgs::FLAGS),
+        Group::of(ProtocolArgs::FLAGS),
+        Group::of(ReuseArgs::FLAGS),
+        Group::of(TrustArgs::FLAGS),
+        Group::of(SimulatorArgs::FLAGS),
+    ];
+
+    /// Creates the arguments of a command line without flags.
+    pub(super) fn usual() -> Self {
+        Self::parse_from(["bench-serving"])
+    }
+
     /// Creates the command with all flags.
     pub(super) fn whole_command(program: &str) -> Command {
         Self::extended_command(program, |command| command)
@@ -107,3 +145,11 @@ SGLANG_TORCH_PROFILER_DIR.
 
 Exit codes: 0 done, 1 internal error, 2 usage, 3 a gate failed, 4 server not ready, 5 too many \
 requests failed, 6 an objective undecided, 130 interrupted (129 by SIGHUP, 143 by SIGTERM).";
+
+/// The flags of SGLang's client.
+pub(super) const PEER: PeerFlags =
+    PeerFlags::recorded(include_str!("../../../../fixtures/sglang/flags.txt"));
+
+/// Groups of flags of which at most one flag may be given.
+pub(super) const EXCLUSIVE: &[&[Flag]] =
+    &[&[ProfileArgs::PROFILE_PREFILL_URL, ProfileArgs::PROFILE_DECODE_URL]];

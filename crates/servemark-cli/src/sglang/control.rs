@@ -8,7 +8,8 @@ use servemark_backends::BackendName;
 use servemark_core::JsonObject;
 use servemark_plan::{ControlSpec, ProfileSpec, Profiled, WorkerSpec};
 
-use super::args::{LoadArgs, ProfileArgs, SglangArgs};
+use super::args::{LoadArgs, ProfileArgs, SglangArgs, TargetArgs};
+use crate::argparse::Flag;
 use crate::environment::Environment;
 use crate::error::CliError;
 use crate::number::{at_least, refused, seconds, some_at_least};
@@ -20,7 +21,8 @@ pub(super) fn control(
     environment: &Environment,
 ) -> Result<ControlSpec, CliError> {
     let mut control = ControlSpec::default();
-    let ready = at_least("--ready-check-timeout-sec", 0, args.target.ready_check_timeout_sec)?;
+    let ready =
+        at_least(TargetArgs::READY_CHECK_TIMEOUT_SEC, 0, args.target.ready_check_timeout_sec)?;
     control.ready_timeout = Duration::from_secs(ready);
     control.flush_cache = flush(&args.load, backend, environment)?;
     if args.profile.profile {
@@ -38,7 +40,7 @@ fn flush(
     environment: &Environment,
 ) -> Result<Option<Duration>, CliError> {
     let is_forced = backend.is_sglang() && environment.is_on("SGLANG_IS_IN_CI");
-    let timeout = seconds("--flush-cache-timeout", args.flush_cache_timeout)?;
+    let timeout = seconds(LoadArgs::FLUSH_CACHE_TIMEOUT, args.flush_cache_timeout)?;
     Ok((args.flush_cache || is_forced).then_some(timeout))
 }
 
@@ -46,9 +48,10 @@ fn flush(
 /// those of SGLang 0.5.23's client.
 fn profile(args: &ProfileArgs, environment: &Environment) -> Result<ProfileSpec, CliError> {
     let start_step: Option<u64> =
-        some_at_least("--profile-start-step", 0, args.profile_start_step)?;
-    let steps: Option<u64> = some_at_least("--profile-steps", 0, args.profile_steps)?;
-    let num_steps: Option<u64> = some_at_least("--profile-num-steps", 0, args.profile_num_steps)?;
+        some_at_least(ProfileArgs::PROFILE_START_STEP, 0, args.profile_start_step)?;
+    let steps: Option<u64> = some_at_least(ProfileArgs::PROFILE_STEPS, 0, args.profile_steps)?;
+    let num_steps: Option<u64> =
+        some_at_least(ProfileArgs::PROFILE_NUM_STEPS, 0, args.profile_num_steps)?;
     // With `--pd-separated` SGLang's client stops the workers itself, even if it gave them
     // `--profile-num-steps`.
     let stops_by_itself = steps.is_some() || num_steps.is_some() && !args.pd_separated;
@@ -84,14 +87,14 @@ fn profiled(args: &ProfileArgs) -> Result<Profiled, CliError> {
         return Ok(Profiled::Server);
     }
     let [prefill, decode] = [
-        ("Prefill", "--profile-prefill-url", &args.profile_prefill_url),
-        ("Decode", "--profile-decode-url", &args.profile_decode_url),
+        ("Prefill", ProfileArgs::PROFILE_PREFILL_URL, &args.profile_prefill_url),
+        ("Decode", ProfileArgs::PROFILE_DECODE_URL, &args.profile_decode_url),
     ]
     .map(|(role, flag, urls)| workers(role, flag, urls.as_deref().unwrap_or_default()));
     Ok(Profiled::Workers([prefill?, decode?].concat()))
 }
 
-fn workers(role: &str, flag: &'static str, urls: &[String]) -> Result<Vec<WorkerSpec>, CliError> {
+fn workers(role: &str, flag: Flag, urls: &[String]) -> Result<Vec<WorkerSpec>, CliError> {
     let worker = |(number, url): (usize, &String)| {
         let url = url.parse().map_err(refused(flag))?;
         Ok(WorkerSpec::new(format!("{role}-{number}"), url))

@@ -14,13 +14,14 @@ use servemark_plan::WorkloadSpec;
 
 use super::args::{DatasetArgs, EmbeddingArgs, OwnArgs, SglangArgs, TraceArgs};
 use super::shared_prefix;
+use crate::argparse::Flag;
 use crate::environment::Environment;
 use crate::error::CliError;
 use crate::number::{at_least, refused, some_at_least};
 
 /// Parses `--dataset-name`.
 pub(super) fn name(args: &DatasetArgs) -> Result<DatasetName, CliError> {
-    args.dataset_name.parse().map_err(refused("--dataset-name"))
+    args.dataset_name.parse().map_err(refused(DatasetArgs::DATASET_NAME))
 }
 
 /// Returns the data set with its settings, the number of requests, their grouping and the seed.
@@ -46,11 +47,11 @@ pub(super) fn workload(
 /// prompts.
 pub(super) fn prompts(args: &DatasetArgs) -> Result<usize, CliError> {
     let least = i64::from(!name(args)?.zero_means_all());
-    at_least("--num-prompts", least, args.num_prompts)
+    at_least(DatasetArgs::NUM_PROMPTS, least, args.num_prompts)
 }
 
 pub(super) fn seed(args: &DatasetArgs) -> Result<u32, CliError> {
-    at_least("--seed", 0, args.seed)
+    at_least(DatasetArgs::SEED, 0, args.seed)
 }
 
 fn dataset(
@@ -103,22 +104,14 @@ fn dataset(
 
 /// Returns how many texts a request has; several only on the routes that take several.
 fn grouping(args: &EmbeddingArgs, backend: BackendName) -> Result<Grouping, CliError> {
-    let batch: usize = at_least("--batch-size", 1, args.batch_size)?;
-    let documents: usize = at_least("--documents", 1, args.documents)?;
+    let batch: usize = at_least(EmbeddingArgs::BATCH_SIZE, 1, args.batch_size)?;
+    let documents: usize = at_least(EmbeddingArgs::DOCUMENTS, 1, args.documents)?;
     let number = |count| NonZero::new(count).unwrap_or(NonZero::<usize>::MIN);
     Ok(match backend.route() {
         Route::Rerank => Grouping::Ranking { documents: number(documents) },
         Route::Embeddings if batch > 1 => Grouping::Texts(number(batch)),
         _ => Grouping::Single,
     })
-}
-
-/// Returns whether the prompts of a data set can be token ids.
-pub(super) fn draws_ids(name: DatasetName) -> bool {
-    matches!(
-        name,
-        DatasetName::GeneratedSharedPrefix | DatasetName::Random | DatasetName::RandomIds
-    )
 }
 
 /// Refuses `--tokenize-prompt` where SGLang's client asserts that prompts are not token ids: with
@@ -145,7 +138,8 @@ fn agentic_trace(args: &DatasetArgs) -> Result<AgenticTraceSpec, CliError> {
     spec.path = path(args);
     spec.offset = args.dataset_offset;
     // SGLang takes zero as absent: as no limit on turns, and as no output length.
-    let turns: Option<usize> = some_at_least("--agentic-max-turns", 0, args.agentic_max_turns)?;
+    let turns: Option<usize> =
+        some_at_least(DatasetArgs::AGENTIC_MAX_TURNS, 0, args.agentic_max_turns)?;
     spec.max_turns = turns.filter(|turns| *turns > 0);
     let output: Option<u32> = some_at_least(OUTPUT_LEN, 0, args.sharegpt_output_len)?;
     spec.output_tokens = output.filter(|tokens| *tokens > 0).unwrap_or(spec.output_tokens);
@@ -167,17 +161,18 @@ fn speed_bench(args: &DatasetArgs, own: &OwnArgs) -> Result<SpeedBenchSpec, CliE
     spec.path = path(args);
     spec.on_bad_line = own.bad_lines.unwrap_or_default();
     spec.category = args.speed_bench_category.as_deref().and_then(SpeedBenchCategory::of);
-    spec.output_tokens = at_least("--speed-bench-output-len", 0, args.speed_bench_output_len)?;
+    spec.output_tokens =
+        at_least(DatasetArgs::SPEED_BENCH_OUTPUT_LEN, 0, args.speed_bench_output_len)?;
     Ok(spec)
 }
 
 fn random(args: &DatasetArgs, source: Source) -> Result<RandomSpec, CliError> {
     let mut spec = RandomSpec::default();
     spec.source = source;
-    spec.input_tokens = at_least("--random-input-len", 0, args.random_input_len)?;
-    spec.output_tokens = at_least("--random-output-len", 0, args.random_output_len)?;
+    spec.input_tokens = at_least(DatasetArgs::RANDOM_INPUT_LEN, 0, args.random_input_len)?;
+    spec.output_tokens = at_least(DatasetArgs::RANDOM_OUTPUT_LEN, 0, args.random_output_len)?;
     let ratio = RangeRatio::new(args.random_range_ratio);
-    spec.range_ratio = ratio.map_err(refused("--random-range-ratio"))?;
+    spec.range_ratio = ratio.map_err(refused(DatasetArgs::RANDOM_RANGE_RATIO))?;
     spec.form = form(args);
     Ok(spec)
 }
@@ -188,18 +183,18 @@ pub(super) fn form(args: &DatasetArgs) -> PromptForm {
 
 fn image(args: &DatasetArgs, backend: BackendName) -> Result<ImageSpec, CliError> {
     let mut spec = ImageSpec::default();
-    let most = at_least("--image-count", 1, args.image_count)?;
+    let most = at_least(DatasetArgs::IMAGE_COUNT, 1, args.image_count)?;
     let most = NonZero::new(most).unwrap_or(NonZero::<u32>::MIN);
     spec.images =
         if args.random_image_count { ImageCount::UpTo(most) } else { ImageCount::Fixed(most) };
     let resolution = args.image_resolution.parse();
-    spec.resolution = resolution.map_err(refused("--image-resolution"))?;
-    spec.format = args.image_format.parse().map_err(refused("--image-format"))?;
-    spec.content = args.image_content.parse().map_err(refused("--image-content"))?;
-    spec.input_tokens = at_least("--random-input-len", 0, args.random_input_len)?;
-    spec.output_tokens = at_least("--random-output-len", 0, args.random_output_len)?;
+    spec.resolution = resolution.map_err(refused(DatasetArgs::IMAGE_RESOLUTION))?;
+    spec.format = args.image_format.parse().map_err(refused(DatasetArgs::IMAGE_FORMAT))?;
+    spec.content = args.image_content.parse().map_err(refused(DatasetArgs::IMAGE_CONTENT))?;
+    spec.input_tokens = at_least(DatasetArgs::RANDOM_INPUT_LEN, 0, args.random_input_len)?;
+    spec.output_tokens = at_least(DatasetArgs::RANDOM_OUTPUT_LEN, 0, args.random_output_len)?;
     let ratio = RangeRatio::new(args.random_range_ratio);
-    spec.range_ratio = ratio.map_err(refused("--random-range-ratio"))?;
+    spec.range_ratio = ratio.map_err(refused(DatasetArgs::RANDOM_RANGE_RATIO))?;
     spec.prompt_format = pictured_text(backend);
     Ok(spec)
 }
@@ -207,7 +202,7 @@ fn image(args: &DatasetArgs, backend: BackendName) -> Result<ImageSpec, CliError
 fn mmmu(args: &DatasetArgs, backend: BackendName) -> Result<MmmuSpec, CliError> {
     let mut spec = MmmuSpec::default();
     spec.path = path(args);
-    spec.output_tokens = at_least("--random-output-len", 0, args.random_output_len)?;
+    spec.output_tokens = at_least(DatasetArgs::RANDOM_OUTPUT_LEN, 0, args.random_output_len)?;
     spec.prompt_format = pictured_text(backend);
     Ok(spec)
 }
@@ -243,7 +238,7 @@ fn mooncake(args: &DatasetArgs, replay: &TraceArgs) -> Result<MooncakeSpec, CliE
         "toolagent" => MooncakeWorkload::Toolagent,
         _ => MooncakeWorkload::Conversation,
     };
-    let rounds: u32 = at_least("--mooncake-num-rounds", 1, replay.mooncake_num_rounds)?;
+    let rounds: u32 = at_least(TraceArgs::MOONCAKE_NUM_ROUNDS, 1, replay.mooncake_num_rounds)?;
     spec.rounds = NonZero::new(rounds).unwrap_or(spec.rounds);
     spec.prompts = replay.mooncake_prompts.unwrap_or(MooncakePrompts::Sglang);
     Ok(spec)
@@ -256,7 +251,7 @@ fn trace(format: TraceFormat, args: &DatasetArgs) -> DatasetSpec {
 /// Returns `--sharegpt-context-len` in tokens. Zero means no limit, as in SGLang.
 fn context_tokens(args: &DatasetArgs) -> Result<Option<NonZero<u32>>, CliError> {
     let limit = args.sharegpt_context_len.map(|limit| limit.min(u32::MAX.into()));
-    let context: Option<u32> = some_at_least("--sharegpt-context-len", 0, limit)?;
+    let context: Option<u32> = some_at_least(DatasetArgs::SHAREGPT_CONTEXT_LEN, 0, limit)?;
     Ok(context.and_then(NonZero::new))
 }
 
@@ -264,4 +259,4 @@ fn path(args: &DatasetArgs) -> Option<PathBuf> {
     (!args.dataset_path.is_empty()).then(|| args.dataset_path.clone().into())
 }
 
-const OUTPUT_LEN: &str = "--sharegpt-output-len";
+const OUTPUT_LEN: Flag = DatasetArgs::SHAREGPT_OUTPUT_LEN;

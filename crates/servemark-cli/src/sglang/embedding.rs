@@ -9,15 +9,15 @@ use servemark_backends::{BackendName, Route};
 use servemark_plan::Layout;
 use servemark_report::GridFormat;
 
-use super::args::SglangArgs;
+use super::args::{DatasetArgs, LoadArgs, SglangArgs, TargetArgs};
 use super::{backend, namespace, read, simulate, understand};
-use crate::Parsed;
-use crate::argparse::Given;
+use crate::argparse::Limit::Needs;
+use crate::argparse::{Effects, Flag, Given, Group, flags};
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
-use crate::own::OWN_TOLERANCE;
+use crate::own::{JudgingArgs, OWN_TOLERANCE};
+use crate::parsed::Parsed;
 use crate::python;
-use crate::sweep::SEARCH_NOTES;
 
 /// A parsed command line of `bench-embedding`: one run, or a grid of runs.
 #[derive(Clone, Debug)]
@@ -141,6 +141,15 @@ struct SweepArgs {
     grid_file: Option<(PathBuf, GridFormat)>,
 }
 
+flags! { SweepArgs {
+    TASK = "--task";
+    SWEEP = "--sweep";
+    GRID_FILE = "--grid-file" => [Needs(Self::SWEEP)];
+}}
+
+/// Flag of the file of the grid's table.
+pub(crate) const GRID_FILE: Flag = SweepArgs::GRID_FILE;
+
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Task {
     Embed,
@@ -164,26 +173,26 @@ enum Key {
 impl SweepArgs {
     /// Sets the defaults of `bench-embedding` for flags that were not given.
     fn choose_the_rest(&self, args: &mut SglangArgs, given: &Given) {
-        let open = |flag: &str| !given.is(flag);
-        if open("--backend") {
+        let open = |flag: Flag| !given.is(flag);
+        if open(TargetArgs::BACKEND) {
             let rerank = self.task == Some(Task::Rerank);
             let name =
                 if rerank { BackendName::SglangRerank } else { BackendName::SglangEmbedding };
             name.as_str().clone_into(&mut args.target.backend);
         }
-        if open("--dataset-name") && open("--dataset-path") {
+        if open(DatasetArgs::DATASET_NAME) && open(DatasetArgs::DATASET_PATH) {
             "random-ids".clone_into(&mut args.dataset.dataset_name);
         }
-        if open("--random-output-len") {
+        if open(DatasetArgs::RANDOM_OUTPUT_LEN) {
             args.dataset.random_output_len = 0;
         }
-        if open("--layout") {
+        if open(JudgingArgs::LAYOUT) {
             args.run.judging.layout = vec![Layout::Embedding];
         }
-        if open("--tolerate-failures") {
+        if open(JudgingArgs::TOLERATE_FAILURES) {
             args.run.judging.tolerate_failures = Some(OWN_TOLERANCE);
         }
-        if open("--request-rate") {
+        if open(LoadArgs::REQUEST_RATE) {
             args.load.request_rate = f64::INFINITY;
         }
     }
@@ -195,6 +204,7 @@ impl SweepArgs {
         environment: &Environment,
     ) -> Result<Sweep, CliError> {
         self.check(backend(args)?)?;
+        Effects::of(given).check(&[Group::of(Self::FLAGS)], &mut Vec::new())?;
         let args = self.points(args);
         let points = args.iter().map(|point| understand(point, given, environment));
         let mut points = points.collect::<Result<Vec<_>, _>>()?;
@@ -212,23 +222,20 @@ impl SweepArgs {
             Route::Rerank => Task::Rerank,
             _ => {
                 let why = format!("{backend} generates text; bench-serving measures that");
-                return Err(CliError::setting("--backend", why));
+                return Err(CliError::setting(TargetArgs::BACKEND, why));
             }
         };
         if self.task.is_some_and(|asked| asked != task) {
             return Err(CliError::setting(
-                "--task",
+                Self::TASK,
                 format!("does not go with --backend {backend}"),
             ));
-        }
-        if self.grid_file.is_some() && self.sweep.is_none() {
-            return Err(CliError::NoEffect { flag: "--grid-file", when: "without --sweep" });
         }
         let axes = self.sweep.iter().flatten();
         let foreign = if task == Task::Embed { Key::Documents } else { Key::BatchSize };
         match axes.map(|axis| axis.key).find(|key| *key == foreign) {
             Some(_) => Err(CliError::setting(
-                "--sweep",
+                Self::SWEEP,
                 format!(
                     "has a key that does not go with --backend {backend}: batch-size= is for \
                      embeddings, documents= for rankings"
@@ -323,6 +330,23 @@ fn parse_grid_file(path: &str) -> Result<(PathBuf, GridFormat), String> {
 }
 
 const LOG_ENDS: [&str; 2] = [".runlog.jsonl", ".jsonl"];
+
+/// Help text about objectives, searches and known figures for answers without tokens.
+pub(crate) const SEARCH_NOTES: &str = "\
+Objectives: --slo OBJECTIVE[,OBJECTIVE] ... is what the run must keep to, such as e2el:p99<200ms, \
+response_e2el:mean<100ms (from when a request was due), queue:p90<10ms or success>=99%; the exit code is \
+0 if confidence bounds say that it does (--slo-confidence 95%), 3 if they say that it does not, and 6 if \
+the run cannot tell or is not judged. With --slo-search request-rate or \
+max-concurrency (or any number of the plan) the loads that keep them, that stay undecided and \
+that miss them are found by doubling and bisection, with an estimate of the capacity; --slo \
+NAME=OBJECTIVES ... gives a search several tiers: --slo-start N, --slo-bounds LOW,HIGH, --slo-precision 2%, --slo-requests N and \
+--slo-duration SECONDS of the first round of a load at least, --slo-rounds N of a load at most, each \
+twice as long as the one before it. Run logs of a search are \
+kept in --sweep-folder PATH, its table is written to --sweep-file PATH (.csv, .html, .json, .md), \
+--sweep-cool-down SECONDS parts its runs, and --sweep-same-prompts lets all have the same prompts.
+
+Known figures: --until e2el:mean+-2%,requests_per_s+-1% ends a run when all of them are known with 95 % \
+confidence; the number of requests stays its limit, and the exit code is 6 if it ends there before.";
 
 /// Flags about output, pictures and conversations, which embeddings and rankings do not have. They
 /// are accepted as SGLang's client accepts them, but are hidden in the help.

@@ -3,11 +3,10 @@
 use std::num::NonZeroUsize;
 
 use servemark_client::Credentials;
-use servemark_datasets::DatasetName;
 use servemark_runner::{LoadSpec, WarmupSpec};
 use servemark_schedule::{AdapterChoice, AdapterSpec, ArrivalSpec, Slowdown};
 
-use super::args::{LoadArgs, SglangArgs};
+use super::args::{LoadArgs, SessionArgs, SglangArgs, TraceArgs, replays};
 use super::dataset;
 use crate::error::CliError;
 use crate::number::{at_least, refused, some_at_least};
@@ -18,9 +17,9 @@ pub(super) fn load(args: &SglangArgs) -> Result<LoadSpec, CliError> {
     let mut load = LoadSpec::new(arrivals(args)?);
     let SglangArgs { load: args, shards, sessions, .. } = args;
     // SGLang takes zero as no limit.
-    let limit: Option<usize> = some_at_least("--max-concurrency", 0, args.max_concurrency)?;
+    let limit: Option<usize> = some_at_least(LoadArgs::MAX_CONCURRENCY, 0, args.max_concurrency)?;
     load.max_concurrency = limit.and_then(NonZeroUsize::new);
-    load.warmup = WarmupSpec::of(at_least("--warmup-requests", 0, args.warmup_requests)?);
+    load.warmup = WarmupSpec::of(at_least(LoadArgs::WARMUP_REQUESTS, 0, args.warmup_requests)?);
     load.adapters = adapters(args)?;
     shards.apply(&mut load)?;
     load.sessions.echo_reasoning = sessions.echo_reasoning;
@@ -28,22 +27,15 @@ pub(super) fn load(args: &SglangArgs) -> Result<LoadSpec, CliError> {
     Ok(load)
 }
 
-/// Returns whether requests are sent at the times that the data set's rows give. `mooncake` is
-/// always sent so, and other data sets with times only with `--use-trace-timestamps`. SGLang's
-/// client can replay only `mooncake`, even with this flag.
-pub(super) fn is_replayed(dataset: DatasetName, use_trace_timestamps: bool) -> bool {
-    dataset == DatasetName::Mooncake || use_trace_timestamps && dataset.tells_times()
-}
-
 fn arrivals(args: &SglangArgs) -> Result<ArrivalSpec, CliError> {
     let SglangArgs { dataset, trace, load, .. } = args;
-    if is_replayed(dataset::name(dataset)?, trace.use_trace_timestamps) {
+    if replays(dataset::name(dataset)?, trace.use_trace_timestamps) {
         let slowdown = Slowdown::new(trace.mooncake_slowdown_factor);
-        let slowdown = slowdown.map_err(refused("--mooncake-slowdown-factor"))?;
+        let slowdown = slowdown.map_err(refused(TraceArgs::MOONCAKE_SLOWDOWN_FACTOR))?;
         return Ok(ArrivalSpec::Trace { slowdown });
     }
     ArrivalSpec::at_rate(load.request_rate)
-        .map_err(|error| CliError::setting("--request-rate:", error))
+        .map_err(|error| CliError::about(LoadArgs::REQUEST_RATE, error))
 }
 
 /// Returns the `LoRA` adapters and how one is chosen for each session; `None` if no name is given.
@@ -56,10 +48,10 @@ fn adapters(args: &LoadArgs) -> Result<Option<AdapterSpec>, CliError> {
     };
     let names = args.lora_name.clone().filter(|names| !names.is_empty());
     let spec = names.map(|names| AdapterSpec::new(names, choice)).transpose();
-    spec.map_err(|error| CliError::setting("--lora-name:", error))
+    spec.map_err(|error| CliError::about(LoadArgs::LORA_NAME, error))
 }
 
 fn header_name(name: &str) -> Result<String, CliError> {
     let usable = Credentials::new().header(name, "");
-    usable.map(|_| name.to_owned()).map_err(refused("--session-header"))
+    usable.map(|_| name.to_owned()).map_err(refused(SessionArgs::SESSION_HEADER))
 }

@@ -3,8 +3,7 @@
 
 use clap::ArgMatches;
 
-use super::args::SglangArgs;
-use super::names::PEER;
+use super::args::{DatasetArgs, LoadArgs, PEER, SglangArgs, TargetArgs};
 use crate::argparse::{Given, Namespace};
 use crate::parsed::PeerArguments;
 use crate::python;
@@ -12,18 +11,19 @@ use crate::python;
 /// Returns the arguments as they were given, and as SGLang's client changes them before their use.
 /// Values of headers are replaced by `***`, because each may be a secret.
 pub(super) fn arguments(args: &SglangArgs, given: &Given, matches: &ArgMatches) -> PeerArguments {
-    let mut arguments = Namespace::of(given, matches, &PEER);
+    let mut arguments = Namespace::of(given, matches, &PEER.names());
     put_chosen(&mut arguments, args);
-    if given.is("--header") {
-        let items = given.values("--header").iter().map(|item| hidden(item)).collect::<Vec<_>>();
-        arguments.set("header", format!("[{}]", items.join(", ")));
+    if given.is(TargetArgs::HEADER) {
+        let items =
+            given.values(TargetArgs::HEADER).iter().map(|item| hidden(item)).collect::<Vec<_>>();
+        arguments.set(TargetArgs::HEADER, format!("[{}]", items.join(", ")));
     }
     let mut settled = arguments.clone();
-    if !given.is("--port") {
-        settled.set("port", port(&args.target.backend).to_string());
+    if !given.is(TargetArgs::PORT) {
+        settled.set(TargetArgs::PORT, port(&args.target.backend).to_string());
     }
     if ["image", "mmmu"].contains(&args.dataset.dataset_name.as_str()) {
-        settled.set("apply_chat_template", "True");
+        settled.set(DatasetArgs::APPLY_CHAT_TEMPLATE, "True");
     }
     PeerArguments::Sglang { given: arguments, settled }
 }
@@ -31,13 +31,14 @@ pub(super) fn arguments(args: &SglangArgs, given: &Given, matches: &ArgMatches) 
 /// Sets the values that Servemark chose for flags that were not given.
 fn put_chosen(arguments: &mut Namespace, args: &SglangArgs) {
     let dataset = &args.dataset;
-    arguments.set("backend", python::repr(&args.target.backend));
-    arguments.set("dataset_name", python::repr(&dataset.dataset_name));
-    arguments.set("num_prompts", dataset.num_prompts.to_string());
-    arguments.set("random_input_len", dataset.random_input_len.to_string());
-    arguments.set("random_output_len", dataset.random_output_len.to_string());
-    arguments.set("random_range_ratio", servemark_pyjson::repr(dataset.random_range_ratio));
-    arguments.set("request_rate", servemark_pyjson::repr(args.load.request_rate));
+    arguments.set(TargetArgs::BACKEND, python::repr(&args.target.backend));
+    arguments.set(DatasetArgs::DATASET_NAME, python::repr(&dataset.dataset_name));
+    arguments.set(DatasetArgs::NUM_PROMPTS, dataset.num_prompts.to_string());
+    arguments.set(DatasetArgs::RANDOM_INPUT_LEN, dataset.random_input_len.to_string());
+    arguments.set(DatasetArgs::RANDOM_OUTPUT_LEN, dataset.random_output_len.to_string());
+    arguments
+        .set(DatasetArgs::RANDOM_RANGE_RATIO, servemark_pyjson::repr(dataset.random_range_ratio));
+    arguments.set(LoadArgs::REQUEST_RATE, servemark_pyjson::repr(args.load.request_rate));
 }
 
 fn hidden(item: &str) -> String {

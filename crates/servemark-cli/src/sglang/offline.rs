@@ -1,9 +1,9 @@
 //! Parses command lines of SGLang 0.5.23's benchmark of an engine without a server
 //! (`python -m sglang.benchmark.offline_throughput`).
 //!
-//! The flags about prompts and load are translated into flags of the serving benchmark, whose
-//! parser reads them: SGLang's own client also shares its data sets between the two benchmarks.
-//! Arguments that are not flags of the benchmark are passed on to the engine.
+//! The flags about prompts and load fill the arguments of the serving benchmark: SGLang's own client
+//! also shares its data sets between the two benchmarks. Arguments that are not flags of the
+//! benchmark are passed on to the engine.
 
 mod args;
 mod candle;
@@ -12,6 +12,7 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use serde_json::json;
+use servemark_backends::BackendName;
 use servemark_core::JsonObject;
 use servemark_datasets::{DatasetSpec, RandomSpec, RangeRatio, Source};
 use servemark_engine::{
@@ -23,14 +24,16 @@ use servemark_runner::WarmupSpec;
 use servemark_schedule::ArrivalSpec;
 use servemark_tokenizer::TokenizerSpec;
 
-use self::args::{OfflineArgs, TargetArgs};
+use self::args::{OfflineArgs, PEER, TargetArgs};
+use super::args::SglangArgs;
 use super::control::object;
-use crate::Parsed;
-use crate::argparse::{Given, texts};
+use crate::argparse::{Effects, Flag, Given, texts};
+use crate::credentials::keyed;
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
-use crate::own::OWN_TOLERANCE;
-use crate::vllm::{Offline, OfflineMessages};
+use crate::offline::{Offline, OfflineMessages};
+use crate::own::{JudgingArgs, OWN_TOLERANCE};
+use crate::parsed::Parsed;
 
 /// Parses a command line, which is given without the program's name. `python` is the interpreter
 /// that the command line began with, if it did.
@@ -42,13 +45,14 @@ pub(crate) fn parse(
 ) -> Result<Offline, UsageError> {
     let refuse = |error| UsageError::refused(program, error);
     let args = texts(args).map_err(refuse)?;
-    let given = Given::read(args::command(program), &PEER, &[], &args).map_err(refuse)?;
+    let command = args::command(program);
+    let given = Given::read(command, &PEER.names(), &[], &args).map_err(refuse)?;
     let (mut args, _): (OfflineArgs, _) = given.typed(program)?;
     candle::choose_the_rest(&mut args, &given, python);
     args.target.candle = candle::spec(program, &args.target, &given.reading.leftovers)?;
-    args.check(&given, environment).map_err(refuse)?;
-    let mut run = super::parse(program, args.words().into_iter().map(Into::into), environment)?;
-    args.fill(&mut run, &given, python, environment).map_err(refuse)?;
+    let mut warnings = Vec::new();
+    args.check(&given, environment, &mut warnings).map_err(refuse)?;
+    let run = args.run(&given, python, environment, warnings).map_err(refuse)?;
     let warm_up = (!args.skip_warmup).then(|| warm_up(&run));
     Ok(Offline {
         warm_up,
@@ -61,7 +65,12 @@ pub(crate) fn parse(
 
 impl OfflineArgs {
     /// Refuses flags that are invalid, not built or without effect.
-    fn check(&self, given: &Given, environment: &Environment) -> Result<(), CliError> {
+    fn check(
+        &self,
+        given: &Given,
+        environment: &Environment,
+        warnings: &mut Vec<String>,
+    ) -> Result<(), CliError> {
         match self.backend.as_str() {
             "engine" => {}
             "runtime" => self.check_runtime()?,
@@ -73,7 +82,11 @@ impl OfflineArgs {
         if self.profile && environment.variable(TRACES).is_none() {
             return Err(CliError::Together("Please set SGLANG_TORCH_PROFILER_DIR."));
         }
-        self.check_engine(given)
+        self.check_engine(given)?;
+        let effects = Effects::of(given)
+            .with(Self::DATASET_NAME, &self.dataset_name)
+            .with(TargetArgs::ENGINE, &self.target.engine);
+        effects.check(Self::GROUPS, warnings)
     }
 
     /// Refuses flags that do not go with `--backend runtime`: SGLang's class for it returns no
@@ -101,62 +114,48 @@ impl OfflineArgs {
         if leftovers.iter().any(|word| word == "--use-ray") {
             return Err(CliError::not_built("--use-ray, an engine in a Ray actor,"));
         }
-        let streams = self.target.stream;
-        let is_sglang = self.target.engine == "sglang";
-        let without_effect = [
-            (is_worker, "--python", "beyond --engine sglang and vllm"),
-            (is_worker, "--engine-args", "beyond --engine sglang and vllm"),
-            (is_worker, "--engine-log", "beyond --engine sglang and vllm"),
-            (is_worker, "--profile", "beyond --engine sglang and vllm"),
-            (streams, "--request-rate", "without --stream: all requests are given at once"),
-            (streams, "--max-concurrency", "without --stream: all requests are given at once"),
-            (is_sglang, "--return-logprob", "beyond --engine sglang"),
-        ];
-        let found = without_effect.into_iter().find(|(in_use, flag, _)| !in_use && given.is(flag));
-        found.map_or(Ok(()), |(_, flag, when)| Err(CliError::NoEffect { flag, when }))
+        Ok(())
     }
 
-    /// Returns the prompts and the load as flags of the serving benchmark.
-    fn words(&self) -> Vec<String> {
-        let number = |flag: &str, value: i64| format!("{flag}={value}");
-        let some = |flag: &str, value: Option<i64>| value.map(|value| number(flag, value));
-        let mut words = vec![
-            "--backend=sglang".to_owned(),
-            format!("--dataset-name={}", self.dataset_name),
-            format!("--dataset-path={}", self.dataset_path),
-            format!("--prompt-suffix={}", self.prompt_suffix),
-            format!("--random-range-ratio={}", self.random_range_ratio),
-            number("--num-prompts", self.num_prompts),
-            number("--random-input-len", self.random_input_len),
-            number("--random-output-len", self.random_output_len),
-            number("--gsp-num-groups", self.gsp_num_groups),
-            number("--gsp-prompts-per-group", self.gsp_prompts_per_group),
-            number("--gsp-system-prompt-len", self.gsp_system_prompt_len),
-            number("--gsp-question-len", self.gsp_question_len),
-            number("--gsp-output-len", self.gsp_output_len),
-            number("--seed", self.seed),
-            format!("--request-rate={}", self.target.request_rate),
-        ];
-        words.extend(some("--sharegpt-output-len", self.sharegpt_output_len));
-        words.extend(some("--sharegpt-context-len", self.sharegpt_context_len));
-        words.extend(some("--max-concurrency", self.target.max_concurrency));
-        words.extend(self.apply_chat_template.then(|| "--apply-chat-template".to_owned()));
-        words
+    /// Returns the arguments of the serving benchmark with the same prompts and the same load.
+    fn serving(&self) -> SglangArgs {
+        let mut serving = SglangArgs::usual();
+        let dataset = &mut serving.dataset;
+        dataset.dataset_name.clone_from(&self.dataset_name);
+        dataset.dataset_path.clone_from(&self.dataset_path);
+        dataset.num_prompts = self.num_prompts;
+        dataset.seed = self.seed;
+        dataset.sharegpt_output_len = self.sharegpt_output_len;
+        dataset.sharegpt_context_len = self.sharegpt_context_len;
+        dataset.random_input_len = self.random_input_len;
+        dataset.random_output_len = self.random_output_len;
+        dataset.random_range_ratio = self.random_range_ratio;
+        dataset.prompt_suffix.clone_from(&self.prompt_suffix);
+        dataset.apply_chat_template = self.apply_chat_template;
+        let shared_prefix = &mut serving.shared_prefix;
+        shared_prefix.gsp_num_groups = self.gsp_num_groups;
+        shared_prefix.gsp_prompts_per_group = self.gsp_prompts_per_group;
+        shared_prefix.gsp_system_prompt_len = self.gsp_system_prompt_len;
+        shared_prefix.gsp_question_len = self.gsp_question_len;
+        shared_prefix.gsp_output_len = self.gsp_output_len;
+        serving.load.request_rate = self.target.request_rate;
+        serving.load.max_concurrency = self.target.max_concurrency;
+        serving
     }
 
-    /// Turns a parsed serving benchmark into this benchmark: puts the engine in the place of the
-    /// server, and sets the scoring, the output files, the model and the profiler.
-    fn fill(
+    /// Returns the run: a serving benchmark's prompts and load, with the engine in the place of the
+    /// server, and the scoring, the output files, the model and the profiler of this benchmark.
+    fn run(
         &self,
-        run: &mut Parsed,
         given: &Given,
         python: Option<&str>,
         environment: &Environment,
-    ) -> Result<(), CliError> {
-        let plan = &mut run.plan;
+        mut warnings: Vec<String>,
+    ) -> Result<Parsed, CliError> {
+        let mut plan = super::plan(&self.serving(), BackendName::Sglang, environment)?;
         plan.scoring = self.run.judging.scoring(Layout::Offline)?;
         // Without an interpreter the command is `bench-offline`, which is Servemark's own.
-        if python.is_none() && !given.is("--tolerate-failures") {
+        if python.is_none() && !given.is(JudgingArgs::TOLERATE_FAILURES) {
             plan.scoring.tolerated_failures = OWN_TOLERANCE;
         }
         self.run.keep_log("engine", environment.now(), &mut plan.output)?;
@@ -167,13 +166,12 @@ impl OfflineArgs {
         plan.load.warmup = WarmupSpec::of(0);
         plan.control.profile = self.profile.then(|| self.profiler());
         plan.control.settle = Duration::ZERO;
-        plan.server = ServerSpec::Engine(self.engine(plan, given, python)?);
+        plan.server = ServerSpec::Engine(self.engine(&plan, given, python)?);
         plan.echo = JsonObject::new();
-        run.grace = self.run.stopping.grace;
-        run.plan_only = self.run.asking.plan_only;
-        run.warnings.clear();
-        run.warnings.extend(candle::remark(&self.target));
-        run.plan.check().map_err(CliError::Plan)
+        plan.check().map_err(CliError::Plan)?;
+        warnings.extend(candle::remark(&self.target));
+        let parsed = Parsed::new(plan, keyed(environment)?, environment, self.run.stopping.grace);
+        Ok(Parsed { plan_only: self.run.asking.plan_only, warnings, ..parsed })
     }
 
     fn engine(
@@ -189,7 +187,8 @@ impl OfflineArgs {
                 let python = self.target.worker.interpreter(python);
                 let engine = if self.is_runtime() { WorkerEngine::SglangRuntime } else { engine };
                 let mut worker = WorkerSpec::new(engine, python);
-                worker.args = json_object("--engine-args", self.target.engine_args.as_deref())?;
+                worker.args =
+                    json_object(TargetArgs::ENGINE_ARGS, self.target.engine_args.as_deref())?;
                 worker.argv = self.target.argv(engine, &given.reading.leftovers)?;
                 worker.call = self.call();
                 self.target.worker.keep_log(&plan.output, &mut worker);
@@ -202,7 +201,7 @@ impl OfflineArgs {
         spec.sampling = Sampling::default();
         spec.sampling.ignore_eos = !self.disable_ignore_eos;
         spec.sampling.extra =
-            json_object("--extra-request-body", self.extra_request_body.as_deref())?;
+            json_object(Self::EXTRA_REQUEST_BODY, self.extra_request_body.as_deref())?;
         spec.patience = self.target.worker.patience()?;
         // The server of `--backend runtime` takes no token ids.
         spec.prompts = if self.is_runtime() { PromptForm::Text } else { PromptForm::Tokens };
@@ -291,45 +290,13 @@ fn warm_up(run: &Parsed) -> Parsed {
     warm_up
 }
 
-fn json_object(flag: &'static str, text: Option<&str>) -> Result<JsonObject, CliError> {
+fn json_object(flag: Flag, text: Option<&str>) -> Result<JsonObject, CliError> {
     let Some(text) = text else { return Ok(JsonObject::new()) };
     let refused = |error| CliError::setting(flag, format!("is no JSON object: {error}"));
     serde_json::from_str(text).map_err(refused)
 }
 
 const TRACES: &str = "SGLANG_TORCH_PROFILER_DIR";
-
-/// The flags of SGLang 0.5.23's offline benchmark in their order, without the engine's.
-const PEER: [&str; 28] = [
-    "--help",
-    "--backend",
-    "--result-filename",
-    "--dataset-name",
-    "--dataset-path",
-    "--num-prompts",
-    "--sharegpt-output-len",
-    "--sharegpt-context-len",
-    "--random-input-len",
-    "--random-output-len",
-    "--random-range-ratio",
-    "--gsp-num-groups",
-    "--gsp-prompts-per-group",
-    "--gsp-system-prompt-len",
-    "--gsp-question-len",
-    "--gsp-output-len",
-    "--seed",
-    "--disable-ignore-eos",
-    "--extra-request-body",
-    "--apply-chat-template",
-    "--profile",
-    "--profile-activities",
-    "--profile-steps",
-    "--skip-warmup",
-    "--do-not-exit",
-    "--prompt-suffix",
-    "--return-logprob",
-    "--logprob-start-len",
-];
 
 #[cfg(test)]
 mod tests;

@@ -4,9 +4,11 @@ use std::ffi::OsString;
 use std::iter::Peekable;
 use std::vec::IntoIter;
 
+use super::args::{LoadArgs, SharedPrefixArgs, TraceArgs};
 use crate::argparse::split_value;
 use crate::error::CliError;
 use crate::python;
+use crate::sweep::RequestedSweep;
 
 /// A command line that has only flags of today.
 #[derive(Debug, Default)]
@@ -29,10 +31,14 @@ pub(crate) fn renewed(args: impl IntoIterator<Item = OsString>) -> Result<Renewe
                 let attached = attached.map(str::to_owned);
                 range = Some(attached.map_or_else(|| following(&mut args), Ok)?);
             }
-            Some(("--disable-warmup", None)) => {
-                renewed.exchange("--disable-warmup", &["--warmup-requests=0"]);
+            Some((NO_WARMUP, None)) => {
+                let none = format!("{}=0", LoadArgs::WARMUP_REQUESTS);
+                renewed.exchange(NO_WARMUP, &[&none]);
             }
-            Some((ROUTING, None)) => renewed.exchange(ROUTING, &["--gsp-send-routing-key"]),
+            Some((ROUTING, None)) => {
+                let key = SharedPrefixArgs::GSP_SEND_ROUTING_KEY;
+                renewed.exchange(ROUTING, &[key.name()]);
+            }
             Some((TIMESTAMPS, attached)) => match attached.map_or_else(
                 || {
                     args.next_if(|next| truth(next.to_str()).is_some())
@@ -40,8 +46,8 @@ pub(crate) fn renewed(args: impl IntoIterator<Item = OsString>) -> Result<Renewe
                 },
                 |value| truth(Some(value)),
             ) {
-                Some(true) => renewed.exchange("--use-trace-timestamps true", &[TIMESTAMPS]),
-                Some(false) => renewed.exchange("--use-trace-timestamps false", &[]),
+                Some(true) => renewed.exchange(&format!("{TIMESTAMPS} true"), &[TIMESTAMPS]),
+                Some(false) => renewed.exchange(&format!("{TIMESTAMPS} false"), &[]),
                 None => renewed.args.push(arg),
             },
             _ => renewed.args.push(arg),
@@ -51,9 +57,11 @@ pub(crate) fn renewed(args: impl IntoIterator<Item = OsString>) -> Result<Renewe
         let rates = rates(range.as_deref().unwrap_or(USUAL_RANGE))?;
         let rates: Vec<String> = rates.iter().map(i64::to_string).collect();
         let rates = format!("request-rate={}", rates.join(","));
-        renewed.exchange(MULTI, &["--sweep", &rates, "--sweep-same-prompts"]);
+        let sweep = [RequestedSweep::SWEEP.name(), &rates];
+        let same = RequestedSweep::SWEEP_SAME_PROMPTS.name();
+        renewed.exchange(MULTI, &[&sweep[..], &[same]].concat());
     } else if range.is_some() {
-        return Err(CliError::NoEffect { flag: RANGE, when: "without --multi" });
+        return Err(CliError::no_effect(RANGE, format!("without {MULTI}")));
     }
     Ok(renewed)
 }
@@ -103,10 +111,13 @@ fn rates(text: &str) -> Result<Vec<i64>, CliError> {
     }
 }
 
+/// Flags that today's client does not have.
 const MULTI: &str = "--multi";
+const NO_WARMUP: &str = "--disable-warmup";
 const RANGE: &str = "--request-rate-range";
 const ROUTING: &str = "--gsp-send-routing-id";
-const TIMESTAMPS: &str = "--use-trace-timestamps";
+/// Flag that has become a switch.
+const TIMESTAMPS: &str = TraceArgs::USE_TRACE_TIMESTAMPS.name();
 
 /// Default of `--request-rate-range` in older versions.
 const USUAL_RANGE: &str = "2,34,2";

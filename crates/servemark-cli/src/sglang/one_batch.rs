@@ -17,15 +17,15 @@ use servemark_client::BaseUrl;
 use servemark_plan::{BatchCase, ServerSpec};
 use servemark_report::{OneBatchAsked, OneBatchReport};
 
-use self::args::OneBatchArgs;
+use self::args::{OneBatchArgs, PEER, ServerArgs};
 use self::batches::Grid;
-use crate::Parsed;
 use crate::address::at_host;
-use crate::argparse::{Given, texts};
+use crate::argparse::{Flag, Given, texts};
+use crate::credentials::keyed;
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 use crate::number::{at_least, refused};
-use crate::sglang::keyed;
+use crate::parsed::Parsed;
 
 /// A parsed command line of a benchmark whose batches are sent as one request each.
 #[derive(Clone, Debug)]
@@ -102,7 +102,7 @@ pub(crate) fn parse(
 ) -> Result<OneBatch, UsageError> {
     let refuse = |error| UsageError::refused(program, error);
     let args = texts(args).map_err(refuse)?;
-    let given = Given::read(args::command(program), &PEER, &[], &args).map_err(refuse)?;
+    let given = Given::read(args::command(program), &PEER.names(), &[], &args).map_err(refuse)?;
     let (args, _): (OneBatchArgs, _) = given.typed(program)?;
     understand(&args, &given, python, environment).map_err(refuse)
 }
@@ -129,7 +129,7 @@ fn understand(
         warm_up: grid.warm_up()?,
         profiled: grid.profiled()?,
         batches,
-        sizes: batches::numbers("--batch-size", 1, &args.batch_size)?,
+        sizes: batches::numbers(OneBatchArgs::BATCH_SIZE, 1, &args.batch_size)?,
         exceeds_running: args.enable_multi_batch,
         exceeds_capacity: args.skip_token_capacity_check,
         files: files(args, environment),
@@ -151,9 +151,13 @@ fn server(
     }
     let at = |url: BaseUrl| args.trust.applied_to(args.connection.target(url)?).map(ServerSpec::At);
     if !args.base_url.is_empty() {
-        return Ok((at(args.base_url.parse().map_err(refused("--base-url"))?)?, None));
+        return Ok((at(args.base_url.parse().map_err(refused(OneBatchArgs::BASE_URL))?)?, None));
     }
-    let url = at_host(&args.server.host, at_least("--port", 1, args.server.port)?)?;
+    let url = at_host(
+        ServerArgs::HOST,
+        &args.server.host,
+        at_least(ServerArgs::PORT, 1, args.server.port)?,
+    )?;
     let command = launch_command(args, given, python)?;
     Ok((at(url.clone())?, Some(Launch { command, url })))
 }
@@ -169,18 +173,24 @@ fn launch_command(
         return Err(CliError::Together(NO_SERVER));
     };
     let python = args.server.python.as_deref().or(python).unwrap_or("python3");
-    let words = [python, "-m", "sglang.launch_server", "--model-path", model];
+    let words = [python, "-m", "sglang.launch_server", ServerArgs::MODEL_PATH.name(), model];
     let mut command: Vec<String> = words.map(str::to_owned).to_vec();
-    let known = ["--host", "--port", "--tp-size", "--tensor-parallel-size", "--tp"];
+    let known = [
+        ServerArgs::HOST,
+        ServerArgs::PORT,
+        ServerArgs::TP_SIZE,
+        ServerArgs::TENSOR_PARALLEL_SIZE,
+        ServerArgs::TP,
+    ];
     for flag in known {
         let last = given.values(flag).last();
-        command.extend(last.into_iter().flat_map(|value| [flag.to_owned(), value.clone()]));
+        command.extend(last.into_iter().flat_map(|value| [flag.to_string(), value.clone()]));
     }
     command.extend(given.reading.leftovers.iter().cloned());
     Ok(command)
 }
 
-impl args::ServerArgs {
+impl ServerArgs {
     fn model_name(&self) -> Option<&str> {
         self.model_path.as_deref().or(self.model.as_deref())
     }
@@ -188,7 +198,7 @@ impl args::ServerArgs {
     /// Returns the number of GPUs that share the model.
     fn gpus(&self) -> Result<u32, CliError> {
         let size = self.tp.or(self.tensor_parallel_size).unwrap_or(self.tp_size);
-        at_least("--tp-size", 1, size)
+        at_least(Self::TP_SIZE, 1, size)
     }
 }
 
@@ -207,12 +217,12 @@ fn files(args: &OneBatchArgs, environment: &Environment) -> OneBatchFiles {
 
 fn report(args: &OneBatchArgs, given: &Given) -> Result<OneBatchReport, CliError> {
     // To SGLang's client, lengths of the command line are a list, and default lengths a tuple.
-    let shown = |flag: &str, numbers: &[i64]| {
+    let shown = |flag: Flag, numbers: &[i64]| {
         if given.is(flag) { format!("{numbers:?}") } else { format!("({},)", numbers[0]) }
     };
-    let inputs = shown("--input-len", &args.input_len);
-    let outputs = shown("--output-len", &args.output_len);
-    let cost = crate::number::finite("--gpu-hourly-cost", args.server.gpu_hourly_cost)?;
+    let inputs = shown(OneBatchArgs::INPUT_LEN, &args.input_len);
+    let outputs = shown(OneBatchArgs::OUTPUT_LEN, &args.output_len);
+    let cost = crate::number::finite(ServerArgs::GPU_HOURLY_COST, args.server.gpu_hourly_cost)?;
     let cost = cost * f64::from(args.server.gpus()?);
     let mut report = OneBatchReport::new(inputs, outputs, cost);
     report.cache_hit_rate = args.cache_hit_rate;
@@ -224,55 +234,6 @@ fn report(args: &OneBatchArgs, given: &Given) -> Result<OneBatchReport, CliError
 const NO_BATCH: &str = "there is no batch to send; give --batch-size, --input-len and --output-len";
 const NO_SERVER: &str = "there is no server to ask: give --base-url, or --model-path and SGLang's \
                          own flags to start one";
-
-/// The flags of SGLang 0.5.23's one-batch benchmark in their order, without the server's.
-const PEER: [&str; 45] = [
-    "--help",
-    "--run-name",
-    "--batch-size",
-    "--input-len",
-    "--output-len",
-    "--temperature",
-    "--disable-ignore-eos",
-    "--return-logprob",
-    "--client-stream-interval",
-    "--input-len-step-percentage",
-    "--input-len-list",
-    "--base-url",
-    "--local-tokenizer-path",
-    "--skip-warmup",
-    "--skip-token-capacity-check",
-    "--show-report",
-    "--profile",
-    "--profile-activities",
-    "--profile-start-step",
-    "--profile-steps",
-    "--profile-by-stage",
-    "--profile-prefix",
-    "--profile-output-dir",
-    "--dataset-path",
-    "--dataset-name",
-    "--fixed-prompt-file",
-    "--apply-chat-template",
-    "--gsp-num-groups",
-    "--gsp-system-prompt-len",
-    "--gsp-question-len",
-    "--gsp-output-len",
-    "--parallel-batch",
-    "--result-filename",
-    "--pydantic-result-filename",
-    "--no-append-to-github-summary",
-    "--seed",
-    "--cache-hit-rate",
-    "--backend",
-    "--fake-prefill",
-    "--flush-hicache-storage",
-    "--server-args-for-metrics",
-    "--lora-name",
-    "--lora-request-distribution",
-    "--lora-zipf-alpha",
-    "--enable-multi-batch",
-];
 
 #[cfg(test)]
 mod tests;

@@ -8,7 +8,7 @@ use servemark_core::JsonObject;
 use servemark_plan::{Layout, OutputSpec, ScoringSpec};
 use servemark_report::{ResultFileName, SglangStyle};
 
-use super::args::SglangArgs;
+use super::args::{DatasetArgs, SglangArgs};
 use super::control::object;
 use super::dataset;
 use crate::environment::{Environment, LocalTime};
@@ -72,12 +72,12 @@ fn result_file(args: &SglangArgs, now: LocalTime) -> Result<PathBuf, CliError> {
     // Lengths and pictures are checked only if the data set uses them.
     let has_images = dataset.dataset_name == "image";
     if has_images || is_random {
-        let input = at_least("--random-input-len", 0, dataset.random_input_len)?;
-        let output = at_least("--random-output-len", 0, dataset.random_output_len)?;
+        let input = at_least(DatasetArgs::RANDOM_INPUT_LEN, 0, dataset.random_input_len)?;
+        let output = at_least(DatasetArgs::RANDOM_OUTPUT_LEN, 0, dataset.random_output_len)?;
         name = name.with_lengths(input, output);
     }
     if has_images {
-        let images = at_least("--image-count", 1, dataset.image_count)?;
+        let images = at_least(DatasetArgs::IMAGE_COUNT, 1, dataset.image_count)?;
         name = name.with_images(images, &dataset.image_resolution);
     }
     let (_, month, day) = now.date;

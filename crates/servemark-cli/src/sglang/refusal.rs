@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::args::{SglangArgs, SharedPrefixArgs};
+use super::args::{ClientArgs, LoadArgs, SglangArgs, SharedPrefixArgs};
 use crate::argparse::Given;
 use crate::error::CliError;
 
@@ -20,7 +20,7 @@ fn check_rules(args: &SglangArgs, given: &Given) -> Result<(), CliError> {
     let is_shared_prefix = args.dataset.dataset_name == "generated-shared-prefix";
     CliError::first_broken([
         (
-            given.is("--rust-worker-threads") && !given.is("--rust-client"),
+            given.is(ClientArgs::RUST_WORKER_THREADS) && !given.is(ClientArgs::RUST_CLIENT),
             "--rust-worker-threads requires --rust-client",
         ),
         (
@@ -41,7 +41,8 @@ fn check_rules(args: &SglangArgs, given: &Given) -> Result<(), CliError> {
             "--print-requests requires --backend sglang-oai-chat",
         ),
         (
-            given.asks("--lora-request-distribution") && given.values("--lora-name").len() < 2,
+            given.asks(LoadArgs::LORA_REQUEST_DISTRIBUTION)
+                && given.values(LoadArgs::LORA_NAME).len() < 2,
             "--lora-request-distribution requires --lora-name with two adapters or more",
         ),
         (

@@ -6,6 +6,7 @@ use servemark_plan::{ModelSpec, ServerSpec};
 
 use super::args::{SglangArgs, TargetArgs};
 use crate::address::at_host;
+use crate::credentials::keyed;
 use crate::environment::Environment;
 use crate::error::CliError;
 use crate::number::{at_least, refused};
@@ -49,28 +50,13 @@ pub(super) fn credentials(
         warnings.push(NO_KEY.to_owned());
     }
     for (name, value) in headers(args, warnings) {
-        credentials = credentials.header(name, value).map_err(refused("--header"))?;
+        credentials = credentials.header(name, value).map_err(refused(TargetArgs::HEADER))?;
     }
     Ok(credentials)
 }
 
 const NO_KEY: &str = "OPENAI_API_KEY and API_KEY are not sent with --backend trt, as by SGLang's \
                       client; --header Authorization=VALUE is";
-
-/// Returns the API key of the environment, or empty credentials if there is none.
-pub(crate) fn keyed(environment: &Environment) -> Result<Credentials, CliError> {
-    match authorization(environment) {
-        Some(key) => Credentials::new().authorization(&key).map_err(refused("the API key")),
-        None => Ok(Credentials::new()),
-    }
-}
-
-/// Returns the value of the `Authorization` header: `OPENAI_API_KEY` as a bearer token, else
-/// `API_KEY` as it is.
-fn authorization(environment: &Environment) -> Option<String> {
-    let bearer = environment.variable("OPENAI_API_KEY").map(|key| format!("Bearer {key}"));
-    bearer.or_else(|| environment.variable("API_KEY").map(str::to_owned))
-}
 
 /// Returns the headers of the command line. Items that are not `KEY=VALUE` are left out with a
 /// warning; SGLang's client leaves them out without one.
@@ -92,13 +78,13 @@ fn headers<'a>(args: &'a TargetArgs, warnings: &mut Vec<String>) -> Vec<(&'a str
 
 fn base_url(args: &TargetArgs, backend: BackendName) -> Result<BaseUrl, CliError> {
     if let Some(url) = args.base_url.as_deref().filter(|url| !url.is_empty()) {
-        return url.parse().map_err(refused("--base-url"));
+        return url.parse().map_err(refused(TargetArgs::BASE_URL));
     }
     let port: u16 = match args.port {
-        Some(port) => at_least("--port", 1, port)?,
+        Some(port) => at_least(TargetArgs::PORT, 1, port)?,
         None => backend.default_port(),
     };
-    at_host(&args.host, port)
+    at_host(TargetArgs::HOST, &args.host, port)
 }
 
 #[cfg(test)]
@@ -106,23 +92,6 @@ mod tests {
     use clap::Parser as _;
 
     use super::*;
-
-    #[track_caller]
-    fn check_authorization(variables: &[(&str, &str)], expected: Option<&str>) {
-        let environment = variables
-            .iter()
-            .fold(Environment::default(), |all, (name, value)| all.with_variable(name, value));
-        assert_eq!(authorization(&environment).as_deref(), expected);
-    }
-
-    #[test]
-    fn the_first_key_that_is_not_empty_counts() {
-        check_authorization(&[], None);
-        check_authorization(&[("OPENAI_API_KEY", "sk")], Some("Bearer sk"));
-        check_authorization(&[("API_KEY", "Token k")], Some("Token k"));
-        check_authorization(&[("API_KEY", "k"), ("OPENAI_API_KEY", "sk")], Some("Bearer sk"));
-        check_authorization(&[("API_KEY", "k"), ("OPENAI_API_KEY", "")], Some("k"));
-    }
 
     #[test]
     fn some_routes_have_another_key_or_none() {

@@ -9,6 +9,7 @@ use servemark_datasets::{
 
 use super::args::{DatasetArgs, SharedPrefixArgs};
 use super::dataset::{form, seed};
+use crate::argparse::Flag;
 use crate::environment::Environment;
 use crate::error::CliError;
 use crate::number::{at_least, refused};
@@ -21,14 +22,16 @@ pub(super) fn spec(
     backend: BackendName,
 ) -> Result<SharedPrefixSpec, CliError> {
     let mut spec = SharedPrefixSpec::default();
-    spec.groups = several("--gsp-num-groups", args.gsp_num_groups)?;
-    spec.prompts_per_group = several("--gsp-prompts-per-group", args.gsp_prompts_per_group)?;
-    spec.turns = several("--gsp-num-turns", args.gsp_num_turns)?;
-    spec.system_tokens = at_least("--gsp-system-prompt-len", 0, args.gsp_system_prompt_len)?;
-    spec.question_tokens = at_least("--gsp-question-len", 0, args.gsp_question_len)?;
-    spec.output_tokens = at_least("--gsp-output-len", 0, args.gsp_output_len)?;
+    spec.groups = several(SharedPrefixArgs::GSP_NUM_GROUPS, args.gsp_num_groups)?;
+    spec.prompts_per_group =
+        several(SharedPrefixArgs::GSP_PROMPTS_PER_GROUP, args.gsp_prompts_per_group)?;
+    spec.turns = several(SharedPrefixArgs::GSP_NUM_TURNS, args.gsp_num_turns)?;
+    spec.system_tokens =
+        at_least(SharedPrefixArgs::GSP_SYSTEM_PROMPT_LEN, 0, args.gsp_system_prompt_len)?;
+    spec.question_tokens = at_least(SharedPrefixArgs::GSP_QUESTION_LEN, 0, args.gsp_question_len)?;
+    spec.output_tokens = at_least(SharedPrefixArgs::GSP_OUTPUT_LEN, 0, args.gsp_output_len)?;
     let ratio = RangeRatio::new(args.gsp_range_ratio);
-    spec.range_ratio = ratio.map_err(refused("--gsp-range-ratio"))?;
+    spec.range_ratio = ratio.map_err(refused(SharedPrefixArgs::GSP_RANGE_RATIO))?;
     spec.popularity = popularity(args, seed(dataset)?)?;
     spec.order = if args.gsp_ordered { GroupOrder::Drawn } else { GroupOrder::Shuffled };
     spec.form = form(dataset);
@@ -45,11 +48,11 @@ pub(super) fn takes_routing_key(backend: BackendName) -> bool {
 
 fn popularity(args: &SharedPrefixArgs, seed: u32) -> Result<Popularity, CliError> {
     let Some(alpha) = args.gsp_zipf_alpha else { return Ok(Popularity::Uniform) };
-    let alpha = ZipfAlpha::new(alpha).map_err(refused("--gsp-zipf-alpha"))?;
+    let alpha = ZipfAlpha::new(alpha).map_err(refused(SharedPrefixArgs::GSP_ZIPF_ALPHA))?;
     Ok(Popularity::Zipf { alpha, seed })
 }
 
-fn several(flag: &'static str, count: i64) -> Result<NonZero<u32>, CliError> {
+fn several(flag: Flag, count: i64) -> Result<NonZero<u32>, CliError> {
     let count: u32 = at_least(flag, 1, count)?;
     Ok(NonZero::new(count).unwrap_or(NonZero::<u32>::MIN))
 }

@@ -3,8 +3,8 @@
 //! Flags that were given keep their values. The others are set so that `--simulate` alone takes
 //! about six seconds and shows queueing, streaming and a range of lengths.
 
-use super::args::SglangArgs;
-use crate::argparse::Given;
+use super::args::{DatasetArgs, LoadArgs, SglangArgs};
+use crate::argparse::{Flag, Given};
 
 /// Sets the defaults of `--simulate` for flags that were not given; does nothing without
 /// `--simulate`.
@@ -12,23 +12,23 @@ pub(super) fn choose_the_rest(args: &mut SglangArgs, given: &Given) {
     if args.simulator.simulate.is_none() {
         return;
     }
-    let open = |flag: &str| !given.is(flag);
-    if open("--dataset-name") && open("--dataset-path") {
+    let open = |flag: Flag| !given.is(flag);
+    if open(DatasetArgs::DATASET_NAME) && open(DatasetArgs::DATASET_PATH) {
         "random-ids".clone_into(&mut args.dataset.dataset_name);
     }
-    if open("--num-prompts") {
+    if open(DatasetArgs::NUM_PROMPTS) {
         args.dataset.num_prompts = 256;
     }
-    if open("--random-input-len") {
+    if open(DatasetArgs::RANDOM_INPUT_LEN) {
         args.dataset.random_input_len = 128;
     }
-    if open("--random-output-len") {
+    if open(DatasetArgs::RANDOM_OUTPUT_LEN) {
         args.dataset.random_output_len = 128;
     }
-    if open("--random-range-ratio") {
+    if open(DatasetArgs::RANDOM_RANGE_RATIO) {
         args.dataset.random_range_ratio = 0.5;
     }
-    if open("--request-rate") {
+    if open(LoadArgs::REQUEST_RATE) {
         args.load.request_rate = 64.0;
     }
     args.own.include_usage = true;

@@ -4,14 +4,13 @@ mod usage;
 
 use serde_json::json;
 
-use super::args::SglangArgs;
-use super::names::{EXCLUSIVE, PEER};
+use super::args::{EXCLUSIVE, PEER, SglangArgs};
 use crate::mirror::{Mirror, as_recorded, recorded};
 
 fn mirror() -> Mirror {
     let flags = recorded("sglang", "flags.json").as_array().unwrap().clone();
     let command = SglangArgs::whole_command("serving");
-    Mirror { command, peer: &PEER, exclusive: EXCLUSIVE, flags }
+    Mirror { command, peer: PEER.names(), exclusive: EXCLUSIVE, flags }
 }
 
 #[test]
@@ -30,7 +29,14 @@ fn choices_arities_and_names_are_the_peers() {
 }
 
 #[test]
+fn every_flag_is_declared_once() {
+    mirror().check_declared(SglangArgs::GROUPS);
+}
+
+#[test]
 fn groups_are_the_peers() {
     let groups = recorded("sglang", "flag_groups.json");
-    assert_eq!(json!(EXCLUSIVE), groups["mutually_exclusive"]);
+    let ours: Vec<Vec<&str>> =
+        EXCLUSIVE.iter().map(|group| group.iter().map(|flag| flag.name()).collect()).collect();
+    assert_eq!(json!(ours), groups["mutually_exclusive"]);
 }

@@ -7,7 +7,7 @@ use servemark_core::JsonObject;
 use servemark_datasets::DatasetSpec;
 use servemark_plan::ModelSpec;
 
-use super::args::{RequestArgs, SglangArgs};
+use super::args::{EmbeddingArgs, RequestArgs, SglangArgs};
 use super::server::model;
 use crate::error::CliError;
 use crate::number::{at_least, finite, some_at_least};
@@ -30,15 +30,16 @@ pub(super) fn wire(
         BackendSpec::Chat(chat) => chat.include_usage = include_usage || dataset.is_multi_turn(),
         BackendSpec::Embeddings(embeddings) => {
             embeddings.encoding_format = args.embedding.encoding_format;
-            embeddings.dimensions = some_at_least("--dimensions", 1, args.embedding.dimensions)?;
+            embeddings.dimensions =
+                some_at_least(EmbeddingArgs::DIMENSIONS, 1, args.embedding.dimensions)?;
         }
         BackendSpec::Anthropic(anthropic) => {
-            anthropic.temperature = finite("--temperature", args.request.temperature)?;
-            anthropic.top_p = finite("--top-p", args.request.top_p)?;
+            anthropic.temperature = finite(RequestArgs::TEMPERATURE, args.request.temperature)?;
+            anthropic.top_p = finite(RequestArgs::TOP_P, args.request.top_p)?;
         }
         BackendSpec::Ollama(ollama) => {
-            ollama.temperature = finite("--temperature", args.request.temperature)?;
-            ollama.top_p = finite("--top-p", args.request.top_p)?;
+            ollama.temperature = finite(RequestArgs::TEMPERATURE, args.request.temperature)?;
+            ollama.top_p = finite(RequestArgs::TOP_P, args.request.top_p)?;
         }
         _ => {}
     }
@@ -55,10 +56,10 @@ fn common(args: &SglangArgs, backend: BackendName) -> Result<CommonSpec, CliErro
 }
 
 fn set_generate(spec: &mut GenerateSpec, args: &RequestArgs) -> Result<(), CliError> {
-    spec.temperature = finite("--temperature", args.temperature)?;
-    spec.top_p = finite("--top-p", args.top_p)?;
+    spec.temperature = finite(RequestArgs::TEMPERATURE, args.temperature)?;
+    spec.top_p = finite(RequestArgs::TOP_P, args.top_p)?;
     spec.return_logprob = args.return_logprob;
-    spec.top_logprobs_num = at_least("--top-logprobs-num", 0, args.top_logprobs_num)?;
+    spec.top_logprobs_num = at_least(RequestArgs::TOP_LOGPROBS_NUM, 0, args.top_logprobs_num)?;
     // Numbers that are not ids of tokens are sent too; refusing them is left to the server.
     spec.token_ids_logprob = args.token_ids_logprob.clone().unwrap_or_default();
     spec.logprob_start_len = args.logprob_start_len;
@@ -69,7 +70,7 @@ fn set_generate(spec: &mut GenerateSpec, args: &RequestArgs) -> Result<(), CliEr
 /// Returns the number of log-probabilities per token on `/v1/completions`; `None` unless both
 /// `--return-logprob` and `--top-logprobs-num` ask for them.
 fn completions_logprobs(args: &RequestArgs) -> Result<Option<u32>, CliError> {
-    let top: u32 = at_least("--top-logprobs-num", 0, args.top_logprobs_num)?;
+    let top: u32 = at_least(RequestArgs::TOP_LOGPROBS_NUM, 0, args.top_logprobs_num)?;
     Ok((args.return_logprob && top > 0).then_some(top))
 }
 
@@ -91,7 +92,7 @@ fn extra_body(args: &SglangArgs, backend: BackendName) -> Result<JsonObject, Cli
 }
 
 fn json_object(text: &str) -> Result<JsonObject, CliError> {
-    let refuse = |why: String| CliError::setting("--extra-request-body", why);
+    let refuse = |why: String| CliError::setting(RequestArgs::EXTRA_REQUEST_BODY, why);
     match serde_json::from_str(text) {
         Ok(Value::Object(object)) => Ok(object),
         Ok(other) => {

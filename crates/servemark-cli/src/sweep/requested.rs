@@ -8,33 +8,41 @@ use std::time::Duration;
 use servemark_plan::{Isolation, RunProfile, crossed};
 use servemark_report::GridFormat;
 
-use super::Values;
 use super::side::{Settings, Side};
-use crate::argparse::split_value;
+use crate::argparse::{Declared, Flag, Values, flags, split_value};
 use crate::error::CliError;
 use crate::number::time_of;
-use crate::slo::{FLAGS as SLO_FLAGS, SloArgs};
-use crate::until::{UNTIL, UntilArgs};
+use crate::slo::SloArgs;
+use crate::until::UntilArgs;
 use crate::{profile, python};
 
 /// Values of our flags for several runs, objectives and known figures.
 #[derive(Debug, Default)]
-pub(super) struct RequestedSweep {
+pub(crate) struct RequestedSweep {
     pub(super) sides: Vec<Side>,
     pub(super) repeats: Option<NonZeroU32>,
     cool_down: Option<Duration>,
     same_prompts: bool,
-    pub(super) folder: Option<PathBuf>,
+    pub(crate) folder: Option<PathBuf>,
     pub(super) files: Vec<(PathBuf, GridFormat)>,
-    pub(super) last: Option<&'static str>,
+    pub(super) last: Option<Flag>,
     /// The last flag of a sweep in the command line, without `--sweep` and `--sweep-folder`.
-    last_but_folder: Option<&'static str>,
-    pub(super) slo: SloArgs,
+    last_but_folder: Option<Flag>,
+    pub(crate) slo: SloArgs,
     /// All arguments except the flags that say where runs and their table are kept.
-    pub(super) identifying: Vec<OsString>,
+    pub(crate) identifying: Vec<OsString>,
     pub(super) until: UntilArgs,
-    pub(super) profile: Option<RunProfile>,
+    pub(crate) profile: Option<RunProfile>,
 }
+
+flags! { RequestedSweep {
+    SWEEP = "--sweep";
+    SWEEP_COOL_DOWN = "--sweep-cool-down";
+    SWEEP_FILE = "--sweep-file";
+    SWEEP_FOLDER = "--sweep-folder";
+    SWEEP_REPEATS = "--sweep-repeats";
+    SWEEP_SAME_PROMPTS = "--sweep-same-prompts";
+}}
 
 impl RequestedSweep {
     /// Takes our flags out of a command line. Returns the other arguments and the values of our
@@ -45,13 +53,13 @@ impl RequestedSweep {
 
     /// Takes our flags out of a command line in which `--sweep` and `--sweep-repeats` belong to a
     /// grid with flags of its own. Returns the other arguments and the values of our flags.
-    pub(super) fn beside_a_grid(args: Vec<OsString>) -> Result<(Vec<OsString>, Self), CliError> {
-        Self::taken(args, |flag| ![SWEEP, REPEATS].contains(&flag))
+    pub(crate) fn beside_a_grid(args: Vec<OsString>) -> Result<(Vec<OsString>, Self), CliError> {
+        Self::taken(args, |flag| ![Self::SWEEP, Self::SWEEP_REPEATS].contains(&flag))
     }
 
     fn taken(
         args: Vec<OsString>,
-        is_ours: impl Fn(&str) -> bool,
+        is_ours: impl Fn(Flag) -> bool,
     ) -> Result<(Vec<OsString>, Self), CliError> {
         let (mut rest, mut asked) = (Vec::new(), Self::default());
         let all = args.clone();
@@ -64,12 +72,12 @@ impl RequestedSweep {
                 asked.profile = Some(named);
                 args.next_if(|_| arguments == 2);
             } else if let Some((flag, attached)) =
-                arg.to_str().and_then(own).filter(|(flag, _)| is_ours(flag))
+                arg.to_str().and_then(own).filter(|(flag, _)| is_ours(*flag))
             {
                 let values =
                     Values { flag, attached: attached.map(str::to_owned), args: &mut args };
                 asked.take(values)?;
-                is_identifying = ![FILE, FOLDER].contains(&flag);
+                is_identifying = ![Self::SWEEP_FILE, Self::SWEEP_FOLDER].contains(&flag);
             } else {
                 rest.push(arg);
             }
@@ -82,27 +90,27 @@ impl RequestedSweep {
 
     fn take(&mut self, values: Values<'_>) -> Result<(), CliError> {
         let flag = values.flag;
-        let refuse = |why: String| CliError::Value { flag: flag.to_owned(), why };
+        let refuse = |why: String| CliError::Value { flag: flag.to_string(), why };
         match flag {
-            slo if SLO_FLAGS.contains(&slo) => return self.slo.take(values),
-            UNTIL => return self.until.take(values),
-            SWEEP => {
+            _ if is_of(SloArgs::FLAGS, flag) => return self.slo.take(values),
+            UntilArgs::UNTIL => return self.until.take(values),
+            Self::SWEEP => {
                 for side in values.all()? {
                     self.sides.push(Side::parse(&side).map_err(refuse)?);
                 }
                 return Ok(());
             }
-            "--sweep-cool-down" => {
+            Self::SWEEP_COOL_DOWN => {
                 let seconds = python::finite_positive_float(&values.one()?).map_err(refuse)?;
                 self.cool_down = Some(time_of(seconds).map_err(refuse)?);
             }
-            FILE => {
+            Self::SWEEP_FILE => {
                 for path in values.all()? {
                     self.files.push(grid_file(&path).map_err(refuse)?);
                 }
             }
-            FOLDER => self.folder = Some(values.one()?.into()),
-            REPEATS => {
+            Self::SWEEP_FOLDER => self.folder = Some(values.one()?.into()),
+            Self::SWEEP_REPEATS => {
                 let text = values.one()?;
                 let repeats = text.parse().ok();
                 let wrong = || refuse(format!("expected a number above zero, got {text:?}"));
@@ -114,7 +122,7 @@ impl RequestedSweep {
             }
         }
         self.last = Some(flag);
-        if flag != FOLDER {
+        if flag != Self::SWEEP_FOLDER {
             self.last_but_folder = Some(flag);
         }
         Ok(())
@@ -122,19 +130,22 @@ impl RequestedSweep {
 
     /// Returns a flag of a sweep that has no effect without a search, if there is one. On a grid
     /// with flags of its own, `--sweep-folder` has an effect.
-    pub(super) fn idle_beside_a_grid(&self, is_grid: bool) -> Option<&'static str> {
+    pub(crate) fn idle_beside_a_grid(&self, is_grid: bool) -> Option<Flag> {
         if is_grid { self.last_but_folder } else { self.last }
     }
 
     /// Refuses flags of a sweep, because there is none.
     pub(super) fn refuse_idle(&self) -> Result<(), CliError> {
-        let idle = |flag| CliError::NoEffect { flag, when: "without --sweep" };
+        let idle = |flag| CliError::no_effect(flag, format!("without {}", Self::SWEEP));
         self.last.map_or(Ok(()), |flag| Err(idle(flag)))
     }
 
     /// Returns the flags and values of every point: each combination of the values of all sides.
     pub(super) fn settings(&self) -> Result<Vec<Settings>, CliError> {
-        let steps = |side: &Side| Ok((0..side.steps()?).map(|step| side.at(step)).collect());
+        let steps = |side: &Side| {
+            let steps = side.steps().map_err(|why| CliError::setting(Self::SWEEP, why))?;
+            Ok((0..steps).map(|step| side.at(step)).collect())
+        };
         let sides: Vec<Vec<Settings>> =
             self.sides.iter().map(steps).collect::<Result<_, CliError>>()?;
         Ok(crossed(&sides))
@@ -149,10 +160,15 @@ impl RequestedSweep {
 
 /// Returns our flag in an argument, and the value after its equals sign; `None` if the argument is
 /// not our flag.
-fn own(arg: &str) -> Option<(&'static str, Option<&str>)> {
+fn own(arg: &str) -> Option<(Flag, Option<&str>)> {
     let (name, value) = split_value(arg);
-    let flags = FLAGS.iter().chain(&SLO_FLAGS).chain([&UNTIL]);
-    Some((flags.copied().find(|flag| *flag == name)?, value))
+    let all = [RequestedSweep::FLAGS, SloArgs::FLAGS, UntilArgs::FLAGS].into_iter().flatten();
+    let known = all.map(|declared| declared.flag).find(|flag| flag.name() == name);
+    Some((known?, value))
+}
+
+fn is_of(group: &[Declared], flag: Flag) -> bool {
+    group.iter().any(|declared| declared.flag == flag)
 }
 
 fn grid_file(path: &str) -> Result<(PathBuf, GridFormat), String> {
@@ -162,10 +178,3 @@ fn grid_file(path: &str) -> Result<(PathBuf, GridFormat), String> {
         || format!("expected a name in .csv, .html, .json or .md, got {}", python::repr(path));
     Ok((path.into(), format.ok_or_else(wrong)?))
 }
-
-pub(super) const SWEEP: &str = "--sweep";
-pub(super) const REPEATS: &str = "--sweep-repeats";
-const FILE: &str = "--sweep-file";
-const FOLDER: &str = "--sweep-folder";
-const FLAGS: [&str; 6] =
-    [SWEEP, "--sweep-cool-down", FILE, FOLDER, REPEATS, "--sweep-same-prompts"];

@@ -1,7 +1,5 @@
 //! Flags of a sweep that change together.
 
-use super::requested::SWEEP;
-use crate::error::CliError;
 use crate::python;
 
 /// Flags that a sweep adds to a run, with their values.
@@ -28,16 +26,14 @@ impl Side {
         Ok(Self { flags: text.split('+').map(flag).collect::<Result<_, _>>()? })
     }
 
-    pub(super) fn steps(&self) -> Result<usize, CliError> {
+    /// Returns the number of values of each flag. The error says which numbers differ.
+    pub(super) fn steps(&self) -> Result<usize, String> {
         let mut counts = self.flags.iter().map(|(_, values)| values.len());
         let first = counts.next().unwrap_or_default();
         match counts.find(|count| *count != first) {
             None => Ok(first),
-            Some(other) => Err(CliError::setting(
-                SWEEP,
-                format!(
-                    "flags that move together need equally many values, not {first} and {other}"
-                ),
+            Some(other) => Err(format!(
+                "flags that move together need equally many values, not {first} and {other}"
             )),
         }
     }

@@ -3,6 +3,7 @@
 //! Names, types, defaults and choices are vLLM 0.33.0's; a test holds them against its own list.
 //! What the flags mean is told by the modules that turn them into a plan.
 
+mod choice;
 mod corpora;
 mod dataset;
 mod extras;
@@ -15,6 +16,7 @@ mod timed_trace;
 
 use clap::{Command, CommandFactory, Parser};
 
+pub(super) use self::choice::generates;
 pub(super) use self::corpora::CorporaArgs;
 pub(super) use self::dataset::DatasetArgs;
 pub(super) use self::extras::{ExtrasArgs, StyleArgs};
@@ -24,7 +26,11 @@ pub(super) use self::random::RandomArgs;
 pub(super) use self::request::RequestArgs;
 pub(super) use self::target::TargetArgs;
 pub(super) use self::timed_trace::TimedTraceArgs;
-use crate::own::{ConnectionArgs, RunArgs, ShardArgs, SimulatorArgs};
+use crate::argparse::{Group, PeerFlags};
+use crate::own::{
+    AskingArgs, ConnectionArgs, JudgingArgs, ProtocolArgs, ReuseArgs, RunArgs, ShardArgs,
+    SimulatorArgs, StoppingArgs, ThreadArgs,
+};
 use crate::sweep;
 
 /// Benchmark a running server: vLLM's command line, and more
@@ -68,6 +74,30 @@ pub(super) struct VllmArgs {
 }
 
 impl VllmArgs {
+    /// All flags with the limits on their effects.
+    pub(super) const GROUPS: &'static [Group] = &[
+        Group::of(TargetArgs::FLAGS),
+        Group::of(DatasetArgs::FLAGS),
+        Group::of(RandomArgs::FLAGS),
+        Group::of(CorporaArgs::FLAGS),
+        Group::of(TimedTraceArgs::FLAGS),
+        Group::of(LoadArgs::FLAGS),
+        Group::of(RequestArgs::FLAGS),
+        Group::of(OutputArgs::FLAGS),
+        Group::of(ExtrasArgs::FLAGS),
+        Group::of(RunArgs::FLAGS),
+        Group::of(JudgingArgs::FLAGS),
+        Group::of(StoppingArgs::FLAGS),
+        Group::of(AskingArgs::FLAGS),
+        Group::of(StyleArgs::FLAGS),
+        Group::of(ShardArgs::FLAGS),
+        Group::of(ThreadArgs::FLAGS),
+        Group::of(ConnectionArgs::FLAGS),
+        Group::of(ProtocolArgs::FLAGS),
+        Group::of(ReuseArgs::FLAGS),
+        Group::of(SimulatorArgs::FLAGS),
+    ];
+
     /// The whole command.
     pub(super) fn whole_command(program: &str) -> Command {
         let mut command =
@@ -84,3 +114,7 @@ given key by key (--extra-body.stop.0 END, --extra-body.list+ a,b). --help=WORD 
 that have the word in their name.
 
 The API key is read from OPENAI_API_KEY.";
+
+/// The flags of vLLM's client.
+pub(super) const PEER: PeerFlags =
+    PeerFlags::recorded(include_str!("../../../../fixtures/vllm/serve_flags.txt"));

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use servemark_plan::{ControlSpec, ProfileSpec};
 
-use super::args::VllmArgs;
+use super::args::{ExtrasArgs, TargetArgs, VllmArgs};
 use super::dataset::several;
 use crate::error::CliError;
 use crate::number::at_least;
@@ -15,14 +15,14 @@ pub(super) fn control(args: &VllmArgs) -> Result<ControlSpec, CliError> {
     control.ready_timeout = Duration::ZERO;
     control.counters = true;
     let patience: u64 =
-        at_least("--ready-check-timeout-sec", 0, args.target.ready_check_timeout_sec)?;
+        at_least(TargetArgs::READY_CHECK_TIMEOUT_SEC, 0, args.target.ready_check_timeout_sec)?;
     control.first_request = (patience > 0).then(|| Duration::from_secs(patience));
     let is_drawn = ["random", "prefix_repetition"].contains(&args.dataset.dataset_name.as_str());
     // The simulator counts no tokens.
     let can_count = args.simulator.simulate.is_none();
     let extras = &args.extras;
     control.align_prompts = is_drawn && can_count && !extras.multi_turn && !extras.prompt_token_ids;
-    control.align_sample = several("--align-sample", extras.align_sample)?;
+    control.align_sample = several(ExtrasArgs::ALIGN_SAMPLE, extras.align_sample)?;
     control.flush_cache = extras.reset_prefix_cache.then_some(FLUSH);
     control.profile = args.load.profile.then(ProfileSpec::bare);
     Ok(control)

@@ -8,8 +8,9 @@ use servemark_datasets::{
 };
 use servemark_runner::{History, LoadSpec};
 
-use super::args::VllmArgs;
+use super::args::{CorporaArgs, ExtrasArgs, RandomArgs, VllmArgs};
 use super::dataset::{path, several};
+use crate::argparse::Flag;
 use crate::error::CliError;
 use crate::number::{at_least, some_at_least};
 
@@ -26,7 +27,7 @@ pub(super) fn spec(args: &VllmArgs) -> Result<ConversationSpec, CliError> {
         }
     };
     let mut spec = ConversationSpec::new(source);
-    let pause = at_least("--multi-turn-delay-ms", 0, args.extras.multi_turn_delay_ms)?;
+    let pause = at_least(ExtrasArgs::MULTI_TURN_DELAY_MS, 0, args.extras.multi_turn_delay_ms)?;
     spec.pause = Duration::from_millis(pause);
     spec.full_answers = !args.request.ignore_eos && !says_least_tokens(args);
     Ok(spec)
@@ -39,7 +40,7 @@ pub(super) fn apply(args: &VllmArgs, load: &mut LoadSpec) -> Result<(), CliError
         return Ok(());
     }
     let limit: Option<usize> =
-        some_at_least("--multi-turn-concurrency", 1, extras.multi_turn_concurrency)?;
+        some_at_least(ExtrasArgs::MULTI_TURN_CONCURRENCY, 1, extras.multi_turn_concurrency)?;
     load.max_concurrency = limit.and_then(NonZeroUsize::new).or(load.max_concurrency);
     let shares =
         [extras.multi_turn_prefix_global_ratio, extras.multi_turn_prefix_conversation_ratio];
@@ -57,22 +58,22 @@ fn random(args: &VllmArgs) -> Result<RandomTurnsSpec, CliError> {
     let (extras, short, random) = (&args.extras, &args.dataset, &args.random);
     let input = short.input_len.unwrap_or(random.random_input_len);
     let output = short.output_len.unwrap_or(random.random_output_len);
-    let turns = several("--multi-turn-num-turns", extras.multi_turn_num_turns)?;
+    let turns = several(ExtrasArgs::MULTI_TURN_NUM_TURNS, extras.multi_turn_num_turns)?;
     let mut spec = RandomTurnsSpec::default();
-    spec.fewest = turns_or("--multi-turn-min-turns", extras.multi_turn_min_turns, turns)?;
-    spec.most = turns_or("--multi-turn-max-turns", extras.multi_turn_max_turns, turns)?;
-    spec.first_tokens = at_least("--random-input-len", 1, input)?;
-    let later: u32 = at_least("--per-turn-input-len", 0, extras.per_turn_input_len)?;
+    spec.fewest = turns_or(ExtrasArgs::MULTI_TURN_MIN_TURNS, extras.multi_turn_min_turns, turns)?;
+    spec.most = turns_or(ExtrasArgs::MULTI_TURN_MAX_TURNS, extras.multi_turn_max_turns, turns)?;
+    spec.first_tokens = at_least(RandomArgs::RANDOM_INPUT_LEN, 1, input)?;
+    let later: u32 = at_least(ExtrasArgs::PER_TURN_INPUT_LEN, 0, extras.per_turn_input_len)?;
     spec.later_tokens = if later == 0 { spec.first_tokens } else { later };
-    spec.output_tokens = at_least("--random-output-len", 1, output)?;
+    spec.output_tokens = at_least(RandomArgs::RANDOM_OUTPUT_LEN, 1, output)?;
     spec.shared_by_all =
-        share("--multi-turn-prefix-global-ratio", extras.multi_turn_prefix_global_ratio)?;
+        share(ExtrasArgs::MULTI_TURN_PREFIX_GLOBAL_RATIO, extras.multi_turn_prefix_global_ratio)?;
     spec.shared_within = share(
-        "--multi-turn-prefix-conversation-ratio",
+        ExtrasArgs::MULTI_TURN_PREFIX_CONVERSATION_RATIO,
         extras.multi_turn_prefix_conversation_ratio,
     )?;
     if spec.fewest > spec.most {
-        return Err(CliError::setting("--multi-turn-min-turns", "is above the most turns"));
+        return Err(CliError::setting(ExtrasArgs::MULTI_TURN_MIN_TURNS, "is above the most turns"));
     }
     Ok(spec)
 }
@@ -81,23 +82,19 @@ fn sharegpt(args: &VllmArgs) -> Result<ShareGptTurnsSpec, CliError> {
     let mut spec = ShareGptTurnsSpec::default();
     spec.path = path(&args.dataset);
     let output = args.dataset.output_len.or(args.corpora.sharegpt_output_len);
-    spec.output_tokens = some_at_least("--sharegpt-output-len", 1, output)?;
-    let most = at_least("--multi-turn-max-turns", 0, args.extras.multi_turn_max_turns)?;
+    spec.output_tokens = some_at_least(CorporaArgs::SHAREGPT_OUTPUT_LEN, 1, output)?;
+    let most = at_least(ExtrasArgs::MULTI_TURN_MAX_TURNS, 0, args.extras.multi_turn_max_turns)?;
     spec.most = NonZero::new(most);
     Ok(spec)
 }
 
 /// Returns a number of turns; zero stands for the default.
-fn turns_or(
-    flag: &'static str,
-    turns: i64,
-    otherwise: NonZero<u32>,
-) -> Result<NonZero<u32>, CliError> {
+fn turns_or(flag: Flag, turns: i64, otherwise: NonZero<u32>) -> Result<NonZero<u32>, CliError> {
     let turns: u32 = at_least(flag, 0, turns)?;
     Ok(NonZero::new(turns).unwrap_or(otherwise))
 }
 
-fn share(flag: &'static str, share: f64) -> Result<f64, CliError> {
+fn share(flag: Flag, share: f64) -> Result<f64, CliError> {
     let fits = (0.0..=1.0).contains(&share);
     fits.then_some(share).ok_or_else(|| CliError::setting(flag, "must lie in 0 to 1"))
 }

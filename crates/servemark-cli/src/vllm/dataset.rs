@@ -12,11 +12,10 @@ use servemark_datasets::{
 };
 use servemark_plan::WorkloadSpec;
 
-use super::args::{DatasetArgs, VllmArgs};
-use super::conversation;
-use super::media;
+use super::args::{CorporaArgs, DatasetArgs, ExtrasArgs, RandomArgs, TimedTraceArgs, VllmArgs};
 use super::range_ratio::spreads;
-use super::token_ids;
+use super::{conversation, media, token_ids};
+use crate::argparse::Flag;
 use crate::environment::Environment;
 use crate::error::CliError;
 use crate::number::{at_least, some_at_least};
@@ -26,11 +25,11 @@ pub(super) fn workload(
     args: &VllmArgs,
     environment: &Environment,
 ) -> Result<WorkloadSpec, CliError> {
-    let seed = at_least("--seed", 0, args.dataset.seed)?;
+    let seed = at_least(DatasetArgs::SEED, 0, args.dataset.seed)?;
     let mut spec = VllmSpec::new(data(args)?);
     spec.seed = seed;
     spec.request_ids = Some(request_ids(&args.dataset, environment));
-    spec.most_tokens = some_at_least("--max-model-len", 1, args.extras.max_model_len)?;
+    spec.most_tokens = some_at_least(ExtrasArgs::MAX_MODEL_LEN, 1, args.extras.max_model_len)?;
     let requests = prompts(&args.dataset)?;
     let mut workload = WorkloadSpec::new(DatasetSpec::Vllm(spec), requests);
     workload.seed = seed;
@@ -41,7 +40,7 @@ pub(super) fn workload(
 fn prompts(args: &DatasetArgs) -> Result<usize, CliError> {
     let all = ALL_IF_NONE.contains(&args.dataset_name.as_str());
     let asked = if all { args.num_prompts.max(0) } else { args.num_prompts };
-    at_least("--num-prompts", i64::from(!all), asked)
+    at_least(DatasetArgs::NUM_PROMPTS, i64::from(!all), asked)
 }
 
 /// Data sets that give all they have if no prompt is asked for.
@@ -79,8 +78,8 @@ fn random(args: &VllmArgs) -> Result<VllmRandomSpec, CliError> {
     let random = &args.random;
     let mut spec = VllmRandomSpec::default();
     spec.lengths = lengths(args)?;
-    spec.prefix_tokens = at_least("--random-prefix-len", 0, random.random_prefix_len)?;
-    spec.batch = several("--random-batch-size", random.random_batch_size)?;
+    spec.prefix_tokens = at_least(RandomArgs::RANDOM_PREFIX_LEN, 0, random.random_prefix_len)?;
+    spec.batch = several(RandomArgs::RANDOM_BATCH_SIZE, random.random_batch_size)?;
     token_ids::apply(args, &mut spec)?;
     Ok(spec)
 }
@@ -92,22 +91,22 @@ pub(super) fn lengths(args: &VllmArgs) -> Result<VllmLengths, CliError> {
     let mut lengths = VllmLengths::default();
     let input = short.input_len.unwrap_or(random.random_input_len);
     let output = short.output_len.unwrap_or(random.random_output_len);
-    lengths.input_tokens = at_least("--random-input-len", 0, input)?;
-    lengths.output_tokens = at_least("--random-output-len", 0, output)?;
+    lengths.input_tokens = at_least(RandomArgs::RANDOM_INPUT_LEN, 0, input)?;
+    lengths.output_tokens = at_least(RandomArgs::RANDOM_OUTPUT_LEN, 0, output)?;
     lengths.input_spread = spreads.input;
     lengths.output_spread = spreads.output;
     Ok(lengths)
 }
 
-const RATIO: &str = "--random-range-ratio";
+const RATIO: Flag = RandomArgs::RANDOM_RANGE_RATIO;
 
 fn rerank(args: &VllmArgs) -> Result<VllmRerankSpec, CliError> {
     let random = &args.random;
     let mut spec = VllmRerankSpec::default();
     let input = args.dataset.input_len.unwrap_or(random.random_input_len);
-    spec.input_tokens = at_least("--random-input-len", 0, input)?;
+    spec.input_tokens = at_least(RandomArgs::RANDOM_INPUT_LEN, 0, input)?;
     spec.spread = spreads(RATIO, &random.random_range_ratio)?.input;
-    spec.batch = several("--random-batch-size", random.random_batch_size)?;
+    spec.batch = several(RandomArgs::RANDOM_BATCH_SIZE, random.random_batch_size)?;
     spec.as_texts = args.target.backend != "vllm-rerank";
     spec.mode = if random.no_reranker { RerankMode::Each } else { RerankMode::Pair };
     Ok(spec)
@@ -117,13 +116,13 @@ fn prefix_repetition(args: &VllmArgs) -> Result<PrefixRepetitionSpec, CliError> 
     let random = &args.random;
     let mut spec = PrefixRepetitionSpec::default();
     spec.prefixes =
-        several("--prefix-repetition-num-prefixes", random.prefix_repetition_num_prefixes)?;
+        several(RandomArgs::PREFIX_REPETITION_NUM_PREFIXES, random.prefix_repetition_num_prefixes)?;
     spec.prefix_tokens =
-        at_least("--prefix-repetition-prefix-len", 0, random.prefix_repetition_prefix_len)?;
+        at_least(RandomArgs::PREFIX_REPETITION_PREFIX_LEN, 0, random.prefix_repetition_prefix_len)?;
     spec.suffix_tokens =
-        at_least("--prefix-repetition-suffix-len", 0, random.prefix_repetition_suffix_len)?;
+        at_least(RandomArgs::PREFIX_REPETITION_SUFFIX_LEN, 0, random.prefix_repetition_suffix_len)?;
     let output = args.dataset.output_len.unwrap_or(random.prefix_repetition_output_len);
-    spec.output_tokens = at_least("--prefix-repetition-output-len", 0, output)?;
+    spec.output_tokens = at_least(RandomArgs::PREFIX_REPETITION_OUTPUT_LEN, 0, output)?;
     spec.order = order(&args.dataset);
     Ok(spec)
 }
@@ -132,7 +131,7 @@ fn sharegpt(args: &VllmArgs) -> Result<VllmShareGptSpec, CliError> {
     let mut spec = VllmShareGptSpec::default();
     spec.path = path(&args.dataset);
     let output = args.dataset.output_len.or(args.corpora.sharegpt_output_len);
-    spec.output_tokens = some_at_least("--sharegpt-output-len", 0, output)?;
+    spec.output_tokens = some_at_least(CorporaArgs::SHAREGPT_OUTPUT_LEN, 0, output)?;
     spec.shape = media::shape(args);
     spec.order = order(&args.dataset);
     spec.too_few = too_few(&args.dataset);
@@ -162,7 +161,7 @@ fn custom(args: &VllmArgs) -> Result<VllmCustomSpec, CliError> {
 pub(super) fn custom_output(args: &VllmArgs) -> Result<CustomOutput, CliError> {
     Ok(match args.dataset.output_len.unwrap_or(args.corpora.custom_output_len) {
         -1 => CustomOutput::OfRow,
-        tokens => CustomOutput::Fixed(at_least("--custom-output-len", 0, tokens)?),
+        tokens => CustomOutput::Fixed(at_least(CorporaArgs::CUSTOM_OUTPUT_LEN, 0, tokens)?),
     })
 }
 
@@ -172,7 +171,7 @@ fn template_arguments(args: &DatasetArgs) -> Result<JsonObject, CliError> {
         Some(Value::Object(object)) => Ok(object),
         Some(other) => {
             let why = format!("must be a JSON object, such as {{\"tools\": []}}, not {other}");
-            Err(CliError::setting("--chat-template-kwargs", why))
+            Err(CliError::setting(DatasetArgs::CHAT_TEMPLATE_KWARGS, why))
         }
     }
 }
@@ -182,7 +181,7 @@ fn spec_bench(args: &VllmArgs) -> Result<VllmCustomSpec, CliError> {
     let category = args.corpora.spec_bench_category.clone();
     let output = args.dataset.output_len.unwrap_or(args.corpora.spec_bench_output_len);
     let mut spec = rows(&args.dataset, CustomLayout::SpecBench { category });
-    spec.output = CustomOutput::Fixed(at_least("--spec-bench-output-len", 0, output)?);
+    spec.output = CustomOutput::Fixed(at_least(CorporaArgs::SPEC_BENCH_OUTPUT_LEN, 0, output)?);
     Ok(spec)
 }
 
@@ -192,9 +191,9 @@ fn speed_bench(args: &VllmArgs) -> Result<VllmCustomSpec, CliError> {
     let category = corpora.speed_bench_category.clone();
     let mut spec = rows(&args.dataset, CustomLayout::SpeedBench { subset, category });
     let most = args.extras.speed_bench_max_input_len;
-    spec.most_prompt_tokens = some_at_least("--speed-bench-max-input-len", 1, most)?;
+    spec.most_prompt_tokens = some_at_least(ExtrasArgs::SPEED_BENCH_MAX_INPUT_LEN, 1, most)?;
     let output = corpora.speed_bench_output_len;
-    spec.output = CustomOutput::Fixed(at_least("--speed-bench-output-len", 0, output)?);
+    spec.output = CustomOutput::Fixed(at_least(CorporaArgs::SPEED_BENCH_OUTPUT_LEN, 0, output)?);
     spec.template_arguments = template_arguments(&args.dataset)?;
     spec.prompt_format = prompt_format(&args.dataset);
     Ok(spec)
@@ -214,7 +213,7 @@ fn timed_trace(args: &VllmArgs) -> Result<TimedTraceSpec, CliError> {
     let mut spec = TimedTraceSpec::default();
     spec.path = path(&args.dataset);
     spec.block_tokens =
-        several("--timed-trace-chunk-hash-size", trace.timed_trace_chunk_hash_size)?;
+        several(TimedTraceArgs::TIMED_TRACE_CHUNK_HASH_SIZE, trace.timed_trace_chunk_hash_size)?;
     spec.seconds = trace.timed_trace_sec_multiplier;
     spec.labels.timestamp.clone_from(&trace.timed_trace_label_timestamp);
     spec.labels.input_length.clone_from(&trace.timed_trace_label_input_length);
@@ -239,7 +238,7 @@ pub(super) fn prompt_format(args: &DatasetArgs) -> PromptFormat {
     if args.skip_chat_template { PromptFormat::Raw } else { PromptFormat::ChatTemplate }
 }
 
-pub(super) fn several(flag: &'static str, count: i64) -> Result<NonZero<u32>, CliError> {
+pub(super) fn several(flag: Flag, count: i64) -> Result<NonZero<u32>, CliError> {
     let count: u32 = at_least(flag, 1, count)?;
     Ok(NonZero::new(count).unwrap_or(NonZero::<u32>::MIN))
 }

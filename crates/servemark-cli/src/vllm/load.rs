@@ -16,7 +16,7 @@ use crate::number::{at_least, refused};
 pub(super) fn load(args: &VllmArgs) -> Result<LoadSpec, CliError> {
     let mut load = LoadSpec::new(arrivals(args)?);
     load.max_concurrency = limit(&args.load)?;
-    load.warmup = WarmupSpec::alike(at_least("--num-warmups", 0, args.load.num_warmups)?);
+    load.warmup = WarmupSpec::alike(at_least(LoadArgs::NUM_WARMUPS, 0, args.load.num_warmups)?);
     load.adapters = adapters(&args.load)?;
     load.probes = probes(&args.load)?;
     conversation::apply(args, &mut load)?;
@@ -34,14 +34,14 @@ fn limit(args: &LoadArgs) -> Result<Option<NonZeroUsize>, CliError> {
         Some(limit) if limit <= 0 => {
             Err(CliError::Together("--max-concurrency must be greater than 0"))
         }
-        Some(limit) => Ok(NonZeroUsize::new(at_least("--max-concurrency", 1, limit)?)),
+        Some(limit) => Ok(NonZeroUsize::new(at_least(LoadArgs::MAX_CONCURRENCY, 1, limit)?)),
         None => Ok(None),
     }
 }
 
 fn arrivals(args: &VllmArgs) -> Result<ArrivalSpec, CliError> {
     let load = &args.load;
-    let burstiness = Burstiness::new(load.burstiness).map_err(refused("--burstiness"))?;
+    let burstiness = Burstiness::new(load.burstiness).map_err(refused(LoadArgs::BURSTINESS))?;
     let ramp = load.ramp_up_strategy.as_ref().map(|strategy| ramp(strategy, load)).transpose()?;
     if is_self_timed(args) {
         return Ok(ArrivalSpec::Timetable);
@@ -53,7 +53,8 @@ fn arrivals(args: &VllmArgs) -> Result<ArrivalSpec, CliError> {
         return Ok(ArrivalSpec::Burst);
     }
     let rate = Rate::new(load.request_rate);
-    let requests_per_second = rate.map_err(|error| CliError::setting("--request-rate:", error))?;
+    let requests_per_second =
+        rate.map_err(|error| CliError::about(LoadArgs::REQUEST_RATE, error))?;
     Ok(ArrivalSpec::Gamma { requests_per_second, burstiness })
 }
 
@@ -78,14 +79,15 @@ fn ramp(strategy: &str, args: &LoadArgs) -> Result<Ramp, CliError> {
     ])?;
     let growth = if is_exponential { RampShape::Exponential } else { RampShape::Linear };
     let rate = |flag, rate: i64| Rate::new(rate as f64).map_err(refused(flag));
-    let (from, to) = (rate("--ramp-up-start-rps", from)?, rate("--ramp-up-end-rps", to)?);
-    Ramp::new(growth, from, to).map_err(refused("--ramp-up-end-rps"))
+    let (from, to) =
+        (rate(LoadArgs::RAMP_UP_START_RPS, from)?, rate(LoadArgs::RAMP_UP_END_RPS, to)?);
+    Ramp::new(growth, from, to).map_err(refused(LoadArgs::RAMP_UP_END_RPS))
 }
 
 /// Only a rate above zero asks for any.
 fn probes(args: &LoadArgs) -> Result<Option<Rate>, CliError> {
     let rate = (args.probe_request_rate > 0.0).then_some(args.probe_request_rate);
-    rate.map(Rate::new).transpose().map_err(refused("--probe-request-rate"))
+    rate.map(Rate::new).transpose().map_err(refused(LoadArgs::PROBE_REQUEST_RATE))
 }
 
 /// One module alone is asked for by all, whichever way it is chosen.
@@ -93,5 +95,5 @@ fn adapters(args: &LoadArgs) -> Result<Option<AdapterSpec>, CliError> {
     let Some(names) = args.lora_modules.clone() else { return Ok(None) };
     let in_turn = args.lora_assignment == "round-robin" && names.len() > 1;
     let choice = if in_turn { AdapterChoice::Distinct } else { AdapterChoice::Uniform };
-    AdapterSpec::new(names, choice).map(Some).map_err(refused("--lora-modules"))
+    AdapterSpec::new(names, choice).map(Some).map_err(refused(LoadArgs::LORA_MODULES))
 }

@@ -6,7 +6,7 @@ use servemark_datasets::{
     VllmRandomMmSpec,
 };
 
-use super::args::{CorporaArgs, RandomArgs, VllmArgs};
+use super::args::{CorporaArgs, DatasetArgs, RandomArgs, TargetArgs, VllmArgs};
 use super::buckets::Buckets;
 use super::dataset::{custom_output, lengths, order, path, prompt_format, too_few};
 use crate::error::CliError;
@@ -17,7 +17,7 @@ pub(super) fn random_mm(args: &VllmArgs) -> Result<VllmRandomMmSpec, CliError> {
     check_route(args, &["openai-chat", "openai-audio"], |_| false)?;
     let mut spec = VllmRandomMmSpec::default();
     spec.lengths = lengths(args)?;
-    spec.prefix_tokens = at_least("--random-prefix-len", 0, args.random.random_prefix_len)?;
+    spec.prefix_tokens = at_least(RandomArgs::RANDOM_PREFIX_LEN, 0, args.random.random_prefix_len)?;
     spec.media = media(&args.random)?;
     spec.shape = shape(args);
     Ok(spec)
@@ -26,9 +26,9 @@ pub(super) fn random_mm(args: &VllmArgs) -> Result<VllmRandomMmSpec, CliError> {
 fn media(args: &RandomArgs) -> Result<MediaDraws, CliError> {
     let mut media = MediaDraws::default();
     let items = args.random_mm_base_items_per_request;
-    media.items = at_least("--random-mm-base-items-per-request", 0, items)?;
+    media.items = at_least(RandomArgs::RANDOM_MM_BASE_ITEMS_PER_REQUEST, 0, items)?;
     media.spread = args.random_mm_num_mm_items_range_ratio;
-    let flag = "--random-mm-limit-mm-per-prompt";
+    let flag = RandomArgs::RANDOM_MM_LIMIT_MM_PER_PROMPT;
     media.limits =
         serde_json::from_value::<MediaLimits>(args.random_mm_limit_mm_per_prompt.clone())
             .map_err(|error| CliError::setting(flag, format!("cannot be used: {error}")))?;
@@ -38,7 +38,7 @@ fn media(args: &RandomArgs) -> Result<MediaDraws, CliError> {
 }
 
 fn bucket(([height, width, frames], weight): &([i64; 3], f64)) -> Result<MediaBucket, CliError> {
-    let side = |side: i64| at_least("--random-mm-bucket-config", 1, side);
+    let side = |side: i64| at_least(RandomArgs::RANDOM_MM_BUCKET_CONFIG, 1, side);
     let (height, width, frames) = (side(*height)?, side(*width)?, side(*frames)?);
     Ok(MediaBucket { height, width, frames, weight: *weight })
 }
@@ -48,7 +48,7 @@ pub(super) fn custom_image(args: &VllmArgs) -> Result<VllmCustomImageSpec, CliEr
     let mut spec = VllmCustomImageSpec::default();
     spec.path = path(&args.dataset);
     let output = args.dataset.output_len.unwrap_or(args.corpora.custom_output_len);
-    spec.output_tokens = at_least("--custom-output-len", 0, output)?;
+    spec.output_tokens = at_least(CorporaArgs::CUSTOM_OUTPUT_LEN, 0, output)?;
     if args.corpora.custom_ensure_client_side_data {
         spec.pictures = PictureReader::Client;
     }
@@ -83,7 +83,7 @@ pub(super) fn hub(args: &VllmArgs) -> Result<VllmHubSpec, CliError> {
         spec.reading = HubReading::Whole;
     }
     let output = args.dataset.output_len.or(corpora.hf_output_len);
-    spec.output_tokens = some_at_least("--hf-output-len", 1, output)?;
+    spec.output_tokens = some_at_least(CorporaArgs::HF_OUTPUT_LEN, 1, output)?;
     spec.prompt_format = prompt_format(&args.dataset);
     spec.shape = shape(args);
     (spec.order, spec.too_few) = (order(&args.dataset), too_few(&args.dataset));
@@ -99,13 +99,13 @@ pub(super) fn hub(args: &VllmArgs) -> Result<VllmHubSpec, CliError> {
 /// By its name on the hub, or by the path where that is the name.
 fn hub_name(args: &VllmArgs) -> Result<HubDataset, CliError> {
     let (path, name) = (args.dataset.dataset_path.as_deref(), args.corpora.hf_name.as_deref());
-    let flag = if name.is_some() { "--hf-name" } else { "--dataset-path" };
+    let flag = if name.is_some() { CorporaArgs::HF_NAME } else { DatasetArgs::DATASET_PATH };
     let known: Result<HubDataset, _> = name.or(path).unwrap_or_default().parse();
     let known =
         known.map_err(|error| CliError::setting(flag, format!("cannot be used: {error}")))?;
     if known.needs_its_path() && path != Some(known.as_str()) {
         let why = format!("must be {known}: vLLM knows this data set by no other name");
-        return Err(CliError::setting("--dataset-path", why));
+        return Err(CliError::setting(DatasetArgs::DATASET_PATH, why));
     }
     Ok(known)
 }
@@ -129,7 +129,7 @@ fn check_route(args: &VllmArgs, routes: &[&str], also: fn(&str) -> bool) -> Resu
     }
     let routes = routes.join(" or ");
     let why = format!("cannot send what this data set has; use --backend {routes}");
-    Err(CliError::setting("--backend", why))
+    Err(CliError::setting(TargetArgs::BACKEND, why))
 }
 
 fn categories(args: &CorporaArgs) -> Vec<String> {

@@ -7,11 +7,10 @@ use servemark_core::JsonObject;
 use servemark_datasets::{DatasetSpec, VllmSpec};
 use servemark_plan::BenchPlan;
 
-use super::args::VllmArgs;
+use super::args::{DatasetArgs, LoadArgs, PEER, RandomArgs, TargetArgs, TimedTraceArgs, VllmArgs};
 use super::buckets::Buckets;
-use super::names::PEER;
 use super::{load, wire};
-use crate::argparse::{Given, Namespace};
+use crate::argparse::{Flag, Given, HELP, Namespace};
 use crate::python;
 
 /// Every flag of the peer with its value, in the peer's order; those that its client changes before
@@ -19,8 +18,8 @@ use crate::python;
 pub(super) fn namespace(args: &VllmArgs, given: &Given) -> Option<JsonObject> {
     let (_, matches): (VllmArgs, ArgMatches) = given.typed("vllm bench serve").ok()?;
     let mut space = JsonObject::new();
-    for flag in PEER.iter().filter(|flag| !["--help", "--no-self-timed"].contains(flag)) {
-        let name = flag.trim_start_matches('-').replace('-', "_");
+    for flag in flags().filter(|flag| *flag != HELP) {
+        let name = flag.python();
         let value = value(given, &matches, &name);
         space.insert(name, value);
     }
@@ -36,32 +35,38 @@ pub(super) fn printed(
     matches: &ArgMatches,
     plan: &BenchPlan,
 ) -> Namespace {
-    let flags: Vec<&str> = PEER.into_iter().filter(|flag| *flag != "--no-self-timed").collect();
+    let flags: Vec<&str> = flags().map(Flag::name).collect();
     let mut printed = Namespace::of(given, matches, &flags);
     if args.target.header.is_some() {
-        printed.set("header", python::repr("***"));
+        printed.set(TargetArgs::HEADER, python::repr("***"));
     }
     let Buckets(buckets) = &args.random.random_mm_bucket_config;
     let bucket = |([height, width, frames], share): &([i64; 3], f64)| {
         format!("({height}, {width}, {frames}): {}", servemark_pyjson::repr(*share))
     };
     let buckets: Vec<String> = buckets.iter().map(bucket).collect();
-    printed.set("random_mm_bucket_config", format!("{{{}}}", buckets.join(", ")));
-    printed.set("random_range_ratio", servemark_pyjson::literal(&range_ratio(args)));
+    printed.set(RandomArgs::RANDOM_MM_BUCKET_CONFIG, format!("{{{}}}", buckets.join(", ")));
+    printed.set(RandomArgs::RANDOM_RANGE_RATIO, servemark_pyjson::literal(&range_ratio(args)));
     let is_open = !args.timed_trace.self_timed && !args.timed_trace.no_self_timed;
     if is_open {
-        printed.set("self_timed", "None");
+        printed.set(TimedTraceArgs::SELF_TIMED, "None");
     }
     if args.simulator.simulate.is_some() {
-        printed.set("num_prompts", args.dataset.num_prompts.to_string());
-        printed.set("random_input_len", args.random.random_input_len.to_string());
-        printed.set("request_rate", servemark_pyjson::repr(args.load.request_rate));
+        printed.set(DatasetArgs::NUM_PROMPTS, args.dataset.num_prompts.to_string());
+        printed.set(RandomArgs::RANDOM_INPUT_LEN, args.random.random_input_len.to_string());
+        printed.set(LoadArgs::REQUEST_RATE, servemark_pyjson::repr(args.load.request_rate));
     }
     // Without `--request-id-prefix` the client draws one.
     if let DatasetSpec::Vllm(VllmSpec { request_ids: Some(prefix), .. }) = &plan.workload.dataset {
-        printed.set("request_id_prefix", python::repr(prefix));
+        printed.set(DatasetArgs::REQUEST_ID_PREFIX, python::repr(prefix));
     }
     printed.after("bench_type", "'serve'").after("subparser", "'bench'")
+}
+
+/// Returns the flags of vLLM's client, each switch of two names once.
+fn flags() -> impl Iterator<Item = Flag> {
+    let flags = PEER.names().into_iter().map(Flag::new);
+    flags.filter(|flag| *flag != TimedTraceArgs::NO_SELF_TIMED)
 }
 
 /// A number, or an object with one for inputs and one for outputs.

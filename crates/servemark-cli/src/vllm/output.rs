@@ -12,7 +12,7 @@ use super::files;
 use crate::argparse::Given;
 use crate::environment::Environment;
 use crate::error::CliError;
-use crate::number::refused;
+use crate::number::{percentiles, refused};
 use crate::python;
 
 /// The tables and what counts as good.
@@ -27,8 +27,10 @@ pub(super) fn scoring(args: &VllmArgs) -> Result<ScoringSpec, CliError> {
 /// What the table and the result tell; an empty list of metrics is none, as with vLLM.
 fn options(args: &VllmArgs) -> Result<VllmOptions, CliError> {
     let metrics = args.output.percentile_metrics.as_deref().filter(|metrics| !metrics.is_empty());
-    let mut options =
-        VllmOptions::default().with_percentiles(percentiles(&args.output.metric_percentiles)?);
+    let mut options = VllmOptions::default().with_percentiles(percentiles(
+        OutputArgs::METRIC_PERCENTILES,
+        &args.output.metric_percentiles,
+    )?);
     if let Some(metrics) = metrics {
         options = options.with_metrics(metrics.split(','));
     }
@@ -44,7 +46,7 @@ fn plateau(args: &ExtrasArgs) -> Result<Option<PlateauSpec>, CliError> {
     let mut spec = PlateauSpec::default();
     if let Some(share) = args.steady_state_threshold {
         spec.threshold = ConcurrencyRatio::new(share)
-            .map_err(|error| CliError::setting("--steady-state-threshold", error))?;
+            .map_err(|error| CliError::setting(ExtrasArgs::STEADY_STATE_THRESHOLD, error))?;
     }
     spec.least_s = args.steady_state_min_window;
     Ok(Some(spec))
@@ -97,19 +99,6 @@ fn rate(rate: f64) -> Value {
     if rate == f64::INFINITY { json!("inf") } else { json!(rate) }
 }
 
-/// Reads the value of `--metric-percentiles`.
-pub(crate) fn percentiles(list: &str) -> Result<Vec<f64>, CliError> {
-    list.split(',').map(percentile).collect()
-}
-
-fn percentile(text: &str) -> Result<f64, CliError> {
-    let percent = python::float(text).map_err(refused("--metric-percentiles"))?;
-    if (0.0..=100.0).contains(&percent) {
-        return Ok(percent);
-    }
-    Err(CliError::setting("--metric-percentiles", "Percentiles must be in the range [0, 100]"))
-}
-
 /// A name given twice keeps its place and takes the last limit.
 fn slos(args: &OutputArgs) -> Result<Vec<Slo>, CliError> {
     args.goodput.iter().flatten().map(|pair| slo(pair)).collect()
@@ -132,7 +121,7 @@ fn slo(pair: &str) -> Result<Slo, CliError> {
         )));
     }
     // Every request meets a limit without an end.
-    Slo::new(metric, limit_ms.min(f64::MAX)).map_err(refused("--goodput"))
+    Slo::new(metric, limit_ms.min(f64::MAX)).map_err(refused(OutputArgs::GOODPUT))
 }
 
 const BAD_GOODPUT: &str = "Invalid format found for service level objectives. Specify service \

@@ -3,6 +3,7 @@
 use serde_json::Value;
 use servemark_datasets::Spread;
 
+use crate::argparse::Flag;
 use crate::error::CliError;
 use crate::number::refused;
 use crate::python;
@@ -15,7 +16,7 @@ pub(super) struct Spreads {
 }
 
 /// Reads `0.3` or `{"input": 0.3, "output": 0.5}`.
-pub(super) fn spreads(flag: &'static str, text: &str) -> Result<Spreads, CliError> {
+pub(super) fn spreads(flag: Flag, text: &str) -> Result<Spreads, CliError> {
     let share = |share| Spread::new(share).map_err(refused(flag));
     if let Ok(both) = python::float(text) {
         let both = share(both)?;
@@ -27,7 +28,7 @@ pub(super) fn spreads(flag: &'static str, text: &str) -> Result<Spreads, CliErro
     Ok(Spreads { input: share(input?)?, output: share(output?)? })
 }
 
-fn malformed(flag: &'static str, text: &str) -> CliError {
+fn malformed(flag: Flag, text: &str) -> CliError {
     let shown = python::repr(text);
     let why = format!("must be a number or {{\"input\": NUMBER, \"output\": NUMBER}}, not {shown}");
     CliError::setting(flag, why)
@@ -37,9 +38,11 @@ fn malformed(flag: &'static str, text: &str) -> CliError {
 mod tests {
     use super::*;
 
+    const RATIO: Flag = Flag::new("--ratio");
+
     #[track_caller]
     fn check(text: &str, input: f64, output: f64) {
-        let spreads = spreads("--ratio", text).unwrap();
+        let spreads = spreads(RATIO, text).unwrap();
         assert_eq!((spreads.input.share(), spreads.output.share()), (input, output));
     }
 
@@ -52,7 +55,7 @@ mod tests {
     #[test]
     fn what_is_no_share_is_refused() {
         for text in ["1.0", "x", r#"{"input": 0.5}"#, "[1]", r#"{"input": 0.1, "output": 1}"#] {
-            let error = spreads("--ratio", text).unwrap_err().to_string();
+            let error = spreads(RATIO, text).unwrap_err().to_string();
             assert!(error.starts_with("--ratio "), "{error}");
         }
     }

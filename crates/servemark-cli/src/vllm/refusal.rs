@@ -19,7 +19,7 @@ pub(super) fn check_leftovers(reading: &Reading) -> Result<(), CliError> {
     let name = |arg: &str| arg.split_once('=').map_or(arg, |(name, _)| name).to_owned();
     let named = |(flag, _): &&(&str, &str)| reading.leftovers.iter().any(|arg| name(arg) == *flag);
     match RUST_CLIENTS_ALONE.iter().find(named) {
-        Some((flag, why)) => Err(CliError::setting(flag, why)),
+        Some((flag, why)) => Err(CliError::setting(*flag, why)),
         None => reading.refuse_leftovers(),
     }
 }

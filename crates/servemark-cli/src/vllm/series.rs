@@ -7,9 +7,11 @@ use serde_json::{Value, json};
 use servemark_plan::{BenchPlan, Isolation, NamedPlan, OutputSpec, SweepSpec};
 
 use super::args::{ExtrasArgs, VllmArgs};
+use crate::argparse::Flag;
 use crate::error::CliError;
 use crate::number::{at_least, refused};
-use crate::{Parsed, python};
+use crate::parsed::Parsed;
+use crate::python;
 
 /// Several runs, one after the other, and what is made of them.
 #[derive(Clone, Debug)]
@@ -46,12 +48,17 @@ pub(super) fn asks_for_several(args: &[OsString]) -> bool {
     args.iter().any(|arg| {
         let arg = arg.to_string_lossy();
         let flag = arg.split_once('=').map_or(&*arg, |(flag, _)| flag).replace('_', "-");
-        SEVERAL.contains(&flag.as_str())
+        SEVERAL.iter().any(|known| known.name() == flag)
     })
 }
 
-const SEVERAL: [&str; 5] =
-    ["--compare", "--dry-run", "--num-runs", "--sweep-max-concurrency", "--sweep-request-rate"];
+const SEVERAL: [Flag; 5] = [
+    ExtrasArgs::COMPARE,
+    ExtrasArgs::DRY_RUN,
+    ExtrasArgs::NUM_RUNS,
+    ExtrasArgs::SWEEP_MAX_CONCURRENCY,
+    ExtrasArgs::SWEEP_REQUEST_RATE,
+];
 
 /// What is different about a run: a setting and the command line that has it.
 struct Variant {
@@ -106,7 +113,7 @@ fn variants(args: &VllmArgs) -> Result<Option<(Purpose, Vec<Variant>)>, CliError
 }
 
 fn repeats(args: &ExtrasArgs) -> Result<u32, CliError> {
-    at_least("--num-runs", 1, args.num_runs)
+    at_least(ExtrasArgs::NUM_RUNS, 1, args.num_runs)
 }
 
 fn each(
@@ -117,7 +124,7 @@ fn each(
 }
 
 fn limited(args: &VllmArgs, text: &str) -> Result<Variant, CliError> {
-    let limit = python::int(text).map_err(refused("--sweep-max-concurrency"))?;
+    let limit = python::int(text).map_err(refused(ExtrasArgs::SWEEP_MAX_CONCURRENCY))?;
     let mut args = args.clone();
     args.load.max_concurrency = Some(limit);
     args.extras.multi_turn_concurrency = None;
@@ -129,7 +136,8 @@ fn limited(args: &VllmArgs, text: &str) -> Result<Variant, CliError> {
 
 fn rated(args: &VllmArgs, text: &str) -> Result<Variant, CliError> {
     let mut args = args.clone();
-    args.load.request_rate = python::float(text).map_err(refused("--sweep-request-rate"))?;
+    args.load.request_rate =
+        python::float(text).map_err(refused(ExtrasArgs::SWEEP_REQUEST_RATE))?;
     Ok(Variant { setting: ("rate".to_owned(), json!(text)), args })
 }
 
@@ -138,10 +146,11 @@ fn percentiles(args: &ExtrasArgs) -> Result<Vec<f64>, CliError> {
     let texts = list.split(',').map(str::trim).filter(|text| !text.is_empty());
     texts
         .map(|text| {
-            let percent = python::float(text).map_err(refused("--sweep-summary-percentiles"))?;
+            let percent =
+                python::float(text).map_err(refused(ExtrasArgs::SWEEP_SUMMARY_PERCENTILES))?;
             let fits = (0.0..=100.0).contains(&percent);
             let outside =
-                || CliError::setting("--sweep-summary-percentiles", "must lie in 0 to 100");
+                || CliError::setting(ExtrasArgs::SWEEP_SUMMARY_PERCENTILES, "must lie in 0 to 100");
             fits.then_some(percent).ok_or_else(outside)
         })
         .collect()

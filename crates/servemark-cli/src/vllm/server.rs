@@ -24,8 +24,8 @@ pub(super) fn server(args: &VllmArgs) -> Result<ServerSpec, CliError> {
 
 fn base_url(args: &TargetArgs) -> Result<BaseUrl, CliError> {
     match &args.base_url {
-        Some(url) => url.parse().map_err(refused("--base-url")),
-        None => at_host(&args.host, at_least("--port", 1, args.port)?),
+        Some(url) => url.parse().map_err(refused(TargetArgs::BASE_URL)),
+        None => at_host(TargetArgs::HOST, &args.host, at_least(TargetArgs::PORT, 1, args.port)?),
     }
 }
 
@@ -54,7 +54,8 @@ pub(super) fn credentials(
     for item in args.header.iter().flatten() {
         let malformed = "Invalid header format. Please use KEY=VALUE format.";
         let (name, value) = item.split_once('=').ok_or(CliError::Together(malformed))?;
-        credentials = credentials.header(name.trim(), value.trim()).map_err(refused("--header"))?;
+        credentials =
+            credentials.header(name.trim(), value.trim()).map_err(refused(TargetArgs::HEADER))?;
     }
     Ok(credentials)
 }

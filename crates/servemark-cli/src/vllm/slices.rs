@@ -60,15 +60,18 @@ fn understand(
     warnings: Vec<String>,
     environment: &Environment,
 ) -> Result<TextSlices, CliError> {
-    let needed =
-        [("--input", &args.input), ("--output", &args.output), ("--tokenizer", &args.tokenizer)];
+    let needed = [
+        (SlicesArgs::INPUT, &args.input),
+        (SlicesArgs::OUTPUT, &args.output),
+        (SlicesArgs::TOKENIZER, &args.tokenizer),
+    ];
     refuse_missing(needed.map(|(flag, given)| (flag, given.is_some())))?;
     let mut spec = TextSlicesSpec::new(args.input.clone().unwrap_or_default());
     spec.lengths = lengths(&args)?;
-    spec.seed = at_least("--seed", 0, args.seed)?;
+    spec.seed = at_least(SlicesArgs::SEED, 0, args.seed)?;
     Ok(TextSlices {
         spec,
-        count: at_least("--num-prompts", 0, args.num_prompts)?,
+        count: at_least(SlicesArgs::NUM_PROMPTS, 0, args.num_prompts)?,
         tokenizer: TokenizerSpec::new(args.tokenizer.unwrap_or_default()),
         output: args.output.unwrap_or_default().into(),
         hub: environment.hub(),
@@ -77,10 +80,10 @@ fn understand(
 }
 
 fn lengths(args: &SlicesArgs) -> Result<VllmLengths, CliError> {
-    let spreads = spreads("--range-ratio", &args.range_ratio)?;
+    let spreads = spreads(SlicesArgs::RANGE_RATIO, &args.range_ratio)?;
     let mut lengths = VllmLengths::default();
-    lengths.input_tokens = at_least("--input-len", 0, args.input_len)?;
-    lengths.output_tokens = at_least("--output-len", 0, args.output_len)?;
+    lengths.input_tokens = at_least(SlicesArgs::INPUT_LEN, 0, args.input_len)?;
+    lengths.output_tokens = at_least(SlicesArgs::OUTPUT_LEN, 0, args.output_len)?;
     (lengths.input_spread, lengths.output_spread) = (spreads.input, spreads.output);
     Ok(lengths)
 }
@@ -89,6 +92,7 @@ const PROGRAM: &str = "vllm.benchmarks.datasets.create_txt_slices_dataset";
 
 mod args {
     use super::Parser;
+    use crate::argparse::Flag;
     use crate::python;
 
     /// Cut a text into prompts for --dataset-name custom
@@ -123,6 +127,17 @@ mod args {
         /// Let code that comes with a tokenizer run: no effect, nothing of it ever runs here
         #[arg(long)]
         pub(super) trust_remote_code: bool,
+    }
+
+    impl SlicesArgs {
+        pub(super) const INPUT: Flag = Flag::new("--input");
+        pub(super) const INPUT_LEN: Flag = Flag::new("--input-len");
+        pub(super) const NUM_PROMPTS: Flag = Flag::new("--num-prompts");
+        pub(super) const OUTPUT: Flag = Flag::new("--output");
+        pub(super) const OUTPUT_LEN: Flag = Flag::new("--output-len");
+        pub(super) const RANGE_RATIO: Flag = Flag::new("--range-ratio");
+        pub(super) const SEED: Flag = Flag::new("--seed");
+        pub(super) const TOKENIZER: Flag = Flag::new("--tokenizer");
     }
 }
 

@@ -18,10 +18,10 @@ use std::time::Duration;
 use clap::{CommandFactory, FromArgMatches};
 use servemark_report::{ParetoSpec, RelationSpec};
 
-use self::args::{ParetoArgs, PlotArgs, ServeArgs, StartupArgs, WorkloadArgs};
+use self::args::{ExperimentArgs, ParetoArgs, PlotArgs, ServeArgs, StartupArgs, WorkloadArgs};
 pub use self::names::{file_name, folder_name, with_output};
 pub use self::parameters::{Combination, combinations};
-use crate::argparse::{Flexible, Given, texts};
+use crate::argparse::{Flag, Flexible, Given, texts};
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 
@@ -241,7 +241,7 @@ fn read<T: CommandFactory + FromArgMatches>(
 fn spelled_out(arg: &str) -> String {
     for (short, long) in SHORT {
         match arg.strip_prefix(short) {
-            Some("") => return long.to_owned(),
+            Some("") => return long.to_string(),
             Some(value) => {
                 return format!("{long}={}", value.strip_prefix('=').unwrap_or(value));
             }
@@ -251,7 +251,8 @@ fn spelled_out(arg: &str) -> String {
     arg.to_owned()
 }
 
-const SHORT: [(&str, &str); 2] = [("-o", "--output-dir"), ("-e", "--experiment-name")];
+const SHORT: [(&str, Flag); 2] =
+    [("-o", ExperimentArgs::OUTPUT_DIR), ("-e", ExperimentArgs::EXPERIMENT_NAME)];
 
 const HELP: &str = "\
 vLLM's sweeps, same command lines.

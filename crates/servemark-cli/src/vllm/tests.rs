@@ -7,9 +7,8 @@ mod usage;
 use clap::ArgMatches;
 use serde_json::{Value, json};
 
-use super::args::VllmArgs;
+use super::args::{PEER, VllmArgs};
 use super::buckets::{Buckets, parse_buckets};
-use super::names::PEER;
 use crate::mirror::{Mirror, recorded};
 
 /// Flags whose default is not the peer's, argued in `docs/compat/vllm.md`.
@@ -19,7 +18,7 @@ fn mirror() -> Mirror {
     let mut flags = recorded("vllm", "flags.json")["serve"].as_array().unwrap().clone();
     flags.iter_mut().for_each(in_order);
     let command = VllmArgs::whole_command("vllm bench serve");
-    Mirror { command, peer: &PEER, exclusive: &[], flags }
+    Mirror { command, peer: PEER.names(), exclusive: &[], flags }
 }
 
 /// One flag's choices are a set, in whichever order the peer's process happened to have it.
@@ -89,4 +88,9 @@ fn other_defaults_are_argued() {
 #[test]
 fn choices_arities_and_names_are_the_peers() {
     mirror().check_grammar(500);
+}
+
+#[test]
+fn every_flag_is_declared_once() {
+    mirror().check_declared(VllmArgs::GROUPS);
 }

@@ -2,7 +2,7 @@
 
 use servemark_datasets::{VllmRandomSpec, WarmPrompts};
 
-use super::args::VllmArgs;
+use super::args::{ExtrasArgs, VllmArgs};
 use crate::error::CliError;
 
 /// Makes of drawn prompts what is asked for.
@@ -10,7 +10,7 @@ pub(super) fn apply(args: &VllmArgs, spec: &mut VllmRandomSpec) -> Result<(), Cl
     let extras = &args.extras;
     if extras.prompt_token_ids && !SENT_AS_IDS.contains(&args.target.backend.as_str()) {
         let why = format!("takes --backend {}", SENT_AS_IDS.join(", "));
-        return Err(CliError::setting("--prompt-token-ids", why));
+        return Err(CliError::setting(ExtrasArgs::PROMPT_TOKEN_IDS, why));
     }
     spec.as_token_ids = extras.prompt_token_ids;
     spec.warm = warm(args)?;
@@ -38,11 +38,6 @@ fn warm(args: &VllmArgs) -> Result<Option<WarmPrompts>, CliError> {
         CliError::setting("--random-cache-hit-fraction or --random-cache-ratio:", why)
     })?;
     Ok(is_asked.then_some(warm))
-}
-
-/// Whether some prompts are to begin alike.
-pub(super) fn is_warm(args: &VllmArgs) -> bool {
-    args.extras.random_cache_hit_fraction != 0.0
 }
 
 /// Backends whose prompts may be ids.

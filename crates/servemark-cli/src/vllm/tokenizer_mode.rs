@@ -1,6 +1,7 @@
 //! `--tokenizer-mode`: which ways to make a tokenizer of a model's files there are here.
 
-use super::args::VllmArgs;
+use super::args::{TargetArgs, VllmArgs};
+use crate::argparse::Flag;
 use crate::error::CliError;
 
 /// Whether the tokenizer is Mistral's own.
@@ -46,7 +47,7 @@ fn renders_conversations(args: &VllmArgs) -> bool {
     }
 }
 
-const FLAG: &str = "--tokenizer-mode";
+const FLAG: Flag = TargetArgs::TOKENIZER_MODE;
 const MISTRALS: &str = "mistral";
 
 /// Modes whose tokens and templates are those of transformers. The last is that of earlier

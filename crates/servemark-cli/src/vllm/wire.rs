@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use servemark_backends::{BackendSpec, CommonSpec, VllmDialect, VllmSpec};
 use servemark_core::JsonObject;
 
-use super::args::{RequestArgs, VllmArgs};
+use super::args::{RequestArgs, TargetArgs, VllmArgs};
 use super::server::model;
 use crate::argparse::Given;
 use crate::error::CliError;
@@ -58,13 +58,13 @@ fn sampling(args: &RequestArgs) -> Result<JsonObject, CliError> {
         Ok(value.map(|value| finite(flag, value)).transpose()?.map(|value| json!(value)))
     };
     let keys = [
-        ("top_p", float("--top-p", args.top_p)?),
+        ("top_p", float(RequestArgs::TOP_P, args.top_p)?),
         ("top_k", args.top_k.map(Value::from)),
-        ("min_p", float("--min-p", args.min_p)?),
-        ("temperature", float("--temperature", args.temperature)?),
-        ("frequency_penalty", float("--frequency-penalty", args.frequency_penalty)?),
-        ("presence_penalty", float("--presence-penalty", args.presence_penalty)?),
-        ("repetition_penalty", float("--repetition-penalty", args.repetition_penalty)?),
+        ("min_p", float(RequestArgs::MIN_P, args.min_p)?),
+        ("temperature", float(RequestArgs::TEMPERATURE, args.temperature)?),
+        ("frequency_penalty", float(RequestArgs::FREQUENCY_PENALTY, args.frequency_penalty)?),
+        ("presence_penalty", float(RequestArgs::PRESENCE_PENALTY, args.presence_penalty)?),
+        ("repetition_penalty", float(RequestArgs::REPETITION_PENALTY, args.repetition_penalty)?),
     ];
     Ok(keys.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect())
 }
@@ -75,7 +75,7 @@ fn extra_body(args: &RequestArgs) -> Result<JsonObject, CliError> {
         Some(Value::Object(object)) => Ok(object),
         Some(other) => {
             let why = format!("must be a JSON object, such as {{\"n\": 1}}, not {other}");
-            Err(CliError::setting("--extra-body", why))
+            Err(CliError::setting(RequestArgs::EXTRA_BODY, why))
         }
     }
 }
@@ -87,7 +87,7 @@ fn endpoint(
     given: &Given,
     dialect: VllmDialect,
 ) -> Result<Option<String>, CliError> {
-    if !given.is("--endpoint") {
+    if !given.is(TargetArgs::ENDPOINT) {
         return Ok(None);
     }
     let (base, path) = (args.target.base_url.as_deref(), &args.target.endpoint);
@@ -95,7 +95,7 @@ fn endpoint(
     match (path.is_empty() || path.starts_with('/'), base) {
         (true, _) => Ok(Some(path.clone())),
         (false, Some(base)) if base.ends_with('/') => Ok(Some(format!("/{path}"))),
-        _ => Err(CliError::setting("--endpoint", "must begin with a slash")),
+        _ => Err(CliError::setting(TargetArgs::ENDPOINT, "must begin with a slash")),
     }
 }
 

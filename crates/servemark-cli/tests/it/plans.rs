@@ -512,8 +512,8 @@ fn a_cache_report_is_asked_of_the_routes_that_must_be_asked() {
     assert!(!asks("sglang") && !asks("sglang-native") && !asks("vllm"));
     assert_eq!(
         parsed("--backend vllm --cache-report").warnings,
-        ["--cache-report has no effect beyond sglang, sglang-native, sglang-oai and \
-          sglang-oai-chat, whose servers tell of their cache"]
+        ["--cache-report only applies to --backend sglang, sglang-native, sglang-oai or \
+          sglang-oai-chat; ignored here"]
     );
 }
 

@@ -114,8 +114,8 @@ fn what_changes_nothing_on_a_data_set_is_warned_of() {
             "--dataset-name openai: /generate takes texts, and is sent messages as they stand, as by \
              SGLang's client; choose a chat backend (--backend sglang-oai-chat, vllm-chat or \
              lmdeploy-chat)",
-            "--tokenize-prompt has no effect beyond --dataset-name random, random-ids and \
-             generated-shared-prefix",
+            "--tokenize-prompt only applies to --dataset-name random, random-ids or \
+             generated-shared-prefix; ignored here",
         ],
     );
 }
@@ -123,7 +123,11 @@ fn what_changes_nothing_on_a_data_set_is_warned_of() {
 #[test]
 fn what_a_data_set_does_not_look_at_may_be_anything() {
     let flags = "--dataset-name sharegpt --image-count 0 --random-input-len=-1";
-    assert_eq!(parsed(flags).warnings, ["--image-count has no effect beyond --dataset-name image"]);
+    let warnings = [
+        "--random-input-len only applies to --dataset-name random, random-ids or image; ignored here",
+        "--image-count only applies to --dataset-name image; ignored here",
+    ];
+    assert_eq!(parsed(flags).warnings, warnings);
 }
 
 #[test]
@@ -229,45 +233,52 @@ fn flags_of_ours_without_effect() {
     );
     refuses(
         "--bad-lines skip",
-        "--bad-lines has no effect beyond --dataset-name custom, openai, longbench_v2 and \
+        "--bad-lines only applies to --dataset-name custom, openai, longbench_v2 or \
          speed-bench",
     );
     refuses(
         "--mooncake-prompts sglang",
-        "--mooncake-prompts has no effect beyond --dataset-name mooncake",
+        "--mooncake-prompts only applies to --dataset-name mooncake",
     );
 }
 
 #[test]
 fn flags_of_the_peer_without_effect_are_warned_of() {
-    warns::<&str>("--random-input-len 5", &[]);
+    warns(
+        "--random-input-len 5",
+        &[
+            "--random-input-len only applies to --dataset-name random, random-ids or image; ignored \
+           here",
+        ],
+    );
     warns(
         "--backend vllm --temperature 0.5 --top-logprobs-num 2",
         &[
-            "--temperature has no effect beyond /generate, /v1/messages and Ollama's routes; use \
-             --extra-request-body on this route",
-            "--top-logprobs-num has no effect beyond /generate, and /v1/completions with \
-             --return-logprob",
+            "--temperature only applies to /generate, /v1/messages and Ollama's routes (elsewhere \
+             use --extra-request-body); ignored here",
+            "--top-logprobs-num only applies to /generate, and to /v1/completions with \
+             --return-logprob; ignored here",
         ],
     );
     warns(
         "--dataset-name random-ids --dataset-path x --prompt-suffix s",
         &[
-            "--dataset-path has no effect with --dataset-name image, random-ids and generated-shared-prefix",
-            "--prompt-suffix has no effect beyond --dataset-name sharegpt and custom",
+            "--dataset-path has no effect with --dataset-name image, random-ids and \
+             generated-shared-prefix, which read no file",
+            "--prompt-suffix only applies to --dataset-name sharegpt or custom; ignored here",
         ],
     );
     warns(
         "--image-count 2 --image-format png",
         &[
-            "--image-count has no effect beyond --dataset-name image",
-            "--image-format has no effect beyond --dataset-name image",
+            "--image-count only applies to --dataset-name image; ignored here",
+            "--image-format only applies to --dataset-name image; ignored here",
         ],
     );
     warns("--profile-steps 5", &["--profile-steps has no effect without --profile"]);
     warns(
         "--profile --profile-decode-url http://a",
-        &["--profile-decode-url has no effect without --profile and --pd-separated"],
+        &["--profile-decode-url has no effect without --pd-separated"],
     );
     warns(
         "--rust-client --rust-worker-threads 4",
@@ -288,9 +299,9 @@ fn flags_of_the_peer_without_effect_are_warned_of() {
     warns(
         "--mooncake-num-rounds 2 --mooncake-slowdown-factor 2",
         &[
-            "--mooncake-num-rounds has no effect beyond --dataset-name mooncake",
-            "--mooncake-slowdown-factor has no effect beyond --dataset-name mooncake and \
-             --use-trace-timestamps",
+            "--mooncake-slowdown-factor only applies to --dataset-name mooncake and \
+             --use-trace-timestamps; ignored here",
+            "--mooncake-num-rounds only applies to --dataset-name mooncake; ignored here",
         ],
     );
     warns("--base-url http://a --port 1", &["--port has no effect with --base-url"]);
@@ -340,7 +351,7 @@ fn shared_prefix_flags_without_effect_are_warned_of() {
     warns(
         "--gsp-num-groups 8 --gsp-ordered",
         &["--gsp-num-groups", "--gsp-ordered"].map(|flag| {
-            format!("{flag} has no effect beyond --dataset-name generated-shared-prefix")
+            format!("{flag} only applies to --dataset-name generated-shared-prefix; ignored here")
         }),
     );
     warns(
@@ -373,8 +384,8 @@ fn flags_of_other_text_data_sets() {
     warns(
         "--dataset-offset 1 --speed-bench-output-len 9",
         &[
-            "--dataset-offset has no effect beyond --dataset-name agentic-trace",
-            "--speed-bench-output-len has no effect beyond --dataset-name speed-bench",
+            "--dataset-offset only applies to --dataset-name agentic-trace; ignored here",
+            "--speed-bench-output-len only applies to --dataset-name speed-bench; ignored here",
         ],
     );
     warns::<&str>("--dataset-name longbench_v2 --sharegpt-context-len 9 --bad-lines skip", &[]);

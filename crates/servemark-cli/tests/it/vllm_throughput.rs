@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use servemark_cli::vllm::Offline;
+use servemark_cli::Offline;
 use servemark_cli::{Invocation, Parsed, dispatch};
 use servemark_core::{DrawContext, NoProgress, Session};
 use servemark_rng::RandomState;

@@ -6,6 +6,8 @@ use servemark_report::PrefillRow;
 use crate::aisbench::catalog::Kind;
 use crate::aisbench::config::Setting;
 use crate::aisbench::python::{Fault, Library, Located, Place, Value};
+use crate::argparse::flags;
+use crate::own::NOT_SIMULATED;
 use crate::python;
 
 fn parse_style(month: &str) -> Result<PrefillRow, String> {
@@ -60,6 +62,22 @@ pub(in crate::aisbench) struct OwnArgs {
     pub(in crate::aisbench) seed: i64,
 }
 
+flags! { OwnArgs {
+    SET = "--set";
+    HOST_IP = "--host-ip" => [NOT_SIMULATED];
+    HOST_PORT = "--host-port" => [NOT_SIMULATED];
+    URL = "--url" => [NOT_SIMULATED];
+    MODEL_NAME = "--model-name";
+    TOKENIZER_PATH = "--tokenizer-path";
+    BATCH_SIZE = "--batch-size";
+    REQUEST_RATE = "--request-rate";
+    MAX_OUT_LEN = "--max-out-len";
+    DATASET_PATH = "--dataset-path";
+    REQUEST_COUNT = "--request-count";
+    STYLE = "--style";
+    SEED = "--seed";
+}}
+
 impl OwnArgs {
     /// Returns the settings that the flags change. Those of `--set` come last, so they take
     /// precedence.
@@ -70,21 +88,21 @@ impl OwnArgs {
         let text = |value: &Option<String>| value.clone().map(Value::Text);
         let whole = |value: Option<i64>| value.map(Value::Int);
         let named = [
-            ("--host-ip", "models.host_ip", text(&self.host_ip)),
-            ("--host-port", "models.host_port", whole(self.host_port)),
-            ("--url", "models.url", text(&self.url)),
-            ("--model-name", "models.model", text(&self.model_name)),
-            ("--tokenizer-path", "models.path", text(&self.tokenizer_path)),
-            ("--batch-size", "models.batch_size", whole(self.batch_size)),
-            ("--request-rate", "models.request_rate", self.request_rate.map(Value::Float)),
-            ("--max-out-len", "models.max_out_len", whole(self.max_out_len)),
-            ("--dataset-path", "datasets.path", text(&self.dataset_path)),
-            ("--request-count", "datasets.config.RequestCount", whole(self.request_count)),
+            (Self::HOST_IP, "models.host_ip", text(&self.host_ip)),
+            (Self::HOST_PORT, "models.host_port", whole(self.host_port)),
+            (Self::URL, "models.url", text(&self.url)),
+            (Self::MODEL_NAME, "models.model", text(&self.model_name)),
+            (Self::TOKENIZER_PATH, "models.path", text(&self.tokenizer_path)),
+            (Self::BATCH_SIZE, "models.batch_size", whole(self.batch_size)),
+            (Self::REQUEST_RATE, "models.request_rate", self.request_rate.map(Value::Float)),
+            (Self::MAX_OUT_LEN, "models.max_out_len", whole(self.max_out_len)),
+            (Self::DATASET_PATH, "datasets.path", text(&self.dataset_path)),
+            (Self::REQUEST_COUNT, "datasets.config.RequestCount", whole(self.request_count)),
         ];
         let mut settings = Vec::new();
         for (flag, path, value) in named {
             if let Some(value) = value {
-                let place = Place { file: flag.into(), line: 0 };
+                let place = Place { file: flag.name().into(), line: 0 };
                 settings.push(setting(path, Located { value, place })?);
             }
         }

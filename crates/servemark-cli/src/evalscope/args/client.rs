@@ -3,6 +3,9 @@
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 
+use super::sla::SlaArgs;
+use crate::argparse::Limit::{Needs, Never, Unless};
+use crate::argparse::{Limit, flags};
 use crate::python;
 
 #[derive(Args, Clone, Debug)]
@@ -50,3 +53,21 @@ pub(in crate::evalscope) struct ClientArgs {
     #[arg(long)]
     pub(in crate::evalscope) enable_progress_tracker: bool,
 }
+
+flags! { ClientArgs {
+    DB_COMMIT_INTERVAL = "--db-commit-interval" => [TUNES_EVALSCOPE];
+    QUEUE_SIZE_MULTIPLIER = "--queue-size-multiplier" => [TUNES_EVALSCOPE];
+    IN_FLIGHT_TASK_MULTIPLIER = "--in-flight-task-multiplier" => [TUNES_EVALSCOPE];
+    NUM_WORKERS = "--num-workers" => [TUNES_EVALSCOPE];
+    LOG_EVERY_N_QUERY = "--log-every-n-query" => [TUNES_EVALSCOPE];
+    DEBUG = "--debug";
+    VISUALIZER = "--visualizer";
+    WANDB_API_KEY = "--wandb-api-key";
+    SWANLAB_API_KEY = "--swanlab-api-key";
+    SWANLAB_HOST = "--swanlab-host" => [Needs(Self::VISUALIZER)];
+    NAME = "--name";
+    ALIAS = "--alias";
+    ENABLE_PROGRESS_TRACKER = "--enable-progress-tracker" => [Unless(SlaArgs::SLA_AUTO_TUNE)];
+}}
+
+const TUNES_EVALSCOPE: Limit = Never("here: it tunes evalscope's own client");

@@ -4,6 +4,9 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use serde_json::Value;
 
+use super::choice::{DATASET, FROM_DATASET};
+use crate::argparse::Limit::Where;
+use crate::argparse::flags;
 use crate::python;
 
 #[derive(Args, Clone, Debug)]
@@ -27,3 +30,14 @@ pub(in crate::evalscope) struct DatasetArgs {
     #[arg(long, value_name = "JSON", value_parser = python::json)]
     pub(in crate::evalscope) dataset_args: Option<Value>,
 }
+
+flags! { DatasetArgs {
+    DATASET = DATASET.name() => [FROM_DATASET];
+    DATASET_PATH = "--dataset-path" => [FROM_DATASET];
+    DATA_SOURCE = "--data-source" => [Where(
+        |effects| !effects.is(Self::DATASET_PATH) || effects.is_one_of(Self::DATA_SOURCE, &["local"]),
+        "with --dataset-path",
+    )];
+    DATASET_OFFSET = "--dataset-offset" => [FROM_DATASET];
+    DATASET_ARGS = "--dataset-args" => [FROM_DATASET];
+}}

@@ -3,6 +3,8 @@
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 
+use crate::argparse::flags;
+
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Servemark: run and results")]
 pub(in crate::evalscope) struct ExtrasArgs {
@@ -14,3 +16,8 @@ pub(in crate::evalscope) struct ExtrasArgs {
     #[arg(long)]
     pub(in crate::evalscope) no_progress: bool,
 }
+
+flags! { ExtrasArgs {
+    STYLE = "--style";
+    NO_PROGRESS = "--no-progress";
+}}

@@ -2,7 +2,8 @@
 
 use clap::{ArgAction, Args};
 
-use crate::argparse::LIST;
+use crate::argparse::Limit::Unless;
+use crate::argparse::{LIST, flags};
 use crate::python;
 
 #[derive(Args, Clone, Debug)]
@@ -41,3 +42,15 @@ pub(in crate::evalscope) struct LoadArgs {
     #[arg(long, value_name = "SECONDS", value_parser = python::float)]
     pub(in crate::evalscope) duration: Option<f64>,
 }
+
+flags! { LoadArgs {
+    SCENARIO = "--scenario";
+    NUMBER = "--number";
+    PARALLEL = "--parallel" => [Unless(Self::OPEN_LOOP)];
+    RATE = "--rate";
+    WARMUP_NUM = "--warmup-num";
+    ENABLE_PD_METRICS = "--enable-pd-metrics";
+    OPEN_LOOP = "--open-loop";
+    SLEEP_INTERVAL = "--sleep-interval";
+    DURATION = "--duration";
+}}

@@ -2,6 +2,8 @@
 
 use clap::Args;
 
+use crate::argparse::flags;
+
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Results")]
 pub(in crate::evalscope) struct OutputArgs {
@@ -12,3 +14,8 @@ pub(in crate::evalscope) struct OutputArgs {
     #[arg(long)]
     pub(in crate::evalscope) no_timestamp: bool,
 }
+
+flags! { OutputArgs {
+    OUTPUTS_DIR = "--outputs-dir";
+    NO_TIMESTAMP = "--no-timestamp";
+}}

@@ -2,6 +2,9 @@
 
 use clap::Args;
 
+use super::choice::{PROMPT, datasets};
+use crate::argparse::Limit::Never;
+use crate::argparse::{Limit, flags};
 use crate::python;
 
 #[derive(Args, Clone, Debug)]
@@ -47,3 +50,29 @@ pub(in crate::evalscope) struct PromptArgs {
     #[arg(long, value_name = "PIXELS", default_value = "28", value_parser = python::int)]
     pub(in crate::evalscope) image_patch_size: i64,
 }
+
+flags! { PromptArgs {
+    MAX_PROMPT_LENGTH = "--max-prompt-length";
+    MIN_PROMPT_LENGTH = "--min-prompt-length";
+    PREFIX_LENGTH = "--prefix-length" => [datasets(&[
+        "random",
+        "random_multi_turn",
+        "random_vl",
+        "trie_agentic_coding",
+        "trie_code_qa",
+        "trie_office_work",
+    ])];
+    PREFIX_COUNT = "--prefix-count" => [datasets(&["random"])];
+    PROMPT = PROMPT.name();
+    QUERY_TEMPLATE = "--query-template";
+    APPLY_CHAT_TEMPLATE = "--apply-chat-template";
+    NO_APPLY_CHAT_TEMPLATE = "--no-apply-chat-template";
+    IMAGE_WIDTH = "--image-width" => [PICTURED];
+    IMAGE_HEIGHT = "--image-height" => [PICTURED];
+    IMAGE_FORMAT = "--image-format" => [PICTURED];
+    IMAGE_NUM = "--image-num" => [PICTURED];
+    IMAGE_PATCH_SIZE = "--image-patch-size"
+        => [Never("here: the tokens of pictures are counted by the server")];
+}}
+
+const PICTURED: Limit = datasets(&["random_vl"]);

@@ -3,7 +3,7 @@
 use clap::{ArgAction, Args};
 use serde_json::Value;
 
-use crate::argparse::LIST;
+use crate::argparse::{LIST, flags};
 use crate::python;
 
 #[derive(Args, Clone, Debug)]
@@ -62,3 +62,22 @@ pub(in crate::evalscope) struct SamplingArgs {
     #[arg(long)]
     pub(in crate::evalscope) tokenize_prompt: bool,
 }
+
+flags! { SamplingArgs {
+    FREQUENCY_PENALTY = "--frequency-penalty";
+    REPETITION_PENALTY = "--repetition-penalty";
+    LOGPROBS = "--logprobs";
+    MAX_TOKENS = "--max-tokens";
+    MIN_TOKENS = "--min-tokens";
+    N_CHOICES = "--n-choices";
+    SEED = "--seed";
+    STOP = "--stop";
+    STOP_TOKEN_IDS = "--stop-token-ids";
+    STREAM = "--stream";
+    NO_STREAM = "--no-stream";
+    TEMPERATURE = "--temperature";
+    TOP_P = "--top-p";
+    TOP_K = "--top-k";
+    EXTRA_ARGS = "--extra-args";
+    TOKENIZE_PROMPT = "--tokenize-prompt";
+}}

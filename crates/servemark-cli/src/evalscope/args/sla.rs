@@ -4,6 +4,8 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use serde_json::Value;
 
+use crate::argparse::Limit::{Needs, Only};
+use crate::argparse::flags;
 use crate::python;
 
 #[derive(Args, Clone, Debug)]
@@ -38,3 +40,15 @@ pub(in crate::evalscope) struct SlaArgs {
     #[arg(long, value_name = "FACTOR", value_parser = python::float)]
     pub(in crate::evalscope) sla_number_multiplier: Option<f64>,
 }
+
+flags! { SlaArgs {
+    SLA_AUTO_TUNE = "--sla-auto-tune";
+    SLA_VARIABLE = "--sla-variable" => [Needs(Self::SLA_AUTO_TUNE)];
+    SLA_PARAMS = "--sla-params" => [Needs(Self::SLA_AUTO_TUNE)];
+    SLA_NUM_RUNS = "--sla-num-runs" => [Needs(Self::SLA_AUTO_TUNE)];
+    SLA_UPPER_BOUND = "--sla-upper-bound" => [Needs(Self::SLA_AUTO_TUNE)];
+    SLA_LOWER_BOUND = "--sla-lower-bound" => [Needs(Self::SLA_AUTO_TUNE)];
+    SLA_FIXED_PARALLEL = "--sla-fixed-parallel"
+        => [Needs(Self::SLA_AUTO_TUNE), Only(Self::SLA_VARIABLE, &["rate"])];
+    SLA_NUMBER_MULTIPLIER = "--sla-number-multiplier" => [Needs(Self::SLA_AUTO_TUNE)];
+}}

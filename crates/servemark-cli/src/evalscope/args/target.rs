@@ -2,7 +2,10 @@
 
 use clap::{ArgAction, Args};
 
-use crate::argparse::LIST;
+use super::choice::API;
+use crate::argparse::Limit::{Never, Where};
+use crate::argparse::{LIST, flags};
+use crate::own::SimulatorArgs;
 use crate::python;
 
 #[derive(Args, Clone, Debug)]
@@ -47,3 +50,21 @@ pub(in crate::evalscope) struct TargetArgs {
     #[arg(long)]
     pub(in crate::evalscope) no_test_connection: bool,
 }
+
+flags! { TargetArgs {
+    MODEL = "--model";
+    ATTN_IMPLEMENTATION = "--attn-implementation" => [Never("beyond --api local")];
+    API = API.name();
+    TOKENIZER_PATH = "--tokenizer-path";
+    URL = "--url" => [Where(
+        |effects| !effects.is(SimulatorArgs::SIMULATE),
+        "with --simulate, which starts a server of its own, but for its path",
+    )];
+    PORT = "--port" => [Never("beyond --api local; the port is part of --url")];
+    HEADERS = "--headers";
+    API_KEY = "--api-key";
+    CONNECT_TIMEOUT = "--connect-timeout";
+    READ_TIMEOUT = "--read-timeout";
+    TOTAL_TIMEOUT = "--total-timeout";
+    NO_TEST_CONNECTION = "--no-test-connection";
+}}

@@ -2,6 +2,8 @@
 
 use clap::Args;
 
+use crate::argparse::Limit::Needs;
+use crate::argparse::flags;
 use crate::python;
 
 #[derive(Args, Clone, Debug)]
@@ -20,3 +22,10 @@ pub(in crate::evalscope) struct TurnsArgs {
     #[arg(long, value_name = "JSON")]
     pub(in crate::evalscope) multi_turn_args: Option<String>,
 }
+
+flags! { TurnsArgs {
+    MULTI_TURN = "--multi-turn";
+    MIN_TURNS = "--min-turns" => [Needs(Self::MULTI_TURN)];
+    MAX_TURNS = "--max-turns" => [Needs(Self::MULTI_TURN)];
+    MULTI_TURN_ARGS = "--multi-turn-args" => [Needs(Self::MULTI_TURN)];
+}}

@@ -3,6 +3,8 @@
 
 use clap::Args;
 
+use crate::argparse::Limit::Never;
+use crate::argparse::flags;
 use crate::python;
 
 #[derive(Args, Clone, Debug)]
@@ -15,3 +17,10 @@ pub(in crate::sglang) struct ClientArgs {
     #[arg(long, value_name = "N", value_parser = python::int)]
     rust_worker_threads: Option<i64>,
 }
+
+flags! { ClientArgs {
+    RUST_CLIENT = "--rust-client"
+        => [Never("here: this client is compiled already, for every backend and data set")];
+    RUST_WORKER_THREADS = "--rust-worker-threads"
+        => [Never("here: --shards says how many threads send and read")];
+}}

@@ -4,6 +4,9 @@ use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use servemark_datasets::DatasetName;
 
+use super::choice::{DATASET_NAME, datasets};
+use crate::argparse::Limit::Except;
+use crate::argparse::flags;
 use crate::python;
 
 #[derive(Args, Clone, Debug)]
@@ -12,7 +15,7 @@ pub(in crate::sglang) struct DatasetArgs {
     /// Where prompts come from; besides those of SGLang: azure-trace, burstgpt, otel-trace,
     /// servegen
     #[arg(long, value_name = "NAME", default_value = "sharegpt",
-          value_parser = PossibleValuesParser::new(datasets()))]
+          value_parser = PossibleValuesParser::new(dataset_names()))]
     pub(in crate::sglang) dataset_name: String,
     /// The file of sharegpt, random, custom, openai, mmmu or a trace; for otel-trace and servegen a
     /// folder
@@ -79,8 +82,44 @@ pub(in crate::sglang) struct DatasetArgs {
     pub(in crate::sglang) speed_bench_output_len: i64,
 }
 
+flags! { DatasetArgs {
+    DATASET_NAME = DATASET_NAME.name();
+    DATASET_PATH = "--dataset-path" => [Except(
+        DATASET_NAME,
+        &["image", "random-ids", "generated-shared-prefix"],
+        "which read no file",
+    )];
+    NUM_PROMPTS = "--num-prompts" => [Except(
+        DATASET_NAME,
+        &["generated-shared-prefix"],
+        "which sends --gsp-num-groups times --gsp-prompts-per-group",
+    )];
+    SEED = "--seed";
+    SHAREGPT_OUTPUT_LEN = "--sharegpt-output-len"
+        => [datasets(&["sharegpt", "custom", "openai", "longbench_v2", "agentic-trace"])];
+    SHAREGPT_CONTEXT_LEN = "--sharegpt-context-len"
+        => [datasets(&["sharegpt", "custom", "longbench_v2"])];
+    RANDOM_INPUT_LEN = "--random-input-len" => [datasets(&["random", "random-ids", "image"])];
+    RANDOM_OUTPUT_LEN = "--random-output-len"
+        => [datasets(&["random", "random-ids", "image", "mmmu"])];
+    RANDOM_RANGE_RATIO = "--random-range-ratio" => [datasets(&["random", "random-ids", "image"])];
+    IMAGE_COUNT = "--image-count" => [datasets(&["image"])];
+    RANDOM_IMAGE_COUNT = "--random-image-count" => [datasets(&["image"])];
+    IMAGE_RESOLUTION = "--image-resolution" => [datasets(&["image"])];
+    IMAGE_FORMAT = "--image-format" => [datasets(&["image"])];
+    IMAGE_CONTENT = "--image-content" => [datasets(&["image"])];
+    PROMPT_SUFFIX = "--prompt-suffix" => [datasets(&["sharegpt", "custom"])];
+    APPLY_CHAT_TEMPLATE = "--apply-chat-template" => [datasets(&["sharegpt", "custom"])];
+    TOKENIZE_PROMPT = "--tokenize-prompt"
+        => [datasets(&["random", "random-ids", "generated-shared-prefix"])];
+    DATASET_OFFSET = "--dataset-offset" => [datasets(&["agentic-trace"])];
+    AGENTIC_MAX_TURNS = "--agentic-max-turns" => [datasets(&["agentic-trace"])];
+    SPEED_BENCH_CATEGORY = "--speed-bench-category" => [datasets(&["speed-bench"])];
+    SPEED_BENCH_OUTPUT_LEN = "--speed-bench-output-len" => [datasets(&["speed-bench"])];
+}}
+
 /// Returns SGLang's names of data sets, which the help lists, and Servemark's own, which it hides.
-fn datasets() -> impl Iterator<Item = PossibleValue> {
+fn dataset_names() -> impl Iterator<Item = PossibleValue> {
     let ours = DatasetName::OURS.map(|name| PossibleValue::new(name.as_str()).hide(true));
     DATASETS.map(PossibleValue::new).into_iter().chain(ours)
 }

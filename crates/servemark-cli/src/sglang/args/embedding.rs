@@ -4,6 +4,8 @@
 use clap::Args;
 use servemark_backends::EncodingFormat;
 
+use super::choice::backends;
+use crate::argparse::flags;
 use crate::python;
 
 #[derive(Args, Clone, Debug)]
@@ -22,6 +24,13 @@ pub(in crate::sglang) struct EmbeddingArgs {
     #[arg(long, value_name = "N", default_value = "10", value_parser = python::int)]
     pub(in crate::sglang) documents: i64,
 }
+
+flags! { EmbeddingArgs {
+    BATCH_SIZE = "--batch-size" => [backends(&["sglang-embedding", "vllm-embedding"])];
+    ENCODING_FORMAT = "--encoding-format" => [backends(&["sglang-embedding", "vllm-embedding"])];
+    DIMENSIONS = "--dimensions" => [backends(&["sglang-embedding", "vllm-embedding"])];
+    DOCUMENTS = "--documents" => [backends(&["sglang-rerank", "vllm-rerank"])];
+}}
 
 fn parse_format(name: &str) -> Result<EncodingFormat, String> {
     let known = [EncodingFormat::Base64, EncodingFormat::Float];

@@ -2,9 +2,12 @@
 
 use clap::builder::PossibleValuesParser;
 use clap::{ArgAction, Args};
+use servemark_backends::Route;
 
-use crate::argparse::LIST;
-
+use super::choice::{backend, route};
+use super::trace::is_replayed;
+use crate::argparse::Limit::{Only, OnlyWhere, Where};
+use crate::argparse::{LIST, flags};
 use crate::python;
 
 #[derive(Args, Clone, Debug)]
@@ -39,3 +42,26 @@ pub(in crate::sglang) struct LoadArgs {
           value_parser = python::finite_positive_float)]
     pub(in crate::sglang) flush_cache_timeout: f64,
 }
+
+flags! { LoadArgs {
+    REQUEST_RATE = "--request-rate" => [Where(
+        |effects| !is_replayed(effects),
+        "where a trace says when requests are sent",
+    )];
+    MAX_CONCURRENCY = "--max-concurrency";
+    WARMUP_REQUESTS = "--warmup-requests";
+    LORA_NAME = "--lora-name" => [Where(
+        |effects| !matches!(
+            route(effects),
+            Route::OllamaChat | Route::OllamaGenerate | Route::Rerank | Route::Trt | Route::Truss
+        ),
+        "on the routes of trt, truss, ollama and rerankers",
+    )];
+    LORA_REQUEST_DISTRIBUTION = "--lora-request-distribution";
+    LORA_ZIPF_ALPHA = "--lora-zipf-alpha" => [Only(Self::LORA_REQUEST_DISTRIBUTION, &["skewed"])];
+    FLUSH_CACHE = "--flush-cache";
+    FLUSH_CACHE_TIMEOUT = "--flush-cache-timeout" => [OnlyWhere(
+        |effects| effects.is(Self::FLUSH_CACHE) && backend(effects).is_sglang(),
+        "--flush-cache with a backend of SGLang",
+    )];
+}}

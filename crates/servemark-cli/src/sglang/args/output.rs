@@ -3,7 +3,8 @@
 use clap::{ArgAction, Args};
 use servemark_metrics::{Slo, SloMetric};
 
-use crate::argparse::LIST;
+use super::choice::backends;
+use crate::argparse::{LIST, flags};
 use crate::python;
 
 #[derive(Args, Clone, Debug)]
@@ -39,6 +40,18 @@ pub(in crate::sglang) struct OutputArgs {
     #[arg(long)]
     pub(in crate::sglang) disable_tqdm: bool,
 }
+
+flags! { OutputArgs {
+    OUTPUT_FILE = "--output-file";
+    OUTPUT_DETAILS = "--output-details";
+    CACHE_REPORT = "--cache-report"
+        => [backends(&["sglang", "sglang-native", "sglang-oai", "sglang-oai-chat"])];
+    GOODPUT = "--goodput";
+    TAG = "--tag";
+    PRINT_REQUESTS = "--print-requests";
+    PLOT_THROUGHPUT = "--plot-throughput";
+    DISABLE_TQDM = "--disable-tqdm";
+}}
 
 /// Parses an objective such as `ttft:500`, as SGLang does. Errors have SGLang's words.
 fn parse_slo(text: &str) -> Result<Slo, String> {

@@ -1,9 +1,14 @@
 //! Servemark's own flags that only this dialect has. They cannot be abbreviated.
 
 use clap::Args;
+use servemark_backends::Route;
 use servemark_datasets::BadLine;
 use servemark_report::SglangStyle;
 
+use super::choice::{DATASET_NAME, datasets, route};
+use super::request::RequestArgs;
+use crate::argparse::Limit::{OnlyWhere, Redundant, Where};
+use crate::argparse::flags;
 use crate::python;
 
 #[derive(Args, Clone, Debug)]
@@ -18,6 +23,21 @@ pub(in crate::sglang) struct OwnArgs {
     pub(in crate::sglang) bad_lines: Option<BadLine>,
 }
 
+flags! { OwnArgs {
+    INCLUDE_USAGE = "--include-usage" => [
+        Where(
+            |effects| route(effects) != Route::Generate,
+            "on /generate, which always counts tokens",
+        ),
+        OnlyWhere(
+            |effects| matches!(route(effects), Route::Chat | Route::Completions),
+            "/v1/completions and /v1/chat/completions",
+        ),
+        Redundant(RequestArgs::DISABLE_STREAM, "whose answers always count tokens"),
+    ];
+    BAD_LINES = "--bad-lines" => [datasets(&["custom", "openai", "longbench_v2", "speed-bench"])];
+}}
+
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Servemark: run and results")]
 pub(in crate::sglang) struct StyleArgs {
@@ -25,6 +45,10 @@ pub(in crate::sglang) struct StyleArgs {
     #[arg(long, value_name = "VERSION", value_parser = parse_style)]
     pub(in crate::sglang) style: Option<SglangStyle>,
 }
+
+flags! { StyleArgs {
+    STYLE = "--style";
+}}
 
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Servemark: sessions")]
@@ -37,6 +61,14 @@ pub(in crate::sglang) struct SessionArgs {
     #[arg(long, value_name = "NAME")]
     pub(in crate::sglang) session_header: Option<String>,
 }
+
+flags! { SessionArgs {
+    ECHO_REASONING = "--echo-reasoning" => [Where(
+        |effects| effects.is_one_of(DATASET_NAME, &["agentic-trace", "generated-shared-prefix"]),
+        "where no session has several turns",
+    )];
+    SESSION_HEADER = "--session-header";
+}}
 
 fn parse_style(name: &str) -> Result<SglangStyle, String> {
     python::named(name, &SglangStyle::NAMES, SglangStyle::from_name)

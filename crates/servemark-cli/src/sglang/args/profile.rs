@@ -3,7 +3,8 @@
 use clap::builder::PossibleValuesParser;
 use clap::{ArgAction, Args};
 
-use crate::argparse::LIST;
+use crate::argparse::Limit::Needs;
+use crate::argparse::{LIST, flags};
 use crate::python;
 
 #[derive(Args, Clone, Debug)]
@@ -53,5 +54,20 @@ pub(in crate::sglang) struct ProfileArgs {
           value_delimiter = LIST)]
     pub(in crate::sglang) profile_decode_url: Option<Vec<String>>,
 }
+
+flags! { ProfileArgs {
+    PROFILE = "--profile";
+    PROFILE_ACTIVITIES = "--profile-activities" => [Needs(Self::PROFILE)];
+    PROFILE_START_STEP = "--profile-start-step" => [Needs(Self::PROFILE)];
+    PROFILE_STEPS = "--profile-steps" => [Needs(Self::PROFILE)];
+    PROFILE_NUM_STEPS = "--profile-num-steps" => [Needs(Self::PROFILE)];
+    PROFILE_BY_STAGE = "--profile-by-stage" => [Needs(Self::PROFILE)];
+    PROFILE_STAGES = "--profile-stages" => [Needs(Self::PROFILE)];
+    PROFILE_OUTPUT_DIR = "--profile-output-dir" => [Needs(Self::PROFILE)];
+    PROFILE_PREFIX = "--profile-prefix" => [Needs(Self::PROFILE)];
+    PD_SEPARATED = "--pd-separated" => [Needs(Self::PROFILE)];
+    PROFILE_PREFILL_URL = "--profile-prefill-url" => [Needs(Self::PROFILE), Needs(Self::PD_SEPARATED)];
+    PROFILE_DECODE_URL = "--profile-decode-url" => [Needs(Self::PROFILE), Needs(Self::PD_SEPARATED)];
+}}
 
 const ACTIVITIES: [&str; 5] = ["CPU", "GPU", "CUDA_PROFILER", "XPU", "MEM"];

@@ -1,8 +1,11 @@
 //! Flags about the content of requests.
 
 use clap::{ArgAction, Args};
+use servemark_backends::Route;
 
-use crate::argparse::LIST;
+use super::choice::{BACKEND, route};
+use crate::argparse::Limit::{Except, OnlyWhere, Where};
+use crate::argparse::{Effects, LIST, flags};
 use crate::python;
 
 #[derive(Args, Clone, Debug)]
@@ -46,3 +49,49 @@ pub(in crate::sglang) struct RequestArgs {
     #[arg(long)]
     pub(in crate::sglang) fake_prefill: bool,
 }
+
+flags! { RequestArgs {
+    DISABLE_STREAM = "--disable-stream" => [
+        Except(BACKEND, &["trt"], "which always streams"),
+        Where(|effects| route(effects).generates(), "on routes that generate nothing"),
+    ];
+    DISABLE_IGNORE_EOS = "--disable-ignore-eos" => [
+        Where(|effects| route(effects).generates(), "on routes that generate nothing"),
+        Except(
+            BACKEND,
+            &["ollama", "ollama-chat", "anthropic"],
+            "whose servers always heed the end of a text",
+        ),
+    ];
+    TEMPERATURE = "--temperature" => [OnlyWhere(takes_sampling, SAMPLING)];
+    TOP_P = "--top-p" => [OnlyWhere(takes_sampling, SAMPLING)];
+    RETURN_LOGPROB = "--return-logprob" => [OnlyWhere(
+        |effects| is_generate(effects)
+            || route(effects) == Route::Completions && effects.asks(Self::TOP_LOGPROBS_NUM),
+        "/generate, and to /v1/completions with --top-logprobs-num",
+    )];
+    TOP_LOGPROBS_NUM = "--top-logprobs-num" => [OnlyWhere(
+        |effects| is_generate(effects)
+            || route(effects) == Route::Completions && effects.is(Self::RETURN_LOGPROB),
+        "/generate, and to /v1/completions with --return-logprob",
+    )];
+    TOKEN_IDS_LOGPROB = "--token-ids-logprob" => [OnlyWhere(is_generate, "/generate")];
+    LOGPROB_START_LEN = "--logprob-start-len" => [OnlyWhere(is_generate, "/generate")];
+    RETURN_ROUTED_EXPERTS = "--return-routed-experts" => [OnlyWhere(is_generate, "/generate")];
+    EXTRA_REQUEST_BODY = "--extra-request-body";
+    FAKE_PREFILL = "--fake-prefill";
+}}
+
+fn is_generate(effects: &Effects<'_>) -> bool {
+    route(effects) == Route::Generate
+}
+
+fn takes_sampling(effects: &Effects<'_>) -> bool {
+    matches!(
+        route(effects),
+        Route::Anthropic | Route::Generate | Route::OllamaChat | Route::OllamaGenerate
+    )
+}
+
+const SAMPLING: &str = "/generate, /v1/messages and Ollama's routes (elsewhere use \
+                        --extra-request-body)";

@@ -3,6 +3,10 @@
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 
+use super::choice::{BACKEND, datasets};
+use super::dataset::DatasetArgs;
+use crate::argparse::Limit::{Except, UnlessSince};
+use crate::argparse::{Limit, flags};
 use crate::python;
 
 #[derive(Args, Clone, Debug)]
@@ -47,3 +51,24 @@ pub(in crate::sglang) struct SharedPrefixArgs {
     #[arg(long, value_name = "ALPHA", value_parser = python::finite_positive_float)]
     pub(in crate::sglang) gsp_zipf_alpha: Option<f64>,
 }
+
+flags! { SharedPrefixArgs {
+    GSP_NUM_GROUPS = "--gsp-num-groups" => [SHARED];
+    GSP_PROMPTS_PER_GROUP = "--gsp-prompts-per-group" => [SHARED];
+    GSP_SYSTEM_PROMPT_LEN = "--gsp-system-prompt-len" => [SHARED];
+    GSP_QUESTION_LEN = "--gsp-question-len" => [SHARED];
+    GSP_OUTPUT_LEN = "--gsp-output-len" => [SHARED];
+    GSP_RANGE_RATIO = "--gsp-range-ratio" => [SHARED];
+    GSP_FAST_PREPARE = "--gsp-fast-prepare"
+        => [SHARED, UnlessSince(DatasetArgs::TOKENIZE_PROMPT, "which knows every length")];
+    GSP_SEND_ROUTING_KEY = "--gsp-send-routing-key" => [
+        SHARED,
+        Except(BACKEND, &["trt", "truss"], "to which SGLang's client sends none"),
+    ];
+    GSP_NUM_TURNS = "--gsp-num-turns" => [SHARED];
+    GSP_ORDERED = "--gsp-ordered" => [SHARED];
+    GSP_GROUP_DISTRIBUTION = "--gsp-group-distribution" => [SHARED];
+    GSP_ZIPF_ALPHA = "--gsp-zipf-alpha" => [SHARED];
+}}
+
+const SHARED: Limit = datasets(&["generated-shared-prefix"]);

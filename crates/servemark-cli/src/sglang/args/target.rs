@@ -3,7 +3,10 @@
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 
-use crate::argparse::LIST;
+use super::choice::BACKEND;
+use crate::argparse::Limit::Unless;
+use crate::argparse::{LIST, flags};
+use crate::own::NOT_SIMULATED;
 use crate::python;
 
 #[derive(Args, Clone, Debug)]
@@ -40,6 +43,18 @@ pub(in crate::sglang) struct TargetArgs {
           value_delimiter = LIST)]
     pub(in crate::sglang) header: Option<Vec<String>>,
 }
+
+flags! { TargetArgs {
+    BACKEND = BACKEND.name();
+    BASE_URL = "--base-url" => [NOT_SIMULATED];
+    HOST = "--host" => [NOT_SIMULATED, Unless(Self::BASE_URL)];
+    PORT = "--port" => [NOT_SIMULATED, Unless(Self::BASE_URL)];
+    READY_CHECK_TIMEOUT_SEC = "--ready-check-timeout-sec";
+    MODEL = "--model";
+    SERVED_MODEL_NAME = "--served-model-name";
+    TOKENIZER = "--tokenizer";
+    HEADER = "--header";
+}}
 
 /// Returns the parser of SGLang's backends, which the help lists, and of Servemark's own, which it
 /// hides.

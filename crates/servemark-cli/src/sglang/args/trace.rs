@@ -1,8 +1,12 @@
 //! Flags about traces: recorded requests and their times.
 
 use clap::Args;
-use servemark_datasets::MooncakePrompts;
+use servemark_datasets::{DatasetName, MooncakePrompts};
 
+use super::choice::{dataset, datasets};
+use super::dataset::DatasetArgs;
+use crate::argparse::Limit::{OnlyWhere, Unless, Where};
+use crate::argparse::{Effects, flags};
 use crate::python;
 
 #[derive(Args, Clone, Debug)]
@@ -28,10 +32,36 @@ pub(in crate::sglang) struct TraceArgs {
     pub(in crate::sglang) mooncake_prompts: Option<MooncakePrompts>,
 }
 
+flags! { TraceArgs {
+    USE_TRACE_TIMESTAMPS = "--use-trace-timestamps" => [Where(
+        |effects| dataset(effects).is_none_or(DatasetName::tells_times),
+        "on when requests are sent: rows of this data set do not say when theirs came; the rate is \
+         called trace, as SGLang calls it",
+    )];
+    MOONCAKE_SLOWDOWN_FACTOR = "--mooncake-slowdown-factor"
+        => [OnlyWhere(is_replayed, "--dataset-name mooncake and --use-trace-timestamps")];
+    MOONCAKE_NUM_ROUNDS = "--mooncake-num-rounds" => [datasets(&["mooncake"])];
+    MOONCAKE_WORKLOAD = "--mooncake-workload"
+        => [datasets(&["mooncake"]), Unless(DatasetArgs::DATASET_PATH)];
+    MOONCAKE_PROMPTS = "--mooncake-prompts" => [datasets(&["mooncake"])];
+}}
+
 fn parse_prompts(text: &str) -> Result<MooncakePrompts, String> {
     match text {
         "lengths" => Ok(MooncakePrompts::Lengths),
         "sglang" => Ok(MooncakePrompts::Sglang),
         _ => Err(format!("expected lengths or sglang, got {}", python::repr(text))),
     }
+}
+
+/// Returns whether requests are sent at the times that the data set's rows give. `mooncake` is
+/// always sent so, and other data sets with times only with `--use-trace-timestamps`. SGLang's
+/// client can replay only `mooncake`, even with this flag.
+pub(in crate::sglang) fn replays(dataset: DatasetName, use_trace_timestamps: bool) -> bool {
+    dataset == DatasetName::Mooncake || use_trace_timestamps && dataset.tells_times()
+}
+
+pub(super) fn is_replayed(effects: &Effects<'_>) -> bool {
+    let asks = effects.is(TraceArgs::USE_TRACE_TIMESTAMPS);
+    dataset(effects).is_some_and(|dataset| replays(dataset, asks))
 }

@@ -4,8 +4,9 @@ use clap::builder::PossibleValuesParser;
 use clap::{ArgAction, Args, Command, CommandFactory, Parser};
 use servemark_engine::CandleSpec;
 
-use crate::argparse::LIST;
-use crate::own::{RunArgs, WorkerArgs};
+use crate::argparse::Limit::{Needs, Only};
+use crate::argparse::{Group, LIST, Limit, PeerFlags, flags};
+use crate::own::{AskingArgs, JudgingArgs, RunArgs, StoppingArgs, WorkerArgs};
 use crate::python;
 
 /// Benchmark an engine without a server: SGLang's command line, and more
@@ -111,6 +112,36 @@ pub(super) struct OfflineArgs {
     pub(super) run: RunArgs,
 }
 
+flags! { OfflineArgs {
+    BACKEND = "--backend";
+    RESULT_FILENAME = "--result-filename";
+    DATASET_NAME = "--dataset-name";
+    DATASET_PATH = "--dataset-path";
+    NUM_PROMPTS = "--num-prompts";
+    SHAREGPT_OUTPUT_LEN = "--sharegpt-output-len";
+    SHAREGPT_CONTEXT_LEN = "--sharegpt-context-len";
+    RANDOM_INPUT_LEN = "--random-input-len";
+    RANDOM_OUTPUT_LEN = "--random-output-len";
+    RANDOM_RANGE_RATIO = "--random-range-ratio";
+    GSP_NUM_GROUPS = "--gsp-num-groups";
+    GSP_PROMPTS_PER_GROUP = "--gsp-prompts-per-group";
+    GSP_SYSTEM_PROMPT_LEN = "--gsp-system-prompt-len";
+    GSP_QUESTION_LEN = "--gsp-question-len";
+    GSP_OUTPUT_LEN = "--gsp-output-len";
+    SEED = "--seed";
+    DISABLE_IGNORE_EOS = "--disable-ignore-eos";
+    EXTRA_REQUEST_BODY = "--extra-request-body";
+    APPLY_CHAT_TEMPLATE = "--apply-chat-template";
+    PROFILE = "--profile" => [OF_WORKERS];
+    PROFILE_ACTIVITIES = "--profile-activities";
+    PROFILE_STEPS = "--profile-steps";
+    SKIP_WARMUP = "--skip-warmup";
+    DO_NOT_EXIT = "--do-not-exit";
+    PROMPT_SUFFIX = "--prompt-suffix";
+    RETURN_LOGPROB = "--return-logprob" => [Only(TargetArgs::ENGINE, &["sglang"])];
+    LOGPROB_START_LEN = "--logprob-start-len";
+}}
+
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Servemark: engine")]
 pub(super) struct TargetArgs {
@@ -148,6 +179,30 @@ pub(super) struct TargetArgs {
     pub(super) candle: Option<CandleSpec>,
 }
 
+flags! { TargetArgs {
+    ENGINE = "--engine";
+    MODEL_PATH = "--model-path";
+    MODEL = "--model";
+    TOKENIZER_PATH = "--tokenizer-path";
+    ENGINE_ARGS = "--engine-args" => [OF_WORKERS];
+    STREAM = "--stream";
+    REQUEST_RATE = "--request-rate" => [Needs(Self::STREAM)];
+    MAX_CONCURRENCY = "--max-concurrency" => [Needs(Self::STREAM)];
+}}
+
+impl OfflineArgs {
+    /// All flags with the limits on their effects.
+    pub(super) const GROUPS: &'static [Group] = &[
+        Group::of(Self::FLAGS),
+        Group::of(TargetArgs::FLAGS),
+        Group::of(WorkerArgs::FLAGS).limited(&[OF_WORKERS], &[WorkerArgs::ENGINE_PATIENCE]),
+        Group::of(RunArgs::FLAGS),
+        Group::of(JudgingArgs::FLAGS),
+        Group::of(StoppingArgs::FLAGS),
+        Group::of(AskingArgs::FLAGS),
+    ];
+}
+
 /// Creates the command with all flags.
 pub(super) fn command(program: &str) -> Command {
     let mut command = OfflineArgs::command().after_help(NOTES).bin_name(program);
@@ -178,3 +233,10 @@ the whole environment.
 
 Exit codes: 0 done, 1 internal error, 2 usage, 3 a gate failed, 4 engine not loaded, 5 too many \
 requests failed, 130 interrupted (129 by SIGHUP, 143 by SIGTERM).";
+
+/// Limits a flag to engines that run in a worker process.
+const OF_WORKERS: Limit = Only(TargetArgs::ENGINE, &["sglang", "vllm"]);
+
+/// The flags of SGLang 0.5.23's offline benchmark, without the engine's.
+pub(super) const PEER: PeerFlags =
+    PeerFlags::recorded(include_str!("../../../../../fixtures/sglang/offline_flags.txt"));

@@ -10,8 +10,9 @@ use servemark_engine::{CandleSpec, LoadFormat};
 use servemark_tokenizer::hub_name;
 
 use super::args::{OfflineArgs, TargetArgs};
-use crate::argparse::Given;
+use crate::argparse::{Flag, Given, flags};
 use crate::error::{CliError, UsageError};
+use crate::own::WorkerArgs;
 
 /// Arguments of the engine `candle`, which have the names that SGLang's servers give them.
 #[derive(Debug, Parser)]
@@ -27,32 +28,39 @@ struct CandleArgs {
     random_seed: Option<u64>,
 }
 
+flags! { CandleArgs {
+    LOAD_FORMAT = "--load-format";
+    MAX_RUNNING_REQUESTS = "--max-running-requests";
+    CHUNKED_PREFILL_SIZE = "--chunked-prefill-size";
+    RANDOM_SEED = "--random-seed";
+}}
+
 /// Selects the engine `candle` if no flag asks for an engine in Python. If it is selected, sets the
 /// defaults of a short run, which shows a batch filling up and a range of lengths.
 pub(super) fn choose_the_rest(args: &mut OfflineArgs, given: &Given, python: Option<&str>) {
-    let open = |flag: &str| !given.is(flag);
+    let open = |flag: Flag| !given.is(flag);
     if python.is_none() && OF_WORKERS.into_iter().all(open) {
         NAME.clone_into(&mut args.target.engine);
     }
     if args.target.engine != NAME {
         return;
     }
-    if open("--result-filename") {
+    if open(OfflineArgs::RESULT_FILENAME) {
         "servemark_candle.jsonl".clone_into(&mut args.result_filename);
     }
-    if open("--dataset-name") && open("--dataset-path") {
+    if open(OfflineArgs::DATASET_NAME) && open(OfflineArgs::DATASET_PATH) {
         "random-ids".clone_into(&mut args.dataset_name);
     }
-    if open("--num-prompts") {
+    if open(OfflineArgs::NUM_PROMPTS) {
         args.num_prompts = 128;
     }
-    if open("--random-input-len") {
+    if open(OfflineArgs::RANDOM_INPUT_LEN) {
         args.random_input_len = 128;
     }
-    if open("--random-output-len") {
+    if open(OfflineArgs::RANDOM_OUTPUT_LEN) {
         args.random_output_len = 64;
     }
-    if open("--random-range-ratio") {
+    if open(OfflineArgs::RANDOM_RANGE_RATIO) {
         args.random_range_ratio = 0.5;
     }
 }
@@ -75,7 +83,8 @@ pub(super) fn spec(
     let refuse = |error| UsageError::refused(program, error);
     let mut command = CandleArgs::command();
     command.build();
-    let given = Given::read(command, &PEER, &[], leftovers).map_err(refuse)?;
+    let names: Vec<&str> = CandleArgs::FLAGS.iter().map(|declared| declared.flag.name()).collect();
+    let given = Given::read(command, &names, &[], leftovers).map_err(refuse)?;
     if !given.reading.leftovers.is_empty() {
         let unknown = given.reading.leftovers.join(" ");
         let unknown = format!("{unknown} (the engine {KNOWN})");
@@ -91,11 +100,11 @@ impl CandleArgs {
         spec.model = target.model_name().map(Into::into);
         let is_model = |path: &str| Path::new(path).is_dir() || hub_name(path).is_some();
         if target.model_name().is_some_and(|model| !is_model(model)) {
-            return Err(CliError::setting("--model-path", NO_FOLDER));
+            return Err(CliError::setting(TargetArgs::MODEL_PATH, NO_FOLDER));
         }
         spec.load_format = match self.load_format.as_deref() {
             Some("auto") if spec.model.is_none() => {
-                return Err(CliError::setting("--load-format", "auto needs a --model-path"));
+                return Err(CliError::setting(Self::LOAD_FORMAT, "auto needs a --model-path"));
             }
             Some("dummy") => LoadFormat::Dummy,
             _ => LoadFormat::Auto,
@@ -111,19 +120,16 @@ const NAME: &str = "candle";
 
 /// Flags that name an engine or that only engines in Python need. If one of them is given, `candle`
 /// is not selected by default.
-const OF_WORKERS: [&str; 8] = [
-    "--backend",
-    "--engine",
-    "--engine-args",
-    "--engine-log",
-    "--engine-patience",
-    "--model",
-    "--model-path",
-    "--python",
+const OF_WORKERS: [Flag; 8] = [
+    OfflineArgs::BACKEND,
+    TargetArgs::ENGINE,
+    TargetArgs::ENGINE_ARGS,
+    WorkerArgs::ENGINE_LOG,
+    WorkerArgs::ENGINE_PATIENCE,
+    TargetArgs::MODEL,
+    TargetArgs::MODEL_PATH,
+    WorkerArgs::PYTHON,
 ];
-
-const PEER: [&str; 4] =
-    ["--load-format", "--max-running-requests", "--chunked-prefill-size", "--random-seed"];
 
 const KNOWN: &str = "candle takes --load-format, --max-running-requests, --chunked-prefill-size and \
                      --random-seed; --engine sglang and vllm take their own";

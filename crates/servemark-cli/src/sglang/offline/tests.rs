@@ -13,7 +13,7 @@ use crate::mirror::{Mirror, as_recorded, recorded};
 
 fn mirror() -> Mirror {
     let flags = recorded("sglang", "offline_flags.json").as_array().unwrap().clone();
-    Mirror { command: args::command("offline"), peer: &PEER, exclusive: &[], flags }
+    Mirror { command: args::command("offline"), peer: PEER.names(), exclusive: &[], flags }
 }
 
 #[test]
@@ -22,6 +22,7 @@ fn the_flags_are_the_peers() {
     mirror.check_names();
     mirror.check_choices();
     mirror.check_arities();
+    mirror.check_declared(OfflineArgs::GROUPS);
     mirror.check_defaults(Mirror::value, as_recorded);
 }
 
@@ -119,13 +120,19 @@ fn what_cannot_be_done_is_refused_by_its_name() {
     check(&["--load-format", "auto"], "--load-format auto needs a --model-path");
     check(&["--max-running-requests", "0"], "argument --max-running-requests: ");
     check(&["--engine", "candle", "--model-path", "./no/such"], "--model-path must be a folder");
-    check(&["--engine", "candle", "--return-logprob"], "--return-logprob has no effect");
+    check(
+        &["--engine", "candle", "--return-logprob"],
+        "--return-logprob only applies to --engine sglang",
+    );
     check(&["--backend", "runtime", "--engine", "vllm", "--model", "m"], "needs --engine sglang");
     check(&["--backend", "runtime", "--model-path", "m", "--stream"], "without --stream");
     check(&["--backend", "x"], "Please set backend to either");
     check(&["--profile"], "Please set SGLANG_TORCH_PROFILER_DIR.");
     check(&["--engine", "scripted", "--tp", "2"], "unrecognized arguments: --tp 2");
-    check(&["--engine", "scripted", "--python", "py"], "--python has no effect");
+    check(
+        &["--engine", "scripted", "--python", "py"],
+        "--python only applies to --engine sglang or vllm",
+    );
     check(&["--model-path", "m", "--request-rate", "2"], "--request-rate has no effect");
     check(&["--model-path", "m", "--extra-request-body", "[1]"], "--extra-request-body");
     check(&["--engine", "scripted", "--engine-patience", "0"], "more than 0 seconds");

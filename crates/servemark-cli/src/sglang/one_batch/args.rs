@@ -3,11 +3,14 @@
 
 use clap::builder::PossibleValuesParser;
 use clap::{ArgAction, Args, Command, CommandFactory, Parser};
-
 use servemark_datasets::BadLine;
 
-use crate::argparse::LIST;
-use crate::own::{ConnectionArgs, RunArgs, SimulatorArgs, TrustArgs};
+use crate::argparse::Limit::{Needs, Never};
+use crate::argparse::{Group, LIST, Limit, PeerFlags, flags};
+use crate::own::{
+    AskingArgs, ConnectionArgs, JudgingArgs, NOT_SIMULATED, ProtocolArgs, ReuseArgs, RunArgs,
+    SimulatorArgs, StoppingArgs, TrustArgs,
+};
 use crate::python;
 use crate::sglang::args::parse_bad_line;
 
@@ -179,6 +182,54 @@ pub(super) struct OneBatchArgs {
     pub(super) run: RunArgs,
 }
 
+flags! { OneBatchArgs {
+    RUN_NAME = "--run-name";
+    BATCH_SIZE = "--batch-size";
+    INPUT_LEN = "--input-len";
+    OUTPUT_LEN = "--output-len";
+    TEMPERATURE = "--temperature";
+    DISABLE_IGNORE_EOS = "--disable-ignore-eos";
+    RETURN_LOGPROB = "--return-logprob";
+    CLIENT_STREAM_INTERVAL = "--client-stream-interval" => [SGLANG];
+    INPUT_LEN_STEP_PERCENTAGE = "--input-len-step-percentage"
+        => [Never("with SGLang's client either")];
+    INPUT_LEN_LIST = "--input-len-list";
+    BASE_URL = "--base-url" => [NOT_SIMULATED];
+    LOCAL_TOKENIZER_PATH = "--local-tokenizer-path" => [SGLANG];
+    SKIP_WARMUP = "--skip-warmup";
+    SKIP_TOKEN_CAPACITY_CHECK = "--skip-token-capacity-check";
+    SHOW_REPORT = "--show-report";
+    PROFILE = "--profile";
+    PROFILE_ACTIVITIES = "--profile-activities" => [Needs(Self::PROFILE)];
+    PROFILE_START_STEP = "--profile-start-step" => [Needs(Self::PROFILE)];
+    PROFILE_STEPS = "--profile-steps" => [Needs(Self::PROFILE)];
+    PROFILE_BY_STAGE = "--profile-by-stage" => [Needs(Self::PROFILE)];
+    PROFILE_PREFIX = "--profile-prefix" => [Needs(Self::PROFILE)];
+    PROFILE_OUTPUT_DIR = "--profile-output-dir" => [Needs(Self::PROFILE)];
+    DATASET_PATH = "--dataset-path";
+    DATASET_NAME = "--dataset-name";
+    FIXED_PROMPT_FILE = "--fixed-prompt-file";
+    APPLY_CHAT_TEMPLATE = "--apply-chat-template";
+    GSP_NUM_GROUPS = "--gsp-num-groups";
+    GSP_SYSTEM_PROMPT_LEN = "--gsp-system-prompt-len";
+    GSP_QUESTION_LEN = "--gsp-question-len";
+    GSP_OUTPUT_LEN = "--gsp-output-len";
+    PARALLEL_BATCH = "--parallel-batch" => [SGLANG];
+    RESULT_FILENAME = "--result-filename";
+    PYDANTIC_RESULT_FILENAME = "--pydantic-result-filename";
+    NO_APPEND_TO_GITHUB_SUMMARY = "--no-append-to-github-summary";
+    SEED = "--seed";
+    CACHE_HIT_RATE = "--cache-hit-rate";
+    BACKEND = "--backend";
+    FAKE_PREFILL = "--fake-prefill" => [SGLANG];
+    FLUSH_HICACHE_STORAGE = "--flush-hicache-storage" => [SGLANG];
+    SERVER_ARGS_FOR_METRICS = "--server-args-for-metrics";
+    LORA_NAME = "--lora-name" => [SGLANG];
+    LORA_REQUEST_DISTRIBUTION = "--lora-request-distribution";
+    LORA_ZIPF_ALPHA = "--lora-zipf-alpha";
+    ENABLE_MULTI_BATCH = "--enable-multi-batch";
+}}
+
 /// Flags of SGLang's server that the benchmark uses, and Servemark's own flags about the server.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Server")]
@@ -214,6 +265,36 @@ pub(super) struct ServerArgs {
     pub(super) gpu_hourly_cost: f64,
 }
 
+flags! { ServerArgs {
+    MODEL_PATH = "--model-path";
+    MODEL = "--model";
+    HOST = "--host";
+    PORT = "--port";
+    TP_SIZE = "--tp-size";
+    TENSOR_PARALLEL_SIZE = "--tensor-parallel-size";
+    TP = "--tp";
+    PYTHON = "--python";
+    BAD_LINES = "--bad-lines";
+    GPU_HOURLY_COST = "--gpu-hourly-cost";
+}}
+
+impl OneBatchArgs {
+    /// All flags with the limits on their effects.
+    pub(super) const GROUPS: &'static [Group] = &[
+        Group::of(Self::FLAGS),
+        Group::of(ServerArgs::FLAGS),
+        Group::of(SimulatorArgs::FLAGS),
+        Group::of(ConnectionArgs::FLAGS),
+        Group::of(ProtocolArgs::FLAGS),
+        Group::of(ReuseArgs::FLAGS),
+        Group::of(TrustArgs::FLAGS),
+        Group::of(RunArgs::FLAGS),
+        Group::of(JudgingArgs::FLAGS),
+        Group::of(StoppingArgs::FLAGS),
+        Group::of(AskingArgs::FLAGS),
+    ];
+}
+
 /// Creates the command with all flags.
 pub(super) fn command(program: &str) -> Command {
     let mut command = OneBatchArgs::command().after_help(NOTES).bin_name(program);
@@ -242,3 +323,9 @@ job of GitHub's.
 
 Exit codes: 0 done, 1 internal error, 2 usage, 3 a gate failed, 4 server not ready, 5 a batch failed, \
 130 interrupted (129 by SIGHUP, 143 by SIGTERM).";
+
+const SGLANG: Limit = Limit::Only(OneBatchArgs::BACKEND, &["sglang"]);
+
+/// The flags of SGLang 0.5.23's one-batch benchmark, without the server's.
+pub(super) const PEER: PeerFlags =
+    PeerFlags::recorded(include_str!("../../../../../fixtures/sglang/one_batch_flags.txt"));

@@ -15,6 +15,7 @@ use servemark_tokenizer::TokenizerSpec;
 
 use super::args::OneBatchArgs;
 use super::{Batch, prompts};
+use crate::argparse::Flag;
 use crate::environment::Environment;
 use crate::error::CliError;
 use crate::number::{at_least, finite, refused};
@@ -66,7 +67,7 @@ impl Grid<'_> {
         if self.args.skip_warmup {
             return Ok(Vec::new());
         }
-        let sizes: Vec<u32> = numbers("--batch-size", 1, &self.args.batch_size)?;
+        let sizes: Vec<u32> = numbers(OneBatchArgs::BATCH_SIZE, 1, &self.args.batch_size)?;
         let cell = |size| Cell { size, input: 1024, output: 16 };
         python::set_order(&sizes)
             .into_iter()
@@ -75,9 +76,9 @@ impl Grid<'_> {
     }
 
     fn cells(&self) -> Result<Vec<Cell>, CliError> {
-        let sizes = numbers("--batch-size", 1, &self.args.batch_size)?;
-        let inputs: Vec<u32> = numbers("--input-len", 1, &self.args.input_len)?;
-        let outputs: Vec<u32> = numbers("--output-len", 1, &self.args.output_len)?;
+        let sizes = numbers(OneBatchArgs::BATCH_SIZE, 1, &self.args.batch_size)?;
+        let inputs: Vec<u32> = numbers(OneBatchArgs::INPUT_LEN, 1, &self.args.input_len)?;
+        let outputs: Vec<u32> = numbers(OneBatchArgs::OUTPUT_LEN, 1, &self.args.output_len)?;
         let mut cells = Vec::new();
         for size in sizes {
             for &input in &inputs {
@@ -121,7 +122,7 @@ impl Grid<'_> {
     ) -> Result<BenchPlan, CliError> {
         let args = self.args;
         let mut workload = WorkloadSpec::new(DatasetSpec::Batch(prompts), 1);
-        workload.seed = at_least("--seed", 0, args.seed)?;
+        workload.seed = at_least(OneBatchArgs::SEED, 0, args.seed)?;
         let backend = if args.is_vllm() { BackendName::Vllm } else { BackendName::Sglang };
         let wire = BackendSpec::Batch(self.wire(purpose)?);
         let mut plan = BenchPlan::new(self.server.clone(), backend, wire, workload, self.load()?);
@@ -154,7 +155,8 @@ impl Grid<'_> {
                 "skewed" => AdapterChoice::Skewed { alpha },
                 _ => AdapterChoice::Uniform,
             };
-            let adapters = AdapterSpec::new(names, choice).map_err(refused("--lora-name"))?;
+            let adapters =
+                AdapterSpec::new(names, choice).map_err(refused(OneBatchArgs::LORA_NAME))?;
             load.adapters = Some(adapters);
         }
         Ok(load)
@@ -167,7 +169,7 @@ impl Grid<'_> {
         common.ignore_eos = !args.disable_ignore_eos || purpose == Purpose::WarmUp;
         common.extra_body = self.extra_body();
         let mut spec = BatchSpec::new(common, server);
-        spec.temperature = finite("--temperature", args.temperature)?;
+        spec.temperature = finite(OneBatchArgs::TEMPERATURE, args.temperature)?;
         spec.return_logprob = args.return_logprob;
         spec.stream_interval = args.client_stream_interval;
         spec.parallel = args.parallel_batch;
@@ -200,7 +202,10 @@ impl Grid<'_> {
         if (0.0..=1.0).contains(&share) {
             return Ok(share);
         }
-        Err(CliError::setting("--cache-hit-rate", format!("must lie in 0 to 1, not {share}")))
+        Err(CliError::setting(
+            OneBatchArgs::CACHE_HIT_RATE,
+            format!("must lie in 0 to 1, not {share}"),
+        ))
     }
 
     /// Returns the fields that start the profiler, in SGLang's order and with numbers as texts, as
@@ -255,11 +260,7 @@ impl Grid<'_> {
 }
 
 /// Converts the numbers of a list; refuses any below `least`.
-pub(super) fn numbers(
-    flag: &'static str,
-    least: i64,
-    values: &[i64],
-) -> Result<Vec<u32>, CliError> {
+pub(super) fn numbers(flag: Flag, least: i64, values: &[i64]) -> Result<Vec<u32>, CliError> {
     values.iter().map(|value| at_least(flag, least, *value)).collect()
 }
 

@@ -41,7 +41,7 @@ pub(super) fn batch(
 /// `--gsp-output-len`.
 pub(super) fn output_len(args: &OneBatchArgs, output: u32) -> Result<u32, CliError> {
     if args.dataset_name == "generated-shared-prefix" && !args.has_fixed_prompt() {
-        return at_least("--gsp-output-len", 1, args.gsp_output_len);
+        return at_least(OneBatchArgs::GSP_OUTPUT_LEN, 1, args.gsp_output_len);
     }
     Ok(output)
 }
@@ -88,17 +88,19 @@ fn random(source: Source, input: u32, output: u32) -> RandomSpec {
 /// Returns the shared prefixes of a batch: up to `--gsp-num-groups` groups, but no more than
 /// prompts, with the same number of prompts each and together enough for the batch.
 fn shared_prefix(args: &OneBatchArgs, size: NonZero<u32>) -> Result<SharedPrefixSpec, CliError> {
-    let groups: NonZero<u32> = at_least::<u32>("--gsp-num-groups", 1, args.gsp_num_groups)?
-        .try_into()
-        .unwrap_or(NonZero::<u32>::MIN);
+    let groups: NonZero<u32> =
+        at_least::<u32>(OneBatchArgs::GSP_NUM_GROUPS, 1, args.gsp_num_groups)?
+            .try_into()
+            .unwrap_or(NonZero::<u32>::MIN);
     let groups = groups.min(size);
     let mut spec = SharedPrefixSpec::default();
     spec.groups = groups;
     let prompts = size.get().div_ceil(groups.get());
     spec.prompts_per_group = NonZero::new(prompts).unwrap_or(NonZero::<u32>::MIN);
-    spec.system_tokens = at_least("--gsp-system-prompt-len", 0, args.gsp_system_prompt_len)?;
-    spec.question_tokens = at_least("--gsp-question-len", 0, args.gsp_question_len)?;
-    spec.output_tokens = at_least("--gsp-output-len", 1, args.gsp_output_len)?;
+    spec.system_tokens =
+        at_least(OneBatchArgs::GSP_SYSTEM_PROMPT_LEN, 0, args.gsp_system_prompt_len)?;
+    spec.question_tokens = at_least(OneBatchArgs::GSP_QUESTION_LEN, 0, args.gsp_question_len)?;
+    spec.output_tokens = at_least(OneBatchArgs::GSP_OUTPUT_LEN, 1, args.gsp_output_len)?;
     Ok(spec)
 }
 

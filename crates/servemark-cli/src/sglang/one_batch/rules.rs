@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use super::args::OneBatchArgs;
-use crate::argparse::Given;
+use super::args::{OneBatchArgs, ServerArgs};
+use crate::address::is_encrypted;
+use crate::argparse::{Effects, Given};
 use crate::error::CliError;
 
 impl OneBatchArgs {
@@ -39,7 +40,10 @@ pub(super) fn check(
     if args.is_vllm() && args.base_url.is_empty() && args.simulator.spec(None).is_none() {
         return Err(CliError::Together("--backend vllm asks a server that runs: give --base-url"));
     }
-    check_effects(args, given)?;
+    let effects = Effects::of(given)
+        .with(OneBatchArgs::BACKEND, &args.backend)
+        .encrypted(is_encrypted(&args.base_url));
+    effects.refusing_all().check(OneBatchArgs::GROUPS, warnings)?;
     warn_of_launch(args, given, warnings);
     Ok(())
 }
@@ -86,42 +90,16 @@ fn check_adapters(args: &OneBatchArgs) -> Result<(), CliError> {
     Err(CliError::Peer(format!("--lora-zipf-alpha must be > 1, got {alpha:?}")))
 }
 
-/// Refuses flags that were given and have no effect; SGLang's client accepts and ignores them.
-fn check_effects(args: &OneBatchArgs, given: &Given) -> Result<(), CliError> {
-    let is_sglang = !args.is_vllm();
-    let without_effect = [
-        (false, "--input-len-step-percentage", "with SGLang's client either"),
-        (is_sglang, "--client-stream-interval", "beyond --backend sglang"),
-        (is_sglang, "--parallel-batch", "beyond --backend sglang"),
-        (is_sglang, "--fake-prefill", "beyond --backend sglang"),
-        (is_sglang, "--flush-hicache-storage", "beyond --backend sglang"),
-        (is_sglang, "--lora-name", "beyond --backend sglang"),
-        (is_sglang, "--local-tokenizer-path", "beyond --backend sglang"),
-        (args.profile, "--profile-activities", "without --profile"),
-        (args.profile, "--profile-start-step", "without --profile"),
-        (args.profile, "--profile-steps", "without --profile"),
-        (args.profile, "--profile-by-stage", "without --profile"),
-        (args.profile, "--profile-prefix", "without --profile"),
-        (args.profile, "--profile-output-dir", "without --profile"),
-    ];
-    let is_idle =
-        |(in_use, flag, _): &(bool, &'static str, &'static str)| !in_use && given.asks(flag);
-    match without_effect.into_iter().find(is_idle) {
-        Some((_, flag, when)) => Err(CliError::NoEffect { flag, when }),
-        None => Ok(()),
-    }
-}
-
 /// Warns of arguments for a server that is started, if none is started.
 fn warn_of_launch(args: &OneBatchArgs, given: &Given, warnings: &mut Vec<String>) {
     let is_launched = args.base_url.is_empty() && args.simulator.spec(None).is_none();
     if is_launched {
         return;
     }
-    let mut ignored: Vec<String> = ["--host", "--port", "--python"]
+    let mut ignored: Vec<String> = [ServerArgs::HOST, ServerArgs::PORT, ServerArgs::PYTHON]
         .into_iter()
-        .filter(|flag| given.asks(flag))
-        .map(str::to_owned)
+        .filter(|flag| given.asks(*flag))
+        .map(|flag| flag.to_string())
         .collect();
     ignored.extend(given.reading.leftovers.iter().cloned());
     if !ignored.is_empty() {

@@ -3,6 +3,10 @@
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 
+use super::choice::datasets;
+use super::dataset::DatasetArgs;
+use crate::argparse::Limit::Unless;
+use crate::argparse::{Limit, flags};
 use crate::python;
 
 #[derive(Args, Clone, Debug)]
@@ -66,6 +70,33 @@ pub(in crate::vllm) struct CorporaArgs {
     pub(in crate::vllm) asr_min_audio_len_sec: f64,
 }
 
+flags! { CorporaArgs {
+    CUSTOM_OUTPUT_LEN = "--custom-output-len" => [
+        datasets(&["custom", "custom_image", "custom_audio"]),
+        Unless(DatasetArgs::OUTPUT_LEN),
+    ];
+    CUSTOM_ENSURE_CLIENT_SIDE_DATA = "--custom-ensure-client-side-data"
+        => [datasets(&["custom_image"])];
+    SHAREGPT_OUTPUT_LEN = "--sharegpt-output-len"
+        => [datasets(&["sharegpt"]), Unless(DatasetArgs::OUTPUT_LEN)];
+    SPEC_BENCH_OUTPUT_LEN = "--spec-bench-output-len"
+        => [datasets(&["spec_bench"]), Unless(DatasetArgs::OUTPUT_LEN)];
+    SPEC_BENCH_CATEGORY = "--spec-bench-category" => [datasets(&["spec_bench"])];
+    SPEED_BENCH_DATASET_SUBSET = "--speed-bench-dataset-subset" => [datasets(&["speed_bench"])];
+    SPEED_BENCH_OUTPUT_LEN = "--speed-bench-output-len" => [datasets(&["speed_bench"])];
+    SPEED_BENCH_CATEGORY = "--speed-bench-category" => [datasets(&["speed_bench"])];
+    HF_SUBSET = "--hf-subset" => [HUB];
+    HF_SPLIT = "--hf-split" => [HUB];
+    HF_NAME = "--hf-name" => [HUB];
+    HF_OUTPUT_LEN = "--hf-output-len" => [HUB, Unless(DatasetArgs::OUTPUT_LEN)];
+    NO_STREAM = "--no-stream" => [HUB];
+    BFCL_CATEGORIES = "--bfcl-categories" => [HUB];
+    BLAZEDIT_MIN_DISTANCE = "--blazedit-min-distance" => [HUB];
+    BLAZEDIT_MAX_DISTANCE = "--blazedit-max-distance" => [HUB];
+    ASR_MAX_AUDIO_LEN_SEC = "--asr-max-audio-len-sec" => [HUB];
+    ASR_MIN_AUDIO_LEN_SEC = "--asr-min-audio-len-sec" => [HUB];
+}}
+
 const SUBSETS: [&str; 6] = [
     "qualitative",
     "throughput_1k",
@@ -74,3 +105,5 @@ const SUBSETS: [&str; 6] = [
     "throughput_16k",
     "throughput_32k",
 ];
+
+const HUB: Limit = datasets(&["hf"]);

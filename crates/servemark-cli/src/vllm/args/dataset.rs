@@ -3,6 +3,11 @@
 use clap::Args;
 use clap::builder::PossibleValuesParser;
 
+use super::choice::{DATASET_NAME, datasets};
+use super::extras::ExtrasArgs;
+use super::target::TargetArgs;
+use crate::argparse::Limit::{Except, Unless};
+use crate::argparse::flags;
 use crate::python;
 
 #[derive(Args, Clone, Debug)]
@@ -49,6 +54,27 @@ pub(in crate::vllm) struct DatasetArgs {
     #[arg(long, value_name = "TEXT")]
     pub(in crate::vllm) request_id_prefix: Option<String>,
 }
+
+flags! { DatasetArgs {
+    DATASET_NAME = DATASET_NAME.name();
+    DATASET_PATH = "--dataset-path";
+    NUM_PROMPTS = "--num-prompts";
+    SEED = "--seed";
+    INPUT_LEN = "--input-len" => [datasets(&["random", "random-mm", "random-rerank"])];
+    OUTPUT_LEN = "--output-len" => [Except(
+        DATASET_NAME,
+        &["burstgpt", "random-rerank", "speed_bench", "timed_trace"],
+        "which say themselves how long outputs are",
+    )];
+    NO_OVERSAMPLE = "--no-oversample" => [Unless(ExtrasArgs::MULTI_TURN)];
+    DISABLE_SHUFFLE = "--disable-shuffle" => [Unless(ExtrasArgs::MULTI_TURN)];
+    SKIP_CHAT_TEMPLATE = "--skip-chat-template" => [datasets(&["custom", "speed_bench", "hf"])];
+    CHAT_TEMPLATE_KWARGS = "--chat-template-kwargs"
+        => [Unless(TargetArgs::SKIP_TOKENIZER_INIT), datasets(&["custom", "speed_bench"])];
+    ENABLE_MULTIMODAL_CHAT = "--enable-multimodal-chat"
+        => [datasets(&["custom_audio", "custom_image", "hf", "random-mm", "sharegpt"])];
+    REQUEST_ID_PREFIX = "--request-id-prefix";
+}}
 
 const DATASETS: [&str; 13] = [
     "sharegpt",

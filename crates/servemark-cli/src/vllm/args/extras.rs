@@ -3,7 +3,11 @@
 use clap::{ArgAction, Args};
 use servemark_report::VllmStyle;
 
-use crate::argparse::LIST;
+use super::choice::datasets;
+use super::output::OutputArgs;
+use crate::argparse::Limit::{Needs, Unless, UnlessSince, Where};
+use crate::argparse::{Effects, LIST, Limit, flags};
+use crate::own::JudgingArgs;
 use crate::python;
 
 #[derive(Args, Clone, Debug)]
@@ -13,6 +17,13 @@ pub(in crate::vllm) struct StyleArgs {
     #[arg(long, value_name = "VERSION", value_parser = parse_style)]
     pub(in crate::vllm) style: Option<VllmStyle>,
 }
+
+flags! { StyleArgs {
+    STYLE = "--style" => [Where(
+        |effects| shows_vllms_table(effects) || OutputArgs::names_files(effects),
+        "where neither vLLM's table is printed nor its result is kept",
+    )];
+}}
 
 fn parse_style(name: &str) -> Result<VllmStyle, String> {
     python::named(name, &VllmStyle::NAMES, VllmStyle::from_name)
@@ -112,6 +123,51 @@ pub(in crate::vllm) struct ExtrasArgs {
     pub(in crate::vllm) per_turn_input_len: i64,
 }
 
+flags! { ExtrasArgs {
+    COMPARE = "--compare";
+    DRY_RUN = "--dry-run";
+    MAX_MODEL_LEN = "--max-model-len"
+        => [UnlessSince(Self::MULTI_TURN, "whose prompts grow with their answers")];
+    PROMPT_TOKEN_IDS = "--prompt-token-ids" => [RANDOM, Unless(Self::MULTI_TURN)];
+    RANDOM_CACHE_HIT_FRACTION = "--random-cache-hit-fraction"
+        => [RANDOM, Unless(Self::MULTI_TURN)];
+    RANDOM_CACHE_RATIO = "--random-cache-ratio"
+        => [RANDOM, Unless(Self::MULTI_TURN), Where(Self::is_warm, "without --random-cache-hit-fraction")];
+    SPEED_BENCH_MAX_INPUT_LEN = "--speed-bench-max-input-len" => [datasets(&["speed_bench"])];
+    ALIGN_SAMPLE = "--align-sample" => [
+        datasets(&["random", "prefix_repetition"]),
+        Unless(Self::PROMPT_TOKEN_IDS),
+        Unless(Self::MULTI_TURN),
+    ];
+    NUM_RUNS = "--num-runs";
+    SWEEP_MAX_CONCURRENCY = "--sweep-max-concurrency";
+    SWEEP_NUM_PROMPTS_FACTOR = "--sweep-num-prompts-factor" => [Needs(Self::SWEEP_MAX_CONCURRENCY)];
+    SWEEP_REQUEST_RATE = "--sweep-request-rate";
+    SWEEP_SUMMARY_PERCENTILES = "--sweep-summary-percentiles" => [Where(
+        is_swept,
+        "without --sweep-max-concurrency or --sweep-request-rate",
+    )];
+    SUMMARY_FILE = "--summary-file" => [Where(
+        |effects| is_swept(effects) || effects.asks(Self::NUM_RUNS),
+        "for one run",
+    )];
+    RESET_PREFIX_CACHE = "--reset-prefix-cache";
+    STEADY_STATE_THRESHOLD = "--steady-state-threshold" => [Unless(Self::NO_STEADY_STATE)];
+    STEADY_STATE_MIN_WINDOW = "--steady-state-min-window" => [Unless(Self::NO_STEADY_STATE)];
+    NO_STEADY_STATE = "--no-steady-state";
+    MULTI_TURN = "--multi-turn";
+    MULTI_TURN_NUM_TURNS = "--multi-turn-num-turns" => [Needs(Self::MULTI_TURN), RANDOM];
+    MULTI_TURN_MIN_TURNS = "--multi-turn-min-turns" => [Needs(Self::MULTI_TURN), RANDOM];
+    MULTI_TURN_MAX_TURNS = "--multi-turn-max-turns" => [Needs(Self::MULTI_TURN)];
+    MULTI_TURN_CONCURRENCY = "--multi-turn-concurrency" => [Needs(Self::MULTI_TURN)];
+    MULTI_TURN_DELAY_MS = "--multi-turn-delay-ms" => [Needs(Self::MULTI_TURN)];
+    MULTI_TURN_PREFIX_GLOBAL_RATIO = "--multi-turn-prefix-global-ratio"
+        => [Needs(Self::MULTI_TURN), RANDOM];
+    MULTI_TURN_PREFIX_CONVERSATION_RATIO = "--multi-turn-prefix-conversation-ratio"
+        => [Needs(Self::MULTI_TURN), RANDOM];
+    PER_TURN_INPUT_LEN = "--per-turn-input-len" => [Needs(Self::MULTI_TURN), RANDOM];
+}}
+
 impl ExtrasArgs {
     /// Whether there is to be a run, and no more than one.
     pub(in crate::vllm) fn asks_for_one_run(&self) -> bool {
@@ -119,3 +175,21 @@ impl ExtrasArgs {
         self.compare.is_none() && !self.dry_run && self.num_runs == 1 && !is_swept
     }
 }
+
+impl ExtrasArgs {
+    /// Returns whether some prompts are to begin alike.
+    fn is_warm(effects: &Effects<'_>) -> bool {
+        effects.asks(Self::RANDOM_CACHE_HIT_FRACTION)
+    }
+}
+
+fn is_swept(effects: &Effects<'_>) -> bool {
+    effects.is(ExtrasArgs::SWEEP_MAX_CONCURRENCY) || effects.is(ExtrasArgs::SWEEP_REQUEST_RATE)
+}
+
+fn shows_vllms_table(effects: &Effects<'_>) -> bool {
+    let shown = effects.value(JudgingArgs::LAYOUT);
+    shown.is_empty() || shown.split(',').any(|name| name == "vllm")
+}
+
+const RANDOM: Limit = datasets(&["random"]);

@@ -3,7 +3,9 @@
 use clap::builder::PossibleValuesParser;
 use clap::{ArgAction, Args};
 
-use crate::argparse::LIST;
+use super::timed_trace::TimedTraceArgs;
+use crate::argparse::Limit::{Needs, Where};
+use crate::argparse::{LIST, flags};
 use crate::python;
 
 #[derive(Args, Clone, Debug)]
@@ -47,3 +49,24 @@ pub(in crate::vllm) struct LoadArgs {
     #[arg(long)]
     pub(in crate::vllm) profile: bool,
 }
+
+flags! { LoadArgs {
+    REQUEST_RATE = "--request-rate" => [TimedTraceArgs::NOT_SELF_TIMED];
+    BURSTINESS = "--burstiness" => [
+        TimedTraceArgs::NOT_SELF_TIMED,
+        Where(
+            |effects| effects.is(Self::RAMP_UP_STRATEGY)
+                || effects.value(Self::REQUEST_RATE) != "inf",
+            "without a --request-rate: everything is sent at once",
+        ),
+    ];
+    MAX_CONCURRENCY = "--max-concurrency";
+    RAMP_UP_STRATEGY = "--ramp-up-strategy" => [TimedTraceArgs::NOT_SELF_TIMED];
+    RAMP_UP_START_RPS = "--ramp-up-start-rps" => [Needs(Self::RAMP_UP_STRATEGY)];
+    RAMP_UP_END_RPS = "--ramp-up-end-rps" => [Needs(Self::RAMP_UP_STRATEGY)];
+    NUM_WARMUPS = "--num-warmups";
+    PROBE_REQUEST_RATE = "--probe-request-rate";
+    LORA_MODULES = "--lora-modules";
+    LORA_ASSIGNMENT = "--lora-assignment" => [Needs(Self::LORA_MODULES)];
+    PROFILE = "--profile";
+}}

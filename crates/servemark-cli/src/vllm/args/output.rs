@@ -2,7 +2,9 @@
 
 use clap::{ArgAction, Args};
 
-use crate::argparse::LIST;
+use super::choice::GENERATING;
+use crate::argparse::Limit::{Needs, Where};
+use crate::argparse::{Effects, LIST, flags};
 
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Results")]
@@ -54,3 +56,34 @@ pub(in crate::vllm) struct OutputArgs {
     #[arg(long)]
     pub(in crate::vllm) disable_tqdm: bool,
 }
+
+flags! { OutputArgs {
+    SAVE_RESULT = "--save-result";
+    SAVE_DETAILED = "--save-detailed" => [Where(
+        |effects| effects.is(Self::SAVE_RESULT) || effects.is(Self::APPEND_RESULT),
+        "without --save-result or --append-result",
+    )];
+    APPEND_RESULT = "--append-result";
+    RESULT_DIR = "--result-dir" => [Where(Self::names_files, NO_FILES)];
+    RESULT_FILENAME = "--result-filename" => [Where(Self::names_files, NO_FILES)];
+    LABEL = "--label";
+    METADATA = "--metadata";
+    PERCENTILE_METRICS = "--percentile-metrics";
+    METRIC_PERCENTILES = "--metric-percentiles";
+    GOODPUT = "--goodput" => [GENERATING];
+    PLOT_TIMELINE = "--plot-timeline";
+    TIMELINE_ITL_THRESHOLDS = "--timeline-itl-thresholds" => [Needs(Self::PLOT_TIMELINE)];
+    PLOT_DATASET_STATS = "--plot-dataset-stats";
+    DISABLE_TQDM = "--disable-tqdm";
+}}
+
+impl OutputArgs {
+    /// Returns whether a command line asks for a file by which the others are named.
+    pub(in crate::vllm) fn names_files(effects: &Effects<'_>) -> bool {
+        [Self::SAVE_RESULT, Self::APPEND_RESULT, Self::PLOT_TIMELINE]
+            .into_iter()
+            .any(|flag| effects.is(flag))
+    }
+}
+
+const NO_FILES: &str = "without --save-result, --append-result or --plot-timeline";

@@ -3,6 +3,11 @@
 use clap::Args;
 use serde_json::Value;
 
+use super::choice::datasets;
+use super::dataset::DatasetArgs;
+use super::extras::ExtrasArgs;
+use crate::argparse::Limit::{Unless, UnlessSince};
+use crate::argparse::{Limit, flags};
 use crate::python;
 use crate::vllm::buckets::{Buckets, parse_buckets};
 
@@ -55,3 +60,37 @@ pub(in crate::vllm) struct RandomArgs {
     #[arg(long, value_name = "TOKENS", default_value = "128", value_parser = python::int)]
     pub(in crate::vllm) prefix_repetition_output_len: i64,
 }
+
+flags! { RandomArgs {
+    RANDOM_INPUT_LEN = "--random-input-len" => [DRAWN, Unless(DatasetArgs::INPUT_LEN)];
+    RANDOM_OUTPUT_LEN = "--random-output-len"
+        => [datasets(&["random", "random-mm"]), Unless(DatasetArgs::OUTPUT_LEN)];
+    RANDOM_RANGE_RATIO = "--random-range-ratio" => [DRAWN, Unless(ExtrasArgs::MULTI_TURN)];
+    RANDOM_PREFIX_LEN = "--random-prefix-len" => [
+        datasets(&["random", "random-mm"]),
+        Unless(ExtrasArgs::MULTI_TURN),
+        UnlessSince(
+            ExtrasArgs::RANDOM_CACHE_HIT_FRACTION,
+            "which says itself how far prompts are alike",
+        ),
+    ];
+    RANDOM_BATCH_SIZE = "--random-batch-size" => [
+        datasets(&["random", "random-rerank"]),
+        Unless(ExtrasArgs::MULTI_TURN),
+        Unless(ExtrasArgs::PROMPT_TOKEN_IDS),
+    ];
+    NO_RERANKER = "--no-reranker" => [datasets(&["random-rerank"])];
+    RANDOM_MM_BASE_ITEMS_PER_REQUEST = "--random-mm-base-items-per-request" => [PICTURED];
+    RANDOM_MM_NUM_MM_ITEMS_RANGE_RATIO = "--random-mm-num-mm-items-range-ratio" => [PICTURED];
+    RANDOM_MM_LIMIT_MM_PER_PROMPT = "--random-mm-limit-mm-per-prompt" => [PICTURED];
+    RANDOM_MM_BUCKET_CONFIG = "--random-mm-bucket-config" => [PICTURED];
+    PREFIX_REPETITION_PREFIX_LEN = "--prefix-repetition-prefix-len" => [REPEATED];
+    PREFIX_REPETITION_SUFFIX_LEN = "--prefix-repetition-suffix-len" => [REPEATED];
+    PREFIX_REPETITION_NUM_PREFIXES = "--prefix-repetition-num-prefixes" => [REPEATED];
+    PREFIX_REPETITION_OUTPUT_LEN = "--prefix-repetition-output-len"
+        => [REPEATED, Unless(DatasetArgs::OUTPUT_LEN)];
+}}
+
+const DRAWN: Limit = datasets(&["random", "random-mm", "random-rerank"]);
+const PICTURED: Limit = datasets(&["random-mm"]);
+const REPEATED: Limit = datasets(&["prefix_repetition"]);

@@ -3,6 +3,9 @@
 use clap::Args;
 use serde_json::Value;
 
+use super::choice::{BACKEND, GENERATING, backends};
+use crate::argparse::Limit::{Except, Never};
+use crate::argparse::{Limit, flags};
 use crate::python;
 
 #[derive(Args, Clone, Debug)]
@@ -43,3 +46,20 @@ pub(in crate::vllm) struct RequestArgs {
     #[arg(long, value_name = "JSON", value_parser = python::json)]
     pub(in crate::vllm) extra_body: Option<Value>,
 }
+
+flags! { RequestArgs {
+    IGNORE_EOS = "--ignore-eos" => [NOT_RANKED];
+    LOGPROBS = "--logprobs" => [backends(&["vllm", "openai"])];
+    USE_BEAM_SEARCH = "--use-beam-search"
+        => [Never("here as with vLLM, whose client never reads it")];
+    TOP_P = "--top-p" => [GENERATING];
+    TOP_K = "--top-k" => [GENERATING];
+    MIN_P = "--min-p" => [GENERATING];
+    TEMPERATURE = "--temperature" => [GENERATING];
+    FREQUENCY_PENALTY = "--frequency-penalty" => [GENERATING];
+    PRESENCE_PENALTY = "--presence-penalty" => [GENERATING];
+    REPETITION_PENALTY = "--repetition-penalty" => [GENERATING];
+    EXTRA_BODY = "--extra-body" => [NOT_RANKED];
+}}
+
+const NOT_RANKED: Limit = Except(BACKEND, &["vllm-rerank"], "whose requests have no such key");

@@ -3,7 +3,10 @@
 use clap::builder::PossibleValuesParser;
 use clap::{ArgAction, Args};
 
-use crate::argparse::LIST;
+use super::choice::BACKEND;
+use crate::argparse::Limit::{Unless, Where};
+use crate::argparse::{Effects, LIST, flags};
+use crate::own::{NOT_SIMULATED, SimulatorArgs};
 use crate::python;
 
 #[derive(Args, Clone, Debug)]
@@ -54,6 +57,31 @@ pub(in crate::vllm) struct TargetArgs {
     /// Do without a tokenizer: for rows of custom and custom_image, which are sent as they are
     #[arg(long)]
     pub(in crate::vllm) skip_tokenizer_init: bool,
+}
+
+flags! { TargetArgs {
+    BACKEND = BACKEND.name();
+    BASE_URL = "--base-url" => [NOT_SIMULATED];
+    HOST = "--host" => [NOT_SIMULATED, Unless(Self::BASE_URL)];
+    PORT = "--port" => [NOT_SIMULATED, Unless(Self::BASE_URL)];
+    ENDPOINT = "--endpoint";
+    HEADER = "--header";
+    INSECURE = "--insecure"
+        => [Where(is_encrypted, "without an https:// --base-url")];
+    READY_CHECK_TIMEOUT_SEC = "--ready-check-timeout-sec";
+    MODEL = "--model";
+    SERVED_MODEL_NAME = "--served-model-name" => [Where(
+        |effects| effects.is(Self::MODEL) || effects.is(SimulatorArgs::SIMULATE),
+        "without --model: the first that the server lists is asked for",
+    )];
+    TOKENIZER = "--tokenizer" => [Unless(Self::SKIP_TOKENIZER_INIT)];
+    TOKENIZER_MODE = "--tokenizer-mode" => [Unless(Self::SKIP_TOKENIZER_INIT)];
+    TRUST_REMOTE_CODE = "--trust-remote-code";
+    SKIP_TOKENIZER_INIT = "--skip-tokenizer-init";
+}}
+
+fn is_encrypted(effects: &Effects<'_>) -> bool {
+    effects.is_encrypted()
 }
 
 const BACKENDS: [&str; 13] = [

@@ -2,6 +2,8 @@
 
 use clap::Args;
 
+use super::choice::{DATASET_NAME, datasets};
+use crate::argparse::{Effects, Limit, flags};
 use crate::python;
 
 #[derive(Args, Clone, Debug)]
@@ -31,4 +33,29 @@ pub(in crate::vllm) struct TimedTraceArgs {
     /// Send them as --request-rate says
     #[arg(long, overrides_with = "self_timed")]
     pub(in crate::vllm) no_self_timed: bool,
+}
+
+flags! { TimedTraceArgs {
+    TIMED_TRACE_CHUNK_HASH_SIZE = "--timed-trace-chunk-hash-size" => [TIMED];
+    TIMED_TRACE_SEC_MULTIPLIER = "--timed-trace-sec-multiplier" => [TIMED];
+    TIMED_TRACE_LABEL_TIMESTAMP = "--timed-trace-label-timestamp" => [TIMED];
+    TIMED_TRACE_LABEL_INPUT_LENGTH = "--timed-trace-label-input-length" => [TIMED];
+    TIMED_TRACE_LABEL_OUTPUT_LENGTH = "--timed-trace-label-output-length" => [TIMED];
+    TIMED_TRACE_LABEL_HASH_IDS = "--timed-trace-label-hash-ids" => [TIMED];
+    SELF_TIMED = "--self-timed";
+    NO_SELF_TIMED = "--no-self-timed";
+}}
+
+const TIMED: Limit = datasets(&["timed_trace"]);
+
+impl TimedTraceArgs {
+    /// Limits a flag to runs whose data set does not say when its requests are sent.
+    pub(super) const NOT_SELF_TIMED: Limit = Limit::Where(
+        |effects| !is_self_timed(effects),
+        "where the trace says when its requests are sent; see --no-self-timed",
+    );
+}
+
+fn is_self_timed(effects: &Effects<'_>) -> bool {
+    effects.is_one_of(DATASET_NAME, &["timed_trace"]) && !effects.is(TimedTraceArgs::NO_SELF_TIMED)
 }

@@ -8,10 +8,10 @@ use servemark_engine::{
 use servemark_plan::ServerSpec;
 use servemark_runner::WarmupSpec;
 
-use super::{Callee, Calls, MODEL, object};
-use crate::Parsed;
+use super::line::{Callee, Calls, MODEL, object};
 use crate::error::CliError;
 use crate::own::WorkerArgs;
+use crate::parsed::Parsed;
 
 /// Puts an engine into a plan. It is given what vLLM's own command gives it: texts where those are
 /// drawn, and the same parameters of sampling.

@@ -9,16 +9,16 @@ use servemark_core::JsonObject;
 use servemark_datasets::{DatasetSpec, VllmBatchSpec, VllmData, VllmSpec};
 use servemark_runner::WarmupSpec;
 
-use super::names::{LATENCY, LATENCY_SHARED};
-use super::{
-    Callee, Calls, Line, Offline, OfflineMessages, here, plan, sampling, unlogged, with_serve_flags,
-};
-use crate::Parsed;
+use super::line::{Callee, Calls, Line, Serving, here, sampling, unlogged, with_serve_flags};
+use crate::argparse::{PeerFlags, flags};
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 use crate::number::at_least;
+use crate::offline::{Offline, OfflineMessages};
 use crate::own::WorkerArgs;
+use crate::parsed::Parsed;
 use crate::python;
+use crate::vllm::args::TargetArgs;
 
 /// Benchmark an engine, or a running server: how long it takes for a batch
 #[derive(Clone, Debug, Parser)]
@@ -64,6 +64,19 @@ pub(super) struct LatencyArgs {
     worker: WorkerArgs,
 }
 
+flags! { LatencyArgs {
+    INPUT_LEN = "--input-len";
+    OUTPUT_LEN = "--output-len";
+    BATCH_SIZE = "--batch-size";
+    N = "--n";
+    USE_BEAM_SEARCH = "--use-beam-search";
+    NUM_ITERS_WARMUP = "--num-iters-warmup";
+    NUM_ITERS = "--num-iters";
+    PROFILE = "--profile";
+    OUTPUT_JSON = "--output-json";
+    DISABLE_DETOKENIZE = "--disable-detokenize";
+}}
+
 /// Reads the command line of `vllm bench latency`, without the program's name. `python` is the
 /// interpreter that it named.
 pub(crate) fn parse(
@@ -71,12 +84,13 @@ pub(crate) fn parse(
     args: impl IntoIterator<Item = OsString>,
     environment: &Environment,
 ) -> Result<Offline, UsageError> {
-    let line = Line::<LatencyArgs>::read(PROGRAM, &LATENCY, command(), args, environment)?;
+    let command = (command(), LatencyArgs::FLAGS);
+    let line = Line::<LatencyArgs>::read(PROGRAM, PEER, command, args, environment)?;
     let refuse = |error| UsageError::refused(PROGRAM, error);
     let batches = line.args.batches(line.asks_server()).map_err(refuse)?;
-    let mut words = line.words(line.args.serve_flags());
-    words.extend(line.args.profile.then(|| "--profile".to_owned()));
-    let mut run = plan(PROGRAM, words, environment)?;
+    let mut serving = line.serving(PROGRAM)?;
+    line.args.fill(&mut serving);
+    let mut run = serving.parsed(environment).map_err(refuse)?;
     let mut warm_up = run.clone();
     warm_up.plan.control.profile = None;
     batches.fill(&mut run, batches.measured);
@@ -101,7 +115,8 @@ pub(crate) fn parse(
 
 /// The whole command.
 pub(super) fn command() -> Command {
-    with_serve_flags(LatencyArgs::command(), PROGRAM, &LATENCY_SHARED)
+    let of_engine = [TargetArgs::MODEL, TargetArgs::SERVED_MODEL_NAME];
+    with_serve_flags(LatencyArgs::command(), PROGRAM, PEER, &of_engine)
 }
 
 /// What is sent, and how often.
@@ -127,30 +142,33 @@ impl LatencyArgs {
     fn batches(&self, asks_server: bool) -> Result<Batches, CliError> {
         if self.disable_detokenize && asks_server {
             let why = "needs an engine of one's own: a server answers in text; leave it out";
-            return Err(CliError::setting("--disable-detokenize", why));
+            return Err(CliError::setting(Self::DISABLE_DETOKENIZE, why));
         }
-        at_least::<u32>("--n", 1, self.n)?;
-        let size: u32 = at_least("--batch-size", 1, self.batch_size)?;
+        at_least::<u32>(Self::N, 1, self.n)?;
+        let size: u32 = at_least(Self::BATCH_SIZE, 1, self.batch_size)?;
         let mut spec = VllmBatchSpec::default();
         spec.size = NonZero::new(size).unwrap_or(NonZero::<u32>::MIN);
-        spec.input_tokens = at_least("--input-len", 1, self.input_len)?;
-        spec.output_tokens = at_least("--output-len", 1, self.output_len)?;
-        let measured = if self.profile { 1 } else { at_least("--num-iters", 1, self.num_iters)? };
-        let warm_up = at_least("--num-iters-warmup", 0, self.num_iters_warmup)?;
+        spec.input_tokens = at_least(Self::INPUT_LEN, 1, self.input_len)?;
+        spec.output_tokens = at_least(Self::OUTPUT_LEN, 1, self.output_len)?;
+        let measured = if self.profile { 1 } else { at_least(Self::NUM_ITERS, 1, self.num_iters)? };
+        let warm_up = at_least(Self::NUM_ITERS_WARMUP, 0, self.num_iters_warmup)?;
         Ok(Batches { spec, warm_up, measured })
     }
 
-    /// What the command means in the words of `bench serve`, except for what is sent.
-    fn serve_flags(&self) -> Vec<String> {
+    /// Sets the arguments of a serving benchmark, except for its prompts.
+    fn fill(&self, serving: &mut Serving) {
         let mut body = sampling(self.n);
         if self.use_beam_search {
             body["use_beam_search"] = Value::from(true);
             // Beams are the likeliest outputs; vLLM's engine draws none of them by chance.
             body["temperature"] = json!(0.0);
         }
-        let words = ["--backend=openai", "--dataset-name=random", "--ignore-eos"];
-        let body = format!("--extra-body={body}");
-        words.into_iter().map(str::to_owned).chain([body]).collect()
+        let args = &mut serving.args;
+        "openai".clone_into(&mut args.target.backend);
+        "random".clone_into(&mut args.dataset.dataset_name);
+        args.request.ignore_eos = true;
+        args.request.extra_body = Some(body);
+        args.load.profile = self.profile;
     }
 }
 
@@ -173,3 +191,7 @@ impl Batches {
 }
 
 const PROGRAM: &str = "vllm bench latency";
+
+/// The flags of vLLM 0.33.0's `bench latency`, without the engine's.
+pub(super) const PEER: PeerFlags =
+    PeerFlags::recorded(include_str!("../../../../../fixtures/vllm/latency_flags.txt"));

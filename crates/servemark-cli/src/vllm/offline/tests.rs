@@ -4,20 +4,22 @@ use std::ffi::OsString;
 
 use serde_json::{Value, json};
 
-use super::{Offline, latency, names, throughput};
+use super::{latency, throughput};
+use crate::argparse::PeerFlags;
 use crate::environment::Environment;
 use crate::error::UsageError;
 use crate::mirror::{Mirror, recorded};
+use crate::offline::Offline;
 use crate::vllm::buckets::Buckets;
 
 fn mirrors() -> [Mirror; 2] {
-    let mirror = |name: &str, command, peer| {
+    let mirror = |name: &str, command, peer: PeerFlags| {
         let flags = recorded("vllm", "flags.json")[name].as_array().unwrap().clone();
-        Mirror { command, peer, exclusive: &[], flags }
+        Mirror { command, peer: peer.names(), exclusive: &[], flags }
     };
     [
-        mirror("throughput", throughput::command(), &names::THROUGHPUT[..]),
-        mirror("latency", latency::command(), &names::LATENCY[..]),
+        mirror("throughput", throughput::command(), throughput::PEER),
+        mirror("latency", latency::command(), latency::PEER),
     ]
 }
 
@@ -155,7 +157,7 @@ mod of_an_engine {
         let (spec, worker) = engine(&chat);
         assert_eq!((spec.prompts, spec.submission), (PromptForm::Chat, Submission::AtOnce));
         assert_eq!((worker.engine, worker.argv.len()), (WorkerEngine::Vllm, 1));
-        warns(&chat, "--async-engine has an effect with --backend vllm only");
+        warns(&chat, "--async-engine only applies to --backend vllm; ignored here");
     }
 
     #[test]

@@ -10,17 +10,20 @@ use clap::{Arg, Command, CommandFactory, Parser};
 use serde_json::json;
 use servemark_core::JsonObject;
 
-use super::names::{THROUGHPUT, THROUGHPUT_SHARED, THROUGHPUT_UNSET};
-use super::{
-    Callee, Calls, Line, MODEL, Offline, OfflineMessages, engine, here, object, plan, sampling,
-    unlogged, with_serve_flags,
+use super::engine;
+use super::line::{
+    Callee, Calls, Line, MODEL, Serving, asks_server, here, object, sampling, unlogged,
+    with_serve_flags,
 };
-use crate::argparse::Given;
+use crate::argparse::Limit::{Needs, Only, Where};
+use crate::argparse::{Flag, Given, PeerFlags, flags};
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 use crate::number::at_least;
+use crate::offline::{Offline, OfflineMessages};
 use crate::own::WorkerArgs;
 use crate::python;
+use crate::vllm::args::{CorporaArgs, DatasetArgs, RandomArgs, TargetArgs, VllmArgs};
 
 /// Benchmark an engine, or a running server: how much it gets through when it has everything at once
 #[derive(Clone, Debug, Parser)]
@@ -86,6 +89,27 @@ pub(super) struct ThroughputArgs {
     worker: WorkerArgs,
 }
 
+flags! { ThroughputArgs {
+    BACKEND = "--backend";
+    DATASET_NAME = "--dataset-name";
+    INPUT_LEN = "--input-len";
+    OUTPUT_LEN = "--output-len";
+    PREFIX_LEN = "--prefix-len";
+    N = "--n";
+    NUM_WARMUPS = "--num-warmups";
+    HF_MAX_BATCH_SIZE = "--hf-max-batch-size";
+    HF_ENABLE_TORCH_COMPILE = "--hf-enable-torch-compile" => [Only(Self::BACKEND, &["hf"])];
+    OUTPUT_JSON = "--output-json";
+    ASYNC_ENGINE = "--async-engine" => [
+        Only(Self::BACKEND, &["vllm"]),
+        Where(|effects| !asks_server(effects), "on a server, whose engine is asynchronous"),
+    ];
+    PREQUEUE_REQUESTS = "--prequeue-requests";
+    DISABLE_DETOKENIZE = "--disable-detokenize";
+    LORA_PATH = "--lora-path";
+    LORA_ASSIGNMENT = "--lora-assignment" => [Needs(Self::LORA_PATH)];
+}}
+
 /// Reads the command line of `vllm bench throughput`, without the program's name. `python` is the
 /// interpreter that it named.
 pub(crate) fn parse(
@@ -93,14 +117,16 @@ pub(crate) fn parse(
     args: impl IntoIterator<Item = OsString>,
     environment: &Environment,
 ) -> Result<Offline, UsageError> {
-    let line = Line::<ThroughputArgs>::read(PROGRAM, &THROUGHPUT, command(), args, environment)?;
+    let command = (command(), ThroughputArgs::FLAGS);
+    let line = Line::<ThroughputArgs>::read(PROGRAM, PEER, command, args, environment)?;
     let refuse = |error| UsageError::refused(PROGRAM, error);
     line.args.check(&line).map_err(refuse)?;
-    let flags = line.args.serve_flags(&line).map_err(refuse)?;
-    let words = line.words(flags);
-    let mut run = plan(PROGRAM, words.clone(), environment)?;
-    let warm_up = line.args.warm_up(words, run.plan.workload.seed).map_err(refuse)?;
-    let warm_up = warm_up.map(|words| plan(PROGRAM, words, environment)).transpose()?;
+    let mut serving = line.serving(PROGRAM)?;
+    line.args.fill(&line, &mut serving.args).map_err(refuse)?;
+    let mut run = serving.parsed(environment).map_err(refuse)?;
+    let warm_up = line.args.warm_up(&serving, run.plan.workload.seed).map_err(refuse)?;
+    let warm_up = warm_up.map(|warm_up| warm_up.parsed(environment));
+    let warm_up = warm_up.transpose().map_err(refuse)?;
     run.warnings = [line.warnings.clone(), line.args.warnings(&line), run.warnings].concat();
     let offline = Offline {
         warm_up: warm_up.map(unlogged),
@@ -118,11 +144,10 @@ pub(crate) fn parse(
 /// The whole command.
 pub(super) fn command() -> Command {
     let without_default = |arg: Arg| {
-        let is_unset = arg.get_long().is_some_and(|name| THROUGHPUT_UNSET.contains(&name));
+        let is_unset = UNSET.iter().any(|flag| arg.get_long() == Some(flag.long()));
         if is_unset { arg.default_value(Resettable::Reset) } else { arg }
     };
-    with_serve_flags(ThroughputArgs::command(), PROGRAM, &THROUGHPUT_SHARED)
-        .mut_args(without_default)
+    with_serve_flags(ThroughputArgs::command(), PROGRAM, PEER, &OF_ENGINE).mut_args(without_default)
 }
 
 impl ThroughputArgs {
@@ -160,15 +185,15 @@ impl ThroughputArgs {
 
     /// What Transformers needs to know of the model.
     fn transformers(&self, line: &Line<Self>) -> JsonObject {
-        let last = |flag: &str| line.given.values(flag).last().filter(|value| !value.is_empty());
-        let model = last("--model").map_or(MODEL, String::as_str);
-        let tokenizer = last("--tokenizer").map_or(model, String::as_str);
-        let dtype = engine::value(&line.given.reading.leftovers, &["--dtype"]).unwrap_or("auto");
+        let last = |flag: Flag| Some(line.given.value(flag)).filter(|value| !value.is_empty());
+        let model = last(TargetArgs::MODEL).unwrap_or(MODEL);
+        let tokenizer = last(TargetArgs::TOKENIZER).unwrap_or(model);
+        let dtype = engine::value(&line.given.reading.leftovers, &[rules::DTYPE]).unwrap_or("auto");
         object([
             ("model", json!(model)),
             ("tokenizer", json!(tokenizer)),
             ("dtype", json!(dtype)),
-            ("trust_remote_code", json!(line.given.is("--trust-remote-code"))),
+            ("trust_remote_code", json!(line.given.is(TargetArgs::TRUST_REMOTE_CODE))),
             ("torch_compile", json!(self.hf_enable_torch_compile)),
         ])
     }
@@ -178,22 +203,23 @@ impl ThroughputArgs {
         has_path && engine::is_on(&line.given.reading.leftovers, rules::ENABLE_LORA)
     }
 
-    /// The adapters among which requests are spread: all are one, under as many numbers as the
-    /// engine holds at once.
-    fn adapters(&self, line: &Line<Self>) -> Result<Vec<String>, CliError> {
+    /// Spreads requests among adapters: all are one, under as many numbers as the engine holds at
+    /// once.
+    fn spread(&self, line: &Line<Self>, serving: &mut VllmArgs) -> Result<(), CliError> {
         if !self.loads_adapters(line) {
-            return Ok(Vec::new());
+            return Ok(());
         }
-        let most = engine::value(&line.given.reading.leftovers, &[MAX_LORAS]).unwrap_or("1");
-        let most = python::int(most).map_err(|why| CliError::setting(MAX_LORAS, why))?;
-        let most: u32 = at_least(MAX_LORAS, 1, most)?;
-        let how = format!("--lora-assignment={}", self.lora_assignment);
-        let names = (1..=most).map(|number| number.to_string());
-        Ok([how, "--lora-modules".to_owned()].into_iter().chain(names).collect())
+        let most = engine::value(&line.given.reading.leftovers, &[MAX_LORAS.name()]);
+        let most = python::int(most.unwrap_or("1"));
+        let most: u32 =
+            at_least(MAX_LORAS, 1, most.map_err(|why| CliError::setting(MAX_LORAS, why))?)?;
+        serving.load.lora_assignment.clone_from(&self.lora_assignment);
+        serving.load.lora_modules = Some((1..=most).map(|number| number.to_string()).collect());
+        Ok(())
     }
 
-    /// What the command means beyond the flags that `bench serve` has as well.
-    fn serve_flags(&self, line: &Line<Self>) -> Result<Vec<String>, CliError> {
+    /// Sets the arguments of a serving benchmark with the same prompts.
+    fn fill(&self, line: &Line<Self>, serving: &mut VllmArgs) -> Result<(), CliError> {
         let given = &line.given;
         let dataset = self.dataset(given);
         let backend = match self.backend.as_str() {
@@ -201,73 +227,85 @@ impl ThroughputArgs {
             _ if line.asks_server() => "openai",
             _ => "vllm",
         };
-        at_least::<u32>("--n", 1, self.n)?;
-        let mut words = vec![
-            format!("--backend={backend}"),
-            format!("--dataset-name={dataset}"),
-            "--ignore-eos".to_owned(),
-            format!("--extra-body={}", sampling(self.n)),
-        ];
+        at_least::<u32>(Self::N, 1, self.n)?;
+        backend.clone_into(&mut serving.target.backend);
+        dataset.clone_into(&mut serving.dataset.dataset_name);
+        serving.request.ignore_eos = true;
+        serving.request.extra_body = Some(sampling(self.n));
         // A tokenizer of Mistral's own is none of Transformers'.
-        words.extend(
-            (self.callee() == Callee::Transformers).then(|| "--tokenizer-mode=hf".to_owned()),
-        );
-        words.extend(self.lengths(dataset, given)?);
-        words.extend(self.adapters(line)?);
-        Ok(words)
+        if self.callee() == Callee::Transformers {
+            "hf".clone_into(&mut serving.target.tokenizer_mode);
+        }
+        self.set_lengths(dataset, given, serving)?;
+        self.spread(line, serving)
     }
 
-    /// Without a file there is only what is drawn, and that is `random`.
+    /// Returns the data set: without a file only what is drawn, and that is `random`.
     fn dataset(&self, given: &Given) -> &str {
-        let has_file = given.values("--dataset-path").last().is_some_and(|path| !path.is_empty());
+        let has_file = !given.value(DatasetArgs::DATASET_PATH).is_empty();
         match self.dataset_name.as_str() {
             name if has_file || name == "prefix_repetition" => name,
             _ => "random",
         }
     }
 
-    /// The short flags under the names that the data set has for them.
-    fn lengths(&self, dataset: &str, given: &Given) -> Result<Vec<String>, CliError> {
-        let open = |flag: &str| !given.is(flag);
-        let prefix = (self.prefix_len != 0).then_some(self.prefix_len);
-        let short: &[(&str, Option<i64>)] = match dataset {
-            "random" | "random-mm" | "random-rerank" => &[
-                ("--random-input-len", self.input_len),
-                ("--random-output-len", self.output_len),
-                ("--random-prefix-len", prefix),
-            ],
-            "sharegpt" => &[("--sharegpt-output-len", self.output_len)],
-            "hf" => &[("--hf-output-len", self.output_len)],
+    /// Sets the lengths of the short flags, if the flags of the data set are not given.
+    fn set_lengths(
+        &self,
+        dataset: &str,
+        given: &Given,
+        serving: &mut VllmArgs,
+    ) -> Result<(), CliError> {
+        let open = |flag: Flag| !given.is(flag);
+        match dataset {
+            "random" | "random-mm" | "random-rerank" => {
+                let random = &mut serving.random;
+                if let Some(input) = self.input_len.filter(|_| open(RandomArgs::RANDOM_INPUT_LEN)) {
+                    random.random_input_len = input;
+                }
+                if let Some(output) =
+                    self.output_len.filter(|_| open(RandomArgs::RANDOM_OUTPUT_LEN))
+                {
+                    random.random_output_len = output;
+                }
+                if self.prefix_len != 0 && open(RandomArgs::RANDOM_PREFIX_LEN) {
+                    random.random_prefix_len = self.prefix_len;
+                }
+            }
+            "sharegpt" => serving.corpora.sharegpt_output_len = self.output_len,
+            "hf" => serving.corpora.hf_output_len = self.output_len,
             // Without it each row says how long its output is.
-            "custom_audio" => &[("--custom-output-len", Some(-1))],
-            "prefix_repetition" => return prefix_lengths(given),
-            _ => &[],
-        };
-        let given = short.iter().filter(|(flag, _)| open(flag));
-        Ok(given.filter_map(|(flag, value)| Some(format!("{flag}={}", (*value)?))).collect())
+            "custom_audio" if open(CorporaArgs::CUSTOM_OUTPUT_LEN) => {
+                serving.corpora.custom_output_len = -1;
+            }
+            "prefix_repetition" => return check_prefix_lengths(given),
+            _ => {}
+        }
+        Ok(())
     }
 
-    /// Returns the arguments of the warm-up: the run's, with other prompts and fewer of them.
-    fn warm_up(&self, run: Vec<String>, seed: u32) -> Result<Option<Vec<String>>, CliError> {
-        let requests: usize = at_least("--num-warmups", 0, self.num_warmups)?;
-        let seed = u64::from(seed) + 1;
-        let other = [format!("--seed={seed}"), format!("--num-prompts={requests}")];
-        Ok((requests > 0).then(|| run.into_iter().chain(other).collect()))
+    /// Returns the arguments of the warm-up: those of the run, with other prompts and fewer of them.
+    fn warm_up(&self, run: &Serving, seed: u32) -> Result<Option<Serving>, CliError> {
+        let requests: usize = at_least(Self::NUM_WARMUPS, 0, self.num_warmups)?;
+        let mut warm_up = run.clone();
+        warm_up.args.dataset.seed = i64::from(seed) + 1;
+        warm_up.args.dataset.num_prompts = self.num_warmups;
+        Ok((requests > 0).then_some(warm_up))
     }
 }
 
 /// vLLM has no default for them, and ends in an error of arithmetic.
-fn prefix_lengths(given: &Given) -> Result<Vec<String>, CliError> {
-    match PREFIX.into_iter().find(|flag| !given.is(flag)) {
+fn check_prefix_lengths(given: &Given) -> Result<(), CliError> {
+    match PREFIX.into_iter().find(|flag| !given.is(*flag)) {
         Some(flag) => Err(CliError::setting(flag, "must be given for prefix_repetition")),
-        None => Ok(Vec::new()),
+        None => Ok(()),
     }
 }
 
 const PROGRAM: &str = "vllm bench throughput";
 
 /// How many adapters the engine holds at once.
-const MAX_LORAS: &str = "--max-loras";
+const MAX_LORAS: Flag = Flag::new("--max-loras");
 
 const DATASETS: [&str; 8] = [
     "sharegpt",
@@ -280,9 +318,32 @@ const DATASETS: [&str; 8] = [
     "custom_audio",
 ];
 
-const PREFIX: [&str; 4] = [
-    "--prefix-repetition-prefix-len",
-    "--prefix-repetition-suffix-len",
-    "--prefix-repetition-num-prefixes",
-    "--prefix-repetition-output-len",
+const PREFIX: [Flag; 4] = [
+    RandomArgs::PREFIX_REPETITION_PREFIX_LEN,
+    RandomArgs::PREFIX_REPETITION_SUFFIX_LEN,
+    RandomArgs::PREFIX_REPETITION_NUM_PREFIXES,
+    RandomArgs::PREFIX_REPETITION_OUTPUT_LEN,
 ];
+
+/// Flags that have a default in `bench serve` and none here.
+const UNSET: [Flag; 5] = [
+    CorporaArgs::CUSTOM_OUTPUT_LEN,
+    RandomArgs::PREFIX_REPETITION_PREFIX_LEN,
+    RandomArgs::PREFIX_REPETITION_SUFFIX_LEN,
+    RandomArgs::PREFIX_REPETITION_NUM_PREFIXES,
+    RandomArgs::PREFIX_REPETITION_OUTPUT_LEN,
+];
+
+/// The engine's flags that say which model is asked, and how prompts are made for it.
+const OF_ENGINE: [Flag; 6] = [
+    TargetArgs::MODEL,
+    DatasetArgs::SEED,
+    TargetArgs::SERVED_MODEL_NAME,
+    TargetArgs::TOKENIZER,
+    TargetArgs::TOKENIZER_MODE,
+    TargetArgs::TRUST_REMOTE_CODE,
+];
+
+/// The flags of vLLM 0.33.0's `bench throughput`, without the engine's.
+pub(super) const PEER: PeerFlags =
+    PeerFlags::recorded(include_str!("../../../../../fixtures/vllm/throughput_flags.txt"));

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser};
 
+use crate::argparse::Flag;
 use crate::python;
 
 /// Measure a server in several settings, each started by its command
@@ -185,4 +186,27 @@ pub(super) struct ParetoArgs {
     /// Print which figure would be drawn
     #[arg(long)]
     pub(super) dry_run: bool,
+}
+
+impl ServeFlags {
+    pub(super) const AFTER_BENCH_CMD: Flag = Flag::new("--after-bench-cmd");
+    pub(super) const BENCH_CMD: Flag = Flag::new("--bench-cmd");
+    pub(super) const LINK_VARS: Flag = Flag::new("--link-vars");
+    pub(super) const SERVE_CMD: Flag = Flag::new("--serve-cmd");
+}
+
+impl ExperimentArgs {
+    pub(super) const EXPERIMENT_NAME: Flag = Flag::new("--experiment-name");
+    pub(super) const OUTPUT_DIR: Flag = Flag::new("--output-dir");
+}
+
+impl StartupArgs {
+    pub(super) const STARTUP_CMD: Flag = Flag::new("--startup-cmd");
+}
+
+impl PlotArgs {
+    pub(super) const FIG_DPI: Flag = Flag::new("--fig-dpi");
+    pub(super) const FIG_HEIGHT: Flag = Flag::new("--fig-height");
+    pub(super) const SCALE_X: Flag = Flag::new("--scale-x");
+    pub(super) const SCALE_Y: Flag = Flag::new("--scale-y");
 }

@@ -10,7 +10,7 @@ use super::args::{ExperimentArgs, ParetoArgs, PlotArgs, ServeFlags, StartupArgs,
 use super::{
     Experiment, ParetoSweep, PlotSweep, ServeSweep, StartupSweep, Workload, WorkloadVariable, shell,
 };
-use crate::argparse::refuse_missing;
+use crate::argparse::{Flag, refuse_missing};
 use crate::environment::Environment;
 use crate::error::CliError;
 
@@ -20,13 +20,13 @@ impl ServeFlags {
         workload: Option<Workload>,
         environment: &Environment,
     ) -> Result<ServeSweep, CliError> {
-        let missing = [("--serve-cmd", &self.serve_cmd), ("--bench-cmd", &self.bench_cmd)];
+        let missing = [(Self::SERVE_CMD, &self.serve_cmd), (Self::BENCH_CMD, &self.bench_cmd)];
         refuse_missing(missing.map(|(flag, given)| (flag, given.is_some())))?;
         let words = |flag, line: &Option<String>| split(flag, line.as_deref().unwrap_or_default());
-        let after_bench = words("--after-bench-cmd", &self.after_bench_cmd)?;
+        let after_bench = words(Self::AFTER_BENCH_CMD, &self.after_bench_cmd)?;
         Ok(ServeSweep {
-            serve: words("--serve-cmd", &self.serve_cmd)?,
-            bench: words("--bench-cmd", &self.bench_cmd)?,
+            serve: words(Self::SERVE_CMD, &self.serve_cmd)?,
+            bench: words(Self::BENCH_CMD, &self.bench_cmd)?,
             after_bench: (!after_bench.is_empty()).then_some(after_bench),
             patience: Duration::from_secs(self.server_ready_timeout.try_into().unwrap_or(0)),
             links: links(&self.link_vars)?,
@@ -68,7 +68,7 @@ impl WorkloadArgs {
 impl StartupArgs {
     pub(super) fn command(self, environment: &Environment) -> Result<StartupSweep, CliError> {
         Ok(StartupSweep {
-            command: split("--startup-cmd", &self.startup_cmd)?,
+            command: split(Self::STARTUP_CMD, &self.startup_cmd)?,
             experiment: self.experiment.experiment(self.num_runs, environment)?,
             serve_parameters: file(self.serve_params),
             startup_parameters: file(self.startup_params),
@@ -91,8 +91,8 @@ impl PlotArgs {
         spec.curve_by = names(self.curve_by.as_deref().unwrap_or_default());
         spec.filters = Filter::list(&self.filter_by).map_err(peer)?;
         spec.bins = Binner::list(&self.bin_by).map_err(peer)?;
-        spec.x_scale = scale("--scale-x", self.scale_x.as_deref())?;
-        spec.y_scale = scale("--scale-y", self.scale_y.as_deref())?;
+        spec.x_scale = scale(Self::SCALE_X, self.scale_x.as_deref())?;
+        spec.y_scale = scale(Self::SCALE_Y, self.scale_y.as_deref())?;
         spec.error_bars = !self.no_error_bars;
         spec.panel = hundredths(self.fig_height)?;
         (spec.x, spec.y) = (self.var_x, self.var_y);
@@ -118,7 +118,7 @@ impl ParetoArgs {
     }
 }
 
-fn split(flag: &'static str, line: &str) -> Result<Vec<String>, CliError> {
+fn split(flag: Flag, line: &str) -> Result<Vec<String>, CliError> {
     shell::split(line).map_err(|why| CliError::setting(flag, format!("is no command: {why}")))
 }
 
@@ -147,7 +147,9 @@ fn warmup(prompts: i64) -> Result<Option<u64>, CliError> {
 fn links(text: &str) -> Result<Vec<(String, String)>, CliError> {
     let pair = |item: &str| match item.split('=').collect::<Vec<_>>().as_slice() {
         [key, other] => Ok((key.trim().to_owned(), other.trim().to_owned())),
-        _ => Err(CliError::setting("--link-vars", format!("expected a=b,c=d, got {item:?}"))),
+        _ => {
+            Err(CliError::setting(ServeFlags::LINK_VARS, format!("expected a=b,c=d, got {item:?}")))
+        }
     };
     text.split(',').filter(|_| !text.is_empty()).map(pair).collect()
 }
@@ -159,12 +161,12 @@ fn names(list: &str) -> Vec<String> {
 #[expect(clippy::cast_sign_loss, reason = "it is positive")]
 fn hundredths(inches: f64) -> Result<u32, CliError> {
     let is_drawable = (1.0..=1000.0).contains(&inches);
-    let wrong = || CliError::setting("--fig-height", "must be from 1 to 1000 inches");
+    let wrong = || CliError::setting(PlotArgs::FIG_HEIGHT, "must be from 1 to 1000 inches");
     if is_drawable { Ok((inches * 100.0).round() as u32) } else { Err(wrong()) }
 }
 
 fn dots(number: i64) -> Result<u32, CliError> {
-    let wrong = || CliError::setting("--fig-dpi", "must be from 1 to 2400 dots");
+    let wrong = || CliError::setting(PlotArgs::FIG_DPI, "must be from 1 to 2400 dots");
     u32::try_from(number).ok().filter(|dots| (1..=2400).contains(dots)).ok_or_else(wrong)
 }
 

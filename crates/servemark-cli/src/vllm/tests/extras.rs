@@ -7,13 +7,12 @@ use servemark_datasets::{ConversationSource, DatasetSpec, VllmData};
 use servemark_plan::{BenchPlan, Point};
 use servemark_runner::History;
 
-use super::super::command;
 use crate::vllm::{Purpose, Series};
-use crate::{Environment, Invocation};
+use crate::{Environment, Invocation, dispatch};
 
 fn invoked(line: &str) -> Result<Invocation, String> {
-    let args = ["bench", "serve"].into_iter().chain(line.split_whitespace());
-    let invocation = command(None, args.map(Into::into), &Environment::default());
+    let args = ["vllm", "bench", "serve"].into_iter().chain(line.split_whitespace());
+    let invocation = dispatch::parse(args.map(Into::into), &Environment::default());
     invocation.map_err(|error| error.cause().map_or(error.to_string(), ToString::to_string))
 }
 
@@ -218,7 +217,7 @@ fn more_prompts_than_the_first_may_be_counted_by_the_server() {
     assert_eq!(plan("--align-sample 10").control.align_sample.get(), 10);
     refuses(
         "--align-sample 10 --dataset-name sharegpt",
-        "--align-sample has no effect beyond --dataset-name random and prefix_repetition",
+        "--align-sample only applies to --dataset-name random or prefix_repetition",
     );
 }
 

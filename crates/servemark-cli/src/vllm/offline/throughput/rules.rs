@@ -1,7 +1,10 @@
 //! What a command line of `vllm bench throughput` may not ask for, and what of it has no effect.
 
-use super::{Callee, Line, ThroughputArgs, engine};
+use super::ThroughputArgs;
 use crate::error::CliError;
+use crate::vllm::args::{LoadArgs, TargetArgs};
+use crate::vllm::offline::engine;
+use crate::vllm::offline::line::{Callee, Line};
 
 impl ThroughputArgs {
     /// vLLM's rules in its words, and then what cannot be done.
@@ -55,7 +58,7 @@ impl ThroughputArgs {
             ),
             (engine::value(leftovers, &REPLICAS).is_some_and(|n| n != "1"), ONE_REPLICA),
             (
-                is_hf && line.given.is("--profile"),
+                is_hf && line.given.is(LoadArgs::PROFILE),
                 "Profiling not implemented yet for backend='hf'.",
             ),
             (self.backend == "mii", "Unknown backend: mii"),
@@ -65,10 +68,10 @@ impl ThroughputArgs {
     /// What needs an engine of one's own.
     fn check_server(&self) -> Result<(), CliError> {
         let within = [
-            (!self.is_vllms(), "--backend", NOT_THIS_BACKEND),
-            (self.prequeue_requests, "--prequeue-requests", NOT_QUEUED),
-            (self.disable_detokenize, "--disable-detokenize", NOT_WITHOUT_TEXT),
-            (self.lora_path.is_some(), "--lora-path", NOT_LOADED),
+            (!self.is_vllms(), Self::BACKEND, NOT_THIS_BACKEND),
+            (self.prequeue_requests, Self::PREQUEUE_REQUESTS, NOT_QUEUED),
+            (self.disable_detokenize, Self::DISABLE_DETOKENIZE, NOT_WITHOUT_TEXT),
+            (self.lora_path.is_some(), Self::LORA_PATH, NOT_LOADED),
         ];
         match within.into_iter().find(|(is_given, ..)| *is_given) {
             Some((_, flag, why)) => Err(CliError::setting(flag, why)),
@@ -78,34 +81,18 @@ impl ThroughputArgs {
 
     /// What vLLM takes and does nothing with.
     pub(super) fn warnings(&self, line: &Line<Self>) -> Vec<String> {
-        let (given, asks_server) = (&line.given, line.asks_server());
+        let given = &line.given;
         let has_path = self.lora_path.is_some();
         let is_enabled = engine::is_on(&given.reading.leftovers, ENABLE_LORA);
         let is_hf = self.callee() == Callee::Transformers;
         let says = [
-            (self.dataset(given) != self.dataset_name && given.is("--dataset-name"), NO_PATH),
-            (
-                self.async_engine && asks_server,
-                "--async-engine has no effect: a server's engine is one",
-            ),
-            (
-                self.async_engine && !asks_server && self.backend != "vllm",
-                "--async-engine has an effect with --backend vllm only",
-            ),
-            (
-                self.hf_enable_torch_compile && !is_hf,
-                "--hf-enable-torch-compile has an effect with --backend hf only",
-            ),
-            (
-                given.is("--lora-assignment") && !has_path,
-                "--lora-assignment has no effect without --lora-path",
-            ),
+            (self.dataset(given) != self.dataset_name && given.is(Self::DATASET_NAME), NO_PATH),
             (has_path && !is_enabled, "--lora-path has no effect without --enable-lora"),
         ];
         let said = says.into_iter().filter(|(is_so, _)| *is_so).map(|(_, warning)| warning.into());
         let unused =
             is_hf.then(|| engine::flags_of(&given.reading.leftovers)).into_iter().flatten();
-        let unused = unused.filter(|flag| *flag != "--dtype");
+        let unused = unused.filter(|flag| *flag != DTYPE);
         said.chain(unused.map(|flag| format!("{flag} has no effect with --backend hf"))).collect()
     }
 
@@ -117,7 +104,7 @@ impl ThroughputArgs {
 /// There is no parser behind this one that would refuse what is no flag of an engine.
 fn check_transformers(line: &Line<ThroughputArgs>) -> Result<(), CliError> {
     let reading = &line.given.reading;
-    let mode = line.given.values("--tokenizer-mode").last();
+    let mode = line.given.values(TargetArgs::TOKENIZER_MODE).last();
     let has_hf_tokenizer = mode.is_none_or(|mode| ["auto", "hf"].contains(&mode.as_str()));
     let devices = engine::value(&reading.leftovers, &["--tensor-parallel-size", "-tp"]);
     CliError::first_broken([
@@ -130,6 +117,8 @@ fn check_transformers(line: &Line<ThroughputArgs>) -> Result<(), CliError> {
     if engine::are_known(&reading.leftovers) { Ok(()) } else { reading.refuse_leftovers() }
 }
 
+/// The type of the numbers in which an engine computes.
+pub(super) const DTYPE: &str = "--dtype";
 /// The engine's switch for adapters.
 pub(super) const ENABLE_LORA: &str = "--enable-lora";
 /// How many copies of a model there are.

@@ -1,20 +1,22 @@
-//! The values that follow one of our flags.
+//! The values that follow a flag.
 
 use std::ffi::OsString;
 use std::iter::Peekable;
 use std::vec;
 
+use super::Flag;
 use crate::error::CliError;
 use crate::python;
 
-/// The values of one of our flags: behind an equals sign, or in the arguments after it.
+/// The values of one of Servemark's flags that are taken out before argparse's rules apply: behind an equals sign, or in the arguments after it.
 pub(crate) struct Values<'a> {
-    pub(crate) flag: &'static str,
-    pub(super) attached: Option<String>,
-    pub(super) args: &'a mut Peekable<vec::IntoIter<OsString>>,
+    pub(crate) flag: Flag,
+    pub(crate) attached: Option<String>,
+    pub(crate) args: &'a mut Peekable<vec::IntoIter<OsString>>,
 }
 
 impl Values<'_> {
+    /// Returns all values; refuses a flag without one.
     pub(crate) fn all(self) -> Result<Vec<String>, CliError> {
         let mut values: Vec<String> = self.attached.into_iter().collect();
         if values.is_empty() {
@@ -23,20 +25,22 @@ impl Values<'_> {
                 values.extend(value.into_string());
             }
         }
-        let flag = self.flag.to_owned();
+        let flag = self.flag.to_string();
         let missing = CliError::ExpectedArgument { flag, expected: "at least one argument" };
         if values.is_empty() { Err(missing) } else { Ok(values) }
     }
 
+    /// Returns the only value; refuses a flag without one.
     pub(crate) fn one(self) -> Result<String, CliError> {
-        let flag = self.flag.to_owned();
+        let flag = self.flag.to_string();
         let next = self.attached.or_else(|| self.args.next()?.into_string().ok());
         next.ok_or(CliError::ExpectedArgument { flag, expected: "one argument" })
     }
 
-    pub(super) fn none(self) -> Result<(), CliError> {
+    /// Refuses a value, because the flag is a switch.
+    pub(crate) fn none(self) -> Result<(), CliError> {
         let unwanted = |value: String| CliError::UnwantedArgument {
-            flag: self.flag.to_owned(),
+            flag: self.flag.to_string(),
             value: python::repr(&value),
         };
         self.attached.map_or(Ok(()), |value| Err(unwanted(value)))
