@@ -96,3 +96,29 @@ pub(crate) const COMPARISON_WORDS: [(&str, &str); 8] = [
         "Time to first token; gap between two output tokens; time per output token of a request; time from sending a request to the end of its answer.",
     ),
 ];
+
+/// Words of the pages of sweeps and searches.
+pub(crate) const SWEEP_WORDS: [(&str, &str); 7] = [
+    ("Point", "One run of the sweep, named by the values of the settings that differ."),
+    (
+        "95 % interval",
+        "The range in which the figure of the process that a run sampled lies, with a confidence of 95 %; drawn as a line through the point. A point without it was too short.",
+    ),
+    ("Pareto frontier", "The points that no other point beats in both directions."),
+    (
+        "TTFT, TPOT, E2E",
+        "Time to first token; time per output token of a request; time from sending a request to the end of its answer.",
+    ),
+    (
+        "Bounds of an objective",
+        "The range in which the figure lies with the confidence of the search. An objective holds if the worse end keeps the limit, and fails if even the better end does not.",
+    ),
+    (
+        "Client audit",
+        "Whether the numbers are the server's or the client's: clean, corrected, suspect, or client-limited.",
+    ),
+    (
+        "saturated",
+        "The server got more load than it handled, so that latencies depend on the length of the run.",
+    ),
+];

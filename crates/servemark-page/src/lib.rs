@@ -6,6 +6,7 @@
 //! files.
 
 mod compared;
+mod format;
 mod frame;
 mod glossary;
 mod html;
@@ -14,9 +15,12 @@ mod pack;
 mod plot;
 mod run;
 mod series;
+mod sweep;
 mod trace;
 
 pub use compared::ComparisonPage;
+pub use format::GridFormat;
 pub use run::RunPage;
 pub use series::{SeriesLayer, SeriesPanel};
+pub use sweep::{write_search, write_sweep};
 pub use trace::RunTrace;

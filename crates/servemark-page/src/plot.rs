@@ -32,6 +32,16 @@ pub(crate) struct Axis {
     pub(crate) high: f64,
 }
 
+/// A point with its name and its intervals.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Marker {
+    pub(crate) name: String,
+    pub(crate) x: f64,
+    pub(crate) y: f64,
+    pub(crate) x_range: Option<(f64, f64)>,
+    pub(crate) y_range: Option<(f64, f64)>,
+}
+
 impl Plot {
     /// Adds a line through points.
     pub(crate) fn line(&mut self, key: &str, hue: usize, points: &[(f64, f64)]) {
@@ -56,6 +66,20 @@ impl Plot {
         self.layers.push(layer("band", key, hue, ends));
     }
 
+    /// Adds points with their names and intervals.
+    pub(crate) fn markers(&mut self, key: &str, hue: usize, markers: &[Marker]) {
+        let points = markers.iter().map(Marker::json).collect();
+        self.layers.push(layer("markers", key, hue, [("points", points)]));
+    }
+
+    /// Adds points with their names and intervals, and a line through them in their order.
+    pub(crate) fn joined_markers(&mut self, key: &str, hue: usize, markers: &[Marker]) {
+        self.markers(key, hue, markers);
+        if let Some(layer) = self.layers.last_mut() {
+            layer["joined"] = true.into();
+        }
+    }
+
     pub(crate) fn json(&self) -> Value {
         let Axis { key, name, unit, kind, low, high } = &self.axis;
         json!({
@@ -65,6 +89,33 @@ impl Plot {
                 "key": key, "name": name, "unit": unit, "kind": kind,
                 "low": rounded(*low), "high": rounded(*high),
             },
+        })
+    }
+}
+
+impl Axis {
+    /// Returns an axis from zero on that holds all values, with some space beyond the largest.
+    pub(crate) fn from_zero(
+        key: &str,
+        name: &str,
+        unit: &'static str,
+        values: impl Iterator<Item = f64>,
+    ) -> Self {
+        let largest = values.filter(|value| value.is_finite()).fold(0.0, f64::max);
+        let high = if largest > 0.0 { largest * 1.06 } else { 1.0 };
+        let (key, name) = (key.to_owned(), name.to_owned());
+        Self { key, name, unit, kind: "linear", low: 0.0, high }
+    }
+}
+
+impl Marker {
+    fn json(&self) -> Value {
+        let low = |range: Option<(f64, f64)>| range.map(|(low, _)| rounded(low));
+        let high = |range: Option<(f64, f64)>| range.map(|(_, high)| rounded(high));
+        json!({
+            "name": self.name, "x": rounded(self.x), "y": rounded(self.y),
+            "x_low": low(self.x_range), "x_high": high(self.x_range),
+            "y_low": low(self.y_range), "y_high": high(self.y_range),
         })
     }
 }

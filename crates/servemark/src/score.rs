@@ -12,11 +12,11 @@ use servemark_metrics::{
     Audit, FailOn, Judgement, KnownEnough, MetricPolicy, Metrics, MlperfResult, OwnLatency,
     Planning, PlateauSpec, RunVerdict, ServerCounts, SloVerdict, Verdict,
 };
-use servemark_page::RunPage;
+use servemark_page::{GridFormat, RunPage, write_sweep};
 use servemark_plan::{BenchPlan, Layout, RunProfile, ScoringSpec, SloSpec, UntilSpec};
 use servemark_report::{
-    GridFormat, Layout as Format, PlateauTable, Report, ReportFormat, RequestLines, ScoreJson,
-    SglangOptions, SteadyStateLine, ThroughputPlots, TurnsTable, write_grid,
+    Layout as Format, PlateauTable, Report, ReportFormat, RequestLines, ScoreJson, SglangOptions,
+    SteadyStateLine, SweepReport, SweepRow, ThroughputPlots, TurnsTable, grid_settings, write_grid,
 };
 
 pub use self::offline::{offline_latency, offline_throughput};
@@ -326,7 +326,14 @@ pub fn write_runs(runs: &[Run], format: GridFormat, out: &mut dyn Write) -> io::
     let pairs = runs.iter().zip(&scores);
     let reports: Vec<_> =
         pairs.map(|(run, metrics)| Report::new(&run.log, metrics, &run.audit)).collect();
-    write_grid(&reports, format, out)
+    if let Some(format) = format.text() {
+        return write_grid(&reports, format, out);
+    }
+    let settings: Vec<_> = reports.iter().map(grid_settings).collect();
+    let rows = reports.iter().zip(&settings);
+    let rows =
+        rows.map(|(report, settings)| SweepRow::new("", settings, report.metrics, report.audit));
+    write_sweep(&SweepReport::of(rows), env!("CARGO_PKG_VERSION"), out)
 }
 
 /// Returns the scoring rules in a log's header.

@@ -104,6 +104,38 @@ function pointLayer({ key, hue, series }) {
   };
 }
 
+// Named points with intervals in both directions.
+function markerLayer({ key, hue, unit, points, joined }) {
+  const color = `var(--hue-${hue || 0})`;
+  const one = (frame, { x, y, name, x_low: left, x_high: right, y_low: low, y_high: high }) => {
+    const [at, up] = [frame.px(x), frame.py(y)], { box } = frame, parts = [];
+    const line = (from, to, along) => draw("path", { d: along ? `M${point(from, up)}H${to.toFixed(1)}` : `M${point(at, from)}V${to.toFixed(1)}`, stroke: color, "stroke-width": 1.2, opacity: 0.65 });
+    if (left !== null) parts.push(line(frame.px(left), frame.px(right), true));
+    if (low !== null) parts.push(line(frame.py(low), frame.py(high), false));
+    parts.push(draw("circle", { cx: at.toFixed(1), cy: up.toFixed(1), r: 3.5, fill: color }));
+    if (name) {
+      const isLast = at > box.right - 60;
+      parts.push(draw("text", { x: at + (isLast ? -7 : 7), y: up < box.top + 16 ? up + 14 : up - 6, "text-anchor": isLast ? "end" : "start" }, name));
+    }
+    return parts;
+  };
+  const inside = (low, high) => points.filter(({ x }) => x >= low && x <= high);
+  return {
+    key, hue, look: "dots",
+    draw: frame => {
+      const path = points.map(({ x, y }) => point(frame.px(x), frame.py(y))).join("L");
+      const line = joined ? [draw("path", { class: "line", d: "M" + path, stroke: color })] : [];
+      return line.concat(inside(...frame.axis.view).flatMap(marker => one(frame, marker)));
+    },
+    read: (value, plot) => {
+      const far = marker => Math.abs(plot.frame.px(marker.x) - plot.frame.px(value));
+      const near = points.reduce((best, marker) => !best || far(marker) < far(best) ? marker : best, undefined);
+      return near && far(near) < 30 ? `${near.name || ""} ${withUnit(near.y, unit)}`.trim() : "–";
+    },
+    extent: (low, high) => inside(low, high).reduce(([least, most], { y, y_low: under, y_high: over }) => [Math.min(least, under === null ? y : under), Math.max(most, over === null ? y : over)], [Infinity, -Infinity]),
+  };
+}
+
 // Times of failures, as ticks at the upper edge.
 function failureLayer(packed) {
   const times = unpack(packed, 1e-6);

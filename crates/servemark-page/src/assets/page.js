@@ -51,7 +51,7 @@ function tools(host, axis) {
   axis.changed();
 }
 
-const LAYERS = { line: lineLayer, band: bandLayer, points: pointLayer, heat: heatLayer };
+const LAYERS = { line: lineLayer, band: bandLayer, points: pointLayer, heat: heatLayer, markers: markerLayer };
 
 function panels(axis, marks, failures) {
   for (const panel of data.panels) {

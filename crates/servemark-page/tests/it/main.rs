@@ -4,4 +4,5 @@
 
 mod comparison_page;
 mod run_page;
+mod sweep_page;
 mod synthetic;
