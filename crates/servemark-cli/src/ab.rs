@@ -10,7 +10,6 @@ use servemark_client::BaseUrl;
 use servemark_metrics::Precision;
 use servemark_plan::{AbSpec, Isolation, OutputSpec};
 
-use crate::ResultsFolder;
 use crate::argparse::Flag;
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};

@@ -64,6 +64,10 @@ pub struct CompareArgs {
     /// client-limited, so that its numbers may be the client's
     #[arg(long)]
     pub force: bool,
+    /// The page of the comparison: one HTML file with the runs laid over each other, which asks no
+    /// network for anything; an existing file is replaced
+    #[arg(long = "html", value_name = "PATH")]
+    pub page: Option<PathBuf>,
     /// Print one document of JSON and no table
     #[arg(long)]
     pub json: bool,
@@ -88,6 +92,7 @@ impl CompareArgs {
             noise: None,
             skip_damaged: false,
             force: false,
+            page: None,
             json: false,
             has_vllm_table: true,
         }

@@ -34,7 +34,6 @@ use self::args::{EvalscopeArgs, LoadArgs, PEER, TargetArgs};
 use self::planner::{Place, Planner};
 use self::resolved::{ResolvedArgs, Step};
 pub use self::sla::{SlaCriterion, SlaGoal, SlaMetric, SlaSearch, SlaVariable};
-use crate::ResultsFolder;
 use crate::argparse::{Given, texts};
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};

@@ -57,6 +57,10 @@ pub struct ScoringArgs {
     /// first
     #[arg(long, value_name = "PATH")]
     pub result_file: Option<PathBuf>,
+    /// The page of the run: one HTML file with every figure and plot that asks no network for
+    /// anything; an existing file is replaced
+    #[arg(long = "html", value_name = "PATH")]
+    pub page: Option<PathBuf>,
     /// Put every request into the results of --result-file
     #[arg(long = "output-details", requires = "result_file")]
     pub details: bool,
@@ -174,6 +178,7 @@ impl ScoringArgs {
     pub fn output(&self) -> OutputSpec {
         let mut output = OutputSpec::default();
         output.result_file.clone_from(&self.result_file);
+        output.page.clone_from(&self.page);
         output.details = self.details;
         output.steady_state_file.clone_from(&self.steady_state_file);
         output

@@ -8,10 +8,10 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use servemark_metrics::{Goal, Objective};
+use servemark_page::GridFormat;
 use servemark_plan::{
     BenchPlan, Effort, Grain, SearchError, SearchRange, SloSearchSpec, SloSpec, SloTier,
 };
-use servemark_report::GridFormat;
 
 use crate::ResultsFolder;
 use crate::argparse::{Flag, Values, flags};

@@ -15,8 +15,8 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 use servemark_core::IfTaken;
+use servemark_page::GridFormat;
 use servemark_plan::{BenchPlan, NamedPlan, OutputSpec, SloSpec, SweepSpec};
-use servemark_report::GridFormat;
 
 pub(crate) use self::requested::RequestedSweep;
 use self::side::Settings;

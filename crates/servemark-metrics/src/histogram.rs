@@ -78,6 +78,12 @@ impl Histogram {
         by_rank::percentile(self.values as usize, percent, &mut |rank| self.at(rank as u64))
     }
 
+    /// Returns the buckets that are not empty, the smallest first: the middle in nanoseconds and the
+    /// number of values.
+    pub fn buckets(&self) -> impl Iterator<Item = (f64, u64)> + '_ {
+        self.filled().map(|(bucket, count)| (middle(bucket), count))
+    }
+
     /// Returns the value at a zero-based rank: the smallest, the largest, or the middle of a bucket
     /// between them.
     pub(crate) fn at(&self, rank: u64) -> f64 {

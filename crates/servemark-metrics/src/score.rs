@@ -123,12 +123,12 @@ impl<'a> RequestScore<'a> {
     }
 
     /// Returns when the request ended, in seconds since the run's clock started.
-    pub(crate) fn end_s(&self) -> f64 {
+    pub fn end_s(&self) -> f64 {
         self.start_s + self.latency_s
     }
 
     /// Returns when each token came, in seconds since the run's clock started.
-    pub(crate) fn token_times(&self) -> impl Iterator<Item = f64> + '_ {
+    pub fn token_times(&self) -> impl Iterator<Item = f64> + '_ {
         let mut now = self.ttft_s.map(|ttft| self.start_s + ttft);
         let mut gaps = self.itl_s.iter();
         iter::from_fn(move || {

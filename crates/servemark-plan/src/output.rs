@@ -136,6 +136,9 @@ pub struct OutputSpec {
     /// SGLang's result file, to which a line is appended; vLLM's result file if vLLM's table is the
     /// first.
     pub result_file: Option<PathBuf>,
+    /// Page of the run, as a self-contained HTML file; an existing file is replaced.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub page: Option<PathBuf>,
     /// Whether the result contains every request.
     pub details: bool,
     /// Whether the texts of all answers stay in memory to the end, whatever their size, because

@@ -9,7 +9,7 @@ use servemark_metrics::{Audit, FailureGroup, Metrics, PercentileSource, Summary,
 use crate::grid::Grid;
 use crate::native::requests_needed;
 use crate::table::{Line, Style, Table, wrapped};
-use crate::{GridFormat, Report, ReportFormat, SweepReport, SweepRow};
+use crate::{Report, ReportFormat, TableFormat};
 
 /// The table of an embedding or rerank run.
 #[derive(Clone, Copy, Debug, Default)]
@@ -75,7 +75,7 @@ fn failure(table: &mut Table, group: &FailureGroup) {
 /// Writes a grid with one row per run.
 pub fn write_grid(
     reports: &[Report<'_>],
-    format: GridFormat,
+    format: TableFormat,
     out: &mut dyn io::Write,
 ) -> io::Result<()> {
     let points: Vec<GridPoint> = reports.iter().map(GridPoint::of).collect();
@@ -85,20 +85,18 @@ pub fn write_grid(
         rows: points.iter().map(GridPoint::cells).collect(),
     };
     match format {
-        GridFormat::Csv => grid().write_csv(out),
-        GridFormat::Json => {
+        TableFormat::Csv => grid().write_csv(out),
+        TableFormat::Json => {
             serde_json::to_writer_pretty(&mut *out, &points)?;
             writeln!(out)
         }
-        GridFormat::Html => {
-            let settings: Vec<_> = points.iter().map(GridPoint::settings).collect();
-            let rows = reports.iter().zip(&settings).map(|(report, settings)| {
-                SweepRow::new("", settings, report.metrics, report.audit)
-            });
-            SweepReport::of(rows).write(format, out)
-        }
-        GridFormat::Markdown => grid().write_markdown(out),
+        TableFormat::Markdown => grid().write_markdown(out),
     }
+}
+
+/// Returns the settings that distinguish a run of a grid.
+pub fn grid_settings(report: &Report<'_>) -> Vec<(String, Value)> {
+    GridPoint::of(report).settings()
 }
 
 /// One run of a grid. A field is `None` if there is nothing to count or too few samples.
@@ -229,9 +227,11 @@ impl Style for EmbeddingStyle {
         match line {
             Line::Title(title) => format!("\n{:=^60}", format!(" {title} ")),
             Line::Section(title, _) => format!("{title:-^60}"),
-            Line::Row(label, value) => format!("{label:<40} {value}"),
+            Line::Row(label, value) | Line::Paragraph(label, value) => {
+                format!("{label:<40} {value}")
+            }
             Line::Cells(label, values) => format!("{label:<40} {}", values.join(" ")),
-            Line::Note(note) => note.clone(),
+            Line::Note(note) | Line::LongNote(note) => note.clone(),
             Line::End => "=".repeat(WIDTH),
         }
     }

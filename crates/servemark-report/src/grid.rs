@@ -1,19 +1,14 @@
-//! A table with one row per run, as CSV, HTML, JSON or Markdown.
+//! A table with one row per run, as CSV, JSON or Markdown.
 
 use std::io;
 
 use servemark_core::printable;
 
-use crate::page;
-
-/// File format of a table of several runs.
+/// Text format of a table of several runs.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-#[non_exhaustive]
-pub enum GridFormat {
+pub enum TableFormat {
     /// Comma-separated values with a heading line.
     Csv,
-    /// A self-contained page, with plots if the runs are a sweep.
-    Html,
     /// A JSON list with one object per run.
     Json,
     /// A Markdown table.
@@ -21,17 +16,13 @@ pub enum GridFormat {
     Markdown,
 }
 
-impl GridFormat {
-    /// Returns the format for a file extension, without its dot.
-    pub fn of_extension(extension: &str) -> Option<Self> {
-        Some(match extension {
-            "csv" => Self::Csv,
-            "html" => Self::Html,
-            "json" => Self::Json,
-            "md" => Self::Markdown,
-            _ => return None,
-        })
-    }
+/// Rows and headings of a table of several runs, for a layout that is no text.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GridRows {
+    /// Heading of each column.
+    pub heads: Vec<String>,
+    /// Cells of each row; an absent value is `None`.
+    pub rows: Vec<Vec<Option<String>>>,
 }
 
 /// Rows with an equal number of cells, with a key for programs and a heading for readers per
@@ -58,9 +49,8 @@ impl Grid {
         self.rows.iter().try_for_each(&mut row)
     }
 
-    pub(crate) fn write_html(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        let rows: Vec<Vec<String>> = self.rows.iter().map(|row| cells(row, "–")).collect();
-        page::table(&self.words, &rows, out)
+    pub(crate) fn into_rows(self) -> GridRows {
+        GridRows { heads: self.words, rows: self.rows }
     }
 }
 
@@ -119,11 +109,5 @@ mod tests {
         let markdown = written(Grid::write_markdown);
         assert_eq!(markdown.lines().count(), 3);
         assert!(markdown.ends_with("| a\\|b\\nc\\u001b[2J<i> |\n"), "{markdown}");
-    }
-
-    #[test]
-    fn a_page_holds_no_tag_and_no_control_character_of_a_value() {
-        let page = written(Grid::write_html);
-        assert!(page.contains("a|b\nc\\u001b[2J&lt;i&gt;"), "{page}");
     }
 }

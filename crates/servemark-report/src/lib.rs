@@ -38,7 +38,7 @@ pub use aisbench::{
 };
 pub use comparison::{Side, comparison_json, figure_in, write_changes, write_comparison};
 pub use dataset_stats::DatasetStatsPlot;
-pub use embedding::{EmbeddingTable, write_grid};
+pub use embedding::{EmbeddingTable, grid_settings, write_grid};
 #[cfg(feature = "sqlite")]
 pub use evalscope::{EvalscopeDatabaseError, save_evalscope_database};
 pub use evalscope::{
@@ -49,7 +49,7 @@ pub use evalscope_search::{
     EvalscopeProbe, EvalscopeSelection, evalscope_search_json, write_evalscope_search,
 };
 pub use file_name::ResultFileName;
-pub use grid::GridFormat;
+pub use grid::{GridRows, TableFormat};
 pub use layout::{Layout, Report, ReportFormat};
 pub use native::{NativeJson, NativeTable, ScoreJson};
 pub use offline::{MeasuredOver, OfflineLatency, OfflineThroughput};
@@ -64,8 +64,9 @@ pub use sglang::{
     SglangOfflineLine, SglangOfflineTable, SglangOptions, SglangStyle, SglangTable,
     SteadyStateLine,
 };
-pub use slo::{SloReport, SloRow, SloTierAnswer};
+pub use slo::{SloReport, SloRow, SloTierAnswer, display_factor};
 pub use sweep::{SweepReport, SweepRow};
+pub use table::{TableLine, TablePart, TableSection};
 pub use timeline::TimelinePlot;
 pub use vllm::{
     VllmDetails, VllmMetric, VllmOptions, VllmResult, VllmStyle, VllmTable, vllm_file_name,

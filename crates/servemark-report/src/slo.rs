@@ -1,14 +1,12 @@
 //! The loads that an SLO search tried: one row each, and curves of latency over load.
 
-mod page;
-
 use std::io;
 
 use serde::Serialize;
 use servemark_metrics::{BacklogTrend, Capacity, Goal, Judgement};
 
-use crate::grid::Grid;
-use crate::{GridFormat, SweepRow};
+use crate::SweepRow;
+use crate::grid::{Grid, GridRows, TableFormat};
 
 /// The loads that a search tried, in order, and its result.
 #[derive(Clone, Debug)]
@@ -85,22 +83,36 @@ impl<'a> SloReport<'a> {
     }
 
     /// Writes all loads in the given format.
-    pub fn write(&self, format: GridFormat, out: &mut dyn io::Write) -> io::Result<()> {
+    pub fn write(&self, format: TableFormat, out: &mut dyn io::Write) -> io::Result<()> {
         match format {
-            GridFormat::Csv => self.grid().write_csv(out),
-            GridFormat::Html => page::write(self, out),
-            GridFormat::Json => {
+            TableFormat::Csv => self.grid().write_csv(out),
+            TableFormat::Json => {
                 let Self { setting, answer, tiers, rows } = self;
                 let first = tiers.first().copied();
                 let document = Document { setting, first, answer, tiers, trials: rows };
                 serde_json::to_writer_pretty(&mut *out, &document)?;
                 writeln!(out)
             }
-            GridFormat::Markdown => {
+            TableFormat::Markdown => {
                 self.grid().write_markdown(out)?;
                 writeln!(out, "\n{}", self.answer)
             }
         }
+    }
+
+    /// Returns the name of the searched setting.
+    pub fn setting(&self) -> &'a str {
+        self.setting
+    }
+
+    /// Returns the result in words, several lines.
+    pub fn answer(&self) -> &str {
+        &self.answer
+    }
+
+    /// Returns the table of all loads.
+    pub fn table(&self) -> GridRows {
+        self.grid().into_rows()
     }
 
     fn grid(&self) -> Grid {
@@ -121,7 +133,7 @@ impl<'a> SloReport<'a> {
     }
 
     /// Returns the rows sorted by load, the smallest first.
-    fn in_order(&self) -> Vec<&SloRow<'a>> {
+    pub fn in_order(&self) -> Vec<&SloRow<'a>> {
         let mut rows: Vec<_> = self.rows.iter().collect();
         rows.sort_by(|one, other| one.value.total_cmp(&other.value));
         rows
@@ -169,7 +181,7 @@ fn cells(row: &SloRow<'_>) -> Vec<Option<String>> {
         .chain([row.rounds.to_string(), row.requests.to_string()]);
     let judged = row.judgements.iter().flat_map(|judgement| {
         let Judgement { value, low, high, .. } = judgement;
-        let unit = unit(judgement);
+        let unit = display_factor(judgement);
         [*value, Some(*low), Some(*high)].map(|number| shown(number.map(|number| number * unit)))
     });
     let figures = FIGURES.iter().map(|(_, _, show)| show(&row.point));
@@ -177,7 +189,7 @@ fn cells(row: &SloRow<'_>) -> Vec<Option<String>> {
 }
 
 /// Returns the factor for display: shares are shown in percent.
-fn unit(judgement: &Judgement) -> f64 {
+pub fn display_factor(judgement: &Judgement) -> f64 {
     match judgement.objective.goal {
         Goal::Success { .. } | Goal::Goodput { .. } => 100.0,
         _ => 1.0,

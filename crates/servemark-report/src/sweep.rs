@@ -1,7 +1,5 @@
 //! The points of a sweep: one row each, and curves of latency against throughput.
 
-mod page;
-
 use std::fmt;
 use std::io;
 
@@ -9,9 +7,7 @@ use serde::{Serialize, Serializer};
 use serde_json::Value;
 use servemark_metrics::{Audit, Metrics, Summary, Verdict};
 
-pub(crate) use self::page::latencies;
-use crate::GridFormat;
-use crate::grid::Grid;
+use crate::grid::{Grid, GridRows, TableFormat};
 
 /// The points of a sweep.
 #[derive(Clone, Debug, Default)]
@@ -40,12 +36,23 @@ impl<'a> SweepRow<'a> {
         Self { name, settings, metrics, audit }
     }
 
-    pub(crate) fn metrics(&self) -> &Metrics {
+    /// Returns the metrics of the point.
+    pub fn metrics(&self) -> &'a Metrics {
         self.metrics
     }
 
+    /// Returns the name of the point.
+    pub fn name(&self) -> &'a str {
+        self.name
+    }
+
+    /// Returns the settings that distinguish the point.
+    pub fn settings(&self) -> &'a [(String, Value)] {
+        self.settings
+    }
+
     /// Returns the verdict of the client audit.
-    pub(crate) fn verdict(&self) -> Verdict {
+    pub fn verdict(&self) -> Verdict {
         self.audit.verdict
     }
 
@@ -62,16 +69,25 @@ impl<'a> SweepReport<'a> {
     }
 
     /// Writes all points in the given format.
-    pub fn write(&self, format: GridFormat, out: &mut dyn io::Write) -> io::Result<()> {
+    pub fn write(&self, format: TableFormat, out: &mut dyn io::Write) -> io::Result<()> {
         match format {
-            GridFormat::Csv => self.grid().write_csv(out),
-            GridFormat::Html => page::write(self, out),
-            GridFormat::Json => {
+            TableFormat::Csv => self.grid().write_csv(out),
+            TableFormat::Json => {
                 serde_json::to_writer_pretty(&mut *out, &self.rows)?;
                 writeln!(out)
             }
-            GridFormat::Markdown => self.grid().write_markdown(out),
+            TableFormat::Markdown => self.grid().write_markdown(out),
         }
+    }
+
+    /// Returns the points in order.
+    pub fn rows(&self) -> &[SweepRow<'a>] {
+        &self.rows
+    }
+
+    /// Returns the table of all points.
+    pub fn table(&self) -> GridRows {
+        self.grid().into_rows()
     }
 
     fn grid(&self) -> Grid {

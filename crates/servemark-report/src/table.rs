@@ -10,6 +10,8 @@ use servemark_core::printable;
 #[derive(Default)]
 pub(crate) struct Table {
     lines: Vec<Line>,
+    /// Part of the report that each section belongs to, from the line with this index on.
+    parts: Vec<(usize, TablePart)>,
 }
 
 /// The kinds of line in a table.
@@ -22,10 +24,58 @@ pub(crate) enum Line {
     Row(String, String),
     /// A name and a value per column.
     Cells(String, Vec<String>),
+    /// A name and a text that may take several lines.
+    Paragraph(String, String),
     /// A note on the lines above it.
     Note(String),
+    /// A note that may take several lines.
+    LongNote(String),
     /// End of the table.
     End,
+}
+
+/// A section of a report's table, for a layout that is no text.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TableSection {
+    /// Part of the report that the section belongs to.
+    pub part: TablePart,
+    /// Title of the section.
+    pub title: String,
+    /// Column headings; empty unless the section is a grid.
+    pub heads: Vec<String>,
+    /// Lines of the section, from top to bottom.
+    pub lines: Vec<TableLine>,
+}
+
+/// A line of a section. Its texts have no control characters and are one line each.
+#[derive(Clone, Debug, PartialEq)]
+pub enum TableLine {
+    /// A name and a text.
+    Row(String, String),
+    /// A name and a value for each column.
+    Cells(String, Vec<String>),
+    /// A note on the lines above it.
+    Note(String),
+}
+
+/// A part of a report.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum TablePart {
+    /// Verdicts on the run and on the client.
+    Verdicts,
+    /// What was run, against which system.
+    Run,
+    /// Number of requests by how they ended.
+    Outcome,
+    /// Throughput, tokens, load and everything else that has no part of its own.
+    #[default]
+    Figures,
+    /// Latencies of requests.
+    Latencies,
+    /// Sessions of several turns.
+    Sessions,
+    /// Audit of the client.
+    Client,
 }
 
 /// Format of each kind of line.
@@ -59,12 +109,54 @@ impl Table {
         self.lines.push(Line::Cells(printable(label).into_owned(), cells));
     }
 
+    pub(crate) fn paragraph(&mut self, label: &str, text: &str) {
+        let (label, text) = (printable(label).into_owned(), printable(text).into_owned());
+        self.lines.push(Line::Paragraph(label, text));
+    }
+
+    pub(crate) fn long_note(&mut self, note: impl Into<String>) {
+        self.lines.push(Line::LongNote(printable(&note.into()).into_owned()));
+    }
+
     pub(crate) fn note(&mut self, note: impl Into<String>) {
         self.lines.push(Line::Note(printable(&note.into()).into_owned()));
     }
 
     pub(crate) fn end(&mut self) {
         self.lines.push(Line::End);
+    }
+
+    /// Sets the part of the report that the following sections belong to.
+    pub(crate) fn part(&mut self, part: TablePart) {
+        self.parts.push((self.lines.len(), part));
+    }
+
+    /// Returns the sections with their lines. Lines before the first section are left out.
+    pub(crate) fn into_sections(self) -> Vec<TableSection> {
+        let mut sections: Vec<TableSection> = Vec::new();
+        let mut parts = self.parts.into_iter().peekable();
+        let mut part = TablePart::default();
+        for (index, line) in self.lines.into_iter().enumerate() {
+            while let Some((_, next)) = parts.next_if(|(from, _)| *from <= index) {
+                part = next;
+            }
+            let line = match line {
+                Line::Section(title, heads) => {
+                    sections.push(TableSection { part, title, heads, lines: Vec::new() });
+                    continue;
+                }
+                Line::Row(label, text) | Line::Paragraph(label, text) => {
+                    TableLine::Row(label, text)
+                }
+                Line::Cells(label, cells) => TableLine::Cells(label, cells),
+                Line::Note(note) | Line::LongNote(note) => TableLine::Note(note.trim().to_owned()),
+                Line::Title(_) | Line::End => continue,
+            };
+            if let Some(section) = sections.last_mut() {
+                section.lines.push(line);
+            }
+        }
+        sections
     }
 
     pub(crate) fn write(&self, style: &dyn Style, out: &mut dyn io::Write) -> io::Result<()> {

@@ -99,9 +99,11 @@ impl Style for PlateauStyle {
         match line {
             Line::Title(title) => format!("{:=^47}", format!(" {title} ")),
             Line::Section(..) => "-".repeat(47),
-            Line::Row(label, value) => format!("{label:<35} {value}"),
+            Line::Row(label, value) | Line::Paragraph(label, value) => {
+                format!("{label:<35} {value}")
+            }
             Line::Cells(label, values) => format!("{label:<35} {}", values.join(" ")),
-            Line::Note(note) => note.clone(),
+            Line::Note(note) | Line::LongNote(note) => note.clone(),
             Line::End => "=".repeat(47),
         }
     }

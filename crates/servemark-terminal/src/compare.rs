@@ -1,8 +1,13 @@
 //! Comparison of results before and after a change, with conditions on the changes.
 
+use std::path::Path;
+
+use anyhow::Context as _;
 use servemark::metrics::{Broken, Comparison, SloVerdict, ToleranceJudgement};
 use servemark::report::{comparison_json, write_changes, write_comparison};
-use servemark::{ComparedResults, ExitCode, compare as compare_results};
+use servemark::{
+    ComparedResults, ExitCode, compare as compare_results, compare_for_page, replace_file,
+};
 use servemark_cli::CompareArgs;
 
 use crate::between_runs::BetweenRuns;
@@ -13,8 +18,8 @@ use crate::{score, screen};
 pub(crate) fn compare(args: &CompareArgs) -> anyhow::Result<ExitCode> {
     let [before, after] = args.sides();
     let if_damaged = score::if_damaged(args.skip_damaged);
-    let mut compared =
-        compare_results([&before, &after], &args.figures(), &args.policy(), if_damaged)?;
+    let read = if args.page.is_some() { compare_for_page } else { compare_results };
+    let mut compared = read([&before, &after], &args.figures(), &args.policy(), if_damaged)?;
     for (path, left_out) in &compared.left_out {
         score::say_left_out(path, left_out);
     }
@@ -25,9 +30,22 @@ pub(crate) fn compare(args: &CompareArgs) -> anyhow::Result<ExitCode> {
     let judgements: Vec<_> =
         args.no_worse_than.iter().flat_map(|tolerance| tolerance.judge(comparison)).collect();
     screen::print(&shown(args, &compared, &judgements)?);
+    if let Some(path) = &args.page {
+        write_page(&compared, path)
+            .with_context(|| format!("cannot write the page {}", path.display()))?;
+    }
     let between = BetweenRuns::of(args.noise.as_deref(), &compared);
     between.say(comparison.changes.iter().map(|change| change.figure));
     Ok(judge(args, comparison, &judgements, &between))
+}
+
+/// Writes the page of a comparison and prints its path.
+fn write_page(compared: &ComparedResults, path: &Path) -> anyhow::Result<()> {
+    let mut page = Vec::new();
+    compared.write_page(&mut page)?;
+    replace_file(path, &page)?;
+    screen::eprint_line(&format!("Page: {}", path.display()));
+    Ok(())
 }
 
 fn shown(

@@ -7,7 +7,7 @@ use servemark::{ExecuteError, Outputs};
 use servemark_cli::aisbench::Tasks;
 use servemark_cli::one_batch::OneBatch;
 use servemark_cli::vllm::sweep::SweepCommand;
-use servemark_cli::{Invocation, Parsed, ResultsFolder, ScoreArgs};
+use servemark_cli::{CompareArgs, Invocation, Parsed, ResultsFolder, ScoreArgs};
 
 /// Checks the output files of a command. `files_read` are files that its command line was read
 /// from.
@@ -39,6 +39,7 @@ fn of(invocation: &Invocation) -> Outputs {
         }
         Invocation::Aisbench(tasks) => add_tasks(&mut outputs, tasks),
         Invocation::Bench(parsed) => add_run(&mut outputs, parsed),
+        Invocation::Compare(args) => add_comparison(&mut outputs, args),
         Invocation::Evalscope(runs) if !runs.first.plan_only => {
             outputs.add_folder("the results", &runs.folder);
         }
@@ -124,9 +125,17 @@ fn add_score(outputs: &mut Outputs, args: &ScoreArgs) {
     if let Some(path) = &args.how.result_file {
         outputs.add_appended("the result", path);
     }
+    add_file(outputs, "the page", args.how.page.as_deref());
     if let Some(path) = &args.how.steady_state_file {
         outputs.add_appended("the line about the steady part", path);
     }
+}
+
+fn add_comparison(outputs: &mut Outputs, args: &CompareArgs) {
+    for path in args.sides().iter().flatten() {
+        outputs.add_input(path);
+    }
+    add_file(outputs, "the page", args.page.as_deref());
 }
 
 fn add_experiment(outputs: &mut Outputs, command: &SweepCommand) {

@@ -27,7 +27,7 @@ pub(crate) fn keep(
     output: &OutputSpec,
 ) -> anyhow::Result<ExitCode> {
     failures::note(&run.log);
-    let unwritten = results::write(scores, output, run.sent.as_ref());
+    let unwritten = results::write(scores, output, run.sent.as_ref(), run.run_log.as_deref());
     say_verdict(scores);
     say_objectives(scores);
     say_known(scores);

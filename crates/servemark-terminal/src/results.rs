@@ -6,13 +6,26 @@ use std::path::Path;
 use anyhow::{Context, anyhow};
 use servemark::plan::OutputSpec;
 use servemark::report::EvalscopeRun;
-use servemark::{Scores, Sent, VllmSaved};
+use servemark::{Scores, Sent, VllmSaved, replace_file};
 
 use crate::screen;
 
-/// Writes the result files. If one cannot be written, the others still are.
-pub(crate) fn write(scores: &Scores<'_>, output: &OutputSpec, sent: Option<&Sent>) -> Unwritten {
+/// Writes the result files of a run, whose log may be a file. If one cannot be written, the others
+/// still are.
+pub(crate) fn write(
+    scores: &Scores<'_>,
+    output: &OutputSpec,
+    sent: Option<&Sent>,
+    run_log: Option<&Path>,
+) -> Unwritten {
     let mut unwritten = Unwritten::default();
+    if let Some(path) = &output.page {
+        let written = write_page(scores, run_log, path);
+        let written = written.with_context(|| format!("cannot write the page {}", path.display()));
+        let flag = format!("--html {}", quoted(path));
+        unwritten
+            .add(flag, written.map(|()| screen::eprint_line(&format!("Page: {}", path.display()))));
+    }
     if let Some(path) = &output.result_file {
         let written = scores.append_result(output.details, path);
         let details = if output.details { " --output-details" } else { "" };
@@ -40,6 +53,14 @@ pub(crate) fn write(scores: &Scores<'_>, output: &OutputSpec, sent: Option<&Sent
         unwritten.add(flag, written.map(say_steady_state));
     }
     unwritten
+}
+
+/// Writes the page of a run. The file is complete or not there.
+fn write_page(scores: &Scores<'_>, run_log: Option<&Path>, path: &Path) -> anyhow::Result<()> {
+    let source = run_log.map(|path| path.display().to_string());
+    let mut page = Vec::new();
+    scores.write_page(source.as_deref(), &mut page)?;
+    Ok(replace_file(path, &page)?)
 }
 
 /// Writes evalscope's files into a run's folder.

@@ -31,7 +31,7 @@ pub(crate) fn score(args: &ScoreArgs) -> anyhow::Result<ExitCode> {
     } else {
         report::show(&scores)?;
     }
-    let mut unwritten = results::write(&scores, &output, None);
+    let mut unwritten = results::write(&scores, &output, None, Some(&args.run_log));
     if let Some(folder) = folder {
         unwritten
             .add("--files", results::write_evalscope(&scores, &scores.evalscope(), None, folder));

@@ -1,6 +1,6 @@
 //! Search for the largest load that meets its objectives.
 
-use servemark::report::GridFormat;
+use servemark::page::GridFormat;
 use servemark::{ExitCode, Probe, SloAnswer, SloSearch};
 use servemark_cli::SloRuns;
 

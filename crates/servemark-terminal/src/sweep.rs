@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use servemark::page::GridFormat;
 use servemark::plan::{BenchPlan, Isolation, NamedPlan, Point, SweepSpec};
-use servemark::report::GridFormat;
 use servemark::runner::Stop;
 use servemark::{ExitCode, Origin, PointRun, Run, RunContext, Scores, SweepOutcome, write_runs};
 use servemark_cli::{Parsed, Sweep, SweepRuns};

@@ -3,11 +3,15 @@
 //! A page is opened under a policy that forbids it to load anything: every blocked request, and
 //! every error of its scripts, appears on the console.
 
+mod driven;
+
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
 use tempfile::TempDir;
+
+pub use self::driven::{Browser, Theme, View};
 
 /// A page after a browser has opened it.
 #[derive(Clone, Debug)]

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use servemark_core::{IfDamaged, LeftOut, RunLogError};
 use servemark_metrics::{ComparedRun, ComparedSide, Comparison, Doubt, Figure, MetricPolicy};
+use servemark_page::{ComparisonPage, RunTrace};
 use servemark_report::Side;
 use thiserror::Error;
 
@@ -26,6 +27,22 @@ pub struct ComparedResults {
     pub comparison: Comparison,
     /// Lines of damaged run logs that were skipped, by file.
     pub left_out: Vec<(PathBuf, LeftOut)>,
+    /// What a page shows of the runs of each side; empty unless the comparison was made for a page.
+    pub traces: [Vec<RunTrace>; 2],
+}
+
+impl ComparedResults {
+    /// Writes the page of the comparison. Runs are drawn if the comparison was made by
+    /// [`compare_for_page`].
+    pub fn write_page(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        let page = ComparisonPage {
+            comparison: &self.comparison,
+            sides: &self.sides,
+            traces: &self.traces,
+            version: env!("CARGO_PKG_VERSION"),
+        };
+        page.write(out)
+    }
 }
 
 /// Why results cannot be compared.
@@ -100,12 +117,28 @@ pub fn compare(
     policy: &MetricPolicy,
     if_damaged: IfDamaged,
 ) -> Result<ComparedResults, CompareError> {
-    let reader = SideReader { figures, policy, if_damaged };
+    compared(sides, SideReader { figures, policy, if_damaged, kept: Kept::Figures })
+}
+
+/// Compares as [`compare`] does, and keeps what a page shows of each run.
+pub fn compare_for_page(
+    sides: [&[PathBuf]; 2],
+    figures: &[Figure],
+    policy: &MetricPolicy,
+    if_damaged: IfDamaged,
+) -> Result<ComparedResults, CompareError> {
+    compared(sides, SideReader { figures, policy, if_damaged, kept: Kept::Traces })
+}
+
+fn compared(
+    sides: [&[PathBuf]; 2],
+    reader: SideReader<'_>,
+) -> Result<ComparedResults, CompareError> {
     let [before, after] = [files_in(sides[0])?, files_in(sides[1])?];
     let is_single = before.len() == 1 && after.len() == 1;
     let read_before = reader.read(&before, ComparedSide::Before, is_single)?;
     let read_after = reader.read(&after, ComparedSide::After, is_single)?;
-    let comparison = Comparison::of_runs(&read_before.runs, &read_after.runs, figures);
+    let comparison = Comparison::of_runs(&read_before.runs, &read_after.runs, reader.figures);
     let doubts = read_before.doubts.into_iter().chain(read_after.doubts);
     let comparison = comparison.with_doubts(doubts);
     if comparison.changes.is_empty() {
@@ -113,7 +146,12 @@ pub fn compare(
         return Err(CompareError::Nothing { before: first(&before), after: first(&after) });
     }
     let left_out = read_before.left_out.into_iter().chain(read_after.left_out).collect();
-    Ok(ComparedResults { sides: [read_before.names, read_after.names], comparison, left_out })
+    Ok(ComparedResults {
+        sides: [read_before.names, read_after.names],
+        comparison,
+        left_out,
+        traces: [read_before.traces, read_after.traces],
+    })
 }
 
 /// Reads the results of one side.
@@ -122,6 +160,16 @@ struct SideReader<'a> {
     figures: &'a [Figure],
     policy: &'a MetricPolicy,
     if_damaged: IfDamaged,
+    kept: Kept,
+}
+
+/// What is kept of each run.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Kept {
+    /// Its figures.
+    Figures,
+    /// Its figures and what a page shows of it.
+    Traces,
 }
 
 /// Results of one side.
@@ -131,6 +179,7 @@ struct ReadSide {
     runs: Vec<ComparedRun>,
     doubts: Vec<Doubt>,
     left_out: Vec<(PathBuf, LeftOut)>,
+    traces: Vec<RunTrace>,
 }
 
 impl SideReader<'_> {
@@ -163,6 +212,9 @@ impl SideReader<'_> {
                 },
             ));
             read.names.push(source.side(path));
+            if self.kept == Kept::Traces {
+                read.traces.extend(source.trace(self.policy));
+            }
             let run = source.run(self.figures, self.policy);
             read.runs.push(if is_single { run } else { run.without_requests() });
             read.left_out.extend(source.left_out().map(|left_out| (path.clone(), left_out)));

@@ -169,7 +169,9 @@ mod sweep;
 pub use ab::{Ab, AbRun, AbServers};
 pub use bench::Bench;
 pub use command::run_command;
-pub use compare::{CompareError, ComparedResults, KnownNoise, NoiseStore, compare};
+pub use compare::{
+    CompareError, ComparedResults, KnownNoise, NoiseStore, compare, compare_for_page,
+};
 pub use context::RunContext;
 pub use error::{ExecuteError, ExitCode};
 pub use explore::{
@@ -212,6 +214,7 @@ pub use servemark_hub as hub;
 pub use servemark_metrics as metrics;
 pub use servemark_mock as mock;
 pub use servemark_pacer as pacer;
+pub use servemark_page as page;
 pub use servemark_plan as plan;
 pub use servemark_report as report;
 pub use servemark_rng as rng;

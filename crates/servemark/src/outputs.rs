@@ -128,6 +128,9 @@ impl Outputs {
         if let Some(path) = &output.result_file {
             self.add_appended("the result", path);
         }
+        if let Some(path) = &output.page {
+            self.add_file("the page", path);
+        }
         if let Some(path) = &output.steady_state_file {
             self.add_appended("the line about the steady part", path);
         }

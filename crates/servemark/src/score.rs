@@ -12,10 +12,11 @@ use servemark_metrics::{
     Audit, FailOn, Judgement, KnownEnough, MetricPolicy, Metrics, MlperfResult, OwnLatency,
     Planning, PlateauSpec, RunVerdict, ServerCounts, SloVerdict, Verdict,
 };
+use servemark_page::{GridFormat, RunPage, write_sweep};
 use servemark_plan::{BenchPlan, Layout, RunProfile, ScoringSpec, SloSpec, UntilSpec};
 use servemark_report::{
-    GridFormat, Layout as Format, PlateauTable, Report, ReportFormat, RequestLines, ScoreJson,
-    SglangOptions, SteadyStateLine, ThroughputPlots, TurnsTable, write_grid,
+    Layout as Format, PlateauTable, Report, ReportFormat, RequestLines, ScoreJson, SglangOptions,
+    SteadyStateLine, SweepReport, SweepRow, ThroughputPlots, TurnsTable, grid_settings, write_grid,
 };
 
 pub use self::offline::{offline_latency, offline_throughput};
@@ -122,6 +123,15 @@ impl<'a> Scores<'a> {
     pub fn append_steady_state(&self, path: &Path) -> io::Result<bool> {
         let is_found = self.metrics(Layout::Sglang).steady_state.is_some();
         self.append(&SteadyStateLine, path).map(|()| is_found)
+    }
+
+    /// Writes the page of the run, by Servemark's own definitions. `source` is where the run log is,
+    /// as the page shows it.
+    pub fn write_page(&self, source: Option<&str>, out: &mut dyn Write) -> io::Result<()> {
+        let judgements = self.judgements();
+        let page = RunPage::default().with_judgements(&judgements);
+        let page = if let Some(source) = source { page.with_source(source) } else { page };
+        self.write_report(&page, out)
     }
 
     /// Writes a report of the program's own, with the numbers of Servemark's own definitions.
@@ -316,7 +326,14 @@ pub fn write_runs(runs: &[Run], format: GridFormat, out: &mut dyn Write) -> io::
     let pairs = runs.iter().zip(&scores);
     let reports: Vec<_> =
         pairs.map(|(run, metrics)| Report::new(&run.log, metrics, &run.audit)).collect();
-    write_grid(&reports, format, out)
+    if let Some(format) = format.text() {
+        return write_grid(&reports, format, out);
+    }
+    let settings: Vec<_> = reports.iter().map(grid_settings).collect();
+    let rows = reports.iter().zip(&settings);
+    let rows =
+        rows.map(|(report, settings)| SweepRow::new("", settings, report.metrics, report.audit));
+    write_sweep(&SweepReport::of(rows), env!("CARGO_PKG_VERSION"), out)
 }
 
 /// Returns the scoring rules in a log's header.

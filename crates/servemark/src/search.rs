@@ -29,7 +29,7 @@ use crate::{PointRunner, Probe, RunContext, SweepRunError};
 ///
 /// use servemark::core::NoProgress;
 /// use servemark::metrics::Objective;
-/// use servemark::report::GridFormat;
+/// use servemark::page::GridFormat;
 /// use servemark::{RunContext, SloSearch};
 ///
 /// # fn find(plan: BenchPlan) -> Result<(), Box<dyn std::error::Error>> {

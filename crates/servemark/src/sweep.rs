@@ -27,7 +27,7 @@ use crate::RunContext;
 /// use std::sync::Arc;
 ///
 /// use servemark::core::NoProgress;
-/// use servemark::report::GridFormat;
+/// use servemark::page::GridFormat;
 /// use servemark::{RunContext, Sweep, SweepOutcome};
 ///
 /// # fn run(spec: &servemark::plan::SweepSpec) -> Result<(), Box<dyn std::error::Error>> {

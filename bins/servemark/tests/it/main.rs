@@ -13,6 +13,7 @@ mod explore;
 mod hostile_files;
 mod hostile_text;
 mod one_batch;
+mod pages;
 mod rerun;
 mod sweeps;
 mod until;

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{Arg, Args, Command, FromArgMatches};
 use servemark_backends::{BackendName, Route};
+use servemark_page::GridFormat;
 use servemark_plan::Layout;
-use servemark_report::GridFormat;
 
 use super::args::{DatasetArgs, LoadArgs, SglangArgs, TargetArgs};
 use super::{backend, namespace, read, simulate, understand};

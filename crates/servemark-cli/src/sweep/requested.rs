@@ -5,8 +5,8 @@ use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use servemark_page::GridFormat;
 use servemark_plan::{Isolation, RunProfile, crossed};
-use servemark_report::GridFormat;
 
 use super::side::{Settings, Side};
 use crate::argparse::{Declared, Flag, Values, flags, split_value};

@@ -7,7 +7,6 @@ use servemark_statistics::{Estimate, Sample, SortedSample, SumAndCount, ValueInt
 
 use crate::estimates::{Completions, in_time};
 use crate::figure::{Latency, Quantity, Statistic};
-use crate::metrics::{begun, sampled};
 use crate::{Figure, MetricPolicy, Metrics, Part, RequestScore};
 
 /// One run of a comparison: the values of its figures and, if its log is known, the data for their
@@ -183,17 +182,9 @@ impl Requests {
 
 impl LatencySample {
     fn of(latency: Latency, policy: &MetricPolicy, scores: &[RequestScore<'_>]) -> Self {
-        let sampled: Vec<_> = match latency {
-            Latency::Ttft | Latency::Tpot => begun(policy, scores).collect(),
-            Latency::E2el | Latency::Itl => sampled(policy, scores).collect(),
-        };
-        let values = |score: &RequestScore<'_>| -> Vec<f64> {
-            match latency {
-                Latency::E2el => vec![score.latency_s],
-                Latency::Itl => score.itl_sample().collect(),
-                Latency::Tpot => score.tpot_s(policy.tpot).into_iter().collect(),
-                Latency::Ttft => score.ttft_s.into_iter().collect(),
-            }
+        let sampled = latency.sampled(policy, scores);
+        let values = |score: &'_ RequestScore<'_>| -> Vec<f64> {
+            latency.values(score, policy.tpot).collect()
         };
         // `sampled` and `scores` are both in the order of the plan.
         let mut left = sampled.iter().peekable();

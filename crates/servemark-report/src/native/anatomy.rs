@@ -2,7 +2,6 @@
 
 use servemark_metrics::{Anatomy, PartSummary, RequestPart, ServerClock};
 
-use super::audit::paragraph;
 use super::style::{number, percent, unit};
 use crate::table::Table;
 
@@ -26,7 +25,7 @@ pub(super) fn anatomy(table: &mut Table, anatomy: &Anatomy) {
         table.note(format!("  the server reported its times of {told} of {all} requests"));
     }
     if let Some(clock) = &anatomy.clock {
-        paragraph(table, "server's clock", &placed(clock));
+        table.paragraph("server's clock", &placed(clock));
     }
     let residual = anatomy.residual_ms;
     if residual.p999 > MOST_RESIDUAL_MS {
@@ -35,7 +34,7 @@ pub(super) fn anatomy(table: &mut Table, anatomy: &Anatomy) {
             "the parts do not sum up to the client's times: by {p50} in the median, {p99} at p99 \
              and {p999} at p99.9, because the server reports longer times than there were"
         );
-        paragraph(table, "residual", &told);
+        table.paragraph("residual", &told);
     }
 }
 

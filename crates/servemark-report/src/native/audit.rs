@@ -4,7 +4,7 @@ use servemark_core::ArrivalClock;
 use servemark_metrics::{Audit, LittlesLaw, Machine, Network, Reading, Sending, ShardLoad, Spread};
 
 use super::style::{number, percent, unit};
-use crate::table::{Table, wrapped};
+use crate::table::Table;
 
 pub(super) fn audit(table: &mut Table, audit: &Audit) {
     table.section("Client audit");
@@ -12,17 +12,17 @@ pub(super) fn audit(table: &mut Table, audit: &Audit) {
     table.row("load", audit.load.verdict);
     table.row("latencies", &audit.latencies);
     for found in &audit.reasons {
-        paragraph(table, "", &found.reason);
+        table.paragraph("", &found.reason);
     }
     if !audit.unchecked.is_empty() {
-        paragraph(table, "not checked", &audit.unchecked.join("; "));
+        table.paragraph("not checked", &audit.unchecked.join("; "));
     }
     if !audit.inapplicable.is_empty() {
-        paragraph(table, "does not apply", &audit.inapplicable.join("; "));
+        table.paragraph("does not apply", &audit.inapplicable.join("; "));
     }
     let mut label = "connections";
     for note in audit.resending.notes() {
-        paragraph(table, std::mem::take(&mut label), &note);
+        table.paragraph(std::mem::take(&mut label), &note);
     }
     reading(table, &audit.reading);
     sending(table, &audit.sending);
@@ -34,13 +34,6 @@ pub(super) fn audit(table: &mut Table, audit: &Audit) {
         table.row("Little's law", little(law));
     }
     waits(table, audit);
-}
-
-pub(super) fn paragraph(table: &mut Table, label: &str, text: &str) {
-    let mut label = label;
-    for line in wrapped(text, TEXT_WIDTH) {
-        table.row(std::mem::take(&mut label), line);
-    }
 }
 
 fn reading(table: &mut Table, reading: &Reading) {
@@ -124,8 +117,8 @@ fn machine(table: &mut Table, machine: &Machine) {
         }
         count => format!("{count} threads, the busiest {} of its core", percent(busiest)),
     };
-    paragraph(table, "client CPU", &cpu);
-    paragraph(table, "kept from it", &kept_from_it(machine));
+    table.paragraph("client CPU", &cpu);
+    table.paragraph("kept from it", &kept_from_it(machine));
 }
 
 /// Returns the causes that kept the client from running, as far as they are known. Unknown values
@@ -173,9 +166,6 @@ fn cells(spread: &Spread) -> Vec<String> {
 fn milliseconds(micros: f64) -> String {
     unit(Some(micros / 1e3), "ms")
 }
-
-/// Width of the value column in a table of 100 columns.
-const TEXT_WIDTH: usize = 80;
 
 /// Largest number of threads listed one by one; more do not fit a line.
 const MOST_SHARDS: usize = 8;

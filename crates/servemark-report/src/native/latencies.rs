@@ -6,7 +6,7 @@ use servemark_core::Header;
 use servemark_metrics::{Metrics, Percentile, PercentileSource, Summary};
 
 use super::style::number;
-use crate::table::{Table, wrapped};
+use crate::table::Table;
 
 pub(super) fn latencies(table: &mut Table, metrics: &Metrics, header: &Header) {
     let (service, response) = (&metrics.latencies, &metrics.response);
@@ -119,9 +119,7 @@ fn unbounded(table: &mut Table, rows: &[(&str, &Summary)]) {
     }
     for (needs, labels) in notes {
         let note = format!("- of {}: no bound yet; {needs}", labels.join(", "));
-        for line in wrapped(&note, NOTE_WIDTH) {
-            table.note(format!("  {line}"));
-        }
+        table.long_note(note);
     }
 }
 
@@ -173,6 +171,3 @@ fn too_few(table: &mut Table, rows: &[(&str, &Summary)]) {
         table.note(format!("  -: too few samples; {}", needs.join(", ")));
     }
 }
-
-/// Width of a note in a table of 100 columns.
-const NOTE_WIDTH: usize = 96;

@@ -2,7 +2,6 @@
 
 use servemark_metrics::Limit;
 
-use super::audit::paragraph;
 use crate::table::Table;
 
 /// Writes the causes with their evidence; writes nothing if nothing shows one.
@@ -14,6 +13,6 @@ pub(super) fn limits(table: &mut Table, limits: &[Limit]) {
     for (place, limit) in (1..).zip(limits) {
         let Limit { cause, evidence, confidence, .. } = limit;
         let told = format!("{} ({confidence}): {evidence}", cause.words());
-        paragraph(table, &format!("{place}."), &told);
+        table.paragraph(&format!("{place}."), &told);
     }
 }

@@ -3,7 +3,6 @@
 use servemark_core::RunLog;
 use servemark_metrics::{CountedTwice, HistogramSummary, RunSeries, SeriesGap, SeriesSummary};
 
-use super::audit::paragraph;
 use super::style::{number, percent, unit};
 use crate::table::Table;
 
@@ -40,14 +39,14 @@ pub(super) fn series(table: &mut Table, log: &RunLog) {
         }
     }
     for gap in &series.gaps {
-        paragraph(table, "gap", &words(gap));
+        table.paragraph("gap", &words(gap));
     }
 }
 
 /// Writes the rows of the client audit about what a server counted.
 pub(super) fn counted(table: &mut Table, log: &RunLog) {
     for counted in CountedTwice::of(log) {
-        paragraph(table, "counted twice", &against(&counted));
+        table.paragraph("counted twice", &against(&counted));
     }
 }
 

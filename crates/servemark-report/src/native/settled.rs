@@ -2,7 +2,6 @@
 
 use servemark_metrics::{Audit, Metrics, SettledPart, SettledRun, SettledStatus};
 
-use super::audit::paragraph;
 use super::latencies::{ITL_LABEL, TPOT_LABEL};
 use super::style::{absent, number};
 use crate::table::Table;
@@ -15,7 +14,7 @@ pub(super) fn verdicts(table: &mut Table, metrics: &Metrics, audit: &Audit) {
     table.section("Verdicts");
     table.row("client audit", audit.verdict);
     for verdict in &metrics.verdicts {
-        paragraph(table, verdict.kind.name(), &verdict.reason);
+        table.paragraph(verdict.kind.name(), &verdict.reason);
     }
 }
 
@@ -26,10 +25,10 @@ pub(super) fn settled(table: &mut Table, metrics: &Metrics, settled: &SettledRun
         (SettledStatus::Whole, _) => table.row("settled part", "the whole run"),
         (SettledStatus::Part, Some(part)) => {
             let span = format!("from {:.1} s to {:.1} s", part.from_s, part.to_s);
-            paragraph(table, "settled part", &format!("{span}; {reason}"));
+            table.paragraph("settled part", &format!("{span}; {reason}"));
             side_by_side(table, metrics, part);
         }
-        _ => paragraph(table, "settled part", &format!("none: {reason}")),
+        _ => table.paragraph("settled part", &format!("none: {reason}")),
     }
 }
 

@@ -1,6 +1,8 @@
 //! Style of Servemark's table: at most 100 columns wide.
 
-use crate::table::{Line, Style};
+use std::iter;
+
+use crate::table::{Line, Style, wrapped};
 
 /// Formats a number with about three significant digits, to fit a column.
 pub(super) fn number(value: Option<f64>) -> String {
@@ -52,7 +54,12 @@ impl Style for NativeStyle {
             Line::Section(title, heads) => format!("\n{title}\n{:18}{}", "", columns(heads)),
             Line::Row(label, value) => format!("  {label:<17} {value}").trim_end().to_owned(),
             Line::Cells(label, cells) => format!("  {label:<16}{}", columns(cells)),
+            Line::Paragraph(label, text) => paragraph(label, text),
             Line::Note(note) => note.clone(),
+            Line::LongNote(note) => {
+                let lines = wrapped(note, NOTE_WIDTH).into_iter();
+                lines.map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
+            }
             Line::End => String::new(),
         }
     }
@@ -62,3 +69,16 @@ fn columns(cells: &[String]) -> String {
     let padded: Vec<_> = cells.iter().map(|cell| format!(" {cell:>8}")).collect();
     padded.concat()
 }
+
+/// Formats a name and a text of several lines; the name stands on the first.
+fn paragraph(label: &str, text: &str) -> String {
+    let labels = [label].into_iter().chain(iter::repeat(""));
+    let lines = labels.zip(wrapped(text, TEXT_WIDTH));
+    let lines = lines.map(|(label, line)| format!("  {label:<17} {line}").trim_end().to_owned());
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Width of a paragraph beside its name, in a table of 100 columns.
+const TEXT_WIDTH: usize = 80;
+/// Width of a note in a table of 100 columns.
+const NOTE_WIDTH: usize = 96;

@@ -18,7 +18,7 @@ use super::sessions::sessions;
 use super::settled::{settled, verdicts};
 use super::style::{NativeStyle, one_line, unit};
 use super::truth::truth;
-use crate::table::Table;
+use crate::table::{Table, TablePart, TableSection};
 use crate::{Report, ReportFormat};
 
 /// Servemark's own table, at most 100 columns wide.
@@ -27,35 +27,55 @@ pub struct NativeTable;
 
 impl ReportFormat for NativeTable {
     fn write(&self, report: &Report<'_>, out: &mut dyn io::Write) -> io::Result<()> {
+        Self::table(report).write(&NativeStyle, out)
+    }
+}
+
+impl NativeTable {
+    /// Returns the sections of the table, for a layout that is no text.
+    pub fn sections(report: &Report<'_>) -> Vec<TableSection> {
+        Self::table(report).into_sections()
+    }
+
+    fn table(report: &Report<'_>) -> Table {
         let metrics = report.metrics;
         let header = report.log.header();
         let (generates, engine) = (header.facts.generates(), header.engine.as_ref());
         let mut table = Table::default();
         table.title("Servemark report");
         incomplete(&mut table, metrics);
+        table.part(TablePart::Verdicts);
         verdicts(&mut table, metrics, report.audit);
+        table.part(TablePart::Run);
         run(&mut table, report);
         if let Some(engine) = engine {
             self::engine(&mut table, engine, report.log.footer());
         }
+        table.part(TablePart::Outcome);
         outcome(&mut table, metrics, report.audit.verdict);
+        table.part(TablePart::Figures);
         throughput(&mut table, metrics, generates);
         tokens(&mut table, metrics, header);
         accept_length(&mut table, metrics.accept_length);
         server_work(&mut table, &metrics.server_work);
         series(&mut table, report.log);
+        table.part(TablePart::Latencies);
         latencies(&mut table, metrics, header);
         anatomy(&mut table, &Anatomy::of(report.log));
         limits(&mut table, &Limit::of(report.log, report.audit));
         if let Some(sessions) = &metrics.sessions {
+            table.part(TablePart::Sessions);
             self::sessions(&mut table, sessions);
         }
+        table.part(TablePart::Figures);
         load(&mut table, metrics, engine);
         if let Some(settled) = &metrics.settled {
             self::settled(&mut table, metrics, settled);
         }
+        table.part(TablePart::Client);
         audit(&mut table, report.audit);
         counted(&mut table, report.log);
+        table.part(TablePart::Figures);
         if let Some(goodput) = &metrics.goodput {
             self::goodput(&mut table, goodput);
         }
@@ -66,7 +86,7 @@ impl ReportFormat for NativeTable {
             self::truth(&mut table, truth);
         }
         table.end();
-        table.write(&NativeStyle, out)
+        table
     }
 }
 

@@ -20,10 +20,12 @@ impl Style for FiftyColumns {
         match line {
             Line::Title(title) => format!("\n{:=^50}", format!(" {title} ")),
             Line::Section(title, _) => format!("{title:-^50}"),
-            Line::Row(label, value) => format!("{label:<40} {value:<10}"),
+            Line::Row(label, value) | Line::Paragraph(label, value) => {
+                format!("{label:<40} {value:<10}")
+            }
             // SGLang does not pad a percentage.
             Line::Cells(label, values) => format!("{label:<40} {}", values.join(" ")),
-            Line::Note(note) => note.clone(),
+            Line::Note(note) | Line::LongNote(note) => note.clone(),
             Line::End => "=".repeat(50),
         }
     }

@@ -196,9 +196,11 @@ impl Style for FiftyColumns {
         match line {
             Line::Title(title) => format!("{:=^50}", format!(" {title} ")),
             Line::Section(title, _) => format!("{title:-^50}"),
-            Line::Row(label, value) => format!("{label:<40} {value:<10}"),
+            Line::Row(label, value) | Line::Paragraph(label, value) => {
+                format!("{label:<40} {value:<10}")
+            }
             Line::Cells(label, values) => format!("{label:<40} {}", values.join(" ")),
-            Line::Note(note) => note.clone(),
+            Line::Note(note) | Line::LongNote(note) => note.clone(),
             Line::End => "=".repeat(50),
         }
     }

@@ -80,9 +80,11 @@ impl Style for TurnsStyle {
         match line {
             Line::Title(title) => format!("{:=^60}", format!(" {title} ")),
             Line::Section(title, _) => format!("{title:-^60}"),
-            Line::Row(label, value) => format!("{label:<45} {value}"),
+            Line::Row(label, value) | Line::Paragraph(label, value) => {
+                format!("{label:<45} {value}")
+            }
             Line::Cells(label, values) => format!("{label:<45} {}", values.join(" ")),
-            Line::Note(note) => note.clone(),
+            Line::Note(note) | Line::LongNote(note) => note.clone(),
             Line::End => "=".repeat(60),
         }
     }

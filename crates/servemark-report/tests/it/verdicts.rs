@@ -128,7 +128,7 @@ fn a_sweep_tells_the_verdicts_of_its_points() {
     let (metrics, audit) = scored(&log);
     let report = SweepReport::of([SweepRow::new("one", &[], &metrics, &audit)]);
     let mut table = Vec::new();
-    report.write(servemark_report::GridFormat::Markdown, &mut table).unwrap();
+    report.write(servemark_report::TableFormat::Markdown, &mut table).unwrap();
     let table = String::from_utf8(table).unwrap();
     assert!(table.contains("| run verdicts |") && table.contains("| warming-up |"), "{table}");
 }

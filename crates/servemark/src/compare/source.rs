@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use servemark_core::{IfDamaged, LeftOut, RunLog, RunLogReader};
 use servemark_metrics::{Audit, ComparedRun, ComparedSide, Doubt, Figure, MetricPolicy};
+use servemark_page::RunTrace;
 use servemark_report::{Side, figure_in};
 
 use super::CompareError;
@@ -91,6 +92,14 @@ impl Source {
     pub(super) fn doubt(&self, side: ComparedSide) -> Option<Doubt> {
         match self {
             Self::Log(log, _) => Doubt::of(side, &Audit::of(log)),
+            Self::Result(_) => None,
+        }
+    }
+
+    /// Returns what a page shows of a run log; `None` for a result file.
+    pub(super) fn trace(&self, policy: &MetricPolicy) -> Option<RunTrace> {
+        match self {
+            Self::Log(log, _) => Some(RunTrace::of(log, policy)),
             Self::Result(_) => None,
         }
     }

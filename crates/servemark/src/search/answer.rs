@@ -4,8 +4,9 @@ use std::fmt;
 use std::io::{self, Write};
 
 use servemark_metrics::{Capacity, LoadEvidence};
+use servemark_page::{GridFormat, write_search};
 use servemark_plan::{LoadBracket, SearchRange, SloSearchSpec, SloTier};
-use servemark_report::{GridFormat, SloReport, SloRow, SloTierAnswer, SweepRow};
+use servemark_report::{SloReport, SloRow, SloTierAnswer, SweepRow};
 
 use super::{Trial, TrialVerdict};
 use crate::ExitCode;
@@ -109,7 +110,11 @@ impl SloAnswer {
 
     /// Writes the loads that were tried, one row each, and plots if the format has them.
     pub fn write(&self, format: GridFormat, out: &mut dyn Write) -> io::Result<()> {
-        self.report().write(format, out)
+        let report = self.report();
+        match format.text() {
+            Some(format) => report.write(format, out),
+            None => write_search(&report, env!("CARGO_PKG_VERSION"), out),
+        }
     }
 
     fn trial(&self, value: f64) -> Option<&Trial> {

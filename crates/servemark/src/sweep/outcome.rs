@@ -6,8 +6,9 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 use servemark_metrics::{Audit, Metrics};
+use servemark_page::{GridFormat, write_sweep};
 use servemark_plan::Layout;
-use servemark_report::{GridFormat, SweepReport, SweepRow};
+use servemark_report::{SweepReport, SweepRow};
 
 use super::PointRun;
 use crate::{ExitCode, Scores};
@@ -72,7 +73,11 @@ impl SweepOutcome {
 
     /// Writes one row for each point, and plots if the format has them.
     pub fn write(&self, format: GridFormat, out: &mut dyn Write) -> io::Result<()> {
-        SweepReport::of(self.points.iter().map(PointScore::row)).write(format, out)
+        let report = SweepReport::of(self.points.iter().map(PointScore::row));
+        match format.text() {
+            Some(format) => report.write(format, out),
+            None => write_sweep(&report, env!("CARGO_PKG_VERSION"), out),
+        }
     }
 }
 

@@ -10,14 +10,14 @@ use std::time::Duration;
 use servemark::backends::BackendName;
 use servemark::core::NoProgress;
 use servemark::metrics::Objective;
+use servemark::page::GridFormat;
 use servemark::plan::{
     AisbenchFiles, Axis, BenchPlan, Grain, SearchRange, ServerSpec, Side, SloSearchSpec, SloSpec,
     SweepSpec, VllmFiles,
 };
-use servemark::report::GridFormat;
 use servemark::schedule::ArrivalSpec;
 use servemark::{RunContext, Scores, SloSearch, Sweep, SweepOutcome, execute};
-use servemark_testkit::browser::open_page;
+use servemark_testkit::browser::{Browser, View, open_page};
 
 use crate::runs;
 
@@ -50,14 +50,16 @@ fn a_sweeps_page_has_its_curves() {
     for done in Sweep::open(&spec, None::<&Path>, &context).unwrap() {
         outcome.add(done.unwrap().score());
     }
-    let page = open_page("sweep", &written(|out| outcome.write(GridFormat::Html, out)));
-    page.assert_sound(2);
-    // Medians and tails of the three latencies, and the frontier.
-    assert!(page.count("<polyline") >= 7, "{}", page.dom);
-    assert_eq!(page.count("<tr>"), 7);
-    for words in ["TTFT (ms)", "output tokens/s", "Pareto frontier"] {
-        assert!(page.dom.contains(words), "{words}");
+    let mut browser = Browser::start();
+    browser.open(&written(|out| outcome.write(GridFormat::Html, out)), View::all()[2]);
+    // TTFT, TPOT and E2E over the throughput, and the frontier.
+    assert_eq!(browser.count(".plot .stage > svg"), 4);
+    assert_eq!(browser.count("#plot-trade .stage circle"), 6);
+    assert_eq!(browser.count("#points tbody tr"), 6);
+    for words in ["Time to first token", "Pareto frontier"] {
+        assert!(browser.text("#curves").contains(words), "{words}");
     }
+    assert_eq!(browser.faults(), [""; 0]);
 }
 
 #[test]
@@ -69,12 +71,13 @@ fn a_searchs_page_has_its_objectives_and_their_limits() {
     let mut search = SloSearch::open(&spec, None, &context).unwrap();
     search.by_ref().for_each(|round| drop(round.unwrap()));
     let answer = search.answer();
-    let page = open_page("search", &written(|out| answer.write(GridFormat::Html, out)));
-    page.assert_sound(2);
-    assert_eq!(page.count("<tr>"), 1 + answer.trials.len());
-    for words in ["e2el:p90&lt;20ms", "limit", "at most, at least", "95 % confidence"] {
-        assert!(page.dom.contains(words), "{words}");
-    }
+    let mut browser = Browser::start();
+    browser.open(&written(|out| answer.write(GridFormat::Html, out)), View::all()[2]);
+    assert_eq!(browser.count("#objectives .stage > svg"), 2, "one for each objective");
+    assert_eq!(browser.count("#points tbody tr"), answer.trials.len() as u64);
+    assert!(browser.text("#objectives").contains("e2el:p90<20ms"));
+    assert!(browser.text("#summary").contains("95 % confidence"));
+    assert_eq!(browser.faults(), [""; 0]);
 }
 
 #[test]

@@ -1,0 +1,133 @@
+//! The frame that all pages share: head, navigation, theme and footer.
+
+use std::io;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+
+use crate::html::{Html, escaped, json_in_script};
+
+/// A page: its sections and the data that its script draws.
+#[derive(Debug)]
+pub(crate) struct Frame<'a> {
+    /// Title of the browser's window.
+    pub(crate) title: &'a str,
+    /// Kind of page, beside the name of the program.
+    pub(crate) kind: &'a str,
+    /// Data of the plots.
+    pub(crate) data: &'a Value,
+    /// Version of the program that measured.
+    pub(crate) version: &'a str,
+}
+
+/// A section of a page.
+#[derive(Debug)]
+pub(crate) struct Section {
+    /// Target of links to the section.
+    pub(crate) id: &'static str,
+    /// Name in the navigation.
+    pub(crate) name: &'static str,
+    /// Heading and contents.
+    pub(crate) html: String,
+}
+
+impl Frame<'_> {
+    /// Writes the page with its sections.
+    pub(crate) fn write(&self, sections: &[Section], out: &mut dyn io::Write) -> io::Result<()> {
+        let mut html = Html::default();
+        self.head(&mut html);
+        html.raw("<a class=\"skip\" href=\"#main\">Skip to the contents</a>\n");
+        html.raw("<div class=\"bar\"><div><b>")
+            .text("Servemark")
+            .raw("</b><nav aria-label=\"Sections\">\n");
+        for section in sections {
+            html.element(&format!("a href=\"#{}\"", section.id), section.name);
+        }
+        html.raw("</nav><button id=\"theme\" type=\"button\" aria-label=\"Switch between the light and the dark theme\" hidden></button></div></div>\n<main id=\"main\">\n");
+        for section in sections {
+            html.raw(&format!("<section id=\"{}\">\n", section.id));
+            html.raw(&section.html).raw("</section>\n");
+        }
+        html.raw("</main>\n<footer>").text(self.kind);
+        html.text(&format!(" of Servemark {}. ", self.version));
+        html.text("The page is one file, asks no network for anything and can be stored or sent as it is.");
+        html.raw("</footer>\n<script type=\"application/json\" id=\"data\">");
+        html.raw(&json_in_script(self.data)).raw("</script>\n<script>");
+        html.raw(SCRIPT).raw("</script>\n</body>\n</html>\n");
+        out.write_all(html.finish().as_bytes())
+    }
+
+    fn head(&self, html: &mut Html) {
+        let policy = format!(
+            "default-src 'none'; script-src '{}'; style-src '{}'; base-uri 'none'; form-action 'none'",
+            hash(SCRIPT),
+            hash(STYLE)
+        );
+        html.raw("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
+        html.raw("<meta http-equiv=\"Content-Security-Policy\" content=\"")
+            .raw(&policy)
+            .raw("\">\n");
+        html.raw("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n");
+        html.raw("<meta name=\"generator\" content=\"Servemark ").text(self.version).raw("\">\n");
+        html.raw(&format!("<title>{}</title>\n", escaped(self.title)));
+        html.raw("<style>").raw(STYLE).raw("</style>\n</head>\n<body>\n");
+    }
+}
+
+/// Returns the source expression of a security policy that allows exactly this text.
+fn hash(text: &str) -> String {
+    format!("sha256-{}", STANDARD.encode(Sha256::digest(text.as_bytes())))
+}
+
+/// Style of all pages. The colours of the dark theme apply by the system's preference and by the
+/// page's own button.
+const STYLE: &str = concat!(
+    include_str!("assets/page.css"),
+    "@media (prefers-color-scheme: dark) { :root:not([data-theme=\"light\"]) {\n",
+    include_str!("assets/dark.css"),
+    "} }\n:root[data-theme=\"dark\"] {\n",
+    include_str!("assets/dark.css"),
+    "}\n",
+);
+
+/// Script of all pages.
+const SCRIPT: &str = concat!(
+    "(() => {\n\"use strict\";\n",
+    include_str!("assets/base.js"),
+    include_str!("assets/axis.js"),
+    include_str!("assets/plot.js"),
+    include_str!("assets/layers.js"),
+    include_str!("assets/requests.js"),
+    include_str!("assets/distributions.js"),
+    include_str!("assets/page.js"),
+    "})();\n",
+);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_script_makes_no_markup_of_text_and_loads_nothing() {
+        for word in [
+            "innerHTML",
+            "outerHTML",
+            "insertAdjacent",
+            "document.write",
+            "eval(",
+            "fetch(",
+            "XMLHttp",
+            "import(",
+            "src",
+            "http:",
+            "https:",
+        ] {
+            assert!(!SCRIPT.replace("http://www.w3.org/2000/svg", "").contains(word), "{word}");
+        }
+        for word in ["url(", "@import", "http"] {
+            assert!(!STYLE.contains(word), "{word}");
+        }
+    }
+}

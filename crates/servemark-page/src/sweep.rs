@@ -1,0 +1,332 @@
+//! The pages of a sweep and of a search: every point with its intervals.
+
+mod objectives;
+
+use std::io;
+
+use serde_json::{Value, json};
+use servemark_metrics::{Estimated, Latency, Summary, Verdict};
+use servemark_report::{GridRows, SloReport, SweepReport, SweepRow, frontier};
+
+use crate::frame::{Frame, Section};
+use crate::glossary::{SWEEP_WORDS, glossary};
+use crate::html::Html;
+use crate::number::{ABSENT, count, number};
+use crate::plot::{Axis, Marker, Plot};
+use crate::run::LATENCIES;
+use crate::series::Scales;
+
+/// Writes the page of a sweep. `version` is that of the program.
+pub fn write_sweep(
+    report: &SweepReport<'_>,
+    version: &str,
+    out: &mut dyn io::Write,
+) -> io::Result<()> {
+    let mut head = Html::default();
+    let points = report.rows().len();
+    head.element("p class=\"when\"", &format!("Sweep of {} points", count(points)));
+    head.element("h1", &title(report));
+    head.raw("<ul class=\"verdicts\">\n");
+    audits(&mut head, report);
+    head.raw("</ul>\n");
+    best(&mut head, report);
+    let page = Page {
+        title: "Sweep · Servemark",
+        kind: "Report of a sweep",
+        head: head.finish(),
+        first: Vec::new(),
+        curves: curves(report),
+        table: report.table(),
+    };
+    page.write(version, out)
+}
+
+/// Writes the page of a search for the largest load that keeps its objectives. `version` is that of
+/// the program.
+pub fn write_search(
+    report: &SloReport<'_>,
+    version: &str,
+    out: &mut dyn io::Write,
+) -> io::Result<()> {
+    let rows = report.in_order();
+    let points = SweepReport::of(rows.iter().map(|row| row.point));
+    let mut head = Html::default();
+    head.element("p class=\"when\"", &format!("Search over {} loads", count(rows.len())));
+    head.element("h1", &format!("The largest {} that keeps its objectives", report.setting()));
+    head.raw("<ul class=\"verdicts\">\n");
+    for line in report.answer().lines() {
+        let class = if line.starts_with("The largest") { "good" } else { "plain" };
+        head.raw(&format!("<li class=\"{class}\">")).element("span", line).raw("</li>\n");
+    }
+    audits(&mut head, &points);
+    head.raw("</ul>\n");
+    let page = Page {
+        title: "Search · Servemark",
+        kind: "Report of a search",
+        head: head.finish(),
+        first: objectives::plots(report),
+        curves: curves(&points),
+        table: report.table(),
+    };
+    page.write(version, out)
+}
+
+/// What the pages of a sweep and of a search have in common.
+struct Page {
+    title: &'static str,
+    kind: &'static str,
+    head: String,
+    /// Plots of objectives.
+    first: Vec<Plot>,
+    curves: Vec<Plot>,
+    table: GridRows,
+}
+
+impl Page {
+    fn write(self, version: &str, out: &mut dyn io::Write) -> io::Result<()> {
+        let plots: Vec<Value> = self.first.iter().chain(&self.curves).map(Plot::json).collect();
+        let data = json!({"panels": [], "plots": plots});
+        let section = |id, name, html| Section { id, name, html };
+        let mut sections = vec![section("summary", "Summary", self.head)];
+        if !self.first.is_empty() {
+            let html = drawn("Objectives over the load", OBJECTIVES, &self.first);
+            sections.push(section("objectives", "Objectives", html));
+        }
+        if !self.curves.is_empty() {
+            let html = drawn("Latency and throughput", CURVES, &self.curves);
+            sections.push(section("curves", "Latency and throughput", html));
+        }
+        sections.push(section("points", "Points", points(self.table)));
+        sections.push(section("words", "Words", glossary(&SWEEP_WORDS)));
+        let frame = Frame { title: self.title, kind: self.kind, data: &data, version };
+        frame.write(&sections, out)
+    }
+}
+
+const OBJECTIVES: &str =
+    "What was seen at each load, with its bounds, and the limit as a dashed line.";
+const CURVES: &str = "Each point with its 95 % intervals, as far as its run has them. Points of one axis share a crosshair and a zoom.";
+
+fn drawn(title: &str, lead: &str, plots: &[Plot]) -> String {
+    let mut html = Html::default();
+    html.element("h2", title).element("p class=\"lead\"", lead).raw("<div class=\"pair\">\n");
+    for plot in plots {
+        html.raw(&format!("<div class=\"plot\" id=\"plot-{}\"></div>\n", plot.id));
+    }
+    html.raw("</div>\n");
+    html.finish()
+}
+
+fn points(table: GridRows) -> String {
+    let cells = |row: Vec<Option<String>>| -> Vec<String> {
+        row.into_iter().map(|cell| cell.unwrap_or_else(|| ABSENT.to_owned())).collect()
+    };
+    let rows: Vec<Vec<String>> = table.rows.into_iter().map(cells).collect();
+    let mut html = Html::default();
+    html.element("h2", "Points").table("", &table.heads, &rows);
+    html.finish()
+}
+
+fn title(report: &SweepReport<'_>) -> String {
+    let mut settings: Vec<&str> = Vec::new();
+    for (key, _) in report.rows().iter().flat_map(SweepRow::settings) {
+        if !settings.contains(&key.as_str()) {
+            settings.push(key);
+        }
+    }
+    if settings.is_empty() { "Sweep".to_owned() } else { settings.join(", ") }
+}
+
+/// Writes which points have a client audit or a verdict that speaks against them.
+fn audits(html: &mut Html, report: &SweepReport<'_>) {
+    let doubtful = |verdict: Verdict| {
+        let found = report.rows().iter().filter(move |row| row.verdict() == verdict);
+        found.map(label).collect::<Vec<String>>()
+    };
+    let kinds = [(Verdict::ClientLimited, "bad"), (Verdict::Suspect, "fair")];
+    let mut is_sound = true;
+    for (verdict, class) in kinds {
+        let found = doubtful(verdict);
+        if !found.is_empty() {
+            is_sound = false;
+            html.raw(&format!("<li class=\"{class}\">"));
+            html.element("b", &format!("client audit: {verdict}"));
+            html.element("span", &found.join("; ")).raw("</li>\n");
+        }
+    }
+    if is_sound && !report.rows().is_empty() {
+        html.raw("<li class=\"good\">").element("b", "client audit");
+        html.element("span", "no point is suspect or client-limited").raw("</li>\n");
+    }
+    let told =
+        |row: &SweepRow<'_>| Some(format!("{}: {}", label(row), row.metrics().verdict_names()?));
+    let told: Vec<String> = report.rows().iter().filter_map(told).collect();
+    if !told.is_empty() {
+        html.raw("<li class=\"fair\">").element("b", "run verdicts");
+        html.element("span", &told.join("; ")).raw("</li>\n");
+    }
+}
+
+/// Writes the points that are the best by a figure.
+fn best(html: &mut Html, report: &SweepReport<'_>) {
+    let of = |value: fn(&SweepRow<'_>) -> Option<f64>, sign: f64| {
+        let known = report.rows().iter().filter_map(|row| Some((row, value(row)?)));
+        known.max_by(|one, other| (sign * one.1).total_cmp(&(sign * other.1)))
+    };
+    let figures = [
+        ("Most output tokens", "per second", of(output_tokens, 1.0)),
+        ("Most requests", "per second", of(requests, 1.0)),
+        ("Shortest TTFT", "ms, median", of(|row| latency(row, Latency::Ttft).median_ms, -1.0)),
+        ("Shortest TPOT", "ms, median", of(|row| latency(row, Latency::Tpot).median_ms, -1.0)),
+        ("Shortest E2E", "ms, median", of(|row| latency(row, Latency::E2el).median_ms, -1.0)),
+    ];
+    html.raw("<div class=\"figures\">\n");
+    for (name, unit, found) in figures {
+        let Some((row, value)) = found else { continue };
+        html.raw("<div>").element("h3", name).raw("<p class=\"value\">").text(&number(value));
+        html.element("small", unit).raw("</p>");
+        html.element("p class=\"range\"", &label(row)).raw("</div>\n");
+    }
+    html.raw("</div>\n");
+}
+
+/// Returns latency over throughput, and total throughput over the speed of a user.
+fn curves(report: &SweepReport<'_>) -> Vec<Plot> {
+    let of_latencies = LATENCIES
+        .into_iter()
+        .filter(|(latency, _)| *latency != Latency::Itl)
+        .filter_map(|(latency, name)| over_throughput(report, latency, name));
+    of_latencies.chain(trade(report)).collect()
+}
+
+fn over_throughput(report: &SweepReport<'_>, of: Latency, name: &str) -> Option<Plot> {
+    let generates = report.rows().iter().any(generates);
+    let (unit, what) = if generates { ("tokens/s", "output tokens") } else { ("/s", "requests") };
+    let throughput = |row: &SweepRow<'_>| {
+        let value = if generates { output_tokens(row) } else { requests(row) }?;
+        let rates = row.metrics().rate_estimates.as_ref();
+        let rate = rates
+            .map(|rates| if generates { rates.output_tokens_per_s } else { rates.requests_per_s });
+        Some((value, around(value, rate.as_ref())))
+    };
+    let marker = |row: &SweepRow<'_>, percent: f64, is_named: bool| {
+        let (x, x_range) = throughput(row)?;
+        let summary = latency(row, of);
+        let y = if percent.total_cmp(&50.0).is_eq() {
+            summary.median_ms
+        } else {
+            summary.bounded_percentile_ms(percent)
+        }?;
+        let estimate = summary.estimates.as_ref().and_then(|all| all.percentile(percent));
+        let y_range = estimate.and_then(|estimate| estimate.low.zip(estimate.high));
+        let name = if is_named { label(row) } else { String::new() };
+        Some(Marker { name, x, y, x_range, y_range })
+    };
+    let markers = |percent, is_named| -> Vec<Marker> {
+        report.rows().iter().filter_map(|row| marker(row, percent, is_named)).collect()
+    };
+    let (median, p99) = (markers(50.0, true), markers(99.0, false));
+    if median.is_empty() {
+        return None;
+    }
+    let all = report.rows().iter().filter_map(throughput).map(|(value, _)| value);
+    let mut plot = Plot {
+        id: format!("over-{}", of.name()),
+        title: name.to_owned(),
+        unit: "ms",
+        note: format!("ms, over {what} per second"),
+        axis: Axis::from_zero("throughput", what, unit, all),
+        scales: Scales::LinearOrLog,
+        span: None,
+        layers: Vec::new(),
+    };
+    if !p99.is_empty() {
+        plot.joined_markers("p99", 1, &p99);
+    }
+    plot.joined_markers("median", 0, &median);
+    Some(plot)
+}
+
+/// Returns total throughput over the speed of a user, with the Pareto frontier.
+fn trade(report: &SweepReport<'_>) -> Option<Plot> {
+    let marker = |row: &SweepRow<'_>| {
+        let tpot = latency(row, Latency::Tpot);
+        let x = tpot.median_ms.filter(|tpot| *tpot > 0.0).map(|tpot| 1000.0 / tpot)?;
+        let median = tpot.estimates.as_ref().and_then(|all| all.percentile(50.0));
+        let x_range = median.and_then(|median| median.low.zip(median.high));
+        let x_range = x_range.filter(|(low, _)| *low > 0.0);
+        let y = output_tokens(row)?;
+        let rates = row.metrics().rate_estimates.as_ref();
+        let rate = rates.map(|rates| rates.output_tokens_per_s);
+        Some(Marker {
+            name: label(row),
+            x,
+            y,
+            x_range: x_range.map(|(low, high)| (1000.0 / high, 1000.0 / low)),
+            y_range: around(y, rate.as_ref()),
+        })
+    };
+    let markers: Vec<Marker> = report.rows().iter().filter_map(marker).collect();
+    if markers.is_empty() {
+        return None;
+    }
+    let best = frontier(&markers, |marker| (marker.x, marker.y)).into_iter();
+    let mut best: Vec<(f64, f64)> =
+        best.map(|place| (markers[place].x, markers[place].y)).collect();
+    best.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let axis = Axis::from_zero(
+        "speed",
+        "tokens/s of one user",
+        "tokens/s",
+        markers.iter().map(|marker| marker.x),
+    );
+    let mut plot = Plot {
+        id: "trade".to_owned(),
+        title: "All users over one user".to_owned(),
+        unit: "tokens/s",
+        note: "output tokens/s, over tokens/s of one user (1 / median TPOT)".to_owned(),
+        axis,
+        scales: Scales::Linear,
+        span: None,
+        layers: Vec::new(),
+    };
+    plot.line("Pareto frontier", 2, &best);
+    plot.markers("points", 2, &markers);
+    Some(plot)
+}
+
+/// Returns the interval of a rate around the value of the whole run. The estimate leaves out the
+/// beginning and the end of the run, so its relative width is applied to the value.
+fn around(value: f64, estimate: Option<&Estimated>) -> Option<(f64, f64)> {
+    let estimate = estimate?;
+    let (low, high) = estimate.low.zip(estimate.high)?;
+    let of = estimate.value.filter(|of| *of > 0.0)?;
+    Some((value * low / of, value * high / of))
+}
+
+/// Returns a short name of a point: the values of its settings, or else its name.
+fn label(row: &SweepRow<'_>) -> String {
+    let value = |(_, value): &(String, Value)| match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let values: Vec<String> = row.settings().iter().map(value).collect();
+    if values.is_empty() { row.name().to_owned() } else { values.join(", ") }
+}
+
+fn latency<'a>(row: &SweepRow<'a>, latency: Latency) -> &'a Summary {
+    row.metrics().latencies.summary(latency)
+}
+
+/// Returns whether the run of a point generates tokens, so that there is a first token.
+fn generates(row: &SweepRow<'_>) -> bool {
+    latency(row, Latency::Ttft).samples > 0
+}
+
+fn output_tokens(row: &SweepRow<'_>) -> Option<f64> {
+    row.metrics().throughput.output_tokens_per_s.filter(|_| generates(row))
+}
+
+fn requests(row: &SweepRow<'_>) -> Option<f64> {
+    row.metrics().throughput.requests_per_s
+}

@@ -1,0 +1,134 @@
+//! The pages of a sweep and of a search.
+
+use serde_json::{Value, json};
+use servemark_metrics::{Audit, Judgement, MetricPolicy, Metrics, Objective};
+use servemark_page::{write_search, write_sweep};
+use servemark_report::{SloReport, SloRow, SloTierAnswer, SweepReport, SweepRow};
+use servemark_testkit::browser::{Browser, View};
+
+use crate::synthetic::{HOSTILE, Synthetic};
+
+/// A point with everything that a row borrows.
+struct Point {
+    load: f64,
+    name: String,
+    settings: Vec<(String, Value)>,
+    metrics: Metrics,
+    audit: Audit,
+    judgements: Vec<Judgement>,
+}
+
+impl Point {
+    fn of(per_s: f64) -> Self {
+        // Latency rises with the load.
+        let slowness = 1.0 / (1.0 - per_s / 50.0);
+        let log = Synthetic { requests: 200, per_s, slowness, ..Synthetic::SMALL }.log();
+        let (policy, audit) = (MetricPolicy::native(), Audit::of(&log));
+        let objectives = Objective::list("e2el:p90<700ms,success>=90%").unwrap();
+        let load = vec![("request_rate".to_owned(), json!(per_s))];
+        Self {
+            load: per_s,
+            name: format!("request_rate={per_s}"),
+            settings: load,
+            metrics: Metrics::score(&log, &policy),
+            judgements: servemark_metrics::gate(&log, &audit, &objectives, &policy, 0.95),
+            audit,
+        }
+    }
+
+    fn row(&self) -> SweepRow<'_> {
+        SweepRow::new(&self.name, &self.settings, &self.metrics, &self.audit)
+    }
+}
+
+fn points() -> Vec<Point> {
+    [5.0, 10.0, 20.0, 30.0, 40.0].map(Point::of).into()
+}
+
+fn swept(points: &[Point]) -> String {
+    let mut out = Vec::new();
+    let report = SweepReport::of(points.iter().map(Point::row));
+    write_sweep(&report, "0.0.0-test", &mut out).unwrap();
+    String::from_utf8(out).unwrap()
+}
+
+#[test]
+fn a_sweep_shows_every_point_with_its_intervals_in_every_view() {
+    let text = swept(&points());
+    let mut browser = Browser::start();
+    for view in View::all() {
+        browser.open(&text, view);
+        assert_eq!(browser.text("html[data-drawn] h1"), "request_rate");
+        assert_eq!(browser.count(".plot .stage > svg"), 4, "{view:?}");
+        assert_eq!(browser.count("#plot-trade .stage circle"), 5);
+        let width = browser.evaluate("document.documentElement.scrollWidth");
+        assert_eq!(width, view.width, "nothing is wider than the screen");
+        browser.keep_picture(&format!("sweep-{}", view.name()));
+        assert_eq!(browser.faults(), [""; 0], "{view:?}");
+    }
+    assert_eq!(browser.count("#points tbody tr"), 5);
+    let names = browser.text("#plot-trade .stage");
+    for name in ["5.0", "40.0"] {
+        assert!(names.contains(name), "points are labelled: {names}");
+    }
+    let before = browser.text("#plot-over-tpot .stage svg");
+    browser.drag("#plot-over-ttft .stage", 0.3, 0.6);
+    assert_ne!(browser.text("#plot-over-tpot .stage svg"), before, "one zoom for one axis");
+    assert_eq!(browser.faults(), [""; 0]);
+}
+
+#[test]
+fn a_search_shows_its_answer_and_each_objective() {
+    let points = points();
+    let rows: Vec<SloRow<'_>> = points
+        .iter()
+        .map(|point| SloRow {
+            value: point.load,
+            verdict: "holds",
+            verdicts: vec!["holds"],
+            rounds: 1,
+            requests: 200,
+            judgements: &point.judgements,
+            growth: None,
+            point: point.row(),
+        })
+        .collect();
+    let tier = SloTierAnswer {
+        name: "",
+        holds: Some(20.0),
+        undecided: None,
+        fails: Some(30.0),
+        not_offered: None,
+        capacity: None,
+    };
+    let answer = format!("The largest request_rate that holds is 20.\n{HOSTILE}");
+    let report = SloReport::new("request_rate", answer, [tier], rows);
+    let mut out = Vec::new();
+    write_search(&report, "0.0.0-test", &mut out).unwrap();
+    let text = String::from_utf8(out).unwrap();
+    let mut browser = Browser::start();
+    for view in View::all() {
+        browser.open(&text, view);
+        assert_eq!(browser.count(".plot .stage > svg"), 6, "{view:?}");
+        assert_eq!(browser.count("#plot-objective-0 path[stroke-dasharray]"), 1, "the limit");
+        let width = browser.evaluate("document.documentElement.scrollWidth");
+        assert_eq!(width, view.width, "nothing is wider than the screen");
+        browser.keep_picture(&format!("search-{}", view.name()));
+        assert_eq!(browser.faults(), [""; 0], "{view:?}");
+    }
+    assert_eq!(browser.evaluate("typeof window.hacked"), "undefined");
+    assert!(browser.text(".verdicts .good").contains("The largest request_rate"));
+}
+
+#[test]
+fn settings_are_text_and_no_markup() {
+    let mut points = vec![Point::of(10.0)];
+    points[0].settings = vec![(HOSTILE.to_owned(), json!(HOSTILE))];
+    let text = swept(&points);
+    assert!(!text.contains("<img"), "{text}");
+    let mut browser = Browser::start();
+    browser.open(&text, View::all()[0]);
+    assert_eq!(browser.evaluate("typeof window.hacked"), "undefined");
+    assert_eq!((browser.count("script"), browser.count("img")), (2, 0));
+    assert_eq!(browser.faults(), [""; 0]);
+}
