@@ -35,12 +35,12 @@ pub struct GenerateSpec {
     pub top_p: f64,
     /// Whether log probabilities are requested.
     pub return_logprob: bool,
-    /// The number of likeliest tokens for which they are requested; sent only if above zero.
+    /// Number of likeliest tokens whose log probabilities are requested; sent only if above zero.
     pub top_logprobs_num: u32,
-    /// Further tokens for which they are requested; sent only if there are any.
+    /// Ids of further tokens whose log probabilities are requested; sent only if there are any.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub token_ids_logprob: Vec<i64>,
-    /// The position of the prompt from which on they are requested; −1 for the output only.
+    /// First position of the prompt whose log probability is requested; −1 for the output only.
     pub logprob_start_len: i64,
     /// Whether the experts chosen in a mixture-of-experts model are requested.
     pub return_routed_experts: bool,

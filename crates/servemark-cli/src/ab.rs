@@ -17,8 +17,10 @@ use crate::error::{CliError, UsageError};
 use crate::number::some_time;
 use crate::parsed::Parsed;
 use crate::python;
+use crate::results_folder::ResultsFolder;
 use crate::sglang::NAMES_SERVER;
 use crate::sweep::identity;
+use crate::until::{Targets, targets};
 
 /// Run one command line against two servers in turn, until their difference is known
 ///
@@ -118,14 +120,6 @@ pub struct AbRuns {
     pub store: Option<PathBuf>,
     /// Whether one document of JSON is printed and no table.
     pub json: bool,
-}
-
-/// Figures that are parted by commas.
-#[derive(Clone, Debug)]
-struct Targets(Vec<Precision>);
-
-fn targets(list: &str) -> Result<Targets, String> {
-    Precision::list(list).map(Targets).map_err(|error| error.to_string())
 }
 
 /// Parses the command line of a single run, which begins with a flag of `bench-serving` or is that

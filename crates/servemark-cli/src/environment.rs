@@ -207,7 +207,7 @@ impl Environment {
         Some(given.or_else(usual)?.join("servemark"))
     }
 
-    /// The file that keeps how far runs of the same lie apart.
+    /// Returns the path of the file of measured noise: how much repeated runs of one plan differ.
     pub(crate) fn noise_file(&self) -> Option<PathBuf> {
         Some(self.cache()?.join("noise.json"))
     }

@@ -1,11 +1,47 @@
 //! Our flag `--until`, which ends a run when figures are known precisely enough, in every dialect
 //! of a serving benchmark.
 
+use clap::Args;
 use servemark_metrics::{Estimand, Latency, Precision};
 use servemark_plan::{BenchPlan, UntilSpec};
 
 use crate::argparse::{Values, flags};
 use crate::error::CliError;
+
+/// `--until` in a dialect whose own flags are all read by clap.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Servemark: run and results")]
+pub(crate) struct UntilFlag {
+    /// End the run when all of these figures are known to this half width with 95 % confidence, such
+    /// as ttft:mean+-2%, itl:p99+-5ms or output_tokens_per_s+-1%; several with commas. The number of
+    /// requests stays its limit, and the exit code is 6 if it is reached before
+    #[arg(long, value_name = "FIGURE+-HALFWIDTH", value_parser = targets)]
+    until: Vec<Targets>,
+}
+
+impl UntilFlag {
+    /// Adds the required precision to a plan. Refuses figures that its runs cannot have.
+    pub(crate) fn apply(&self, plan: &mut BenchPlan) -> Result<(), CliError> {
+        let targets: Vec<Precision> = self.until.iter().flat_map(|list| list.0.clone()).collect();
+        plan.scoring.until = (!targets.is_empty()).then(|| UntilSpec::new(targets));
+        check(plan)
+    }
+
+    /// Refuses the flag where it has no effect.
+    pub(crate) fn refuse(&self, when: &'static str) -> Result<(), CliError> {
+        let is_given = !self.until.is_empty();
+        if is_given { Err(CliError::no_effect(UntilArgs::UNTIL, when)) } else { Ok(()) }
+    }
+}
+
+/// Figures in one argument, separated by commas.
+#[derive(Clone, Debug)]
+pub(crate) struct Targets(pub(crate) Vec<Precision>);
+
+/// Parses figures that are separated by commas.
+pub(crate) fn targets(list: &str) -> Result<Targets, String> {
+    Precision::list(list).map(Targets).map_err(|error| error.to_string())
+}
 
 /// Values of `--until`.
 #[derive(Debug, Default)]

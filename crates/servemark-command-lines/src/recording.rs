@@ -10,7 +10,7 @@ use flate2::write::GzEncoder;
 
 use crate::Line;
 
-/// Reads a recording.
+/// Reads recorded command lines from a compressed file of JSON lines.
 ///
 /// # Errors
 ///

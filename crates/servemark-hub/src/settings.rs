@@ -35,7 +35,7 @@ pub struct HubSettings {
     pub(crate) models_from_modelscope: bool,
 }
 
-/// The source of a token.
+/// Source of a hub's access token.
 #[derive(Clone, Eq, PartialEq)]
 pub(crate) enum Token {
     None,

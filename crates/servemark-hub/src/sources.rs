@@ -37,7 +37,7 @@ pub enum DatasetSource {
     },
     /// A file at a URL outside the hubs.
     Web {
-        /// The URL.
+        /// URL of the file.
         url: String,
     },
 }

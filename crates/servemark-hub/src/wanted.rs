@@ -17,7 +17,7 @@ pub(crate) struct Wanted {
     pub(crate) cache: PathBuf,
     /// Where it is published: `the hub`, `ModelScope`, or the host of a URL.
     pub(crate) place: String,
-    /// How the user can give the hub a token.
+    /// Advice to the user: how to give the hub an access token.
     pub(crate) token: &'static str,
     /// The size limit of a file in bytes, as the user gave it.
     pub(crate) most_bytes: Option<String>,

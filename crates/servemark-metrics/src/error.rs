@@ -15,7 +15,7 @@ pub enum MetricsError {
          \"request_throughput<-3%\" or \"e2el:mean>2000\", got {given:?}"
     )]
     Condition {
-        /// Text that was given.
+        /// The text that cannot be parsed.
         given: String,
     },
     /// No figure with an interval has this name.
@@ -24,7 +24,7 @@ pub enum MetricsError {
          output_tokens_per_s or requests_per_s, got {given:?}"
     )]
     Estimand {
-        /// Text that was given.
+        /// The text that cannot be parsed.
         given: String,
     },
     /// A tolerance cannot be parsed.
@@ -32,7 +32,7 @@ pub enum MetricsError {
         "expected PERCENT% or FIGURE=PERCENT% such as \"3%\" or \"ttft:p99=3%\", got {given:?}"
     )]
     Tolerance {
-        /// Text that was given.
+        /// The text that cannot be parsed.
         given: String,
     },
     /// No figure of a run has this name.
@@ -42,7 +42,7 @@ pub enum MetricsError {
          completed, failed or duration, got {given:?}"
     )]
     Figure {
-        /// Text that was given.
+        /// The text that cannot be parsed.
         given: String,
     },
     /// An objective of a run cannot be parsed.
@@ -53,7 +53,7 @@ pub enum MetricsError {
          {given:?}"
     )]
     Objective {
-        /// Text that was given.
+        /// The text that cannot be parsed.
         given: String,
     },
     /// A required precision of a figure cannot be parsed.
@@ -62,7 +62,7 @@ pub enum MetricsError {
          output_tokens_per_s+-1%, got {given:?}"
     )]
     Precision {
-        /// Text that was given.
+        /// The text that cannot be parsed.
         given: String,
     },
     /// No published set of objectives has this name.
@@ -76,13 +76,13 @@ pub enum MetricsError {
     /// A service-level objective is not of the form `METRIC:MILLISECONDS`.
     #[error("expected METRIC:MILLISECONDS with METRIC in ttft, tpot, e2el, got {given:?}")]
     Slo {
-        /// Text that was given.
+        /// The text that cannot be parsed.
         given: String,
     },
     /// A service-level objective has a limit that is not finite or is below 0 ms.
     #[error("expected a finite limit of 0 ms or more, got {given:?}")]
     SloLimit {
-        /// Text that was given.
+        /// The text that cannot be parsed.
         given: String,
     },
     /// No verdict has this name.

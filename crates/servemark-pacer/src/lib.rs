@@ -17,7 +17,7 @@ pub use timer::Timer;
 #[cfg(target_os = "linux")]
 pub use timer::TimerFd;
 
-/// A clock that can be waited for.
+/// A clock that can wait until a given time.
 pub trait Pacer: Clock + 'static {
     /// Waits until `due`; returns at once if it has passed. Only one task may wait at a time.
     fn until(&self, due: Stamp) -> impl Future<Output = ()>;

@@ -21,7 +21,7 @@ use crate::{BenchPlan, Isolation, Point, UntilSpec};
 pub struct AbSpec {
     /// The plan of all runs, except for the server.
     pub base: Box<BenchPlan>,
-    /// Addresses of the servers: A and B, or one.
+    /// Addresses of the compared servers, A and B; one address if both sides use the same server.
     pub urls: Vec<BaseUrl>,
     /// How well the change from A to B must be known; if absent, all runs are made.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -11,7 +11,7 @@ use servemark_metrics::{Audit, Judgement, MetricPolicy, Objective, gate};
 pub struct SloSpec {
     /// Objectives, all of which must hold.
     pub objectives: Vec<Objective>,
-    /// Confidence with which each must be met or missed, between 0 and 1.
+    /// Confidence with which each objective must be met or missed, between 0 and 1.
     pub confidence: f64,
 }
 
@@ -30,7 +30,7 @@ impl SloSpec {
         Self { objectives, confidence: 0.95 }
     }
 
-    /// Sets another confidence, between 0 and 1.
+    /// Returns the objectives with another confidence, between 0 and 1.
     #[must_use]
     pub fn with_confidence(self, confidence: f64) -> Self {
         Self { confidence, ..self }

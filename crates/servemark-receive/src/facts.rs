@@ -24,7 +24,7 @@ mod machine {
     sockopt_impl!(Segments, GetOnly, libc::IPPROTO_TCP, libc::TCP_INFO, [u32; DATA_SEGS_IN + 1]);
     sockopt_impl!(Order, GetOnly, libc::IPPROTO_TCP, libc::TCP_INFO, [u32; RCV_OOOPACK + 1]);
 
-    /// How much of the struct this kernel has.
+    /// Number of fields of `tcp_info` that this kernel has.
     static FIELDS: LazyLock<TcpInfoFields> = LazyLock::new(|| {
         let release = rustix::system::uname();
         TcpInfoFields::of(release.release().to_str().unwrap_or_default())
@@ -38,7 +38,7 @@ mod machine {
     }
 
     impl TcpInfoFields {
-        /// Decides by the kernel's release, such as `6.1.0-13-amd64`.
+        /// Returns the fields that a release of the kernel has, such as `6.1.0-13-amd64`.
         pub(super) fn of(release: &str) -> Self {
             let mut numbers = release.split(|byte: char| !byte.is_ascii_digit()).map(str::parse);
             match (numbers.next(), numbers.next()) {
@@ -75,7 +75,7 @@ mod machine {
 
     use servemark_core::SocketFacts;
 
-    /// Returns `None`: this system does not report them.
+    /// Returns `None`: this system does not report facts of a connection.
     pub fn facts(_socket: &impl AsFd) -> Option<SocketFacts> {
         None
     }

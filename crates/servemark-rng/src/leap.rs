@@ -122,7 +122,7 @@ impl Bits {
         }
     }
 
-    /// Reduces it modulo a polynomial of the generator's degree.
+    /// Reduces this polynomial modulo one of the generator's degree.
     fn reduce(&mut self, modulus: &Self) {
         for at in (DEGREE..=2 * DEGREE).rev() {
             if self.has(at) {

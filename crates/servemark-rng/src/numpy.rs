@@ -157,7 +157,7 @@ impl NumpyRandom {
         }
     }
 
-    /// Rejection method of Ahrens and Dieter.
+    /// Draws a gamma variate with a shape below one: the rejection method of Ahrens and Dieter.
     fn gamma_below_one(&mut self, shape: f64) -> f64 {
         loop {
             let uniform = self.random_sample();

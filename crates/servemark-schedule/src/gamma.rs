@@ -65,9 +65,9 @@ pub struct Ramp {
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RampShape {
-    /// By a constant amount from each request to the next.
+    /// The rate grows by a constant amount from each request to the next.
     Linear,
-    /// By a constant factor from each request to the next.
+    /// The rate grows by a constant factor from each request to the next.
     Exponential,
 }
 

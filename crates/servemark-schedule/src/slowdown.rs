@@ -19,7 +19,7 @@ impl Slowdown {
         is_factor.then_some(Self(factor)).ok_or(ScheduleError::Slowdown(factor))
     }
 
-    /// Returns the factor.
+    /// Returns the factor by which arrival times are multiplied.
     pub const fn factor(self) -> f64 {
         self.0
     }

@@ -53,7 +53,7 @@ impl Blocks {
 }
 
 /// Share of independent samples whose hits are taken for clustered, for each block size.
-const FALSE_ALARMS: f64 = 0.002;
+const FALSE_ALARMS: f64 = 0.0005;
 /// Expectation above which the normal distribution is close enough to Poisson's.
 const MOST_POISSON: f64 = 30.0;
 

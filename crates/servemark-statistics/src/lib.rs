@@ -31,6 +31,7 @@ mod ranks;
 mod sample;
 mod settling;
 mod share;
+mod spectrum;
 mod student;
 
 pub use change::{

@@ -2,6 +2,7 @@
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
+use crate::clustering::clustering;
 use crate::dependence::Dependence;
 use crate::{Bounds, Estimate, Reason, Sample, moments};
 
@@ -23,7 +24,8 @@ pub fn rate(amounts: &[f64], times: &[f64], confidence: f64) -> Estimate {
     let residual = |(amount, time): (&f64, &f64)| (amount - rate * time) / mean_time;
     let residuals: Vec<f64> = amounts.iter().zip(times).map(residual).collect();
     let (_, typical_distance) = median_and_distance(&residuals);
-    let spread = Spread::of_residuals(rate, &residuals, (rate, typical_distance));
+    let unseen = rate.abs();
+    let spread = Spread { unseen, ..Spread::of_residuals(rate, &residuals, typical_distance) };
     spread.estimate(residuals.len(), confidence)
 }
 
@@ -37,7 +39,8 @@ struct Spread {
     skewness: f64,
     /// Median of the values' distances from their median.
     typical_distance: f64,
-    median: f64,
+    /// Size of what a request may meet that none of the sample met.
+    unseen: f64,
     /// Effective number of residuals that contribute to their variance.
     participants: f64,
     clusters: f64,
@@ -54,28 +57,30 @@ impl Spread {
         let residual =
             |cluster: &[f64]| (cluster.iter().sum::<f64>() - mean * cluster.len() as f64) / size;
         let residuals = sample.by_cluster(residual);
-        let spread = Self::of_residuals(mean, &residuals, median_and_distance(values));
+        let (median, typical_distance) = median_and_distance(values);
+        let spread = Self::of_residuals(mean, &residuals, typical_distance);
         let of_mean = spread.error().powi(2);
         let all = values.len() as f64;
         let effective_values =
             if of_mean > 0.0 { (value_variance / of_mean).min(all) } else { all };
-        Self { effective_values, ..spread }
+        let times = if sample.has_waits() { longest_wait(median, typical_distance) } else { 1.0 };
+        Self { effective_values, unseen: times * median.abs(), ..spread }
     }
 
     /// Computes the spread of a mean from each cluster's residual.
-    fn of_residuals(mean: f64, residuals: &[f64], (median, typical_distance): (f64, f64)) -> Self {
+    fn of_residuals(mean: f64, residuals: &[f64], typical_distance: f64) -> Self {
         let clusters = residuals.len() as f64;
         let (_, variance) = moments(residuals);
         let power =
             |exponent| residuals.iter().map(|off| off.powi(exponent)).sum::<f64>() / clusters;
-        let dependence = Dependence::of(residuals);
+        let dependence = Dependence::of(residuals).at_least(clusters_of_outliers(residuals));
         let varies = variance > 0.0;
         Self {
             mean,
             deviation: variance.sqrt(),
             skewness: if varies { power(3) / variance.powf(1.5) } else { 0.0 },
             typical_distance,
-            median,
+            unseen: 0.0,
             participants: if varies { clusters * variance.powi(2) / power(4) } else { clusters },
             clusters,
             effective_values: dependence.effective(),
@@ -101,12 +106,16 @@ impl Spread {
         if self.clusters < FEWEST_CLUSTERS {
             return Some((FEWEST_CLUSTERS / self.clusters, Reason::FewRequests));
         }
-        if let Some(reason) = self.dependence.is_too_short(FEWEST_EFFECTIVE) {
-            return Some((FEWEST_EFFECTIVE / effective, reason));
+        let fewest = if self.skewness < SYMMETRIC { FEWEST_IF_SYMMETRIC } else { FEWEST_EFFECTIVE };
+        if let Some(reason) = self.dependence.is_too_short(fewest) {
+            return Some(((fewest / effective).max(LONGER_IF_SLOW), reason));
         }
         // Cochran's rule: rare slow phases determine the mean, and a short sample may have missed
-        // them.
-        let wanted = COCHRAN * self.skewness.powi(2);
+        // them. The skewness of short correlations is that of the values; only longer ones show that of
+        // the phases.
+        let is_long = self.dependence.length > LONG_CORRELATION;
+        let cochran = if is_long { COCHRAN } else { COCHRAN_IF_SHORT };
+        let wanted = cochran * self.skewness.powi(2);
         if self.dependence.is_dependent() && effective < wanted {
             return Some((wanted / effective, Reason::RareValues));
         }
@@ -116,18 +125,17 @@ impl Spread {
         }
         // If all values are equal, there may be other values that none of these requests happened
         // to show.
-        let is_constant = self.deviation <= ALIKE * self.median.abs();
+        let is_constant = self.deviation <= ALIKE * self.mean.abs();
         is_constant.then_some((LONGER_IF_CONSTANT, Reason::RareValues))
     }
 
     fn interval(&self, alpha: f64) -> Bounds {
         let error = self.error();
         let (below, above) = self.half_widths(alpha, self.free());
-        // Rule of three: what none of n requests showed may still happen to 3 in n of them. Each is
-        // allowed the size of a typical value.
-        let unseen = 3.0 / self.clusters * self.median.abs();
-        let low = self.mean - (below * error).max(unseen);
-        Bounds::Known { low, high: self.mean + (above * error).max(unseen) }
+        // Rule of three: what none of n requests met may still happen to 3 in n of them.
+        let unseen = 3.0 / self.clusters * self.unseen;
+        let high = self.mean + (above * error).max(unseen);
+        Bounds::Known { low: self.mean - below * error, high }
     }
 
     /// Returns the lower end by the effective sample size, however small it is.
@@ -147,8 +155,13 @@ impl Spread {
     /// Returns the degrees of freedom of the variance.
     fn free(&self) -> f64 {
         let effective = self.dependence.effective();
-        // The variance of a dependent series is known about as well as from half as many values.
-        if self.dependence.is_dependent() { effective / 2.0 } else { effective - 1.0 }
+        // The variance of a dependent series is known about as well as from half as many values, and
+        // no better than from as many as there are low frequencies.
+        if self.dependence.is_dependent() {
+            (effective / 2.0).min(MOST_FREE_IF_DEPENDENT)
+        } else {
+            effective - 1.0
+        }
     }
 
     /// Returns the half-widths below and above the mean, in standard errors.
@@ -171,6 +184,25 @@ fn skewed(quantile: f64, skewness: f64) -> (f64, f64) {
     let inverse = |t: f64| 3.0 / skewness * ((1.0 + skewness * (t - skewness / 6.0)).cbrt() - 1.0);
     let near = |half: f64| half.clamp(0.9 * quantile, 1.4 * quantile);
     (near(inverse(quantile)), near(-inverse(-quantile)))
+}
+
+/// Returns the size of bursts of outliers, in requests, if outliers come in bursts and not by chance;
+/// otherwise 1. Ranks hide such bursts in the noise of all other values.
+fn clusters_of_outliers(residuals: &[f64]) -> f64 {
+    let (median, distance) = median_and_distance(residuals);
+    let mut sorted = residuals.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let highest_tenth = sorted.get(sorted.len() * 9 / 10).copied().unwrap_or(f64::INFINITY);
+    let limits = [median + 8.0 * distance, median + 16.0 * distance, highest_tenth];
+    let burst =
+        |limit: f64| clustering(&residuals.iter().map(|value| *value > limit).collect::<Vec<_>>());
+    limits.into_iter().map(burst).fold(1.0, f64::max)
+}
+
+/// Returns the longest wait that a sample without waits leaves room for, in medians. The less the values
+/// differ, the less they show of what a slow request takes.
+fn longest_wait(median: f64, typical_distance: f64) -> f64 {
+    (LONGEST_WAIT_IN_DISTANCES * median.abs() / typical_distance).clamp(1.0, MOST_MEDIANS)
 }
 
 /// Values count as equal if their deviation is less than this part of them.
@@ -202,13 +234,72 @@ const FEWEST_CLUSTERS: f64 = 20.0;
 /// continuous batching (`docs/methodology.md`), smaller samples miss the truth too often, because
 /// they contain too few slow phases.
 const FEWEST_EFFECTIVE: f64 = 160.0;
+/// Least effective sample size of a dependent sample that is not skewed to the right. Queues and
+/// engines with rare slow phases are.
+const FEWEST_IF_SYMMETRIC: f64 = 40.0;
+/// Skewness below which a sample counts as not skewed.
+const SYMMETRIC: f64 = 0.5;
+/// Factor by which a run should at least be longer if its values are alike for a large part of it.
+const LONGER_IF_SLOW: f64 = 2.0;
+/// Largest number of degrees of freedom for a dependent sample. Its variance is estimated from as many
+/// frequencies.
+const MOST_FREE_IF_DEPENDENT: f64 = 16.0;
 /// Least effective sample size for a lower bound alone.
 const FEWEST_ROUGH: f64 = 5.0;
 /// Effective sample size needed for each unit of squared skewness. Cochran asks for 25, of
 /// independent draws whose skewness is known.
 const COCHRAN: f64 = 14.0;
+/// Effective sample size needed for each unit of squared skewness if the correlation is short, or
+/// hidden in independent noise.
+const COCHRAN_IF_SHORT: f64 = 25.0;
+/// Correlation length beyond which the values' skewness is that of slow phases.
+const LONG_CORRELATION: f64 = 10.0;
+/// Longest wait that a sample without waits leaves room for, in typical distances from the median; at
+/// least one median and at most [`MOST_MEDIANS`].
+const LONGEST_WAIT_IN_DISTANCES: f64 = 0.4;
+/// Largest number of medians that such a wait takes. In simulated queues at half of their capacity the
+/// mean of runs that met no wait is covered with it.
+const MOST_MEDIANS: f64 = 8.0;
 /// Ratio of the standard deviation to the typical distance above which a few values determine the
 /// deviation.
 const NEEDLE: f64 = 12.0;
 /// Least number of values that must contribute to such a deviation.
-const FEWEST_PARTICIPANTS: f64 = 30.0;
+const FEWEST_PARTICIPANTS: f64 = 20.0;
+
+#[cfg(test)]
+mod tests {
+    use servemark_rng::NumpyRandom;
+
+    use super::*;
+
+    /// Latencies of 50 ms with this scatter, and bursts of waits in which every value is 200 ms more.
+    fn with_bursts(requests: usize, bursts: &[usize]) -> Sample {
+        let mut random = NumpyRandom::seeded(4);
+        let is_waiting = |at: usize| bursts.iter().any(|burst| (*burst..burst + 8).contains(&at));
+        let mut latency =
+            |at| 0.05 + random.normal(0.0, 0.0025) + if is_waiting(at) { 0.2 } else { 0.0 };
+        (0..requests).map(&mut latency).collect()
+    }
+
+    #[test]
+    fn a_few_bursts_of_waits_do_not_make_a_known_mean() {
+        let mean = with_bursts(2000, &[300, 1400]).mean(0.95);
+        assert!(matches!(mean.bounds, Bounds::TooShort { .. }), "{mean:?}");
+        assert!(with_bursts(2000, &[]).mean(0.95).bounds.known().is_some());
+    }
+
+    #[test]
+    fn a_sample_without_a_wait_leaves_room_for_waits() {
+        let quiet = with_bursts(400, &[]);
+        let (low, high) = quiet.mean(0.95).bounds.known().unwrap();
+        let (low_of_waits, high_of_waits) = quiet.with_waits().mean(0.95).bounds.known().unwrap();
+        assert_eq!(low.to_bits(), low_of_waits.to_bits());
+        // Three in 400 may take 8 times as long as usual.
+        assert!((high - 0.0504).abs() < 2e-4, "{high}");
+        assert!((high_of_waits - 0.053).abs() < 3e-4, "{high_of_waits}");
+        let varied: Sample = (0..400).map(|at| f64::from(at * 7919 % 400)).collect();
+        let [plain, of_waits] =
+            [varied.clone(), varied.with_waits()].map(|sample| sample.mean(0.95).bounds);
+        assert_eq!(plain, of_waits);
+    }
+}

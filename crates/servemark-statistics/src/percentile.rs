@@ -1,7 +1,7 @@
 //! Percentiles of correlated and clustered values.
 
 use crate::clustering::clustering;
-use crate::dependence::{Dependence, integrated_length};
+use crate::dependence::{Dependence, longest_length};
 use crate::ranks::{fewest_draws, rank_bounds, whole};
 use crate::student::normal_quantile;
 use crate::{Bounds, Estimate, Reason, Sample};
@@ -54,7 +54,7 @@ fn effective_draws(sample: &Sample, sorted: &[f64], share: f64) -> (Dependence, 
     let limits = [share, 0.5].map(|share| nearest(sorted, share));
     if dependence.is_dependent() {
         for limit in limits {
-            dependence = dependence.at_least(integrated_length(&above(limit)));
+            dependence = dependence.at_least(longest_length(&above(limit)));
         }
     }
     for times in [1.0, 2.0, 4.0] {
@@ -153,7 +153,7 @@ const FEWEST_EFFECTIVE: f64 = 60.0;
 const ALIKE: f64 = 1e-4;
 /// Largest share above a percentile for which ties are checked. If a percentile leaves more to
 /// larger values, a busy phase that the sample missed does not reach it.
-const MOST_TAIL_OF_TIES: f64 = 0.06;
+const MOST_TAIL_OF_TIES: f64 = 0.11;
 /// Share of all values from which on equal ones are no accident.
 const MANY_TIES: f64 = 0.05;
 /// Least size of a burst of larger values, for samples with hardly any of them.

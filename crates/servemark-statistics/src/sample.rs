@@ -11,6 +11,7 @@ pub struct Sample {
     values: Vec<f64>,
     /// End of each cluster in `values`.
     ends: Vec<usize>,
+    has_waits: bool,
 }
 
 impl Sample {
@@ -20,6 +21,18 @@ impl Sample {
         if self.ends.last().copied().unwrap_or_default() < self.values.len() {
             self.ends.push(self.values.len());
         }
+    }
+
+    /// Declares that values contain waits in a queue. A sample in which no request waited then leaves
+    /// room for waits: the upper end of its mean's interval is farther away.
+    #[must_use]
+    pub fn with_waits(self) -> Self {
+        Self { has_waits: true, ..self }
+    }
+
+    /// Returns whether values contain waits in a queue.
+    pub(crate) fn has_waits(&self) -> bool {
+        self.has_waits
     }
 
     /// Returns all values.
@@ -105,6 +118,6 @@ impl FromIterator<f64> for Sample {
     fn from_iter<I: IntoIterator<Item = f64>>(values: I) -> Self {
         let values: Vec<f64> = values.into_iter().collect();
         let ends = (1..=values.len()).collect();
-        Self { values, ends }
+        Self { values, ends, has_waits: false }
     }
 }

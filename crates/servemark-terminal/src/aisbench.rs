@@ -106,5 +106,6 @@ fn score(task: &Task, log: &RunLog) -> anyhow::Result<ExitCode> {
     }
     report::say_verdict(&scores);
     report::say_objectives(&scores);
+    report::say_known(&scores);
     Ok(scores.exit_code())
 }

@@ -26,9 +26,9 @@ pub(crate) fn with_folder(
 ) -> anyhow::Result<()> {
     written.map_err(|error| match run_logs {
         Some(folder) => anyhow!(
-            "{error:#}; the runs are whole in {}, and the same command line with \
-             --sweep-folder {} and a {file_flag} that can be written makes the table of them, \
-             measuring nothing again",
+            "{error:#}; the run logs are in {}, and the same command line with --sweep-folder {} and \
+             a {file_flag} that can be written makes the table of them, measuring only what is \
+             missing",
             folder.display(),
             quoted(folder)
         ),
@@ -51,10 +51,7 @@ pub(crate) fn with_logs<'a>(
         if commands.is_empty() {
             return anyhow!("{error:#}; the runs have no logs to make it of");
         }
-        anyhow!(
-            "{error:#}; the runs are whole, and these print the numbers of each:{}",
-            commands.concat()
-        )
+        anyhow!("{error:#}; these print the numbers of each run from its log:{}", commands.concat())
     })
 }
 

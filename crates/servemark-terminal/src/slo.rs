@@ -21,9 +21,9 @@ pub(crate) fn search(runs: &SloRuns) -> anyhow::Result<ExitCode> {
         let files = write_files(runs, &answer, Rewrite::Whole);
         let files = rewrite::with_folder(files, folder.as_deref(), "--sweep-file");
         rewrite::both(&searched, files)?;
-    }
-    if let Some(folder) = &folder {
-        screen::eprint_line(&format!("Run logs: {}", folder.display()));
+        if let Some(folder) = &folder {
+            screen::eprint_line(&format!("Run logs: {}", folder.display()));
+        }
     }
     searched.map(|()| answer.exit_code())
 }

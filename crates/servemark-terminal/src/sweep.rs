@@ -48,7 +48,9 @@ pub(crate) fn sweep_runs(runs: &SweepRuns) -> anyhow::Result<ExitCode> {
         let files = rewrite::with_folder(files, folder.as_deref(), "--sweep-file");
         rewrite::both(&ended, files)?;
     }
-    if let (Err(_), Some(folder)) = (&ended, &folder) {
+    if let (Err(_), Some(folder)) = (&ended, &folder)
+        && !outcome.points.is_empty()
+    {
         screen::eprint_line(&format!("Run logs: {}", folder.display()));
     }
     ended?;

@@ -318,6 +318,28 @@ fn the_points_of_a_sweep_that_fails_are_in_its_table() {
     assert!(news.contains("servemark score kept/001_max_concurrency=1.runlog.jsonl"), "{news}");
 }
 
+/// A file size limit cuts the log of the first point; nothing says that it is whole.
+#[test]
+fn a_sweep_on_a_full_disk_claims_no_whole_log() {
+    let folder = Folder::new();
+    let program = env!("CARGO_BIN_EXE_bench-serving");
+    let sweep = ["--sweep", "max-concurrency=1,2", "--sweep-folder", "f", "--sweep-file", "t.csv"];
+    std::os::unix::fs::symlink("/dev/full", folder.path("t.csv")).unwrap();
+    // Room for the manifest and for a part of the log.
+    let args = simulated(&[&sweep[..], &["--num-prompts", "60"]].concat());
+    let line = format!("ulimit -f 40 && exec {program} {}", args.join(" "));
+    let output = Command::new("sh").args(["-c", &line]).current_dir(folder.path(".")).output();
+    let output = output.unwrap();
+    let (table, news) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(1), "{news}");
+    assert!(table.lines().any(|line| line.starts_with("| 1 |")), "{table}");
+    assert!(news.contains("max_concurrency=1.runlog.jsonl: File too large"), "{news}");
+    assert!(
+        news.contains("measuring only what is missing") && !news.contains("whole in"),
+        "{news}"
+    );
+}
+
 /// `| head -1` closes standard output while the run goes on.
 #[test]
 fn a_run_whose_standard_output_is_closed_early_keeps_its_files() {

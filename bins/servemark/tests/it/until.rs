@@ -1,6 +1,7 @@
 //! Runs that end when a figure is known precisely enough.
 
 use std::fs;
+use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -55,6 +56,41 @@ fn a_run_that_ends_before_its_figure_is_known_is_undecided() {
     let (measured, footer) = lines(&folder);
     assert_eq!((measured.len(), &footer["early_stop"]), (60, &Value::Null));
     assert_eq!(servemark(&folder, &["score", "run.jsonl"]).status.code(), Some(6));
+}
+
+/// Runs a peer's command line that plans far more requests than needed, and returns how many were
+/// measured.
+#[track_caller]
+fn measured_until_known(line: &str, logs: &str) -> usize {
+    let folder = tempfile::tempdir().unwrap();
+    let args: Vec<&str> = line.split_whitespace().collect();
+    let run = servemark(&folder, &args);
+    let news = text(&run.stderr);
+    assert_eq!(run.status.code(), Some(0), "{news}");
+    assert!(news.contains("ttft:p50+-5000ms is known: "), "{news}");
+    let log = walk(&folder.path().join(logs)).expect("a run log");
+    let log = fs::read_to_string(log).unwrap();
+    log.matches("\"phase\":\"measure\"").count()
+}
+
+/// Returns the first run log in a folder and the folders below it.
+fn walk(folder: &Path) -> Option<PathBuf> {
+    let inside = fs::read_dir(folder).ok()?.map(|entry| entry.unwrap().path());
+    inside.into_iter().find_map(|path| match path.is_dir() {
+        true => walk(&path),
+        false => path.to_string_lossy().ends_with(".runlog.jsonl").then_some(path),
+    })
+}
+
+#[test]
+fn runs_of_evalscope_and_aisbench_end_when_their_figure_is_known() {
+    let evalscope = "evalscope perf --model m --simulate ttft=2ms,itl=1ms --prompt hello --max-tokens 4 \
+                     --parallel 20 -n 5000 --outputs-dir out --until ttft:p50+-5000ms";
+    assert!((50..5000).contains(&measured_until_known(evalscope, "out")));
+    let aisbench = "ais_bench --models vllm_api_stream_chat --datasets synthetic_gen_string \
+                    --set datasets.config.RequestCount=5000 --batch-size 20 -m perf \
+                    --simulate ttft=2ms,itl=1ms --until ttft:p50+-5000ms";
+    assert!((50..5000).contains(&measured_until_known(aisbench, "outputs")));
 }
 
 #[test]

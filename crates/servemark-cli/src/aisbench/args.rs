@@ -16,6 +16,7 @@ use crate::own::{
     SimulatorArgs, StoppingArgs, TelemetryArgs, ThreadArgs, TrustArgs,
 };
 use crate::python;
+use crate::until::{UntilArgs, UntilFlag};
 
 /// Run a performance task of AISBench: its command line and its config files, and more
 #[derive(Clone, Debug, Parser)]
@@ -116,6 +117,8 @@ pub(super) struct AisbenchArgs {
     #[command(flatten)]
     pub(super) run: RunArgs,
     #[command(flatten)]
+    pub(super) until: UntilFlag,
+    #[command(flatten)]
     pub(super) shards: ShardArgs,
     #[command(flatten)]
     pub(super) connection: ConnectionArgs,
@@ -170,6 +173,7 @@ impl AisbenchArgs {
         Group::of(OwnArgs::FLAGS),
         Group::of(RunArgs::FLAGS),
         Group::of(JudgingArgs::FLAGS),
+        Group::of(UntilArgs::FLAGS),
         Group::of(StoppingArgs::FLAGS),
         Group::of(AskingArgs::FLAGS),
         Group::of(ShardArgs::FLAGS),

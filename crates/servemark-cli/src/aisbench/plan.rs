@@ -171,6 +171,7 @@ impl Whole<'_> {
         self.args.telemetry.apply(&mut plan.control)?;
         plan.model = self.model(model);
         plan.scoring = self.args.run.judging.scoring(Layout::Aisbench)?;
+        self.args.until.apply(&mut plan)?;
         plan.scoring.aisbench =
             summary::options(&model.abbr, &group.name(), self.summarizer, warnings)?;
         plan.scoring.aisbench = plan.scoring.aisbench.of_release(self.args.own.style);

@@ -210,6 +210,17 @@ fn pressure_lets_clients_come_one_by_one_and_go_on() {
 }
 
 #[test]
+fn figures_that_are_to_be_known_end_a_task() {
+    let until = |line: &str| plan(&format!("{SHIPPED} {line}"), &[]).scoring.until;
+    let spec = until("--until ttft:mean+-2%,itl:p99+-5ms --num-prompts 900").unwrap();
+    let targets: Vec<String> = spec.targets.iter().map(ToString::to_string).collect();
+    assert_eq!(targets, ["ttft:mean+-2%", "itl:p99+-5ms"]);
+    assert_eq!(until("--num-prompts 900"), None);
+    let refusal = parse(&format!("{SHIPPED} --until ttft:mean"), &[]).unwrap_err();
+    assert!(refusal.contains("expected a figure and how well it must be known"), "{refusal}");
+}
+
+#[test]
 fn a_run_that_is_over_is_found() {
     let there = [
         ("outputs/default/20260101_000000/performances/x", ""),

@@ -32,6 +32,7 @@ use crate::own::{
     AskingArgs, JudgingArgs, ProtocolArgs, ReuseArgs, SimulatorArgs, StoppingArgs, TelemetryArgs,
     ThreadArgs, TrustArgs,
 };
+use crate::until::{UntilArgs, UntilFlag};
 
 /// Benchmark a running server: evalscope perf's command line, and more
 #[derive(Clone, Debug, Parser)]
@@ -66,6 +67,8 @@ pub(super) struct EvalscopeArgs {
     #[command(flatten)]
     pub(super) judging: JudgingArgs,
     #[command(flatten)]
+    pub(super) until: UntilFlag,
+    #[command(flatten)]
     pub(super) stopping: StoppingArgs,
     #[command(flatten)]
     pub(super) asking: AskingArgs,
@@ -95,6 +98,7 @@ impl EvalscopeArgs {
         Group::of(TurnsArgs::FLAGS),
         Group::of(ExtrasArgs::FLAGS),
         Group::of(JudgingArgs::FLAGS),
+        Group::of(UntilArgs::FLAGS),
         Group::of(StoppingArgs::FLAGS),
         Group::of(AskingArgs::FLAGS),
         Group::of(ThreadArgs::FLAGS),

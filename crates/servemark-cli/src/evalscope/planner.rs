@@ -135,6 +135,7 @@ impl Planner {
         plan.control = self.control.clone();
         plan.model = server::model(args);
         plan.scoring = output::scoring(args, resolved)?;
+        args.until.apply(&mut plan)?;
         plan.output = output::output(folder);
         let shown = folder.to_string_lossy();
         plan.echo = namespace::of_run(self.namespace.clone(), step, &shown, place.offset);

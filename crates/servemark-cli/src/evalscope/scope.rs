@@ -21,5 +21,8 @@ pub(super) fn check(
         .with(TargetArgs::API, &args.target.api)
         .with(SlaArgs::SLA_VARIABLE, &args.sla.sla_variable)
         .encrypted(is_encrypted(&args.target.url));
+    if args.sla.sla_auto_tune {
+        args.until.refuse("with --sla-auto-tune, whose runs have a set number of requests")?;
+    }
     effects.check(EvalscopeArgs::GROUPS, warnings)
 }

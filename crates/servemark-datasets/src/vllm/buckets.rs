@@ -16,7 +16,7 @@ pub struct MediaDraws {
     pub items: u32,
     /// Maximum deviation of their number from the mean, as a share of the mean from 0 to 1.
     pub spread: f64,
-    /// Maximum number per request of either kind.
+    /// Maximum number of images and maximum number of videos per request.
     pub limits: MediaLimits,
     /// Sizes to draw from, with their weights.
     pub buckets: Vec<MediaBucket>,

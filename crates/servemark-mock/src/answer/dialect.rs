@@ -51,7 +51,7 @@ pub(crate) enum Dialect {
     Rerank,
     /// The route `/v1/responses`
     Responses,
-    /// The route `/v1/systemone`
+    /// The route `/v1/systemone`.
     Systemone,
     /// `/v1/audio/transcriptions` and `/v1/audio/translations`, whose requests are forms
     Transcription,

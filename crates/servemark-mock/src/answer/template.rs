@@ -54,7 +54,7 @@ impl Style {
         self.lines(&format!("event: {name}{}data: {json}", self.line_end))
     }
 
-    /// Returns the line, in a body of JSON lines, that holds this JSON.
+    /// Returns a JSON value as a line of a body of JSON lines.
     pub(super) fn line(self, json: &Value) -> String {
         self.data_line(&json.to_string())
     }

@@ -20,7 +20,7 @@ pub(super) enum Stand {
     Left,
     /// Right of the point, vertically centered.
     Right,
-    /// Below the point, horizontally centered.
+    /// The text is below the point, horizontally centered.
     Below,
     /// Rotated to read upwards, left of the point.
     Upwards,

@@ -10,7 +10,7 @@ pub enum RecordsError {
     /// A run lacks the key that it is grouped by.
     #[error("a run has no {key:?}; it has {available}")]
     NoMetric {
-        /// The missing key.
+        /// The key that the run lacks.
         key: String,
         /// The keys of the run, separated by commas.
         available: String,
@@ -20,7 +20,7 @@ pub enum RecordsError {
     NoColumn {
         /// The option that names the key.
         what: &'static str,
-        /// The missing key.
+        /// The key that no result has.
         key: String,
         /// The keys of all runs, separated by commas.
         available: String,

@@ -44,17 +44,17 @@ pub struct ExploredServer {
 pub enum Engine {
     /// llama.cpp's server.
     LlamaCpp,
-    /// LMDeploy.
+    /// LMDeploy's server.
     Lmdeploy,
-    /// Ollama.
+    /// Ollama's server.
     Ollama,
     /// The bundled simulator.
     Simulator,
-    /// SGLang.
+    /// SGLang's server.
     Sglang,
     /// Hugging Face's Text Generation Inference.
     Tgi,
-    /// vLLM.
+    /// vLLM's server.
     Vllm,
     /// A server with OpenAI's routes that does not tell which one it is.
     Unknown,
@@ -109,9 +109,9 @@ impl fmt::Display for Engine {
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ChatRoute {
-    /// `/v1/chat/completions`.
+    /// The route `/v1/chat/completions`.
     Chat,
-    /// `/v1/completions`.
+    /// The route `/v1/completions`.
     Completions,
 }
 

@@ -43,9 +43,9 @@ pub enum SlaGoal {
     Above(f64),
     /// At least a limit (`>=`).
     AtLeast(f64),
-    /// As large as possible.
+    /// The metric is to be as large as possible.
     Max,
-    /// As small as possible.
+    /// The metric is to be as small as possible.
     Min,
 }
 

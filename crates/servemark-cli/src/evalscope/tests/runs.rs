@@ -58,6 +58,25 @@ fn sides_of_a_sweep_go_together() {
 }
 
 #[test]
+fn figures_that_are_to_be_known_end_each_run() {
+    let line =
+        "--model m --parallel 1 4 -n 50 200 --dataset-path x --until ttft:mean+-2%,e2el:p99+-5ms";
+    let runs = runs(line);
+    for (name, plan) in plans(&runs) {
+        let spec = plan.scoring.until.as_ref().unwrap();
+        let targets: Vec<String> = spec.targets.iter().map(ToString::to_string).collect();
+        assert_eq!(targets, ["ttft:mean+-2%", "e2el:p99+-5ms"], "{name}");
+    }
+    let search = "--model m --dataset-path x --sla-auto-tune --sla-variable parallel";
+    let search = format!("{search} --sla-params [{{\"p99_ttft\":\"<=2\"}}] --until ttft:mean+-2%");
+    let said =
+        "--until has no effect with --sla-auto-tune, whose runs have a set number of requests";
+    assert!(refusal(&search).starts_with(said), "{}", refusal(&search));
+    let embeddings = "--model m --api openai_embedding --dataset-path x --until ttft:mean+-2%";
+    assert!(refusal(embeddings).contains("is about tokens"), "{}", refusal(embeddings));
+}
+
+#[test]
 fn a_run_draws_after_those_before_it_where_it_draws() {
     let after = |line: &str| -> Vec<usize> {
         let runs = runs(&format!("--model m --parallel 1 2 4 -n 5 6 7 {line}"));
