@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use servemark_datasets::{DatasetSpec, ProvidedDatasetSpec};
 use servemark_metrics::{MetricPolicy, Metrics, PlateauSpec, SloVerdict};
-use servemark_plan::{BenchPlan, ServerSpec, SloSpec, WorkloadSpec};
+use servemark_plan::{BenchPlan, ServerSpec, SloSpec, TelemetrySpec, WorkloadSpec};
 use servemark_runner::{LoadSpec, WarmupSpec};
 use servemark_schedule::ArrivalSpec;
 
@@ -74,6 +74,8 @@ pub(super) fn plan_of(load: &Load, spec: &ExploreSpec, server: &ExploredServer) 
         sending,
     );
     plan.control.ready_timeout = Duration::ZERO;
+    plan.control.server_times = true;
+    plan.control.telemetry = server.shows_metrics.then(TelemetrySpec::of_server);
     plan.model.name = Some(server.model.clone());
     plan.model.untokenized = server.tells_usage || load.role == Role::First;
     plan.model.bundled_tokenizer = !plan.model.untokenized;

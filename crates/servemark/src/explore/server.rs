@@ -31,6 +31,8 @@ pub struct ExploredServer {
     /// Whether answers contain the server's own token counts. If not, answers are counted with the
     /// bundled tokenizer.
     pub tells_usage: bool,
+    /// Whether the server shows its metrics under `/metrics`.
+    pub shows_metrics: bool,
     /// Duration of the first answer.
     pub first_answer: Duration,
 }
@@ -174,7 +176,17 @@ async fn described(
     let (engine, version) = engine(&control, owner.and_then(Engine::of_owner)).await;
     let route = ChatRoute::Chat;
     let (tells_usage, first_answer) = (false, Duration::ZERO);
-    Ok(ExploredServer { url, engine, version, model, route, tells_usage, first_answer })
+    let shows_metrics = control.metrics().await.is_ok();
+    Ok(ExploredServer {
+        url,
+        engine,
+        version,
+        model,
+        route,
+        tells_usage,
+        shows_metrics,
+        first_answer,
+    })
 }
 
 fn control(target: &TargetSpec, context: &RunContext) -> Result<ServerControl, ExecuteError> {
