@@ -16,6 +16,7 @@ use crate::error::{CliError, UsageError};
 use crate::number::some_time;
 use crate::parsed::Parsed;
 use crate::python;
+use crate::results_folder::ResultsFolder;
 use crate::sglang::NAMES_SERVER;
 use crate::sweep::identity;
 use crate::until::{Targets, targets};

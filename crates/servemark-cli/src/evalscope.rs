@@ -38,6 +38,7 @@ use crate::argparse::{Given, texts};
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 use crate::parsed::Parsed;
+use crate::results_folder::ResultsFolder;
 use crate::words::{CHAT_BACKENDS, Words};
 
 /// The runs of an `evalscope perf` command line: a sequence of runs, or a search.
