@@ -163,8 +163,15 @@ fn an_unknown_value_is_told_the_nearest_of_all_choices() {
 }
 
 #[test]
+fn a_server_is_explored_where_no_command_is_given() {
+    for line in ["", "gpu-box:8000", "--duration 60", "demo"] {
+        let asked = read(line).unwrap();
+        assert!(matches!(asked, Invocation::Explore(_)), "{line}: {asked:?}");
+    }
+}
+
+#[test]
 fn nonsense_is_told_where_to_look() {
-    refuses("", "a command is missing; see servemark --help");
     refuses("vllm bench", "a command is missing; see servemark --help");
     refuses("ls -l", "ls is no command; see servemark --help");
     refuses("python -m http.server", "python -m http.server is no command; see servemark --help");
@@ -174,11 +181,9 @@ fn nonsense_is_told_where_to_look() {
 
 #[test]
 fn help_and_version_are_no_mistakes() {
-    for (line, part) in [
-        ("--help", "servemark bench-serving --simulate"),
-        ("--version", "servemark 0"),
-        ("score -h", "RUNLOG"),
-    ] {
+    for (line, part) in
+        [("--help", "servemark demo"), ("--version", "servemark 0"), ("score -h", "RUNLOG")]
+    {
         let help = read(line).unwrap_err();
         assert!(help.is_help() && help.exit_code() == 0, "{line}");
         assert!(help.to_string().contains(part), "{help}");
