@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use servemark::plan::{BenchPlan, OutputSpec};
 use servemark::{ExecuteError, Outputs};
-use servemark_cli::aisbench::Tasks;
+use servemark_cli::aisbench::{Reuse, Tasks};
 use servemark_cli::one_batch::OneBatch;
 use servemark_cli::vllm::sweep::SweepCommand;
 use servemark_cli::{CompareArgs, Invocation, Parsed, ResultsFolder, ScoreArgs};
@@ -105,7 +105,16 @@ fn add_several<F>(outputs: &mut Outputs, folder: Option<&ResultsFolder>, files: 
 }
 
 fn add_tasks(outputs: &mut Outputs, tasks: &Tasks) {
-    tasks.tasks.iter().for_each(|task| add_run(outputs, &task.parsed));
+    for task in &tasks.tasks {
+        let mut parsed = task.parsed.clone();
+        let output = &mut parsed.plan.output;
+        let is_inside = output.run_log.as_ref().is_some_and(|log| log.starts_with(&tasks.folder));
+        // A new folder gets another name if another process takes this one meanwhile.
+        if tasks.reuse == Reuse::Nothing && is_inside {
+            output.run_log = None;
+        }
+        add_run(outputs, &parsed);
+    }
 }
 
 fn add_batches(outputs: &mut Outputs, bench: &OneBatch) {

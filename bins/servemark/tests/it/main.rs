@@ -171,7 +171,7 @@ fn what_is_not_built_is_refused_by_name() {
     refuses(&["vllm", "bench", "startup"], &["servemark has no vllm bench startup"]);
     refuses(&["evalscope", "eval"], &["servemark has no evalscope eval"]);
     refuses(&["score", "absent.jsonl"], &["absent.jsonl"]);
-    refuses(&[], &["--help"]);
+    refuses(&["vllm"], &["--help"]);
 }
 
 #[test]
