@@ -9,7 +9,7 @@ use servemark::metrics::SloVerdict;
 use servemark::mock::{MockServer, MockSpec};
 use servemark::{
     ExecuteError, ExitCode, Exploration, ExploreEvent, ExploreSpec, ExploredServer, LevelFigures,
-    OutputError, RunContext, explore as explore_server, find_local_server, stop_on_signals,
+    OutputError, RunContext, Scores, explore as explore_server, find_local_server, stop_on_signals,
 };
 use servemark_cli::{ExploreArgs, ExploreTarget, ResultsFolder};
 
@@ -29,16 +29,25 @@ pub(crate) fn explore(args: &ExploreArgs) -> anyhow::Result<ExitCode> {
             show(&event);
         }
     })?;
-    let document = found.to_json(None);
-    let summary = folder.join("summary.json");
-    fs::write(&summary, format!("{document:#}\n"))
-        .with_context(|| format!("cannot write {}", summary.display()))?;
-    screen::print(&if args.json {
-        format!("{document:#}\n")
-    } else {
-        summary_of(&found, args, &folder)
-    });
+    let report = folder.join("report.html");
+    let document = format!("{:#}\n", found.to_json(Some(&report)));
+    let kept = [
+        (folder.join("summary.json"), document.clone().into_bytes()),
+        (report, page(&found, &folder)?),
+    ];
+    screen::print(&if args.json { document } else { summary_of(&found, args, &folder) });
+    for (path, bytes) in kept {
+        fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
+    }
     Ok(exit_code(&found))
+}
+
+/// Returns the page of the run at the best load.
+fn page(found: &Exploration, folder: &Path) -> anyhow::Result<Vec<u8>> {
+    let source = log(found, folder).display().to_string();
+    let mut page = Vec::new();
+    Scores::of_run(&found.run, &found.plan.scoring).write_page(Some(&source), &mut page)?;
+    Ok(page)
 }
 
 fn spec(
@@ -152,7 +161,10 @@ fn summary_of(found: &Exploration, args: &ExploreArgs, folder: &Path) -> String 
     lines.extend(found.verdicts.iter().map(|verdict| {
         format!("  Verdict     {}: {}", verdict.kind.name(), printable(&verdict.reason))
     }));
-    lines.push(format!("  Results     {} (summary.json, run.runlog.jsonl)", folder.display()));
+    lines.push(format!(
+        "  Results     {} (report.html, summary.json, run.runlog.jsonl)",
+        folder.display()
+    ));
     lines.extend(next_commands(found, args, folder));
     lines.push(String::new());
     lines.join("\n")

@@ -26,7 +26,9 @@ fn check(peer: &str, argued: &[(&'static str, usize)]) {
 }
 
 #[test]
-fn sglang() {}
+fn sglang() {
+    check("sglang", &[("messages-as-ids", 1), ("trt-text", 7)]);
+}
 
 #[test]
 fn vllm() {

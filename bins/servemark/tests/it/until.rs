@@ -76,9 +76,11 @@ fn measured_until_known(line: &str, logs: &str) -> usize {
 /// Returns the first run log in a folder and the folders below it.
 fn walk(folder: &Path) -> Option<PathBuf> {
     let inside = fs::read_dir(folder).ok()?.map(|entry| entry.unwrap().path());
-    inside.into_iter().find_map(|path| match path.is_dir() {
-        true => walk(&path),
-        false => path.to_string_lossy().ends_with(".runlog.jsonl").then_some(path),
+    inside.into_iter().find_map(|path| {
+        if path.is_dir() {
+            return walk(&path);
+        }
+        path.to_string_lossy().ends_with(".runlog.jsonl").then_some(path)
     })
 }
 
