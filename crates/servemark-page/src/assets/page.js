@@ -101,3 +101,4 @@ if (data.time) {
 if (data.plots) plots(data.plots);
 if (data.distributions && data.distributions.length) distributions(document.getElementById("distribution-plots"), data.distributions);
 root.dataset.drawn = "true";
+requestAnimationFrame(() => performance.mark("drawn"));

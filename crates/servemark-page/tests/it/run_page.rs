@@ -51,6 +51,24 @@ fn a_page_of_many_requests_stays_small_and_keeps_its_extremes() {
     assert!(text.contains(" of 30,000 requests: of each part of the run the slowest"));
 }
 
+/// Takes minutes without optimisation, so it runs only on demand.
+#[test]
+fn a_page_of_a_million_requests_stays_small_and_is_drawn_at_once() {
+    if std::env::var_os("RUN_SLOW_TESTS").is_none() {
+        return;
+    }
+    let log = Synthetic { requests: 1_000_000, tokens: 4, per_s: 900.0, ..Synthetic::SMALL }.log();
+    let text = page(&log);
+    assert!(text.len() < 400_000, "{} bytes", text.len());
+    let mut browser = Browser::start();
+    for view in View::all() {
+        browser.open(&text, view);
+        let drawn = browser.evaluate("performance.getEntriesByName('drawn')[0].startTime");
+        println!("{view:?}: {} bytes, drawn after {drawn} ms", text.len());
+        assert_eq!(browser.faults(), [""; 0]);
+    }
+}
+
 #[test]
 fn a_log_without_requests_has_a_page_without_plots() {
     let log =
