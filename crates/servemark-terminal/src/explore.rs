@@ -22,13 +22,15 @@ pub(crate) fn explore(args: &ExploreArgs) -> anyhow::Result<ExitCode> {
     stop_on_signals(context.clone())?;
     let folder = new_folder(&args.folder)?;
     // The simulator ends when this function does.
-    let (spec, _simulator) = spec(args, &folder, &context)?;
+    let (spec, _simulator) =
+        spec(args, &folder, &context).inspect_err(|_| remove_if_empty(&folder))?;
     let shows = !args.json;
     let found = explore_server(&spec, &context, |event| {
         if shows {
             show(&event);
         }
-    })?;
+    })
+    .inspect_err(|_| remove_if_empty(&folder))?;
     let report = folder.join("report.html");
     let document = format!("{:#}\n", found.to_json(Some(&report)));
     let kept = [
@@ -40,6 +42,11 @@ pub(crate) fn explore(args: &ExploreArgs) -> anyhow::Result<ExitCode> {
         fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
     }
     Ok(exit_code(&found))
+}
+
+/// Removes the folder of an exploration that ended before it measured anything.
+fn remove_if_empty(folder: &Path) {
+    let _ = fs::remove_dir(folder);
 }
 
 /// Returns the page of the run at the best load.
@@ -213,9 +220,10 @@ fn best(found: &Exploration) -> String {
 fn capacity(found: &Exploration, args: &ExploreArgs) -> Option<String> {
     let capacity = found.capacity?;
     let objectives: Vec<String> = args.objectives.iter().map(ToString::to_string).collect();
-    let holds = match capacity.holds {
-        Some(streams) => format!("{streams} streams"),
-        None => "no load that was tried".to_owned(),
+    let holds = match (capacity.holds, capacity.fails) {
+        (Some(streams), _) => format!("{streams} streams"),
+        (None, Some(_)) => "no load that was tried".to_owned(),
+        (None, None) => "undecided for too few answers (give a longer --duration)".to_owned(),
     };
     let fails = capacity.fails.map(|streams| format!("; {streams} do not")).unwrap_or_default();
     Some(format!("  Capacity    {holds} at {}{fails}", objectives.join(",")))

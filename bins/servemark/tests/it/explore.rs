@@ -77,6 +77,8 @@ fn an_address_without_a_server_ends_at_once() {
     let told = text(&done.stderr);
     assert_eq!(done.status.code(), Some(4), "{told}");
     assert!(told.contains(&closed.to_string()), "{told}");
+    let left = fs::read_dir(folder.path().join("servemark-results")).unwrap().count();
+    assert_eq!(left, 0, "no folder is left of an exploration that measured nothing");
 }
 
 #[test]
