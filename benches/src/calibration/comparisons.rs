@@ -199,7 +199,8 @@ mod tests {
             assert!(told.any <= 3 && told.missed[0] <= 4, "{told}");
             // The change that is said to be seen in 80 % of comparisons leaves room for slow requests
             // that no run met, so independent runs show it more often.
-            assert!(told.refused[0] <= 3 && told.seen >= 30, "{told}");
+            // Each side of a comparison is refused in up to 4 % of runs of independent values.
+            assert!(told.refused[0] <= 6 && told.seen >= 30, "{told}");
         }
     }
 }
