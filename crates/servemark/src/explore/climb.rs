@@ -26,6 +26,8 @@ pub(super) struct Climb {
     first_answer: Duration,
     spent: Duration,
     levels: Vec<Seen>,
+    /// Number of levels whose streams were doubled: the first ones.
+    doublings: usize,
     phase: Phase,
     /// Number of loads tried between a load that meets the objectives and one that does not.
     refinements: usize,
@@ -62,6 +64,7 @@ impl Climb {
             first_answer,
             spent: Duration::ZERO,
             levels: Vec::new(),
+            doublings: 0,
             phase: Phase::Doubling,
             refinements: 0,
         }
@@ -97,6 +100,7 @@ impl Climb {
             self.phase = Phase::Done;
             return;
         }
+        self.doublings += usize::from(self.phase == Phase::Doubling);
         let all = level.requests + level.failed;
         self.levels.push(Seen {
             streams: level.streams,
@@ -108,12 +112,13 @@ impl Climb {
         });
     }
 
-    /// Returns whether the last loads yielded no more tokens than smaller ones.
+    /// Returns whether the largest loads yielded no more tokens than smaller ones.
     pub(super) fn is_saturated(&self) -> bool {
-        let Some(count) = self.levels.len().checked_sub(PATIENCE) else { return false };
-        let earlier = &self.levels[..count];
+        let doubled = &self.levels[..self.doublings];
+        let Some(count) = doubled.len().checked_sub(PATIENCE) else { return false };
+        let earlier = &doubled[..count];
         let best = earlier.iter().map(|level| level.tokens_per_s).fold(0.0, f64::max);
-        let later = &self.levels[count..];
+        let later = &doubled[count..];
         best > 0.0 && later.iter().all(|level| level.tokens_per_s < GROWTH * best)
     }
 
@@ -249,6 +254,13 @@ mod tests {
     fn loads_between_the_last_that_holds_and_the_first_that_fails_are_tried() {
         let (streams, _) = climbed(16, Some(21), 4096);
         assert_eq!(streams, [1, 2, 4, 8, 16, 32, 64, 24, 20, 22, 16]);
+    }
+
+    #[test]
+    fn smaller_loads_that_are_tried_later_are_no_sign_of_saturation() {
+        let (streams, climb) = climbed(1000, Some(9), 16);
+        assert_eq!(streams, [1, 2, 4, 8, 16, 12, 10, 9, 16]);
+        assert!(!climb.is_saturated());
     }
 
     #[test]
