@@ -14,6 +14,7 @@ use crate::argparse::Flag;
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 use crate::number::some_time;
+use crate::own::parse_command;
 use crate::parsed::Parsed;
 use crate::python;
 use crate::results_folder::ResultsFolder;
@@ -183,9 +184,7 @@ fn read<T: CommandFactory + FromArgMatches>(
 ) -> Result<(T, String), UsageError> {
     let args: Vec<OsString> = args.collect();
     let identity = identity(program, &args);
-    let matches = T::command().bin_name(program).no_binary_name(true).try_get_matches_from(args);
-    let parsed = matches.and_then(|matches| T::from_arg_matches(&matches));
-    parsed.map(|parsed| (parsed, identity)).map_err(|error| UsageError::from_clap(&error))
+    parse_command(program, args).map(|parsed| (parsed, identity))
 }
 
 /// The run that the flags after `--` ask for, without files of its own.

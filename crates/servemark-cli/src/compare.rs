@@ -3,13 +3,14 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{CommandFactory, FromArgMatches, Parser};
+use clap::Parser;
 use servemark_metrics::{
     Condition, Figure, MetricPolicy, PlateauSpec, Quantity, Statistic, Tolerance,
 };
 
 use crate::environment::Environment;
 use crate::error::UsageError;
+use crate::own::parse_command;
 
 /// Compare results before and after a change, figure by figure
 ///
@@ -147,13 +148,8 @@ pub(crate) fn parse(
     args: impl Iterator<Item = OsString>,
     environment: &Environment,
 ) -> Result<CompareArgs, UsageError> {
-    let command = CompareArgs::command().bin_name(program);
-    command
-        .no_binary_name(true)
-        .try_get_matches_from(args)
-        .and_then(|matches| CompareArgs::from_arg_matches(&matches))
-        .map(|args| CompareArgs { noise: args.noise.or_else(|| environment.noise_file()), ..args })
-        .map_err(|error| UsageError::from_clap(&error))
+    let args: CompareArgs = parse_command(program, args)?;
+    Ok(CompareArgs { noise: args.noise.or_else(|| environment.noise_file()), ..args })
 }
 
 #[cfg(test)]

@@ -6,17 +6,18 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::{Args, CommandFactory, FromArgMatches, Parser};
+use clap::{Args, Parser};
 use servemark_client::{BaseUrl, Credentials, TargetSpec};
 use servemark_metrics::Objective;
 
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 use crate::number::refused;
-use crate::own::{ConnectionArgs, TrustArgs};
+use crate::own::{ConnectionArgs, OWN_TOLERANCE, TrustArgs, parse_command};
 use crate::python;
 use crate::rerun::credentials;
 use crate::results_folder::ResultsFolder;
+use crate::score::{Objectives, objectives};
 
 /// Measure a server of which only the address is known, in about a minute
 ///
@@ -70,7 +71,7 @@ struct LoadArgs {
     #[arg(long, value_name = "SECONDS", default_value = "60", value_parser = parse_duration)]
     duration: Duration,
     /// Objectives that define the capacity, such as 'ttft:p90<500ms,tpot:p90<50ms'
-    #[arg(long, value_name = "OBJECTIVES", value_parser = parse_objectives)]
+    #[arg(long, value_name = "OBJECTIVES", value_parser = objectives)]
     slo: Option<Objectives>,
     /// Number of words of each prompt, about
     #[arg(long, value_name = "N", default_value = "150",
@@ -94,10 +95,6 @@ struct LoadArgs {
     json: bool,
 }
 
-/// Objectives of a command line.
-#[derive(Clone, Debug)]
-struct Objectives(Vec<Objective>);
-
 /// An exploration as its command line describes it.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -120,6 +117,9 @@ pub struct ExploreArgs {
     pub most_streams: NonZeroUsize,
     /// Seed of the prompts.
     pub seed: u32,
+    /// Largest share of failed requests of the best load, from 0 to 1, with which the command ends
+    /// well.
+    pub tolerated_failures: f64,
     /// Folder of the results.
     pub folder: ResultsFolder,
     /// Whether one JSON document is printed instead of the table.
@@ -142,7 +142,7 @@ pub(crate) fn parse(
     args: impl Iterator<Item = OsString>,
     environment: &Environment,
 ) -> Result<ExploreArgs, UsageError> {
-    let args: UrlArgs = parsed(UrlArgs::command().bin_name(PROGRAM), args)?;
+    let args: UrlArgs = parse_command(PROGRAM, args)?;
     let explored = || {
         let credentials = credentials(&args.header, environment)?;
         let target = |url| args.trust.applied_to(args.connection.target(url)?);
@@ -166,7 +166,7 @@ pub(crate) fn parse_demo(
     args: impl Iterator<Item = OsString>,
     environment: &Environment,
 ) -> Result<ExploreArgs, UsageError> {
-    let args: DemoArgs = parsed(DemoArgs::command().bin_name("servemark demo"), args)?;
+    let args: DemoArgs = parse_command("servemark demo", args)?;
     Ok(args.load.explored(ExploreTarget::Simulated(args.places), environment))
 }
 
@@ -195,20 +195,11 @@ impl LoadArgs {
             output_tokens: self.output_len,
             most_streams: self.max_streams,
             seed: self.seed,
+            tolerated_failures: OWN_TOLERANCE,
             folder: self.out.clone().map_or_else(usual, ResultsFolder::Named),
             json: self.json,
         }
     }
-}
-
-fn parsed<T: FromArgMatches>(
-    command: clap::Command,
-    args: impl Iterator<Item = OsString>,
-) -> Result<T, UsageError> {
-    let matches = command.no_binary_name(true).try_get_matches_from(args);
-    matches
-        .and_then(|matches| T::from_arg_matches(&matches))
-        .map_err(|error| UsageError::from_clap(&error))
 }
 
 /// Parses an address; `http://` is assumed if it has no scheme.
@@ -223,10 +214,6 @@ fn parse_duration(text: &str) -> Result<Duration, String> {
     lies_within
         .then(|| Duration::from_secs_f64(seconds))
         .ok_or_else(|| format!("expected 1 to 86400 seconds, got {text}"))
-}
-
-fn parse_objectives(text: &str) -> Result<Objectives, String> {
-    Objective::list(text).map(Objectives).map_err(|error| error.to_string())
 }
 
 const PROGRAM: &str = "servemark";

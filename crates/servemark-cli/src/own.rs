@@ -1,6 +1,7 @@
 //! Servemark's own flags, which every dialect has besides those of its peer. They cannot be
 //! abbreviated.
 
+mod command;
 mod connection;
 mod run;
 mod shards;
@@ -9,6 +10,7 @@ mod stopping;
 mod telemetry;
 mod worker;
 
+pub(crate) use self::command::parse_command;
 pub(crate) use self::connection::{ConnectionArgs, ProtocolArgs, ReuseArgs, TrustArgs};
 pub(crate) use self::run::{
     AskingArgs, JudgingArgs, OWN_TOLERANCE, RunArgs, if_taken, parse_layout, parse_share,

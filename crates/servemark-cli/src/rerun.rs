@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{CommandFactory, FromArgMatches, Parser};
+use clap::Parser;
 use servemark_backends::BackendSpec;
 use servemark_client::{BaseUrl, Credentials};
 use servemark_core::{Header, IfTaken, printable};
@@ -19,7 +19,9 @@ use crate::credentials::keyed;
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 use crate::number::refused;
-use crate::own::{OWN_TOLERANCE, StoppingArgs, if_taken, parse_share, usual_run_log};
+use crate::own::{
+    OWN_TOLERANCE, StoppingArgs, if_taken, parse_command, parse_share, usual_run_log,
+};
 use crate::parsed::Parsed;
 use crate::score::ScoringArgs;
 
@@ -228,12 +230,7 @@ pub(crate) fn parse(
     args: impl Iterator<Item = OsString>,
     environment: &Environment,
 ) -> Result<Rerun, UsageError> {
-    let args = RerunArgs::command()
-        .bin_name(program)
-        .no_binary_name(true)
-        .try_get_matches_from(args)
-        .and_then(|matches| RerunArgs::from_arg_matches(&matches))
-        .map_err(|error| UsageError::from_clap(&error))?;
+    let args = parse_command(program, args)?;
     rerun(args, environment).map_err(|error| UsageError::refused(program, error))
 }
 

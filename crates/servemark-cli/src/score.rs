@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, CommandFactory, FromArgMatches, Parser};
+use clap::{Args, Parser};
 use servemark_metrics::{ConcurrencyRatio, FailOn, Objective, Slo, Verdict};
 use servemark_plan::{Layout, OutputSpec, RunProfile, ScoringSpec, SloSpec};
 use servemark_report::{EvalscopeStyle, SglangStyle, VllmStyle};
@@ -11,7 +11,7 @@ use servemark_report::{EvalscopeStyle, SglangStyle, VllmStyle};
 use crate::argparse::Flag;
 use crate::error::{CliError, UsageError};
 use crate::number::percentiles;
-use crate::own::{parse_layout, parse_verdict};
+use crate::own::{parse_command, parse_layout, parse_verdict};
 use crate::python;
 
 /// Score a run again from what was recorded
@@ -253,7 +253,7 @@ impl TableStyle {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Objectives(pub Vec<Objective>);
 
-fn objectives(list: &str) -> Result<Objectives, String> {
+pub(crate) fn objectives(list: &str) -> Result<Objectives, String> {
     Objective::list(list).map(Objectives).map_err(|error| error.to_string())
 }
 
@@ -290,10 +290,5 @@ pub(crate) fn parse(
     program: &str,
     args: impl Iterator<Item = OsString>,
 ) -> Result<ScoreArgs, UsageError> {
-    let command = ScoreArgs::command().bin_name(program);
-    command
-        .no_binary_name(true)
-        .try_get_matches_from(args)
-        .and_then(|matches| ScoreArgs::from_arg_matches(&matches))
-        .map_err(|error| UsageError::from_clap(&error))
+    parse_command(program, args)
 }

@@ -4,10 +4,11 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{CommandFactory, FromArgMatches, Parser};
+use clap::Parser;
 
 use crate::environment::Environment;
 use crate::error::UsageError;
+use crate::own::parse_command;
 
 /// Measure what this machine is worth as a client, against the bundled server, in a few seconds
 ///
@@ -60,11 +61,6 @@ pub(crate) fn parse(
     args: impl Iterator<Item = OsString>,
     environment: &Environment,
 ) -> Result<SelftestArgs, UsageError> {
-    let command = SelftestArgs::command().bin_name(program);
-    let args = command
-        .no_binary_name(true)
-        .try_get_matches_from(args)
-        .and_then(|matches| SelftestArgs::from_arg_matches(&matches))
-        .map_err(|error| UsageError::from_clap(&error))?;
+    let args = parse_command(program, args)?;
     Ok(SelftestArgs { cache: environment.cache(), ..args })
 }

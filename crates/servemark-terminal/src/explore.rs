@@ -41,7 +41,7 @@ pub(crate) fn explore(args: &ExploreArgs) -> anyhow::Result<ExitCode> {
     for (path, bytes) in kept {
         fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
     }
-    Ok(exit_code(&found))
+    Ok(exit_code(&found, args))
 }
 
 /// Removes the folder of an exploration that ended before it measured anything.
@@ -229,12 +229,12 @@ fn capacity(found: &Exploration, args: &ExploreArgs) -> Option<String> {
     Some(format!("  Capacity    {holds} at {}{fails}", objectives.join(",")))
 }
 
-fn exit_code(found: &Exploration) -> ExitCode {
+fn exit_code(found: &Exploration, args: &ExploreArgs) -> ExitCode {
     let best = &found.best;
     let all = (best.requests + best.failed).max(1);
     match found.capacity {
         _ if found.is_stopped => ExitCode::Interrupted,
-        _ if best.failed as f64 > MOST_FAILED * all as f64 => ExitCode::TooManyFailed,
+        _ if best.failed as f64 > args.tolerated_failures * all as f64 => ExitCode::TooManyFailed,
         Some(capacity) if capacity.holds.is_none() && capacity.fails.is_some() => {
             ExitCode::GateFailed
         }
@@ -242,7 +242,3 @@ fn exit_code(found: &Exploration) -> ExitCode {
         _ => ExitCode::Ok,
     }
 }
-
-/// Share of failed requests of the best load above which the exit code is 5, as in other commands
-/// of Servemark's own.
-const MOST_FAILED: f64 = 0.01;
