@@ -13,6 +13,7 @@ mod dataset_stats;
 mod embedding;
 mod evalscope;
 mod evalscope_search;
+mod fifty_columns;
 mod file_name;
 mod grid;
 mod layout;

@@ -1,6 +1,9 @@
-//! The layout of SGLang's tables and its format of numbers.
+//! SGLang's format of numbers, and the layout of its tables.
 
-use crate::table::{Line, Style};
+use crate::fifty_columns::FiftyColumns;
+
+/// Layout of SGLang's tables.
+pub(super) const COLUMNS: FiftyColumns = FiftyColumns { before_title: "\n" };
 
 /// Formats a number with two decimals, or its absence.
 pub(super) fn fixed(value: Option<f64>) -> String {
@@ -10,23 +13,4 @@ pub(super) fn fixed(value: Option<f64>) -> String {
 /// Text in the place of an absent number.
 pub(super) fn absent() -> String {
     "n/a".to_owned()
-}
-
-/// Style with 50 columns: labels 40 wide, values padded to 10.
-pub(super) struct FiftyColumns;
-
-impl Style for FiftyColumns {
-    fn line(&self, line: &Line) -> String {
-        match line {
-            Line::Title(title) => format!("\n{:=^50}", format!(" {title} ")),
-            Line::Section(title, _) => format!("{title:-^50}"),
-            Line::Row(label, value) | Line::Paragraph(label, value) => {
-                format!("{label:<40} {value:<10}")
-            }
-            // SGLang does not pad a percentage.
-            Line::Cells(label, values) => format!("{label:<40} {}", values.join(" ")),
-            Line::Note(note) | Line::LongNote(note) => note.clone(),
-            Line::End => "=".repeat(50),
-        }
-    }
 }

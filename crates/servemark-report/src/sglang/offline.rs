@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use servemark_core::{JsonObject, RunLog};
 use servemark_pyjson::{Text, to_writer};
 
-use super::columns::{FiftyColumns, fixed};
+use super::columns::{COLUMNS, fixed};
 use super::line::incomplete;
 use crate::table::Table;
 use crate::{Report, ReportFormat, calls};
@@ -43,7 +43,7 @@ impl ReportFormat for SglangOfflineTable {
             table.row("Incomplete run:", how);
         }
         table.end();
-        table.write(&FiftyColumns, out)
+        table.write(&COLUMNS, out)
     }
 }
 

@@ -6,7 +6,7 @@ use std::io;
 use servemark_metrics::SteadyState;
 use servemark_pyjson::{Text, to_writer};
 
-use super::columns::{FiftyColumns, fixed};
+use super::columns::{COLUMNS, fixed};
 use crate::table::Table;
 use crate::{Report, ReportFormat};
 
@@ -34,7 +34,7 @@ pub(super) fn write(report: &Report<'_>, out: &mut dyn io::Write) -> io::Result<
         None => table.note("no successful requests with positive latency"),
     }
     table.end();
-    table.write(&FiftyColumns, out)
+    table.write(&COLUMNS, out)
 }
 
 fn rows(table: &mut Table, steady: &SteadyState) {

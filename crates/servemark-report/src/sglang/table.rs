@@ -6,7 +6,7 @@ use servemark_metrics::{Completeness, Goodput, Metrics, PercentileSource};
 use servemark_pyjson::{general, repr};
 
 use super::cache::CacheTotals;
-use super::columns::{FiftyColumns, absent, fixed};
+use super::columns::{COLUMNS, absent, fixed};
 use super::style::Family;
 use super::{SglangOptions, SglangStyle, steady};
 use crate::table::Table;
@@ -46,7 +46,7 @@ impl ReportFormat for SglangTable {
             cache(&mut table, &CacheTotals::of(report.log));
         }
         table.end();
-        table.write(&FiftyColumns, out)?;
+        table.write(&COLUMNS, out)?;
         steady::write(report, out)
     }
 }

@@ -6,7 +6,8 @@ use servemark_metrics::{Diffusion, Metrics, Probes, Speculation};
 
 use super::families::{Family, families};
 use super::{VllmOptions, VllmStyle};
-use crate::table::{Line, Style, Table};
+use crate::fifty_columns::FiftyColumns;
+use crate::table::Table;
 use crate::{Report, ReportFormat};
 
 /// vLLM's console table.
@@ -46,7 +47,7 @@ impl ReportFormat for VllmTable {
             server_work(&mut table, report.metrics);
         }
         table.end();
-        table.write(&FiftyColumns, out)
+        table.write(&FiftyColumns { before_title: "" }, out)
     }
 }
 
@@ -186,22 +187,4 @@ fn guessed(table: &mut Table, work: &Speculation) {
 
 fn fixed(value: Option<f64>) -> String {
     value.map_or_else(|| "n/a".to_owned(), |value| format!("{value:.2}"))
-}
-
-/// Style with 50 columns: labels 40 wide, values padded to 10.
-struct FiftyColumns;
-
-impl Style for FiftyColumns {
-    fn line(&self, line: &Line) -> String {
-        match line {
-            Line::Title(title) => format!("{:=^50}", format!(" {title} ")),
-            Line::Section(title, _) => format!("{title:-^50}"),
-            Line::Row(label, value) | Line::Paragraph(label, value) => {
-                format!("{label:<40} {value:<10}")
-            }
-            Line::Cells(label, values) => format!("{label:<40} {}", values.join(" ")),
-            Line::Note(note) | Line::LongNote(note) => note.clone(),
-            Line::End => "=".repeat(50),
-        }
-    }
 }
