@@ -222,6 +222,21 @@ impl Server {
     }
 }
 
+/// Starts a server of HTTP/1 over TLS. Clients that do not trust it are no error of the test.
+pub(crate) async fn serve_tls(config: ServerConfig) -> SocketAddr {
+    let acceptor = TlsAcceptor::from(Arc::new(config));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    tokio::spawn(async move {
+        loop {
+            let (stream, _) = listener.accept().await.unwrap();
+            let Ok(stream) = acceptor.accept(stream).await else { continue };
+            tokio::spawn(serve_http1(stream));
+        }
+    });
+    address
+}
+
 pub(crate) async fn serve_http1(stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
     let connection =
         http1::Builder::new().serve_connection(TokioIo::new(stream), service_fn(version));

@@ -14,10 +14,8 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use servemark_client::{ClientError, Credentials, ServerControl, Target, TargetSpec};
 use servemark_core::{ErrorKind, MonotonicClock, RequestRecord};
-use tokio::net::TcpListener;
-use tokio_rustls::TlsAcceptor;
 
-use crate::encrypted::serve_http1;
+use crate::encrypted::serve_tls;
 use crate::support::{ask, error, transport};
 
 fn fixture(name: &str) -> PathBuf {
@@ -35,18 +33,7 @@ async fn server(name: &str) -> SocketAddr {
         .unwrap()
         .with_no_client_auth()
         .with_cert_resolver(Arc::new(SingleCertAndKey::from(key)));
-    let acceptor = TlsAcceptor::from(Arc::new(config));
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    tokio::spawn(async move {
-        loop {
-            let (stream, _) = listener.accept().await.unwrap();
-            // Some tests use a client that does not trust the server.
-            let Ok(stream) = acceptor.accept(stream).await else { continue };
-            tokio::spawn(serve_http1(stream));
-        }
-    });
-    address
+    serve_tls(config).await
 }
 
 /// Which certificates a client trusts.

@@ -12,7 +12,7 @@ use servemark_core::{ErrorKind, MonotonicClock, RequestRecord};
 use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 
-use crate::encrypted::serve_http1;
+use crate::encrypted::serve_tls;
 use crate::support::{RawServer, ask, document, error, transport};
 
 /// A server with a self-signed certificate, and a PEM file of that certificate.
@@ -43,17 +43,7 @@ impl SelfSigned {
                 rustls::pki_types::PrivateKeyDer::Pkcs8(key.serialize_der().into()),
             )
             .unwrap();
-        let acceptor = TlsAcceptor::from(Arc::new(config));
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
-        tokio::spawn(async move {
-            loop {
-                let (stream, _) = listener.accept().await.unwrap();
-                // Some tests use a client that does not trust the server.
-                let Ok(stream) = acceptor.accept(stream).await else { continue };
-                tokio::spawn(serve_http1(stream));
-            }
-        });
+        let address = serve_tls(config).await;
         Self { address, file }
     }
 
