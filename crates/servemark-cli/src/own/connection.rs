@@ -67,7 +67,7 @@ flags! { ProtocolArgs {
     SEND_STAMPS = "--send-stamps" => [
         NOT_SIMULATED,
         ONE_CONNECTION,
-        Where(|effects| !effects.is_encrypted(), "over TLS, where nobody knows which bytes are a request's"),
+        Where(|effects| !effects.is_encrypted(), "over TLS, where the bytes of a request cannot be told from others"),
         Where(|_| cfg!(target_os = "linux"), "here: only Linux says when a request left"),
     ];
     CA_FILE = "--ca-file" => [NOT_SIMULATED];

@@ -209,7 +209,7 @@ fn flags_of_ours_without_effect() {
     );
     refuses(
         "--base-url HTTPS://h --send-stamps",
-        "--send-stamps has no effect over TLS, where nobody knows which bytes are a request's",
+        "--send-stamps has no effect over TLS, where the bytes of a request cannot be told from others",
     );
     refuses(
         "--http2 --no-keep-alive",
