@@ -67,9 +67,14 @@ mod tests {
         let folder = folder.canonicalize().unwrap();
         let mut sleeper = Command::new("sleep");
         let group = ProcessGroup::spawn(sleeper.arg("600").current_dir(&folder)).unwrap();
-        let found = living_in(&folder).unwrap();
-        let found: Vec<_> = found.iter().map(|process| (process.id, &*process.title)).collect();
-        assert_eq!(found, [(group.leader(), "sleep 600")]);
+        // The command line is empty for a moment while the program is being loaded.
+        let found = poll(A_WHILE, || {
+            let found = living_in(&folder)?;
+            Ok(found.iter().all(|process| !process.title.is_empty()).then_some(found))
+        });
+        let found: Vec<_> =
+            found.unwrap().into_iter().map(|process| (process.id, process.title)).collect();
+        assert_eq!(found, [(group.leader(), "sleep 600".to_owned())]);
         drop(group);
         assert!(left_in(&folder).unwrap().is_empty());
         fs::remove_dir(folder).unwrap();
