@@ -6,7 +6,7 @@ use serde::Serialize;
 use servemark_core::{RequestRecord, RunLog, Stamp};
 
 pub use self::latencies::{Latencies, ResponseTimes};
-pub(crate) use self::latencies::{begun, sampled};
+pub(crate) use self::latencies::{begun, sampled, sampled_of};
 use crate::absences::absences;
 use crate::failures::failures;
 use crate::policy::{Counted, DurationRule, MetricPolicy, PeakRule};

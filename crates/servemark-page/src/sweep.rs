@@ -176,9 +176,9 @@ fn best(html: &mut Html, report: &SweepReport<'_>) {
     let figures = [
         ("Most output tokens", "per second", of(output_tokens, 1.0)),
         ("Most requests", "per second", of(requests, 1.0)),
-        ("Shortest TTFT", "ms, median", of(|row| latency(row, Latency::Ttft).median_ms, -1.0)),
-        ("Shortest TPOT", "ms, median", of(|row| latency(row, Latency::Tpot).median_ms, -1.0)),
-        ("Shortest E2E", "ms, median", of(|row| latency(row, Latency::E2el).median_ms, -1.0)),
+        ("Shortest TTFT", "ms, median", of(|row| latency(row, Latency::Ttft)?.median_ms, -1.0)),
+        ("Shortest TPOT", "ms, median", of(|row| latency(row, Latency::Tpot)?.median_ms, -1.0)),
+        ("Shortest E2E", "ms, median", of(|row| latency(row, Latency::E2el)?.median_ms, -1.0)),
     ];
     html.raw("<div class=\"figures\">\n");
     for (name, unit, found) in figures {
@@ -314,13 +314,13 @@ fn label(row: &SweepRow<'_>) -> String {
     if values.is_empty() { row.name().to_owned() } else { values.join(", ") }
 }
 
-fn latency<'a>(row: &SweepRow<'a>, latency: Latency) -> &'a Summary {
-    row.metrics().latencies.summary(latency)
+fn latency<'a>(row: &SweepRow<'a>, latency: Latency) -> Option<&'a Summary> {
+    row.metrics().latency(latency)
 }
 
 /// Returns whether the run of a point generates tokens, so that there is a first token.
 fn generates(row: &SweepRow<'_>) -> bool {
-    latency(row, Latency::Ttft).samples > 0
+    latency(row, Latency::Ttft).is_some_and(|ttft| ttft.samples > 0)
 }
 
 fn output_tokens(row: &SweepRow<'_>) -> Option<f64> {
