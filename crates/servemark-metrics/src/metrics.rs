@@ -12,9 +12,9 @@ use crate::failures::failures;
 use crate::policy::{Counted, DurationRule, MetricPolicy, PeakRule};
 use crate::seconds::seconds_between;
 use crate::{
-    Absence, AcceptLength, FailureGroup, Goodput, ItemTotals, OwnSummary, Plateau, Probes,
+    Absence, AcceptLength, FailureGroup, Goodput, ItemTotals, Latency, OwnSummary, Plateau, Probes,
     RateEstimates, Rates, RequestScore, RunVerdict, ServerCounts, ServerWork, SessionMetrics,
-    SettledRun, SteadyState, Throughput, TokenTotals, TruthComparison, Waits, peak, stage,
+    SettledRun, SteadyState, Summary, Throughput, TokenTotals, TruthComparison, Waits, peak, stage,
     statistics,
 };
 
@@ -92,6 +92,21 @@ pub struct Metrics {
 }
 
 impl Metrics {
+    /// Returns the summary of a latency; absent for a part of a request's time, and for a latency
+    /// of the program that the policy does not list.
+    pub fn latency(&self, latency: Latency) -> Option<&Summary> {
+        match latency {
+            Latency::Own(own) => {
+                let found = self.own.iter().find(|known| known.name == own.name());
+                found.map(|known| &known.summary)
+            }
+            Latency::Queue => Some(&self.waits.queue),
+            Latency::ResponseE2el => Some(&self.response.e2el),
+            Latency::ResponseTtft => Some(&self.response.ttft),
+            of_service => self.latencies.summary(of_service),
+        }
+    }
+
     /// Scores a run by a policy's definitions.
     ///
     /// ```

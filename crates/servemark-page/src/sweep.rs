@@ -211,7 +211,7 @@ fn over_throughput(report: &SweepReport<'_>, of: Latency, name: &str) -> Option<
     };
     let marker = |row: &SweepRow<'_>, percent: f64, is_named: bool| {
         let (x, x_range) = throughput(row)?;
-        let summary = latency(row, of);
+        let summary = latency(row, of)?;
         let y = if percent.total_cmp(&50.0).is_eq() {
             summary.median_ms
         } else {
@@ -250,7 +250,7 @@ fn over_throughput(report: &SweepReport<'_>, of: Latency, name: &str) -> Option<
 /// Returns total throughput over the speed of a user, with the Pareto frontier.
 fn trade(report: &SweepReport<'_>) -> Option<Plot> {
     let marker = |row: &SweepRow<'_>| {
-        let tpot = latency(row, Latency::Tpot);
+        let tpot = latency(row, Latency::Tpot)?;
         let x = tpot.median_ms.filter(|tpot| *tpot > 0.0).map(|tpot| 1000.0 / tpot)?;
         let median = tpot.estimates.as_ref().and_then(|all| all.percentile(50.0));
         let x_range = median.and_then(|median| median.low.zip(median.high));
