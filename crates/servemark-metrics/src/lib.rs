@@ -30,6 +30,7 @@ mod histogram;
 mod items;
 mod latency;
 mod limits;
+mod loaded;
 mod metrics;
 mod mlperf;
 mod objective;
@@ -38,7 +39,6 @@ mod own_latency;
 mod peak;
 mod per_request;
 mod planning;
-mod plateau;
 mod policy;
 mod precision;
 mod probes;
@@ -50,13 +50,10 @@ mod series;
 mod server_counts;
 mod server_work;
 mod sessions;
-mod settled;
 mod several;
 mod speculation;
 mod spread;
-mod stage;
 pub mod statistics;
-mod steady_state;
 mod summary;
 mod timeline;
 mod totals;
@@ -95,9 +92,13 @@ pub use goodput::{Goodput, Slo, SloResult};
 pub use handoff::Handoff;
 pub use histogram::Histogram;
 pub use items::ItemTotals;
-
 pub use latency::{Latency, LatencyValues};
 pub use limits::{Confidence, Limit, LimitCause};
+pub use loaded::{
+    ConcurrencyRatio, Level, NoStage, Plateau, PlateauSpec, PlateauWindow, SettledFigure,
+    SettledPart, SettledRun, SettledStatus, SettlingOf, Shift, StableCounting, StableRule,
+    StableStage, Stage, StageQuantity, StageRates, StageSpec, StageStatistic, SteadyState,
+};
 pub use metrics::{Completeness, Concurrency, Latencies, Metrics, RequestCounts, ResponseTimes};
 pub use mlperf::{MlperfLimit, MlperfResult};
 pub use objective::{Goal, Objective};
@@ -105,7 +106,6 @@ pub use one_batch::{BatchScore, BatchWindow};
 pub use own_latency::{OwnLatency, OwnSummary};
 pub use per_request::PerRequest;
 pub use planning::Planning;
-pub use plateau::{Plateau, PlateauSpec, PlateauWindow};
 pub use policy::{
     Counted, DurationRule, EmptySample, EndRule, FirstTokensOf, ItlRule, MetricPolicy, MissingTtft,
     Origin, OutputEvents, PeakRule, PercentileRule, PromptTokenRule, SampleSize, StreamRules,
@@ -121,17 +121,9 @@ pub use series::{
 pub use server_counts::ServerCounts;
 pub use server_work::{Diffusion, PrefixCache, ServerWork, Speculation};
 pub use sessions::{SessionMetrics, TurnMetrics};
-pub use settled::{
-    Level, SettledFigure, SettledPart, SettledRun, SettledStatus, SettlingOf, Shift,
-};
 pub use several::{FigureSpread, SeveralRuns};
 pub use speculation::AcceptLength;
 pub use spread::RunSpread;
-pub use stage::{
-    NoStage, StableCounting, StableRule, StableStage, Stage, StageQuantity, StageRates, StageSpec,
-    StageStatistic,
-};
-pub use steady_state::{ConcurrencyRatio, SteadyState};
 pub use summary::{Percentile, PercentileSource, Summary};
 pub use timeline::{Second, timeline};
 pub use totals::{EventTokens, OutputSources, Throughput, TokenTotals};

@@ -9,12 +9,13 @@ pub use self::latencies::{Latencies, ResponseTimes};
 pub(crate) use self::latencies::{begun, sampled, sampled_of};
 use crate::absences::absences;
 use crate::failures::failures;
+use crate::loaded::stage_span_s;
 use crate::policy::{Counted, DurationRule, MetricPolicy, PeakRule};
 use crate::seconds::seconds_between;
 use crate::{
     Absence, AcceptLength, FailureGroup, Goodput, ItemTotals, Latency, OwnSummary, Plateau, Probes,
     RateEstimates, Rates, RequestScore, RunVerdict, ServerCounts, ServerWork, SessionMetrics,
-    SettledRun, SteadyState, Summary, Throughput, TokenTotals, TruthComparison, Waits, peak, stage,
+    SettledRun, SteadyState, Summary, Throughput, TokenTotals, TruthComparison, Waits, peak,
     statistics,
 };
 
@@ -308,7 +309,7 @@ fn duration_s(log: &RunLog, rule: DurationRule, scores: &[RequestScore<'_>]) -> 
         DurationRule::BeganToEnd => log.footer().and_then(|footer| footer.began).or_else(first_due),
         DurationRule::FirstDueToEnd | DurationRule::FirstDueToLastByte => first_due(),
         DurationRule::FirstSentToEnd => first(RequestRecord::started),
-        DurationRule::OfSuccesses => return stage::span_s(scores),
+        DurationRule::OfSuccesses => return stage_span_s(scores),
         DurationRule::FirstDoneToEnd => {
             log.measured().min_by_key(|record| record.ended).map(RequestRecord::started)
         }
