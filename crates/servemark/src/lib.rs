@@ -152,6 +152,7 @@ mod compare;
 mod context;
 mod error;
 mod explore;
+mod full_disk;
 mod grace;
 pub mod guide;
 mod new_path;
