@@ -5,7 +5,7 @@
 //! Runs a benchmark beside other tasks, tells its progress, stops it at a time limit, and prints the
 //! p99 TTFT.
 //!
-//! ```
+//! ```no_run
 #![doc = include_str!("../examples/in_tokio.rs")]
 //! ```
 //!
@@ -14,7 +14,7 @@
 //! A wire dialect, a data set, a latency and a report of the program, in a sweep over two request
 //! rates, each judged by objectives.
 //!
-//! ```
+//! ```no_run
 #![doc = include_str!("../examples/own_parts.rs")]
 //! ```
 //!
