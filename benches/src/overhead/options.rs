@@ -12,7 +12,6 @@ use super::{Exchange, ExchangeLoad, OpenLoad, Places, Program, Start, StartUp, S
 
 /// Options of the overhead study.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub struct Options {
     /// Numbers of streams; each is studied by itself.
     pub streams: Vec<usize>,

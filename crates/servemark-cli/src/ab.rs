@@ -105,7 +105,6 @@ impl CommonArgs {
 
 /// Runs of one plan against two servers, or against one.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct AbRuns {
     /// The runs.
     pub spec: AbSpec,

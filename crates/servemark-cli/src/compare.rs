@@ -22,7 +22,6 @@ use crate::own::parse_command;
 #[derive(Clone, Debug, Parser, PartialEq)]
 #[command(name = "compare", max_term_width = 100)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
-#[non_exhaustive]
 pub struct CompareArgs {
     /// The result to start from
     #[arg(value_name = "BEFORE", required_unless_present = "before", requires = "second")]

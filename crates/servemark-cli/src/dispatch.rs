@@ -34,7 +34,6 @@ use crate::{evalscope, sglang, vllm};
 
 /// A parsed command line, classified by what it asks for.
 #[derive(Debug)]
-#[non_exhaustive]
 pub enum Invocation {
     /// Runs against two servers in turn, to compare them (`servemark ab`).
     Ab(Box<AbRuns>),

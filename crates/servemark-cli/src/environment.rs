@@ -52,7 +52,6 @@ impl Default for Files {
 
 /// A moment on the wall: the machine's local calendar, and seconds since 1970.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[non_exhaustive]
 pub struct LocalTime {
     /// Year, month and day.
     pub date: (i16, u8, u8),

@@ -43,7 +43,6 @@ use crate::words::{CHAT_BACKENDS, Words};
 
 /// The runs of an `evalscope perf` command line: a sequence of runs, or a search.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct EvalscopeRuns {
     /// The first run, with the settings that all runs share.
     pub first: Parsed,
@@ -70,7 +69,6 @@ pub enum EvalscopeTask {
 
 /// What earlier runs have used up, so that later runs continue from there.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[non_exhaustive]
 pub struct Consumed {
     /// Number of runs.
     pub runs: u32,

@@ -97,7 +97,6 @@ struct LoadArgs {
 
 /// An exploration as its command line describes it.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct ExploreArgs {
     /// The server to explore.
     pub server: ExploreTarget,

@@ -12,7 +12,6 @@ use crate::environment::Environment;
 
 /// A run as its command line describes it: its plan, and what is not part of the plan.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct Parsed {
     /// Plan of the run.
     pub plan: BenchPlan,
@@ -61,7 +60,6 @@ impl Parsed {
 
 /// Arguments of a peer, as its client prints them when it starts.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub enum PeerArguments {
     /// SGLang's arguments, before and after its client settles the port and the needs of the data
     /// set.

@@ -73,7 +73,6 @@ impl RerunArgs {
 
 /// A finished run that is to be repeated.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct Rerun {
     /// Run log of the finished run, which is not changed.
     pub recorded: PathBuf,

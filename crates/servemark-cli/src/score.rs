@@ -17,7 +17,6 @@ use crate::python;
 /// Score a run again from what was recorded
 #[derive(Clone, Debug, Parser, PartialEq)]
 #[command(name = "score", max_term_width = 100)]
-#[non_exhaustive]
 pub struct ScoreArgs {
     /// The run log
     #[arg(value_name = "RUNLOG")]
@@ -40,7 +39,6 @@ pub struct ScoreArgs {
 
 /// How a run that has a log is scored.
 #[derive(Args, Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub struct ScoringArgs {
     /// The tables to print, in this order: sglang, native, embedding, offline, vllm, aisbench,
     /// evalscope; those of the run if left out. A name with a release, such as evalscope-1.7,
@@ -203,7 +201,6 @@ fn parse_tables(name: &str) -> Result<Tables, String> {
 
 /// The release of a peer whose tables and files are written.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[non_exhaustive]
 pub enum TableStyle {
     /// A release of evalscope.
     Evalscope(EvalscopeStyle),

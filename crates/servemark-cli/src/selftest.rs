@@ -18,7 +18,6 @@ use crate::own::parse_command;
 /// met.
 #[derive(Clone, Debug, Parser, PartialEq)]
 #[command(name = "selftest", max_term_width = 100)]
-#[non_exhaustive]
 pub struct SelftestArgs {
     /// How many answers stream at once
     #[arg(long, value_name = "N", default_value_t = 256,

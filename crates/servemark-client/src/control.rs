@@ -229,7 +229,6 @@ struct ModelList {
 
 /// A model that a server lists.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq)]
-#[non_exhaustive]
 pub struct ServedModel {
     /// Name of the model in requests.
     pub id: String,
@@ -250,7 +249,6 @@ struct Detokenized {
 /// An SGLang server's description of its model.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq)]
 #[serde(default)]
-#[non_exhaustive]
 pub struct ModelInfo {
     /// Where the server loaded the tokenizer from.
     pub tokenizer_path: Option<String>,

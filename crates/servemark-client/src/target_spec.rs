@@ -14,7 +14,6 @@ use crate::timeouts::Timeouts;
 /// The description of a target in a plan: everything but its credentials.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
-#[non_exhaustive]
 pub struct TargetSpec {
     /// Base URL of the server.
     pub base_url: BaseUrl,
@@ -82,7 +81,6 @@ impl TargetSpec {
 
 /// Why requests to a target cannot be sent precisely.
 #[derive(Clone, Copy, Debug, Eq, Error, PartialEq)]
-#[non_exhaustive]
 pub enum NotPrecise {
     /// TLS encrypts a request only when it is written.
     #[error(

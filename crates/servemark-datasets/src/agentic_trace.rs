@@ -17,7 +17,6 @@ use crate::{DatasetName, Draw, Summary, python_json, text_file};
 /// model's answers.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
-#[non_exhaustive]
 pub struct AgenticTraceSpec {
     /// Path of the trace file.
     pub path: Option<PathBuf>,

@@ -48,7 +48,6 @@ pub struct Evidence {
 
 /// Part of a run whose requests are judged.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
 pub enum JudgedPart {
     /// All requests.
     Whole,

@@ -9,7 +9,6 @@ use crate::{Latency, Metrics, MetricsError, Summary};
 
 /// A figure of a run that can be compared with another run's.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
 pub struct Figure {
     /// Part of the run that the figure covers.
     pub of: Part,
@@ -28,7 +27,6 @@ pub enum Part {
 
 /// A quantity that is counted or measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
 pub enum Quantity {
     /// Number of requests that succeeded.
     Completed,
@@ -54,7 +52,6 @@ pub enum Quantity {
 
 /// A statistic of a sample of latencies.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
 pub enum Statistic {
     /// Mean of the sample.
     Mean,

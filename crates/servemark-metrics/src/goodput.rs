@@ -9,7 +9,6 @@ use crate::{Latency, MetricsError, RequestScore};
 
 /// A service-level objective: a latency that a request must not exceed.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct Slo {
     /// The limited latency, one of [`Slo::METRICS`].
     #[serde(deserialize_with = "metric")]

@@ -21,7 +21,6 @@ pub use server_times::ReportedTimes;
 /// `"1.5s"`.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
-#[non_exhaustive]
 pub struct MockSpec {
     /// The address to listen on; port 0 lets the operating system choose.
     pub listen: SocketAddr,

@@ -15,7 +15,6 @@ use crate::{ControlSpec, OutputSpec, PlanError, ScoringSpec, ServerSpec};
 /// The plan of a whole benchmark run.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
-#[non_exhaustive]
 pub struct BenchPlan {
     /// Server or engine that is measured.
     pub server: ServerSpec,
@@ -46,7 +45,6 @@ pub struct BenchPlan {
 /// Model and tokenizer, by the names that users have for them.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
-#[non_exhaustive]
 pub struct ModelSpec {
     /// Name of the model; if absent, the first model that the server lists.
     pub name: Option<String>,
@@ -72,7 +70,6 @@ pub struct ModelSpec {
 /// The requests that a run sends.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
-#[non_exhaustive]
 pub struct WorkloadSpec {
     /// Data set that samples come from.
     pub dataset: DatasetSpec,
@@ -96,7 +93,6 @@ pub struct WorkloadSpec {
 /// The draws of an earlier run.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
-#[non_exhaustive]
 pub struct EarlierSpec {
     /// Data set that the samples came from.
     pub dataset: DatasetSpec,

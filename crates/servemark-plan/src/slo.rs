@@ -7,7 +7,6 @@ use servemark_metrics::{Audit, Judgement, MetricPolicy, Objective, gate};
 /// Objectives of a run, or of every probe of a search, and the required confidence.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
-#[non_exhaustive]
 pub struct SloSpec {
     /// Objectives, all of which must hold.
     pub objectives: Vec<Objective>,

@@ -12,7 +12,6 @@ pub use self::changes::write_changes;
 
 /// Description of a result in a comparison.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-#[non_exhaustive]
 pub struct Side {
     /// Where the result comes from, such as a path.
     pub source: String,

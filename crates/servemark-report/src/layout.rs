@@ -16,7 +16,6 @@ use crate::{
 
 /// A run with its metrics: the input of every report format.
 #[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
 pub struct Report<'a> {
     /// Run log: what was planned and observed.
     pub log: &'a RunLog,
@@ -91,7 +90,6 @@ pub trait ReportFormat: Debug {
 
 /// The tool whose table and file layout is written.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[non_exhaustive]
 pub enum Layout {
     /// AISBench's layout, with the options of its configuration.
     Aisbench(AisbenchOptions),

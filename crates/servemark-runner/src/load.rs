@@ -9,7 +9,6 @@ use servemark_schedule::{AdapterSpec, ArrivalSpec, Rate};
 
 /// The load of a run: how much is sent, and how.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct LoadSpec {
     /// When sessions are due.
     pub arrivals: ArrivalSpec,
@@ -137,7 +136,6 @@ const LONG_ANSWER: Duration = Duration::from_secs(60);
 /// How the turns of sessions are sent.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
-#[non_exhaustive]
 pub struct SessionSpec {
     /// What turns after the first are sent with.
     #[serde(skip_serializing_if = "History::is_kept")]
@@ -178,7 +176,6 @@ impl History {
 /// What is sent before the measurement, all at once: copies of the first sample, or the first
 /// sessions.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct WarmupSpec {
     /// Number of copies or sessions.
     pub requests: usize,
@@ -223,7 +220,6 @@ impl Default for WarmupSpec {
 /// When a failed request is sent again: at once, with its slot at the gate. Each try has a record
 /// of its own, and only the last one is scored.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct RetrySpec {
     /// Number of tries of a request, the first included.
     pub tries: NonZero<u32>,
@@ -250,7 +246,6 @@ impl RetrySpec {
 /// The first sessions of those drawn that are sent like the others and not measured.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
-#[non_exhaustive]
 pub struct LeadInSpec {
     /// Number of sessions.
     pub sessions: usize,
@@ -284,7 +279,6 @@ impl LeadInSpec {
 /// Limits on what is prepared ahead of its due time; both hold.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
-#[non_exhaustive]
 pub struct LookAheadSpec {
     /// Maximum number of prepared requests that wait.
     pub calls: NonZeroUsize,

@@ -25,7 +25,6 @@ use crate::Readings;
 
 /// What is asked, and how often.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct SamplerSpec {
     /// The sources. Their positions are those of the log's sources.
     pub sources: Vec<SamplerSource>,
@@ -75,7 +74,6 @@ impl SamplerSource {
 
 /// Why the sampler did not start, or ended early.
 #[derive(Debug, Error)]
-#[non_exhaustive]
 pub enum SamplerError {
     /// The system gave no thread or no timer.
     #[error("cannot start the thread that reads metrics")]

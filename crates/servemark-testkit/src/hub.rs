@@ -36,7 +36,6 @@ enum Place {
 
 /// A request that the hub or its store received.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[non_exhaustive]
 pub struct ReceivedRequest {
     /// `GET` or `HEAD`.
     pub method: String,

@@ -19,7 +19,6 @@ use crate::ExitCode;
 
 /// Comparison of the results before and after a change.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct ComparedResults {
     /// Names and models of the results on each side.
     pub sides: [Vec<Side>; 2],
@@ -47,7 +46,6 @@ impl ComparedResults {
 
 /// Why results cannot be compared.
 #[derive(Debug, Error)]
-#[non_exhaustive]
 pub enum CompareError {
     /// A file or a folder cannot be read.
     #[error("cannot read {path}", path = path.display())]

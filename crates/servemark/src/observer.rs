@@ -36,7 +36,6 @@ impl RunObserver for servemark_core::NoProgress {
 /// An event of a run outside its requests. [`Display`](std::fmt::Display) writes it as a line for
 /// a person, in SGLang's wording if SGLang has one for it.
 #[derive(Debug)]
-#[non_exhaustive]
 pub enum RunEvent<'a> {
     /// The target is the bundled simulator.
     Simulating {
@@ -243,7 +242,6 @@ pub enum RunEvent<'a> {
 
 /// An event of a profiler of the server or of a worker behind it.
 #[derive(Debug)]
-#[non_exhaustive]
 pub enum Profiler<'a> {
     /// A profiler was requested, but no worker URLs are configured.
     Nobody,
@@ -276,7 +274,6 @@ pub struct Live {
 
 /// Phase of the program, as far as it matters for termination.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-#[non_exhaustive]
 pub enum Activity {
     /// Preparation that ends when the run is stopped, such as waiting for the server.
     #[default]

@@ -29,7 +29,6 @@ pub use verdict::{Fitness, SelftestVerdict};
 
 /// Parameters of a self-test.
 #[derive(Clone, Debug, Eq, PartialEq)]
-#[non_exhaustive]
 pub struct SelftestSpec {
     /// Number of concurrent answers.
     pub streams: usize,
@@ -45,7 +44,6 @@ impl Default for SelftestSpec {
 
 /// Results of a self-test.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct Selftest {
     /// Version of the program.
     pub servemark: String,
@@ -71,7 +69,6 @@ pub struct Selftest {
 
 /// Cores to which client and server are pinned; `None` if they cannot be pinned.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct Placement {
     /// Core of the client.
     pub client_core: Option<usize>,

@@ -10,7 +10,6 @@ use super::Program;
 
 /// Locations where programs are looked for.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[non_exhaustive]
 pub struct Places {
     /// Folder of Servemark's programs; if absent, the folder of this program.
     pub ours: Option<PathBuf>,
@@ -24,7 +23,6 @@ pub struct Places {
 
 /// An installed program.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct Installed {
     /// The program.
     pub program: Program,

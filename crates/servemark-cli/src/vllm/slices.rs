@@ -18,7 +18,6 @@ use crate::number::at_least;
 
 /// Prompts cut out of a text, and the file they go to.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct TextSlices {
     /// The text, a file or an address, and how it is cut.
     pub spec: TextSlicesSpec,

@@ -20,7 +20,6 @@ use crate::jsonl::Reader;
 
 /// A file of questions about images, videos or audio.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct AisbenchMediaSpec {
     /// Path of the file.
     pub path: Option<PathBuf>,
@@ -33,7 +32,6 @@ pub struct AisbenchMediaSpec {
 /// Layout of a file of questions about media.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum ShownLayout {
     /// AISBench's custom layout: JSON lines with `type`, `path` and `question`.
     Custom,

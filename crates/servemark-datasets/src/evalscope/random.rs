@@ -24,7 +24,6 @@ use crate::fitting::{Fitted, Fitter};
 /// Prompts of drawn lengths, with consecutive token ids from a drawn one on.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
-#[non_exhaustive]
 pub struct EvalscopeRandomSpec {
     /// Number of tokens in the common prefix, in addition to each prompt's own tokens
     /// (`--prefix-length`).

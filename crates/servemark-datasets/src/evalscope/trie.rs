@@ -15,7 +15,6 @@ use crate::{python_json, text_file};
 
 /// Agent conversations of recorded lengths; their text is drawn at random.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct EvalscopeTrieSpec {
     /// Kind of work in the recorded conversations.
     pub workload: TrieWorkload,
@@ -117,7 +116,6 @@ impl Trace {
 /// Kind of work in the recorded conversations.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum TrieWorkload {
     /// Agentic coding.
     AgenticCoding,

@@ -50,7 +50,6 @@ pub struct Reading {
 /// The typical time that a lag is compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "of", rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum LagReference {
     /// The time between two reads of a stream.
     Gap {

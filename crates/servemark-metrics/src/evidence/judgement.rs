@@ -228,7 +228,6 @@ fn verdict(objective: &Objective, low: f64, high: f64) -> SloVerdict {
 /// Reason why bounds are missing or wide.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
-#[non_exhaustive]
 pub enum UndecidedReason {
     /// The client was the limit, by its audit.
     ClientLimited,

@@ -4,7 +4,6 @@ use thiserror::Error;
 
 /// Reason why a search cannot run.
 #[derive(Clone, Debug, Error, PartialEq)]
-#[non_exhaustive]
 pub enum SearchError {
     /// The bounds are not above zero, not finite or not in order.
     #[error("a search needs bounds above zero, the smaller one first, not {lower} and {upper}")]

@@ -40,7 +40,6 @@ use crate::{BenchPlan, Isolation, PlanPath, Point, SloSpec, SweepError, SweptSet
 /// ```
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
-#[non_exhaustive]
 pub struct SloSearchSpec {
     /// The plan of all probes, except for the load and the number of requests.
     pub base: Box<BenchPlan>,
@@ -78,7 +77,6 @@ pub struct SloTier {
 /// Number and length of the rounds at each load.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
-#[non_exhaustive]
 pub struct Effort {
     /// Least number of requests in a round; if absent, 1.5 times the number that the objectives
     /// need, plus those that are not judged.

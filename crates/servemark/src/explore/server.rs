@@ -16,7 +16,6 @@ use crate::{ExecuteError, RunContext, execute};
 
 /// A server, as far as it tells what it is.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct ExploredServer {
     /// Base URL of the server.
     pub url: BaseUrl,
@@ -40,7 +39,6 @@ pub struct ExploredServer {
 /// Engine of a server.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
 pub enum Engine {
     /// llama.cpp's server.
     LlamaCpp,

@@ -16,7 +16,6 @@ use crate::Scores;
 
 /// Paths of the files that were requested and written.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-#[non_exhaustive]
 pub struct VllmSaved {
     /// HTML page with the timeline of every request.
     pub timeline: Option<PathBuf>,

@@ -47,7 +47,6 @@ async fn run_on<S: System>(plan: &BenchPlan, context: &RunContext) -> Result<Run
 
 /// Size of the load that a plan would send.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[non_exhaustive]
 pub struct DryRun {
     /// Number of requests.
     pub requests: usize,

@@ -49,7 +49,6 @@ impl std::fmt::Debug for BatchRunner {
 
 /// A batch that was sent.
 #[derive(Debug)]
-#[non_exhaustive]
 pub struct BatchRun {
     /// Run of the batch.
     pub run: Run,

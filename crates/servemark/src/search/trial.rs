@@ -13,7 +13,6 @@ use crate::{Origin, PointRun, PointScore};
 
 /// A load that was tried, and its results.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct Trial {
     /// Value of the load in the unit of the searched setting.
     pub value: f64,

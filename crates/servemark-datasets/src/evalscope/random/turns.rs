@@ -11,7 +11,6 @@ use crate::evalscope::{Conversation, EvalscopeSpec, RequestDraft};
 /// Conversations of prompts of drawn lengths.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
-#[non_exhaustive]
 pub struct EvalscopeRandomTurnsSpec {
     /// Number of tokens in the common prefix of every turn, in addition to the turn's own tokens
     /// (`--prefix-length`).

@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 
 /// Client capacity of one core of a machine.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct Figures {
     /// Output chunks per second, if each chunk arrives by itself.
     pub chunks_per_second: f64,
@@ -35,7 +34,6 @@ impl Figures {
 
 /// Origin of a machine's capacity figures.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[non_exhaustive]
 pub enum Source {
     /// Default for a machine that was not measured.
     Assumed,
