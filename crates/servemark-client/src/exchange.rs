@@ -20,7 +20,7 @@ use crate::watch::{Stage, Watch};
 
 /// Source of an answer's body: the connection itself, or hyper.
 #[derive(Debug)]
-struct Source {
+struct AnswerSource {
     link: Link,
     body: Option<Incoming>,
 }
@@ -33,7 +33,7 @@ struct Source {
 pub(crate) struct Exchange {
     status: StatusCode,
     headers: HeaderMap,
-    source: Source,
+    source: AnswerSource,
     head_at: Stamp,
     arrival_clock: ArrivalClock,
     stage: Stage,
@@ -108,7 +108,7 @@ impl Exchange {
     fn new(answered: Answered, link: Link, since: Stamp) -> Self {
         let Answered { status, headers, body } = answered;
         let (head_at, arrival_clock) = (link.last_read().at(), link.arrival_clock());
-        let (source, stage) = (Source { link, body }, Stage::FirstByte);
+        let (source, stage) = (AnswerSource { link, body }, Stage::FirstByte);
         Self { status, headers, source, head_at, arrival_clock, stage, since, is_over: false }
     }
 
@@ -227,7 +227,7 @@ impl Exchange {
     }
 }
 
-impl Source {
+impl AnswerSource {
     fn poll_read(
         &mut self,
         cx: &mut Context<'_>,

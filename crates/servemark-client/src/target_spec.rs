@@ -46,8 +46,8 @@ pub struct TargetSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ca_file: Option<PathBuf>,
     /// Whether the server's certificate is accepted without a check of its signer.
-    #[serde(default, skip_serializing_if = "is_off")]
-    pub trusts_anybody: bool,
+    #[serde(default, rename = "trusts_anybody", skip_serializing_if = "is_off")]
+    pub accepts_any_certificate: bool,
 }
 
 impl TargetSpec {
@@ -64,7 +64,7 @@ impl TargetSpec {
             timeouts: Timeouts::default(),
             answers: AnswerLimits::default(),
             ca_file: None,
-            trusts_anybody: false,
+            accepts_any_certificate: false,
         }
     }
 

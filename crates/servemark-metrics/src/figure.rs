@@ -11,14 +11,14 @@ use crate::{Latency, Metrics, MetricsError, Summary};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figure {
     /// Part of the run that the figure covers.
-    pub of: Part,
+    pub of: FigureScope,
     /// Quantity that is counted or measured.
     pub quantity: Quantity,
 }
 
 /// A part of a run. The enum is closed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Part {
+pub enum FigureScope {
     /// The whole run.
     Run,
     /// The part at the load that was asked for.
@@ -87,12 +87,12 @@ impl Figure {
 
     /// Creates a figure of the whole run.
     pub const fn new(quantity: Quantity) -> Self {
-        Self { of: Part::Run, quantity }
+        Self { of: FigureScope::Run, quantity }
     }
 
     /// Creates a figure of the plateau.
     pub const fn of_plateau(quantity: Quantity) -> Self {
-        Self { of: Part::Plateau, quantity }
+        Self { of: FigureScope::Plateau, quantity }
     }
 
     /// Returns the key in vLLM's result file, for example `p99_ttft_ms`.
@@ -132,8 +132,8 @@ impl Figure {
             }
         };
         match self.of {
-            Part::Run => path,
-            Part::Plateau => format!("plateau.{path}"),
+            FigureScope::Run => path,
+            FigureScope::Plateau => format!("plateau.{path}"),
         }
     }
 
@@ -159,8 +159,8 @@ impl Figure {
     /// Returns the value of the figure in a run; absent if the run has none.
     pub fn read(&self, metrics: &Metrics) -> Option<f64> {
         match self.of {
-            Part::Run => of_run(self.quantity, metrics),
-            Part::Plateau => of_plateau(self.quantity, metrics),
+            FigureScope::Run => of_run(self.quantity, metrics),
+            FigureScope::Plateau => of_plateau(self.quantity, metrics),
         }
     }
 }

@@ -71,7 +71,7 @@ pub(crate) fn noise(runs: &AbRuns) -> anyhow::Result<ExitCode> {
         let store = NoiseStore::at(path);
         let kept = store.keep(header, &spreads);
         kept.with_context(|| format!("cannot keep the spread in {}", path.display()))?;
-        screen::eprint_line(&format!("Kept in {}", path.display()));
+        screen::eprint_line(&format!("Saved in {}", path.display()));
     }
     Ok(ab.exit_code())
 }

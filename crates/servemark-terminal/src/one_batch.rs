@@ -49,7 +49,7 @@ pub(crate) fn bench(bench: &OneBatch) -> anyhow::Result<ExitCode> {
     }
     say_limits(bench, runner.server());
     let (results, logs) = (Vec::new(), Vec::new());
-    let mut turn = Turn { bench, runner, results, logs, appended: Ok(()), code: ExitCode::Ok };
+    let mut turn = BatchTurn { bench, runner, results, logs, appended: Ok(()), code: ExitCode::Ok };
     turn.warm_up()?;
     // The batches before one that fails are still reported.
     let measured = turn.measure();
@@ -138,7 +138,7 @@ fn say_single_waves(bench: &OneBatch, most: u64) {
 }
 
 /// The state of a benchmark while its batches are sent.
-struct Turn<'a> {
+struct BatchTurn<'a> {
     bench: &'a OneBatch,
     runner: BatchRunner,
     results: Vec<OneBatchResult>,
@@ -149,7 +149,7 @@ struct Turn<'a> {
     code: ExitCode,
 }
 
-impl Turn<'_> {
+impl BatchTurn<'_> {
     fn warm_up(&mut self) -> anyhow::Result<()> {
         if self.bench.warm_up.is_empty() {
             return Ok(());

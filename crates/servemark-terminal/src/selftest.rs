@@ -29,7 +29,7 @@ fn spec(args: &SelftestArgs) -> SelftestSpec {
 fn keep(found: &Selftest, args: &SelftestArgs) {
     let Some(folder) = &args.cache else { return };
     match found.keep(folder) {
-        Ok(path) => screen::eprint_line(&format!("Kept for later runs: {}", path.display())),
+        Ok(path) => screen::eprint_line(&format!("Saved for later runs: {}", path.display())),
         Err(error) => {
             let folder = folder.display();
             screen::eprint_line(&format!("Could not keep the figures in {folder}: {error}"));

@@ -21,13 +21,13 @@ pub struct StandInHub {
 #[derive(Clone, Debug)]
 pub struct HubFile {
     body: Vec<u8>,
-    place: Place,
+    place: FileLocation,
     tag: String,
     cut_at: Option<usize>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Place {
+enum FileLocation {
     /// On the hub itself, behind a redirect to another of its routes.
     Hub,
     /// On another server, as big files are.
@@ -68,13 +68,13 @@ impl HubFile {
         let mut digest = Sha1::new();
         digest.update(format!("blob {}\0", body.len()));
         digest.update(&body);
-        Self { place: Place::Hub, tag: hex(&digest.finalize()), body, cut_at: None }
+        Self { place: FileLocation::Hub, tag: hex(&digest.finalize()), body, cut_at: None }
     }
 
     /// Creates a big file: it is in the store, and its tag is its SHA-256.
     pub fn big(body: impl Into<Vec<u8>>) -> Self {
         let body = body.into();
-        Self { place: Place::Store, tag: hex(&Sha256::digest(&body)), body, cut_at: None }
+        Self { place: FileLocation::Store, tag: hex(&Sha256::digest(&body)), body, cut_at: None }
     }
 
     /// Makes the connection break after `bytes` bytes, the first time.
@@ -193,8 +193,8 @@ impl Shared {
     fn resolve(&self, path: &str) -> Reply {
         let Some(file) = self.file(path) else { return Reply::status(404) };
         let to = match file.place {
-            Place::Hub => format!("/api/resolve-cache/{path}"),
-            Place::Store => format!("http://{}/{path}?signature=sig-hunter2", self.store),
+            FileLocation::Hub => format!("/api/resolve-cache/{path}"),
+            FileLocation::Store => format!("http://{}/{path}?signature=sig-hunter2", self.store),
         };
         let reply = Reply::status(302).header("location", &to).header("x-repo-commit", COMMIT);
         reply

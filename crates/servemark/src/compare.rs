@@ -14,7 +14,7 @@ use servemark_report::Side;
 use thiserror::Error;
 
 pub use self::noise::{KnownNoise, NoiseStore};
-use self::source::{Source, files_in};
+use self::source::{ResultSource, files_in};
 use crate::ExitCode;
 
 /// Comparison of the results before and after a change.
@@ -192,7 +192,7 @@ impl SideReader<'_> {
         let mut read = ReadSide::default();
         let mut first: Option<(&Path, source::Load)> = None;
         for (number, path) in (1..).zip(files) {
-            let source = Source::read(path, self.if_damaged)?;
+            let source = ResultSource::read(path, self.if_damaged)?;
             match (&first, source.load()) {
                 (Some((one, load)), Some(other)) if *load != other => {
                     let difference = load.difference(&other);

@@ -244,7 +244,7 @@ pub enum RunEvent<'a> {
 #[derive(Debug)]
 pub enum Profiler<'a> {
     /// A profiler was requested, but no worker URLs are configured.
-    Nobody,
+    NoWorker,
     /// A profiler is about to be turned on or off.
     Turning(Switch),
     /// A profiler was turned on or off.

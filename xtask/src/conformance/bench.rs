@@ -14,7 +14,7 @@ use super::case_report::CaseReport;
 use super::checks;
 use super::dialect::{Dialect, RESULT};
 use super::engine::Serving;
-use super::install::Place;
+use super::install::Installation;
 use super::peer;
 use super::process::{ProcessGroup, end_of, output, poll};
 use super::record::{Record, records};
@@ -39,7 +39,7 @@ pub(super) struct Target<'a> {
     pub(super) server: &'a Server,
     pub(super) wiretap: &'a Wiretap,
     /// Installation of the engine, including its own client.
-    pub(super) place: &'a Place,
+    pub(super) place: &'a Installation,
     /// Folder of the model with its tokenizer.
     pub(super) model: &'a Path,
     /// Folder that contains one folder for each case.

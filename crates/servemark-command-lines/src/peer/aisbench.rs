@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::Peer;
-use crate::{Argued, Difference, Line, Part, SentRequest};
+use crate::{Argued, ComparedPart, Difference, Line, SentRequest};
 
 /// AISBench: `ais_bench … -m perf`.
 #[derive(Clone, Copy, Debug)]
@@ -87,7 +87,7 @@ const ARGUED: &[Argued] = &[
     Argued { kind: "row without a time", is: |_, own, _| refused(own, "has no time at which") },
     Argued { kind: "no stable stage", is: no_stable_stage },
     Argued { kind: "uncounted", is: uncounted },
-    Argued { kind: "words", is: |_, _, difference| difference.part == Part::Message },
+    Argued { kind: "words", is: |_, _, difference| difference.part == ComparedPart::Message },
 ];
 
 fn refused(own: &Line, why: &str) -> bool {
@@ -100,7 +100,7 @@ fn uncounted(peer: &Line, _: &Line, difference: &Difference) -> bool {
     let is_uncounted = |request: &SentRequest| !request.path.starts_with("/v1/");
     let counts = |key: &String| key.ends_with("/Total Input Tokens");
     peer.requests.iter().any(is_uncounted)
-        && matches!(&difference.part, Part::Value(key) if counts(key))
+        && matches!(&difference.part, ComparedPart::Value(key) if counts(key))
 }
 
 /// The stable stage depends on times.
@@ -111,7 +111,7 @@ fn no_stable_stage(peer: &Line, own: &Line, difference: &Difference) -> bool {
     };
     let asked = peer.argv.iter().any(|word| word == "stable_stage")
         || peer.inputs.values().any(|text| text.contains("stable_stage"));
-    let parts = [Part::File, Part::Labels, Part::Outcome];
+    let parts = [ComparedPart::File, ComparedPart::Labels, ComparedPart::Outcome];
     asked && parts.contains(&difference.part) && !(is_stable(peer) && is_stable(own))
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 use super::Peer;
-use crate::{Argued, Line, Outcome, Part, SentRequest};
+use crate::{Argued, ComparedPart, Line, Outcome, SentRequest};
 
 /// SGLang: `python -m sglang.bench_serving`.
 #[derive(Clone, Copy, Debug)]
@@ -93,8 +93,7 @@ const ARGUED: &[Argued] = &[
         kind: "trt-text",
         is: |peer, _, difference| {
             let texts = ["total_output_tokens_retokenized", "generated_texts"];
-            let is_of_text =
-                |part: &Part| matches!(part, Part::Value(key) if texts.contains(&&**key));
+            let is_of_text = |part: &ComparedPart| matches!(part, ComparedPart::Value(key) if texts.contains(&&**key));
             peer.argv.iter().any(|word| word == "trt" || word.ends_with("=trt"))
                 && is_of_text(&difference.part)
         },
@@ -103,7 +102,7 @@ const ARGUED: &[Argued] = &[
         kind: "messages-as-ids",
         is: |peer, _, difference| {
             let is_batch = |request: &SentRequest| request.body["input_ids"][1].is_object();
-            let is_count = |part: &Part| matches!(part, Part::Value(key) if key.starts_with("total_output_tokens"));
+            let is_count = |part: &ComparedPart| matches!(part, ComparedPart::Value(key) if key.starts_with("total_output_tokens"));
             peer.requests.iter().any(is_batch) && is_count(&difference.part)
         },
     },

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::Peer;
-use crate::{Argued, Line, Outcome, Part, SentRequest};
+use crate::{Argued, ComparedPart, Line, Outcome, SentRequest};
 
 /// vLLM: `vllm bench`.
 #[derive(Clone, Copy, Debug)]
@@ -131,7 +131,7 @@ const ARGUED: &[Argued] = &[
     Argued {
         kind: "recording-in-chat",
         is: |peer, _, difference| {
-            difference.part == Part::Requests && peer.requests.iter().any(says_recording)
+            difference.part == ComparedPart::Requests && peer.requests.iter().any(says_recording)
         },
     },
     Argued {
@@ -142,7 +142,7 @@ const ARGUED: &[Argued] = &[
         kind: "temperature-in-extra-body",
         is: |peer, _, difference| {
             let sets = |request: &SentRequest| !request.body["temperature"].is_null();
-            difference.part == Part::Labels
+            difference.part == ComparedPart::Labels
                 && difference.peer.contains(NOT_GREEDY)
                 && !difference.own.contains(NOT_GREEDY)
                 && peer.requests.iter().any(sets)
@@ -168,7 +168,7 @@ const ARGUED: &[Argued] = &[
         kind: "no-token-asked-for",
         is: |peer, _, difference| {
             let asks = |request: &SentRequest| request.body["max_tokens"] == 0;
-            matches!(difference.part, Part::Value(_)) && peer.requests.iter().any(asks)
+            matches!(difference.part, ComparedPart::Value(_)) && peer.requests.iter().any(asks)
         },
     },
 ];

@@ -51,10 +51,13 @@ fn request(id: u64, ids: &[u32], output_tokens: u32) -> EngineRequest {
 }
 
 /// The tokens of an answer, and its finish reason.
-type Answer = (Vec<u32>, &'static str);
+type ExpectedAnswer = (Vec<u32>, &'static str);
 
 /// Answers requests; each is admitted as soon as there is room.
-fn answer(engine: &mut CandleEngine, requests: Vec<EngineRequest>) -> BTreeMap<u64, Answer> {
+fn answer(
+    engine: &mut CandleEngine,
+    requests: Vec<EngineRequest>,
+) -> BTreeMap<u64, ExpectedAnswer> {
     let (mut waiting, mut answers) = (requests.into_iter().peekable(), BTreeMap::new());
     while waiting.peek().is_some() || !engine.is_idle() {
         while engine.has_room()

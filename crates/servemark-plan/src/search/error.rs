@@ -21,8 +21,8 @@ pub enum SearchError {
     },
     /// The growth of rounds is out of range.
     #[error("a round must be 1 to 10 times as long as the one before it, not {given}")]
-    Growth {
-        /// Growth that was given.
+    GrowthFactor {
+        /// Factor that was given.
         given: f64,
     },
     /// There is an objective on goodput without limits for a good request.

@@ -189,7 +189,7 @@ impl SloSearchSpec {
             return Err(SearchError::SameTier { name: twice[0].to_owned() });
         }
         if !(1.0..=MOST_GROWTH).contains(&self.effort.growth) {
-            return Err(SearchError::Growth { given: self.effort.growth });
+            return Err(SearchError::GrowthFactor { given: self.effort.growth });
         }
         if !(0.5..1.0).contains(confidence) {
             return Err(SearchError::Confidence { given: *confidence });

@@ -86,7 +86,7 @@ pub(super) struct Samples<'a> {
 
 /// A column of the table: an extreme or a percentile.
 #[derive(Clone, Copy, Debug)]
-enum Place {
+enum PercentileColumn {
     Min,
     Percent(f64),
     Max,
@@ -103,7 +103,7 @@ impl Percentiles {
         let rows = samples.kinds(style).iter().map(row);
         let has_data = |row: &PercentileRow| row.values.iter().any(Option::is_some);
         let rows = rows.filter(|row| has_data(row) || !row.sample.is_of_handoff());
-        Self { labels: places.iter().map(Place::label).collect(), rows: rows.collect() }
+        Self { labels: places.iter().map(PercentileColumn::label).collect(), rows: rows.collect() }
     }
 
     /// Returns a percentile by the label of its column.
@@ -129,7 +129,7 @@ impl Samples<'_> {
         }
     }
 
-    fn read(&self, sample: Sample, place: Place, style: EvalscopeStyle) -> Option<f64> {
+    fn read(&self, sample: Sample, place: PercentileColumn, style: EvalscopeStyle) -> Option<f64> {
         let (latencies, each) = (self.latencies, self.per_request);
         let in_seconds = style == EvalscopeStyle::V1_0;
         let value = match sample {
@@ -151,7 +151,7 @@ impl Samples<'_> {
     }
 }
 
-impl Place {
+impl PercentileColumn {
     fn label(&self) -> String {
         match self {
             Self::Min => "min".to_owned(),
@@ -178,12 +178,14 @@ impl Place {
     }
 }
 
-fn places(style: EvalscopeStyle) -> Vec<Place> {
-    let between = style.policy().percentiles.into_iter().map(Place::Percent);
+fn places(style: EvalscopeStyle) -> Vec<PercentileColumn> {
+    let between = style.policy().percentiles.into_iter().map(PercentileColumn::Percent);
     match style {
-        EvalscopeStyle::Newest => {
-            [Place::Min].into_iter().chain(between).chain([Place::Max]).collect()
-        }
+        EvalscopeStyle::Newest => [PercentileColumn::Min]
+            .into_iter()
+            .chain(between)
+            .chain([PercentileColumn::Max])
+            .collect(),
         _ => between.collect(),
     }
 }

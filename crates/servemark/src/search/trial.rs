@@ -133,7 +133,7 @@ impl Trial {
             doubt => {
                 self.usable += 1;
                 self.doubt = self.doubt.or(doubt);
-                let stretch = JudgedPart::Settled(spec.effort.settling);
+                let stretch = JudgedPart::SettledLoad(spec.effort.settling);
                 self.evidence.add(&done.run.log, policy, stretch);
             }
         }

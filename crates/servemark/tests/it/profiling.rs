@@ -89,8 +89,8 @@ fn without_a_worker_nobody_is_told() {
 
 #[test]
 fn a_worker_that_is_not_there_costs_the_run_nothing() {
-    let nobody = WorkerSpec::new("Decode-0", "http://127.0.0.1:9".parse().unwrap());
-    let said = profiled(Profiled::Workers(vec![nobody]));
+    let closed = WorkerSpec::new("Decode-0", "http://127.0.0.1:9".parse().unwrap());
+    let said = profiled(Profiled::Workers(vec![closed]));
     assert_eq!(said.len(), 4, "{said:?}");
     let start = "Failed to start profiler for Decode-0 worker at http://127.0.0.1:9: ";
     assert!(said[1].starts_with(start), "{said:?}");
