@@ -83,7 +83,7 @@ fn workers_are_told_one_after_the_other() {
 }
 
 #[test]
-fn without_a_worker_nobody_is_told() {
+fn without_a_worker_no_server_is_profiled() {
     assert_eq!(profiled(Profiled::Workers(Vec::new())), recorded("profile_pd_no_url_sglang"));
 }
 
