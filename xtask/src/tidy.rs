@@ -123,9 +123,12 @@ pub(crate) fn run() -> anyhow::Result<()> {
         faults.extend(package.home_faults());
         faults.extend(package.lint_fault()?);
         faults.extend(package.length_faults()?);
-        faults.extend(package.word_faults()?);
         faults.extend(dependencies::unused(package)?);
     }
+    let sources: Vec<Vec<_>> = packages.iter().map(Package::sources).collect::<Result<_, _>>()?;
+    let sources = sources.iter().flatten().map(|(path, text)| (path.as_path(), text.as_str()));
+    faults.extend(words::faults(sources.clone()));
+    faults.extend(words::repeated(sources));
     faults.extend(spelling::faults()?);
     faults.extend(unknown_names(&packages));
     faults.extend(needless_faults()?);
@@ -176,12 +179,10 @@ impl Package {
         Ok(faults)
     }
 
-    fn word_faults(&self) -> anyhow::Result<Vec<String>> {
-        let read = |path: PathBuf| Ok((std::fs::read_to_string(&path)?, path));
-        let files = metadata::rust_files(&self.folder)?.into_iter().map(read);
-        let files = files.collect::<anyhow::Result<Vec<(String, PathBuf)>>>()?;
-        let files = files.iter().map(|(text, path)| (path.as_path(), text.as_str()));
-        Ok(words::faults(files))
+    /// Returns the paths and the texts of the sources.
+    fn sources(&self) -> anyhow::Result<Vec<(PathBuf, String)>> {
+        let read = |path: PathBuf| Ok((path.clone(), std::fs::read_to_string(path)?));
+        metadata::rust_files(&self.folder)?.into_iter().map(read).collect()
     }
 }
 

@@ -262,12 +262,12 @@ fn of_vllm(
     environment: &Environment,
 ) -> Result<Invocation, UsageError> {
     Ok(match vllm::command(python, args, environment)? {
-        vllm::Asked::Compare(args) => Invocation::Compare(args),
-        vllm::Asked::DryRun(parsed) => Invocation::DryRun(parsed),
-        vllm::Asked::Offline(offline) => Invocation::Offline(offline),
-        vllm::Asked::Runs(runs) => runs.into(),
-        vllm::Asked::Series(series) => Invocation::Series(series),
-        vllm::Asked::Sweep(sweep) => Invocation::VllmSweep(sweep),
+        vllm::VllmCommand::Compare(args) => Invocation::Compare(args),
+        vllm::VllmCommand::DryRun(parsed) => Invocation::DryRun(parsed),
+        vllm::VllmCommand::Offline(offline) => Invocation::Offline(offline),
+        vllm::VllmCommand::Runs(runs) => runs.into(),
+        vllm::VllmCommand::Series(series) => Invocation::Series(series),
+        vllm::VllmCommand::Sweep(sweep) => Invocation::VllmSweep(sweep),
     })
 }
 

@@ -31,7 +31,7 @@ use servemark_datasets::DatasetSpec;
 use servemark_plan::{BenchPlan, EarlierSpec, SweepSpec};
 
 use self::args::{EvalscopeArgs, LoadArgs, PEER, TargetArgs};
-use self::planner::{Place, Planner};
+use self::planner::{DrawPosition, Planner};
 use self::resolved::{ResolvedArgs, Step};
 pub use self::sla::{SlaCriterion, SlaGoal, SlaMetric, SlaSearch, SlaVariable};
 use crate::argparse::{Given, texts};

@@ -17,7 +17,7 @@ use crate::holding::{AnswerBudget, Holding};
 
 /// The body of one answer.
 #[derive(Debug)]
-pub(crate) struct Answer<D> {
+pub(crate) struct AnswerReader<D> {
     decoder: D,
     framing: Framing,
     shape: Shape,
@@ -52,7 +52,7 @@ enum Handled {
     Failed(RequestError),
 }
 
-impl<D: Decoder> Answer<D> {
+impl<D: Decoder> AnswerReader<D> {
     /// Creates an unread answer for a decoder whose dialect uses `framing`. Its memory counts in
     /// `budget`.
     pub(crate) fn new(decoder: D, framing: Framing, budget: Arc<AnswerBudget>) -> Self {

@@ -136,7 +136,7 @@ impl Latency {
             Self::Queue => queue_wait(record),
             _ => return self.values(score, tpot),
         };
-        LatencyValues(Source::One(value))
+        LatencyValues(LatencySource::One(value))
     }
 
     /// Returns the values of a scored request in seconds: one for each gap between tokens, at most
@@ -144,7 +144,7 @@ impl Latency {
     /// [`Own`](Self::Own), [`Part`](Self::Part) and [`Queue`](Self::Queue).
     pub fn values<'a>(self, score: &'a RequestScore<'_>, tpot: TpotRule) -> LatencyValues<'a> {
         let value = match self {
-            Self::Itl => return LatencyValues(Source::Gaps(score.itl_sample())),
+            Self::Itl => return LatencyValues(LatencySource::Gaps(score.itl_sample())),
             Self::E2el => Some(score.latency_s),
             Self::Own(_) | Self::Part(_) | Self::Queue => None,
             Self::ResponseE2el => Some(score.waited_s + score.latency_s),
@@ -152,16 +152,16 @@ impl Latency {
             Self::Tpot => score.tpot_s(tpot),
             Self::Ttft => score.ttft_s,
         };
-        LatencyValues(Source::One(value))
+        LatencyValues(LatencySource::One(value))
     }
 }
 
 /// Iterator over the values that one request adds to the sample of a latency, in seconds.
 #[derive(Clone, Debug)]
-pub struct LatencyValues<'a>(Source<'a>);
+pub struct LatencyValues<'a>(LatencySource<'a>);
 
 #[derive(Clone, Debug)]
-enum Source<'a> {
+enum LatencySource<'a> {
     Gaps(GapsIter<'a>),
     One(Option<f64>),
 }
@@ -171,8 +171,8 @@ impl Iterator for LatencyValues<'_> {
 
     fn next(&mut self) -> Option<f64> {
         match &mut self.0 {
-            Source::Gaps(gaps) => gaps.next(),
-            Source::One(value) => value.take(),
+            LatencySource::Gaps(gaps) => gaps.next(),
+            LatencySource::One(value) => value.take(),
         }
     }
 }

@@ -115,7 +115,7 @@ pub fn compare(
     policy: &MetricPolicy,
     if_damaged: IfDamaged,
 ) -> Result<ComparedResults, CompareError> {
-    compared(sides, SideReader { figures, policy, if_damaged, kept: Kept::Figures })
+    compared(sides, SideReader { figures, policy, if_damaged, kept: KeptDetail::Figures })
 }
 
 /// Compares as [`compare`] does, and keeps what a page shows of each run.
@@ -125,7 +125,7 @@ pub fn compare_for_page(
     policy: &MetricPolicy,
     if_damaged: IfDamaged,
 ) -> Result<ComparedResults, CompareError> {
-    compared(sides, SideReader { figures, policy, if_damaged, kept: Kept::Traces })
+    compared(sides, SideReader { figures, policy, if_damaged, kept: KeptDetail::Traces })
 }
 
 fn compared(
@@ -158,12 +158,12 @@ struct SideReader<'a> {
     figures: &'a [Figure],
     policy: &'a MetricPolicy,
     if_damaged: IfDamaged,
-    kept: Kept,
+    kept: KeptDetail,
 }
 
 /// What is kept of each run.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Kept {
+enum KeptDetail {
     /// Its figures.
     Figures,
     /// Its figures and what a page shows of it.
@@ -210,7 +210,7 @@ impl SideReader<'_> {
                 },
             ));
             read.names.push(source.side(path));
-            if self.kept == Kept::Traces {
+            if self.kept == KeptDetail::Traces {
                 read.traces.extend(source.trace(self.policy));
             }
             let run = source.run(self.figures, self.policy);

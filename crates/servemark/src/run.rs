@@ -34,7 +34,7 @@ mod telemetry;
 mod until;
 mod warm_up;
 
-pub use self::capacity::{Figures, Source};
+pub use self::capacity::{Figures, FiguresSource};
 #[cfg(feature = "engine")]
 pub use self::engine::check_presence;
 pub use self::execute::{DryRun, dry_run, execute};

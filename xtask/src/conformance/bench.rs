@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, ensure};
 use serde_json::Value;
 
-use super::answer::Answer;
+use super::answer::WireAnswer;
 use super::case::{Case, Expected};
 use super::case_report::CaseReport;
 use super::checks;
@@ -157,7 +157,7 @@ fn build(workspace: &Path) -> anyhow::Result<PathBuf> {
 }
 
 fn judge(case: Case, records: Vec<Record>, ours: &Run, peers: Option<&Run>) -> CaseReport {
-    let answers: Vec<_> = ours.exchanges.iter().map(Answer::of).collect();
+    let answers: Vec<_> = ours.exchanges.iter().map(WireAnswer::of).collect();
     let miscounted = checks::miscounted(&case, &records, &answers);
     let pairs = checks::pairs(records, answers);
     let faults = checks::faults(&case.expected, &pairs);

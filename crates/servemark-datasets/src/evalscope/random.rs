@@ -46,7 +46,7 @@ impl EvalscopeRandomSpec {
         count: usize,
         context: &mut DrawContext<'_>,
     ) -> Result<Vec<RequestDraft>, DatasetError> {
-        let source = Source::begin(of, self.prefix_tokens, self.prefixes, context)?;
+        let source = DrawSource::begin(of, self.prefix_tokens, self.prefixes, context)?;
         let rows = source.plan(of, count, &mut context.random.numpy)?;
         let asked = parallel::map("making prompts", &rows, context.progress, |row| {
             let ids = source.ids(row);
@@ -71,13 +71,13 @@ impl EvalscopeRandomSpec {
         count: usize,
         context: &mut DrawContext<'_>,
     ) -> Result<(), DatasetError> {
-        let source = Source::begin(of, self.prefix_tokens, self.prefixes, context)?;
+        let source = DrawSource::begin(of, self.prefix_tokens, self.prefixes, context)?;
         source.plan(of, count, &mut context.random.numpy).map(drop)
     }
 }
 
 /// The tokens from which prompts are made.
-pub(super) struct Source<'a> {
+pub(super) struct DrawSource<'a> {
     tokenizer: &'a dyn Tokenizer,
     alphabet: Alphabet,
     prefixes: Prefixes,
@@ -93,7 +93,7 @@ struct Row {
     seed: u32,
 }
 
-impl<'a> Source<'a> {
+impl<'a> DrawSource<'a> {
     /// Draws the prefixes and collects the vocabulary.
     pub(super) fn begin(
         of: &EvalscopeSpec,

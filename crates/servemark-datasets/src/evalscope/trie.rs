@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use servemark_core::{DatasetError, DrawContext, Task};
 use servemark_rng::NumpyRandom;
 
-use super::random::Source;
+use super::random::DrawSource;
 use super::texts::file;
 use super::{Conversation, EvalscopeData, EvalscopeName, EvalscopeSpec, RequestDraft};
 use crate::{python_json, text_file};
@@ -43,7 +43,7 @@ impl EvalscopeTrieSpec {
         context: &mut DrawContext<'_>,
     ) -> Result<Vec<Conversation>, DatasetError> {
         let name = self.workload.name().as_str();
-        let source = Source::begin(of, self.prefix_tokens, NonZero::<u32>::MIN, context)?;
+        let source = DrawSource::begin(of, self.prefix_tokens, NonZero::<u32>::MIN, context)?;
         let path = file(name, self.path.as_deref(), Some(self.workload.published()))?;
         let text = text_file::read(&path)?;
         let task = Task::begin(context.progress, "making conversations", count as u64);
@@ -91,7 +91,7 @@ impl Trace {
     /// one tool latency after the previous answer.
     fn write(
         &self,
-        source: &Source<'_>,
+        source: &DrawSource<'_>,
         numpy: &mut NumpyRandom,
     ) -> Result<Conversation, DatasetError> {
         let mut answers = self.assistant_response_length.iter().copied();

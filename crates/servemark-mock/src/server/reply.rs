@@ -10,8 +10,8 @@ use super::metrics;
 use super::route::{Route, VERSION};
 use super::state::ServerState;
 use crate::answer::{
-    Answer, Ask, AskFault, Dialect, Document, Injected, Length, ResponseBuilder, Schedule, Stream,
-    TrueTimes, error_document, refusal,
+    Ask, AskFault, Dialect, Document, Injected, Length, MockAnswer, ResponseBuilder, Schedule,
+    Stream, TrueTimes, error_document, refusal,
 };
 use crate::http::{End, Framing, KeepAlive, Refusal, Request, document};
 use crate::reception::Reception;
@@ -149,9 +149,11 @@ impl ServerState {
         schedule: Schedule,
         injected: Injected,
         keep_alive: KeepAlive,
-    ) -> Answer {
+    ) -> MockAnswer {
         if let Some(status) = &injected.status {
-            return Answer::Document(Document::status(status, &schedule, &injected, keep_alive));
+            return MockAnswer::Document(Document::status(
+                status, &schedule, &injected, keep_alive,
+            ));
         }
         if let Some(script) = response.script(&self.scripts, injected.style()) {
             let stream = Stream::new(
@@ -162,11 +164,11 @@ impl ServerState {
                 injected,
                 keep_alive,
             );
-            return Answer::Stream(Box::new(stream));
+            return MockAnswer::Stream(Box::new(stream));
         }
         let (body, length) = (response.document(&self.vectors), response.length());
         let document = Document::new(&body, length, &schedule, &injected, keep_alive);
-        Answer::Document(document.with_tokens(response.all_tokens()))
+        MockAnswer::Document(document.with_tokens(response.all_tokens()))
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 
 /// What a script does with a question.
-pub(crate) enum Answer {
+pub(crate) enum ScriptedAnswer {
     Text(String),
     Status(u16),
     /// The connection ends without an answer.
@@ -20,7 +20,7 @@ pub(crate) struct Exporter {
 }
 
 impl Exporter {
-    pub(crate) fn start(script: impl Fn(usize) -> Answer + Send + Sync + 'static) -> Self {
+    pub(crate) fn start(script: impl Fn(usize) -> ScriptedAnswer + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let addr = listener.local_addr().unwrap();
         let heads: Arc<Mutex<Vec<String>>> = Arc::default();
@@ -45,7 +45,11 @@ impl Exporter {
 }
 
 /// Answers the questions of one connection until it ends.
-fn serve(mut socket: TcpStream, seen: &Mutex<Vec<String>>, script: &dyn Fn(usize) -> Answer) {
+fn serve(
+    mut socket: TcpStream,
+    seen: &Mutex<Vec<String>>,
+    script: &dyn Fn(usize) -> ScriptedAnswer,
+) {
     let (mut head, mut byte) = (Vec::new(), [0]);
     while socket.read_exact(&mut byte).is_ok() {
         head.push(byte[0]);
@@ -58,9 +62,9 @@ fn serve(mut socket: TcpStream, seen: &Mutex<Vec<String>>, script: &dyn Fn(usize
             seen.len() - 1
         };
         let (status, body) = match script(number) {
-            Answer::Text(text) => (200, text),
-            Answer::Status(status) => (status, String::new()),
-            Answer::Hangup => return,
+            ScriptedAnswer::Text(text) => (200, text),
+            ScriptedAnswer::Status(status) => (status, String::new()),
+            ScriptedAnswer::Hangup => return,
         };
         let length = body.len();
         let head = format!("HTTP/1.1 {status} X\r\ncontent-length: {length}\r\n\r\n");

@@ -10,7 +10,7 @@ use servemark_core::{MonotonicClock, Telemetry, TelemetryLine};
 use servemark_mock::{MockServer, MockSpec};
 use servemark_telemetry::{Sampler, SamplerSource, SamplerSpec};
 
-use crate::exporter::{Answer, Exporter};
+use crate::exporter::{Exporter, ScriptedAnswer};
 
 /// A running sampler with what it has told.
 struct Sampling {
@@ -86,8 +86,9 @@ fn the_simulators_own_metrics_are_read() {
 
 #[test]
 fn all_sources_can_be_asked_at_once_between_their_usual_questions() {
-    let exporter =
-        Exporter::start(|number| Answer::Text(format!("vllm:num_requests_running {number}\n")));
+    let exporter = Exporter::start(|number| {
+        ScriptedAnswer::Text(format!("vllm:num_requests_running {number}\n"))
+    });
     let mut sampling =
         Sampling::with(Duration::from_secs(3600), vec![source(&exporter.url("/metrics"))]);
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
@@ -102,10 +103,10 @@ fn all_sources_can_be_asked_at_once_between_their_usual_questions() {
 #[test]
 fn a_source_that_fails_leaves_a_gap_and_is_told_of_once() {
     let exporter = Exporter::start(|number| match number {
-        2 => Answer::Status(404),
-        3 => Answer::Hangup,
-        4 => Answer::Text("<html>busy</html>".to_owned()),
-        _ => Answer::Text(format!("vllm:num_requests_running {number}\n")),
+        2 => ScriptedAnswer::Status(404),
+        3 => ScriptedAnswer::Hangup,
+        4 => ScriptedAnswer::Text("<html>busy</html>".to_owned()),
+        _ => ScriptedAnswer::Text(format!("vllm:num_requests_running {number}\n")),
     });
     let mut sampling = Sampling::start(vec![source(&exporter.url("/metrics"))]);
     let read =
@@ -121,7 +122,8 @@ fn a_source_that_fails_leaves_a_gap_and_is_told_of_once() {
 
 #[test]
 fn a_source_that_is_not_there_delays_no_other() {
-    let exporter = Exporter::start(|_| Answer::Text("vllm:num_requests_running 1\n".to_owned()));
+    let exporter =
+        Exporter::start(|_| ScriptedAnswer::Text("vllm:num_requests_running 1\n".to_owned()));
     // Nothing listens any more at the address of a listener that is gone.
     let addr = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let silent = format!("http://{addr}/metrics");
@@ -142,7 +144,8 @@ fn a_restarted_server_counts_from_zero_and_a_long_text_is_read() {
         }
         format!("{text}vllm:generation_tokens_total {value}\n")
     };
-    let exporter = Exporter::start(move |number| Answer::Text(long([500, 900, 20][number.min(2)])));
+    let exporter =
+        Exporter::start(move |number| ScriptedAnswer::Text(long([500, 900, 20][number.min(2)])));
     let mut sampling = Sampling::start(vec![source(&exporter.url("/metrics"))]);
     sampling.until(|telemetry| telemetry.samples.iter().any(|it| it.values == [(0, 20.0)]));
     let (telemetry, problems) = sampling.finish();
@@ -152,7 +155,7 @@ fn a_restarted_server_counts_from_zero_and_a_long_text_is_read() {
 
 #[test]
 fn secrets_of_an_address_are_sent_and_never_told() {
-    let exporter = Exporter::start(|_| Answer::Status(403));
+    let exporter = Exporter::start(|_| ScriptedAnswer::Status(403));
     let url = exporter.url("/metrics?token=hush-hush").replace("http://", "http://me:s3cr3t@");
     let mut sampling = Sampling::start(vec![source(&url)]);
     sampling.until(|telemetry| !telemetry.samples.is_empty());

@@ -32,7 +32,7 @@ impl Scores<'_> {
     pub fn save_vllm(&self, files: &VllmFiles) -> io::Result<VllmSaved> {
         let place = self.vllm_place(files)?;
         let saved = self.save_vllm_at(files, place.path());
-        if let (Err(_), Place::Reserved(path)) = (&saved, &place) {
+        if let (Err(_), ResultPath::Reserved(path)) = (&saved, &place) {
             // An incomplete result would be taken for a result; the error is the one to report.
             let _ = fs::remove_file(path);
         }
@@ -97,19 +97,19 @@ impl Scores<'_> {
     }
 
     /// Creates the folder if one is named and returns the place of the result.
-    fn vllm_place(&self, files: &VllmFiles) -> io::Result<Place> {
+    fn vllm_place(&self, files: &VllmFiles) -> io::Result<ResultPath> {
         let folder = files.folder.clone().unwrap_or_default();
         if files.folder.is_some() {
             fs::create_dir_all(&folder)?;
         }
         if let Some(name) = &files.name {
-            return Ok(Place::Known(folder.join(name)));
+            return Ok(ResultPath::Known(folder.join(name)));
         }
         let usual = vllm_file_name(self.log, files.label.as_deref(), files.utc_offset_s);
         let path = folder.join(usual);
         match files.save {
-            Some(SaveMode::Replace) => reserve(&path).map(Place::Reserved),
-            _ => Ok(Place::Known(path)),
+            Some(SaveMode::Replace) => reserve(&path).map(ResultPath::Reserved),
+            _ => Ok(ResultPath::Known(path)),
         }
     }
 
@@ -138,14 +138,14 @@ impl Scores<'_> {
 }
 
 /// Path of the result. Its plots have the same name with other extensions.
-enum Place {
+enum ResultPath {
     /// A path that other runs may write to as well.
     Known(PathBuf),
     /// An empty file that was created for this result alone.
     Reserved(PathBuf),
 }
 
-impl Place {
+impl ResultPath {
     fn path(&self) -> &Path {
         match self {
             Self::Known(path) | Self::Reserved(path) => path,

@@ -8,7 +8,7 @@ use super::engine::LoadedEngine;
 use super::http;
 use super::measure::measure;
 use super::outcome::Run;
-use super::prepare::{Prepared, RunClock};
+use super::prepare::{PreparedRun, RunClock};
 use super::provided::ProvidedSystem;
 use super::server::Server;
 use super::system::System;
@@ -60,7 +60,8 @@ pub struct DryRun {
 /// does not name one.
 pub fn dry_run(plan: &BenchPlan, context: &RunContext) -> Result<DryRun, ExecuteError> {
     plan.check()?;
-    let (_, Prepared { load, .. }) = on_this_thread(http::drawn(plan, context, RunClock::start()))?;
+    let (_, PreparedRun { load, .. }) =
+        on_this_thread(http::drawn(plan, context, RunClock::start()))?;
     let samples = || load.sessions.iter().flat_map(Session::samples);
     Ok(DryRun {
         requests: samples().count(),

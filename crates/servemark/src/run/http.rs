@@ -15,7 +15,7 @@ use servemark_schedule::ArrivalSpec;
 use servemark_telemetry::Sampler;
 
 use super::capacity::{MachineCapacity, PlannedLoad};
-use super::prepare::{Numbering, Prepared, RunClock, prepare};
+use super::prepare::{Numbering, PreparedRun, RunClock, prepare};
 use super::probes::{Probe, Probes};
 use super::profiler::Profilers;
 use super::run_log_sink::RunLogSink;
@@ -42,12 +42,12 @@ impl System for Server {
         plan: &BenchPlan,
         context: &RunContext,
         clock: RunClock,
-    ) -> Result<(Self, Prepared), ExecuteError> {
+    ) -> Result<(Self, PreparedRun), ExecuteError> {
         let (server, mut prepared) = drawn(plan, context, clock).await?;
-        let Prepared { names, load, .. } = prepared;
+        let PreparedRun { names, load, .. } = prepared;
         let aligning = align::align(plan, context, &server, &names, load, clock.clock);
         let load = context.unless_stopped(async { Ok(aligning.await) }).await?;
-        prepared = Prepared { names, load, ..prepared };
+        prepared = PreparedRun { names, load, ..prepared };
         Ok((server, prepared))
     }
 
@@ -165,7 +165,7 @@ pub(crate) async fn drawn(
     plan: &BenchPlan,
     context: &RunContext,
     clock: RunClock,
-) -> Result<(Server, Prepared), ExecuteError> {
+) -> Result<(Server, PreparedRun), ExecuteError> {
     let server = Server::reach(plan, context, clock.clock)?;
     let names = context.unless_stopped(meet(plan, context, &server)).await?;
     let numbering = if server.is_simulated() { Numbering::Numbered } else { Numbering::Plain };

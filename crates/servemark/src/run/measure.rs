@@ -7,7 +7,7 @@ use servemark_runner::{self as runner, Fleet, Stop};
 use super::draw::Load;
 use super::finish;
 use super::outcome::Run;
-use super::prepare::{Prepared, RunClock};
+use super::prepare::{PreparedRun, RunClock};
 use super::run_log_sink::{Ended, MemoryLimits, RunLogSink};
 use super::system::{Job, System};
 use super::until::{RunStop, Watcher};
@@ -19,7 +19,7 @@ pub(crate) async fn measure<S: System>(
     system: &S,
     plan: &BenchPlan,
     context: &RunContext,
-    prepared: &Prepared,
+    prepared: &PreparedRun,
     clock: RunClock,
 ) -> Result<Run, ExecuteError> {
     let stop = RunStop::of(plan, context);

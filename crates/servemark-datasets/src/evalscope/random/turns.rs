@@ -5,7 +5,7 @@ use std::num::NonZero;
 use serde::{Deserialize, Serialize};
 use servemark_core::{DatasetError, DrawContext};
 
-use super::Source;
+use super::DrawSource;
 use crate::evalscope::{Conversation, EvalscopeSpec, RequestDraft};
 
 /// Conversations of prompts of drawn lengths.
@@ -38,7 +38,7 @@ impl EvalscopeRandomTurnsSpec {
         count: usize,
         context: &mut DrawContext<'_>,
     ) -> Result<Vec<Conversation>, DatasetError> {
-        let source = Source::begin(of, self.prefix_tokens, NonZero::<u32>::MIN, context)?;
+        let source = DrawSource::begin(of, self.prefix_tokens, NonZero::<u32>::MIN, context)?;
         let numpy = &mut context.random.numpy;
         let turns = |turns: NonZero<u32>| i64::from(turns.get());
         let counts = numpy

@@ -34,7 +34,7 @@ impl Figures {
 
 /// Origin of a machine's capacity figures.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Source {
+pub enum FiguresSource {
     /// Default for a machine that was not measured.
     Assumed,
     /// Measured by `servemark selftest`; the value is the age of the measurement.
