@@ -9,8 +9,8 @@ use servemark_metrics::{Audit, Metrics, RequestScore};
 
 use crate::{
     AisbenchJson, AisbenchOptions, AisbenchTable, EmbeddingTable, EvalscopeOptions,
-    EvalscopeSummary, EvalscopeTable, NativeJson, NativeTable, SglangLine, SglangOfflineLine,
-    SglangOfflineTable, SglangOptions, SglangTable, VllmDetails, VllmOptions, VllmResult,
+    EvalscopeSummary, EvalscopeTable, NativeJson, NativeTable, ResultDetails, SglangLine,
+    SglangOfflineLine, SglangOfflineTable, SglangOptions, SglangTable, VllmOptions, VllmResult,
     VllmTable,
 };
 
@@ -131,7 +131,7 @@ impl Layout {
             Self::Evalscope(options) => Box::new(EvalscopeSummary::new(options)),
             Self::Offline => Box::new(SglangOfflineLine),
             Self::Sglang(options) => Box::new(SglangLine::new(options)),
-            Self::Vllm(options) => Box::new(VllmResult::new(options, VllmDetails::Brief, 0)),
+            Self::Vllm(options) => Box::new(VllmResult::new(options, ResultDetails::Brief, 0)),
         }
     }
 }

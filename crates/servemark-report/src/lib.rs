@@ -70,7 +70,7 @@ pub use sweep::{SweepReport, SweepRow};
 pub use table::{TableLine, TablePart, TableSection};
 pub use timeline::TimelinePlot;
 pub use vllm::{
-    VllmDetails, VllmMetric, VllmOptions, VllmResult, VllmStyle, VllmTable, vllm_file_name,
+    ResultDetails, VllmMetric, VllmOptions, VllmResult, VllmStyle, VllmTable, vllm_file_name,
     vllm_pytorch_records,
 };
 pub use vllm_extras::{PlateauTable, SweptRun, TurnsTable, write_swept};

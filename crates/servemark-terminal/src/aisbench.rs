@@ -9,7 +9,8 @@ use servemark::core::{RunLog, RunLogError, RunLogReader};
 use servemark::{ExecuteError, ExitCode, RunContext, Scores, execute};
 use servemark_cli::aisbench::{Reuse, Task, Tasks};
 
-use crate::{context, failures, report, results_folder, screen};
+use crate::screen::{self, Bars};
+use crate::{context, failures, report, results_folder};
 
 /// Does the tasks. Returns the exit code of the worst one.
 pub(crate) fn run(tasks: &Tasks) -> anyhow::Result<ExitCode> {
@@ -28,7 +29,7 @@ pub(crate) fn run(tasks: &Tasks) -> anyhow::Result<ExitCode> {
         }
         let shared = match &context {
             Some(shared) => shared.clone(),
-            None => context::context(task.parsed.progress)?,
+            None => context::context(Bars::of(&task.parsed))?,
         };
         worst = worst.max(measure(task, &shared)?);
         context = Some(shared);

@@ -20,7 +20,7 @@ use servemark::{
 use servemark_cli::one_batch::{Batch, Launch, OneBatch};
 use servemark_pyjson as pyjson;
 
-use crate::screen::{self, Screen};
+use crate::screen::{self, Bars, Screen};
 use crate::sglang::BenchMessages;
 use crate::{context, report, rewrite};
 
@@ -35,8 +35,9 @@ pub(crate) fn bench(bench: &OneBatch) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::Ok);
     }
     bench.notes.iter().for_each(|note| say(note));
-    let mut context = context::furnished(&context::context(false)?, &bench.common);
-    let screen = Screen::new(false, Arc::clone(&context.live)).in_words_of(BenchMessages::OneBatch);
+    let mut context = context::furnished(&context::context(Bars::Hidden)?, &bench.common);
+    let screen =
+        Screen::new(Bars::Hidden, Arc::clone(&context.live)).in_words_of(BenchMessages::OneBatch);
     context.observer = Arc::new(screen);
     let _server = bench.launch.as_ref().map(|launch| launched(launch, &context)).transpose()?;
     let is_vllm = !bench.common.plan.server_kind().has_info();

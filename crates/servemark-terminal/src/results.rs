@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, anyhow};
 use servemark::plan::OutputSpec;
-use servemark::report::EvalscopeRun;
+use servemark::report::{EvalscopeRun, ResultDetails};
 use servemark::{Scores, Sent, VllmSaved, replace_file};
 
 use crate::screen;
@@ -27,7 +27,7 @@ pub(crate) fn write(
             .add(flag, written.map(|()| screen::eprint_line(&format!("Page: {}", path.display()))));
     }
     if let Some(path) = &output.result_file {
-        let written = scores.append_result(output.details, path);
+        let written = scores.append_result(ResultDetails::of(output.details), path);
         let details = if output.details { " --output-details" } else { "" };
         let flag = format!("--result-file {}{details}", quoted(path));
         unwritten.add(flag, written.with_context(|| cannot_append("the result", path)));

@@ -44,7 +44,6 @@ fn done(invocation: Invocation) -> anyhow::Result<ExitCode> {
         Invocation::SweepRuns(runs) => crate::sweep::sweep_runs(&runs),
         Invocation::TextSlices(slices) => crate::slices::cut(&slices),
         Invocation::VllmSweep(command) => crate::vllm_sweep::run(&command),
-        _ => unreachable!("every invocation is served"),
     }
 }
 

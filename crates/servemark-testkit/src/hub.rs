@@ -112,8 +112,8 @@ impl StandInHub {
             seen: Mutex::default(),
         });
         let stand_in = Self { hub: address(&hub), shared };
-        stand_in.serve(hub, false);
-        stand_in.serve(store, true);
+        stand_in.serve(hub, FileLocation::Hub);
+        stand_in.serve(store, FileLocation::Store);
         stand_in
     }
 
@@ -146,24 +146,27 @@ impl StandInHub {
         std::mem::take(&mut *lock(&self.shared.seen))
     }
 
-    fn serve(&self, listener: TcpListener, is_store: bool) {
+    fn serve(&self, listener: TcpListener, location: FileLocation) {
         let shared = Arc::clone(&self.shared);
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let shared = Arc::clone(&shared);
                 // In some tests the client closes the connection in the middle.
-                thread::spawn(move || shared.answer(&stream, is_store).ok());
+                thread::spawn(move || shared.answer(&stream, location).ok());
             }
         });
     }
 }
 
 impl Shared {
-    fn answer(&self, stream: &TcpStream, is_store: bool) -> std::io::Result<()> {
-        let request = read(stream, is_store)?;
+    fn answer(&self, stream: &TcpStream, location: FileLocation) -> std::io::Result<()> {
+        let request = read(stream, location)?;
         lock(&self.seen).push(request.clone());
-        let reply = if is_store { self.of_store(&request) } else { self.of_hub(&request) };
-        reply.write(stream, request.method == "HEAD")
+        let reply = match location {
+            FileLocation::Store => self.of_store(&request),
+            FileLocation::Hub => self.of_hub(&request),
+        };
+        reply.write(stream, &request.method)
     }
 
     fn of_hub(&self, request: &ReceivedRequest) -> Reply {
@@ -292,24 +295,25 @@ impl Reply {
         self
     }
 
-    fn write(&self, mut to: &TcpStream, head_only: bool) -> std::io::Result<()> {
+    fn write(&self, mut to: &TcpStream, method: &str) -> std::io::Result<()> {
         let (status, length) = (self.status, self.body.len());
         let head = format!(
             "HTTP/1.1 {status} X\r\n{}content-length: {length}\r\nconnection: close\r\n\r\n",
             self.headers
         );
         to.write_all(head.as_bytes())?;
-        if !head_only {
+        if method != "HEAD" {
             to.write_all(&self.body[..self.cut_at.unwrap_or(length).min(length)])?;
         }
         to.flush()
     }
 }
 
-fn read(stream: &TcpStream, at_store: bool) -> std::io::Result<ReceivedRequest> {
+fn read(stream: &TcpStream, location: FileLocation) -> std::io::Result<ReceivedRequest> {
     let mut lines = BufReader::new(stream).lines();
     let first = lines.next().transpose()?.unwrap_or_default();
     let mut words = first.split(' ').map(str::to_owned);
+    let at_store = location == FileLocation::Store;
     let mut request = ReceivedRequest { at_store, ..ReceivedRequest::default() };
     request.method = words.next().unwrap_or_default();
     request.route = words.next().unwrap_or_default();

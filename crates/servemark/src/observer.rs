@@ -319,14 +319,17 @@ impl Live {
         self.started.load(Relaxed).saturating_sub(self.finished())
     }
 
-    /// Marks the beginning of a measurement, which resets the request counters, or its end.
-    pub(crate) fn measure(&self, measuring: bool) {
-        if measuring {
-            for counter in [&self.started, &self.finished, &self.failed] {
-                counter.store(0, Relaxed);
-            }
+    /// Marks the beginning of a measurement, which resets the request counters.
+    pub(crate) fn begin_measurement(&self) {
+        for counter in [&self.started, &self.finished, &self.failed] {
+            counter.store(0, Relaxed);
         }
-        self.turn_to(if measuring { Activity::Measuring } else { Activity::Reporting });
+        self.turn_to(Activity::Measuring);
+    }
+
+    /// Marks the end of a measurement.
+    pub(crate) fn end_measurement(&self) {
+        self.turn_to(Activity::Reporting);
     }
 
     pub(crate) fn count_start(&self, phase: Phase) {

@@ -35,15 +35,11 @@ fn recorded(family: &str) -> Vec<Recorded> {
 }
 
 fn model(folder: impl Into<PathBuf>) -> CandleSpec {
-    let mut spec = CandleSpec::default();
-    spec.model = Some(folder.into());
-    spec
+    CandleSpec { model: Some(folder.into()), ..CandleSpec::default() }
 }
 
 fn made_up(seed: u64) -> CandleSpec {
-    let mut spec = CandleSpec::default();
-    spec.seed = seed;
-    spec
+    CandleSpec { seed, ..CandleSpec::default() }
 }
 
 fn request(id: u64, ids: &[u32], output_tokens: u32) -> EngineRequest {
@@ -70,7 +66,7 @@ fn answer(
                 answers.entry(id).or_insert_with(|| (Vec::new(), "")).0.push(token);
             }
             Emission::Finished { id, reason, .. } => answers.get_mut(&id).unwrap().1 = reason,
-            other => panic!("{other:?}"),
+            other @ Emission::Failed { .. } => panic!("{other:?}"),
         };
         engine.step(&mut hear).unwrap();
     }

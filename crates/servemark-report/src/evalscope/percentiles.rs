@@ -131,11 +131,14 @@ impl Samples<'_> {
 
     fn read(&self, sample: Sample, place: PercentileColumn, style: EvalscopeStyle) -> Option<f64> {
         let (latencies, each) = (self.latencies, self.per_request);
-        let in_seconds = style == EvalscopeStyle::V1_0;
+        let of_latency = |summary: &Summary| {
+            let value_ms = place.of_summary(summary);
+            value_ms.map(|ms| if style == EvalscopeStyle::V1_0 { ms / 1000.0 } else { ms })
+        };
         let value = match sample {
-            Sample::Ttft => place.of_summary(&latencies.ttft, in_seconds),
-            Sample::Itl => place.of_summary(&latencies.itl, in_seconds),
-            Sample::Tpot => place.of_summary(&latencies.tpot, in_seconds),
+            Sample::Ttft => of_latency(&latencies.ttft),
+            Sample::Itl => of_latency(&latencies.itl),
+            Sample::Tpot => of_latency(&latencies.tpot),
             Sample::SteadyItl => place.of(&self.handoff?.steady_itl_ms),
             Sample::Handoff => place.of(&self.handoff?.latency_ms),
             Sample::HandoffOverhead => place.of(&self.handoff?.overhead_ms),
@@ -168,13 +171,13 @@ impl PercentileColumn {
         }
     }
 
-    fn of_summary(self, sample: &Summary, in_seconds: bool) -> Option<f64> {
-        let value = match self {
+    /// Returns the value of a summary in milliseconds.
+    fn of_summary(self, sample: &Summary) -> Option<f64> {
+        match self {
             Self::Min => sample.min_ms,
             Self::Percent(percent) => sample.percentile_ms(percent),
             Self::Max => sample.max_ms,
-        };
-        value.map(|value| if in_seconds { value / 1000.0 } else { value })
+        }
     }
 }
 

@@ -8,8 +8,8 @@ use servemark_core::JsonObject;
 use servemark_plan::{Layout, SaveMode, VllmFiles};
 use servemark_pyjson::{Text, to_writer};
 use servemark_report::{
-    DatasetStatsPlot, Report, ReportFormat, TimelinePlot, VllmDetails, VllmResult, vllm_file_name,
-    vllm_pytorch_records,
+    DatasetStatsPlot, Report, ReportFormat, ResultDetails, TimelinePlot, VllmResult,
+    vllm_file_name, vllm_pytorch_records,
 };
 
 use crate::Scores;
@@ -50,7 +50,7 @@ impl Scores<'_> {
             saved.dataset_stats = Some(self.draw(&DatasetStatsPlot, path)?);
         }
         if let Some(mode) = files.save {
-            let result = self.vllm_result(files.details, files.utc_offset_s);
+            let result = self.vllm_result(ResultDetails::of(files.details), files.utc_offset_s);
             if let Some(args) = &files.pytorch {
                 saved.pytorch = Some(self.write_pytorch(&result, args, path)?);
             }
@@ -79,8 +79,7 @@ impl Scores<'_> {
         known.and_then(|seconds| seconds.try_into().ok()).unwrap_or_default()
     }
 
-    pub(crate) fn vllm_result(&self, details: bool, utc_offset_s: i32) -> VllmResult {
-        let details = if details { VllmDetails::Full } else { VllmDetails::Brief };
+    pub(crate) fn vllm_result(&self, details: ResultDetails, utc_offset_s: i32) -> VllmResult {
         VllmResult::new(self.scoring.vllm.clone(), details, utc_offset_s)
     }
 

@@ -222,8 +222,9 @@ fn probe(
 
 /// Stops the probes. A failure is reported and does not end the run.
 fn finish_probes(job: &Job<'_>, probes: Option<Probes>) {
-    let is_hurried = job.context.stop.signal().is(Stop::Now);
-    if let Some(Err(error)) = probes.map(|probes| probes.finish(is_hurried)) {
+    let is_now = job.context.stop.signal().is(Stop::Now);
+    let end = if is_now { Probes::abort } else { Probes::finish };
+    if let Some(Err(error)) = probes.map(end) {
         let reason = error.to_string();
         job.context.emit(&RunEvent::Missed { what: "send probes beside the load", reason });
     }

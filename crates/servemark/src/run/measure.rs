@@ -64,13 +64,13 @@ impl Job<'_> {
         let Load { sessions, schedule, .. } = self.load();
         let (requests, shards) = (self.load().measured(&self.plan.load), system.shards(self));
         context.emit(&RunEvent::Measuring { requests, shards });
-        context.live.measure(true);
+        context.live.begin_measurement();
         let fleet = Fleet::new(&runner, shards);
         let enlist = system.enlist(self, &transport);
         let measuring = fleet.measure(&transport, sessions, schedule, enlist);
         let measured = system.accompany(self, &transport, measuring).await;
         let ended = clock.now();
-        context.live.measure(false);
+        context.live.end_measurement();
         context.emit(&RunEvent::Measured);
         let mut footer = system.end(self, helpers, &transport).await;
         let runner::Measured { cost, lost, started: began, .. } =
