@@ -37,7 +37,7 @@ pub(super) fn workload(
         MaxTokens::Between { least, most, .. } => {
             MaxTokens::Between { least, most, tested: resolved.tests_connection(args) }
         }
-        tokens => tokens,
+        tokens @ MaxTokens::Fixed(_) => tokens,
     };
     spec.offset = place.offset;
     let mut dataset = DatasetSpec::Evalscope(spec);

@@ -91,9 +91,8 @@ pub(super) fn control(
     resolved: &ResolvedArgs,
     given: &Given,
 ) -> Result<ControlSpec, CliError> {
-    let mut control = ControlSpec::default();
-    control.ready_timeout = Duration::ZERO;
-    control.counters = true;
+    let mut control =
+        ControlSpec { ready_timeout: Duration::ZERO, counters: true, ..ControlSpec::default() };
     if resolved.tests_connection(args) {
         let said = given.is(TargetArgs::TOTAL_TIMEOUT);
         let patience = if said { timeouts(&args.target)?.total } else { PATIENCE };

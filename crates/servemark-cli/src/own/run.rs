@@ -102,12 +102,14 @@ impl JudgingArgs {
     /// Returns the tables to print and the conditions of a good run. If no tables are asked for,
     /// the dialect's table and the native one are printed.
     pub(crate) fn scoring(&self, dialect: Layout) -> Result<ScoringSpec, CliError> {
-        let mut scoring = ScoringSpec::default();
-        scoring.layouts = match self.layout.as_slice() {
-            [] => vec![dialect, Layout::Native],
-            chosen => chosen.to_vec(),
+        let mut scoring = ScoringSpec {
+            layouts: match self.layout.as_slice() {
+                [] => vec![dialect, Layout::Native],
+                chosen => chosen.to_vec(),
+            },
+            fail_on: self.fail_on_verdict,
+            ..ScoringSpec::default()
         };
-        scoring.fail_on = self.fail_on_verdict;
         scoring.unwanted.clone_from(&self.fail_on);
         let ratio = self.steady_state_concurrency_ratio.map(ConcurrencyRatio::new).transpose();
         scoring.steady_state = ratio

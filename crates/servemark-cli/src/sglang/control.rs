@@ -74,10 +74,12 @@ fn profile(args: &ProfileArgs, environment: &Environment) -> Result<ProfileSpec,
     if let Some(steps) = steps {
         start.insert("num_steps".to_owned(), json!(steps.to_string()));
     }
-    let mut spec = ProfileSpec::default();
-    spec.of = profiled(args)?;
-    spec.start = start;
-    spec.stop = (!stops_by_itself).then_some(stop);
+    let spec = ProfileSpec {
+        of: profiled(args)?,
+        start,
+        stop: (!stops_by_itself).then_some(stop),
+        ..ProfileSpec::default()
+    };
     Ok(spec)
 }
 

@@ -248,10 +248,11 @@ impl TargetArgs {
     }
 
     fn model(&self) -> ModelSpec {
-        let mut model = ModelSpec::default();
-        model.name = self.model_name().map(str::to_owned);
-        model.tokenizer = self.tokenizer_path.as_ref().map(TokenizerSpec::new);
-        model
+        ModelSpec {
+            name: self.model_name().map(str::to_owned),
+            tokenizer: self.tokenizer_path.as_ref().map(TokenizerSpec::new),
+            ..ModelSpec::default()
+        }
     }
 
     /// Returns the engine's own command line: the model and the tokenizer by the engine's flags,
@@ -278,8 +279,7 @@ impl TargetArgs {
 /// not be downloaded.
 fn warm_up(run: &Parsed) -> Parsed {
     let mut warm_up = run.clone();
-    let mut random = RandomSpec::default();
-    random.source = Source::Vocabulary;
+    let mut random = RandomSpec { source: Source::Vocabulary, ..RandomSpec::default() };
     (random.input_tokens, random.output_tokens) = (256, 16);
     random.range_ratio = RangeRatio::new(1.0).unwrap_or_default();
     let plan = &mut warm_up.plan;

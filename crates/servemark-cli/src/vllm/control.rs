@@ -11,9 +11,8 @@ use crate::number::at_least;
 
 /// Readiness and profiler. vLLM never asks whether a server is ready: it tries the first request.
 pub(super) fn control(args: &VllmArgs) -> Result<ControlSpec, CliError> {
-    let mut control = ControlSpec::default();
-    control.ready_timeout = Duration::ZERO;
-    control.counters = true;
+    let mut control =
+        ControlSpec { ready_timeout: Duration::ZERO, counters: true, ..ControlSpec::default() };
     let patience: u64 =
         at_least(TargetArgs::READY_CHECK_TIMEOUT_SEC, 0, args.target.ready_check_timeout_sec)?;
     control.first_request = (patience > 0).then(|| Duration::from_secs(patience));

@@ -91,7 +91,7 @@ fn zero_if_empty(latency: Latency, policy: &MetricPolicy) -> bool {
     match policy.empty {
         EmptySample::Zero => latency != Latency::ResponseE2el,
         EmptySample::ZeroButE2el => !matches!(latency, Latency::E2el | Latency::ResponseE2el),
-        _ => false,
+        EmptySample::Absent => false,
     }
 }
 

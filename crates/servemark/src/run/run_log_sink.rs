@@ -321,9 +321,7 @@ mod tests {
     use super::*;
 
     fn output(path: &Path) -> OutputSpec {
-        let mut output = OutputSpec::default();
-        output.run_log = Some(path.to_owned());
-        output
+        OutputSpec { run_log: Some(path.to_owned()), ..OutputSpec::default() }
     }
 
     fn record(index: usize) -> RequestRecord {

@@ -35,7 +35,7 @@ pub(super) fn finish(job: &Job<'_>, sampler: Option<Sampler>) {
 fn sources(job: &Job<'_>, spec: &TelemetrySpec, target: &Target) -> Vec<SamplerSource> {
     let source = |source: &MetricsSource| match source {
         MetricsSource::Url(url) => SamplerSource::at(url).map_err(|error| missed(job, &error)).ok(),
-        _ => Some(SamplerSource::of_server(target)),
+        MetricsSource::Server => Some(SamplerSource::of_server(target)),
     };
     spec.sources.iter().filter_map(source).collect()
 }

@@ -64,8 +64,7 @@ fn waiting_ends_when_the_user_says_so() {
 
 #[test]
 fn a_server_that_answers_is_ready_and_does_as_it_is_told() {
-    let mut spec = MockSpec::default();
-    spec.keep_requests = 10;
+    let spec = MockSpec { keep_requests: 10, ..MockSpec::default() };
     let mock = MockServer::start(spec).unwrap();
     let (server, url) = (shell("sleep 1000").unwrap(), mock.base_url().parse().unwrap());
     server.wait_ready(&url, "/health", Duration::from_secs(60), &context()).unwrap();

@@ -32,10 +32,12 @@ impl RunObserver for Notes {
 
 /// Runs a plan that profiles `of` and returns the reported profiler events.
 fn profiled(of: Profiled) -> Vec<String> {
-    let mut spec = ProfileSpec::default();
-    spec.of = of;
-    spec.start = [("num_steps".to_owned(), json!(3))].into_iter().collect();
-    spec.stop = Some(JsonObject::new());
+    let spec = ProfileSpec {
+        of,
+        start: [("num_steps".to_owned(), json!(3))].into_iter().collect(),
+        stop: Some(JsonObject::new()),
+        ..ProfileSpec::default()
+    };
     let mut plan = plan(BackendName::Sglang, &[]);
     plan.control.profile = Some(spec);
     let notes = Arc::new(Notes::default());

@@ -314,8 +314,10 @@ fn a_plan_that_cannot_run_is_refused() {
 fn a_trace_is_replayed_when_it_says_on_every_backend_that_generates() {
     for backend in BackendName::ALL.into_iter().filter(|backend| backend.route().generates()) {
         let mut plan = plan(backend, &[]);
-        let mut trace = MooncakeSpec::default();
-        trace.path = Some(fixture("sglang/inputs/mooncake.jsonl"));
+        let trace = MooncakeSpec {
+            path: Some(fixture("sglang/inputs/mooncake.jsonl")),
+            ..MooncakeSpec::default()
+        };
         plan.workload.dataset = DatasetSpec::Mooncake(trace);
         plan.load.arrivals = ArrivalSpec::Trace { slowdown: Slowdown::new(0.01).unwrap() };
         let Run { log, .. } = run(&plan).unwrap();
