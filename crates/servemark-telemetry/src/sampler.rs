@@ -94,15 +94,22 @@ impl SamplerSource {
 
 /// Gets the text of a source.
 enum Reader {
-    Exporter { control: ServerControl, route: String, url: Option<MetricsUrl> },
+    Exporter(Box<Exporter>),
     Devices(Box<dyn DeviceReader>),
+}
+
+struct Exporter {
+    control: ServerControl,
+    route: String,
+    url: Option<MetricsUrl>,
 }
 
 impl Reader {
     fn new(kind: SourceKind, clock: MonotonicClock) -> Self {
         match kind {
             SourceKind::Exporter { target, route, url } => {
-                Self::Exporter { control: ServerControl::new(target, clock), route, url }
+                let control = ServerControl::new(target, clock);
+                Self::Exporter(Box::new(Exporter { control, route, url }))
             }
             SourceKind::Devices(reader) => Self::Devices(reader),
         }
@@ -110,13 +117,7 @@ impl Reader {
 
     async fn text(&mut self) -> Result<String, String> {
         match self {
-            Self::Exporter { control, route, url } => {
-                let answer = control.text(route, LONGEST_ANSWER).await;
-                answer.map_err(|error| {
-                    let message = RequestError::from(error).message;
-                    url.as_ref().map_or_else(|| message.clone(), |url| url.redacted(&message))
-                })
-            }
+            Self::Exporter(exporter) => exporter.text().await,
             Self::Devices(reader) => reader.read(),
         }
     }
@@ -148,6 +149,16 @@ pub struct Sampler {
     done: watch::Receiver<u64>,
     sources: u64,
     thread: Option<JoinHandle<()>>,
+}
+
+impl Exporter {
+    async fn text(&self) -> Result<String, String> {
+        let answer = self.control.text(&self.route, LONGEST_ANSWER).await;
+        answer.map_err(|error| {
+            let message = RequestError::from(error).message;
+            self.url.as_ref().map_or_else(|| message.clone(), |url| url.redacted(&message))
+        })
+    }
 }
 
 /// What all sources are to do besides their usual questions.

@@ -22,7 +22,8 @@ pub struct EnergyPhases {
 
 impl EnergyPhases {
     pub(super) fn of(log: &RunLog, devices: &[Device], span: f64) -> Self {
-        let power = Curve::sum(devices.iter().map(|device| &device.power));
+        let curves: Vec<&Curve> = devices.iter().map(|device| &device.power).collect();
+        let power = Curve::sum(&curves);
         let mut phases = Self::default();
         let (mut prefilling, mut decoding) = (0_i64, 0_i64);
         let (mut at, mut joules) = (0.0, power.integral(0.0));
