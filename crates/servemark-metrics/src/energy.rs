@@ -31,7 +31,7 @@ pub struct Energy {
     pub joules_per_output_token: Option<f64>,
     /// Energy in joules per request that succeeded.
     pub joules_per_request: Option<f64>,
-    /// The same energy by what the requests in flight were waiting for.
+    /// The energy, by what the requests in flight were waiting for.
     pub phases: EnergyPhases,
     /// Energy in joules by the devices' own counters; absent unless every device has one.
     pub counter_joules: Option<f64>,
