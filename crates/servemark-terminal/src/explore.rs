@@ -17,8 +17,7 @@ use crate::{results_folder, screen};
 
 /// Explores a server, prints a table and a summary, and writes the results into a folder.
 pub(crate) fn explore(args: &ExploreArgs) -> anyhow::Result<ExitCode> {
-    let mut context = RunContext::default();
-    context.credentials = args.credentials.clone();
+    let context = RunContext { credentials: args.credentials.clone(), ..RunContext::default() };
     stop_on_signals(context.clone())?;
     let folder = new_folder(&args.folder)?;
     // The simulator ends when this function does.
@@ -70,8 +69,7 @@ fn spec(
             (target, None)
         }
         ExploreTarget::Simulated(places) => {
-            let mut spec = MockSpec::default();
-            spec.places = Some(*places);
+            let spec = MockSpec { places: Some(*places), ..MockSpec::default() };
             let server = MockServer::start(spec)?;
             (servemark::client::TargetSpec::new(server.base_url().parse()?), Some(server))
         }
@@ -112,7 +110,7 @@ fn show(event: &ExploreEvent<'_>) {
             screen::print(&format!("{}\n\n{HEAD}\n", identity(server)));
         }
         ExploreEvent::Measured(level) => screen::print(&row(level)),
-        _ => {}
+        ExploreEvent::Measuring { .. } => {}
     }
 }
 

@@ -20,11 +20,7 @@ pub(crate) fn test(args: &SelftestArgs) -> anyhow::Result<ExitCode> {
 }
 
 fn spec(args: &SelftestArgs) -> SelftestSpec {
-    SelftestSpec {
-        streams: args.streams as usize,
-        duration: args.duration,
-        ..SelftestSpec::default()
-    }
+    SelftestSpec { streams: args.streams as usize, duration: args.duration }
 }
 
 fn keep(found: &Selftest, args: &SelftestArgs) {

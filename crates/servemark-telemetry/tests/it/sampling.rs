@@ -8,9 +8,8 @@ use std::time::Duration;
 use servemark_client::{Credentials, MetricsUrl, Target, TargetSpec};
 use servemark_core::{MonotonicClock, Telemetry, TelemetryLine};
 use servemark_mock::{MockServer, MockSpec};
-use servemark_telemetry::{Sampler, SamplerSource, SamplerSpec};
-
-use crate::exporter::{Exporter, ScriptedAnswer};
+use servemark_telemetry::{DeviceReader, Sampler, SamplerSource, SamplerSpec};
+use servemark_testkit::{ExporterAnswer, ScriptedExporter as Exporter};
 
 /// A running sampler with what it has told.
 struct Sampling {
@@ -87,7 +86,7 @@ fn the_simulators_own_metrics_are_read() {
 #[test]
 fn all_sources_can_be_asked_at_once_between_their_usual_questions() {
     let exporter = Exporter::start(|number| {
-        ScriptedAnswer::Text(format!("vllm:num_requests_running {number}\n"))
+        ExporterAnswer::Text(format!("vllm:num_requests_running {number}\n"))
     });
     let mut sampling =
         Sampling::with(Duration::from_secs(3600), vec![source(&exporter.url("/metrics"))]);
@@ -103,10 +102,10 @@ fn all_sources_can_be_asked_at_once_between_their_usual_questions() {
 #[test]
 fn a_source_that_fails_leaves_a_gap_and_is_told_of_once() {
     let exporter = Exporter::start(|number| match number {
-        2 => ScriptedAnswer::Status(404),
-        3 => ScriptedAnswer::Hangup,
-        4 => ScriptedAnswer::Text("<html>busy</html>".to_owned()),
-        _ => ScriptedAnswer::Text(format!("vllm:num_requests_running {number}\n")),
+        2 => ExporterAnswer::Status(404),
+        3 => ExporterAnswer::Hangup,
+        4 => ExporterAnswer::Text("<html>busy</html>".to_owned()),
+        _ => ExporterAnswer::Text(format!("vllm:num_requests_running {number}\n")),
     });
     let mut sampling = Sampling::start(vec![source(&exporter.url("/metrics"))]);
     let read =
@@ -123,7 +122,7 @@ fn a_source_that_fails_leaves_a_gap_and_is_told_of_once() {
 #[test]
 fn a_source_that_is_not_there_delays_no_other() {
     let exporter =
-        Exporter::start(|_| ScriptedAnswer::Text("vllm:num_requests_running 1\n".to_owned()));
+        Exporter::start(|_| ExporterAnswer::Text("vllm:num_requests_running 1\n".to_owned()));
     // Nothing listens any more at the address of a listener that is gone.
     let addr = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let silent = format!("http://{addr}/metrics");
@@ -145,7 +144,7 @@ fn a_restarted_server_counts_from_zero_and_a_long_text_is_read() {
         format!("{text}vllm:generation_tokens_total {value}\n")
     };
     let exporter =
-        Exporter::start(move |number| ScriptedAnswer::Text(long([500, 900, 20][number.min(2)])));
+        Exporter::start(move |number| ExporterAnswer::Text(long([500, 900, 20][number.min(2)])));
     let mut sampling = Sampling::start(vec![source(&exporter.url("/metrics"))]);
     sampling.until(|telemetry| telemetry.samples.iter().any(|it| it.values == [(0, 20.0)]));
     let (telemetry, problems) = sampling.finish();
@@ -155,7 +154,7 @@ fn a_restarted_server_counts_from_zero_and_a_long_text_is_read() {
 
 #[test]
 fn secrets_of_an_address_are_sent_and_never_told() {
-    let exporter = Exporter::start(|_| ScriptedAnswer::Status(403));
+    let exporter = Exporter::start(|_| ExporterAnswer::Status(403));
     let url = exporter.url("/metrics?token=hush-hush").replace("http://", "http://me:s3cr3t@");
     let mut sampling = Sampling::start(vec![source(&url)]);
     sampling.until(|telemetry| !telemetry.samples.is_empty());
@@ -165,4 +164,39 @@ fn secrets_of_an_address_are_sent_and_never_told() {
     assert!(head.to_lowercase().contains("authorization: basic bwu6cznjcjn0\r\n"), "{head}");
     let told = format!("{telemetry:?} {problems:?}");
     assert!(!told.contains("hush") && !told.contains("s3cr3t"), "{told}");
+}
+
+/// Reads one GPU that cannot be read the second time.
+#[derive(Debug)]
+struct OneGpu {
+    readings: u32,
+}
+
+impl DeviceReader for OneGpu {
+    fn name(&self) -> String {
+        "one GPU".to_owned()
+    }
+
+    fn read(&mut self) -> Result<String, String> {
+        self.readings += 1;
+        match self.readings {
+            2 => Err("the driver is busy".to_owned()),
+            number => Ok(format!("DCGM_FI_DEV_POWER_USAGE{{gpu=\"0\"}} {number}00\n")),
+        }
+    }
+}
+
+#[test]
+fn devices_of_this_machine_are_a_source() {
+    let mut sampling =
+        Sampling::start(vec![SamplerSource::of_devices(Box::new(OneGpu { readings: 0 }))]);
+    sampling.until(|telemetry| telemetry.samples.len() > 2);
+    let (telemetry, problems) = sampling.finish();
+    assert_eq!(
+        (telemetry.sources[0].name.as_str(), names(&telemetry)),
+        ("one GPU", vec!["gpu_power"])
+    );
+    assert_eq!(telemetry.samples[2].values, [(0, 300.0)]);
+    assert_eq!(gaps(&telemetry), ["the driver is busy"]);
+    assert_eq!(problems, ["one GPU: the driver is busy"]);
 }
