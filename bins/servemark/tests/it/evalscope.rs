@@ -24,8 +24,7 @@ impl TestBed {
     }
 
     fn of(change: impl FnOnce(&mut MockSpec)) -> Self {
-        let mut spec = MockSpec::default();
-        spec.keep_requests = 1000;
+        let mut spec = MockSpec { keep_requests: 1000, ..MockSpec::default() };
         change(&mut spec);
         Self { folder: tempfile::tempdir().unwrap(), mock: MockServer::start(spec).unwrap() }
     }
@@ -128,13 +127,13 @@ fn the_files_of_a_run_are_made_again_of_its_log() {
 }
 
 /// A folder in the place of a file, so that the file cannot be written.
-fn obstacle(stage: &Stage, name: &str) {
+fn obstacle(stage: &TestBed, name: &str) {
     fs::create_dir_all(stage.folder.path().join("out/m").join(name)).unwrap();
 }
 
 #[test]
 fn files_that_cannot_be_written_name_the_command_that_makes_them() {
-    let stage = Stage::set(&[]);
+    let stage = TestBed::set(&[]);
     let run = "parallel_1_number_2";
     obstacle(&stage, &format!("{run}/benchmark_percentile.json"));
     let output = stage.run("--prompt hello --parallel 1 2 -n 2 2");
@@ -147,7 +146,7 @@ fn files_that_cannot_be_written_name_the_command_that_makes_them() {
     ends_with(0, &servemark(&stage.folder, &["score", &log, "--files"]));
     assert!(stage.json(&format!("{run}/benchmark_percentile.json")).is_array());
 
-    let stage = Stage::set(&[]);
+    let stage = TestBed::set(&[]);
     obstacle(&stage, "performance_summary.txt");
     let output = stage.run("--prompt hello --parallel 1 2 -n 2 2");
     let (told, news) = (ends_with(1, &output), text(&output.stderr));
@@ -155,7 +154,7 @@ fn files_that_cannot_be_written_name_the_command_that_makes_them() {
     assert_eq!(news.matches(" --as evalscope").count(), 2, "{news}");
     assert!(stage.read("perf_report.html").contains("Parallel 2 / Number 2"));
 
-    let stage = Stage::set(&[]);
+    let stage = TestBed::set(&[]);
     obstacle(&stage, "sla_summary.json");
     let search = r#"--prompt hello --sla-auto-tune --parallel 2 --sla-upper-bound 4 --sla-num-runs 1
         --sla-params [{"rps":"max"}]"#;

@@ -45,8 +45,7 @@ echo "{\"request_throughput\": ${half}e-1, \"mean_e2el_ms\": ${limit:-1}.5, \"ou
 impl TestBed {
     fn set() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let mut spec = MockSpec::default();
-        spec.keep_requests = 1000;
+        let spec = MockSpec { keep_requests: 1000, ..MockSpec::default() };
         let stage = Self { folder, mock: MockServer::start(spec).unwrap() };
         stage.script("vllm", SERVER);
         stage.script("bench", BENCH);
