@@ -82,7 +82,7 @@ impl Figure {
     /// counts of the whole run, then figures of the plateau.
     pub fn headline() -> Vec<Self> {
         let statistics = [Statistic::Mean, Statistic::Median, Statistic::Percentile(99.0)];
-        let latencies = Latency::SERVICE.into_iter().flat_map(|latency| {
+        let latencies = Latency::COMMON.into_iter().flat_map(|latency| {
             statistics.map(|statistic| Self::new(Quantity::Latency(latency, statistic)))
         });
         let rates = RATES.into_iter().map(Self::new);

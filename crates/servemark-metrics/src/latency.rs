@@ -43,6 +43,8 @@ pub enum Latency {
     Tpot,
     /// Time from sending to the first token.
     Ttft,
+    /// Time from the first piece of output to the second.
+    Ttst,
 }
 
 /// What a latency is called, and whether it needs output tokens.
@@ -54,11 +56,15 @@ struct Row {
 
 impl Latency {
     /// Latencies of the server, from sending on, in the order of a table.
-    pub const SERVICE: [Self; 4] = [Self::Ttft, Self::Tpot, Self::Itl, Self::E2el];
+    pub const SERVICE: [Self; 5] = [Self::Ttft, Self::Ttst, Self::Tpot, Self::Itl, Self::E2el];
+
+    /// Latencies that result files of other clients have, too, in the order of a table.
+    pub const COMMON: [Self; 4] = [Self::Ttft, Self::Tpot, Self::Itl, Self::E2el];
 
     /// All latencies that Servemark defines.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Ttft,
+        Self::Ttst,
         Self::Tpot,
         Self::Itl,
         Self::E2el,
@@ -78,6 +84,7 @@ impl Latency {
             Self::ResponseTtft => ("response_ttft", "response TTFT", true),
             Self::Tpot => ("tpot", "TPOT", true),
             Self::Ttft => ("ttft", "TTFT", true),
+            Self::Ttst => ("ttst", "TTST", true),
         };
         Row { name, label, needs_tokens }
     }
@@ -151,6 +158,7 @@ impl Latency {
             Self::ResponseTtft => score.ttft_s.map(|ttft| score.waited_s + ttft),
             Self::Tpot => score.tpot_s(tpot),
             Self::Ttft => score.ttft_s,
+            Self::Ttst => score.itl_s.to_second_piece(),
         };
         LatencyValues(LatencySource::One(value))
     }
