@@ -14,11 +14,13 @@ use servemark_statistics::Sample;
 
 pub use self::backlog_trend::BacklogTrend;
 use self::backlog_trend::Series;
+pub(crate) use self::backlog_trend::growth_of;
 pub use self::gate::{gate, load_doubt};
 pub use self::judgement::{Judgement, SloVerdict, UndecidedReason};
 pub use self::margin::{Capacity, LoadEvidence};
 use crate::goodput::is_good;
 use crate::objective::{Goal, Measure, Objective};
+use crate::unmet_waits::unmet_waits;
 use crate::waits::queue_wait;
 use crate::{MetricPolicy, RequestAnatomy, RequestScore, ServerClock, Statistic};
 
@@ -39,6 +41,8 @@ use crate::{MetricPolicy, RequestAnatomy, RequestScore, ServerClock, Statistic};
 #[derive(Clone, Debug)]
 pub struct Evidence {
     samples: Vec<(Objective, Sample)>,
+    /// By how many seconds waits that no request met may raise a mean; infinite without a run.
+    unmet_waits: f64,
     ttft: Series,
     e2el: Series,
     requests: usize,
@@ -65,7 +69,15 @@ impl Evidence {
     pub fn of(objectives: &[Objective]) -> Self {
         let samples = objectives.iter().map(|objective| (*objective, Sample::default()));
         let (ttft, e2el) = (Series::default(), Series::default());
-        Self { samples: samples.collect(), ttft, e2el, requests: 0, is_open_loop: false }
+        let unmet_waits = f64::INFINITY;
+        Self {
+            samples: samples.collect(),
+            unmet_waits,
+            ttft,
+            e2el,
+            requests: 0,
+            is_open_loop: false,
+        }
     }
 
     /// Adds a run.
@@ -78,10 +90,15 @@ impl Evidence {
         self.is_open_loop |= log.header().facts.request_rate.is_some();
         let is_of_part = |(objective, _): &(Objective, Sample)| objective.is_of_part();
         let clock = self.samples.iter().any(is_of_part).then(|| ServerClock::of(log)).flatten();
+        // Runs of one load are as good as one run that is as long as all of them.
+        let unmet = unmet_waits(&log.header().facts, &scores);
+        self.unmet_waits = (self.unmet_waits.recip() + unmet.recip()).recip();
         for (objective, sample) in &mut self.samples {
             for request in judged {
                 read(objective.goal, *request, policy, clock.as_ref(), sample);
             }
+            let unmet = if objective.has_waits() { self.unmet_waits } else { 0.0 };
+            *sample = std::mem::take(sample).with_unmet_waits(unmet);
         }
         self.ttft.add(judged.iter().filter_map(|(_, score)| Some(score.waited_s + score.ttft_s?)));
         let ends = judged.iter().filter(|(_, score)| score.success);
@@ -93,7 +110,7 @@ impl Evidence {
         self.requests
     }
 
-    /// Judges each objective with the given confidence, from 0 to 1, on either side of its limit.
+    /// Judges each objective by the interval of its figure with the given confidence, from 0 to 1.
     pub fn judge(&self, confidence: f64) -> Vec<Judgement> {
         let judge = |(objective, sample): &(Objective, Sample)| {
             Judgement::of(*objective, sample, 1.0 - confidence)

@@ -41,6 +41,7 @@ mod plateau;
 mod policy;
 mod precision;
 mod probes;
+mod rate_estimates;
 mod reuse;
 mod run_verdict;
 mod score;
@@ -51,6 +52,7 @@ mod server_work;
 mod sessions;
 mod settled;
 mod several;
+mod share_estimates;
 mod speculation;
 mod spread;
 mod stage;
@@ -62,6 +64,7 @@ mod totals;
 mod traces;
 mod truth;
 mod turns;
+mod unmet_waits;
 mod waits;
 mod workload;
 
@@ -81,7 +84,7 @@ pub use contamination::Contamination;
 pub use distribution::Distribution;
 pub use error::MetricsError;
 pub use estimand::Estimand;
-pub use estimates::{Estimated, Estimates, RateEstimates};
+pub use estimates::{Estimated, Estimates};
 pub use evidence::{
     BacklogTrend, Capacity, Evidence, JudgedPart, Judgement, LoadEvidence, SloVerdict,
     UndecidedReason, gate, load_doubt,
@@ -111,6 +114,7 @@ pub use policy::{
 };
 pub use precision::{ChangeKnown, HalfWidth, KnownEnough, Precision, PrecisionWatch};
 pub use probes::Probes;
+pub use rate_estimates::RateEstimates;
 pub use run_verdict::{RunVerdict, RunVerdictKind};
 pub use score::RequestScore;
 pub use series::{
@@ -123,6 +127,7 @@ pub use settled::{
     Level, SettledFigure, SettledPart, SettledRun, SettledStatus, SettlingOf, Shift,
 };
 pub use several::{FigureSpread, SeveralRuns};
+pub use share_estimates::ShareEstimates;
 pub use speculation::AcceptLength;
 pub use spread::RunSpread;
 pub use stage::{

@@ -88,8 +88,8 @@ impl TurnMetrics {
             and_later: requests.iter().any(|(record, _)| record.turn >= turn),
             requests: requests.len(),
             failed: requests.len() - count,
-            ttft: estimated(Summary::of(&ttft, policy), &scores, policy, |score| score.ttft_s),
-            e2el: estimated(Summary::of(&e2el, policy), &scores, policy, |score| {
+            ttft: estimated(Summary::of(&ttft, policy), &scores, policy, 0.0, |score| score.ttft_s),
+            e2el: estimated(Summary::of(&e2el, policy), &scores, policy, 0.0, |score| {
                 Some(score.latency_s)
             }),
             mean_prompt_tokens: (count > 0).then(|| prompts as f64 / count as f64),

@@ -100,7 +100,7 @@ impl TurnFigures {
             requests_per_s: per_second(completed as u64),
             input_tokens_per_s: per_second(input_tokens),
             output_tokens_per_s: per_second(output_tokens),
-            latencies: Latencies::of(&metrics.policy, scores),
+            latencies: Latencies::of(&metrics.policy, scores, 0.0),
         }
     }
 }

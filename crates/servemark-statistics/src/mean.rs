@@ -24,7 +24,7 @@ pub fn rate(amounts: &[f64], times: &[f64], confidence: f64) -> Estimate {
     let residual = |(amount, time): (&f64, &f64)| (amount - rate * time) / mean_time;
     let residuals: Vec<f64> = amounts.iter().zip(times).map(residual).collect();
     let (_, typical_distance) = median_and_distance(&residuals);
-    let unseen = rate.abs();
+    let unseen = RULE_OF_THREE / residuals.len() as f64 * rate.abs();
     let spread = Spread { unseen, ..Spread::of_residuals(rate, &residuals, typical_distance) };
     spread.estimate(residuals.len(), confidence)
 }
@@ -39,7 +39,7 @@ struct Spread {
     skewness: f64,
     /// Median of the values' distances from their median.
     typical_distance: f64,
-    /// Size of what a request may meet that none of the sample met.
+    /// What requests may meet that none of the sample met, as its part of the mean.
     unseen: f64,
     /// Effective number of residuals that contribute to their variance.
     participants: f64,
@@ -63,8 +63,9 @@ impl Spread {
         let all = values.len() as f64;
         let effective_values =
             if of_mean > 0.0 { (value_variance / of_mean).min(all) } else { all };
-        let times = if sample.has_waits() { longest_wait(median, typical_distance) } else { 1.0 };
-        Self { effective_values, unseen: times * median.abs(), ..spread }
+        let at_least = RULE_OF_THREE / spread.clusters * median.abs();
+        let waits = sample.unmet_waits().min(at_least * longest_wait(median, typical_distance));
+        Self { effective_values, unseen: at_least.max(waits), ..spread }
     }
 
     /// Computes the spread of a mean from each cluster's residual.
@@ -95,8 +96,8 @@ impl Spread {
             None => self.interval(alpha),
         };
         let (at_least, effective) = (self.at_least(alpha), self.effective_values);
-        let error = Some(self.error());
-        Estimate { value: self.mean, bounds, at_least, error, samples, effective }
+        let (error, unseen) = (Some(self.error()), self.unseen);
+        Estimate { value: self.mean, bounds, at_least, error, unseen, samples, effective }
     }
 
     /// Returns the factor by which the sample should be longer, and why; absent if it is long
@@ -132,9 +133,7 @@ impl Spread {
     fn interval(&self, alpha: f64) -> Bounds {
         let error = self.error();
         let (below, above) = self.half_widths(alpha, self.free());
-        // Rule of three: what none of n requests met may still happen to 3 in n of them.
-        let unseen = 3.0 / self.clusters * self.unseen;
-        let high = self.mean + (above * error).max(unseen);
+        let high = self.mean + (above * error).max(self.unseen);
         Bounds::Known { low: self.mean - below * error, high }
     }
 
@@ -199,7 +198,7 @@ fn clusters_of_outliers(residuals: &[f64]) -> f64 {
     limits.into_iter().map(burst).fold(1.0, f64::max)
 }
 
-/// Returns the longest wait that a sample without waits leaves room for, in medians. The less the values
+/// Returns the longest wait that a sample which met none leaves room for, in medians. The less the values
 /// differ, the less they show of what a slow request takes.
 fn longest_wait(median: f64, typical_distance: f64) -> f64 {
     (LONGEST_WAIT_IN_DISTANCES * median.abs() / typical_distance).clamp(1.0, MOST_MEDIANS)
@@ -254,8 +253,11 @@ const COCHRAN: f64 = 14.0;
 const COCHRAN_IF_SHORT: f64 = 25.0;
 /// Correlation length beyond which the values' skewness is that of slow phases.
 const LONG_CORRELATION: f64 = 10.0;
-/// Longest wait that a sample without waits leaves room for, in typical distances from the median; at
-/// least one median and at most [`MOST_MEDIANS`].
+/// Rule of three: what none of n requests met may happen to 3 in n of them, with 95 % confidence. Each is
+/// allowed the size of a typical value.
+const RULE_OF_THREE: f64 = 3.0;
+/// Longest wait that a sample which met none leaves room for, times the typical distance, in squared
+/// medians; at least one median and at most [`MOST_MEDIANS`].
 const LONGEST_WAIT_IN_DISTANCES: f64 = 0.4;
 /// Largest number of medians that such a wait takes. In simulated queues at half of their capacity the
 /// mean of runs that met no wait is covered with it.
@@ -292,14 +294,18 @@ mod tests {
     fn a_sample_without_a_wait_leaves_room_for_waits() {
         let quiet = with_bursts(400, &[]);
         let (low, high) = quiet.mean(0.95).bounds.known().unwrap();
-        let (low_of_waits, high_of_waits) = quiet.with_waits().mean(0.95).bounds.known().unwrap();
+        let of_waits = quiet.with_unmet_waits(f64::INFINITY).mean(0.95);
+        let (low_of_waits, high_of_waits) = of_waits.bounds.known().unwrap();
         assert_eq!(low.to_bits(), low_of_waits.to_bits());
         // Three in 400 may take 8 times as long as usual.
         assert!((high - 0.0504).abs() < 2e-4, "{high}");
         assert!((high_of_waits - 0.053).abs() < 3e-4, "{high_of_waits}");
+        let (_, high) =
+            with_bursts(400, &[]).with_unmet_waits(1e-3).mean(0.95).bounds.known().unwrap();
+        assert!((high - 0.051).abs() < 2e-4, "{high}");
         let varied: Sample = (0..400).map(|at| f64::from(at * 7919 % 400)).collect();
         let [plain, of_waits] =
-            [varied.clone(), varied.with_waits()].map(|sample| sample.mean(0.95).bounds);
+            [varied.clone(), varied.with_unmet_waits(9.0)].map(|sample| sample.mean(0.95).bounds);
         assert_eq!(plain, of_waits);
     }
 }

@@ -35,7 +35,7 @@ pub(crate) fn percentile(sample: &Sample, sorted: &[f64], share: f64, confidence
     let error = bounds
         .known()
         .and_then(|(low, high)| Some((high - low) / 2.0 / normal_quantile(1.0 - alpha)?));
-    Estimate { value, bounds, at_least, error, samples, effective: draws }
+    Estimate { value, bounds, at_least, error, unseen: 0.0, samples, effective: draws }
 }
 
 /// Returns the dependence that applies to a percentile, and the effective sample size for it.

@@ -11,7 +11,7 @@ pub struct Sample {
     values: Vec<f64>,
     /// End of each cluster in `values`.
     ends: Vec<usize>,
-    has_waits: bool,
+    unmet_waits: f64,
 }
 
 impl Sample {
@@ -23,16 +23,17 @@ impl Sample {
         }
     }
 
-    /// Declares that values contain waits in a queue. A sample in which no request waited then leaves
-    /// room for waits: the upper end of its mean's interval is farther away.
+    /// Declares that values contain waits in a queue, and by how much waits that no request of the
+    /// sample met may raise the mean at most. The upper end of the mean's interval then leaves room for
+    /// them.
     #[must_use]
-    pub fn with_waits(self) -> Self {
-        Self { has_waits: true, ..self }
+    pub fn with_unmet_waits(self, most: f64) -> Self {
+        Self { unmet_waits: most, ..self }
     }
 
-    /// Returns whether values contain waits in a queue.
-    pub(crate) fn has_waits(&self) -> bool {
-        self.has_waits
+    /// Returns by how much waits that no request of the sample met may raise the mean at most.
+    pub(crate) fn unmet_waits(&self) -> f64 {
+        self.unmet_waits
     }
 
     /// Returns all values.
@@ -118,6 +119,6 @@ impl FromIterator<f64> for Sample {
     fn from_iter<I: IntoIterator<Item = f64>>(values: I) -> Self {
         let values: Vec<f64> = values.into_iter().collect();
         let ends = (1..=values.len()).collect();
-        Self { values, ends, has_waits: false }
+        Self { values, ends, unmet_waits: 0.0 }
     }
 }

@@ -31,7 +31,8 @@ impl Latencies {
         }
     }
 
-    pub(crate) fn of(policy: &MetricPolicy, scores: &[RequestScore<'_>]) -> Self {
+    /// Summarises latencies. `waits` is by how many seconds waits that no request met may raise a mean.
+    pub(crate) fn of(policy: &MetricPolicy, scores: &[RequestScore<'_>], waits: f64) -> Self {
         let itl = || sampled(policy, scores).flat_map(RequestScore::itl_sample);
         let e2el: Vec<f64> = sampled(policy, scores).map(|score| score.latency_s).collect();
         let ttft: Vec<f64> = begun(policy, scores).filter_map(|score| score.ttft_s).collect();
@@ -42,12 +43,14 @@ impl Latencies {
         let (all, with_first) = (in_time(sampled(policy, scores)), in_time(begun(policy, scores)));
         let itl = zero_if_empty(Summary::of_values(itl, with_gaps, policy), policy);
         Self {
-            ttft: estimated(or_zero(&ttft, policy), &with_first, policy, |score| score.ttft_s),
-            tpot: estimated(or_zero(&tpot, policy), &with_first, policy, |score| {
+            ttft: estimated(or_zero(&ttft, policy), &with_first, policy, waits, |score| {
+                score.ttft_s
+            }),
+            tpot: estimated(or_zero(&tpot, policy), &with_first, policy, 0.0, |score| {
                 score.tpot_s(policy.tpot)
             }),
-            itl: estimated(itl, &all, policy, RequestScore::itl_sample),
-            e2el: estimated(e2el_or_zero(&e2el, policy), &all, policy, |score| {
+            itl: estimated(itl, &all, policy, 0.0, RequestScore::itl_sample),
+            e2el: estimated(e2el_or_zero(&e2el, policy), &all, policy, waits, |score| {
                 Some(score.latency_s)
             }),
         }
@@ -66,15 +69,15 @@ pub struct ResponseTimes {
 }
 
 impl ResponseTimes {
-    pub(super) fn of(policy: &MetricPolicy, scores: &[RequestScore<'_>]) -> Self {
+    pub(super) fn of(policy: &MetricPolicy, scores: &[RequestScore<'_>], waits: f64) -> Self {
         let first = |score: &RequestScore<'_>| Some(score.waited_s + score.ttft_s?);
         let ttft: Vec<f64> = sampled(policy, scores).filter_map(first).collect();
         let e2el: Vec<f64> =
             sampled(policy, scores).map(|score| score.waited_s + score.latency_s).collect();
         let all = in_time(sampled(policy, scores));
         Self {
-            ttft: estimated(or_zero(&ttft, policy), &all, policy, first),
-            e2el: estimated(Summary::of(&e2el, policy), &all, policy, |score| {
+            ttft: estimated(or_zero(&ttft, policy), &all, policy, waits, first),
+            e2el: estimated(Summary::of(&e2el, policy), &all, policy, waits, |score| {
                 Some(score.waited_s + score.latency_s)
             }),
         }
