@@ -43,7 +43,7 @@ const RULE_OF_THREE: f64 = 3.0;
 
 #[cfg(test)]
 mod tests {
-    use servemark_core::{Finish, Header, Phase, Recorder, RunLog, Sample, Stamp};
+    use servemark_core::{Delta, Finish, Header, Phase, Recorder, RunLog, Sample, Sink, Stamp};
 
     use super::*;
     use crate::MetricPolicy;
@@ -54,8 +54,11 @@ mod tests {
         let record = |index: usize| {
             let sent = ms(100 * index);
             let mut recorder = Recorder::new(index, Phase::Measure, &Sample::new("", 1, 1), sent);
+            let end = ms(100 * index + 1050);
             recorder.sent(sent);
-            recorder.finish(Ok(Finish::default()), ms(100 * index + 1050))
+            recorder.body(end, 1);
+            recorder.at(end).delta(Delta::content("x"));
+            recorder.finish(Ok(Finish::default()), end)
         };
         let mut facts = RunFacts::default();
         facts.request_rate = rate;
