@@ -149,6 +149,7 @@ mod compare;
 mod context;
 mod error;
 mod explore;
+mod full_disk;
 mod grace;
 mod new_path;
 mod observer;
