@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use serde::ser::SerializeMap;
-use servemark_statistics::{Bounds, Estimate, Needed, Reason, Sample};
+use servemark_statistics::{Bounds, Estimate, Needed, Reason, Sample, UnmetWaits};
 
 use crate::policy::MetricPolicy;
 use crate::{RequestScore, Summary};
@@ -139,21 +139,22 @@ where
     scores
 }
 
-/// Adds estimates to the summary of a latency, from scores in the order of time. `unmet_waits` is by how
-/// many seconds waits that no request met may raise its mean; zero for a latency without waits.
-pub(crate) fn estimated<'a, I: IntoIterator<Item = f64>>(
+/// Adds estimates to the summary of a latency, from scores in the order of time, each of which `add`
+/// adds to the sample. `unmet_waits` are waits in seconds that no request met; none for a latency
+/// without waits.
+pub(crate) fn estimated<'a>(
     summary: Summary,
     scores: &[&'a RequestScore<'a>],
     policy: &MetricPolicy,
-    unmet_waits: f64,
-    values: impl Fn(&'a RequestScore<'a>) -> I,
+    unmet_waits: UnmetWaits,
+    add: impl Fn(&mut Sample, &'a RequestScore<'a>),
 ) -> Summary {
     if policy.confidence.is_none() || summary.samples > policy.sample_budget.values() {
         return summary;
     }
     let mut sample = Sample::default();
     for score in scores {
-        sample.push(values(score));
+        add(&mut sample, score);
     }
     let sample = sample.with_unmet_waits(unmet_waits);
     Summary { estimates: Estimates::of(&sample, policy), ..summary }

@@ -10,7 +10,7 @@ mod judgement;
 mod margin;
 
 use servemark_core::{RequestRecord, RunFacts, RunLog};
-use servemark_statistics::Sample;
+use servemark_statistics::{Sample, UnmetWaits};
 
 pub use self::backlog_trend::BacklogTrend;
 use self::backlog_trend::Series;
@@ -19,8 +19,9 @@ pub use self::gate::{gate, load_doubt};
 pub use self::judgement::{Judgement, SloVerdict, UndecidedReason};
 pub use self::margin::{Capacity, LoadEvidence};
 use crate::goodput::is_good;
+use crate::latency_sample::add_e2el;
 use crate::objective::{Goal, Measure, Objective};
-use crate::unmet_waits::unmet_waits;
+use crate::unmet_waits::{pooled, unmet_waits};
 use crate::waits::queue_wait;
 use crate::{MetricPolicy, RequestAnatomy, RequestScore, ServerClock, Statistic};
 
@@ -41,8 +42,8 @@ use crate::{MetricPolicy, RequestAnatomy, RequestScore, ServerClock, Statistic};
 #[derive(Clone, Debug)]
 pub struct Evidence {
     samples: Vec<(Objective, Sample)>,
-    /// By how many seconds waits that no request met may raise a mean; infinite without a run.
-    unmet_waits: f64,
+    /// Waits in seconds that no request of a run met; absent without a run.
+    unmet_waits: Option<UnmetWaits>,
     ttft: Series,
     e2el: Series,
     requests: usize,
@@ -69,10 +70,9 @@ impl Evidence {
     pub fn of(objectives: &[Objective]) -> Self {
         let samples = objectives.iter().map(|objective| (*objective, Sample::default()));
         let (ttft, e2el) = (Series::default(), Series::default());
-        let unmet_waits = f64::INFINITY;
         Self {
             samples: samples.collect(),
-            unmet_waits,
+            unmet_waits: None,
             ttft,
             e2el,
             requests: 0,
@@ -90,14 +90,14 @@ impl Evidence {
         self.is_open_loop |= log.header().facts.request_rate.is_some();
         let is_of_part = |(objective, _): &(Objective, Sample)| objective.is_of_part();
         let clock = self.samples.iter().any(is_of_part).then(|| ServerClock::of(log)).flatten();
-        // Runs of one load are as good as one run that is as long as all of them.
-        let unmet = unmet_waits(&log.header().facts, &scores);
-        self.unmet_waits = (self.unmet_waits.recip() + unmet.recip()).recip();
+        let of_run = unmet_waits(&log.header().facts, &scores);
+        let unmet_waits = self.unmet_waits.map_or(of_run, |others| pooled(others, of_run));
+        self.unmet_waits = Some(unmet_waits);
         for (objective, sample) in &mut self.samples {
             for request in judged {
                 read(objective.goal, *request, policy, clock.as_ref(), sample);
             }
-            let unmet = if objective.has_waits() { self.unmet_waits } else { 0.0 };
+            let unmet = if objective.has_waits() { unmet_waits } else { UnmetWaits::default() };
             *sample = std::mem::take(sample).with_unmet_waits(unmet);
         }
         self.ttft.add(judged.iter().filter_map(|(_, score)| Some(score.waited_s + score.ttft_s?)));
@@ -170,7 +170,7 @@ fn read(
         Goal::Latency { statistic: Statistic::Mean, .. } if !score.success => {}
         Goal::Latency { .. } if !score.success => sample.push([f64::INFINITY]),
         Goal::Latency { measure, .. } => match measure {
-            Measure::E2el => sample.push([score.latency_s]),
+            Measure::E2el => add_e2el(sample, score, 0.0),
             Measure::Itl => sample.push(score.itl_sample()),
             Measure::Own(latency) => sample.push(latency.seconds_of(record)),
             Measure::Part(part) => {
@@ -178,7 +178,7 @@ fn read(
                 sample.push(anatomy.and_then(|it| it.part_ms(part)).map(|ms| ms / 1e3));
             }
             Measure::Queue => sample.push(queue_wait(record)),
-            Measure::ResponseE2el => sample.push([score.waited_s + score.latency_s]),
+            Measure::ResponseE2el => add_e2el(sample, score, score.waited_s),
             Measure::ResponseTtft => sample.push(score.ttft_s.map(|ttft| score.waited_s + ttft)),
             Measure::Tpot => sample.push(score.tpot_s(policy.tpot)),
             Measure::Ttft => sample.push(score.ttft_s),

@@ -1,5 +1,7 @@
 //! The requests that a latency is sampled from, and the values of each.
 
+use servemark_statistics::Sample;
+
 use crate::metrics::{begun, sampled};
 use crate::policy::TpotRule;
 use crate::{GapsIter, Latency, MetricPolicy, RequestScore};
@@ -26,6 +28,25 @@ impl Latency {
             Self::Tpot => Source::One(score.tpot_s(tpot)),
             Self::Ttft => Source::One(score.ttft_s),
         })
+    }
+
+    /// Adds the values of the next request to a sample in the order of time.
+    pub(crate) fn add_to(self, sample: &mut Sample, score: &RequestScore<'_>, tpot: TpotRule) {
+        match self {
+            Self::E2el => add_e2el(sample, score, 0.0),
+            Self::Itl | Self::Tpot | Self::Ttft => sample.push(self.values(score, tpot)),
+        }
+    }
+}
+
+/// Adds the end-to-end latency of the next request to a sample in the order of time, counted from
+/// `waited_s` seconds before it was sent. Its time to first token is a known part: it has the waits in
+/// the server's queue, which the lengths of answers hide in the whole.
+pub(crate) fn add_e2el(sample: &mut Sample, score: &RequestScore<'_>, waited_s: f64) {
+    let whole = waited_s + score.latency_s;
+    match score.ttft_s {
+        Some(first) => sample.push_with_part(whole, waited_s + first),
+        None => sample.push([whole]),
     }
 }
 

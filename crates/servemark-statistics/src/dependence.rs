@@ -42,6 +42,26 @@ impl Dependence {
         Self { length: self.length.max(length), ..self }
     }
 
+    /// Adds the dependence of known parts of the values, whose variance is `variance`.
+    ///
+    /// The variance of the parts' mean is a part of that of the values' mean, however much of the
+    /// values' own variance is independent noise.
+    #[must_use]
+    pub(crate) fn with_parts(self, parts: Option<&[f64]>, variance: f64) -> Self {
+        let Some(parts) = parts.filter(|_| variance > 0.0) else { return self };
+        let of_parts = Self::of(parts);
+        let excess = (of_parts.length - 1.0) * moments(parts).1 / variance;
+        if excess < LEAST_EXCESS {
+            return self;
+        }
+        Self {
+            length: self.length.max(1.0 + excess),
+            has_trend: self.has_trend || of_parts.has_trend,
+            is_slow: self.is_slow || of_parts.is_slow,
+            ..self
+        }
+    }
+
     /// Returns the effective sample size: the number of independent values that carry as much
     /// information.
     pub(crate) fn effective(&self) -> f64 {
@@ -170,6 +190,9 @@ fn long_run_variance(points: &[f64]) -> f64 {
     long_run / (1.0 - hidden)
 }
 
+/// Least part of the variance of independent values that the dependence of parts must add. Less does
+/// not change an interval noticeably.
+const LEAST_EXCESS: f64 = 0.25;
 /// Least number of values for von Neumann's ratio test.
 const FEWEST: usize = 16;
 /// Number of scales of the test: the values and means of 2, 4, 8, 16 and 32 of them.

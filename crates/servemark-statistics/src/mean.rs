@@ -59,12 +59,15 @@ impl Spread {
         let residuals = sample.by_cluster(residual);
         let (median, typical_distance) = median_and_distance(values);
         let spread = Self::of_residuals(mean, &residuals, typical_distance);
+        let dependence = spread.dependence.with_parts(sample.parts(), spread.deviation.powi(2));
+        let spread = Self { dependence, ..spread };
         let of_mean = spread.error().powi(2);
         let all = values.len() as f64;
         let effective_values =
             if of_mean > 0.0 { (value_variance / of_mean).min(all) } else { all };
         let at_least = RULE_OF_THREE / spread.clusters * median.abs();
-        let waits = sample.unmet_waits().min(at_least * longest_wait(median, typical_distance));
+        let waits =
+            sample.unmet_waits().of_mean().min(at_least * longest_wait(median, typical_distance));
         Self { effective_values, unseen: at_least.max(waits), ..spread }
     }
 
@@ -273,6 +276,7 @@ mod tests {
     use servemark_rng::NumpyRandom;
 
     use super::*;
+    use crate::UnmetWaits;
 
     /// Latencies of 50 ms with this scatter, and bursts of waits in which every value is 200 ms more.
     fn with_bursts(requests: usize, bursts: &[usize]) -> Sample {
@@ -290,22 +294,45 @@ mod tests {
         assert!(with_bursts(2000, &[]).mean(0.95).bounds.known().is_some());
     }
 
+    /// Waits that raise a mean by this many seconds.
+    fn waits(of_mean: f64) -> UnmetWaits {
+        UnmetWaits { share: 1.0, mean: of_mean }
+    }
+
+    /// The first part has waits that are alike for about 50 requests; the rest is independent and has
+    /// ten times their variance.
+    #[test]
+    fn a_known_part_shows_the_dependence_that_the_rest_hides() {
+        let mut random = NumpyRandom::seeded(7);
+        let (mut whole, mut alone) = (Sample::default(), Sample::default());
+        let mut wait = 0.0;
+        for _ in 0..1000 {
+            wait = 0.96 * wait + random.normal(0.0, 0.28);
+            let value = 100.0 + wait + random.normal(0.0, 3.2);
+            whole.push_with_part(value, 10.0 + wait);
+            alone.push([value]);
+        }
+        let [whole, alone] = [whole, alone].map(|sample| sample.mean(0.95));
+        assert!(whole.effective < 0.4 * 1000.0, "{whole:?}");
+        assert!(whole.effective < alone.effective);
+    }
+
     #[test]
     fn a_sample_without_a_wait_leaves_room_for_waits() {
         let quiet = with_bursts(400, &[]);
         let (low, high) = quiet.mean(0.95).bounds.known().unwrap();
-        let of_waits = quiet.with_unmet_waits(f64::INFINITY).mean(0.95);
+        let of_waits = quiet.with_unmet_waits(waits(f64::INFINITY)).mean(0.95);
         let (low_of_waits, high_of_waits) = of_waits.bounds.known().unwrap();
         assert_eq!(low.to_bits(), low_of_waits.to_bits());
         // Three in 400 may take 8 times as long as usual.
         assert!((high - 0.0504).abs() < 2e-4, "{high}");
         assert!((high_of_waits - 0.053).abs() < 3e-4, "{high_of_waits}");
-        let (_, high) =
-            with_bursts(400, &[]).with_unmet_waits(1e-3).mean(0.95).bounds.known().unwrap();
+        let few = with_bursts(400, &[]).with_unmet_waits(waits(1e-3));
+        let (_, high) = few.mean(0.95).bounds.known().unwrap();
         assert!((high - 0.051).abs() < 2e-4, "{high}");
         let varied: Sample = (0..400).map(|at| f64::from(at * 7919 % 400)).collect();
-        let [plain, of_waits] =
-            [varied.clone(), varied.with_unmet_waits(9.0)].map(|sample| sample.mean(0.95).bounds);
+        let [plain, of_waits] = [varied.clone(), varied.with_unmet_waits(waits(9.0))]
+            .map(|sample| sample.mean(0.95).bounds);
         assert_eq!(plain, of_waits);
     }
 }

@@ -203,7 +203,7 @@ impl LatencySample {
         let values = is_told.then(|| {
             let mut sample = Sample::default();
             for score in in_time(sampled.into_iter()) {
-                sample.push(values(score));
+                latency.add_to(&mut sample, score, policy.tpot);
             }
             sample.sorted()
         });

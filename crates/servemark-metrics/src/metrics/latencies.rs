@@ -1,8 +1,10 @@
 //! Summarises latencies over the requests that a policy selects.
 
 use serde::Serialize;
+use servemark_statistics::{Sample, UnmetWaits};
 
 use crate::estimates::{estimated, in_time};
+use crate::latency_sample::add_e2el;
 use crate::policy::{Counted, EmptySample, FirstTokensOf, MetricPolicy};
 use crate::{Latency, RequestScore, Summary};
 
@@ -31,8 +33,12 @@ impl Latencies {
         }
     }
 
-    /// Summarises latencies. `waits` is by how many seconds waits that no request met may raise a mean.
-    pub(crate) fn of(policy: &MetricPolicy, scores: &[RequestScore<'_>], waits: f64) -> Self {
+    /// Summarises latencies. `waits` are waits in seconds that no request met.
+    pub(crate) fn of(
+        policy: &MetricPolicy,
+        scores: &[RequestScore<'_>],
+        waits: UnmetWaits,
+    ) -> Self {
         let itl = || sampled(policy, scores).flat_map(RequestScore::itl_sample);
         let e2el: Vec<f64> = sampled(policy, scores).map(|score| score.latency_s).collect();
         let ttft: Vec<f64> = begun(policy, scores).filter_map(|score| score.ttft_s).collect();
@@ -42,17 +48,19 @@ impl Latencies {
         let with_gaps = with_gaps.count();
         let (all, with_first) = (in_time(sampled(policy, scores)), in_time(begun(policy, scores)));
         let itl = zero_if_empty(Summary::of_values(itl, with_gaps, policy), policy);
+        let no_waits = UnmetWaits::default();
+        let add = |latency: Latency| {
+            move |sample: &mut Sample, score: &RequestScore<'_>| {
+                latency.add_to(sample, score, policy.tpot);
+            }
+        };
+        let (ttft, tpot) = (or_zero(&ttft, policy), or_zero(&tpot, policy));
+        let e2el = e2el_or_zero(&e2el, policy);
         Self {
-            ttft: estimated(or_zero(&ttft, policy), &with_first, policy, waits, |score| {
-                score.ttft_s
-            }),
-            tpot: estimated(or_zero(&tpot, policy), &with_first, policy, 0.0, |score| {
-                score.tpot_s(policy.tpot)
-            }),
-            itl: estimated(itl, &all, policy, 0.0, RequestScore::itl_sample),
-            e2el: estimated(e2el_or_zero(&e2el, policy), &all, policy, waits, |score| {
-                Some(score.latency_s)
-            }),
+            ttft: estimated(ttft, &with_first, policy, waits, add(Latency::Ttft)),
+            tpot: estimated(tpot, &with_first, policy, no_waits, add(Latency::Tpot)),
+            itl: estimated(itl, &all, policy, no_waits, add(Latency::Itl)),
+            e2el: estimated(e2el, &all, policy, waits, add(Latency::E2el)),
         }
     }
 }
@@ -69,16 +77,22 @@ pub struct ResponseTimes {
 }
 
 impl ResponseTimes {
-    pub(super) fn of(policy: &MetricPolicy, scores: &[RequestScore<'_>], waits: f64) -> Self {
+    pub(super) fn of(
+        policy: &MetricPolicy,
+        scores: &[RequestScore<'_>],
+        waits: UnmetWaits,
+    ) -> Self {
         let first = |score: &RequestScore<'_>| Some(score.waited_s + score.ttft_s?);
         let ttft: Vec<f64> = sampled(policy, scores).filter_map(first).collect();
         let e2el: Vec<f64> =
             sampled(policy, scores).map(|score| score.waited_s + score.latency_s).collect();
         let all = in_time(sampled(policy, scores));
         Self {
-            ttft: estimated(or_zero(&ttft, policy), &all, policy, waits, first),
-            e2el: estimated(Summary::of(&e2el, policy), &all, policy, waits, |score| {
-                Some(score.waited_s + score.latency_s)
+            ttft: estimated(or_zero(&ttft, policy), &all, policy, waits, |sample, score| {
+                sample.push(first(score));
+            }),
+            e2el: estimated(Summary::of(&e2el, policy), &all, policy, waits, |sample, score| {
+                add_e2el(sample, score, score.waited_s);
             }),
         }
     }
