@@ -139,23 +139,17 @@ where
     scores
 }
 
-/// Adds estimates to the summary of a latency, from scores in the order of time, each of which `add`
-/// adds to the sample. `unmet_waits` are waits in seconds that no request met; none for a latency
-/// without waits.
-pub(crate) fn estimated<'a>(
+/// Adds estimates to the summary of a latency, from its sample in the order of time. `unmet_waits` are
+/// waits in seconds that no request met; none for a latency without waits.
+pub(crate) fn estimated(
     summary: Summary,
-    scores: &[&'a RequestScore<'a>],
     policy: &MetricPolicy,
     unmet_waits: UnmetWaits,
-    add: impl Fn(&mut Sample, &'a RequestScore<'a>),
+    sample: impl FnOnce() -> Sample,
 ) -> Summary {
     if policy.confidence.is_none() || summary.samples > policy.sample_budget.values() {
         return summary;
     }
-    let mut sample = Sample::default();
-    for score in scores {
-        add(&mut sample, score);
-    }
-    let sample = sample.with_unmet_waits(unmet_waits);
+    let sample = sample().with_unmet_waits(unmet_waits);
     Summary { estimates: Estimates::of(&sample, policy), ..summary }
 }

@@ -19,7 +19,7 @@ pub use self::gate::{gate, load_doubt};
 pub use self::judgement::{Judgement, SloVerdict, UndecidedReason};
 pub use self::margin::{Capacity, LoadEvidence};
 use crate::goodput::is_good;
-use crate::latency_sample::add_e2el;
+use crate::latency_sample::AnswerLengths;
 use crate::objective::{Goal, Measure, Objective};
 use crate::unmet_waits::{pooled, unmet_waits};
 use crate::waits::queue_wait;
@@ -93,9 +93,11 @@ impl Evidence {
         let of_run = unmet_waits(&log.header().facts, &scores);
         let unmet_waits = self.unmet_waits.map_or(of_run, |others| pooled(others, of_run));
         self.unmet_waits = Some(unmet_waits);
+        let lengths = AnswerLengths::of(judged.iter().map(|(_, score)| *score));
+        let reading = Reading { policy, clock: clock.as_ref(), lengths };
         for (objective, sample) in &mut self.samples {
             for request in judged {
-                read(objective.goal, *request, policy, clock.as_ref(), sample);
+                reading.add(objective.goal, *request, sample);
             }
             let unmet = if objective.has_waits() { unmet_waits } else { UnmetWaits::default() };
             *sample = std::mem::take(sample).with_unmet_waits(unmet);
@@ -156,33 +158,40 @@ pub(crate) fn sent_last(facts: &RunFacts) -> usize {
     }
 }
 
-/// Adds what a request shows of a goal to the goal's sample.
-fn read(
-    goal: Goal,
-    (record, score): JudgedRequest<'_>,
-    policy: &MetricPolicy,
-    clock: Option<&ServerClock>,
-    sample: &mut Sample,
-) {
-    match goal {
-        Goal::Success { .. } => sample.push([if score.success { 1.0 } else { 0.0 }]),
-        Goal::Goodput { .. } => sample.push([if is_good(score, policy) { 1.0 } else { 0.0 }]),
-        Goal::Latency { statistic: Statistic::Mean, .. } if !score.success => {}
-        Goal::Latency { .. } if !score.success => sample.push([f64::INFINITY]),
-        Goal::Latency { measure, .. } => match measure {
-            Measure::E2el => add_e2el(sample, score, 0.0),
-            Measure::Itl => sample.push(score.itl_sample()),
-            Measure::Own(latency) => sample.push(latency.seconds_of(record)),
-            Measure::Part(part) => {
-                let anatomy = RequestAnatomy::of(record, clock);
-                sample.push(anatomy.and_then(|it| it.part_ms(part)).map(|ms| ms / 1e3));
+/// What the values of the requests of a run are read by.
+struct Reading<'a> {
+    policy: &'a MetricPolicy,
+    clock: Option<&'a ServerClock>,
+    lengths: AnswerLengths,
+}
+
+impl Reading<'_> {
+    /// Adds what a request shows of a goal to the goal's sample.
+    fn add(&self, goal: Goal, (record, score): JudgedRequest<'_>, sample: &mut Sample) {
+        match goal {
+            Goal::Success { .. } => sample.push([if score.success { 1.0 } else { 0.0 }]),
+            Goal::Goodput { .. } => {
+                sample.push([if is_good(score, self.policy) { 1.0 } else { 0.0 }]);
             }
-            Measure::Queue => sample.push(queue_wait(record)),
-            Measure::ResponseE2el => add_e2el(sample, score, score.waited_s),
-            Measure::ResponseTtft => sample.push(score.ttft_s.map(|ttft| score.waited_s + ttft)),
-            Measure::Tpot => sample.push(score.tpot_s(policy.tpot)),
-            Measure::Ttft => sample.push(score.ttft_s),
-        },
+            Goal::Latency { statistic: Statistic::Mean, .. } if !score.success => {}
+            Goal::Latency { .. } if !score.success => sample.push([f64::INFINITY]),
+            Goal::Latency { measure, .. } => match measure {
+                Measure::E2el => self.lengths.add_e2el(sample, score, 0.0),
+                Measure::Itl => sample.push(score.itl_sample()),
+                Measure::Own(latency) => sample.push(latency.seconds_of(record)),
+                Measure::Part(part) => {
+                    let anatomy = RequestAnatomy::of(record, self.clock);
+                    sample.push(anatomy.and_then(|it| it.part_ms(part)).map(|ms| ms / 1e3));
+                }
+                Measure::Queue => sample.push(queue_wait(record)),
+                Measure::ResponseE2el => self.lengths.add_e2el(sample, score, score.waited_s),
+                Measure::ResponseTtft => {
+                    sample.push(score.ttft_s.map(|ttft| score.waited_s + ttft));
+                }
+                Measure::Tpot => sample.push(score.tpot_s(self.policy.tpot)),
+                Measure::Ttft => sample.push(score.ttft_s),
+            },
+        }
     }
 }
 

@@ -30,24 +30,47 @@ impl Latency {
         })
     }
 
-    /// Adds the values of the next request to a sample in the order of time.
-    pub(crate) fn add_to(self, sample: &mut Sample, score: &RequestScore<'_>, tpot: TpotRule) {
-        match self {
-            Self::E2el => add_e2el(sample, score, 0.0),
-            Self::Itl | Self::Tpot | Self::Ttft => sample.push(self.values(score, tpot)),
+    /// Returns the sample of the latency from requests in the order of time.
+    pub(crate) fn sample(self, scores: &[&RequestScore<'_>], tpot: TpotRule) -> Sample {
+        let (mut sample, lengths) = (Sample::default(), AnswerLengths::of(scores.iter().copied()));
+        for score in scores {
+            match self {
+                Self::E2el => lengths.add_e2el(&mut sample, score, 0.0),
+                Self::Itl | Self::Tpot | Self::Ttft => sample.push(self.values(score, tpot)),
+            }
         }
+        sample
     }
 }
 
-/// Adds the end-to-end latency of the next request to a sample in the order of time, counted from
-/// `waited_s` seconds before it was sent. Its time to first token is a known part: it has the waits in
-/// the server's queue, which the lengths of answers hide in the whole.
-pub(crate) fn add_e2el(sample: &mut Sample, score: &RequestScore<'_>, waited_s: f64) {
-    let whole = waited_s + score.latency_s;
-    match score.ttft_s {
-        Some(first) => sample.push_with_part(whole, waited_s + first),
-        None => sample.push([whole]),
+/// The lengths of the answers of a run, which hide in end-to-end latencies how the server slows down.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AnswerLengths {
+    /// Mean number of tokens after the first.
+    mean: f64,
+}
+
+impl AnswerLengths {
+    pub(crate) fn of<'a, 's: 'a>(scores: impl Iterator<Item = &'a RequestScore<'s>>) -> Self {
+        let tokens: Vec<f64> = scores.map(after_first).collect();
+        Self { mean: tokens.iter().sum::<f64>() / tokens.len().max(1) as f64 }
     }
+
+    /// Adds the end-to-end latency of the next request to a sample in the order of time, counted from
+    /// `waited_s` seconds before it was sent. A known part of it is the latency that its wait and its
+    /// time per token would give an answer of the mean length.
+    pub(crate) fn add_e2el(&self, sample: &mut Sample, score: &RequestScore<'_>, waited_s: f64) {
+        let whole = waited_s + score.latency_s;
+        let Some(first) = score.ttft_s else { return sample.push([whole]) };
+        let rest = score.latency_s - first;
+        let tokens = after_first(score);
+        let of_mean_length = if tokens > 0.0 { rest * self.mean / tokens } else { rest };
+        sample.push_with_part(whole, waited_s + first + of_mean_length);
+    }
+}
+
+fn after_first(score: &RequestScore<'_>) -> f64 {
+    score.output_token_count().saturating_sub(1) as f64
 }
 
 /// Iterator over the values that one request adds to the sample of a latency, in seconds.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use servemark_core::{RequestRecord, RunLog};
-use servemark_statistics::{Sample, UnmetWaits};
+use servemark_statistics::UnmetWaits;
 
 use crate::estimates::{estimated, in_time};
 use crate::policy::MetricPolicy;
@@ -85,10 +85,8 @@ impl TurnMetrics {
         let count = successes().count();
         let scores = in_time(successes().map(|(_, score)| *score));
         let summary = |latency: Latency, values: &[f64]| {
-            let add = |sample: &mut Sample, score: &RequestScore<'_>| {
-                latency.add_to(sample, score, policy.tpot);
-            };
-            estimated(Summary::of(values, policy), &scores, policy, UnmetWaits::default(), add)
+            let sample = || latency.sample(&scores, policy.tpot);
+            estimated(Summary::of(values, policy), policy, UnmetWaits::default(), sample)
         };
         Self {
             turn,

@@ -3,7 +3,7 @@
 use std::ptr;
 
 use servemark_core::RunLog;
-use servemark_statistics::{Estimate, Sample, SortedSample, SumAndCount, ValueInterval};
+use servemark_statistics::{Estimate, SortedSample, SumAndCount, ValueInterval};
 
 use crate::estimates::in_time;
 use crate::figure::{Latency, Quantity, Statistic};
@@ -200,13 +200,8 @@ impl LatencySample {
         let by_request: Vec<SumAndCount> = scores.iter().map(sum).collect();
         let count: f64 = by_request.iter().map(|(_, count)| count).sum();
         let is_told = 0.0 < count && count <= policy.sample_budget.values() as f64;
-        let values = is_told.then(|| {
-            let mut sample = Sample::default();
-            for score in in_time(sampled.into_iter()) {
-                latency.add_to(&mut sample, score, policy.tpot);
-            }
-            sample.sorted()
-        });
+        let in_time = in_time(sampled.into_iter());
+        let values = is_told.then(|| latency.sample(&in_time, policy.tpot).sorted());
         Self { values, by_request }
     }
 }

@@ -4,7 +4,7 @@ use serde::Serialize;
 use servemark_statistics::{Sample, UnmetWaits};
 
 use crate::estimates::{estimated, in_time};
-use crate::latency_sample::add_e2el;
+use crate::latency_sample::AnswerLengths;
 use crate::policy::{Counted, EmptySample, FirstTokensOf, MetricPolicy};
 use crate::{Latency, RequestScore, Summary};
 
@@ -49,18 +49,15 @@ impl Latencies {
         let (all, with_first) = (in_time(sampled(policy, scores)), in_time(begun(policy, scores)));
         let itl = zero_if_empty(Summary::of_values(itl, with_gaps, policy), policy);
         let no_waits = UnmetWaits::default();
-        let add = |latency: Latency| {
-            move |sample: &mut Sample, score: &RequestScore<'_>| {
-                latency.add_to(sample, score, policy.tpot);
-            }
-        };
+        let sample =
+            |latency: Latency, scores: &[&RequestScore<'_>]| latency.sample(scores, policy.tpot);
         let (ttft, tpot) = (or_zero(&ttft, policy), or_zero(&tpot, policy));
         let e2el = e2el_or_zero(&e2el, policy);
         Self {
-            ttft: estimated(ttft, &with_first, policy, waits, add(Latency::Ttft)),
-            tpot: estimated(tpot, &with_first, policy, no_waits, add(Latency::Tpot)),
-            itl: estimated(itl, &all, policy, no_waits, add(Latency::Itl)),
-            e2el: estimated(e2el, &all, policy, waits, add(Latency::E2el)),
+            ttft: estimated(ttft, policy, waits, || sample(Latency::Ttft, &with_first)),
+            tpot: estimated(tpot, policy, no_waits, || sample(Latency::Tpot, &with_first)),
+            itl: estimated(itl, policy, no_waits, || sample(Latency::Itl, &all)),
+            e2el: estimated(e2el, policy, waits, || sample(Latency::E2el, &all)),
         }
     }
 }
@@ -88,11 +85,14 @@ impl ResponseTimes {
             sampled(policy, scores).map(|score| score.waited_s + score.latency_s).collect();
         let all = in_time(sampled(policy, scores));
         Self {
-            ttft: estimated(or_zero(&ttft, policy), &all, policy, waits, |sample, score| {
-                sample.push(first(score));
+            ttft: estimated(or_zero(&ttft, policy), policy, waits, || {
+                all.iter().filter_map(|score| first(score)).collect()
             }),
-            e2el: estimated(Summary::of(&e2el, policy), &all, policy, waits, |sample, score| {
-                add_e2el(sample, score, score.waited_s);
+            e2el: estimated(Summary::of(&e2el, policy), policy, waits, || {
+                let lengths = AnswerLengths::of(all.iter().copied());
+                let mut sample = Sample::default();
+                all.iter().for_each(|score| lengths.add_e2el(&mut sample, score, score.waited_s));
+                sample
             }),
         }
     }
