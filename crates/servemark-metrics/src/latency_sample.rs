@@ -59,7 +59,7 @@ impl AnswerLengths {
     /// Adds the end-to-end latency of the next request to a sample in the order of time, counted from
     /// `waited_s` seconds before it was sent. A known part of it is the latency that its wait and its
     /// time per token would give an answer of the mean length.
-    pub(crate) fn add_e2el(&self, sample: &mut Sample, score: &RequestScore<'_>, waited_s: f64) {
+    pub(crate) fn add_e2el(self, sample: &mut Sample, score: &RequestScore<'_>, waited_s: f64) {
         let whole = waited_s + score.latency_s;
         let Some(first) = score.ttft_s else { return sample.push([whole]) };
         let rest = score.latency_s - first;

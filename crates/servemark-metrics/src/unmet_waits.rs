@@ -8,10 +8,11 @@ use crate::RequestScore;
 /// Returns the waits in seconds that no request of a run met, though requests of the process may; none
 /// unless requests arrive at a rate.
 ///
-/// More requests than a run had in flight at its peak may have to wait, for about as long as one of so
-/// many places takes to become free. Such a phase lasts about as long as a request, so a run of `T`
-/// seconds met `T` divided by the mean latency of them, and by the rule of three up to 3 may happen in so
-/// many of which none did. With a limit on requests in flight alone there are never more of them.
+/// More requests than the peak of a run, `N` in flight, may have to wait, for about as long as one of `N`
+/// places takes to become free. Such a phase lasts about as long as a request, so a run of `T` seconds
+/// met `T` divided by the mean latency of them, and by the rule of three up to 3 of as many may be
+/// phases that the run did not show. With a limit on requests in flight alone there are never more of
+/// them.
 pub(crate) fn unmet_waits(facts: &RunFacts, scores: &[RequestScore<'_>]) -> UnmetWaits {
     let ended = || scores.iter().filter(|score| score.success);
     let (count, peak) = (ended().count(), peak_in_flight(scores));

@@ -231,8 +231,9 @@ pub(crate) fn doubt_of_parts(sample: &Sample) -> Option<(f64, Reason)> {
     Spread::of(sample).doubt
 }
 
-/// Share of the standard error of the values from which on that of a known part matters.
-const LEAST_PART_OF_ERROR: f64 = 0.25;
+/// Share of the standard error of the values from which on that of a known part matters. A part that is
+/// too short for an interval may be off by several times the error that it shows.
+const LEAST_PART_OF_ERROR: f64 = 0.1;
 /// Values count as equal if their deviation is less than this part of them.
 const ALIKE: f64 = 1e-4;
 /// Factor by which a run should be longer if all its values are equal. Such a run does not show how

@@ -91,7 +91,9 @@ impl ResponseTimes {
             e2el: estimated(Summary::of(&e2el, policy), policy, waits, || {
                 let lengths = AnswerLengths::of(all.iter().copied());
                 let mut sample = Sample::default();
-                all.iter().for_each(|score| lengths.add_e2el(&mut sample, score, score.waited_s));
+                for score in &all {
+                    lengths.add_e2el(&mut sample, score, score.waited_s);
+                }
                 sample
             }),
         }
