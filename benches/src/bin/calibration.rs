@@ -19,8 +19,11 @@ const RUNS_A_SEARCH: u32 = 4;
 /// Lengths of the first rounds of searches, in seconds.
 const FIRST_ROUNDS: [u64; 2] = [30, 120];
 
+/// A table: its name on the command line, and what prints it for a number of runs.
+type Part = (&'static str, fn(u32));
+
 /// The tables of the study, in the order in which they are printed.
-const PARTS: [(&str, fn(u32)); 5] = [
+const PARTS: [Part; 5] = [
     ("intervals", intervals),
     ("gates", gates),
     ("warm-up", warm_up),

@@ -20,10 +20,9 @@ pub use self::judgement::{Judgement, SloVerdict, UndecidedReason};
 pub use self::margin::{Capacity, LoadEvidence};
 use crate::goodput::is_good;
 use crate::latency_sample::AnswerLengths;
-use crate::objective::{Goal, Measure, Objective};
+use crate::objective::{Goal, Objective};
 use crate::unmet_waits::{pooled, unmet_waits};
-use crate::waits::queue_wait;
-use crate::{MetricPolicy, RequestAnatomy, RequestScore, ServerClock, Statistic};
+use crate::{Latency, MetricPolicy, RequestScore, ServerClock, Statistic};
 
 /// Evidence that runs of one load give on objectives.
 ///
@@ -124,8 +123,8 @@ impl Evidence {
     /// more load than it can handle; its latencies then depend on how long the run lasts.
     pub fn growth(&self) -> Option<BacklogTrend> {
         let grows = |series: &Series, of| series.growth(of);
-        grows(&self.ttft, Measure::ResponseTtft)
-            .or_else(|| grows(&self.e2el, Measure::ResponseE2el))
+        grows(&self.ttft, Latency::ResponseTtft)
+            .or_else(|| grows(&self.e2el, Latency::ResponseE2el))
     }
 }
 
@@ -175,22 +174,10 @@ impl Reading<'_> {
             }
             Goal::Latency { statistic: Statistic::Mean, .. } if !score.success => {}
             Goal::Latency { .. } if !score.success => sample.push([f64::INFINITY]),
-            Goal::Latency { measure, .. } => match measure {
-                Measure::E2el => self.lengths.add_e2el(sample, score, 0.0),
-                Measure::Itl => sample.push(score.itl_sample()),
-                Measure::Own(latency) => sample.push(latency.seconds_of(record)),
-                Measure::Part(part) => {
-                    let anatomy = RequestAnatomy::of(record, self.clock);
-                    sample.push(anatomy.and_then(|it| it.part_ms(part)).map(|ms| ms / 1e3));
-                }
-                Measure::Queue => sample.push(queue_wait(record)),
-                Measure::ResponseE2el => self.lengths.add_e2el(sample, score, score.waited_s),
-                Measure::ResponseTtft => {
-                    sample.push(score.ttft_s.map(|ttft| score.waited_s + ttft));
-                }
-                Measure::Tpot => sample.push(score.tpot_s(self.policy.tpot)),
-                Measure::Ttft => sample.push(score.ttft_s),
-            },
+            Goal::Latency { measure, .. } => {
+                let values = measure.of_request(record, score, self.policy.tpot, self.clock);
+                self.lengths.add(measure, score, values, sample);
+            }
         }
     }
 }

@@ -6,9 +6,9 @@ use servemark_core::RunLog;
 use servemark_statistics::{Estimate, SortedSample, SumAndCount, ValueInterval};
 
 use crate::estimates::in_time;
-use crate::figure::{Latency, Quantity, Statistic};
+use crate::figure::{Quantity, Statistic};
 use crate::rate_estimates::{Flow, RateLimit};
-use crate::{Figure, MetricPolicy, Metrics, Part, RequestScore};
+use crate::{Figure, Latency, MetricPolicy, Metrics, Part, RequestScore};
 
 /// One run of a comparison: the values of its figures and, if its log is known, the data for their
 /// confidence intervals.
@@ -148,7 +148,7 @@ impl Requests {
     fn of(policy: &MetricPolicy, scores: &[RequestScore<'_>], limit: RateLimit) -> Self {
         let sample = |latency| (latency, LatencySample::of(latency, policy, scores));
         Self {
-            latencies: Latency::ALL.into_iter().map(sample).collect(),
+            latencies: Latency::SERVICE.into_iter().map(sample).collect(),
             flow: Flow::of(scores, limit),
         }
     }

@@ -5,10 +5,8 @@ use std::fmt;
 use serde::{Serialize, Serializer};
 use servemark_statistics::rises;
 
-use crate::RequestScore;
 use crate::estimates::in_time;
-use crate::objective::Measure;
-use crate::statistics;
+use crate::{Latency, RequestScore, statistics};
 
 /// A trend of responses that became later and later.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -16,7 +14,7 @@ use crate::statistics;
 pub struct BacklogTrend {
     /// The latency that grew.
     #[serde(serialize_with = "by_name")]
-    pub of: Measure,
+    pub of: Latency,
     /// Growth from the first judged request to the last, as a share of the mean latency.
     pub share: f64,
 }
@@ -36,7 +34,7 @@ impl Series {
     ///
     /// A run that is at most half as long as the longest is left out: it begins with an empty queue, so
     /// several short runs rise alike under any load near the capacity.
-    pub(super) fn growth(&self, of: Measure) -> Option<BacklogTrend> {
+    pub(super) fn growth(&self, of: Latency) -> Option<BacklogTrend> {
         let longest = self.runs.iter().map(Vec::len).max()?;
         let long = self.runs.iter().filter(|run| 2 * run.len() > longest);
         let runs: Vec<Vec<f64>> = long.map(|run| batch_means(run)).collect();
@@ -66,24 +64,24 @@ pub(crate) fn growth_of(scores: &[RequestScore<'_>]) -> Option<BacklogTrend> {
     };
     let first = |score: &&RequestScore<'_>| Some(score.waited_s + score.ttft_s?);
     let ttft = series(&mut scores.iter().filter_map(first));
-    ttft.growth(Measure::ResponseTtft).or_else(|| {
+    ttft.growth(Latency::ResponseTtft).or_else(|| {
         let ends = scores.iter().filter(|score| score.success);
         let e2el = series(&mut ends.map(|score| score.waited_s + score.latency_s));
-        e2el.growth(Measure::ResponseE2el)
+        e2el.growth(Latency::ResponseE2el)
     })
 }
 
 impl fmt::Display for BacklogTrend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self.of {
-            Measure::ResponseTtft => "first tokens",
+            Latency::ResponseTtft => "first tokens",
             _ => "answers",
         };
         write!(f, "{what} came later and later, by {:.0} % of their mean", self.share * 100.0)
     }
 }
 
-fn by_name<S: Serializer>(measure: &Measure, to: S) -> Result<S::Ok, S::Error> {
+fn by_name<S: Serializer>(measure: &Latency, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_str(measure.name())
 }
 
