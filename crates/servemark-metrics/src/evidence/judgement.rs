@@ -48,16 +48,17 @@ pub struct Judgement {
 }
 
 impl Judgement {
-    /// Judges a sample of seconds, or of ones and zeros for an objective about a share. Each bound
-    /// is wrong with a probability of at most `alpha`.
-    pub(super) fn of(objective: Objective, sample: &Sample, alpha: f64) -> Self {
+    /// Judges a sample of seconds, or of ones and zeros for an objective about a share, by the ends of
+    /// its interval, which is wrong with a probability of at most `error`.
+    pub(super) fn of(objective: Objective, sample: &Sample, error: f64) -> Self {
+        let alpha = error / 2.0;
         let samples = sample.values().len();
         if samples == 0 {
             return Self::of_nothing(objective);
         }
         let estimate = match (objective.goal, objective.share()) {
             (Goal::Latency { statistic: Statistic::Mean, .. }, _) | (_, None) => {
-                let mean = cautious(sample, alpha / 2.0, |confidence| sample.mean(confidence));
+                let mean = cautious(sample, alpha, |confidence| sample.mean(confidence));
                 without_slow_phases(mean, sample).scaled(1e3)
             }
             (Goal::Latency { .. }, Some(share)) if share >= 1.0 => largest(sample).scaled(1e3),
@@ -209,7 +210,8 @@ fn all_of(sample: &Sample) -> Estimate {
 fn exactly(value: f64, sample: &Sample) -> Estimate {
     let samples = sample.values().len();
     let bounds = Bounds::Known { low: value, high: value };
-    Estimate { value, bounds, at_least: value, error: None, samples, effective: samples as f64 }
+    let effective = samples as f64;
+    Estimate { value, bounds, at_least: value, error: None, unseen: 0.0, samples, effective }
 }
 
 /// Returns `Holds` if the worst bound meets the limit and `Fails` if not even the best bound does.

@@ -94,6 +94,9 @@ impl Serialize for Figures<'_> {
         }
         map.serialize_entry("requests_per_s", &rates.map(|rates| rates.requests_per_s))?;
         map.serialize_entry("output_tokens_per_s", &rates.map(|rates| rates.output_tokens_per_s))?;
+        let shares = metrics.share_estimates;
+        map.serialize_entry("success", &shares.map(|shares| shares.success))?;
+        map.serialize_entry("goodput", &shares.and_then(|shares| shares.goodput))?;
         let mut own: Vec<_> = metrics.own.iter().collect();
         own.sort_by_key(|own| own.name);
         for own in own {
