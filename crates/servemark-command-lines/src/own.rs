@@ -10,6 +10,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::Duration;
 
+use rusqlite::{Connection, OpenFlags};
 use servemark_mock::{MockServer, MockSpec, ReceivedRequest, ReportedTimes};
 use tempfile::TempDir;
 
@@ -153,7 +154,8 @@ fn is_crash(status: ExitStatus) -> bool {
     status.code() == Some(101) || status.signal().is_some()
 }
 
-/// Returns the text of all files in a folder, by their paths with `prefix`.
+/// Returns the text of all files in a folder, by their paths with `prefix`. A database is returned as
+/// the rows that the peer's script writes beside its own.
 fn files(folder: &Path, prefix: &str) -> io::Result<BTreeMap<String, String>> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(folder)? {
@@ -161,11 +163,25 @@ fn files(folder: &Path, prefix: &str) -> io::Result<BTreeMap<String, String>> {
         let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
         if entry.file_type()?.is_dir() {
             found.extend(files(&entry.path(), &format!("{name}/"))?);
+        } else if name.ends_with(".db") {
+            // A run that failed early may leave a database without its table.
+            found.extend(rows(&entry.path()).ok().map(|rows| (format!("{name}.json"), rows)));
         } else {
             found.insert(name, lossy(&fs::read(entry.path())?));
         }
     }
     Ok(found)
+}
+
+/// Returns the columns of evalscope's database that are not times, as a JSON list of rows.
+fn rows(path: &Path) -> rusqlite::Result<String> {
+    let database = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    let mut select = database.prepare(
+        "SELECT json_array(request, success, is_stream, prompt_tokens, completion_tokens, \
+         request_id) FROM result",
+    )?;
+    let rows = select.query_map([], |row| row.get::<_, String>(0))?;
+    Ok(format!("[{}]", rows.collect::<Result<Vec<_>, _>>()?.join(",")))
 }
 
 /// Links the files of a folder into another folder that does not have them yet.

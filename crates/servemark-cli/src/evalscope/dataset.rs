@@ -29,7 +29,8 @@ pub(super) fn workload(
 ) -> Result<WorkloadSpec, CliError> {
     let mut spec = EvalscopeSpec::new(data(args, resolved, step, environment)?);
     spec.chat = resolved.chat;
-    spec.tokenize = args.sampling.tokenize_prompt;
+    // evalscope tokenizes for APIs that generate, and overlooks the flag for the others.
+    spec.tokenize = args.sampling.tokenize_prompt && resolved.api.generates();
     spec.tokenizer = args.has_tokenizer();
     spec.shortest = at_least(PromptArgs::MIN_PROMPT_LENGTH, 0, args.prompt.min_prompt_length)?;
     spec.longest = at_least(PromptArgs::MAX_PROMPT_LENGTH, 0, args.prompt.max_prompt_length)?;

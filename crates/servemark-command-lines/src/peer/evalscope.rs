@@ -21,7 +21,7 @@ impl Peer for Evalscope {
     }
 
     /// Returns the summaries of all runs as one object. Each key is prefixed with the folder of its
-    /// run.
+    /// run. The rows of a run's database are sorted, because requests end in any order.
     fn result(&self, files: &BTreeMap<String, String>) -> Option<(String, Map<String, Value>)> {
         let mut all = Map::new();
         let mut folders = Vec::new();
@@ -30,6 +30,18 @@ impl Peer for Evalscope {
             let run = folder.rsplit('/').next().unwrap_or(folder);
             let summary: Map<String, Value> = serde_json::from_str(text).ok()?;
             all.extend(summary.into_iter().map(|(key, value)| (format!("{run}/{key}"), value)));
+            if let Some(arguments) = files.get(&format!("{folder}/benchmark_args.json")) {
+                all.insert(format!("{run}/arguments"), comparable(arguments)?);
+            }
+            let in_run = |name: &&String| name.starts_with(&format!("{folder}/"));
+            let names = files.keys().filter(in_run).map(|name| &name[folder.len() + 1..]);
+            let names: Value = names.filter(|name| !is_own(name)).collect();
+            all.insert(format!("{run}/files"), names);
+            if let Some(rows) = files.get(&format!("{folder}/benchmark_data.db.json")) {
+                let mut rows: Vec<Value> = serde_json::from_str(rows).ok()?;
+                rows.sort_by_key(Value::to_string);
+                all.insert(format!("{run}/rows"), rows.into());
+            }
             folders.push(folder);
         }
         (!folders.is_empty()).then(|| (folders.join(" "), all))
@@ -79,20 +91,64 @@ impl Peer for Evalscope {
     }
 }
 
+/// Parses the arguments of a run. Servemark hides the values of headers and keys, and the peer
+/// writes some numbers now as integers, now as floats.
+fn comparable(arguments: &str) -> Option<Value> {
+    let mut arguments: Map<String, Value> = serde_json::from_str(arguments).ok()?;
+    let hide = |value: &mut Value| *value = "hidden".into();
+    arguments.get_mut("headers")?.as_object_mut()?.values_mut().for_each(hide);
+    arguments.get_mut("api_key").filter(|key| !key.is_null()).map(hide);
+    for name in ["rate", "warmup_num"] {
+        if let Some(number) = arguments.get_mut(name) {
+            *number = number.as_f64().into();
+        }
+    }
+    Some(Value::Object(arguments))
+}
+
+/// Returns whether only Servemark, or only the recording script, writes this file of a run.
+fn is_own(name: &str) -> bool {
+    name.contains(".runlog.") || name.ends_with(".db") || name.ends_with(".db.json")
+}
+
 /// Rows that exist only if the pieces of an answer were read one by one.
 const OF_GAPS: [&str; 5] = ["Avg ITL", "Avg TPOT", "Decode", "ITL", "TPOT"];
 
 /// The kinds in `docs/compat/evalscope.md`, the specific ones first.
 const ARGUED: &[Argued] = &[
+    Argued { kind: "embeddings in a conversation", is: embeddings_in_a_conversation },
+    Argued { kind: "negative offset", is: |_, own, _| says(own, "--dataset-offset must be 0") },
     Argued { kind: "no address", is: no_address },
+    Argued { kind: "nothing to send", is: |_, own, _| says(own, "--number must be 1 or more") },
     Argued { kind: "pairs of a text API", is: pairs_of_a_text_api },
     Argued { kind: "refused sooner", is: refused_sooner },
+    Argued {
+        kind: "whole numbers of 64 bits",
+        is: |peer, own, _| {
+            let is_long = |word: &String| word.contains("99999999999999999999");
+            own.outcome == Outcome::Refused && peer.argv.iter().any(is_long)
+        },
+    },
     Argued { kind: "words", is: |_, _, difference| difference.part == Part::Message },
     Argued { kind: "failed without a stream", is: failed_without_a_stream },
 ];
 
 fn no_address(_: &Line, own: &Line, _: &Difference) -> bool {
-    own.message.as_ref().is_some_and(|why| why.contains("the base URL must begin with"))
+    says(own, "the base URL must begin with")
+}
+
+fn says(own: &Line, why: &str) -> bool {
+    own.message.as_ref().is_some_and(|message| message.contains(why))
+}
+
+/// evalscope puts what it prints of a vector into the conversation as the answer.
+fn embeddings_in_a_conversation(peer: &Line, _: &Line, _: &Difference) -> bool {
+    let is_answer =
+        |text: &Value| text.as_str().is_some_and(|text| text.starts_with("embedding_dim="));
+    let holds = |request: &SentRequest| {
+        request.body["input"].as_array().is_some_and(|texts| texts.iter().any(is_answer))
+    };
+    peer.requests.iter().any(holds)
 }
 
 /// evalscope sends the pairs of a rerank data set with the settings of a text API, too.
