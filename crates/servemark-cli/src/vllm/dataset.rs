@@ -76,7 +76,8 @@ fn random(args: &VllmArgs) -> Result<VllmRandomSpec, CliError> {
     let mut spec = VllmRandomSpec::default();
     spec.lengths = lengths(args)?;
     spec.prefix_tokens = at_least(RandomArgs::RANDOM_PREFIX_LEN, 0, random.random_prefix_len)?;
-    spec.batch = several(RandomArgs::RANDOM_BATCH_SIZE, random.random_batch_size)?;
+    // Below 1 it is 1, as with vLLM.
+    spec.batch = several(RandomArgs::RANDOM_BATCH_SIZE, random.random_batch_size.max(1))?;
     token_ids::apply(args, &mut spec)?;
     Ok(spec)
 }

@@ -13,6 +13,11 @@ pub struct Vllm;
 
 impl Peer for Vllm {
     fn words(&self, command: &str) -> Vec<String> {
+        if command == SLICING {
+            return ["python3", "-m", "vllm.benchmarks.datasets.create_txt_slices_dataset"]
+                .map(str::to_owned)
+                .to_vec();
+        }
         ["vllm", "bench"].into_iter().chain(command.split(' ')).map(str::to_owned).collect()
     }
 
@@ -21,6 +26,11 @@ impl Peer for Vllm {
     }
 
     fn result(&self, files: &BTreeMap<String, String>) -> Option<(String, Map<String, Value>)> {
+        if let Some(slices) = files.get(SLICES) {
+            let slice = |line: &str| serde_json::from_str::<Value>(line).ok();
+            let slices: Value = slices.lines().filter_map(slice).collect();
+            return Some((SLICES.to_owned(), Map::from_iter([("slices".to_owned(), slices)])));
+        }
         let found = files.iter().find_map(|(name, text)| Some((name, result(name, text)?)));
         let calls = files.get(CALLS).map(|calls| {
             let call = |line: &str| serde_json::from_str::<Value>(line).ok();
@@ -135,6 +145,13 @@ const ARGUED: &[Argued] = &[
         },
     },
     Argued {
+        kind: "slash-at-the-end",
+        is: |peer, _, _| {
+            let is_doubled = |request: &SentRequest| request.path.starts_with("//");
+            peer.requests.iter().any(is_doubled)
+        },
+    },
+    Argued {
         kind: "startup-cmd-is-asked",
         is: |peer, own, _| peer.command == "sweep startup" && own.outcome == Outcome::Refused,
     },
@@ -167,7 +184,8 @@ const ARGUED: &[Argued] = &[
     Argued {
         kind: "no-token-asked-for",
         is: |peer, _, difference| {
-            let asks = |request: &SentRequest| request.body["max_tokens"] == 0;
+            let keys = ["max_tokens", "max_completion_tokens", "max_output_tokens"];
+            let asks = |request: &SentRequest| keys.iter().any(|key| request.body[*key] == 0);
             matches!(difference.part, Part::Value(_)) && peer.requests.iter().any(asks)
         },
     },
@@ -175,6 +193,10 @@ const ARGUED: &[Argued] = &[
 
 const NOT_GREEDY: &str = "no longer sets temperature==0";
 const LONG_NUMBER: &str = "99999999999999999999";
+
+/// Command that cuts a text into prompts, and the file that it writes.
+const SLICING: &str = "create_txt_slices_dataset";
+const SLICES: &str = "slices.jsonl";
 
 /// Log of the calls to the stand-in of an engine.
 const CALLS: &str = "calls.jsonl";
