@@ -12,7 +12,7 @@ use super::args::{LoadArgs, ProfileArgs, SglangArgs, TargetArgs};
 use crate::argparse::Flag;
 use crate::environment::Environment;
 use crate::error::CliError;
-use crate::number::{at_least, refused, seconds, some_at_least};
+use crate::number::{at_least, refused, seconds};
 
 /// Returns the readiness check, the cache flush and the profiler that the flags ask for.
 pub(super) fn control(
@@ -21,8 +21,9 @@ pub(super) fn control(
     environment: &Environment,
 ) -> Result<ControlSpec, CliError> {
     let mut control = ControlSpec::default();
-    let ready =
-        at_least(TargetArgs::READY_CHECK_TIMEOUT_SEC, 0, args.target.ready_check_timeout_sec)?;
+    // A negative time is none, as with SGLang.
+    let patience = args.target.ready_check_timeout_sec.max(0);
+    let ready = at_least(TargetArgs::READY_CHECK_TIMEOUT_SEC, 0, patience)?;
     control.ready_timeout = Duration::from_secs(ready);
     control.flush_cache = flush(&args.load, backend, environment)?;
     if args.profile.profile {
@@ -48,11 +49,7 @@ fn flush(
 /// Returns the profiler with the bodies of `/start_profile` and `/stop_profile`: keys and order are
 /// those of SGLang 0.5.23's client.
 fn profile(args: &ProfileArgs, environment: &Environment) -> Result<ProfileSpec, CliError> {
-    let start_step: Option<u64> =
-        some_at_least(ProfileArgs::PROFILE_START_STEP, 0, args.profile_start_step)?;
-    let steps: Option<u64> = some_at_least(ProfileArgs::PROFILE_STEPS, 0, args.profile_steps)?;
-    let num_steps: Option<u64> =
-        some_at_least(ProfileArgs::PROFILE_NUM_STEPS, 0, args.profile_num_steps)?;
+    let (steps, num_steps) = (args.profile_steps, args.profile_num_steps);
     // With `--pd-separated` SGLang's client stops the workers itself, even if it gave them
     // `--profile-num-steps`.
     let stops_by_itself = steps.is_some() || num_steps.is_some() && !args.pd_separated;
@@ -67,7 +64,7 @@ fn profile(args: &ProfileArgs, environment: &Environment) -> Result<ProfileSpec,
     ]);
     let mut stop = JsonObject::new();
     // SGLang's client sends these two numbers as text.
-    if let Some(step) = start_step {
+    if let Some(step) = args.profile_start_step {
         start.insert("start_step".to_owned(), json!(step.to_string()));
         stop.insert("start_step".to_owned(), json!(step.to_string()));
     }
@@ -134,4 +131,4 @@ pub(super) fn normal(path: &Path) -> PathBuf {
 
 /// Number of steps that SGLang's client asks for with `--profile-by-stage` if `--profile-num-steps`
 /// is absent.
-const STEPS_BY_STAGE: u64 = 5;
+const STEPS_BY_STAGE: i64 = 5;

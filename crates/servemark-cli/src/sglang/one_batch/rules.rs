@@ -1,4 +1,4 @@
-//! Refuses what SGLang's client refuses, in its words, and flags that would have no effect.
+//! Refuses what SGLang's client refuses, in its words, and warns of flags that have no effect.
 
 use std::path::Path;
 
@@ -31,6 +31,10 @@ pub(super) fn check(
     given: &Given,
     warnings: &mut Vec<String>,
 ) -> Result<(), CliError> {
+    // What belongs to no flag of the benchmark may belong to one of the server's before it.
+    if given.reading.leftovers.first().is_some_and(|word| !word.starts_with('-')) {
+        return Err(given.reading.unrecognized(&given.reading.leftovers));
+    }
     CliError::first_broken(peer_rules(args))?;
     check_custom(args)?;
     check_adapters(args)?;
@@ -43,7 +47,7 @@ pub(super) fn check(
     let effects = Effects::of(given)
         .with(OneBatchArgs::BACKEND, &args.backend)
         .encrypted(is_encrypted(&args.base_url));
-    effects.refusing_all().check(OneBatchArgs::GROUPS, warnings)?;
+    effects.check(OneBatchArgs::GROUPS, warnings)?;
     warn_of_launch(args, given, warnings);
     Ok(())
 }
