@@ -9,7 +9,9 @@ use servemark_backends::{
 };
 use servemark_client::{BaseUrl, Credentials};
 use servemark_core::IfTaken;
-use servemark_datasets::{AisbenchSpec, AisbenchTemplate, AisbenchTurns, DatasetSpec};
+use servemark_datasets::{
+    AisbenchData, AisbenchSpec, AisbenchTemplate, AisbenchTurns, DatasetSpec,
+};
 use servemark_plan::{AisbenchFiles, BenchPlan, Layout, ModelSpec, ServerSpec, WorkloadSpec};
 use servemark_runner::{History, LoadSpec, RetrySpec, WarmupSpec};
 use servemark_schedule::ArrivalSpec;
@@ -51,6 +53,7 @@ pub(super) fn tasks(
     let (folder, reuse) = folder(args, config.work_dir.as_deref(), environment)?;
     let whole =
         Whole { args, summarizer: config.summarizer.as_ref(), folder: &folder, environment };
+    warnings.extend(unread_settings(&sets, environment));
     let groups = Group::all(&sets, &mut warnings);
     let mut tasks = Vec::new();
     for model in &models {
@@ -64,6 +67,22 @@ pub(super) fn tasks(
     }
     Ok(Tasks { tasks, folder, reuse })
 }
+
+/// Returns a warning if the settings of synthetic data sets lie where nothing reads them.
+fn unread_settings(sets: &[Data], environment: &Environment) -> Option<String> {
+    let is_synthetic = |data: &Data| {
+        matches!(data.source, AisbenchData::SyntheticText(_) | AisbenchData::SyntheticIds(_))
+    };
+    let is_there = |path| environment.read(path).is_ok();
+    let is_unread = sets.iter().any(is_synthetic) && is_there(SETTINGS) && !is_there(GUIDE);
+    is_unread.then(|| {
+        format!("{SETTINGS} in this folder is not read; --datasets synthetic_gen reads {GUIDE}")
+    })
+}
+
+/// The file of settings, and its path in AISBench's guide.
+const SETTINGS: &str = "synthetic_config.py";
+const GUIDE: &str = "ais_bench/datasets/synthetic/synthetic_config.py";
 
 pub(super) const NOTHING: &str = "You must specify a config file path, or specify --models and --datasets (or \
                        --custom-dataset-path).";
