@@ -21,7 +21,7 @@ impl Peer for Evalscope {
     }
 
     /// Returns the summaries of all runs as one object. Each key is prefixed with the folder of its
-    /// run. The rows of a run's database are sorted, because requests end in any order.
+    /// run.
     fn result(&self, files: &BTreeMap<String, String>) -> Option<(String, Map<String, Value>)> {
         let mut all = Map::new();
         let mut folders = Vec::new();
@@ -38,9 +38,7 @@ impl Peer for Evalscope {
             let names: Value = names.filter(|name| !is_own(name)).collect();
             all.insert(format!("{run}/files"), names);
             if let Some(rows) = files.get(&format!("{folder}/benchmark_data.db.json")) {
-                let mut rows: Vec<Value> = serde_json::from_str(rows).ok()?;
-                rows.sort_by_key(Value::to_string);
-                all.insert(format!("{run}/rows"), rows.into());
+                all.insert(format!("{run}/rows"), serde_json::from_str(rows).ok()?);
             }
             folders.push(folder);
         }
@@ -77,11 +75,19 @@ impl Peer for Evalscope {
         &[("[0-9]{8}_[0-9]{6}", "{TIME}")]
     }
 
-    /// Counts a run as crashed if evalscope raised an exception because an answer had no token
-    /// counts: its remaining requests and all of its results are lost.
+    /// Sorts the rows of databases, because requests end in any order. Counts a run as crashed if
+    /// evalscope raised an exception because an answer had no token counts: its remaining requests
+    /// and all of its results are lost.
     fn trim(&self, line: &mut Line) {
+        let values = line.result.iter_mut().flat_map(|result| &mut result.values);
+        for (_, rows) in values.filter(|(key, _)| key.ends_with("/rows")) {
+            rows.as_array_mut().into_iter().for_each(|rows| rows.sort_by_key(Value::to_string));
+        }
         let why = line.message.as_deref().unwrap_or_default();
-        if why.starts_with("Error: Unable to retrieve usage information") {
+        let is_uncounted = why.starts_with("Error: Unable to retrieve usage information");
+        // The prompt of an answer without counts has no message; more than the test was sent.
+        let is_empty = why.contains("to an empty conversation") && line.requests.len() > 2;
+        if is_uncounted || is_empty {
             line.outcome = Outcome::Crashed;
         }
     }
@@ -117,6 +123,7 @@ const OF_GAPS: [&str; 5] = ["Avg ITL", "Avg TPOT", "Decode", "ITL", "TPOT"];
 /// The kinds in `docs/compat/evalscope.md`, the specific ones first.
 const ARGUED: &[Argued] = &[
     Argued { kind: "embeddings in a conversation", is: embeddings_in_a_conversation },
+    Argued { kind: "negative length", is: |_, own, _| says(own, "-prompt-length must be 0") },
     Argued { kind: "negative offset", is: |_, own, _| says(own, "--dataset-offset must be 0") },
     Argued { kind: "no address", is: no_address },
     Argued { kind: "nothing to send", is: |_, own, _| says(own, "--number must be 1 or more") },
@@ -129,12 +136,23 @@ const ARGUED: &[Argued] = &[
             own.outcome == Outcome::Refused && peer.argv.iter().any(is_long)
         },
     },
+    Argued { kind: "trace in a template", is: trace_in_a_template },
     Argued { kind: "words", is: |_, _, difference| difference.part == Part::Message },
     Argued { kind: "failed without a stream", is: failed_without_a_stream },
 ];
 
 fn no_address(_: &Line, own: &Line, _: &Difference) -> bool {
     says(own, "the base URL must begin with")
+}
+
+/// evalscope puts whole requests of a trace, with marks of its own and recorded headers, into the
+/// messages of a template.
+fn trace_in_a_template(peer: &Line, _: &Line, _: &Difference) -> bool {
+    let is_marked = |request: &SentRequest| {
+        let messages = request.body["messages"].as_object();
+        messages.is_some_and(|all| all.keys().any(|key| key.starts_with("__evalscope")))
+    };
+    peer.requests.iter().any(is_marked)
 }
 
 fn says(own: &Line, why: &str) -> bool {
