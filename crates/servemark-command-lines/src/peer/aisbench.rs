@@ -84,6 +84,7 @@ const OF_GAPS: [&str; 2] = ["ITL", "TPOT"];
 
 /// The kinds in `docs/compat/aisbench.md`.
 const ARGUED: &[Argued] = &[
+    Argued { kind: "parts of a text API", is: |_, own, _| refused(own, "has messages of parts") },
     Argued { kind: "row without a time", is: |_, own, _| refused(own, "has no time at which") },
     Argued { kind: "no stable stage", is: no_stable_stage },
     Argued { kind: "uncounted", is: uncounted },
