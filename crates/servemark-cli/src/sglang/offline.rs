@@ -158,7 +158,8 @@ impl OfflineArgs {
         environment: &Environment,
         mut warnings: Vec<String>,
     ) -> Result<Parsed, CliError> {
-        let mut plan = super::plan(&self.serving(), BackendName::Sglang, environment)?;
+        let mut plan =
+            super::plan(&self.serving(), BackendName::Sglang, environment, &mut warnings)?;
         plan.scoring = self.run.judging.scoring(Layout::Offline)?;
         // Without an interpreter the command is `bench-offline`, which is Servemark's own.
         if python.is_none() && !given.is(JudgingArgs::TOLERATE_FAILURES) {
