@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
-use servemark_mock::{MockServer, MockSpec, ReceivedRequest, ReportedTimes};
+use servemark_mock::{MockServer, MockSpec, ReceivedRequest};
 use tempfile::TempDir;
 
 use crate::observed::ObservedRequest;
@@ -125,8 +125,6 @@ impl Own {
 fn spec(model: String) -> MockSpec {
     let mut spec = MockSpec::new(Duration::from_millis(2), Duration::from_micros(500));
     spec.model = model;
-    // The peers' clients were recorded with a server that reports no times of its own.
-    spec.server_times = ReportedTimes::None;
     spec.keep_requests = usize::MAX;
     spec
 }
@@ -163,7 +161,7 @@ fn files(folder: &Path, prefix: &str) -> io::Result<BTreeMap<String, String>> {
         let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
         if entry.file_type()?.is_dir() {
             found.extend(files(&entry.path(), &format!("{name}/"))?);
-        } else if name.ends_with(".db") {
+        } else if name.ends_with(DATABASE) {
             // A run that failed early may leave a database without its table.
             found.extend(rows(&entry.path()).ok().map(|rows| (format!("{name}.json"), rows)));
         } else {
@@ -172,6 +170,9 @@ fn files(folder: &Path, prefix: &str) -> io::Result<BTreeMap<String, String>> {
     }
     Ok(found)
 }
+
+/// End of the name of evalscope's database.
+pub(crate) const DATABASE: &str = ".db";
 
 /// Returns the columns of evalscope's database that are not times, as a JSON list of rows.
 fn rows(path: &Path) -> rusqlite::Result<String> {

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::Peer;
+use crate::own::DATABASE;
 use crate::{Argued, Difference, Line, Outcome, Part, SentRequest};
 
 /// evalscope: `evalscope perf`.
@@ -114,7 +115,7 @@ fn comparable(arguments: &str) -> Option<Value> {
 
 /// Returns whether only Servemark, or only the recording script, writes this file of a run.
 fn is_own(name: &str) -> bool {
-    name.contains(".runlog.") || name.ends_with(".db") || name.ends_with(".db.json")
+    name.contains(".runlog.") || name.ends_with(DATABASE) || name.ends_with(".db.json")
 }
 
 /// Rows that exist only if the pieces of an answer were read one by one.
@@ -123,9 +124,10 @@ const OF_GAPS: [&str; 5] = ["Avg ITL", "Avg TPOT", "Decode", "ITL", "TPOT"];
 /// The kinds in `docs/compat/evalscope.md`, the specific ones first.
 const ARGUED: &[Argued] = &[
     Argued { kind: "embeddings in a conversation", is: embeddings_in_a_conversation },
-    Argued { kind: "negative length", is: |_, own, _| says(own, "-prompt-length must be 0") },
+    Argued { kind: "negative length", is: negative_length },
     Argued { kind: "negative offset", is: |_, own, _| says(own, "--dataset-offset must be 0") },
     Argued { kind: "no address", is: no_address },
+    Argued { kind: "no duration", is: |_, own, _| says(own, "--duration must be more than 0") },
     Argued { kind: "nothing to send", is: |_, own, _| says(own, "--number must be 1 or more") },
     Argued { kind: "pairs of a text API", is: pairs_of_a_text_api },
     Argued { kind: "refused sooner", is: refused_sooner },
@@ -140,6 +142,10 @@ const ARGUED: &[Argued] = &[
     Argued { kind: "words", is: |_, _, difference| difference.part == Part::Message },
     Argued { kind: "failed without a stream", is: failed_without_a_stream },
 ];
+
+fn negative_length(_: &Line, own: &Line, _: &Difference) -> bool {
+    ["-prompt-length", "--max-tokens"].iter().any(|flag| says(own, &format!("{flag} must be 0")))
+}
 
 fn no_address(_: &Line, own: &Line, _: &Difference) -> bool {
     says(own, "the base URL must begin with")

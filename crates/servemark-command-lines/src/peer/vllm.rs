@@ -145,6 +145,10 @@ const ARGUED: &[Argued] = &[
         },
     },
     Argued {
+        kind: "no-json-number",
+        is: |peer, own, _| own.outcome == Outcome::Refused && asks_for_no_number(&peer.argv),
+    },
+    Argued {
         kind: "slash-at-the-end",
         is: |peer, _, _| {
             let is_doubled = |request: &SentRequest| request.path.starts_with("//");
@@ -154,16 +158,6 @@ const ARGUED: &[Argued] = &[
     Argued {
         kind: "startup-cmd-is-asked",
         is: |peer, own, _| peer.command == "sweep startup" && own.outcome == Outcome::Refused,
-    },
-    Argued {
-        kind: "temperature-in-extra-body",
-        is: |peer, _, difference| {
-            let sets = |request: &SentRequest| !request.body["temperature"].is_null();
-            difference.part == Part::Labels
-                && difference.peer.contains(NOT_GREEDY)
-                && !difference.own.contains(NOT_GREEDY)
-                && peer.requests.iter().any(sets)
-        },
     },
     Argued {
         kind: "whole-numbers-of-64-bits",
@@ -191,7 +185,6 @@ const ARGUED: &[Argued] = &[
     },
 ];
 
-const NOT_GREEDY: &str = "no longer sets temperature==0";
 const LONG_NUMBER: &str = "99999999999999999999";
 
 /// Command that cuts a text into prompts, and the file that it writes.
@@ -209,6 +202,20 @@ const PARSER: [&str; 4] = [
     "unrecognized arguments: ",
 ];
 
+/// Returns whether a flag about how tokens are chosen has a value that JSON cannot hold.
+fn asks_for_no_number(argv: &[String]) -> bool {
+    let is_of_choice = |flag: &str| CHOICE.iter().any(|start| flag.starts_with(start));
+    let is_none = |value: &str| ["inf", "-inf", "nan"].contains(&value);
+    let follows = |pair: &[String]| is_of_choice(&pair[0]) && is_none(&pair[1]);
+    let is_attached = |word: &String| {
+        word.split_once('=').is_some_and(|(flag, value)| is_of_choice(flag) && is_none(value))
+    };
+    argv.windows(2).any(follows) || argv.iter().any(is_attached)
+}
+
+/// Beginnings of the flags about how tokens are chosen.
+const CHOICE: [&str; 6] = ["--freq", "--min", "--pres", "--rep", "--temp", "--top"];
+
 /// Returns whether a message contains a recording as a list of samples, or as a path on this
 /// machine.
 fn says_recording(request: &SentRequest) -> bool {
@@ -216,7 +223,7 @@ fn says_recording(request: &SentRequest) -> bool {
     part["audio"].is_array() || part["audio_path"].is_string()
 }
 
-const TIMES: [&str; 11] = [
+const TIMES: [&str; 13] = [
     "avg_latency",
     "date",
     "duration",
@@ -226,6 +233,8 @@ const TIMES: [&str; 11] = [
     "percentiles",
     "queue_times",
     "rtfx",
+    "server_queue_times",
+    "server_ttfts",
     "start_times",
     "ttfts",
 ];

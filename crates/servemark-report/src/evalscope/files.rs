@@ -29,18 +29,24 @@ impl EvalscopeSummary {
 /// The data set of recorded requests, of which the first are a warm-up.
 const TRACE: &str = "workload_trace";
 
+#[expect(clippy::cast_sign_loss, reason = "numbers of requests are not negative")]
+fn whole(number: f64) -> usize {
+    number as usize
+}
+
 /// Adds the warm-up to the number of requests, as evalscope does for recorded requests.
 fn count_warm_up(args: &mut JsonObject, measured: usize) {
     let Some(warm_up) = args.get("warmup_num").and_then(Value::as_f64).filter(|of| *of > 0.0)
     else {
         return;
     };
-    let of = |number: usize| match warm_up {
-        share if share < 1.0 => ((share * number as f64) as usize).max(1),
-        count => count as usize,
-    };
     // A share is one of all requests.
-    let number = (measured..).find(|number| number - of(*number).min(*number) >= measured);
+    let of = |number: usize| match warm_up {
+        share if share < 1.0 => whole(share * number as f64).max(1),
+        count => whole(count),
+    };
+    let number =
+        (measured..=usize::MAX).find(|number| number.saturating_sub(of(*number)) >= measured);
     args.insert("number".to_owned(), json!(number));
     args.insert("warmup_num".to_owned(), json!(0));
 }
