@@ -246,12 +246,15 @@ mod tests {
         let files = [
             ("o/a/benchmark_summary.json", r#"{"N": 1}"#),
             ("o/b/benchmark_summary.json", r#"{"N": 2}"#),
+            ("o/b/benchmark_data.db.json", "[[1]]"),
+            ("o/b/run.runlog.jsonl", ""),
         ];
         let files = files.map(|(name, text)| (name.to_owned(), text.to_owned())).into();
         let (name, result) = Evalscope.result(&files).unwrap();
-        assert_eq!(
-            (name.as_str(), Value::Object(result).to_string()),
-            ("o/a o/b", r#"{"a/N":1,"b/N":2}"#.to_owned())
-        );
+        let expected = serde_json::json!({
+            "a/N": 1, "a/files": ["benchmark_summary.json"],
+            "b/N": 2, "b/files": ["benchmark_summary.json"], "b/rows": [[1]],
+        });
+        assert_eq!((name.as_str(), Value::Object(result)), ("o/a o/b", expected));
     }
 }
