@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Serialize, Serializer};
 
-use crate::{Metrics, MetricsError, Summary};
+use crate::{Latency, Metrics, MetricsError, Summary};
 
 /// A figure of a run that can be compared with another run's.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -48,22 +48,14 @@ pub enum Quantity {
     PeakOutput,
     /// Largest number of requests in flight.
     PeakConcurrency,
+    /// Energy of the GPUs in joules per output token.
+    JoulesPerOutputToken,
+    /// Cost of a million output tokens.
+    CostPerMillionOutputTokens,
+    /// Output tokens per second and GPU.
+    OutputTokensPerGpu,
     /// A statistic of a latency.
     Latency(Latency, Statistic),
-}
-
-/// A latency of a request.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[non_exhaustive]
-pub enum Latency {
-    /// End-to-end latency.
-    E2el,
-    /// Inter-token latency.
-    Itl,
-    /// Time per output token after the first.
-    Tpot,
-    /// Time to first token.
-    Ttft,
 }
 
 /// A statistic of a sample of latencies.
@@ -93,7 +85,7 @@ impl Figure {
     /// counts of the whole run, then figures of the plateau.
     pub fn headline() -> Vec<Self> {
         let statistics = [Statistic::Mean, Statistic::Median, Statistic::Percentile(99.0)];
-        let latencies = Latency::ALL.into_iter().flat_map(|latency| {
+        let latencies = Latency::SERVICE.into_iter().flat_map(|latency| {
             statistics.map(|statistic| Self::new(Quantity::Latency(latency, statistic)))
         });
         let rates = RATES.into_iter().map(Self::new);
@@ -124,6 +116,9 @@ impl Figure {
             Quantity::TotalTokens => "total_token_throughput".to_owned(),
             Quantity::PeakOutput => "max_output_tokens_per_s".to_owned(),
             Quantity::PeakConcurrency => "max_concurrent_requests".to_owned(),
+            Quantity::JoulesPerOutputToken => "joules_per_output_token".to_owned(),
+            Quantity::CostPerMillionOutputTokens => "cost_per_million_output_tokens".to_owned(),
+            Quantity::OutputTokensPerGpu => "output_throughput_per_gpu".to_owned(),
             Quantity::Latency(latency, statistic) => {
                 format!("{}_{}_ms", statistic.name(), latency.name())
             }
@@ -143,6 +138,9 @@ impl Figure {
             Quantity::TotalTokens => "total_tokens_per_s".to_owned(),
             Quantity::PeakOutput => "peak_output_tokens_per_s".to_owned(),
             Quantity::PeakConcurrency => "peak_concurrency".to_owned(),
+            Quantity::JoulesPerOutputToken => "energy.joules_per_output_token".to_owned(),
+            Quantity::CostPerMillionOutputTokens => "cost.per_million_output_tokens".to_owned(),
+            Quantity::OutputTokensPerGpu => "cost.output_tokens_per_s_per_gpu".to_owned(),
             Quantity::Latency(latency, Statistic::Median) => format!("{}_ms.p50", latency.name()),
             Quantity::Latency(latency, statistic) => {
                 format!("{}_ms.{}", latency.name(), statistic.name())
@@ -168,7 +166,11 @@ impl Figure {
     /// Returns the direction in which the figure improves.
     pub fn better(&self) -> Better {
         match self.quantity {
-            Quantity::Failed | Quantity::Duration | Quantity::Latency(..) => Better::Lower,
+            Quantity::Failed
+            | Quantity::Duration
+            | Quantity::JoulesPerOutputToken
+            | Quantity::CostPerMillionOutputTokens
+            | Quantity::Latency(..) => Better::Lower,
             _ => Better::Higher,
         }
     }
@@ -194,7 +196,10 @@ fn of_run(quantity: Quantity, metrics: &Metrics) -> Option<f64> {
         Quantity::TotalTokens => rates.total_tokens_per_s,
         Quantity::PeakOutput => Some(rates.peak_output_tokens_per_s as f64),
         Quantity::PeakConcurrency => Some(metrics.concurrency.peak as f64),
-        Quantity::Latency(latency, statistic) => statistic.read(latencies.summary(latency)),
+        Quantity::JoulesPerOutputToken => metrics.energy.as_ref()?.joules_per_output_token,
+        Quantity::CostPerMillionOutputTokens => metrics.cost.as_ref()?.per_million_output_tokens,
+        Quantity::OutputTokensPerGpu => metrics.cost.as_ref()?.output_tokens_per_s_per_gpu,
+        Quantity::Latency(latency, statistic) => statistic.read(latencies.summary(latency)?),
     }
 }
 
@@ -210,26 +215,6 @@ fn of_plateau(quantity: Quantity, metrics: &Metrics) -> Option<f64> {
         Quantity::Latency(Latency::Tpot, statistic) => statistic.read(&plateau.tpot),
         Quantity::Latency(Latency::Ttft, statistic) => statistic.read(&plateau.ttft),
         _ => None,
-    }
-}
-
-impl Latency {
-    /// All latencies, in the order of a table.
-    pub const ALL: [Self; 4] = [Self::Ttft, Self::Tpot, Self::Itl, Self::E2el];
-
-    /// Returns the name in keys and on command lines.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::E2el => "e2el",
-            Self::Itl => "itl",
-            Self::Tpot => "tpot",
-            Self::Ttft => "ttft",
-        }
-    }
-
-    /// Returns the latency with this name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|latency| latency.name() == name)
     }
 }
 
@@ -275,6 +260,9 @@ impl fmt::Display for Figure {
             Quantity::TotalTokens => "Total token throughput (tok/s)",
             Quantity::PeakOutput => "Peak output tokens/s",
             Quantity::PeakConcurrency => "Peak concurrent requests",
+            Quantity::JoulesPerOutputToken => "Energy per output token (J)",
+            Quantity::CostPerMillionOutputTokens => "Cost per million output tokens",
+            Quantity::OutputTokensPerGpu => "Output throughput per GPU (tok/s)",
             Quantity::Latency(latency, statistic) => {
                 let name = latency.name().to_uppercase();
                 return match statistic {
@@ -302,13 +290,18 @@ impl FromStr for Figure {
 
 fn latency(text: &str) -> Option<Quantity> {
     if let Some(latency) = text.strip_suffix("_ms.p50") {
-        return Some(Quantity::Latency(Latency::from_name(latency)?, Statistic::Median));
+        return Some(Quantity::Latency(service(latency)?, Statistic::Median));
     }
     let (latency, statistic) = match text.split_once(':').or_else(|| text.split_once("_ms.")) {
         Some(pair) => pair,
         None => text.strip_suffix("_ms")?.rsplit_once('_').map(|(left, right)| (right, left))?,
     };
-    Some(Quantity::Latency(Latency::from_name(latency)?, Statistic::from_name(statistic)?))
+    Some(Quantity::Latency(service(latency)?, Statistic::from_name(statistic)?))
+}
+
+/// Returns the latency with this name that every run has, and that result files of peers have, too.
+pub(crate) fn service(name: &str) -> Option<Latency> {
+    Latency::SERVICE.into_iter().find(|latency| latency.name() == name)
 }
 
 fn counted(text: &str) -> Option<Quantity> {
@@ -316,13 +309,16 @@ fn counted(text: &str) -> Option<Quantity> {
     COUNTED.into_iter().find(|&quantity| is_named(Figure::new(quantity)))
 }
 
-const COUNTED: [Quantity; 9] = [
+const COUNTED: [Quantity; 12] = [
     Quantity::Requests,
     Quantity::InputTokens,
     Quantity::OutputTokens,
     Quantity::TotalTokens,
     Quantity::PeakOutput,
     Quantity::PeakConcurrency,
+    Quantity::JoulesPerOutputToken,
+    Quantity::CostPerMillionOutputTokens,
+    Quantity::OutputTokensPerGpu,
     Quantity::Completed,
     Quantity::Failed,
     Quantity::Duration,
@@ -374,6 +370,11 @@ mod tests {
         reads("median_itl_ms", "median_itl_ms", "Median ITL (ms)");
         reads("tpot:p99.9", "p99.9_tpot_ms", "P99.9 TPOT (ms)");
         reads("request_throughput", "request_throughput", "Request throughput (req/s)");
+        reads(
+            "energy.joules_per_output_token",
+            "joules_per_output_token",
+            "Energy per output token (J)",
+        );
     }
 
     #[test]

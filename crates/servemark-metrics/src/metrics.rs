@@ -6,17 +6,18 @@ use serde::Serialize;
 use servemark_core::{RequestRecord, RunLog, Stamp};
 
 pub use self::latencies::{Latencies, ResponseTimes};
-pub(crate) use self::latencies::{begun, sampled};
+pub(crate) use self::latencies::{begun, sampled, sampled_of};
 use crate::absences::absences;
 use crate::failures::failures;
+use crate::loaded::stage_span_s;
 use crate::policy::{Counted, DurationRule, MetricPolicy, PeakRule};
 use crate::seconds::seconds_between;
 use crate::totals::counts_input;
 use crate::{
-    Absence, AcceptLength, FailureGroup, Goodput, ItemTotals, OwnSummary, Plateau, Probes,
-    RateEstimates, Rates, RequestScore, RunVerdict, ServerCounts, ServerWork, SessionMetrics,
-    SettledRun, SteadyState, Throughput, TokenTotals, TruthComparison, Waits, peak, stage,
-    statistics,
+    Absence, AcceptLength, Cost, Energy, FailureGroup, Goodput, ItemTotals, Latency, OwnSummary,
+    Plateau, Probes, RateEstimates, Rates, RequestScore, RunVerdict, ServerCounts, ServerWork,
+    SessionMetrics, SettledRun, SteadyState, Summary, Throughput, TokenTotals, TruthComparison,
+    Waits, peak, statistics,
 };
 
 /// Metrics of a run under one policy.
@@ -61,6 +62,12 @@ pub struct Metrics {
     pub waits: Waits,
     /// Load that was asked for and load that was offered.
     pub rates: Rates,
+    /// Energy of the GPUs; absent if neither their power nor their energy was read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub energy: Option<Energy>,
+    /// Cost and throughput per GPU; absent if the number of GPUs was not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Cost>,
     /// Number of requests that met the objectives; absent without objectives.
     pub goodput: Option<Goodput>,
     /// Figures of sessions of several turns; absent without such sessions.
@@ -93,6 +100,21 @@ pub struct Metrics {
 }
 
 impl Metrics {
+    /// Returns the summary of a latency; absent for a part of a request's time, and for a latency
+    /// of the program that the policy does not list.
+    pub fn latency(&self, latency: Latency) -> Option<&Summary> {
+        match latency {
+            Latency::Own(own) => {
+                let found = self.own.iter().find(|known| known.name == own.name());
+                found.map(|known| &known.summary)
+            }
+            Latency::Queue => Some(&self.waits.queue),
+            Latency::ResponseE2el => Some(&self.response.e2el),
+            Latency::ResponseTtft => Some(&self.response.ttft),
+            of_service => self.latencies.summary(of_service),
+        }
+    }
+
     /// Scores a run by a policy's definitions.
     ///
     /// ```
@@ -118,13 +140,17 @@ impl Metrics {
         let requests = RequestCounts::of(log);
         let peak_tokens = peak_tokens(scores, policy.peak);
         let settled = SettledRun::of(log, policy, scores);
+        let throughput = Throughput::of(requests.completed, &tokens, peak_tokens, duration_s);
+        let hardware = log.header().facts.hardware;
         Self {
             policy: policy.clone(),
             completeness: Completeness::of(log),
             requests,
             failures: failures(log),
             duration_s,
-            throughput: Throughput::of(requests.completed, &tokens, peak_tokens, duration_s),
+            energy: Energy::of(log, tokens.output, requests.completed),
+            cost: Cost::of(hardware, &tokens, &throughput, requests.completed, duration_s),
+            throughput,
             tokens,
             server_counts: ServerCounts::of(log),
             absences: absences(log),
@@ -305,7 +331,7 @@ fn duration_s(log: &RunLog, rule: DurationRule, scores: &[RequestScore<'_>]) -> 
         DurationRule::BeganToEnd => log.footer().and_then(|footer| footer.began).or_else(first_due),
         DurationRule::FirstDueToEnd | DurationRule::FirstDueToLastByte => first_due(),
         DurationRule::FirstSentToEnd => first(RequestRecord::started),
-        DurationRule::OfSuccesses => return stage::span_s(scores),
+        DurationRule::OfSuccesses => return stage_span_s(scores),
         DurationRule::FirstDoneToEnd => {
             log.measured().min_by_key(|record| record.ended).map(RequestRecord::started)
         }

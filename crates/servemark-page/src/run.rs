@@ -1,9 +1,11 @@
 //! The page of one run.
 
+mod anatomy;
 pub(crate) mod bins;
 pub(crate) mod distribution;
 pub(crate) mod flow;
 mod head;
+mod server;
 mod tables;
 mod timeline;
 pub(crate) mod times;
@@ -98,8 +100,10 @@ impl<'a> Page<'a> {
             panels.extend(flow.gaps());
             panels.extend(latency(Latency::E2el, "End-to-end latency"));
             panels.extend(flow.tokens());
+            panels.extend(anatomy::panel(&times, report.log));
             panels.push(flow::in_flight(&times, report.log, &scores));
             panels.push(flow::requests(&times, &scores));
+            panels.extend(server::panels(&times, report.log));
             let more = options.panels.iter().enumerate();
             panels.extend(
                 more.map(|(place, panel)| panel.panel(format!("series-{place}"), times.zero)),
@@ -113,7 +117,7 @@ impl<'a> Page<'a> {
         });
         let distributions = LATENCIES.into_iter().filter_map(|(latency, name)| {
             let spread = Spread::of(latency, metrics, &scores)?;
-            Some(distribution::distribution(name, &spread, metrics.latencies.summary(latency)))
+            Some(distribution::distribution(name, &spread, metrics.latency(latency)?))
         });
         Self {
             options,
