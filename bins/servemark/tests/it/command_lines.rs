@@ -32,12 +32,7 @@ fn sglang() {
 
 #[test]
 fn vllm() {
-    let argued = [
-        ("messages-as-a-prompt", 2),
-        ("no-json-number", 4),
-        ("recording-in-chat", 1),
-        ("slash-at-the-end", 4),
-    ];
+    let argued = [("no-json-number", 4), ("recording-in-chat", 1), ("slash-at-the-end", 4)];
     check("vllm", &argued);
 }
 
@@ -61,11 +56,6 @@ fn evalscope() {
 
 #[test]
 fn aisbench() {
-    let argued = [
-        ("parts of a text API", 3),
-        ("row without a time", 1),
-        ("tokenizer of the first model", 1),
-        ("words", 5),
-    ];
+    let argued = [("tokenizer of the first model", 1), ("words", 5)];
     check("aisbench", &argued);
 }

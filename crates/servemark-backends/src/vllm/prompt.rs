@@ -11,9 +11,12 @@ use super::VllmDialect;
 use crate::payload::text_of;
 use crate::places::filled;
 
-/// Returns a prompt for routes that accept a text, several texts or token ids.
-pub(super) fn inputs(prompt: &Prompt, path: &str) -> Result<Value, RequestError> {
-    Ok(match prompt {
+/// Returns a prompt for routes that accept a text, several texts or token ids. Like vLLM's client it
+/// passes messages that were built from a text as they stand, and of a file's message its parts.
+pub(super) fn inputs(sample: &Sample, path: &str) -> Result<Value, RequestError> {
+    Ok(match &sample.prompt {
+        Prompt::Messages(messages) if is_of_text(messages) => filled(messages, &sample.media)?,
+        Prompt::Messages(messages) => parts_of(filled(messages, &sample.media)?),
         Prompt::Texts(texts) => json!(texts),
         Prompt::TokenIds(ids) => json!(ids),
         Prompt::Ranking { query, documents } => {
@@ -21,6 +24,14 @@ pub(super) fn inputs(prompt: &Prompt, path: &str) -> Result<Value, RequestError>
         }
         prompt => text_of(prompt, path)?,
     })
+}
+
+/// Returns the parts of the only message; all messages if there are several, or if it has none.
+fn parts_of(messages: Value) -> Value {
+    match messages.as_array().map(Vec::as_slice) {
+        Some([message]) if message["content"].is_array() => message["content"].clone(),
+        _ => messages,
+    }
 }
 
 /// Returns a query and its documents; the first of several texts is the query.
@@ -39,8 +50,9 @@ pub(super) fn ranking(prompt: &Prompt) -> Option<(&str, &[String])> {
 pub(super) fn messages(sample: &Sample, path: &str) -> Result<Value, RequestError> {
     match &sample.prompt {
         Prompt::Messages(messages) => filled(messages, &sample.media),
-        prompt => {
-            let text = [text_part(&text_of(prompt, path)?)];
+        // Several texts go into one part, as with vLLM's client.
+        _ => {
+            let text = [text_part(&inputs(sample, path)?)];
             user(text.into_iter().map(Ok).chain(parts(sample)))
         }
     }

@@ -218,7 +218,10 @@ impl Whole<'_> {
 
     fn dataset(&self, model: &Model, data: &Data) -> Result<AisbenchSpec, CliError> {
         let mut spec = AisbenchSpec::new(data.source.clone(), model.max_out_len);
-        spec.template = data.template.clone();
+        // AISBench sends an empty prompt then.
+        let is_lost = loses_parts(model, data);
+        let nothing = || AisbenchTemplate::Text(String::new());
+        spec.template = if is_lost { nothing() } else { data.template.clone() };
         spec.answer.clone_from(&data.answer);
         spec.messages = model.class.sends_messages();
         spec.own_lengths = data.has_own_lengths();
@@ -329,14 +332,6 @@ fn wire(model: &Model) -> BackendSpec {
 
 /// Refuses a model and a data set that do not go together.
 fn check(model: &Model, data: &Data, is_simulated: bool) -> Result<(), CliError> {
-    let class = model.class;
-    if matches!(data.template, AisbenchTemplate::Parts(_)) && !class.sends_messages() {
-        let why = format!(
-            "the data set {} has messages of parts, which {class} does not send",
-            data.abbr
-        );
-        return Err(data.place.fault(why).into());
-    }
     if data.needs_tokenizer() && model.path.is_none() && !is_simulated {
         let why = format!("the data set {} needs the model's tokenizer: give its path", data.abbr);
         return Err(model.place.fault(why).into());
@@ -348,15 +343,27 @@ fn check(model: &Model, data: &Data, is_simulated: bool) -> Result<(), CliError>
     Ok(())
 }
 
+/// Returns whether the data set has messages of parts, and the model is one of texts.
+fn loses_parts(model: &Model, data: &Data) -> bool {
+    matches!(data.template, AisbenchTemplate::Parts(_)) && !model.class.sends_messages()
+}
+
 /// Environment variable of an API key, which every class sends.
 const KEY: &str = "OPENAI_API_KEY";
 
-/// Adds warnings about settings that are not used, or only in part: the key, timestamps, and the
-/// row range.
+/// Adds warnings about settings that are not used, or only in part: the key, parts of messages,
+/// timestamps, and the row range.
 fn warn(model: &Model, data: &Data, args: &AisbenchArgs, warnings: &mut Vec<String>) {
     if model.api_key.is_some() && !model.class.sends_key() {
         let (place, class) = (&model.place, model.class);
         warnings.push(format!("{place}: {class} sends no api_key; the variable {KEY} is sent"));
+    }
+    if loses_parts(model, data) {
+        let (place, abbr, class) = (&data.place, &data.abbr, model.class);
+        warnings.push(format!(
+            "{place}: the data set {abbr} has messages of parts, of which {class} sends nothing: every \
+             prompt is empty, as with AISBench; choose a model of chats, such as vllm_api_stream_chat"
+        ));
     }
     if data.has_times() && !model.use_timestamp {
         let place = &data.place;

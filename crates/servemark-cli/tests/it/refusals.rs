@@ -1,6 +1,7 @@
 //! Tests of refusals and warnings before anything is sent.
 
 use servemark_cli::{Environment, sglang};
+use servemark_plan::Profiled;
 
 use super::{parsed, read, refusal};
 

@@ -84,17 +84,11 @@ const OF_GAPS: [&str; 2] = ["ITL", "TPOT"];
 
 /// The kinds in `docs/compat/aisbench.md`.
 const ARGUED: &[Argued] = &[
-    Argued { kind: "parts of a text API", is: |_, own, _| refused(own, "has messages of parts") },
-    Argued { kind: "row without a time", is: |_, own, _| refused(own, "has no time at which") },
     Argued { kind: "tokenizer of the first model", is: tokenizer_of_the_first_model },
     Argued { kind: "no stable stage", is: no_stable_stage },
     Argued { kind: "uncounted", is: uncounted },
     Argued { kind: "words", is: |_, _, difference| difference.part == Part::Message },
 ];
-
-fn refused(own: &Line, why: &str) -> bool {
-    own.message.as_ref().is_some_and(|message| message.contains(why))
-}
 
 /// The routes of Triton, TGI and `MindIE` report no token counts. AISBench then tokenizes the whole
 /// text; Servemark counts the words of a synthetic one, and the turns of a conversation one by one.

@@ -149,12 +149,6 @@ const ARGUED: &[Argued] = &[
         },
     },
     Argued {
-        kind: "no-address",
-        is: |_, own, _| {
-            own.message.as_ref().is_some_and(|why| why.contains("the base URL must begin with"))
-        },
-    },
-    Argued {
         kind: "rust-client",
         is: |peer, own, _| {
             let is_asked = |word: &String| word.starts_with("--rust-c");

@@ -167,15 +167,6 @@ const ARGUED: &[Argued] = &[
         },
     },
     Argued {
-        kind: "messages-as-a-prompt",
-        is: |peer, _, _| {
-            let is_message = |request: &SentRequest| {
-                ["prompt", "input"].iter().any(|key| request.body[*key][0].is_object())
-            };
-            peer.requests.iter().any(is_message)
-        },
-    },
-    Argued {
         kind: "no-token-asked-for",
         is: |peer, _, difference| {
             let keys = ["max_tokens", "max_completion_tokens", "max_output_tokens"];

@@ -36,7 +36,7 @@ pub(in crate::vllm) struct TargetArgs {
     #[arg(long)]
     pub(in crate::vllm) insecure: bool,
     /// How many seconds to try the first request until it is answered; 0 does not try
-    #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = python::limit)]
+    #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = python::int)]
     pub(in crate::vllm) ready_check_timeout_sec: i64,
     /// The model; by default the first that the server lists
     #[arg(long, value_name = "NAME")]
