@@ -346,6 +346,7 @@ impl Backend for VllmSpec {
         let items = match &sample.prompt {
             Prompt::Texts(texts) => texts.len(),
             Prompt::Ranking { documents, .. } => 1 + documents.len(),
+            Prompt::Messages(messages) => prompt::passed(messages),
             _ => 1,
         };
         match self.dialect {

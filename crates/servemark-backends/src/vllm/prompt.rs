@@ -26,6 +26,16 @@ pub(super) fn inputs(sample: &Sample, path: &str) -> Result<Value, RequestError>
     })
 }
 
+/// Returns the number of inputs that messages are to a route for texts.
+pub(super) fn passed(messages: &[JsonObject]) -> usize {
+    match messages {
+        [message] if !is_of_text(messages) => {
+            message.get("content").and_then(Value::as_array).map_or(1, Vec::len)
+        }
+        messages => messages.len(),
+    }
+}
+
 /// Returns the parts of the only message; all messages if there are several, or if it has none.
 fn parts_of(messages: Value) -> Value {
     match messages.as_array().map(Vec::as_slice) {
@@ -48,14 +58,12 @@ pub(super) fn ranking(prompt: &Prompt) -> Option<(&str, &[String])> {
 
 /// Returns a conversation, or a message of the user with text, pictures and audio.
 pub(super) fn messages(sample: &Sample, path: &str) -> Result<Value, RequestError> {
-    match &sample.prompt {
-        Prompt::Messages(messages) => filled(messages, &sample.media),
-        // Several texts go into one part, as with vLLM's client.
-        _ => {
-            let text = [text_part(&inputs(sample, path)?)];
-            user(text.into_iter().map(Ok).chain(parts(sample)))
-        }
+    if let Prompt::Messages(messages) = &sample.prompt {
+        return filled(messages, &sample.media);
     }
+    // Several texts go into one part, as with vLLM's client.
+    let text = [text_part(&inputs(sample, path)?)];
+    user(text.into_iter().map(Ok).chain(parts(sample)))
 }
 
 /// Returns the messages for a model that embeds them. Some models expect a picture without its

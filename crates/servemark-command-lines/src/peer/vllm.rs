@@ -160,6 +160,16 @@ const ARGUED: &[Argued] = &[
         is: |peer, own, _| peer.command == "sweep startup" && own.outcome == Outcome::Refused,
     },
     Argued {
+        kind: "texts-in-one-message",
+        is: |peer, _, difference| {
+            let is_of_several = |request: &SentRequest| {
+                request.body["messages"][0]["content"][0]["text"].is_array()
+            };
+            difference.part == Part::Value("total_input_sequences".to_owned())
+                && peer.requests.iter().any(is_of_several)
+        },
+    },
+    Argued {
         kind: "whole-numbers-of-64-bits",
         is: |peer, own, _| {
             let is_long = |word: &String| word.contains(LONG_NUMBER);
