@@ -79,7 +79,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("plotters", &["servemark-report"]),
     ("png", &["servemark-command-lines", "servemark-datasets", "servemark-report"]),
     ("regex-lite", &["servemark-command-lines"]),
-    ("rusqlite", &["servemark-report"]),
+    ("rusqlite", &["servemark-command-lines", "servemark-report"]),
     ("rustls", &["servemark-client"]),
     ("sha1", &["servemark-hub"]),
     ("sha2", &["servemark-command-lines", "servemark-datasets", "servemark-hub", "servemark-page"]),

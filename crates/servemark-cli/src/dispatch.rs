@@ -13,12 +13,14 @@ use std::path::Path;
 pub use self::embeddings::embedding_bench;
 use crate::ab::{self, AbRuns};
 use crate::aisbench::{self, Tasks};
+use crate::argparse::split_value;
 use crate::compare::{self, CompareArgs};
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 use crate::evalscope::EvalscopeRuns;
 use crate::explore::{self, ExploreArgs};
 use crate::offline::Offline;
+use crate::own::JudgingArgs;
 use crate::parsed::Parsed;
 use crate::rerun::{self, Rerun};
 use crate::score::{self, ScoreArgs};
@@ -30,7 +32,7 @@ use crate::slo::SloRuns;
 use crate::sweep::{Runs, SweepRuns, bench};
 use crate::vllm::sweep::SweepCommand;
 use crate::vllm::{Series, TextSlices};
-use crate::{evalscope, sglang, vllm};
+use crate::{evalscope, python, sglang, vllm};
 
 /// A parsed command line, classified by what it asks for.
 #[derive(Debug)]
@@ -103,10 +105,7 @@ pub fn parse(
             let runs = ab::parse_ab("servemark ab", args, environment, single_run)?;
             Ok(Invocation::Ab(Box::new(runs)))
         }
-        "ais_bench" => {
-            let tasks = aisbench::parse("ais_bench", args, environment)?;
-            Ok(Invocation::Aisbench(Box::new(tasks)))
-        }
+        "ais_bench" => of_aisbench(args, environment),
         "bench-embedding" => embedding_bench("servemark bench-embedding", args, environment),
         #[cfg(feature = "engine")]
         "bench-offline" => bench_offline("servemark bench-offline", None, args, environment),
@@ -134,6 +133,7 @@ pub fn parse(
         python if is_python(python) => module(&command, args, environment),
         file if script::is_python_file(file) => script::of_file(&command, None, args, environment),
         shell if script::is_shell(shell) => Err(refused(CliError::ShellScript { given: name })),
+        module if unknown::is_module(module) => named(&name, None, args, environment),
         _ => Err(refused(unknown::command(&name, args))),
     }
 }
@@ -197,17 +197,31 @@ pub fn bench_offline(
 }
 
 /// Parses a command line of SGLang's steady-state wrapper: the serving benchmark, for which
-/// `--steady-state-concurrency-ratio` is required.
+/// `--steady-state-concurrency-ratio` is required and checked before everything else.
 fn steady_state(
     program: &str,
     args: impl Iterator<Item = OsString>,
     environment: &Environment,
 ) -> Result<Invocation, UsageError> {
-    let parsed = sglang::parse(program, args, environment)?;
-    if parsed.plan.scoring.steady_state.is_none() {
-        return Err(UsageError::refused(program, CliError::NoSteadyState));
+    let args: Vec<OsString> = args.collect();
+    check_share(&args).map_err(|error| UsageError::refused(program, error))?;
+    bench_serving(program, args, environment)
+}
+
+fn check_share(args: &[OsString]) -> Result<(), CliError> {
+    const FLAG: &str = JudgingArgs::STEADY_STATE_CONCURRENCY_RATIO.name();
+    let texts: Vec<_> = args.iter().map(|arg| arg.to_string_lossy()).collect();
+    let place = texts.iter().rposition(|text| split_value(text).0 == FLAG);
+    let place = place.ok_or(CliError::NoSteadyState)?;
+    let is_value = |text: &&str| !text.starts_with('-') || python::float(text).is_ok();
+    let following = || texts.get(place + 1).map(|text| &**text).filter(is_value);
+    let missing = CliError::ExpectedArgument { flag: FLAG.to_owned(), expected: "one argument" };
+    let text = split_value(&texts[place]).1.or_else(following).ok_or(missing)?;
+    match python::float(text) {
+        Ok(share) if share > 0.0 && share <= 1.0 => Ok(()),
+        Ok(_) => Err(CliError::setting(FLAG, "must be in (0, 1]")),
+        Err(why) => Err(CliError::Peer(format!("argument {FLAG}: {why}"))),
     }
-    Ok(Invocation::Bench(Box::new(parsed)))
 }
 
 /// Parses `python [-u] -m MODULE …` or `python FILE.py …`. The interpreter's own switches are
@@ -217,28 +231,45 @@ fn module(
     mut args: impl Iterator<Item = OsString>,
     environment: &Environment,
 ) -> Result<Invocation, UsageError> {
-    let switch = args.find(|arg| !is_interpreter_switch(arg)).unwrap_or_default();
+    let mut switch = args.find(|arg| !is_interpreter_switch(arg)).unwrap_or_default();
+    while switch == "-W" || switch == "-X" {
+        args.next();
+        switch = args.find(|arg| !is_interpreter_switch(arg)).unwrap_or_default();
+    }
     if script::is_python_file(&switch.to_string_lossy()) {
         return script::of_file(&switch, python.to_str(), args, environment);
     }
     let module = args.next().filter(|_| switch == "-m").unwrap_or_default();
-    let module = module.to_string_lossy().into_owned();
-    match module.as_str() {
+    named(&module.to_string_lossy(), python.to_str(), args, environment)
+}
+
+/// Parses the command line of a Python module.
+fn named(
+    module: &str,
+    python: Option<&str>,
+    args: impl Iterator<Item = OsString>,
+    environment: &Environment,
+) -> Result<Invocation, UsageError> {
+    match module {
         "sglang.bench_serving" | "sglang.benchmark.serving" => {
-            bench_serving(&module, args, environment)
+            bench_serving(module, args, environment)
         }
         #[cfg(feature = "engine")]
         "sglang.bench_offline_throughput" | "sglang.benchmark.offline_throughput" => {
-            bench_offline(&module, python.to_str(), args, environment)
+            bench_offline(module, Some(python.unwrap_or("python3")), args, environment)
         }
         "sglang.bench_one_batch_server" | "sglang.benchmark.one_batch_server" => {
-            let bench = one_batch::parse(&module, python.to_str(), args, environment)?;
+            let bench = one_batch::parse(module, python, args, environment)?;
             Ok(Invocation::OneBatch(Box::new(bench)))
         }
-        "sglang.benchmark.steady_state_serving" => steady_state(&module, args, environment),
+        "sglang.benchmark.steady_state_serving" => steady_state(module, args, environment),
+        "ais_bench.benchmark.cli.main" => of_aisbench(args, environment),
         "evalscope.cli.cli" => of_evalscope(evalscope::command(args, environment)),
-        "evalscope.perf.main" => of_evalscope(evalscope::parse(&module, args, environment)),
-        "vllm.entrypoints.cli.main" => of_vllm(python.to_str(), args, environment),
+        "evalscope.perf.main" => of_evalscope(evalscope::parse(module, args, environment)),
+        "vllm.benchmarks.latency" => script::of_vllms("latency", python, args, environment),
+        "vllm.benchmarks.serve" => script::of_vllms("serve", python, args, environment),
+        "vllm.benchmarks.throughput" => script::of_vllms("throughput", python, args, environment),
+        "vllm.entrypoints.cli.main" => of_vllm(python, args, environment),
         "vllm.benchmarks.datasets.create_txt_slices_dataset" => {
             let slices = vllm::text_slices(args, environment)?;
             Ok(Invocation::TextSlices(Box::new(slices)))
@@ -250,6 +281,14 @@ fn module(
         }
         other => Err(UsageError::refused(PROGRAM, unknown::module(other))),
     }
+}
+
+fn of_aisbench(
+    args: impl Iterator<Item = OsString>,
+    environment: &Environment,
+) -> Result<Invocation, UsageError> {
+    let tasks = aisbench::parse("ais_bench", args, environment)?;
+    Ok(Invocation::Aisbench(Box::new(tasks)))
 }
 
 fn of_evalscope(runs: Result<EvalscopeRuns, UsageError>) -> Result<Invocation, UsageError> {

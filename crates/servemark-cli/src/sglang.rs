@@ -84,7 +84,7 @@ fn understand(
     let mut warnings = Vec::new();
     scope::check(args, given, (dataset::name(&args.dataset)?, backend), &mut warnings)?;
     let credentials = server::credentials(&args.target, backend, environment, &mut warnings)?;
-    let plan = plan(args, backend, environment)?;
+    let plan = plan(args, backend, environment, &mut warnings)?;
     let (progress, plan_only) = (!args.output.disable_tqdm, args.run.asking.plan_only);
     let parsed = Parsed::new(plan, credentials, environment, args.run.stopping.grace);
     Ok(Parsed { progress, plan_only, warnings, ..parsed })
@@ -94,6 +94,7 @@ fn plan(
     args: &SglangArgs,
     backend: BackendName,
     environment: &Environment,
+    warnings: &mut Vec<String>,
 ) -> Result<BenchPlan, CliError> {
     let workload = dataset::workload(args, backend, environment)?;
     let mut plan = BenchPlan::new(
@@ -103,7 +104,7 @@ fn plan(
         workload,
         load::load(args)?,
     );
-    plan.control = control::control(args, backend, environment)?;
+    plan.control = control::control(args, backend, environment, warnings)?;
     plan.model = server::model(args);
     plan.scoring = output::scoring(args)?;
     plan.output = output::output(args, backend, environment)?;

@@ -225,6 +225,7 @@ fn understand(
     scope::check(args, given, &mut warnings)?;
     let credentials = server::credentials(&args.target, environment)?;
     let plan = plan(args, given, environment)?;
+    warnings.extend(media::remark(args));
     let (progress, plan_only) = (!args.output.disable_tqdm, args.run.asking.plan_only);
     let parsed = Parsed::new(plan, credentials, environment, args.run.stopping.grace);
     Ok(Parsed { progress, plan_only, warnings, ..parsed })

@@ -172,11 +172,12 @@ impl BenchPlan {
     }
 
     /// Returns whether the server is asked about itself after the run. SGLang's client asks every
-    /// server, vLLM's client none. With a dialect of the program, a server is asked if it answers.
+    /// server, vLLM's client none. With a dialect of the program, or for a batch as one request, a
+    /// server is asked if it answers.
     pub fn asks_for_info(&self) -> bool {
         match self.wire {
             BackendSpec::Vllm(_) => false,
-            BackendSpec::Provided(_) => self.server_kind().has_info(),
+            BackendSpec::Batch(_) | BackendSpec::Provided(_) => self.server_kind().has_info(),
             _ => true,
         }
     }

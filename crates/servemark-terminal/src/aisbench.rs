@@ -6,6 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use servemark::core::{RunLog, RunLogError, RunLogReader};
+use servemark::metrics::NoStage;
 use servemark::{ExecuteError, ExitCode, RunContext, Scores, execute};
 use servemark_cli::aisbench::{Reuse, Task, Tasks};
 
@@ -62,7 +63,16 @@ fn measure(task: &Task, shared: &RunContext) -> anyhow::Result<ExitCode> {
         }
         placed(error, task)
     })?;
-    report::report(&run, &parsed.plan.scoring, &parsed.plan.output)
+    let code = report::report(&run, &parsed.plan.scoring, &parsed.plan.output)?;
+    Ok(code.max(of_stage(&Scores::of_run(&run, &parsed.plan.scoring))))
+}
+
+/// Returns the exit code with which AISBench ends if a run has no stable stage.
+fn of_stage(scores: &Scores<'_>) -> ExitCode {
+    match scores.no_stage() {
+        Some(NoStage::NotStable) => ExitCode::Internal,
+        _ => ExitCode::Ok,
+    }
 }
 
 /// Removes the folders of a run that left no file in them. A folder with content stays, and so do
@@ -108,5 +118,5 @@ fn score(task: &Task, log: &RunLog) -> anyhow::Result<ExitCode> {
     report::say_verdict(&scores);
     report::say_objectives(&scores);
     report::say_known(&scores);
-    Ok(scores.exit_code())
+    Ok(scores.exit_code().max(of_stage(&scores)))
 }

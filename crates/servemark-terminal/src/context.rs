@@ -43,7 +43,7 @@ pub(crate) fn furnished(context: &RunContext, parsed: &Parsed) -> RunContext {
 
 /// Adds a screen that prints the messages of the command line's dialect.
 pub(crate) fn voiced(mut context: RunContext, parsed: &Parsed) -> RunContext {
-    let screen = Screen::new(Bars::of(parsed), Arc::clone(&context.live)).about(&parsed.plan);
+    let screen = Screen::new(Bars::of(parsed), Arc::clone(&context.live)).about(parsed);
     context.observer = Arc::new(screen);
     context
 }
