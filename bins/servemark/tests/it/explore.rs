@@ -2,8 +2,10 @@
 
 use std::fs;
 use std::net::TcpListener;
+use std::num::NonZeroUsize;
 
 use serde_json::Value;
+use servemark_mock::{ImitatedEngine, MockServer, MockSpec};
 
 use super::{servemark, text};
 
@@ -39,6 +41,52 @@ fn a_server_of_known_capacity_is_explored() {
     let log = folder.path().join("results/run.runlog.jsonl");
     let score = servemark(&folder, &["score", log.to_str().unwrap()]);
     assert_eq!(score.status.code(), Some(0), "{}", text(&score.stderr));
+}
+
+/// Explores a simulator that describes itself as an engine's server, in a new folder.
+fn explored(engine: ImitatedEngine) -> Value {
+    let mut spec = MockSpec::default();
+    spec.engine = Some(engine);
+    spec.model = "org/served".to_owned();
+    spec.places = NonZeroUsize::new(4);
+    let server = MockServer::start(spec).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let short = ["--json", "--out", "results", "--duration", "3", "--output-len", "16"];
+    let done = servemark(&folder, &[&[server.base_url().as_str()][..], &short].concat());
+    let told = text(&done.stderr);
+    assert_eq!(done.status.code(), Some(0), "{engine}: {told}");
+    let kept: Vec<_> = ["report.html", "summary.json", "run.runlog.jsonl"]
+        .into_iter()
+        .filter(|name| folder.path().join("results").join(name).metadata().unwrap().len() > 100)
+        .collect();
+    assert_eq!(kept.len(), 3, "{engine}: {kept:?}");
+    serde_json::from_slice(&done.stdout).unwrap()
+}
+
+#[test]
+fn the_first_minute_with_the_servers_of_seven_engines() {
+    let own = env!("CARGO_PKG_VERSION").to_owned();
+    let program = format!("servemark-mock {own}");
+    for engine in ImitatedEngine::ALL {
+        let found = explored(engine);
+        assert_eq!(found["engine"], engine.name(), "{found:#}");
+        let version = match engine {
+            ImitatedEngine::Lmdeploy => Value::Null,
+            ImitatedEngine::Ollama | ImitatedEngine::TensorrtLlm | ImitatedEngine::Vllm => {
+                own.clone().into()
+            }
+            _ => program.clone().into(),
+        };
+        assert_eq!(found["version"], version, "{found:#}");
+        assert_eq!(found["model"], "org/served", "{found:#}");
+        assert_eq!(found["route"], "/v1/chat/completions", "{found:#}");
+        // Four requests at once, 16 tokens in 0.2 s each. A busy machine may keep places empty.
+        let rate = found["best"]["output_tokens_per_s"].as_f64().unwrap();
+        assert!((160.0..=352.0).contains(&rate), "{engine}: {rate} tokens/s: {found:#}");
+        let alone = found["one_user"]["tokens_per_s"].as_f64().unwrap();
+        assert!((50.0..=110.0).contains(&alone), "{engine}: {alone} tokens/s: {found:#}");
+        assert!(found["best"]["streams"].as_u64().unwrap() >= 4, "{found:#}");
+    }
 }
 
 #[test]
