@@ -190,7 +190,7 @@ pub use replace::{is_replaceable, replace_file};
 pub use run::check_presence;
 pub use run::{
     BatchLimits, BatchRun, BatchRunner, BatchServer, DryRun, Figures, Run, RunTask, Sent,
-    SentBodies, Source, dry_run, execute, start,
+    SentBodies, Source, dry_run, execute, local_faults, start,
 };
 pub use score::{Scores, offline_latency, offline_throughput, scoring_of, write_runs};
 pub use search::{SloAnswer, SloSearch, TierAnswer, Trial, TrialVerdict};
