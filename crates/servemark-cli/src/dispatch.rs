@@ -21,6 +21,8 @@ use crate::explore::{self, ExploreArgs};
 use crate::offline::Offline;
 use crate::parsed::Parsed;
 use crate::rerun::{self, Rerun};
+use crate::run_file::{self, FileRun};
+use crate::schema;
 use crate::score::{self, ScoreArgs};
 use crate::selftest::{self, SelftestArgs};
 use crate::sglang::embedding::Sweep;
@@ -58,6 +60,10 @@ pub enum Invocation {
     OneBatch(Box<OneBatch>),
     /// A run that is over, once more, from its run log (`servemark rerun`).
     Rerun(Box<Rerun>),
+    /// A run that a file describes (`servemark run FILE`).
+    Run(Box<FileRun>),
+    /// A published JSON Schema, as text (`servemark schema`).
+    Schema(String),
     /// The figures of a run that is over, from its run log (`servemark score`).
     Score(ScoreArgs),
     /// Several runs of one command line of vLLM's, one after the other.
@@ -126,6 +132,8 @@ pub fn parse(
             let rerun = rerun::parse("servemark rerun", args, environment)?;
             Ok(Invocation::Rerun(Box::new(rerun)))
         }
+        "run" => run_file::parse(args, environment).map(|run| Invocation::Run(Box::new(run))),
+        "schema" => schema::parse(args).map(Invocation::Schema),
         "score" => score::parse("servemark score", args).map(Invocation::Score),
         "doctor" | "selftest" => {
             let program = format!("servemark {name}");
@@ -356,6 +364,8 @@ Commands:
   ab --a URL --b URL -- ...               two servers in turn, until their difference is known
   noise URL -- ...                        how far runs of the same lie apart
   rerun RUNLOG ...                        a run that is over, once more: same server or another
+  run FILE ...                            what a file describes: a plan in TOML, YAML or JSON
+  schema NAME                             the JSON Schema of such a file, or of what --json prints
   score RUNLOG ...                        the numbers of a run that is over
   selftest ...                            what this machine is worth as a client
   doctor ...                              the same as selftest

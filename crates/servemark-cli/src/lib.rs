@@ -30,11 +30,15 @@ mod offline;
 #[expect(clippy::doc_markdown, reason = "doc comments are help texts there, backticks would show")]
 mod own;
 mod parsed;
+mod plan_file;
 mod profile;
 mod python;
 #[expect(clippy::doc_markdown, reason = "doc comments are help texts there, backticks would show")]
 mod rerun;
 mod results_folder;
+#[expect(clippy::doc_markdown, reason = "doc comments are help texts there, backticks would show")]
+mod run_file;
+mod schema;
 #[expect(clippy::doc_markdown, reason = "doc comments are help texts there, backticks would show")]
 mod score;
 mod selftest;
@@ -59,8 +63,10 @@ pub use evalscope::{
 pub use explore::{ExploreArgs, ExploreTarget};
 pub use offline::{Offline, OfflineMessages};
 pub use parsed::{Parsed, PeerArguments};
+pub use plan_file::PlanFormat;
 pub use rerun::Rerun;
 pub use results_folder::ResultsFolder;
+pub use run_file::FileRun;
 pub use score::{Objectives, Percentiles, ScoreArgs, ScoringArgs, TableStyle, Tables};
 pub use selftest::SelftestArgs;
 pub use sglang::embedding::{self, Sweep};

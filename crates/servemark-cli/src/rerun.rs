@@ -23,6 +23,7 @@ use crate::own::{
     OWN_TOLERANCE, StoppingArgs, if_taken, parse_command, parse_share, usual_run_log,
 };
 use crate::parsed::Parsed;
+use crate::plan_file::PlanFormat;
 use crate::score::ScoringArgs;
 
 /// Run again what a run log holds: the same requests, at the same times
@@ -112,7 +113,8 @@ impl Rerun {
         let credentials = self.credentials.clone();
         let parsed = Parsed::new(plan, credentials, &self.environment, self.grace);
         let warnings = self.missing_credentials(header).into_iter().collect();
-        Ok(Parsed { plan_only: self.plan_only, warnings, ..parsed })
+        let plan_only = self.plan_only.then_some(PlanFormat::Json);
+        Ok(Parsed { plan_only, warnings, ..parsed })
     }
 
     /// Returns the message that announces the new run.

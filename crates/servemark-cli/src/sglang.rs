@@ -85,7 +85,7 @@ fn understand(
     scope::check(args, given, (dataset::name(&args.dataset)?, backend), &mut warnings)?;
     let credentials = server::credentials(&args.target, backend, environment, &mut warnings)?;
     let plan = plan(args, backend, environment)?;
-    let (progress, plan_only) = (!args.output.disable_tqdm, args.run.asking.plan_only);
+    let (progress, plan_only) = (!args.output.disable_tqdm, args.run.asking.printed_plan());
     let parsed = Parsed::new(plan, credentials, environment, args.run.stopping.grace);
     Ok(Parsed { progress, plan_only, warnings, ..parsed })
 }

@@ -225,7 +225,7 @@ fn understand(
     scope::check(args, given, &mut warnings)?;
     let credentials = server::credentials(&args.target, environment)?;
     let plan = plan(args, given, environment)?;
-    let (progress, plan_only) = (!args.output.disable_tqdm, args.run.asking.plan_only);
+    let (progress, plan_only) = (!args.output.disable_tqdm, args.run.asking.printed_plan());
     let parsed = Parsed::new(plan, credentials, environment, args.run.stopping.grace);
     Ok(Parsed { progress, plan_only, warnings, ..parsed })
 }

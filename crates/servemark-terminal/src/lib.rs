@@ -23,6 +23,7 @@ mod rerun;
 mod results;
 mod results_folder;
 mod rewrite;
+mod run_file;
 mod score;
 mod screen;
 mod selftest;

@@ -36,6 +36,11 @@ fn done(invocation: Invocation) -> anyhow::Result<ExitCode> {
         Invocation::Offline(offline) => crate::offline::bench(&offline),
         Invocation::OneBatch(bench) => crate::one_batch::bench(&bench),
         Invocation::Rerun(rerun) => crate::rerun::rerun(&rerun),
+        Invocation::Run(run) => crate::run_file::run(&run),
+        Invocation::Schema(text) => {
+            screen::print(&text);
+            Ok(ExitCode::Ok)
+        }
         Invocation::Score(args) => crate::score::score(&args),
         Invocation::Series(series) => crate::series::series(&series),
         Invocation::Selftest(args) => crate::selftest::test(&args),

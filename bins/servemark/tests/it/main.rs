@@ -15,6 +15,8 @@ mod hostile_text;
 mod one_batch;
 mod pages;
 mod rerun;
+mod run_file;
+mod schema;
 mod sweeps;
 mod until;
 mod vllm_runs;

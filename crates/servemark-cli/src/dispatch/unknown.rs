@@ -34,7 +34,7 @@ pub(super) fn module(name: &str) -> CliError {
 }
 
 /// The commands of `servemark`.
-const COMMANDS: [&str; 16] = [
+const COMMANDS: [&str; 18] = [
     "ab",
     "ais_bench",
     "bench-embedding",
@@ -48,6 +48,8 @@ const COMMANDS: [&str; 16] = [
     "noise",
     "python",
     "rerun",
+    "run",
+    "schema",
     "score",
     "selftest",
     "vllm",

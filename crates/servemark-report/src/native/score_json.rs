@@ -29,6 +29,7 @@ impl ReportFormat for ScoreJson<'_> {
         let RunSeries { series, gaps, .. } = RunSeries::of(report.log);
         let (latencies, response) = (&metrics.latencies, &metrics.response);
         let document = Document {
+            schema: "servemark/score/1",
             servemark: &report.log.header().servemark,
             metrics: Figures {
                 ttft_ms: latencies.ttft.estimates.as_ref(),
@@ -63,6 +64,8 @@ impl ReportFormat for ScoreJson<'_> {
 
 #[derive(Serialize)]
 struct Document<'a> {
+    /// Name and version of the published schema.
+    schema: &'static str,
     servemark: &'a str,
     metrics: Figures<'a>,
     verdicts: &'a [RunVerdict],
