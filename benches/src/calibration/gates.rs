@@ -5,7 +5,7 @@ use std::fmt;
 
 use servemark::core::RunLog;
 use servemark::metrics::{
-    Evidence, JudgedPart, Judgement, Measure, MetricPolicy, Objective, SloVerdict, Statistic,
+    Evidence, JudgedPart, Judgement, Latency, MetricPolicy, Objective, SloVerdict, Statistic,
 };
 use servemark_rng::NumpyRandom;
 
@@ -74,7 +74,7 @@ fn gate(truth: [f64; 3], factor: f64, log: &RunLog) -> Vec<Judgement> {
     let objectives: Vec<Objective> = statistics
         .into_iter()
         .zip(limits)
-        .map(|(statistic, limit)| Objective::at_most(Measure::Ttft, statistic, limit))
+        .map(|(statistic, limit)| Objective::at_most(Latency::Ttft, statistic, limit))
         .collect();
     let mut evidence = Evidence::of(&objectives);
     evidence.add(log, &MetricPolicy::native(), JudgedPart::Whole);

@@ -104,7 +104,8 @@ pub fn serve(args: &[String], out: &mut dyn Write) -> anyhow::Result<bool> {
         pin(core.parse()?)?;
     }
     raise_nofile()?;
-    let spec: MockSpec = serde_json::from_str(spec)?;
+    let mut spec: MockSpec = serde_json::from_str(spec)?;
+    spec.keep_requests = 0;
     let server = MockServer::start(spec)?;
     writeln!(out, "{}", server.base_url())?;
     out.flush()?;

@@ -171,9 +171,7 @@ impl Flags {
         spec.faults = self.fault;
         spec.threads = self.threads;
         spec.spin = self.spin;
-        if self.requests.is_some() {
-            spec.keep_requests = usize::MAX;
-        }
+        spec.keep_requests = if self.requests.is_some() { usize::MAX } else { 0 };
         Ok(spec)
     }
 }

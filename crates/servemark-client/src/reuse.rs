@@ -92,7 +92,7 @@ impl Reuse {
         observed.closed_in_a_row += 1;
         if observed.closed_in_a_row >= ENOUGH && observed.ended.is_none() {
             observed.ended = Some(now);
-            tracing::warn!(
+            tracing::debug!(
                 "the server closes connections after each answer although it announces keep-alive; \
                  connections are not reused any more"
             );

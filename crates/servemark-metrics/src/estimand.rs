@@ -6,6 +6,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::estimates::RateEstimates;
+use crate::figure::service;
 use crate::{Estimated, Figure, Latencies, Latency, Metrics, MetricsError, Quantity, Statistic};
 
 /// A figure of a run that has a confidence interval. Its text form is `ttft:mean`, `itl:p99`,
@@ -84,7 +85,7 @@ impl Estimand {
             Self::OutputTokens => rates.map(|rates| rates.output_tokens_per_s),
             Self::Requests => rates.map(|rates| rates.requests_per_s),
             Self::Latency(latency, statistic) => {
-                let estimates = latencies.summary(latency).estimates.as_ref()?;
+                let estimates = latencies.summary(latency)?.estimates.as_ref()?;
                 match statistic {
                     Statistic::Mean => Some(estimates.mean),
                     Statistic::Median => estimates.percentile(50.0).copied(),
@@ -121,7 +122,7 @@ impl FromStr for Estimand {
         let (latency, statistic) = text.split_once([':', '.']).ok_or_else(unknown)?;
         let latency = latency.trim().trim_end_matches("_ms");
         let latency = if latency == "e2e" { "e2el" } else { latency };
-        let latency = Latency::from_name(latency).ok_or_else(unknown)?;
+        let latency = service(latency).ok_or_else(unknown)?;
         let statistic = match Statistic::from_name(statistic.trim()).ok_or_else(unknown)? {
             Statistic::Median => Statistic::Percentile(50.0),
             other => other,

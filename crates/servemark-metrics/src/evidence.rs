@@ -18,9 +18,8 @@ pub use self::gate::{gate, load_doubt};
 pub use self::judgement::{Judgement, SloVerdict, UndecidedReason};
 pub use self::margin::{Capacity, LoadEvidence};
 use crate::goodput::is_good;
-use crate::objective::{Goal, Measure, Objective};
-use crate::waits::queue_wait;
-use crate::{MetricPolicy, RequestAnatomy, RequestScore, ServerClock, Statistic};
+use crate::objective::{Goal, Objective};
+use crate::{Latency, MetricPolicy, RequestScore, ServerClock, Statistic};
 
 /// Evidence that runs of one load give on objectives.
 ///
@@ -105,8 +104,8 @@ impl Evidence {
     /// more load than it can handle; its latencies then depend on how long the run lasts.
     pub fn growth(&self) -> Option<BacklogTrend> {
         let grows = |series: &Series, of| series.growth(of);
-        grows(&self.ttft, Measure::ResponseTtft)
-            .or_else(|| grows(&self.e2el, Measure::ResponseE2el))
+        grows(&self.ttft, Latency::ResponseTtft)
+            .or_else(|| grows(&self.e2el, Latency::ResponseE2el))
     }
 }
 
@@ -152,20 +151,9 @@ fn read(
         Goal::Goodput { .. } => sample.push([if is_good(score, policy) { 1.0 } else { 0.0 }]),
         Goal::Latency { statistic: Statistic::Mean, .. } if !score.success => {}
         Goal::Latency { .. } if !score.success => sample.push([f64::INFINITY]),
-        Goal::Latency { measure, .. } => match measure {
-            Measure::E2el => sample.push([score.latency_s]),
-            Measure::Itl => sample.push(score.itl_sample()),
-            Measure::Own(latency) => sample.push(latency.seconds_of(record)),
-            Measure::Part(part) => {
-                let anatomy = RequestAnatomy::of(record, clock);
-                sample.push(anatomy.and_then(|it| it.part_ms(part)).map(|ms| ms / 1e3));
-            }
-            Measure::Queue => sample.push(queue_wait(record)),
-            Measure::ResponseE2el => sample.push([score.waited_s + score.latency_s]),
-            Measure::ResponseTtft => sample.push(score.ttft_s.map(|ttft| score.waited_s + ttft)),
-            Measure::Tpot => sample.push(score.tpot_s(policy.tpot)),
-            Measure::Ttft => sample.push(score.ttft_s),
-        },
+        Goal::Latency { measure, .. } => {
+            sample.push(measure.of_request(record, score, policy.tpot, clock));
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Serialize, Serializer};
 
-use crate::{Metrics, MetricsError, Summary};
+use crate::{Latency, Metrics, MetricsError, Summary};
 
 /// A figure of a run that can be compared with another run's.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -52,20 +52,6 @@ pub enum Quantity {
     Latency(Latency, Statistic),
 }
 
-/// A latency of a request.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[non_exhaustive]
-pub enum Latency {
-    /// End-to-end latency.
-    E2el,
-    /// Inter-token latency.
-    Itl,
-    /// Time per output token after the first.
-    Tpot,
-    /// Time to first token.
-    Ttft,
-}
-
 /// A statistic of a sample of latencies.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
@@ -93,7 +79,7 @@ impl Figure {
     /// counts of the whole run, then figures of the plateau.
     pub fn headline() -> Vec<Self> {
         let statistics = [Statistic::Mean, Statistic::Median, Statistic::Percentile(99.0)];
-        let latencies = Latency::ALL.into_iter().flat_map(|latency| {
+        let latencies = Latency::SERVICE.into_iter().flat_map(|latency| {
             statistics.map(|statistic| Self::new(Quantity::Latency(latency, statistic)))
         });
         let rates = RATES.into_iter().map(Self::new);
@@ -194,7 +180,7 @@ fn of_run(quantity: Quantity, metrics: &Metrics) -> Option<f64> {
         Quantity::TotalTokens => rates.total_tokens_per_s,
         Quantity::PeakOutput => Some(rates.peak_output_tokens_per_s as f64),
         Quantity::PeakConcurrency => Some(metrics.concurrency.peak as f64),
-        Quantity::Latency(latency, statistic) => statistic.read(latencies.summary(latency)),
+        Quantity::Latency(latency, statistic) => statistic.read(latencies.summary(latency)?),
     }
 }
 
@@ -210,26 +196,6 @@ fn of_plateau(quantity: Quantity, metrics: &Metrics) -> Option<f64> {
         Quantity::Latency(Latency::Tpot, statistic) => statistic.read(&plateau.tpot),
         Quantity::Latency(Latency::Ttft, statistic) => statistic.read(&plateau.ttft),
         _ => None,
-    }
-}
-
-impl Latency {
-    /// All latencies, in the order of a table.
-    pub const ALL: [Self; 4] = [Self::Ttft, Self::Tpot, Self::Itl, Self::E2el];
-
-    /// Returns the name in keys and on command lines.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::E2el => "e2el",
-            Self::Itl => "itl",
-            Self::Tpot => "tpot",
-            Self::Ttft => "ttft",
-        }
-    }
-
-    /// Returns the latency with this name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|latency| latency.name() == name)
     }
 }
 
@@ -302,13 +268,18 @@ impl FromStr for Figure {
 
 fn latency(text: &str) -> Option<Quantity> {
     if let Some(latency) = text.strip_suffix("_ms.p50") {
-        return Some(Quantity::Latency(Latency::from_name(latency)?, Statistic::Median));
+        return Some(Quantity::Latency(service(latency)?, Statistic::Median));
     }
     let (latency, statistic) = match text.split_once(':').or_else(|| text.split_once("_ms.")) {
         Some(pair) => pair,
         None => text.strip_suffix("_ms")?.rsplit_once('_').map(|(left, right)| (right, left))?,
     };
-    Some(Quantity::Latency(Latency::from_name(latency)?, Statistic::from_name(statistic)?))
+    Some(Quantity::Latency(service(latency)?, Statistic::from_name(statistic)?))
+}
+
+/// Returns the latency with this name that every run has, and that result files of peers have, too.
+pub(crate) fn service(name: &str) -> Option<Latency> {
+    Latency::SERVICE.into_iter().find(|latency| latency.name() == name)
 }
 
 fn counted(text: &str) -> Option<Quantity> {

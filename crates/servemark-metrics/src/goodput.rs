@@ -2,24 +2,33 @@
 
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::policy::{MetricPolicy, MissingTtft};
-use crate::{MetricsError, RequestScore};
+use crate::{Latency, MetricsError, RequestScore};
 
 /// A service-level objective: a latency that a request must not exceed.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Slo {
-    /// The limited latency.
-    pub metric: SloMetric,
+    /// The limited latency, one of [`Slo::METRICS`].
+    #[serde(deserialize_with = "metric")]
+    pub metric: Latency,
     /// Limit in milliseconds; a latency equal to it meets the objective.
     pub limit_ms: f64,
 }
 
 impl Slo {
+    /// Latencies that `--goodput` takes, in the order in which a request shows them.
+    pub const METRICS: [Latency; 3] = [Latency::Ttft, Latency::Tpot, Latency::E2el];
+
+    /// Returns the latency that `--goodput` knows by this name.
+    pub fn metric(name: &str) -> Option<Latency> {
+        Self::METRICS.into_iter().find(|metric| metric.name() == name)
+    }
+
     /// Creates an objective from its parts. The limit must be finite and not below zero.
-    pub fn new(metric: SloMetric, limit_ms: f64) -> Result<Self, MetricsError> {
+    pub fn new(metric: Latency, limit_ms: f64) -> Result<Self, MetricsError> {
         if limit_ms.is_finite() && limit_ms >= 0.0 {
             return Ok(Self { metric, limit_ms });
         }
@@ -34,55 +43,17 @@ impl FromStr for Slo {
     fn from_str(text: &str) -> Result<Self, MetricsError> {
         let malformed = || MetricsError::Slo { given: text.to_owned() };
         let (name, limit) = text.split_once(':').ok_or_else(malformed)?;
-        let metric = SloMetric::from_name(name).ok_or_else(malformed)?;
+        let metric = Self::metric(name).ok_or_else(malformed)?;
         let limit_ms =
             limit.trim().parse().map_err(|_| MetricsError::SloLimit { given: limit.to_owned() })?;
         Self::new(metric, limit_ms)
     }
 }
 
-/// Latencies that an objective can limit.
-#[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum SloMetric {
-    /// End-to-end latency.
-    E2el,
-    /// Time per output token after the first; zero for an answer of one token.
-    Tpot,
-    /// Time to first token.
-    Ttft,
-}
-
-impl SloMetric {
-    /// All latencies, in the order in which a request shows them.
-    pub const ALL: [Self; 3] = [Self::Ttft, Self::Tpot, Self::E2el];
-
-    /// Returns the name on a command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::E2el => "e2el",
-            Self::Tpot => "tpot",
-            Self::Ttft => "ttft",
-        }
-    }
-
-    /// Returns the latency with this name.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|metric| metric.name() == name)
-    }
-
-    /// Returns the latency of a request in milliseconds; absent if it was not observed, and then
-    /// the objective is not met.
-    fn observed_ms(self, score: &RequestScore<'_>, policy: &MetricPolicy) -> Option<f64> {
-        let seconds = match self {
-            Self::E2el => score.latency_s,
-            Self::Tpot if is_one_token(score, policy) => 0.0,
-            Self::Tpot => score.tpot_s(policy.tpot)?,
-            Self::Ttft => score.ttft_s?,
-        };
-        Some(seconds * 1000.0)
-    }
+fn metric<'de, D: Deserializer<'de>>(from: D) -> Result<Latency, D::Error> {
+    let name = String::deserialize(from)?;
+    Slo::metric(&name)
+        .ok_or_else(|| serde::de::Error::custom(format!("goodput has no latency {name:?}")))
 }
 
 /// Returns whether an answer has no time between tokens. An answer with an unknown token count is
@@ -151,8 +122,11 @@ pub(crate) fn is_good(score: &RequestScore<'_>, policy: &MetricPolicy) -> bool {
 }
 
 fn meets(score: &RequestScore<'_>, slo: &Slo, policy: &MetricPolicy) -> bool {
-    let observed = slo.metric.observed_ms(score, policy);
-    score.success && observed.is_some_and(|observed| observed <= slo.limit_ms)
+    let observed_s = match slo.metric {
+        Latency::Tpot if is_one_token(score, policy) => Some(0.0),
+        metric => metric.values(score, policy.tpot).next(),
+    };
+    score.success && observed_s.is_some_and(|observed| observed * 1000.0 <= slo.limit_ms)
 }
 
 #[cfg(test)]
@@ -167,8 +141,8 @@ mod tests {
     #[test]
     fn an_objective_reads_metric_and_milliseconds() {
         let slo: Slo = "tpot:25.5".parse().unwrap();
-        assert_eq!((slo.metric, slo.limit_ms), (SloMetric::Tpot, 25.5));
-        assert_eq!("e2el:1e3".parse(), Slo::new(SloMetric::E2el, 1000.0));
+        assert_eq!((slo.metric, slo.limit_ms), (Latency::Tpot, 25.5));
+        assert_eq!("e2el:1e3".parse(), Slo::new(Latency::E2el, 1000.0));
     }
 
     #[test]

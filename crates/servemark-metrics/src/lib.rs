@@ -24,11 +24,13 @@ mod failures;
 mod figure;
 mod gaps;
 mod goodput;
+mod grammar;
 mod handoff;
 mod histogram;
 mod items;
-mod latency_sample;
+mod latency;
 mod limits;
+mod loaded;
 mod metrics;
 mod mlperf;
 mod objective;
@@ -37,7 +39,6 @@ mod own_latency;
 mod peak;
 mod per_request;
 mod planning;
-mod plateau;
 mod policy;
 mod precision;
 mod probes;
@@ -49,13 +50,10 @@ mod series;
 mod server_counts;
 mod server_work;
 mod sessions;
-mod settled;
 mod several;
 mod speculation;
 mod spread;
-mod stage;
 pub mod statistics;
-mod steady_state;
 mod summary;
 mod timeline;
 mod totals;
@@ -88,22 +86,26 @@ pub use evidence::{
 };
 pub use fail_on::FailOn;
 pub use failures::{FailureGroup, FailureMessage, FailureTally};
-pub use figure::{Better, Figure, Latency, Part, Quantity, Statistic};
+pub use figure::{Better, Figure, Part, Quantity, Statistic};
 pub use gaps::{Gaps, GapsIter};
-pub use goodput::{Goodput, Slo, SloMetric, SloResult};
+pub use goodput::{Goodput, Slo, SloResult};
 pub use handoff::Handoff;
 pub use histogram::Histogram;
 pub use items::ItemTotals;
-pub use latency_sample::LatencyValues;
+pub use latency::{Latency, LatencyValues};
 pub use limits::{Confidence, Limit, LimitCause};
+pub use loaded::{
+    ConcurrencyRatio, Level, NoStage, Plateau, PlateauSpec, PlateauWindow, SettledFigure,
+    SettledPart, SettledRun, SettledStatus, SettlingOf, Shift, StableCounting, StableRule,
+    StableStage, Stage, StageQuantity, StageRates, StageSpec, StageStatistic, SteadyState,
+};
 pub use metrics::{Completeness, Concurrency, Latencies, Metrics, RequestCounts, ResponseTimes};
 pub use mlperf::{MlperfLimit, MlperfResult};
-pub use objective::{Goal, Measure, Objective};
+pub use objective::{Goal, Objective};
 pub use one_batch::{BatchScore, BatchWindow};
 pub use own_latency::{OwnLatency, OwnSummary};
 pub use per_request::PerRequest;
 pub use planning::Planning;
-pub use plateau::{Plateau, PlateauSpec, PlateauWindow};
 pub use policy::{
     Counted, DurationRule, EmptySample, EndRule, FirstTokensOf, ItlRule, MetricPolicy, MissingTtft,
     Origin, OutputEvents, PeakRule, PercentileRule, PromptTokenRule, SampleSize, StreamRules,
@@ -119,17 +121,9 @@ pub use series::{
 pub use server_counts::ServerCounts;
 pub use server_work::{Diffusion, PrefixCache, ServerWork, Speculation};
 pub use sessions::{SessionMetrics, TurnMetrics};
-pub use settled::{
-    Level, SettledFigure, SettledPart, SettledRun, SettledStatus, SettlingOf, Shift,
-};
 pub use several::{FigureSpread, SeveralRuns};
 pub use speculation::AcceptLength;
 pub use spread::RunSpread;
-pub use stage::{
-    NoStage, StableCounting, StableRule, StableStage, Stage, StageQuantity, StageRates, StageSpec,
-    StageStatistic,
-};
-pub use steady_state::{ConcurrencyRatio, SteadyState};
 pub use summary::{Percentile, PercentileSource, Summary};
 pub use timeline::{Second, timeline};
 pub use totals::{EventTokens, OutputSources, Throughput, TokenTotals};

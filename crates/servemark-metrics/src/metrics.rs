@@ -6,15 +6,16 @@ use serde::Serialize;
 use servemark_core::{RequestRecord, RunLog, Stamp};
 
 pub use self::latencies::{Latencies, ResponseTimes};
-pub(crate) use self::latencies::{begun, sampled};
+pub(crate) use self::latencies::{begun, sampled, sampled_of};
 use crate::absences::absences;
 use crate::failures::failures;
+use crate::loaded::stage_span_s;
 use crate::policy::{Counted, DurationRule, MetricPolicy, PeakRule};
 use crate::seconds::seconds_between;
 use crate::{
-    Absence, AcceptLength, FailureGroup, Goodput, ItemTotals, OwnSummary, Plateau, Probes,
+    Absence, AcceptLength, FailureGroup, Goodput, ItemTotals, Latency, OwnSummary, Plateau, Probes,
     RateEstimates, Rates, RequestScore, RunVerdict, ServerCounts, ServerWork, SessionMetrics,
-    SettledRun, SteadyState, Throughput, TokenTotals, TruthComparison, Waits, peak, stage,
+    SettledRun, SteadyState, Summary, Throughput, TokenTotals, TruthComparison, Waits, peak,
     statistics,
 };
 
@@ -92,6 +93,21 @@ pub struct Metrics {
 }
 
 impl Metrics {
+    /// Returns the summary of a latency; absent for a part of a request's time, and for a latency
+    /// of the program that the policy does not list.
+    pub fn latency(&self, latency: Latency) -> Option<&Summary> {
+        match latency {
+            Latency::Own(own) => {
+                let found = self.own.iter().find(|known| known.name == own.name());
+                found.map(|known| &known.summary)
+            }
+            Latency::Queue => Some(&self.waits.queue),
+            Latency::ResponseE2el => Some(&self.response.e2el),
+            Latency::ResponseTtft => Some(&self.response.ttft),
+            of_service => self.latencies.summary(of_service),
+        }
+    }
+
     /// Scores a run by a policy's definitions.
     ///
     /// ```
@@ -293,7 +309,7 @@ fn duration_s(log: &RunLog, rule: DurationRule, scores: &[RequestScore<'_>]) -> 
         DurationRule::BeganToEnd => log.footer().and_then(|footer| footer.began).or_else(first_due),
         DurationRule::FirstDueToEnd | DurationRule::FirstDueToLastByte => first_due(),
         DurationRule::FirstSentToEnd => first(RequestRecord::started),
-        DurationRule::OfSuccesses => return stage::span_s(scores),
+        DurationRule::OfSuccesses => return stage_span_s(scores),
         DurationRule::FirstDoneToEnd => {
             log.measured().min_by_key(|record| record.ended).map(RequestRecord::started)
         }

@@ -14,7 +14,7 @@ use servemark_core::RunLog;
 use servemark_statistics::fewest_with_misses;
 
 use crate::seconds::seconds_between;
-use crate::{Goal, Measure, MetricPolicy, Objective, RequestScore, Statistic, statistics};
+use crate::{Goal, Latency, MetricPolicy, Objective, RequestScore, Statistic, statistics};
 
 /// Result of a run by the rules of `LoadGen`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -87,7 +87,7 @@ impl MlperfResult {
 
 /// Returns the latency, the percentile as a share and the limit in milliseconds, if `LoadGen` can
 /// judge the objective.
-fn limit_of(objective: &Objective) -> Option<(Measure, f64, f64)> {
+fn limit_of(objective: &Objective) -> Option<(Latency, f64, f64)> {
     let Goal::Latency { measure, statistic: Statistic::Percentile(percent), limit_ms } =
         objective.goal
     else {
@@ -95,11 +95,11 @@ fn limit_of(objective: &Objective) -> Option<(Measure, f64, f64)> {
     };
     let is_known = matches!(
         measure,
-        Measure::Ttft
-            | Measure::ResponseTtft
-            | Measure::Tpot
-            | Measure::E2el
-            | Measure::ResponseE2el
+        Latency::Ttft
+            | Latency::ResponseTtft
+            | Latency::Tpot
+            | Latency::E2el
+            | Latency::ResponseE2el
     );
     (is_known && percent < 100.0).then_some((measure, percent / 100.0, limit_ms))
 }
@@ -114,11 +114,10 @@ impl MlperfLimit {
         let latency_ms = |score: &RequestScore<'_>| {
             let seconds = match measure {
                 _ if !score.success => Some(f64::INFINITY),
-                Measure::Tpot => score.tpot_s(policy.tpot),
-                Measure::Ttft | Measure::ResponseTtft => {
-                    score.ttft_s.map(|ttft| score.waited_s + ttft)
-                }
-                _ => Some(score.waited_s + score.latency_s),
+                // `LoadGen` counts from when a query is due.
+                Latency::Ttft => Latency::ResponseTtft.values(score, policy.tpot).next(),
+                Latency::E2el => Latency::ResponseE2el.values(score, policy.tpot).next(),
+                measure => measure.values(score, policy.tpot).next(),
             };
             seconds.map(|seconds| seconds * 1e3)
         };

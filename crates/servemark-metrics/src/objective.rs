@@ -9,7 +9,7 @@ mod presets;
 use serde::{Deserialize, Serialize};
 use servemark_statistics::fewest_draws;
 
-use crate::{OwnLatency, RequestPart, Statistic};
+use crate::{Latency, Statistic};
 
 /// A figure of a run and the limit that it must keep to. Its text form is `ttft:p99<2000ms`,
 /// `tpot:mean<=50ms`, `success>=99%` or `goodput>=95%`.
@@ -39,7 +39,7 @@ pub enum Goal {
     /// A latency must not exceed a limit. A failed request is later than any limit.
     Latency {
         /// The limited latency.
-        measure: Measure,
+        measure: Latency,
         /// Statistic of the latency. A percentile of 100 is the largest value; a mean is over the
         /// requests that succeeded.
         statistic: Statistic,
@@ -58,62 +58,10 @@ pub enum Goal {
     },
 }
 
-/// A latency that an objective can limit.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-#[non_exhaustive]
-pub enum Measure {
-    /// Time from sending to the end.
-    E2el,
-    /// Time from one token to the next.
-    Itl,
-    /// Latency that the program defines.
-    Own(OwnLatency),
-    /// Part of the time from due to the end; unknown where the server does not report it.
-    Part(RequestPart),
-    /// Time from due until the concurrency limit lets the request pass.
-    Queue,
-    /// Time from due to the end.
-    ResponseE2el,
-    /// Time from due to the first token.
-    ResponseTtft,
-    /// Time per output token after the first.
-    Tpot,
-    /// Time from sending to the first token.
-    Ttft,
-}
-
-impl Measure {
-    /// All latencies that Servemark defines.
-    pub const ALL: [Self; 7] = [
-        Self::Ttft,
-        Self::Tpot,
-        Self::Itl,
-        Self::E2el,
-        Self::Queue,
-        Self::ResponseTtft,
-        Self::ResponseE2el,
-    ];
-
-    /// Returns the name on a command line.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::E2el => "e2el",
-            Self::Itl => "itl",
-            Self::Own(latency) => latency.name(),
-            Self::Part(part) => part.name(),
-            Self::Queue => "queue",
-            Self::ResponseE2el => "response_e2el",
-            Self::ResponseTtft => "response_ttft",
-            Self::Tpot => "tpot",
-            Self::Ttft => "ttft",
-        }
-    }
-}
-
 impl Objective {
     /// Creates an objective that limits a latency to `limit_ms` milliseconds, which must be above
     /// zero.
-    pub fn at_most(measure: Measure, statistic: Statistic, limit_ms: f64) -> Self {
+    pub fn at_most(measure: Latency, statistic: Statistic, limit_ms: f64) -> Self {
         Self { goal: Goal::Latency { measure, statistic, limit_ms }, is_strict: false }
     }
 
@@ -139,14 +87,12 @@ impl Objective {
 
     /// Returns whether the objective is about the tokens of answers; not every answer has tokens.
     pub fn is_of_tokens(&self) -> bool {
-        use Measure::{Itl, ResponseTtft, Tpot, Ttft};
-        let Goal::Latency { measure, .. } = self.goal else { return false };
-        [Itl, ResponseTtft, Tpot, Ttft].contains(&measure)
+        matches!(self.goal, Goal::Latency { measure, .. } if measure.needs_tokens())
     }
 
     /// Returns whether the objective is about a part of a request's time.
     pub(crate) fn is_of_part(&self) -> bool {
-        matches!(self.goal, Goal::Latency { measure: Measure::Part(_), .. })
+        matches!(self.goal, Goal::Latency { measure: Latency::Part(_), .. })
     }
 
     /// Returns the share of the values that must keep to the limit; absent for a limit on a mean.

@@ -14,11 +14,11 @@ use crate::{Estimates, MetricPolicy, Summary};
 /// A latency of each request that the program defines.
 ///
 /// A report shows it if the policy lists it ([`MetricPolicy::with_own_latencies`]), and an
-/// [`Objective`](crate::Objective) can limit it as [`Measure::Own`](crate::Measure::Own). Text
+/// [`Objective`](crate::Objective) can limit it as [`Latency::Own`](crate::Latency::Own). Text
 /// forms such as `headers:p99<50ms` know it once it is registered.
 ///
 /// ```
-/// use servemark_metrics::{Goal, Measure, Objective, OwnLatency};
+/// use servemark_metrics::{Goal, Latency, Objective, OwnLatency};
 ///
 /// const HEADERS: OwnLatency = OwnLatency::new("headers", "Time to headers", |record| {
 ///     Some(record.headers?.since(record.sent?))
@@ -27,7 +27,7 @@ use crate::{Estimates, MetricPolicy, Summary};
 /// HEADERS.register();
 /// let objective: Objective = "headers:p99<50ms".parse()?;
 /// let Goal::Latency { measure, .. } = objective.goal else { panic!("a share of requests") };
-/// assert_eq!(measure, Measure::Own(HEADERS));
+/// assert_eq!(measure, Latency::Own(HEADERS));
 /// # Ok::<(), servemark_metrics::MetricsError>(())
 /// ```
 #[derive(Clone, Copy)]

@@ -91,7 +91,7 @@ pub struct MockSpec {
     pub hides_cached: bool,
     /// The faults to inject.
     pub faults: Vec<Fault>,
-    /// The number of latest requests to keep whole, for tests that inspect payloads.
+    /// The number of latest requests to keep whole, for tests that inspect payloads; 0 keeps none.
     pub keep_requests: usize,
     /// The number of threads that serve; connections are assigned to them in turn.
     pub threads: NonZeroUsize,
@@ -138,7 +138,7 @@ impl Default for MockSpec {
             cache_block_tokens: BLOCK_TOKENS,
             hides_cached: false,
             faults: Vec::new(),
-            keep_requests: 0,
+            keep_requests: LATEST,
             threads: NonZeroUsize::MIN,
             spin: false,
         }
@@ -162,6 +162,10 @@ fn is_usual_block(tokens: &NonZeroUsize) -> bool {
 fn is_zero(value: &f64) -> bool {
     value.total_cmp(&0.0).is_eq()
 }
+
+/// Number of requests that a server keeps unless it is told otherwise: more than a test sends, and
+/// a bound on the memory of a server that runs for days.
+const LATEST: usize = 10_000;
 
 #[cfg(test)]
 mod tests {

@@ -113,7 +113,7 @@ impl<'a> Page<'a> {
         });
         let distributions = LATENCIES.into_iter().filter_map(|(latency, name)| {
             let spread = Spread::of(latency, metrics, &scores)?;
-            Some(distribution::distribution(name, &spread, metrics.latencies.summary(latency)))
+            Some(distribution::distribution(name, &spread, metrics.latency(latency)?))
         });
         Self {
             options,

@@ -176,9 +176,9 @@ fn best(html: &mut Html, report: &SweepReport<'_>) {
     let figures = [
         ("Most output tokens", "per second", of(output_tokens, 1.0)),
         ("Most requests", "per second", of(requests, 1.0)),
-        ("Shortest TTFT", "ms, median", of(|row| latency(row, Latency::Ttft).median_ms, -1.0)),
-        ("Shortest TPOT", "ms, median", of(|row| latency(row, Latency::Tpot).median_ms, -1.0)),
-        ("Shortest E2E", "ms, median", of(|row| latency(row, Latency::E2el).median_ms, -1.0)),
+        ("Shortest TTFT", "ms, median", of(|row| latency(row, Latency::Ttft)?.median_ms, -1.0)),
+        ("Shortest TPOT", "ms, median", of(|row| latency(row, Latency::Tpot)?.median_ms, -1.0)),
+        ("Shortest E2E", "ms, median", of(|row| latency(row, Latency::E2el)?.median_ms, -1.0)),
     ];
     html.raw("<div class=\"figures\">\n");
     for (name, unit, found) in figures {
@@ -211,7 +211,7 @@ fn over_throughput(report: &SweepReport<'_>, of: Latency, name: &str) -> Option<
     };
     let marker = |row: &SweepRow<'_>, percent: f64, is_named: bool| {
         let (x, x_range) = throughput(row)?;
-        let summary = latency(row, of);
+        let summary = latency(row, of)?;
         let y = if percent.total_cmp(&50.0).is_eq() {
             summary.median_ms
         } else {
@@ -250,7 +250,7 @@ fn over_throughput(report: &SweepReport<'_>, of: Latency, name: &str) -> Option<
 /// Returns total throughput over the speed of a user, with the Pareto frontier.
 fn trade(report: &SweepReport<'_>) -> Option<Plot> {
     let marker = |row: &SweepRow<'_>| {
-        let tpot = latency(row, Latency::Tpot);
+        let tpot = latency(row, Latency::Tpot)?;
         let x = tpot.median_ms.filter(|tpot| *tpot > 0.0).map(|tpot| 1000.0 / tpot)?;
         let median = tpot.estimates.as_ref().and_then(|all| all.percentile(50.0));
         let x_range = median.and_then(|median| median.low.zip(median.high));
@@ -314,13 +314,13 @@ fn label(row: &SweepRow<'_>) -> String {
     if values.is_empty() { row.name().to_owned() } else { values.join(", ") }
 }
 
-fn latency<'a>(row: &SweepRow<'a>, latency: Latency) -> &'a Summary {
-    row.metrics().latencies.summary(latency)
+fn latency<'a>(row: &SweepRow<'a>, latency: Latency) -> Option<&'a Summary> {
+    row.metrics().latency(latency)
 }
 
 /// Returns whether the run of a point generates tokens, so that there is a first token.
 fn generates(row: &SweepRow<'_>) -> bool {
-    latency(row, Latency::Ttft).samples > 0
+    latency(row, Latency::Ttft).is_some_and(|ttft| ttft.samples > 0)
 }
 
 fn output_tokens(row: &SweepRow<'_>) -> Option<f64> {

@@ -182,8 +182,8 @@ impl ExecuteError {
             | Self::Tokenizer(_)
             | Self::Dataset(_)
             | Self::Schedule(_)
-            | Self::Output(_)
             | Self::RunLog(RunLogError::Taken { .. } | RunLogError::Busy { .. }) => ExitCode::Usage,
+            Self::Output(source) => source.exit_code(),
             Self::NotReady(_)
             | Self::NoServer { .. }
             | Self::NoAnswer { .. }

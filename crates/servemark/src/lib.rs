@@ -6,6 +6,9 @@
 //! keeps its objectives. [`selftest()`] measures the capacity and the accuracy of this machine as a
 //! client. The component crates are re-exported for custom harnesses.
 //!
+//! The [`guide`] has three whole programs. The examples of the package are smaller: `own_backend`,
+//! `own_dataset`, `own_metric`, `own_report`, `mock_in_tests`, `sse_alone`.
+//!
 //! # Writing a custom backend
 //!
 //! A wire dialect is a [`Backend`](backends::Backend), which encodes requests, and a
@@ -81,14 +84,14 @@
 //!
 //! A [`Bench`] has everything that a run of a bundled dialect has: the run log, the audit of the
 //! client, warm-up, several client threads, gates, [`Sweep`] and [`SloSearch`]. `Bench::over` takes
-//! a whole transport instead, for what does not speak HTTP. The example `own_parts` adds a latency
-//! and a report of the program's own.
+//! a whole transport instead, for what does not speak HTTP. The [`guide`] adds a latency and a report
+//! of the program's own.
 //!
 //! # Inside an asynchronous program
 //!
 //! [`execute`] blocks its thread and refuses to do so inside a runtime. [`start`] runs a plan on
 //! threads of its own and returns a future, which stops the run when it is dropped. The observer
-//! of the [`RunContext`] is told every event and every record; see the example `in_tokio`.
+//! of the [`RunContext`] is told every event and every record; the [`guide`] has a whole program.
 //!
 //! ```no_run
 //! use std::time::Duration;
@@ -149,7 +152,9 @@ mod compare;
 mod context;
 mod error;
 mod explore;
+mod full_disk;
 mod grace;
+pub mod guide;
 mod new_path;
 mod observer;
 mod outputs;

@@ -16,6 +16,8 @@ use servemark_plan::{BenchPlan, SaveMode, VllmFiles};
 use thiserror::Error;
 
 use self::identity::Identity;
+use crate::ExitCode;
+use crate::full_disk::exit_code_of;
 
 /// Files that a command writes and files that it reads.
 #[derive(Clone, Debug, Default)]
@@ -109,6 +111,16 @@ pub enum OutputError {
     /// The run log's path is refused.
     #[error(transparent)]
     RunLog(#[from] RunLogError),
+}
+
+impl OutputError {
+    /// Returns the program's exit code.
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        match self {
+            Self::Refused { source, .. } => exit_code_of(source),
+            _ => ExitCode::Usage,
+        }
+    }
 }
 
 impl Outputs {

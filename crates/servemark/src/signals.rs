@@ -93,18 +93,21 @@ impl Listener {
         if self.received > 2 || (self.received == 2 && !is_worth_waiting) {
             quit();
         }
+        let in_flight = live.in_flight();
         let level = stop.escalate();
-        self.context.emit(&RunEvent::Stopping { level, cause, grace, in_flight: live.in_flight() });
+        self.context.emit(&RunEvent::Stopping { level, cause, grace, in_flight });
     }
 
     /// Aborts requests in flight when the grace period is over.
     fn give_up(&self) {
         let RunContext { live, stop, .. } = &self.context;
-        let level = stop.escalate();
+        // The observer is told first: once the requests are aborted, the run soon ends.
         if live.activity() == Activity::Measuring {
-            let (cause, in_flight) = (StopCause::Terminate, live.in_flight());
+            let (level, cause) = (Stop::Now, StopCause::Terminate);
+            let in_flight = live.in_flight();
             self.context.emit(&RunEvent::Stopping { level, cause, grace: None, in_flight });
         }
+        stop.escalate();
     }
 }
 

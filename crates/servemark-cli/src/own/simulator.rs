@@ -61,6 +61,8 @@ impl SimulatorArgs {
     pub(crate) fn spec(&self, model: Option<&str>) -> Option<MockSpec> {
         let mut spec = self.simulate.as_ref()?.clone().unwrap_or_default();
         spec.faults.extend(self.simulate_fault.iter().cloned());
+        // No command shows the requests that its simulator received.
+        spec.keep_requests = 0;
         if let Some(model) = model {
             model.clone_into(&mut spec.model);
         }

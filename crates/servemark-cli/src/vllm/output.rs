@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use servemark_core::JsonObject;
-use servemark_metrics::{ConcurrencyRatio, PlateauSpec, Slo, SloMetric};
+use servemark_metrics::{ConcurrencyRatio, PlateauSpec, Slo};
 use servemark_plan::{Layout, OutputSpec, ScoringSpec};
 use servemark_pyjson as pyjson;
 use servemark_report::VllmOptions;
@@ -108,7 +108,7 @@ fn slo(pair: &str) -> Result<Slo, CliError> {
     let (name, limit) = pair.split_once(':').ok_or(CliError::Together(BAD_GOODPUT))?;
     let limit_ms = python::float(limit).map_err(|_| CliError::Together(BAD_GOODPUT))?;
     let shown = pyjson::repr(limit_ms);
-    let metric = SloMetric::from_name(name).ok_or_else(|| {
+    let metric = Slo::metric(name).ok_or_else(|| {
         CliError::Peer(format!(
             "Invalid metric name found, {name}: {shown}. The service level objective name should \
              be one of ['ttft', 'tpot', 'e2el']. "

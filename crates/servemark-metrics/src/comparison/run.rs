@@ -6,8 +6,8 @@ use servemark_core::RunLog;
 use servemark_statistics::{Estimate, Sample, SortedSample, SumAndCount, ValueInterval};
 
 use crate::estimates::{Completions, in_time};
-use crate::figure::{Latency, Quantity, Statistic};
-use crate::{Figure, MetricPolicy, Metrics, Part, RequestScore};
+use crate::figure::{Quantity, Statistic};
+use crate::{Figure, Latency, MetricPolicy, Metrics, Part, RequestScore};
 
 /// One run of a comparison: the values of its figures and, if its log is known, the data for their
 /// confidence intervals.
@@ -146,7 +146,7 @@ impl Requests {
     fn of(policy: &MetricPolicy, scores: &[RequestScore<'_>]) -> Self {
         let sample = |latency| (latency, LatencySample::of(latency, policy, scores));
         Self {
-            latencies: Latency::ALL.into_iter().map(sample).collect(),
+            latencies: Latency::SERVICE.into_iter().map(sample).collect(),
             completions: Completions::of(scores),
         }
     }

@@ -4,8 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::{ChangeInterval, Comparison};
-use crate::figure::{Latency, Quantity, Statistic};
-use crate::{Better, Figure, MetricsError, SloVerdict};
+use crate::figure::{Quantity, Statistic};
+use crate::{Better, Figure, Latency, MetricsError, SloVerdict};
 
 /// How much worse figures may become: `3%`, or `ttft:p99=3%` for one figure.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,7 +71,7 @@ impl Tolerance {
     fn headline() -> Vec<Figure> {
         let mean = |latency| Quantity::Latency(latency, Statistic::Mean);
         let rates = [Quantity::Requests, Quantity::OutputTokens];
-        Latency::ALL.map(mean).into_iter().chain(rates).map(Figure::new).collect()
+        Latency::SERVICE.map(mean).into_iter().chain(rates).map(Figure::new).collect()
     }
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Serialize, Serializer};
 use servemark_statistics::rises;
 
-use crate::objective::Measure;
+use crate::Latency;
 use crate::statistics;
 
 /// A trend of responses that became later and later.
@@ -14,7 +14,7 @@ use crate::statistics;
 pub struct BacklogTrend {
     /// The latency that grew.
     #[serde(serialize_with = "by_name")]
-    pub of: Measure,
+    pub of: Latency,
     /// Growth from the first judged request to the last, as a share of the mean latency.
     pub share: f64,
 }
@@ -34,7 +34,7 @@ impl Series {
     ///
     /// A run that is at most half as long as the longest is left out: it begins with an empty queue, so
     /// several short runs rise alike under any load near the capacity.
-    pub(super) fn growth(&self, of: Measure) -> Option<BacklogTrend> {
+    pub(super) fn growth(&self, of: Latency) -> Option<BacklogTrend> {
         let longest = self.runs.iter().map(Vec::len).max()?;
         let long = self.runs.iter().filter(|run| 2 * run.len() > longest);
         let runs: Vec<Vec<f64>> = long.map(|run| batch_means(run)).collect();
@@ -57,14 +57,14 @@ fn batch_means(run: &[f64]) -> Vec<f64> {
 impl fmt::Display for BacklogTrend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match self.of {
-            Measure::ResponseTtft => "first tokens",
+            Latency::ResponseTtft => "first tokens",
             _ => "answers",
         };
         write!(f, "{what} came later and later, by {:.0} % of their mean", self.share * 100.0)
     }
 }
 
-fn by_name<S: Serializer>(measure: &Measure, to: S) -> Result<S::Ok, S::Error> {
+fn by_name<S: Serializer>(measure: &Latency, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_str(measure.name())
 }
 

@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn a_backlog_that_grows_is_beyond_the_capacity() {
         let short = judgement("ttft:p99<2s", 100.0, 90.0, 110.0);
-        let growth = BacklogTrend { of: crate::Measure::ResponseTtft, share: 0.5 };
+        let growth = BacklogTrend { of: crate::Latency::ResponseTtft, share: 0.5 };
         let loads = [(1.0, None), (2.0, Some(growth))].map(|(load, growth)| LoadEvidence {
             load,
             judgements: std::slice::from_ref(&short),

@@ -36,11 +36,11 @@ fn judged(
         }
         series.add(settled.iter().copied());
     }
-    (Judgement::of(objective, &column, alpha), series.growth(Measure::ResponseE2el))
+    (Judgement::of(objective, &column, alpha), series.growth(Latency::ResponseE2el))
 }
 
 fn p90(limit_s: f64) -> Objective {
-    Objective::at_most(Measure::E2el, Statistic::Percentile(90.0), limit_s * 1e3)
+    Objective::at_most(Latency::E2el, Statistic::Percentile(90.0), limit_s * 1e3)
 }
 
 /// Counts the verdicts on sixty probes of 600 requests, each of up to four runs: the numbers that

@@ -21,35 +21,28 @@ pub struct Latencies {
 }
 
 impl Latencies {
-    /// Returns the summary of a latency.
-    pub fn summary(&self, latency: Latency) -> &Summary {
+    /// Returns the summary of a latency; absent for latencies that are not from sending on.
+    pub fn summary(&self, latency: Latency) -> Option<&Summary> {
         match latency {
-            Latency::E2el => &self.e2el,
-            Latency::Itl => &self.itl,
-            Latency::Tpot => &self.tpot,
-            Latency::Ttft => &self.ttft,
+            Latency::E2el => Some(&self.e2el),
+            Latency::Itl => Some(&self.itl),
+            Latency::Tpot => Some(&self.tpot),
+            Latency::Ttft => Some(&self.ttft),
+            Latency::Own(_)
+            | Latency::Part(_)
+            | Latency::Queue
+            | Latency::ResponseE2el
+            | Latency::ResponseTtft => None,
         }
     }
 
     pub(crate) fn of(policy: &MetricPolicy, scores: &[RequestScore<'_>]) -> Self {
-        let itl = || sampled(policy, scores).flat_map(RequestScore::itl_sample);
-        let e2el: Vec<f64> = sampled(policy, scores).map(|score| score.latency_s).collect();
-        let ttft: Vec<f64> = begun(policy, scores).filter_map(|score| score.ttft_s).collect();
-        let tpot: Vec<f64> =
-            begun(policy, scores).filter_map(|score| score.tpot_s(policy.tpot)).collect();
-        let with_gaps = sampled(policy, scores).filter(|score| score.itl_sample().next().is_some());
-        let with_gaps = with_gaps.count();
-        let (all, with_first) = (in_time(sampled(policy, scores)), in_time(begun(policy, scores)));
-        let itl = zero_if_empty(Summary::of_values(itl, with_gaps, policy), policy);
+        let of = |latency| summary(latency, policy, scores);
         Self {
-            ttft: estimated(or_zero(&ttft, policy), &with_first, policy, |score| score.ttft_s),
-            tpot: estimated(or_zero(&tpot, policy), &with_first, policy, |score| {
-                score.tpot_s(policy.tpot)
-            }),
-            itl: estimated(itl, &all, policy, RequestScore::itl_sample),
-            e2el: estimated(e2el_or_zero(&e2el, policy), &all, policy, |score| {
-                Some(score.latency_s)
-            }),
+            ttft: of(Latency::Ttft),
+            tpot: of(Latency::Tpot),
+            itl: of(Latency::Itl),
+            e2el: of(Latency::E2el),
         }
     }
 }
@@ -67,18 +60,51 @@ pub struct ResponseTimes {
 
 impl ResponseTimes {
     pub(super) fn of(policy: &MetricPolicy, scores: &[RequestScore<'_>]) -> Self {
-        let first = |score: &RequestScore<'_>| Some(score.waited_s + score.ttft_s?);
-        let ttft: Vec<f64> = sampled(policy, scores).filter_map(first).collect();
-        let e2el: Vec<f64> =
-            sampled(policy, scores).map(|score| score.waited_s + score.latency_s).collect();
-        let all = in_time(sampled(policy, scores));
-        Self {
-            ttft: estimated(or_zero(&ttft, policy), &all, policy, first),
-            e2el: estimated(Summary::of(&e2el, policy), &all, policy, |score| {
-                Some(score.waited_s + score.latency_s)
-            }),
-        }
+        let of = |latency| summary(latency, policy, scores);
+        Self { ttft: of(Latency::ResponseTtft), e2el: of(Latency::ResponseE2el) }
     }
+}
+
+/// Summarises a latency, with its confidence intervals.
+fn summary<'a>(latency: Latency, policy: &MetricPolicy, scores: &'a [RequestScore<'a>]) -> Summary {
+    let values = |score: &'a RequestScore<'a>| latency.values(score, policy.tpot);
+    let sampled = || sampled_of(latency, policy, scores);
+    let summary = match latency {
+        // There are too many gaps to keep a copy of them.
+        Latency::Itl => {
+            let gaps = || sampled().flat_map(RequestScore::itl_sample);
+            let with_gaps = sampled().filter(|score| score.itl_sample().next().is_some()).count();
+            Summary::of_values(gaps, with_gaps, policy)
+        }
+        _ => Summary::of(&sampled().flat_map(values).collect::<Vec<f64>>(), policy),
+    };
+    let summary = if zero_if_empty(latency, policy) && summary.samples == 0 {
+        Summary { samples: 0, ..Summary::of(&[0.0], policy) }
+    } else {
+        summary
+    };
+    estimated(summary, &in_time(sampled()), policy, values)
+}
+
+/// Returns whether the policy takes the summary of a latency without any value for zero.
+fn zero_if_empty(latency: Latency, policy: &MetricPolicy) -> bool {
+    match policy.empty {
+        EmptySample::Zero => latency != Latency::ResponseE2el,
+        EmptySample::ZeroButE2el => !matches!(latency, Latency::E2el | Latency::ResponseE2el),
+        _ => false,
+    }
+}
+
+/// Returns the requests whose values of a latency are sampled.
+pub(crate) fn sampled_of<'a>(
+    latency: Latency,
+    policy: &MetricPolicy,
+    scores: &'a [RequestScore<'a>],
+) -> impl Iterator<Item = &'a RequestScore<'a>> {
+    let needs_first = matches!(latency, Latency::Ttft | Latency::Tpot);
+    let with_first = needs_first.then(|| begun(policy, scores));
+    let all = (!needs_first).then(|| sampled(policy, scores));
+    with_first.into_iter().flatten().chain(all.into_iter().flatten())
 }
 
 /// Returns the requests whose latencies are sampled.
@@ -102,26 +128,4 @@ pub(crate) fn begun<'a>(
         FirstTokensOf::StreamedAlone => true,
     };
     sampled(policy, scores).filter(move |score| score.streamed || !only_streamed)
-}
-
-fn or_zero(sample: &[f64], policy: &MetricPolicy) -> Summary {
-    zero_if_empty(Summary::of(sample, policy), policy)
-}
-
-/// Summarises end-to-end latencies. Without any answer the summary is empty, not zero, unless the
-/// policy of a peer demands zero.
-fn e2el_or_zero(sample: &[f64], policy: &MetricPolicy) -> Summary {
-    match policy.empty {
-        EmptySample::Zero => or_zero(sample, policy),
-        _ => Summary::of(sample, policy),
-    }
-}
-
-fn zero_if_empty(summary: Summary, policy: &MetricPolicy) -> Summary {
-    match policy.empty {
-        EmptySample::Zero | EmptySample::ZeroButE2el if summary.samples == 0 => {
-            Summary { samples: 0, ..Summary::of(&[0.0], policy) }
-        }
-        _ => summary,
-    }
 }

@@ -4,8 +4,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::presets::{MLPERF, preset};
-use super::{Goal, Measure, Objective};
-use crate::{MetricsError, OwnLatency, RequestPart, Statistic};
+use super::{Goal, Objective};
+use crate::grammar::{latency_and_statistic, percent, positive, relation, share, time_ms};
+use crate::{MetricsError, Statistic};
 
 impl Objective {
     /// Parses objectives separated by commas. `mlperf:MODEL` and `mlperf:MODEL-interactive` stand
@@ -30,85 +31,19 @@ impl FromStr for Objective {
 
     fn from_str(text: &str) -> Result<Self, MetricsError> {
         let malformed = || MetricsError::Objective { given: text.to_owned() };
-        let (subject, rest) = text.split_at(text.find(['<', '>', '≤', '≥']).ok_or_else(malformed)?);
-        let (relation, limit) = relation(rest).ok_or_else(malformed)?;
-        let goal = match (subject.trim(), relation.is_below) {
+        let (subject, relation, limit) = relation(text).ok_or_else(malformed)?;
+        let goal = match (subject, relation.is_below) {
             ("success", false) => Goal::Success { share: share(limit).ok_or_else(malformed)? },
             ("goodput", false) => Goal::Goodput { share: share(limit).ok_or_else(malformed)? },
             (latency, true) => {
-                let (measure, statistic) = subject_of(latency).ok_or_else(malformed)?;
-                let limit_ms = milliseconds(limit).ok_or_else(malformed)?;
+                let (measure, statistic) = latency_and_statistic(latency).ok_or_else(malformed)?;
+                let limit_ms = time_ms(limit).or_else(|| positive(limit)).ok_or_else(malformed)?;
                 Goal::Latency { measure, statistic, limit_ms }
             }
             _ => return Err(malformed()),
         };
         Ok(Self { goal, is_strict: relation.is_strict })
     }
-}
-
-struct Relation {
-    is_below: bool,
-    is_strict: bool,
-}
-
-fn relation(text: &str) -> Option<(Relation, &str)> {
-    const SIGNS: [(&str, bool, bool); 6] = [
-        ("<=", true, false),
-        ("≤", true, false),
-        ("<", true, true),
-        (">=", false, false),
-        ("≥", false, false),
-        (">", false, true),
-    ];
-    SIGNS.into_iter().find_map(|(sign, is_below, is_strict)| {
-        Some((Relation { is_below, is_strict }, text.strip_prefix(sign)?.trim()))
-    })
-}
-
-/// Parses a latency with a statistic, for example `ttft:p99`.
-fn subject_of(text: &str) -> Option<(Measure, Statistic)> {
-    let (measure, statistic) = text.split_once(':')?;
-    Some((measure_of(measure.trim())?, statistic_of(statistic.trim())?))
-}
-
-fn measure_of(name: &str) -> Option<Measure> {
-    let name = match name {
-        "e2e" => "e2el",
-        "response_e2e" => "response_e2el",
-        name => name,
-    };
-    let ours = Measure::ALL.into_iter().find(|measure| measure.name() == name);
-    ours.or_else(|| RequestPart::from_name(name).map(Measure::Part))
-        .or_else(|| OwnLatency::named(name).map(Measure::Own))
-}
-
-fn statistic_of(name: &str) -> Option<Statistic> {
-    match name {
-        "avg" => Some(Statistic::Mean),
-        "max" => Some(Statistic::Percentile(100.0)),
-        name => {
-            Statistic::from_name(name).filter(|statistic| *statistic != Statistic::Percentile(0.0))
-        }
-    }
-}
-
-/// Parses a limit such as `2000ms`, `2s` or `500us`, in milliseconds if there is no unit.
-fn milliseconds(text: &str) -> Option<f64> {
-    const UNITS: [(&str, f64); 4] = [("us", 1e-3), ("ms", 1.0), ("s", 1e3), ("", 1.0)];
-    let (number, factor) =
-        UNITS.iter().find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor)))?;
-    let limit = number.trim().parse::<f64>().ok()? * factor;
-    (limit.is_finite() && limit > 0.0).then_some(limit)
-}
-
-/// Parses a share such as `99%` or `0.99`.
-fn share(text: &str) -> Option<f64> {
-    let share = match text.strip_suffix('%') {
-        Some(percent) => percent.trim().parse::<f64>().ok()? / 100.0,
-        None => text.parse().ok()?,
-    };
-    // Rounding makes `99%` and `0.99` the same number.
-    (share > 0.0 && share <= 1.0).then(|| percent(share) / 100.0)
 }
 
 impl fmt::Display for Objective {
@@ -126,11 +61,6 @@ impl fmt::Display for Objective {
             Goal::Goodput { share } => write!(f, "goodput>{equal}{}%", percent(share)),
         }
     }
-}
-
-/// Converts a share to percent, without the error of the binary fraction.
-fn percent(share: f64) -> f64 {
-    (share * 1e8).round() / 1e6
 }
 
 impl TryFrom<String> for Objective {

@@ -4,8 +4,8 @@
 //! table of benchmarks in `inference_rules.adoc` of github `mlcommons/inference_policies`, commit
 //! `ac93e89c` (July 2026). There, too, 99 % of the queries must keep to each limit.
 
-use super::{Measure, Objective};
-use crate::Statistic;
+use super::Objective;
+use crate::{Latency, Statistic};
 
 /// Published pairs of limits: name, time to first token and time per output token in milliseconds.
 pub(super) const MLPERF: [(&str, f64, f64); 11] = [
@@ -27,5 +27,5 @@ pub(super) fn preset(name: &str) -> Option<[Objective; 2]> {
     let &(_, ttft_ms, tpot_ms) = MLPERF.iter().find(|(known, ..)| *known == name)?;
     let p99 =
         |measure, limit_ms| Objective::at_most(measure, Statistic::Percentile(99.0), limit_ms);
-    Some([p99(Measure::Ttft, ttft_ms), p99(Measure::Tpot, tpot_ms)])
+    Some([p99(Latency::Ttft, ttft_ms), p99(Latency::Tpot, tpot_ms)])
 }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use super::{HalfWidth, Precision};
+use crate::grammar::{percent, positive, time_ms};
 use crate::{Estimand, MetricsError};
 
 impl Precision {
@@ -32,27 +33,18 @@ impl FromStr for Precision {
 
 /// Parses a half width such as `2%`, `5ms`, `500us` or `1s`.
 fn half_width(text: &str) -> Option<HalfWidth> {
-    let number = |text: &str| {
-        let number = text.trim().parse::<f64>().ok()?;
-        (number.is_finite() && number > 0.0).then_some(number)
-    };
-    if let Some(percent) = text.strip_suffix('%') {
-        return number(percent).map(|percent| HalfWidth::Share(percent / 100.0));
+    match text.strip_suffix('%') {
+        Some(percent) => positive(percent).map(|percent| HalfWidth::Share(percent / 100.0)),
+        None => time_ms(text).map(HalfWidth::Milliseconds),
     }
-    let (digits, factor) =
-        UNITS.iter().find_map(|(unit, factor)| Some((text.strip_suffix(unit)?, factor)))?;
-    number(digits).map(|number| HalfWidth::Milliseconds(number * factor))
 }
-
-/// Units of a latency and their length in milliseconds.
-const UNITS: [(&str, f64); 3] = [("us", 1e-3), ("ms", 1.0), ("s", 1e3)];
 
 /// Displays the half width as `2%` or `5ms`.
 impl fmt::Display for HalfWidth {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             // Rounding makes 0.07, which is no binary fraction, read 7%.
-            Self::Share(share) => write!(f, "{}%", (share * 1e8).round() / 1e6),
+            Self::Share(share) => write!(f, "{}%", percent(*share)),
             Self::Milliseconds(most) => write!(f, "{most}ms"),
         }
     }

@@ -14,7 +14,7 @@ use servemark_core::{
     CachedDetails, Delta, ErrorKind, Finish, Footer, Header, JsonObject, Phase, Planned, Recorder,
     RequestError, RequestRecord, Retokenized, RunFacts, RunLog, Sample, Sink, Stamp, Usage,
 };
-use servemark_metrics::{MetricPolicy, RequestScore, Slo, SloMetric};
+use servemark_metrics::{MetricPolicy, RequestScore, Slo};
 
 /// One scripted run and the peer's result for it.
 #[derive(Debug, Deserialize)]
@@ -120,7 +120,7 @@ impl Golden {
     pub(crate) fn policy(&self) -> MetricPolicy {
         let given = self.args["goodput"].as_array().into_iter().flatten();
         MetricPolicy::sglang().with_slos(given.map(|pair| {
-            let metric = SloMetric::from_name(pair[0].as_str().unwrap()).unwrap();
+            let metric = Slo::metric(pair[0].as_str().unwrap()).unwrap();
             Slo::new(metric, pair[1].as_f64().unwrap()).unwrap()
         }))
     }

@@ -7,7 +7,7 @@ use servemark_core::{
     Usage,
 };
 use servemark_metrics::{
-    Completeness, FailureTally, MetricPolicy, Metrics, RequestScore, Slo, SloMetric, TokenSource,
+    Completeness, FailureTally, Latency, MetricPolicy, Metrics, RequestScore, Slo, TokenSource,
 };
 
 const MILLISECOND: u64 = 1_000_000;
@@ -271,7 +271,7 @@ fn goodput_counts_failures_against_the_objectives() {
         answer(1, 0, &[(30, "a", Some(1))]),
         failure(2, 0, ErrorKind::Status, "500"),
     ];
-    let slos = [(SloMetric::Ttft, 10.0), (SloMetric::Tpot, 15.0)]
+    let slos = [(Latency::Ttft, 10.0), (Latency::Tpot, 15.0)]
         .map(|(metric, limit)| Slo::new(metric, limit).unwrap());
     let policy = MetricPolicy::sglang().with_slos(slos);
     let goodput = Metrics::score(&log("/generate", records, None), &policy).goodput.unwrap();

@@ -7,7 +7,7 @@ use servemark_core::{
     Stamp, Usage,
 };
 use servemark_metrics::{
-    Level, MetricPolicy, Metrics, RunVerdictKind, SettledRun, SettledStatus, SettlingOf,
+    Latency, Level, MetricPolicy, Metrics, RunVerdictKind, SettledRun, SettledStatus, SettlingOf,
 };
 use servemark_rng::NumpyRandom;
 
@@ -147,7 +147,11 @@ fn a_change_in_the_second_half_leaves_no_settled_part_and_is_no_warm_up() {
         reason.starts_with("TTFT (ms): 1") && reason.ends_with("not settled after that"),
         "{reason}"
     );
-    let ttft = settled.figures.iter().find(|figure| figure.figure == SettlingOf::Ttft).unwrap();
+    let ttft = settled
+        .figures
+        .iter()
+        .find(|figure| figure.figure == SettlingOf::Latency(Latency::Ttft))
+        .unwrap();
     assert!(matches!(ttft.level, Level::Unsettled(_)), "{ttft:?}");
 }
 

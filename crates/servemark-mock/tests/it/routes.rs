@@ -402,11 +402,21 @@ fn control_calls_are_remembered_with_their_bodies() {
         ["/flush_cache?timeout=60.0", "/reset_prefix_cache", "/start_profile", "/stop_profile"];
     assert_eq!(paths, expected);
     assert_eq!(calls[2].body, r#"{"num_steps": 5}"#);
-    assert!(server.requests().is_empty(), "none were to be kept");
 }
 
 #[test]
-fn the_latest_requests_are_kept_where_asked_for() {
+fn all_requests_are_kept_unless_the_spec_says_otherwise() {
+    for (keep, expected) in [(None, 3), (Some(0), 0)] {
+        let server = start(|spec| spec.keep_requests = keep.unwrap_or(spec.keep_requests));
+        for path in ["/health", "/v1/models", "/nowhere"] {
+            call(&server, "GET", path, "x");
+        }
+        assert_eq!(server.requests().len(), expected);
+    }
+}
+
+#[test]
+fn only_the_latest_requests_are_kept() {
     let server = start(|spec| spec.keep_requests = 2);
     for path in ["/health", "/v1/models", "/nowhere"] {
         call(&server, "GET", path, "x");

@@ -32,7 +32,7 @@ impl Spread {
             sampled.iter().flat_map(|score| values(score)).map(nanos).collect();
         histogram.max()?;
         // A sample that is too large to be stored has no estimates.
-        let is_stored = metrics.latencies.summary(latency).estimates.is_some();
+        let is_stored = metrics.latency(latency)?.estimates.is_some();
         let bounds = policy.confidence.filter(|_| is_stored).map(|confidence| {
             let mut sample = Sample::default();
             for score in &sampled {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use servemark_metrics::{Goal, Measure, Objective};
+use servemark_metrics::{Goal, Latency, Objective};
 
 use super::{Grain, SearchError, SearchRange};
 use crate::sweep::{NamedPlan, changed};
@@ -310,7 +310,7 @@ impl SloSearchSpec {
 fn waiting_limit_ms(objective: &Objective) -> Option<f64> {
     match objective.goal {
         Goal::Latency {
-            measure: Measure::Queue | Measure::ResponseTtft | Measure::Ttft,
+            measure: Latency::Queue | Latency::ResponseTtft | Latency::Ttft,
             limit_ms,
             ..
         } => Some(limit_ms),

@@ -1,7 +1,7 @@
 //! The rows of both tables in order, with their units.
 
 use serde_json::{Value, json};
-use servemark_metrics::{NoStage, Stage, StageQuantity, StageSpec, StageStatistic};
+use servemark_metrics::{Latency, NoStage, Stage, StageQuantity, StageSpec, StageStatistic};
 use servemark_pyjson::{repr, round};
 
 use super::{AisbenchOptions, PrefillRow};
@@ -46,7 +46,7 @@ fn parameters(
     let budget = report.metrics.policy.sample_budget;
     let row = |&(name, quantity, unit): &(&'static str, StageQuantity, Unit)| {
         let values = stage.statistics(quantity, &options.statistics, budget);
-        let is_of_gaps = matches!(quantity, StageQuantity::Itl | StageQuantity::Tpot);
+        let is_of_gaps = [ITL, TPOT].contains(&quantity);
         Parameter {
             name,
             cells: values.into_iter().map(|value| unit.cell(value)).collect(),
@@ -61,9 +61,9 @@ fn parameters(
 /// TPOT.
 fn shows(stage: &Stage<'_, '_>, quantity: StageQuantity, options: &AisbenchOptions) -> bool {
     match quantity {
-        StageQuantity::Itl | StageQuantity::Tpot | StageQuantity::Ttft => stage.has(quantity),
+        TTFT | TPOT | ITL => stage.has(quantity),
         StageQuantity::PrefillTokensPerS => {
-            options.prefill == PrefillRow::OfRequests && stage.has(StageQuantity::Ttft)
+            options.prefill == PrefillRow::OfRequests && stage.has(TTFT)
         }
         _ => true,
     }
@@ -158,11 +158,15 @@ fn decimals(value: f64) -> String {
     repr(round(value, 4))
 }
 
+const TTFT: StageQuantity = StageQuantity::Latency(Latency::Ttft);
+const TPOT: StageQuantity = StageQuantity::Latency(Latency::Tpot);
+const ITL: StageQuantity = StageQuantity::Latency(Latency::Itl);
+
 const PARAMETERS: [(&str, StageQuantity, Unit); 8] = [
-    ("E2EL", StageQuantity::E2el, Unit::Milliseconds),
-    ("TTFT", StageQuantity::Ttft, Unit::Milliseconds),
-    ("TPOT", StageQuantity::Tpot, Unit::Milliseconds),
-    ("ITL", StageQuantity::Itl, Unit::Milliseconds),
+    ("E2EL", StageQuantity::Latency(Latency::E2el), Unit::Milliseconds),
+    ("TTFT", TTFT, Unit::Milliseconds),
+    ("TPOT", TPOT, Unit::Milliseconds),
+    ("ITL", ITL, Unit::Milliseconds),
     ("InputTokens", StageQuantity::InputTokens, Unit::Tokens),
     ("OutputTokens", StageQuantity::OutputTokens, Unit::Tokens),
     ("OutputTokenThroughput", StageQuantity::OutputTokensPerS, Unit::TokensPerS),

@@ -3,20 +3,19 @@
 use std::cmp::Ordering;
 
 use servemark_core::Header;
-use servemark_metrics::{Metrics, Percentile, PercentileSource, Summary};
+use servemark_metrics::{Latency, Metrics, Percentile, PercentileSource, Summary};
 
 use super::style::number;
 use crate::table::Table;
 
 pub(super) fn latencies(table: &mut Table, metrics: &Metrics, header: &Header) {
     let (service, response) = (&metrics.latencies, &metrics.response);
-    let of_tokens =
-        [("TTFT", &service.ttft), (TPOT_LABEL, &service.tpot), (ITL_LABEL, &service.itl)];
     // Answers that were not streamed have no TTFT and no ITL.
     let generates = header.facts.generates();
     let has_tokens = generates && (service.ttft.samples > 0 || service.e2el.samples == 0);
-    let mut from_sent = if has_tokens { of_tokens.to_vec() } else { Vec::new() };
-    from_sent.push(("E2E", &service.e2el));
+    let shown = Latency::SERVICE.into_iter().filter(|one| has_tokens || !one.needs_tokens());
+    let row = |latency: Latency| Some((row_label(latency), metrics.latency(latency)?));
+    let from_sent: Vec<_> = shown.filter_map(row).collect();
     let mut from_due = if has_tokens { vec![("TTFT", &response.ttft)] } else { Vec::new() };
     from_due.push(("E2E", &response.e2el));
     grid(table, "Service times, from sent (ms)", &from_sent);
@@ -33,9 +32,14 @@ pub(super) fn latencies(table: &mut Table, metrics: &Metrics, header: &Header) {
     grid(table, "The client's part (ms)", &own);
 }
 
-/// Labels of the latencies with several values per run, including what one value stands for.
-pub(super) const TPOT_LABEL: &str = "TPOT per request";
-pub(super) const ITL_LABEL: &str = "ITL per gap";
+/// Returns the label of a latency, which says what one value stands for where it is not a request.
+pub(super) const fn row_label(latency: Latency) -> &'static str {
+    match latency {
+        Latency::Itl => "ITL per gap",
+        Latency::Tpot => "TPOT per request",
+        other => other.label(),
+    }
+}
 
 /// Writes a grid of latencies, one row each. A percentile without a confidence bound is left out; a
 /// note below the grid says how many requests it needs.

@@ -1,13 +1,12 @@
 //! Estimates with intervals, verdicts and objectives of a run as JSON for scripts.
 
-use std::collections::BTreeMap;
 use std::io;
 
-use serde::Serialize;
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
 use servemark_metrics::{
-    Anatomy, Audit, Contamination, CountedTwice, Estimated, Estimates, Judgement, KnownEnough,
-    Limit, Metrics, MlperfResult, OwnSummary, Planning, RunSeries, RunVerdict, Series, SeriesGap,
-    SettledRun, SloVerdict,
+    Anatomy, Audit, Contamination, CountedTwice, Judgement, KnownEnough, Latency, Limit, Metrics,
+    MlperfResult, Planning, RunSeries, RunVerdict, Series, SeriesGap, SettledRun, SloVerdict,
 };
 
 use crate::{Report, ReportFormat};
@@ -27,21 +26,10 @@ impl ReportFormat for ScoreJson<'_> {
     fn write(&self, report: &Report<'_>, out: &mut dyn io::Write) -> io::Result<()> {
         let metrics = report.metrics;
         let RunSeries { series, gaps, .. } = RunSeries::of(report.log);
-        let (latencies, response) = (&metrics.latencies, &metrics.response);
         let document = Document {
             schema: "servemark/score/1",
             servemark: &report.log.header().servemark,
-            metrics: Figures {
-                ttft_ms: latencies.ttft.estimates.as_ref(),
-                tpot_ms: latencies.tpot.estimates.as_ref(),
-                itl_ms: latencies.itl.estimates.as_ref(),
-                e2el_ms: latencies.e2el.estimates.as_ref(),
-                response_ttft_ms: response.ttft.estimates.as_ref(),
-                response_e2el_ms: response.e2el.estimates.as_ref(),
-                requests_per_s: metrics.rate_estimates.map(|rates| rates.requests_per_s),
-                output_tokens_per_s: metrics.rate_estimates.map(|rates| rates.output_tokens_per_s),
-                own: metrics.own.iter().map(own_figure).collect(),
-            },
+            metrics: Figures(metrics),
             verdicts: &metrics.verdicts,
             settled: metrics.settled.as_ref(),
             planning: Planning::of(metrics),
@@ -88,23 +76,27 @@ struct Document<'a> {
 }
 
 /// Figures with confidence intervals; `null` if the run has no such value.
-#[derive(Serialize)]
-struct Figures<'a> {
-    ttft_ms: Option<&'a Estimates>,
-    tpot_ms: Option<&'a Estimates>,
-    itl_ms: Option<&'a Estimates>,
-    e2el_ms: Option<&'a Estimates>,
-    response_ttft_ms: Option<&'a Estimates>,
-    response_e2el_ms: Option<&'a Estimates>,
-    requests_per_s: Option<Estimated>,
-    output_tokens_per_s: Option<Estimated>,
-    /// Latencies that the program defines.
-    #[serde(flatten)]
-    own: BTreeMap<String, Option<&'a Estimates>>,
-}
+struct Figures<'a>(&'a Metrics);
 
-fn own_figure(own: &OwnSummary) -> (String, Option<&Estimates>) {
-    (format!("{}_ms", own.name), own.summary.estimates.as_ref())
+impl Serialize for Figures<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let (metrics, rates) = (self.0, self.0.rate_estimates);
+        let mut map = to.serialize_map(None)?;
+        let key = |latency: Latency| format!("{}_ms", latency.name());
+        let estimates = |latency| metrics.latency(latency)?.estimates.as_ref();
+        let response = [Latency::ResponseTtft, Latency::ResponseE2el];
+        for latency in Latency::SERVICE.into_iter().chain(response) {
+            map.serialize_entry(&key(latency), &estimates(latency))?;
+        }
+        map.serialize_entry("requests_per_s", &rates.map(|rates| rates.requests_per_s))?;
+        map.serialize_entry("output_tokens_per_s", &rates.map(|rates| rates.output_tokens_per_s))?;
+        let mut own: Vec<_> = metrics.own.iter().collect();
+        own.sort_by_key(|own| own.name);
+        for own in own {
+            map.serialize_entry(&format!("{}_ms", own.name), &own.summary.estimates)?;
+        }
+        map.end()
+    }
 }
 
 /// An objective with its verdict.

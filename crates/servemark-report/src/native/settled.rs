@@ -1,8 +1,10 @@
 //! Verdicts on the run, and the whole run beside its settled part.
 
-use servemark_metrics::{Audit, Metrics, SettledPart, SettledRun, SettledStatus};
+use servemark_metrics::{
+    Audit, Latencies, Latency, Metrics, SettledPart, SettledRun, SettledStatus,
+};
 
-use super::latencies::{ITL_LABEL, TPOT_LABEL};
+use super::latencies::row_label;
 use super::style::{absent, number};
 use crate::table::Table;
 
@@ -33,20 +35,17 @@ pub(super) fn settled(table: &mut Table, metrics: &Metrics, settled: &SettledRun
 }
 
 fn side_by_side(table: &mut Table, metrics: &Metrics, part: &SettledPart) {
-    let (all, settled) = (&metrics.latencies, &part.latencies);
-    let latencies = [
-        ("TTFT", &all.ttft, &settled.ttft),
-        (TPOT_LABEL, &all.tpot, &settled.tpot),
-        (ITL_LABEL, &all.itl, &settled.itl),
-        ("E2E", &all.e2el, &settled.e2el),
-    ];
+    let mean_of = |latencies: &Latencies, latency| latencies.summary(latency)?.mean_ms;
+    let means = Latency::SERVICE.map(|latency| {
+        let (all, settled) = (&metrics.latencies, &part.latencies);
+        (row_label(latency), mean_of(all, latency), mean_of(settled, latency))
+    });
     let rates = [
         ("requests/s", metrics.throughput.requests_per_s, Some(part.requests_per_s)),
         ("output tokens/s", metrics.throughput.output_tokens_per_s, part.output_tokens_per_s),
         ("in flight", metrics.concurrency.mean, Some(part.in_flight)),
     ];
     table.grid("Whole run and settled part (means in ms)", ["whole", "settled", "differs"]);
-    let means = latencies.map(|(label, all, settled)| (label, all.mean_ms, settled.mean_ms));
     let known = means.into_iter().chain(rates).filter(|(_, all, _)| all.is_some());
     for (label, all, settled) in known {
         table.cells(label, vec![number(all), number(settled), difference(all, settled)]);

@@ -191,11 +191,11 @@ fn totals(numbers: &mut Numbers, metrics: &Metrics) {
 }
 
 fn family(numbers: &mut Numbers, family: Family, metrics: &Metrics, style: SglangStyle) {
-    let (name, summary) = (family.key(), family.summary(metrics));
+    let (name, summary) = (family.key, family.summary(metrics));
     numbers.put(format!("mean_{name}_ms"), summary.mean_ms);
     numbers.put(format!("median_{name}_ms"), summary.median_ms);
     numbers.put(format!("std_{name}_ms"), summary.std_ms);
-    for percent in style.kept(family) {
+    for percent in style.kept(family.latency) {
         numbers.put(format!("p{percent}_{name}_ms"), summary.percentile_ms(*percent));
     }
 }

@@ -1,7 +1,7 @@
 //! The SGLang releases whose tables and result lines can be written.
 
 use serde::{Deserialize, Serialize};
-use servemark_metrics::{MetricPolicy, Metrics, Summary};
+use servemark_metrics::{Latency, MetricPolicy, Metrics, Summary};
 
 /// The SGLang release whose table and result line are written. A later release has all rows and
 /// keys of an earlier one.
@@ -57,93 +57,65 @@ impl SglangStyle {
     }
 
     /// Returns the percentiles of a latency in the table.
-    pub(super) fn shown(self, family: Family) -> &'static [f64] {
-        match (self, family) {
+    pub(super) fn shown(self, latency: Latency) -> &'static [f64] {
+        match (self, latency) {
             (Self::Newest, _) => &[90.0, 95.0, 99.0],
-            (Self::V0_5_9, Family::E2el) => &[90.0, 99.0],
-            (_, Family::E2el) => &[],
-            (_, Family::Ttft | Family::Tpot) => &[99.0],
-            (_, Family::Itl) => &[95.0, 99.0],
+            (Self::V0_5_9, Latency::E2el) => &[90.0, 99.0],
+            (_, Latency::E2el) => &[],
+            (_, Latency::Itl) => &[95.0, 99.0],
+            _ => &[99.0],
         }
     }
 
     /// Returns the percentiles of a latency in the result line.
-    pub(super) fn kept(self, family: Family) -> &'static [f64] {
-        match (self, family) {
+    pub(super) fn kept(self, latency: Latency) -> &'static [f64] {
+        match (self, latency) {
             (Self::Newest, _) => &[90.0, 95.0, 99.0],
-            (Self::V0_5_9, Family::E2el) => &[90.0, 99.0],
-            (_, Family::Itl) => &[95.0, 99.0],
-            (_, Family::E2el | Family::Ttft | Family::Tpot) => &[99.0],
+            (Self::V0_5_9, Latency::E2el) => &[90.0, 99.0],
+            (_, Latency::Itl) => &[95.0, 99.0],
+            _ => &[99.0],
         }
     }
 
     /// Returns whether the table has a section for this latency. The result line has all latencies.
-    pub(super) const fn has_section(self, family: Family) -> bool {
-        !matches!((self, family), (Self::V0_5_1, Family::Tpot))
+    pub(super) const fn has_section(self, latency: Latency) -> bool {
+        !matches!((self, latency), (Self::V0_5_1, Latency::Tpot))
     }
 }
 
 /// A latency in SGLang's table and line.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Family {
-    /// End-to-end latency.
-    E2el,
-    /// Time to first token.
-    Ttft,
-    /// Time per output token after the first.
-    Tpot,
-    /// Inter-token latency.
-    Itl,
+pub(super) struct Family {
+    pub(super) latency: Latency,
+    /// Name in keys.
+    pub(super) key: &'static str,
+    /// Name in the rows of the table.
+    pub(super) label: &'static str,
+    /// Title of the section.
+    pub(super) title: &'static str,
 }
 
 impl Family {
     /// All latencies in the order of the table and the line.
-    pub(super) const ALL: [Self; 4] = [Self::E2el, Self::Ttft, Self::Tpot, Self::Itl];
+    pub(super) const ALL: [Self; 4] = [
+        family(Latency::E2el, "e2e_latency", "E2E Latency", "End-to-End Latency"),
+        family(Latency::Ttft, "ttft", "TTFT", "Time to First Token"),
+        family(Latency::Tpot, "tpot", "TPOT", "Time per Output Token (excl. 1st token)"),
+        family(Latency::Itl, "itl", "ITL", "Inter-Token Latency"),
+    ];
 
     pub(super) fn summary(self, metrics: &Metrics) -> &Summary {
-        let latencies = &metrics.latencies;
-        match self {
-            Self::E2el => &latencies.e2el,
-            Self::Ttft => &latencies.ttft,
-            Self::Tpot => &latencies.tpot,
-            Self::Itl => &latencies.itl,
-        }
+        metrics.latencies.summary(self.latency).expect("SGLang has the latencies of every run")
     }
+}
 
-    /// Returns the name in the rows of the table.
-    pub(super) const fn label(self) -> &'static str {
-        match self {
-            Self::E2el => "E2E Latency",
-            Self::Ttft => "TTFT",
-            Self::Tpot => "TPOT",
-            Self::Itl => "ITL",
-        }
-    }
-
-    /// Returns the title of the section.
-    pub(super) const fn title(self) -> &'static str {
-        match self {
-            Self::E2el => "End-to-End Latency",
-            Self::Ttft => "Time to First Token",
-            Self::Tpot => "Time per Output Token (excl. 1st token)",
-            Self::Itl => "Inter-Token Latency",
-        }
-    }
-
-    /// Returns the name in keys.
-    pub(super) const fn key(self) -> &'static str {
-        match self {
-            Self::E2el => "e2e_latency",
-            Self::Ttft => "ttft",
-            Self::Tpot => "tpot",
-            Self::Itl => "itl",
-        }
-    }
-
-    /// Returns whether the latency requires output tokens.
-    pub(super) const fn is_of_tokens(self) -> bool {
-        !matches!(self, Self::E2el)
-    }
+const fn family(
+    latency: Latency,
+    key: &'static str,
+    label: &'static str,
+    title: &'static str,
+) -> Family {
+    Family { latency, key, label, title }
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use servemark_metrics::{Completeness, Goodput, Metrics, PercentileSource};
+use servemark_metrics::{Completeness, Goodput, Latency, Metrics, PercentileSource};
 use servemark_pyjson::{general, repr};
 
 use super::cache::CacheTotals;
@@ -38,7 +38,7 @@ impl ReportFormat for SglangTable {
             self::goodput(&mut table, goodput);
         }
         for family in Family::ALL {
-            if (generates || !family.is_of_tokens()) && style.has_section(family) {
+            if (generates || !family.latency.needs_tokens()) && style.has_section(family.latency) {
                 self::family(&mut table, family, report.metrics, style);
             }
         }
@@ -142,17 +142,17 @@ fn goodput(table: &mut Table, goodput: &Goodput) {
 }
 
 fn family(table: &mut Table, family: Family, metrics: &Metrics, style: SglangStyle) {
-    let (name, summary) = (family.label(), family.summary(metrics));
-    table.section(family.title());
+    let (name, summary) = (family.label, family.summary(metrics));
+    table.section(family.title);
     table.row(&format!("Mean {name} (ms):"), fixed(summary.mean_ms));
     table.row(&format!("Median {name} (ms):"), fixed(summary.median_ms));
-    for percent in style.shown(family) {
+    for percent in style.shown(family.latency) {
         table.row(&format!("P{percent} {name} (ms):"), fixed(summary.percentile_ms(*percent)));
     }
     if summary.percentiles_of == PercentileSource::Histogram {
         table.row(&format!("{name} percentiles:"), "histogram (0.05 %)");
     }
-    if matches!(family, Family::Itl) {
+    if family.latency == Latency::Itl {
         table.row("Max ITL (ms):", fixed(summary.max_ms));
     }
 }

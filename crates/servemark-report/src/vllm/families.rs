@@ -39,15 +39,10 @@ fn summary<'a>(metric: VllmMetric, report: &Report<'a>) -> Option<Cow<'a, Summar
     let (facts, latencies) = (&report.log.header().facts, &report.metrics.latencies);
     let (is_limited, is_paced) =
         (facts.max_concurrency.is_some(), super::asked_rate(facts).is_some());
-    match metric {
-        VllmMetric::Ttft => Some(Cow::Borrowed(&latencies.ttft)),
-        VllmMetric::Tpot => Some(Cow::Borrowed(&latencies.tpot)),
-        VllmMetric::Itl => Some(Cow::Borrowed(&latencies.itl)),
-        VllmMetric::E2el => Some(Cow::Borrowed(&latencies.e2el)),
-        VllmMetric::ClientQueueTime => is_limited.then(|| of(report, |score| score.waited_s)),
-        VllmMetric::E2elIncludingClientQueue => {
-            (is_limited && is_paced).then(|| of(report, |score| score.latency_s + score.waited_s))
-        }
+    match (metric, metric.latency()) {
+        (_, Some(latency)) => latencies.summary(latency).map(Cow::Borrowed),
+        (VllmMetric::ClientQueueTime, _) => is_limited.then(|| of(report, |score| score.waited_s)),
+        _ => (is_limited && is_paced).then(|| of(report, |score| score.latency_s + score.waited_s)),
     }
 }
 

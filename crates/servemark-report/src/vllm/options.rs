@@ -1,6 +1,7 @@
 //! Options of vLLM's table and result.
 
 use serde::{Deserialize, Serialize};
+use servemark_metrics::Latency;
 
 use super::VllmStyle;
 
@@ -98,45 +99,53 @@ impl VllmMetric {
         Self::ALL.into_iter().find(|metric| metric.name() == name)
     }
 
+    /// Returns the latency that every run has, if the metric is one.
+    pub(super) const fn latency(self) -> Option<Latency> {
+        match self {
+            Self::ClientQueueTime | Self::E2elIncludingClientQueue => None,
+            Self::E2el => Some(Latency::E2el),
+            Self::Itl => Some(Latency::Itl),
+            Self::Tpot => Some(Latency::Tpot),
+            Self::Ttft => Some(Latency::Ttft),
+        }
+    }
+
+    /// Returns the name, the label of the table's rows, and the title of the table's section.
+    const fn words(self) -> [&'static str; 3] {
+        match self {
+            Self::ClientQueueTime => {
+                ["client_queue_time", "Client Queue Time", "Client-side Queueing"]
+            }
+            Self::E2el => ["e2el", "E2EL", "End-to-end Latency"],
+            Self::E2elIncludingClientQueue => [
+                "e2el_including_client_queue",
+                "E2EL incl. Client Queue",
+                "Queue-inclusive End-to-end Latency",
+            ],
+            Self::Itl => ["itl", "ITL", "Inter-token Latency"],
+            Self::Tpot => ["tpot", "TPOT", "Time per Output Token (excl. 1st token)"],
+            Self::Ttft => ["ttft", "TTFT", "Time to First Token"],
+        }
+    }
+
     /// Returns the name on the command line and in keys.
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::ClientQueueTime => "client_queue_time",
-            Self::E2el => "e2el",
-            Self::E2elIncludingClientQueue => "e2el_including_client_queue",
-            Self::Itl => "itl",
-            Self::Tpot => "tpot",
-            Self::Ttft => "ttft",
-        }
+        self.words()[0]
     }
 
     /// Returns the name in the table's rows.
     pub(super) const fn label(self) -> &'static str {
-        match self {
-            Self::ClientQueueTime => "Client Queue Time",
-            Self::E2el => "E2EL",
-            Self::E2elIncludingClientQueue => "E2EL incl. Client Queue",
-            Self::Itl => "ITL",
-            Self::Tpot => "TPOT",
-            Self::Ttft => "TTFT",
-        }
+        self.words()[1]
     }
 
     /// Returns the title of the section.
     pub(super) const fn title(self) -> &'static str {
-        match self {
-            Self::ClientQueueTime => "Client-side Queueing",
-            Self::E2el => "End-to-end Latency",
-            Self::E2elIncludingClientQueue => "Queue-inclusive End-to-end Latency",
-            Self::Itl => "Inter-token Latency",
-            Self::Tpot => "Time per Output Token (excl. 1st token)",
-            Self::Ttft => "Time to First Token",
-        }
+        self.words()[2]
     }
 
     /// Returns whether the metric requires output tokens.
     pub(super) const fn is_of_tokens(self) -> bool {
-        matches!(self, Self::Itl | Self::Tpot | Self::Ttft)
+        matches!(self.latency(), Some(latency) if latency.needs_tokens())
     }
 
     fn is_default(self, generates: bool) -> bool {

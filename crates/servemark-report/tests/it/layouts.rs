@@ -8,7 +8,7 @@ use servemark_core::{
     Header, Phase, Recorder, RequestError, RequestRecord, Retokenized, RunFacts, RunLog, Sample,
     ShardCost, SimulatedTimes, Sink, SocketFacts, Stamp, Usage,
 };
-use servemark_metrics::{Audit, BeyondBudget, MetricPolicy, Metrics, SampleBudget, Slo, SloMetric};
+use servemark_metrics::{Audit, BeyondBudget, Latency, MetricPolicy, Metrics, SampleBudget, Slo};
 use servemark_report::{Layout, NativeTable, Report, ReportFormat, SglangOptions};
 
 use crate::written;
@@ -105,7 +105,7 @@ fn killed() -> RunLog {
 }
 
 fn native(log: &RunLog) -> String {
-    let slos = [(SloMetric::Ttft, 20.12), (SloMetric::E2el, 40.0)]
+    let slos = [(Latency::Ttft, 20.12), (Latency::E2el, 40.0)]
         .map(|(metric, limit)| Slo::new(metric, limit).unwrap());
     let metrics = Metrics::score(log, &MetricPolicy::native().with_slos(slos));
     written(&NativeTable, &Report::new(log, &metrics, &Audit::of(log)))

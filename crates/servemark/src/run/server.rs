@@ -107,7 +107,10 @@ pub(crate) fn connections(plan: &BenchPlan) -> Option<usize> {
 }
 
 fn simulator(spec: &MockSpec, context: &RunContext) -> Result<MockServer, MockError> {
-    let start = || MockServer::start(spec.clone());
+    // A run never reads the requests that its simulator received.
+    let mut spec = spec.clone();
+    spec.keep_requests = 0;
+    let start = || MockServer::start(spec);
     match context.simulator_core {
         Some(core) => affinity::on(&[core], start),
         None => start(),

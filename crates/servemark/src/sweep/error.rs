@@ -7,6 +7,7 @@ use servemark_core::RunLogError;
 use servemark_plan::SweepError;
 use thiserror::Error;
 
+use crate::full_disk::exit_code_of;
 use crate::{ExecuteError, ExitCode, OutputError, ProcessError};
 
 /// Why a sweep, search or A/B comparison failed.
@@ -85,9 +86,9 @@ impl SweepRunError {
             | Self::Different { .. }
             | Self::Unknown { .. }
             | Self::Busy { .. }
-            | Self::Output(_)
-            | Self::Folder { .. }
             | Self::RunLog(_) => ExitCode::Usage,
+            Self::Output(source) => source.exit_code(),
+            Self::Folder { source, .. } => exit_code_of(source),
             Self::Server(source) => source.exit_code(),
             Self::Point { source, .. } => source.exit_code(),
         }

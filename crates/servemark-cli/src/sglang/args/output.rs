@@ -1,7 +1,7 @@
 //! Flags about the results.
 
 use clap::{ArgAction, Args};
-use servemark_metrics::{Slo, SloMetric};
+use servemark_metrics::Slo;
 
 use super::choice::backends;
 use crate::argparse::{LIST, flags};
@@ -56,7 +56,7 @@ flags! { OutputArgs {
 /// Parses an objective such as `ttft:500`, as SGLang does. Errors have SGLang's words.
 fn parse_slo(text: &str) -> Result<Slo, String> {
     let (name, limit) = text.split_once(':').unwrap_or((text, ""));
-    let metric = SloMetric::from_name(name).ok_or_else(|| {
+    let metric = Slo::metric(name).ok_or_else(|| {
         let shown = python::repr(text);
         format!("expected KEY:VALUE with KEY in ttft, tpot, e2el, got {shown}")
     })?;

@@ -6,29 +6,23 @@ use serde::{Deserialize, Serialize};
 
 use super::Stage;
 use crate::statistics::{Moments, by_rank, order};
-use crate::{RequestScore, SampleBudget, TpotRule};
+use crate::{Latency, RequestScore, SampleBudget, TpotRule};
 
 /// A quantity with one value for each request, or many for times between tokens. Times are in
 /// seconds.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub enum StageQuantity {
-    /// E2E latency.
-    E2el,
     /// Prompt tokens.
     InputTokens,
-    /// Times between tokens, all requests in one sample.
-    Itl,
+    /// A latency; gaps between tokens of all requests are one sample.
+    Latency(Latency),
     /// Output tokens.
     OutputTokens,
     /// Output tokens divided by the latency.
     OutputTokensPerS,
     /// Prompt tokens divided by the time to first token.
     PrefillTokensPerS,
-    /// Time per output token.
-    Tpot,
-    /// Time to first token.
-    Ttft,
 }
 
 /// A statistic of a sample.
@@ -56,38 +50,32 @@ impl Stage<'_, '_> {
         wanted: &[StageStatistic],
         budget: SampleBudget,
     ) -> Vec<f64> {
-        if quantity == StageQuantity::Itl {
-            let gaps = || self.scores.iter().flat_map(|score| score.itl_s.iter());
-            return statistics(gaps, wanted, budget);
-        }
-        let values = || self.scores.iter().filter_map(|score| value(score, quantity));
+        let values = || self.scores.iter().flat_map(|score| values(score, quantity));
         statistics(values, wanted, budget)
     }
 
     /// Returns whether any request has a value above zero.
     pub fn has(&self, quantity: StageQuantity) -> bool {
         match quantity {
-            StageQuantity::Itl => self.requests_with_gaps() > 0,
-            _ => {
-                self.scores.iter().any(|score| value(score, quantity).is_some_and(|one| one > 0.0))
-            }
+            StageQuantity::Latency(Latency::Itl) => self.requests_with_gaps() > 0,
+            _ => self.scores.iter().any(|score| values(score, quantity).any(|one| one > 0.0)),
         }
     }
 }
 
-fn value(score: &RequestScore<'_>, quantity: StageQuantity) -> Option<f64> {
+fn values(score: &RequestScore<'_>, quantity: StageQuantity) -> impl Iterator<Item = f64> {
     let input = f64::from(score.prompt_tokens);
     let output = score.output_token_count() as f64;
-    match quantity {
-        StageQuantity::E2el => Some(score.latency_s),
-        StageQuantity::InputTokens => Some(input),
-        StageQuantity::Itl => None,
-        StageQuantity::OutputTokens => Some(output),
-        StageQuantity::OutputTokensPerS => Some(over(output, score.latency_s)),
-        StageQuantity::PrefillTokensPerS => Some(over(input, score.ttft_s?)),
-        StageQuantity::Tpot => score.tpot_s(TpotRule::LatencyAfterFirstElseZero),
-        StageQuantity::Ttft => score.ttft_s,
-    }
+    let (latency, other) = match quantity {
+        StageQuantity::Latency(latency) => (Some(latency), None),
+        StageQuantity::InputTokens => (None, Some(input)),
+        StageQuantity::OutputTokens => (None, Some(output)),
+        StageQuantity::OutputTokensPerS => (None, Some(over(output, score.latency_s))),
+        StageQuantity::PrefillTokensPerS => (None, score.ttft_s.map(|ttft| over(input, ttft))),
+    };
+    let latencies =
+        latency.map(|latency| latency.values(score, TpotRule::LatencyAfterFirstElseZero));
+    latencies.into_iter().flatten().chain(other)
 }
 
 fn over(tokens: f64, seconds: f64) -> f64 {

@@ -15,7 +15,7 @@ use servemark_statistics::{Settling, settling};
 use self::series::{Series, Window};
 use crate::metrics::Latencies;
 use crate::policy::MetricPolicy;
-use crate::{RateEstimates, RequestScore};
+use crate::{Latency, RateEstimates, RequestScore};
 
 /// Whether a run is settled, and from when on. Seconds count from when its first request was sent.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -61,18 +61,16 @@ pub struct SettledFigure {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum SettlingOf {
-    /// End-to-end latency, where answers have no first token.
-    E2el,
     /// Number of requests in flight.
     InFlight,
     /// Output tokens per second.
     OutputTokensPerS,
     /// Successful requests per second, where no token counts are known.
     RequestsPerS,
-    /// Time per output token of each request.
-    Tpot,
-    /// Time to first token.
-    Ttft,
+    /// Latency of each request: time to first token and time per output token, or end-to-end
+    /// latency where answers have no first token.
+    #[serde(untagged)]
+    Latency(Latency),
 }
 
 /// How the level of a figure changes during a run. Latencies are in milliseconds.
@@ -239,12 +237,10 @@ fn warm_up(figures: &[SettledFigure]) -> Option<String> {
 impl fmt::Display for SettlingOf {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::E2el => "E2E (ms)",
+            Self::Latency(latency) => return write!(f, "{} (ms)", latency.label()),
             Self::InFlight => "requests in flight",
             Self::OutputTokensPerS => "output tokens/s",
             Self::RequestsPerS => "requests/s",
-            Self::Tpot => "TPOT (ms)",
-            Self::Ttft => "TTFT (ms)",
         })
     }
 }

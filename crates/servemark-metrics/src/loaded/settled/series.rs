@@ -3,11 +3,11 @@
 use servemark_core::RunLog;
 
 use super::SettlingOf;
-use crate::RequestScore;
 use crate::evidence::sent_last;
-use crate::metrics::{begun, sampled};
+use crate::metrics::sampled_of;
 use crate::policy::MetricPolicy;
 use crate::statistics::whole;
+use crate::{Latency, RequestScore};
 
 /// A figure in the order of time.
 #[derive(Clone, Debug)]
@@ -69,36 +69,26 @@ pub(super) fn all(
     scores: &[RequestScore<'_>],
     window: &Window,
 ) -> Vec<Series> {
-    let by_request = |of: SettlingOf| {
-        let mut values: Vec<(f64, f64)> = match of {
-            SettlingOf::Ttft => of_requests(begun(policy, scores), |score| score.ttft_s),
-            SettlingOf::Tpot => {
-                of_requests(begun(policy, scores), |score| score.tpot_s(policy.tpot))
-            }
-            _ => of_requests(sampled(policy, scores), |score| Some(score.latency_s)),
+    let by_request = |latency: Latency| {
+        let value = |score: &RequestScore<'_>| {
+            Some((score.start_s, latency.values(score, policy.tpot).next()? * 1e3))
         };
+        let mut values: Vec<(f64, f64)> =
+            sampled_of(latency, policy, scores).filter_map(value).collect();
         values.retain(|(start, _)| window.holds(*start));
         values.sort_by(|one, other| one.0.total_cmp(&other.0));
         let (times, values) = values.into_iter().unzip();
-        Series { of, times, values }
+        Series { of: SettlingOf::Latency(latency), times, values }
     };
-    let ttft = by_request(SettlingOf::Ttft);
+    let ttft = by_request(Latency::Ttft);
     let latencies = if ttft.values.is_empty() {
-        vec![by_request(SettlingOf::E2el)]
+        vec![by_request(Latency::E2el)]
     } else {
-        vec![ttft, by_request(SettlingOf::Tpot)]
+        vec![ttft, by_request(Latency::Tpot)]
     };
     let bins = Bins::of(window);
     let loads = [bins.output(scores), bins.in_flight(scores)];
     latencies.into_iter().chain(loads).filter(|series| !series.values.is_empty()).collect()
-}
-
-/// Returns the values of requests in milliseconds, each with the time of its sending.
-fn of_requests<'a>(
-    scores: impl Iterator<Item = &'a RequestScore<'a>>,
-    value_s: impl Fn(&RequestScore<'_>) -> Option<f64>,
-) -> Vec<(f64, f64)> {
-    scores.filter_map(|score| Some((score.start_s, value_s(score)? * 1e3))).collect()
 }
 
 /// Equal parts of a window, about one for each request that was sent in it.
