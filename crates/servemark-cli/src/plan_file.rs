@@ -20,9 +20,9 @@ use crate::nearest::did_you_mean;
 pub enum PlanFormat {
     /// JSON, as run logs have it.
     Json,
-    /// TOML.
+    /// TOML, in which keys without a value are left out.
     Toml,
-    /// YAML.
+    /// YAML, with lists in JSON's form.
     Yaml,
 }
 

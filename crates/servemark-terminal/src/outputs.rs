@@ -48,7 +48,7 @@ fn of(invocation: &Invocation) -> Outputs {
             add_file(&mut outputs, "the result (--output-json)", offline.output_json.as_deref());
         }
         Invocation::OneBatch(bench) if bench.common.plan_only.is_none() => {
-            add_batches(&mut outputs, bench)
+            add_batches(&mut outputs, bench);
         }
         Invocation::Score(args) => add_score(&mut outputs, args),
         Invocation::Series(series) if series.first.plan_only.is_none() => {

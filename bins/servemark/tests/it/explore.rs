@@ -47,7 +47,7 @@ fn a_server_of_known_capacity_is_explored() {
 fn explored(engine: ImitatedEngine) -> Value {
     let mut spec = MockSpec::default();
     spec.engine = Some(engine);
-    spec.model = "org/served".to_owned();
+    "org/served".clone_into(&mut spec.model);
     spec.places = NonZeroUsize::new(4);
     let server = MockServer::start(spec).unwrap();
     let folder = tempfile::tempdir().unwrap();

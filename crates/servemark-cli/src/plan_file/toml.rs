@@ -1,5 +1,7 @@
 //! TOML of a document.
 
+use std::fmt::Write as _;
+
 use serde_json::{Map, Number, Value, json};
 use toml::de::{DeTable, DeValue};
 
@@ -63,14 +65,14 @@ pub(super) fn written(document: &Value) -> String {
 /// Appends the keys of a table: first those with values, then the tables inside it.
 fn table(fields: &Map<String, Value>, path: &str, out: &mut String) {
     for (name, value) in fields.iter().filter(|(_, value)| !value.is_null() && !value.is_object()) {
-        out.push_str(&format!("{} = {}\n", key(name), inline(value)));
+        let _ = writeln!(out, "{} = {}", key(name), inline(value));
     }
     for (name, value) in fields {
         let Value::Object(inner) = value else { continue };
         let path = if path.is_empty() { key(name) } else { [path, ".", &key(name)].concat() };
         if inner.values().any(|value| !value.is_object() && !value.is_null()) || inner.is_empty() {
             let gap = if out.is_empty() { "" } else { "\n" };
-            out.push_str(&format!("{gap}[{path}]\n"));
+            let _ = writeln!(out, "{gap}[{path}]");
         }
         table(inner, &path, out);
     }

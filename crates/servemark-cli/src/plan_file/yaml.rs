@@ -1,5 +1,7 @@
 //! YAML of a document.
 
+use std::fmt::Write as _;
+
 use serde_json::{Map, Value};
 
 /// Returns a document as YAML.
@@ -17,10 +19,12 @@ fn mapping(fields: &Map<String, Value>, depth: usize, out: &mut String) {
         let indent = "  ".repeat(depth);
         match value {
             Value::Object(inner) if !inner.is_empty() => {
-                out.push_str(&format!("{indent}{}:\n", key(name)));
+                let _ = writeln!(out, "{indent}{}:", key(name));
                 mapping(inner, depth + 1, out);
             }
-            value => out.push_str(&format!("{indent}{}: {value}\n", key(name))),
+            value => {
+                let _ = writeln!(out, "{indent}{}: {value}", key(name));
+            }
         }
     }
 }
