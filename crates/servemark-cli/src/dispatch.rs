@@ -20,6 +20,7 @@ use crate::evalscope::EvalscopeRuns;
 use crate::explore::{self, ExploreArgs};
 use crate::offline::Offline;
 use crate::parsed::Parsed;
+use crate::plan_file::with_plan_format;
 use crate::rerun::{self, Rerun};
 use crate::run_file::{self, FileRun};
 use crate::schema;
@@ -96,9 +97,17 @@ pub fn parse(
     args: impl IntoIterator<Item = OsString>,
     environment: &Environment,
 ) -> Result<Invocation, UsageError> {
-    let mut args = args.into_iter();
+    let mut args = with_plan_format(args.into_iter().collect()).into_iter();
     let command = args.next().unwrap_or_default();
     let name = file_name(&command);
+    let args: Vec<OsString> = args.collect();
+    if is_version_asked(&args) && !is_python(&name) {
+        return Err(UsageError::help(VERSION));
+    }
+    if name == "help" && !args.is_empty() {
+        return parse(args.into_iter().chain(["--help".into()]), environment);
+    }
+    let args = args.into_iter();
     if command.is_empty() || explore::is_address(&command) || is_flag(&command) {
         let first = Some(command).filter(|command| !command.is_empty());
         return explored(explore::parse(first.into_iter().chain(args), environment));
@@ -166,6 +175,15 @@ pub(crate) fn single_run(
     }
 }
 
+/// Returns whether all that follows a command is `-V`, or `bench -V` for vLLM.
+fn is_version_asked(args: &[OsString]) -> bool {
+    match args {
+        [version] => version == "-V",
+        [bench, version] => bench == "bench" && version == "-V",
+        _ => false,
+    }
+}
+
 fn explored(args: Result<ExploreArgs, UsageError>) -> Result<Invocation, UsageError> {
     Ok(Invocation::Explore(Box::new(args?)))
 }
@@ -183,6 +201,7 @@ pub fn bench_serving(
     args: impl IntoIterator<Item = OsString>,
     environment: &Environment,
 ) -> Result<Invocation, UsageError> {
+    let args = with_plan_format(args.into_iter().collect());
     let renewed = older::renewed(args).map_err(|error| UsageError::refused(program, error))?;
     let parse = |program: &str, args, environment: &Environment| {
         let mut parsed = sglang::parse(program, args, environment)?;

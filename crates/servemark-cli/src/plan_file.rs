@@ -5,6 +5,7 @@ mod set;
 mod toml;
 mod yaml;
 
+use std::ffi::OsString;
 use std::path::Path;
 
 use clap::ValueEnum;
@@ -57,6 +58,25 @@ impl PlanFormat {
             }
         }
     }
+}
+
+/// Returns the arguments with `--plan-format` in place of `--as`, if they ask for a plan in a
+/// language. Elsewhere `--as` is a layout of tables, or the beginning of a flag of vLLM's.
+pub(crate) fn with_plan_format(args: Vec<OsString>) -> Vec<OsString> {
+    if !args.iter().any(|arg| arg == "--plan-only") {
+        return args;
+    }
+    let is_language = |name: &str| PlanFormat::from_str(name, false).is_ok();
+    let next = args.iter().skip(1).map(|arg| arg.to_str()).chain([None]);
+    let renamed = args.iter().zip(next).map(|(arg, next)| match (arg.to_str(), next) {
+        (Some("--as"), Some(language)) if is_language(language) => "--plan-format".into(),
+        (Some(arg), _) => match arg.strip_prefix("--as=") {
+            Some(language) if is_language(language) => format!("--plan-format={language}").into(),
+            _ => arg.into(),
+        },
+        (None, _) => arg.clone(),
+    });
+    renamed.collect()
 }
 
 /// Returns the plan of a document, or a line about each fault.

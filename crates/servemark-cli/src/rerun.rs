@@ -57,6 +57,9 @@ struct RerunArgs {
     /// Print the plan as JSON and stop
     #[arg(long)]
     plan_only: bool,
+    /// Language of the plan that --plan-only prints; also --as
+    #[arg(long, value_name = "LANGUAGE", requires = "plan_only", default_value = "json")]
+    plan_format: PlanFormat,
     /// The largest share of failed requests, 0 to 1, with which the exit code is not 5; by default
     /// that of the run if it named one, else 0.01
     #[arg(long, value_name = "SHARE", value_parser = parse_share)]
@@ -84,7 +87,7 @@ pub struct Rerun {
     if_taken: IfTaken,
     grace: Duration,
     tolerated_failures: Option<f64>,
-    plan_only: bool,
+    plan_only: Option<PlanFormat>,
     credentials: Credentials,
     environment: Environment,
 }
@@ -113,8 +116,7 @@ impl Rerun {
         let credentials = self.credentials.clone();
         let parsed = Parsed::new(plan, credentials, &self.environment, self.grace);
         let warnings = self.missing_credentials(header).into_iter().collect();
-        let plan_only = self.plan_only.then_some(PlanFormat::Json);
-        Ok(Parsed { plan_only, warnings, ..parsed })
+        Ok(Parsed { plan_only: self.plan_only, warnings, ..parsed })
     }
 
     /// Returns the message that announces the new run.
@@ -254,7 +256,7 @@ fn rerun(args: RerunArgs, environment: &Environment) -> Result<Rerun, CliError> 
         },
         grace: args.stopping.grace,
         tolerated_failures: args.tolerate_failures,
-        plan_only: args.plan_only,
+        plan_only: args.plan_only.then_some(args.plan_format),
         credentials: credentials(&args.header, environment)?,
         environment: environment.clone(),
     })

@@ -57,8 +57,8 @@ struct RunFileArgs {
     /// Print the plan and stop
     #[arg(long)]
     plan_only: bool,
-    /// Language of the plan that --plan-only prints
-    #[arg(long = "as", value_name = "LANGUAGE", requires = "plan_only", default_value = "json")]
+    /// Language of the plan that --plan-only prints; also --as
+    #[arg(long, value_name = "LANGUAGE", requires = "plan_only", default_value = "json")]
     plan_format: PlanFormat,
     #[command(flatten)]
     stopping: StoppingArgs,

@@ -84,7 +84,7 @@ pub(crate) fn command(
         ("bench", "latency") => {
             Ok(Asked::Offline(Box::new(offline::latency(python, args, environment)?)))
         }
-        ("bench", "-h" | "--help") => Err(UsageError::help(HELP)),
+        ("bench", "-h" | "--help") | ("-h" | "--help", _) => Err(UsageError::help(HELP)),
         ("bench", "") => Err(UsageError::refused("servemark vllm bench", CliError::NoCommand)),
         (first, second) => Err(UsageError::refused("servemark vllm", unknown(first, second))),
     }

