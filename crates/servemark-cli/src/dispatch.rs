@@ -14,10 +14,12 @@ pub use self::embeddings::embedding_bench;
 use crate::ab::{self, AbRuns};
 use crate::aisbench::{self, Tasks};
 use crate::compare::{self, CompareArgs};
+use crate::completions;
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 use crate::evalscope::EvalscopeRuns;
 use crate::explore::{self, ExploreArgs};
+use crate::export::{self, ExportArgs};
 use crate::offline::Offline;
 use crate::parsed::Parsed;
 use crate::plan_file::with_plan_format;
@@ -45,6 +47,8 @@ pub enum Invocation {
     Aisbench(Box<Tasks>),
     /// A serving benchmark of one run.
     Bench(Box<Parsed>),
+    /// A run log in a format of other programs (`servemark export`).
+    Export(ExportArgs),
     /// A comparison: what changed from one result to another (`servemark compare`).
     Compare(Box<CompareArgs>),
     /// The prompts of a serving benchmark, which are drawn and not sent.
@@ -63,10 +67,10 @@ pub enum Invocation {
     Rerun(Box<Rerun>),
     /// A run that a file describes (`servemark run FILE`).
     Run(Box<FileRun>),
-    /// A published JSON Schema, as text (`servemark schema`).
-    Schema(String),
+    /// A text that is printed: a JSON Schema, a completion script or the manual page.
+    Text(String),
     /// The figures of a run that is over, from its run log (`servemark score`).
-    Score(ScoreArgs),
+    Score(Box<ScoreArgs>),
     /// Several runs of one command line of vLLM's, one after the other.
     Series(Box<Series>),
     /// A test of this machine as a client (`servemark selftest`).
@@ -131,8 +135,11 @@ pub fn parse(
         "bench-serving" => bench_serving("servemark bench-serving", args, environment),
         "compare" => compare::parse("servemark compare", args, environment)
             .map(|args| Invocation::Compare(Box::new(args))),
+        "completions" => completions::parse(args).map(Invocation::Text),
         "demo" => explored(explore::parse_demo(args, environment)),
+        "export" => export::parse(args).map(Invocation::Export),
         "evalscope" => of_evalscope(evalscope::command(args, environment)),
+        "man" => completions::parse_man(args).map(Invocation::Text),
         "noise" => {
             let runs = ab::parse_noise("servemark noise", args, environment, single_run)?;
             Ok(Invocation::Noise(Box::new(runs)))
@@ -142,8 +149,9 @@ pub fn parse(
             Ok(Invocation::Rerun(Box::new(rerun)))
         }
         "run" => run_file::parse(args, environment).map(|run| Invocation::Run(Box::new(run))),
-        "schema" => schema::parse(args).map(Invocation::Schema),
-        "score" => score::parse("servemark score", args).map(Invocation::Score),
+        "schema" => schema::parse(args).map(Invocation::Text),
+        "score" => score::parse("servemark score", args, environment)
+            .map(|args| Invocation::Score(Box::new(args))),
         "doctor" | "selftest" => {
             let program = format!("servemark {name}");
             selftest::parse(&program, args, environment).map(Invocation::Selftest)
@@ -384,11 +392,14 @@ Commands:
   noise URL -- ...                        how far runs of the same lie apart
   rerun RUNLOG ...                        a run that is over, once more: same server or another
   run FILE ...                            what a file describes: a plan in TOML, YAML or JSON
+  export RUNLOG --parquet DIR             the requests and tokens of a run as tables
   schema NAME                             the JSON Schema of such a file, or of what --json prints
   score RUNLOG ...                        the numbers of a run that is over
   selftest ...                            what this machine is worth as a client
   doctor ...                              the same as selftest
   demo                                    explore the bundled simulator, without any server
+  completions SHELL                       completions for bash, zsh, fish, powershell or elvish
+  man                                     the manual page
 
 servemark COMMAND --help tells more. The options of servemark [URL] are --duration, --slo, --model,
 --header, --out, --json and those of connections; `servemark demo --help` lists most of them.

@@ -137,6 +137,16 @@ pub enum ExploreTarget {
     Simulated(NonZeroUsize),
 }
 
+/// Returns the command with its flags, for completions.
+pub(crate) fn demo_command() -> clap::Command {
+    <DemoArgs as clap::CommandFactory>::command()
+}
+
+/// Returns the command with its flags, for completions.
+pub(crate) fn clap_command() -> clap::Command {
+    <UrlArgs as clap::CommandFactory>::command()
+}
+
 /// Parses the arguments of `servemark [URL]`.
 pub(crate) fn parse(
     args: impl Iterator<Item = OsString>,

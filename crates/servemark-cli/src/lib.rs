@@ -14,6 +14,8 @@ mod address;
 pub mod aisbench;
 mod argparse;
 mod compare;
+#[expect(clippy::doc_markdown, reason = "doc comments are help texts there, backticks would show")]
+mod completions;
 mod credentials;
 mod dialect;
 pub mod dispatch;
@@ -22,6 +24,9 @@ mod error;
 pub mod evalscope;
 #[expect(clippy::doc_markdown, reason = "doc comments are help texts there, backticks would show")]
 mod explore;
+mod export;
+#[expect(clippy::doc_markdown, reason = "doc comments are help texts there, backticks would show")]
+mod gates;
 #[cfg(test)]
 mod mirror;
 mod nearest;
@@ -61,6 +66,8 @@ pub use evalscope::{
     SlaVariable,
 };
 pub use explore::{ExploreArgs, ExploreTarget};
+pub use export::ExportArgs;
+pub use gates::GateArgs;
 pub use offline::{Offline, OfflineMessages};
 pub use parsed::{Parsed, PeerArguments};
 pub use plan_file::PlanFormat;

@@ -229,6 +229,11 @@ fn keep_engine_log(plan: &mut BenchPlan) {
 #[cfg(not(feature = "engine"))]
 fn keep_engine_log(_: &mut BenchPlan) {}
 
+/// Returns the command with its flags, for completions.
+pub(crate) fn clap_command() -> clap::Command {
+    <RerunArgs as clap::CommandFactory>::command()
+}
+
 pub(crate) fn parse(
     program: &str,
     args: impl Iterator<Item = OsString>,

@@ -10,6 +10,7 @@ use servemark_plan::{Layout, SloSpec};
 
 use crate::environment::Environment;
 use crate::error::UsageError;
+use crate::gates::GateArgs;
 use crate::own::{OWN_TOLERANCE, StoppingArgs, parse_command};
 use crate::parsed::Parsed;
 use crate::plan_file::{PlanFormat, Setting, plan_of, read};
@@ -62,6 +63,8 @@ struct RunFileArgs {
     plan_format: PlanFormat,
     #[command(flatten)]
     stopping: StoppingArgs,
+    #[command(flatten)]
+    gates: GateArgs,
 }
 
 /// A run that a file describes.
@@ -78,6 +81,13 @@ pub struct FileRun {
     pub folder: ResultsFolder,
     /// Whether one document of JSON is printed in place of the tables.
     pub json: bool,
+    /// Where the verdicts of gates are written.
+    pub gates: GateArgs,
+}
+
+/// Returns the command with its flags, for completions.
+pub(crate) fn clap_command() -> clap::Command {
+    <RunFileArgs as clap::CommandFactory>::command()
 }
 
 /// Parses the arguments of `servemark run`. Faults of the file are part of the result.
@@ -89,7 +99,8 @@ pub(crate) fn parse(
     let mut faults = Vec::new();
     let parsed = parsed(&args, environment, &mut faults);
     let folder = args.out.map_or_else(|| usual_folder(environment), ResultsFolder::Named);
-    Ok(FileRun { file: args.file, parsed, faults, folder, json: args.json })
+    let gates = args.gates.in_environment(environment);
+    Ok(FileRun { file: args.file, parsed, faults, folder, json: args.json, gates })
 }
 
 /// Returns the run, and adds all faults that stand in its way.

@@ -36,6 +36,11 @@ enum SchemaName {
     Selftest,
 }
 
+/// Returns the command with its flags, for completions.
+pub(crate) fn clap_command() -> clap::Command {
+    <SchemaArgs as clap::CommandFactory>::command()
+}
+
 /// Parses the arguments of `servemark schema` and returns the text of the schema.
 pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> Result<String, UsageError> {
     let SchemaArgs { name } = parse_command("servemark schema", args)?;

@@ -38,6 +38,11 @@ use crate::error::{CliError, UsageError};
 use crate::parsed::Parsed;
 use crate::words::{NO_API_KEY, Words, refuse};
 
+/// Returns the command with its flags, for completions.
+pub(crate) fn clap_command() -> Command {
+    SglangArgs::whole_command("servemark bench-serving")
+}
+
 /// Parses a command line, which is given without the program's name.
 ///
 /// ```

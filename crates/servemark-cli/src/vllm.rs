@@ -67,6 +67,11 @@ pub(crate) enum Asked {
     Sweep(Box<SweepCommand>),
 }
 
+/// Returns the command with its flags, for completions.
+pub(crate) fn clap_command() -> clap::Command {
+    VllmArgs::whole_command("servemark vllm bench serve")
+}
+
 /// Parses the arguments that follow `vllm`. `python` is the interpreter that has vLLM.
 pub(crate) fn command(
     python: Option<&str>,

@@ -9,6 +9,8 @@ use servemark_cli::one_batch::OneBatch;
 use servemark_cli::vllm::sweep::SweepCommand;
 use servemark_cli::{CompareArgs, Invocation, Parsed, ResultsFolder, ScoreArgs};
 
+use crate::gates;
+
 /// Checks the output files of a command. `files_read` are files that its command line was read
 /// from.
 pub(crate) fn check(invocation: &Invocation, files_read: &[PathBuf]) -> anyhow::Result<()> {
@@ -40,6 +42,10 @@ fn of(invocation: &Invocation) -> Outputs {
         Invocation::Aisbench(tasks) => add_tasks(&mut outputs, tasks),
         Invocation::Bench(parsed) => add_run(&mut outputs, parsed),
         Invocation::Compare(args) => add_comparison(&mut outputs, args),
+        Invocation::Export(args) => {
+            outputs.add_input(&args.run_log);
+            outputs.add_folder("the tables", &args.parquet);
+        }
         Invocation::Evalscope(runs) if runs.first.plan_only.is_none() => {
             outputs.add_folder("the results", &runs.folder);
         }
@@ -137,6 +143,7 @@ fn add_score(outputs: &mut Outputs, args: &ScoreArgs) {
         outputs.add_appended("the result", path);
     }
     add_file(outputs, "the page", args.how.page.as_deref());
+    gates::add_outputs(&args.gates, outputs);
     if let Some(path) = &args.how.steady_state_file {
         outputs.add_appended("the line about the steady part", path);
     }
@@ -147,6 +154,7 @@ fn add_comparison(outputs: &mut Outputs, args: &CompareArgs) {
         outputs.add_input(path);
     }
     add_file(outputs, "the page", args.page.as_deref());
+    gates::add_outputs(&args.gates, outputs);
 }
 
 fn add_experiment(outputs: &mut Outputs, command: &SweepCommand) {

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use servemark::{ExecuteError, ExitCode, Run, Scores, local_faults, replace_file};
+use servemark::{ExecuteError, ExitCode, Outputs, Run, Scores, local_faults, replace_file};
 use servemark_cli::{FileRun, Parsed};
 
-use crate::{context, offline, report, results, results_folder, screen};
+use crate::{context, gates, offline, report, results, results_folder, screen};
 
 /// Runs the plan of a file. All faults that are known on this machine are told together.
 pub(crate) fn run(asked: &FileRun) -> anyhow::Result<ExitCode> {
@@ -33,8 +33,10 @@ fn done(asked: &FileRun, parsed: &Parsed, folder: &Path) -> anyhow::Result<ExitC
         report::show(&scores)?;
     }
     let kept = keep_in_folder(&run, &scores, folder);
+    let title = asked.file.display().to_string();
+    let gated = gates::write(&scores.gate_report(&title), &asked.gates);
     let code = report::keep(&run, &scores, &plan.output);
-    kept?;
+    kept.and(gated)?;
     code
 }
 
@@ -58,6 +60,9 @@ fn faults(asked: &FileRun) -> Vec<String> {
     if asked.parsed.as_ref().is_none_or(|parsed| is_run(&parsed)) {
         faults.extend(results_folder::refusal(&asked.folder).map(|error| format!("{error:#}")));
     }
+    let mut outputs = Outputs::default();
+    gates::add_outputs(&asked.gates, &mut outputs);
+    faults.extend(outputs.check().err().map(|error| error.to_string()));
     faults
 }
 

@@ -31,13 +31,14 @@ fn done(invocation: Invocation) -> anyhow::Result<ExitCode> {
         Invocation::Compare(args) => crate::compare::compare(&args),
         Invocation::DryRun(parsed) => crate::bench::dry(&parsed),
         Invocation::Evalscope(runs) => crate::evalscope::run(&runs),
+        Invocation::Export(args) => crate::export::export(&args),
         Invocation::Explore(args) => crate::explore::explore(&args),
         Invocation::Noise(runs) => crate::ab::noise(&runs),
         Invocation::Offline(offline) => crate::offline::bench(&offline),
         Invocation::OneBatch(bench) => crate::one_batch::bench(&bench),
         Invocation::Rerun(rerun) => crate::rerun::rerun(&rerun),
         Invocation::Run(run) => crate::run_file::run(&run),
-        Invocation::Schema(text) => {
+        Invocation::Text(text) => {
             screen::print(&text);
             Ok(ExitCode::Ok)
         }

@@ -10,6 +10,8 @@ mod damaged;
 mod engines;
 mod evalscope;
 mod explore;
+mod export;
+mod gates;
 mod hostile_files;
 mod hostile_text;
 mod one_batch;

@@ -110,7 +110,7 @@ impl Judgement {
         let is_flawless = sample.values().iter().all(|value| *value > 0.0);
         let required = (alpha.ln() / share.ln()).ceil();
         let is_few = is_flawless && low < share && required > sample.values().len() as f64;
-        is_few.then_some(UndecidedReason::TooFew { required: required as usize })
+        is_few.then_some(UndecidedReason::TooFew { required })
     }
 
     fn of_nothing(objective: Objective) -> Self {
@@ -273,7 +273,7 @@ pub enum UndecidedReason {
     /// No request failed, and yet there are too few to show the share that was asked for.
     TooFew {
         /// Number of requests that show it if none of them fails.
-        required: usize,
+        required: f64,
     },
     /// The run does not suffice for an interval.
     TooShort {
@@ -314,7 +314,7 @@ impl fmt::Display for UndecidedReason {
             }
             Self::NoValues => f.write_str("no request showed a value"),
             Self::TooFew { required } => {
-                write!(f, "it takes at least {required} requests, and none of them may fail")
+                write!(f, "it takes at least {required:.0} requests, and none of them may fail")
             }
             Self::TooShort { reason, times } => {
                 write!(f, "{reason}; the run should be about {times:.1} times longer")
