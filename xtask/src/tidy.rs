@@ -76,6 +76,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("minijinja", &["servemark-tokenizer"]),
     ("mio", &["servemark-mock"]),
     ("nix", &["servemark-receive"]),
+    ("nvml-wrapper", &["servemark-telemetry"]),
     ("parquet", &["servemark-datasets", "servemark-report"]),
     ("plotters", &["servemark-report"]),
     ("png", &["servemark-command-lines", "servemark-datasets", "servemark-report"]),

@@ -52,7 +52,7 @@ pub use record::{
 };
 pub use recorder::{Recorder, Stamped};
 pub use run_log::{
-    CertificateCheck, ClientCost, DataPart, EarlyStop, EngineFacts, Footer, Header,
+    CertificateCheck, ClientCost, DataPart, EarlyStop, EngineFacts, Footer, Hardware, Header,
     HistogramReading, HostFacts, IfDamaged, IfTaken, LeftOut, PieceCounts, PieceCountsIter,
     Retokenized, RunFacts, RunLog, RunLogError, RunLogReader, RunLogWriter, SeriesHead, SeriesKind,
     ShardCost, SimulatedParts, SimulatedTimes, Telemetry, TelemetryLine, TelemetrySample,

@@ -21,8 +21,8 @@ mod telemetry;
 mod writer;
 
 pub use facts::{
-    CertificateCheck, ClientCost, DataPart, EarlyStop, EngineFacts, Footer, Header, HostFacts,
-    Retokenized, RunFacts, ShardCost, SimulatedParts, SimulatedTimes, Weights,
+    CertificateCheck, ClientCost, DataPart, EarlyStop, EngineFacts, Footer, Hardware, Header,
+    HostFacts, Retokenized, RunFacts, ShardCost, SimulatedParts, SimulatedTimes, Weights,
 };
 pub use file::{IfTaken, check_run_log, first_free, is_stream, remove_run_log};
 pub use piece_counts::{PieceCounts, PieceCountsIter};

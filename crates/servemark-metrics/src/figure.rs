@@ -48,6 +48,12 @@ pub enum Quantity {
     PeakOutput,
     /// Largest number of requests in flight.
     PeakConcurrency,
+    /// Energy of the GPUs in joules per output token.
+    JoulesPerOutputToken,
+    /// Cost of a million output tokens.
+    CostPerMillionOutputTokens,
+    /// Output tokens per second and GPU.
+    OutputTokensPerGpu,
     /// A statistic of a latency.
     Latency(Latency, Statistic),
 }
@@ -110,6 +116,9 @@ impl Figure {
             Quantity::TotalTokens => "total_token_throughput".to_owned(),
             Quantity::PeakOutput => "max_output_tokens_per_s".to_owned(),
             Quantity::PeakConcurrency => "max_concurrent_requests".to_owned(),
+            Quantity::JoulesPerOutputToken => "joules_per_output_token".to_owned(),
+            Quantity::CostPerMillionOutputTokens => "cost_per_million_output_tokens".to_owned(),
+            Quantity::OutputTokensPerGpu => "output_throughput_per_gpu".to_owned(),
             Quantity::Latency(latency, statistic) => {
                 format!("{}_{}_ms", statistic.name(), latency.name())
             }
@@ -129,6 +138,9 @@ impl Figure {
             Quantity::TotalTokens => "total_tokens_per_s".to_owned(),
             Quantity::PeakOutput => "peak_output_tokens_per_s".to_owned(),
             Quantity::PeakConcurrency => "peak_concurrency".to_owned(),
+            Quantity::JoulesPerOutputToken => "energy.joules_per_output_token".to_owned(),
+            Quantity::CostPerMillionOutputTokens => "cost.per_million_output_tokens".to_owned(),
+            Quantity::OutputTokensPerGpu => "cost.output_tokens_per_s_per_gpu".to_owned(),
             Quantity::Latency(latency, Statistic::Median) => format!("{}_ms.p50", latency.name()),
             Quantity::Latency(latency, statistic) => {
                 format!("{}_ms.{}", latency.name(), statistic.name())
@@ -154,7 +166,11 @@ impl Figure {
     /// Returns the direction in which the figure improves.
     pub fn better(&self) -> Better {
         match self.quantity {
-            Quantity::Failed | Quantity::Duration | Quantity::Latency(..) => Better::Lower,
+            Quantity::Failed
+            | Quantity::Duration
+            | Quantity::JoulesPerOutputToken
+            | Quantity::CostPerMillionOutputTokens
+            | Quantity::Latency(..) => Better::Lower,
             _ => Better::Higher,
         }
     }
@@ -180,6 +196,9 @@ fn of_run(quantity: Quantity, metrics: &Metrics) -> Option<f64> {
         Quantity::TotalTokens => rates.total_tokens_per_s,
         Quantity::PeakOutput => Some(rates.peak_output_tokens_per_s as f64),
         Quantity::PeakConcurrency => Some(metrics.concurrency.peak as f64),
+        Quantity::JoulesPerOutputToken => metrics.energy.as_ref()?.joules_per_output_token,
+        Quantity::CostPerMillionOutputTokens => metrics.cost.as_ref()?.per_million_output_tokens,
+        Quantity::OutputTokensPerGpu => metrics.cost.as_ref()?.output_tokens_per_s_per_gpu,
         Quantity::Latency(latency, statistic) => statistic.read(latencies.summary(latency)?),
     }
 }
@@ -241,6 +260,9 @@ impl fmt::Display for Figure {
             Quantity::TotalTokens => "Total token throughput (tok/s)",
             Quantity::PeakOutput => "Peak output tokens/s",
             Quantity::PeakConcurrency => "Peak concurrent requests",
+            Quantity::JoulesPerOutputToken => "Energy per output token (J)",
+            Quantity::CostPerMillionOutputTokens => "Cost per million output tokens",
+            Quantity::OutputTokensPerGpu => "Output throughput per GPU (tok/s)",
             Quantity::Latency(latency, statistic) => {
                 let name = latency.name().to_uppercase();
                 return match statistic {
@@ -287,13 +309,16 @@ fn counted(text: &str) -> Option<Quantity> {
     COUNTED.into_iter().find(|&quantity| is_named(Figure::new(quantity)))
 }
 
-const COUNTED: [Quantity; 9] = [
+const COUNTED: [Quantity; 12] = [
     Quantity::Requests,
     Quantity::InputTokens,
     Quantity::OutputTokens,
     Quantity::TotalTokens,
     Quantity::PeakOutput,
     Quantity::PeakConcurrency,
+    Quantity::JoulesPerOutputToken,
+    Quantity::CostPerMillionOutputTokens,
+    Quantity::OutputTokensPerGpu,
     Quantity::Completed,
     Quantity::Failed,
     Quantity::Duration,
@@ -345,6 +370,11 @@ mod tests {
         reads("median_itl_ms", "median_itl_ms", "Median ITL (ms)");
         reads("tpot:p99.9", "p99.9_tpot_ms", "P99.9 TPOT (ms)");
         reads("request_throughput", "request_throughput", "Request throughput (req/s)");
+        reads(
+            "energy.joules_per_output_token",
+            "joules_per_output_token",
+            "Energy per output token (J)",
+        );
     }
 
     #[test]

@@ -13,7 +13,9 @@ mod audit;
 mod budget;
 mod comparison;
 mod contamination;
+mod cost;
 mod distribution;
+mod energy;
 mod error;
 mod estimand;
 mod estimates;
@@ -76,7 +78,9 @@ pub use comparison::{
     Doubt, Significance, Tolerance, ToleranceJudgement,
 };
 pub use contamination::Contamination;
+pub use cost::Cost;
 pub use distribution::Distribution;
+pub use energy::{Energy, EnergyPhases};
 pub use error::MetricsError;
 pub use estimand::Estimand;
 pub use estimates::{Estimated, Estimates, RateEstimates};

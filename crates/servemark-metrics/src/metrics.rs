@@ -13,10 +13,10 @@ use crate::loaded::stage_span_s;
 use crate::policy::{Counted, DurationRule, MetricPolicy, PeakRule};
 use crate::seconds::seconds_between;
 use crate::{
-    Absence, AcceptLength, FailureGroup, Goodput, ItemTotals, Latency, OwnSummary, Plateau, Probes,
-    RateEstimates, Rates, RequestScore, RunVerdict, ServerCounts, ServerWork, SessionMetrics,
-    SettledRun, SteadyState, Summary, Throughput, TokenTotals, TruthComparison, Waits, peak,
-    statistics,
+    Absence, AcceptLength, Cost, Energy, FailureGroup, Goodput, ItemTotals, Latency, OwnSummary,
+    Plateau, Probes, RateEstimates, Rates, RequestScore, RunVerdict, ServerCounts, ServerWork,
+    SessionMetrics, SettledRun, SteadyState, Summary, Throughput, TokenTotals, TruthComparison,
+    Waits, peak, statistics,
 };
 
 /// Metrics of a run under one policy.
@@ -61,6 +61,12 @@ pub struct Metrics {
     pub waits: Waits,
     /// Load that was asked for and load that was offered.
     pub rates: Rates,
+    /// Energy of the GPUs; absent if neither their power nor their energy was read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub energy: Option<Energy>,
+    /// Cost and throughput per GPU; absent if the number of GPUs was not given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Cost>,
     /// Number of requests that met the objectives; absent without objectives.
     pub goodput: Option<Goodput>,
     /// Figures of sessions of several turns; absent without such sessions.
@@ -133,13 +139,17 @@ impl Metrics {
         let requests = RequestCounts::of(log);
         let peak_tokens = peak_tokens(scores, policy.peak);
         let settled = SettledRun::of(log, policy, scores);
+        let throughput = Throughput::of(requests.completed, &tokens, peak_tokens, duration_s);
+        let hardware = log.header().facts.hardware;
         Self {
             policy: policy.clone(),
             completeness: Completeness::of(log),
             requests,
             failures: failures(log),
             duration_s,
-            throughput: Throughput::of(requests.completed, &tokens, peak_tokens, duration_s),
+            energy: Energy::of(log, tokens.output, requests.completed),
+            cost: Cost::of(hardware, &tokens, &throughput, requests.completed, duration_s),
+            throughput,
             tokens,
             server_counts: ServerCounts::of(log),
             absences: absences(log),

@@ -17,7 +17,7 @@ use servemark_core::{RunLog, SeriesHead, SeriesKind, Stamp};
 pub use self::check::CountedTwice;
 use self::histogram::Window;
 pub use self::histogram::{HistogramSummary, histogram_quantile};
-use self::replay::{Replayed, replay};
+pub(crate) use self::replay::{Replayed, replay};
 pub use self::summary::SeriesSummary;
 
 /// One series of a run.
@@ -105,18 +105,18 @@ impl RunSeries {
 
 /// The run's time axis, which begins at the first due time.
 #[derive(Clone, Copy, Debug)]
-struct Axis {
+pub(crate) struct Axis {
     zero: Stamp,
 }
 
 impl Axis {
-    fn of(log: &RunLog) -> Self {
+    pub(crate) fn of(log: &RunLog) -> Self {
         let began = || log.footer().and_then(|footer| footer.began);
         let first = log.measured().map(|record| record.scheduled).min();
         Self { zero: first.or_else(began).unwrap_or_default() }
     }
 
-    fn seconds(self, at: Stamp) -> f64 {
+    pub(crate) fn seconds(self, at: Stamp) -> f64 {
         (at.as_nanos() as f64 - self.zero.as_nanos() as f64) / 1e9
     }
 }
@@ -188,7 +188,7 @@ impl Drawn {
 }
 
 /// Returns by how much a counter grew. A counter that fell began again at zero.
-fn grown(earlier: f64, later: f64) -> f64 {
+pub(crate) fn grown(earlier: f64, later: f64) -> f64 {
     if later < earlier { later } else { later - earlier }
 }
 

@@ -1,9 +1,11 @@
 //! The page of one run.
 
+mod anatomy;
 pub(crate) mod bins;
 pub(crate) mod distribution;
 pub(crate) mod flow;
 mod head;
+mod server;
 mod tables;
 mod timeline;
 pub(crate) mod times;
@@ -98,8 +100,10 @@ impl<'a> Page<'a> {
             panels.extend(flow.gaps());
             panels.extend(latency(Latency::E2el, "End-to-end latency"));
             panels.extend(flow.tokens());
+            panels.extend(anatomy::panel(&times, report.log));
             panels.push(flow::in_flight(&times, report.log, &scores));
             panels.push(flow::requests(&times, &scores));
+            panels.extend(server::panels(&times, report.log));
             let more = options.panels.iter().enumerate();
             panels.extend(
                 more.map(|(place, panel)| panel.panel(format!("series-{place}"), times.zero)),

@@ -98,6 +98,14 @@ impl Panel {
         self.layers.push(layer("band", key, hue, [("low", low), ("high", high)]));
     }
 
+    /// Adds the area between two lines as one of several that lie one above the other.
+    pub(crate) fn stacked(&mut self, key: &str, hue: usize, ends: [Value; 2]) {
+        self.band(key, hue, ends);
+        if let Some(band) = self.layers.last_mut() {
+            band["stacked"] = true.into();
+        }
+    }
+
     /// Adds points.
     pub(crate) fn points(&mut self, key: &str, hue: usize, series: Value) {
         self.layers.push(layer("points", key, hue, [("series", series)]));
@@ -159,4 +167,4 @@ pub(crate) fn quantum_of(values: &[f64]) -> f64 {
 }
 
 /// Number of colours of a plot.
-const HUES: usize = 5;
+pub(crate) const HUES: usize = 5;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use servemark_backends::ServerKind;
 use servemark_client::{BaseUrl, TargetSpec};
-use servemark_core::JsonObject;
+use servemark_core::{Hardware, JsonObject};
 #[cfg(feature = "engine")]
 use servemark_engine::EngineRunSpec;
 use servemark_mock::MockSpec;
@@ -85,6 +85,9 @@ pub struct ControlSpec {
     /// Metrics that are read while the run goes on; absent if none are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub telemetry: Option<TelemetrySpec>,
+    /// GPUs that serve the model, and their price.
+    #[serde(default, skip_serializing_if = "Hardware::is_unknown")]
+    pub hardware: Hardware,
     /// Profiler that runs during the measurement; absent if none does.
     pub profile: Option<ProfileSpec>,
 }
@@ -108,6 +111,7 @@ impl Default for ControlSpec {
             counters: false,
             server_times: false,
             telemetry: None,
+            hardware: Hardware::default(),
             profile: None,
         }
     }

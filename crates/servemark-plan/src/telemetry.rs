@@ -51,4 +51,8 @@ pub enum MetricsSource {
     Server,
     /// Any address. What is secret in it is kept in memory and left out of files.
     Url(MetricsUrl),
+    /// NVIDIA's GPUs of this machine, by its management library (NVML).
+    Nvml,
+    /// Like [`Nvml`](Self::Nvml), but it is no fault if the library is not there.
+    NvmlIfPresent,
 }

@@ -3,6 +3,7 @@
 mod anatomy;
 mod audit;
 mod document;
+mod energy;
 mod engine;
 mod latencies;
 mod limits;

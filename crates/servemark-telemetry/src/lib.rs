@@ -8,9 +8,15 @@
 //! The crate knows no run: what it reads goes to a function of the caller, line by line.
 
 mod exposition;
+#[cfg(feature = "nvml")]
+mod nvml;
 mod readings;
 mod sampler;
 mod vocabulary;
 
+#[cfg(feature = "nvml")]
+pub use nvml::NvmlReader;
 pub use readings::Readings;
-pub use sampler::{LineSink, ProblemSink, Sampler, SamplerError, SamplerSource, SamplerSpec};
+pub use sampler::{
+    DeviceReader, LineSink, ProblemSink, Sampler, SamplerError, SamplerSource, SamplerSpec,
+};

@@ -214,11 +214,13 @@ impl Readings {
         if name.ends_with("_created") || self.series.len() >= MOST_SERIES {
             return None;
         }
-        let head = SeriesHead::new(self.next_id(), self.source, name, kind);
+        // Labels that cannot be read make no series, which must not take a position either.
+        let labels = line.labels()?;
+        let head = SeriesHead::new(self.next_id(), self.source, name, kind).with_labels(labels);
         let slot = Slot { series: self.series.len(), part: Part::Value, scale: 1.0 };
         self.slots.insert(line.key.to_owned(), vec![slot]);
         self.series.push(State::new(head.id, kind, 0));
-        Some(head.with_labels(line.labels()?))
+        Some(head)
     }
 
     fn next_id(&self) -> usize {
@@ -397,6 +399,14 @@ mod tests {
         );
         assert_eq!(names, ["depth", "depth", "done_total"]);
         assert_eq!(sample.values, [(0, 1.0), (1, 2.0), (2, 3.0)]);
+    }
+
+    #[test]
+    fn labels_that_cannot_be_read_take_no_position() {
+        let mut readings = readings();
+        let (names, sample) =
+            read(&mut readings, "# TYPE a gauge\n# TYPE b gauge\na{q=\"x\\} 1\nb 2\n");
+        assert_eq!((names, sample.values), (vec!["b".to_owned()], vec![(0, 2.0)]));
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! requests.
 
 use std::cell::Cell;
+use std::fmt;
 use std::io;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -24,7 +25,7 @@ use tokio::time::{Instant, sleep_until};
 use crate::Readings;
 
 /// What is asked, and how often.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 #[non_exhaustive]
 pub struct SamplerSpec {
     /// The sources. Their positions are those of the log's sources.
@@ -41,12 +42,27 @@ impl SamplerSpec {
 }
 
 /// A source of metrics, with its credentials.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct SamplerSource {
     name: String,
-    target: Target,
-    route: String,
-    url: Option<MetricsUrl>,
+    kind: SourceKind,
+}
+
+#[derive(Debug)]
+enum SourceKind {
+    Exporter { target: Target, route: String, url: Option<MetricsUrl> },
+    Devices(Box<dyn DeviceReader>),
+}
+
+/// An interface to devices of this machine.
+pub trait DeviceReader: fmt::Debug + Send {
+    /// Returns the name of the interface.
+    fn name(&self) -> String;
+
+    /// Reads all devices. The answer is text in the exposition format, with the metric names of an
+    /// exporter that the vocabulary knows. It is called on the sampler's thread and may take
+    /// milliseconds. An error leaves a gap.
+    fn read(&mut self) -> Result<String, String>;
 }
 
 impl SamplerSource {
@@ -54,22 +70,56 @@ impl SamplerSource {
     pub fn of_server(target: &Target) -> Self {
         let route = "/metrics".to_owned();
         let name = format!("{}{route}", target.base_url());
-        Self { name, target: target.clone(), route, url: None }
+        let kind = SourceKind::Exporter { target: target.clone(), route, url: None };
+        Self { name, kind }
     }
 
     /// Returns the metrics at an address. The credentials of the measured server are not sent there.
     pub fn at(url: &MetricsUrl) -> Result<Self, ClientError> {
         let target = Target::new(&TargetSpec::new(url.base().clone()), url.credentials()?)?;
-        Ok(Self { name: url.to_string(), target, route: url.route(), url: Some(url.clone()) })
+        let kind = SourceKind::Exporter { target, route: url.route(), url: Some(url.clone()) };
+        Ok(Self { name: url.to_string(), kind })
     }
 
-    /// Returns the address without anything secret.
+    /// Returns devices of this machine.
+    pub fn of_devices(reader: Box<dyn DeviceReader>) -> Self {
+        Self { name: reader.name(), kind: SourceKind::Devices(reader) }
+    }
+
+    /// Returns the address without anything secret, or the name of the interface to devices.
     pub fn name(&self) -> &str {
         &self.name
     }
+}
 
-    fn redacted(&self, message: &str) -> String {
-        self.url.as_ref().map_or_else(|| message.to_owned(), |url| url.redacted(message))
+/// Gets the text of a source.
+enum Reader {
+    Exporter(Box<Exporter>),
+    Devices(Box<dyn DeviceReader>),
+}
+
+struct Exporter {
+    control: ServerControl,
+    route: String,
+    url: Option<MetricsUrl>,
+}
+
+impl Reader {
+    fn new(kind: SourceKind, clock: MonotonicClock) -> Self {
+        match kind {
+            SourceKind::Exporter { target, route, url } => {
+                let control = ServerControl::new(target, clock);
+                Self::Exporter(Box::new(Exporter { control, route, url }))
+            }
+            SourceKind::Devices(reader) => Self::Devices(reader),
+        }
+    }
+
+    async fn text(&mut self) -> Result<String, String> {
+        match self {
+            Self::Exporter(exporter) => exporter.text().await,
+            Self::Devices(reader) => reader.read(),
+        }
     }
 }
 
@@ -99,6 +149,16 @@ pub struct Sampler {
     done: watch::Receiver<u64>,
     sources: u64,
     thread: Option<JoinHandle<()>>,
+}
+
+impl Exporter {
+    async fn text(&self) -> Result<String, String> {
+        let answer = self.control.text(&self.route, LONGEST_ANSWER).await;
+        answer.map_err(|error| {
+            let message = RequestError::from(error).message;
+            self.url.as_ref().map_or_else(|| message.clone(), |url| url.redacted(&message))
+        })
+    }
 }
 
 /// What all sources are to do besides their usual questions.
@@ -134,8 +194,8 @@ impl Sampler {
                 let asking = Asking {
                     index,
                     readings: Readings::new(index, Rc::clone(&count)),
-                    control: ServerControl::new(source.target.clone(), clock),
-                    source,
+                    name: source.name,
+                    reader: Reader::new(source.kind, clock),
                     clock,
                     lines: Arc::clone(&lines),
                     problems: Arc::clone(&problems),
@@ -187,8 +247,8 @@ impl Drop for Sampler {
 /// One source that is asked again and again.
 struct Asking {
     index: usize,
-    source: SamplerSource,
-    control: ServerControl,
+    name: String,
+    reader: Reader,
     readings: Readings,
     clock: MonotonicClock,
     lines: LineSink,
@@ -228,13 +288,12 @@ impl Asking {
 
     async fn ask(&mut self) {
         let asked = self.clock.now();
-        let answer = self.control.text(&self.source.route, LONGEST_ANSWER).await;
+        let answer = self.reader.text().await;
         let at = self.clock.now();
         let took_ns = at.since(asked).as_nanos() as u64;
-        let lines = match answer {
-            Ok(text) => self.readings.read(&text, at, took_ns).ok_or_else(|| NO_METRICS.to_owned()),
-            Err(error) => Err(self.source.redacted(&RequestError::from(error).message)),
-        };
+        let lines = answer.and_then(|text| {
+            self.readings.read(&text, at, took_ns).ok_or_else(|| NO_METRICS.to_owned())
+        });
         match lines {
             Ok(lines) => {
                 self.last_problem = None;
@@ -249,7 +308,7 @@ impl Asking {
     /// Reports a gap when it begins, and when its reason changes.
     fn miss(&mut self, at: Stamp, problem: String) {
         if !std::mem::replace(&mut self.has_told, true) {
-            (self.problems)(&self.source.name, &problem);
+            (self.problems)(&self.name, &problem);
         }
         if self.last_problem.as_ref() != Some(&problem) {
             let gap = TelemetrySample::gap(self.index, at, problem.as_str());

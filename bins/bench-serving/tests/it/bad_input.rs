@@ -1,6 +1,6 @@
 use servemark_mock::{MockServer, MockSpec};
 
-use crate::program::{Folder, SMALL, text};
+use crate::program::{Folder, simulated, text};
 
 /// Asserts that the program refuses with this exit code and with all of these words on standard
 /// error, prints no table to standard output and does not panic.
@@ -18,10 +18,6 @@ fn refuses(folder: &Folder, args: &[&str], code: i32, words: &[&str]) {
 }
 
 const TOKENIZER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/tokenizers/gpt2");
-
-fn simulated<'a>(more: &[&'a str]) -> Vec<&'a str> {
-    [&SMALL[..], more].concat()
-}
 
 #[test]
 fn what_is_no_flag_or_name() {

@@ -2,6 +2,7 @@
 
 mod audit;
 mod bad_input;
+mod gpus;
 mod hub;
 mod objectives;
 mod outputs;

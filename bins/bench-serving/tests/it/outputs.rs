@@ -7,13 +7,9 @@ use std::thread::yield_now;
 use serde_json::Value;
 use servemark_mock::{MockServer, MockSpec};
 
-use crate::program::{Folder, SMALL, text};
+use crate::program::{Folder, simulated, text};
 
 const TOKENIZER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/tokenizers/gpt2");
-
-fn simulated<'a>(more: &[&'a str]) -> Vec<&'a str> {
-    [&SMALL[..], more].concat()
-}
 
 /// Returns whether a file contains a complete run.
 fn is_whole(log: &str) -> bool {

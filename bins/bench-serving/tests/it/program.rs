@@ -76,6 +76,11 @@ impl Folder {
     }
 }
 
+/// Returns the arguments of a small run against the simulator, and more.
+pub(crate) fn simulated<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    [&SMALL[..], more].concat()
+}
+
 pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }

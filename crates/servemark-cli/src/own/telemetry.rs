@@ -4,10 +4,11 @@
 use std::time::Duration;
 
 use clap::{ArgAction, Args};
+use servemark_core::Hardware;
 use servemark_plan::{ControlSpec, MetricsSource, TelemetrySpec};
 
-use crate::argparse::Limit::Needs;
-use crate::argparse::flags;
+use crate::argparse::Limit::{Needs, OnlyWhere};
+use crate::argparse::{Flag, flags};
 use crate::error::CliError;
 use crate::python;
 
@@ -27,12 +28,29 @@ pub(crate) struct TelemetryArgs {
     /// How many seconds lie between two readings of --metrics-url, from 0.1 to 60; by default 1
     #[arg(long, value_name = "SECONDS", value_parser = python::float)]
     metrics_interval: Option<f64>,
+    /// Read the GPUs while the run goes on: their use, memory, power, energy, clocks and
+    /// temperature. auto reads NVIDIA's GPUs of this machine if there are any, nvml warns if there
+    /// are none, and the URL of an exporter (DCGM, AMD) reads those of another machine
+    #[arg(long, value_name = "auto|off|nvml|URL", default_value = "off")]
+    gpu_metrics: String,
+    /// Number of GPUs that serve the model, for throughput and cost per GPU
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    gpus: Option<u32>,
+    /// Price of one GPU for an hour, in any currency, for the cost of a million tokens
+    #[arg(long, value_name = "PRICE", value_parser = python::float)]
+    price_per_gpu_hour: Option<f64>,
 }
 
 flags! { TelemetryArgs {
     SERVER_TIMES = "--server-times";
     METRICS_URL = "--metrics-url";
-    METRICS_INTERVAL = "--metrics-interval" => [Needs(Self::METRICS_URL)];
+    METRICS_INTERVAL = "--metrics-interval" => [OnlyWhere(
+        |given| given.is(Self::METRICS_URL) || given.asks(Self::GPU_METRICS),
+        "--metrics-url and --gpu-metrics",
+    )];
+    GPU_METRICS = "--gpu-metrics";
+    GPUS = "--gpus";
+    PRICE_PER_GPU_HOUR = "--price-per-gpu-hour" => [Needs(Self::GPUS)];
 }}
 
 impl TelemetryArgs {
@@ -40,14 +58,17 @@ impl TelemetryArgs {
     pub(crate) fn apply(&self, control: &mut ControlSpec) -> Result<(), CliError> {
         control.server_times = self.server_times;
         control.telemetry = self.telemetry()?;
+        control.hardware = self.hardware()?;
         Ok(())
     }
 
     fn telemetry(&self) -> Result<Option<TelemetrySpec>, CliError> {
-        if self.metrics_url.is_empty() {
+        let urls = self.metrics_url.iter().map(|url| source(Self::METRICS_URL, url));
+        let gpus = self.gpu_source().transpose();
+        let sources = urls.chain(gpus).collect::<Result<Vec<_>, _>>()?;
+        if sources.is_empty() {
             return Ok(None);
         }
-        let sources = self.metrics_url.iter().map(|url| source(url)).collect::<Result<_, _>>()?;
         let mut spec = TelemetrySpec::new(sources);
         if let Some(seconds) = self.metrics_interval {
             if !(0.1..=60.0).contains(&seconds) {
@@ -58,13 +79,31 @@ impl TelemetryArgs {
         }
         Ok(Some(spec))
     }
+
+    fn gpu_source(&self) -> Result<Option<MetricsSource>, CliError> {
+        match self.gpu_metrics.as_str() {
+            "off" => Ok(None),
+            "auto" => Ok(Some(MetricsSource::NvmlIfPresent)),
+            "nvml" => Ok(Some(MetricsSource::Nvml)),
+            url => source(Self::GPU_METRICS, url).map(Some),
+        }
+    }
+
+    fn hardware(&self) -> Result<Hardware, CliError> {
+        let price = self.price_per_gpu_hour;
+        if let Some(price) = price.filter(|price| !(price.is_finite() && *price > 0.0)) {
+            let why = format!("must be a number above 0, not {price}");
+            return Err(CliError::setting(Self::PRICE_PER_GPU_HOUR, why));
+        }
+        Ok(Hardware { gpus: self.gpus, price_per_gpu_hour: price })
+    }
 }
 
-fn source(url: &str) -> Result<MetricsSource, CliError> {
+fn source(flag: Flag, url: &str) -> Result<MetricsSource, CliError> {
     if url == "auto" {
         return Ok(MetricsSource::Server);
     }
-    let url = url.parse().map_err(|error| CliError::setting("--metrics-url", error))?;
+    let url = url.parse().map_err(|error| CliError::setting(flag, error))?;
     Ok(MetricsSource::Url(url))
 }
 
@@ -74,7 +113,14 @@ mod tests {
 
     fn args(urls: &[&str], metrics_interval: Option<f64>) -> TelemetryArgs {
         let metrics_url = urls.iter().map(|url| (*url).to_owned()).collect();
-        TelemetryArgs { server_times: true, metrics_url, metrics_interval }
+        TelemetryArgs {
+            server_times: true,
+            metrics_url,
+            metrics_interval,
+            gpu_metrics: "off".to_owned(),
+            gpus: None,
+            price_per_gpu_hour: None,
+        }
     }
 
     #[track_caller]
@@ -92,6 +138,25 @@ mod tests {
         let told = r#""telemetry":{"sources":["server",{"url":"http://gpu:9400/metrics"}],"interval":0.1}"#;
         assert!(control.server_times && text.contains(told), "{text}");
         assert!(!text.contains("secret") && !format!("{control:?}").contains("secret"));
+    }
+
+    #[test]
+    fn gpus_are_a_source_and_have_a_price() {
+        let asked = |gpu_metrics: &str, price_per_gpu_hour| {
+            let gpu_metrics = gpu_metrics.to_owned();
+            let args =
+                TelemetryArgs { gpu_metrics, gpus: Some(8), price_per_gpu_hour, ..args(&[], None) };
+            let mut control = ControlSpec::default();
+            args.apply(&mut control).map(|()| control)
+        };
+        let control = asked("nvml", Some(2.5)).unwrap();
+        assert_eq!(control.telemetry, Some(TelemetrySpec::new(vec![MetricsSource::Nvml])));
+        let text = serde_json::to_string(&control).unwrap();
+        assert!(text.contains(r#""hardware":{"gpus":8,"price_per_gpu_hour":2.5}"#), "{text}");
+        assert_eq!(asked("off", None).unwrap().telemetry, None);
+        let error = asked("off", Some(-1.0)).unwrap_err().to_string();
+        assert!(error.contains("must be a number above 0, not -1"), "{error}");
+        assert!(asked("cuda", None).unwrap_err().to_string().contains("is not a URL"));
     }
 
     #[test]

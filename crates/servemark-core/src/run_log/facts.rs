@@ -164,8 +164,30 @@ pub struct RunFacts {
     pub max_concurrency: Option<usize>,
     /// Whether the target was the bundled simulator.
     pub simulated: bool,
+    /// GPUs that serve, and their price.
+    #[serde(skip_serializing_if = "Hardware::is_unknown")]
+    pub hardware: Hardware,
     /// Values of the command line that a peer's result file repeats, in the peer's order.
     pub echo: JsonObject,
+}
+
+/// GPUs that serve the model, as the user states them.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Hardware {
+    /// Number of GPUs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gpus: Option<u32>,
+    /// Price of one GPU for an hour, in any currency.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub price_per_gpu_hour: Option<f64>,
+}
+
+impl Hardware {
+    /// Returns whether nothing is stated.
+    pub fn is_unknown(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// Whether a server's TLS certificate was checked. Closed: it was or it was not.

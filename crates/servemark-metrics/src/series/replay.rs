@@ -3,7 +3,7 @@
 use servemark_core::{HistogramReading, Stamp, Telemetry};
 
 /// What a sample says of a series, or of a source.
-pub(super) enum Replayed<'a> {
+pub(crate) enum Replayed<'a> {
     /// A source could not be read.
     Gap { source: usize, at: Stamp, reason: &'a str },
     /// A series has a reading, which may be the one before.
@@ -27,7 +27,7 @@ struct Last<'a> {
 }
 
 /// Calls `visit` with every gap, and with every series of a source for each of its samples.
-pub(super) fn replay<'a>(telemetry: &'a Telemetry, mut visit: impl FnMut(Replayed<'a>)) {
+pub(crate) fn replay<'a>(telemetry: &'a Telemetry, mut visit: impl FnMut(Replayed<'a>)) {
     let mut last: Vec<Option<Last<'a>>> = vec![None; telemetry.series.len()];
     let mut of_source: Vec<Vec<usize>> = vec![Vec::new(); telemetry.sources.len()];
     for head in &telemetry.series {

@@ -8,6 +8,7 @@ mod anatomy;
 mod audit;
 mod comparison;
 mod contamination;
+mod energy;
 mod evalscope;
 mod golden;
 mod limits;

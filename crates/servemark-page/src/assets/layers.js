@@ -55,7 +55,7 @@ function lineLayer({ key, hue, unit, series, dash }) {
   };
 }
 
-function bandLayer({ key, hue, unit, low, high }) {
+function bandLayer({ key, hue, unit, low, high, stacked }) {
   const [least, most] = [new Series(low), new Series(high)];
   const area = frame => {
     const [from, to] = least.span(...frame.axis.view), parts = [];
@@ -79,8 +79,12 @@ function bandLayer({ key, hue, unit, low, high }) {
   };
   return {
     key, hue, look: "area",
-    draw: frame => [draw("path", { d: area(frame), fill: `var(--hue-${hue || 0})`, opacity: 0.2 })],
-    read: x => Number.isFinite(least.at(x)) ? `${number(least.at(x))} to ${withUnit(most.at(x), unit)}` : "–",
+    draw: frame => [draw("path", { d: area(frame), fill: `var(--hue-${hue || 0})`, opacity: stacked ? 0.6 : 0.2 })],
+    read: x => {
+      const [from, to] = [least.at(x), most.at(x)];
+      if (!Number.isFinite(from)) return "–";
+      return stacked ? withUnit(to - from, unit) : `${number(from)} to ${withUnit(to, unit)}`;
+    },
     extent: (low, high, kind) => [least.extent(low, high, kind)[0], most.extent(low, high, kind)[1]],
   };
 }

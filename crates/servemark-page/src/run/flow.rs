@@ -298,7 +298,7 @@ pub(crate) fn latency(
     let parts = bins.sorted(&timed);
     let series = |percent| bins.series(&super::bins::percentiles(&parts, percent));
     panel.band("p10 to p90", 0, [series(10.0), series(90.0)]);
-    let shown = sample(&timed, times);
+    let shown = sample(&timed, times, MOST_POINTS);
     let key =
         if shown.len() < timed.len() { "requests, a sample with all extremes" } else { "requests" };
     let (at, values): (Vec<f64>, Vec<f64>) = shown.into_iter().unzip();
@@ -324,14 +324,14 @@ fn scales(timed: &[(f64, f64)]) -> Scales {
 /// Multiple of the median from which on a value squeezes the others on an even scale.
 const FAR: f64 = 8.0;
 
-/// Returns all points, or of many a sample: the least and the largest in each part of the time, and
-/// others between them.
-fn sample(timed: &[(f64, f64)], times: &Times) -> Vec<(f64, f64)> {
-    if timed.len() <= MOST_POINTS {
+/// Returns all points, or a sample if there are more than `most`: the least and the largest in each
+/// part of the time, and others between them.
+pub(crate) fn sample(timed: &[(f64, f64)], times: &Times, most: usize) -> Vec<(f64, f64)> {
+    if timed.len() <= most {
         return timed.to_vec();
     }
-    let bins = Bins::of(times.span(), MOST_POINTS / 4);
-    let every = timed.len().div_ceil(MOST_POINTS / 2);
+    let bins = Bins::of(times.span(), most / 4);
+    let every = timed.len().div_ceil(most / 2);
     let mut extremes: Vec<Option<[usize; 2]>> = vec![None; bins.count];
     for (place, (time, value)) in timed.iter().enumerate() {
         let Some(bin) = bins.place(*time) else { continue };

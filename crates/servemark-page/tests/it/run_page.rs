@@ -1,6 +1,11 @@
 //! The page of a run: what it says, that it is stable, and that it works in a browser.
 
-use servemark_core::{Header, RunFacts, RunLog};
+use std::time::Duration;
+
+use servemark_core::{
+    Header, RequestRecord, RunFacts, RunLog, SeriesHead, SeriesKind, ServerTimes, Telemetry,
+    TelemetryLine, TelemetrySample, TelemetrySource,
+};
 use servemark_metrics::{Audit, MetricPolicy, Metrics, Objective};
 use servemark_page::{RunPage, SeriesLayer, SeriesPanel};
 use servemark_report::{Report, ReportFormat};
@@ -232,4 +237,53 @@ fn a_page_can_be_printed() {
     let theme = browser.evaluate("document.documentElement.dataset.theme || 'none'");
     assert_eq!(theme, "none", "the theme is back");
     assert_eq!(browser.faults(), [""; 0]);
+}
+
+/// A run whose server reports its own times and is read once a second.
+fn seen_from_inside() -> RunLog {
+    let log = Synthetic::SMALL.log();
+    let mut telemetry = Telemetry::default();
+    telemetry.add(TelemetryLine::Source(TelemetrySource::new(0, "http://server/metrics")));
+    let heads = [("running", ""), ("waiting", ""), ("kv_use", ""), ("gpu_power", "W")];
+    for (id, (name, unit)) in heads.into_iter().enumerate() {
+        let head = SeriesHead::new(id, 0, name, SeriesKind::Gauge).with_unit(unit);
+        telemetry.add(TelemetryLine::Series(head));
+    }
+    let due = log.measured().map(|record| record.scheduled).min().unwrap();
+    for second in 0..8 {
+        let mut sample = TelemetrySample::new(0, due + Duration::from_secs(second), 0);
+        sample.values = vec![(0, 4.0), (1, 2.0), (2, 0.25), (3, 300.0)];
+        telemetry.add(TelemetryLine::Sample(sample));
+    }
+    let times = |record: &RequestRecord| {
+        let mut record = record.clone();
+        let mut times = ServerTimes::default();
+        (times.queue_ms, times.prefill_ms) = (Some(3.0), Some(5.0));
+        record.server_times = Some(Box::new(times));
+        record
+    };
+    let records = log.records().iter().map(times).collect();
+    RunLog::new(log.header().clone(), records, log.footer().cloned()).with_telemetry(telemetry)
+}
+
+#[test]
+fn the_servers_series_and_parts_share_the_time_axis() {
+    let text = written(&seen_from_inside(), &RunPage::default());
+    let mut browser = Browser::start();
+    browser.open(&text, View::all()[2]);
+    browser.hover("#panel-ttft .stage", 0.5, 0.5);
+    assert_eq!(browser.text("#panel-server-requests .keys"), "running4 requestswaiting2 requests");
+    assert_eq!(browser.text("#panel-server-cache .keys"), "KV cache use25 %");
+    assert_eq!(browser.text("#panel-gpu-power .keys"), "power300 W");
+    let parts = browser.text("#panel-anatomy .keys");
+    assert!(parts.contains("prefill5 ms") && parts.contains("server queue3 ms"), "{parts}");
+    assert_eq!(browser.faults(), [""; 0]);
+}
+
+#[test]
+fn a_run_without_series_and_parts_has_no_such_panels() {
+    let text = written(&Synthetic::SMALL.log(), &RunPage::default());
+    for id in ["panel-server-requests", "panel-gpu-power", "panel-anatomy"] {
+        assert!(!text.contains(id), "{id}");
+    }
 }

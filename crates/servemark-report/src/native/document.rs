@@ -5,7 +5,7 @@ use std::io;
 use serde::Serialize;
 use servemark_core::{EngineFacts, HostFacts, RunFacts};
 use servemark_metrics::{
-    Anatomy, Audit, Contamination, Limit, Metrics, RunSeries, Series, SeriesGap,
+    Anatomy, Audit, Contamination, Cost, Energy, Limit, Metrics, RunSeries, Series, SeriesGap,
 };
 
 use crate::{Report, ReportFormat};
@@ -28,6 +28,8 @@ impl ReportFormat for NativeJson {
             audit: report.audit,
             anatomy: Anatomy::of(report.log),
             contamination: Contamination::of(report.log),
+            energy: report.metrics.energy.as_ref(),
+            cost: report.metrics.cost.as_ref(),
             limits: Limit::of(report.log, report.audit),
             series,
             series_gaps: gaps,
@@ -50,6 +52,10 @@ struct Document<'a> {
     anatomy: Anatomy,
     #[serde(skip_serializing_if = "Option::is_none")]
     contamination: Option<Contamination>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    energy: Option<&'a Energy>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost: Option<&'a Cost>,
     limits: Vec<Limit>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     series: Vec<Series>,

@@ -5,8 +5,9 @@ use std::io;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use servemark_metrics::{
-    Anatomy, Audit, Contamination, CountedTwice, Judgement, KnownEnough, Latency, Limit, Metrics,
-    MlperfResult, Planning, RunSeries, RunVerdict, Series, SeriesGap, SettledRun, SloVerdict,
+    Anatomy, Audit, Contamination, Cost, CountedTwice, Energy, Judgement, KnownEnough, Latency,
+    Limit, Metrics, MlperfResult, Planning, RunSeries, RunVerdict, Series, SeriesGap, SettledRun,
+    SloVerdict,
 };
 
 use crate::{Report, ReportFormat};
@@ -38,6 +39,8 @@ impl ReportFormat for ScoreJson<'_> {
             slo: self.slo.iter().map(Judged::of).collect(),
             anatomy: Anatomy::of(report.log),
             contamination: Contamination::of(report.log),
+            energy: metrics.energy.as_ref(),
+            cost: metrics.cost.as_ref(),
             limits: Limit::of(report.log, report.audit),
             series,
             series_gaps: gaps,
@@ -65,6 +68,10 @@ struct Document<'a> {
     slo: Vec<Judged>,
     anatomy: Anatomy,
     contamination: Option<Contamination>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    energy: Option<&'a Energy>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost: Option<&'a Cost>,
     limits: Vec<Limit>,
     series: Vec<Series>,
     #[serde(skip_serializing_if = "Vec::is_empty")]

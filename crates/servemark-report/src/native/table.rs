@@ -7,6 +7,7 @@ use servemark_metrics::{Absences, Anatomy, Completeness, FailureGroup, Limit, Me
 
 use super::anatomy::anatomy;
 use super::audit::audit;
+use super::energy::energy;
 use super::engine::engine;
 use super::latencies::latencies;
 use super::limits::limits;
@@ -59,6 +60,7 @@ impl NativeTable {
         accept_length(&mut table, metrics.accept_length);
         server_work(&mut table, &metrics.server_work);
         series(&mut table, report.log);
+        energy(&mut table, metrics);
         table.part(TablePart::Latencies);
         latencies(&mut table, metrics, header);
         anatomy(&mut table, &Anatomy::of(report.log));

@@ -8,9 +8,8 @@ use std::time::Duration;
 use servemark_client::{Credentials, MetricsUrl, Target, TargetSpec};
 use servemark_core::{MonotonicClock, Telemetry, TelemetryLine};
 use servemark_mock::{MockServer, MockSpec};
-use servemark_telemetry::{Sampler, SamplerSource, SamplerSpec};
-
-use crate::exporter::{Answer, Exporter};
+use servemark_telemetry::{DeviceReader, Sampler, SamplerSource, SamplerSpec};
+use servemark_testkit::{ExporterAnswer as Answer, ScriptedExporter as Exporter};
 
 /// A running sampler with what it has told.
 struct Sampling {
@@ -162,4 +161,39 @@ fn secrets_of_an_address_are_sent_and_never_told() {
     assert!(head.to_lowercase().contains("authorization: basic bwu6cznjcjn0\r\n"), "{head}");
     let told = format!("{telemetry:?} {problems:?}");
     assert!(!told.contains("hush") && !told.contains("s3cr3t"), "{told}");
+}
+
+/// Reads one GPU that cannot be read the second time.
+#[derive(Debug)]
+struct OneGpu {
+    readings: u32,
+}
+
+impl DeviceReader for OneGpu {
+    fn name(&self) -> String {
+        "one GPU".to_owned()
+    }
+
+    fn read(&mut self) -> Result<String, String> {
+        self.readings += 1;
+        match self.readings {
+            2 => Err("the driver is busy".to_owned()),
+            number => Ok(format!("DCGM_FI_DEV_POWER_USAGE{{gpu=\"0\"}} {number}00\n")),
+        }
+    }
+}
+
+#[test]
+fn devices_of_this_machine_are_a_source() {
+    let mut sampling =
+        Sampling::start(vec![SamplerSource::of_devices(Box::new(OneGpu { readings: 0 }))]);
+    sampling.until(|telemetry| telemetry.samples.len() > 2);
+    let (telemetry, problems) = sampling.finish();
+    assert_eq!(
+        (telemetry.sources[0].name.as_str(), names(&telemetry)),
+        ("one GPU", vec!["gpu_power"])
+    );
+    assert_eq!(telemetry.samples[2].values, [(0, 300.0)]);
+    assert_eq!(gaps(&telemetry), ["the driver is busy"]);
+    assert_eq!(problems, ["one GPU: the driver is busy"]);
 }

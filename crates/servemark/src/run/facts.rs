@@ -77,6 +77,7 @@ fn facts(plan: &BenchPlan, names: &Names, load: &Load) -> RunFacts {
     facts.request_rate = plan.load.arrivals.mean_rate().or(of_turns);
     facts.replayed = plan.load.arrivals.is_trace();
     facts.max_concurrency = plan.load.max_concurrency.map(Into::into);
+    facts.hardware = plan.control.hardware;
     facts.echo.clone_from(&plan.echo);
     facts
 }

@@ -35,12 +35,25 @@ pub(super) fn finish(job: &Job<'_>, sampler: Option<Sampler>) {
 fn sources(job: &Job<'_>, spec: &TelemetrySpec, target: &Target) -> Vec<SamplerSource> {
     let source = |source: &MetricsSource| match source {
         MetricsSource::Url(url) => SamplerSource::at(url).map_err(|error| missed(job, &error)).ok(),
+        MetricsSource::Nvml => nvml().map_err(|error| missed(job, &error)).ok(),
+        MetricsSource::NvmlIfPresent => nvml().ok(),
         _ => Some(SamplerSource::of_server(target)),
     };
     spec.sources.iter().filter_map(source).collect()
 }
 
-fn missed(job: &Job<'_>, error: &dyn std::error::Error) {
+#[cfg(feature = "nvml")]
+fn nvml() -> Result<SamplerSource, String> {
+    let reader = servemark_telemetry::NvmlReader::load()?;
+    Ok(SamplerSource::of_devices(Box::new(reader)))
+}
+
+#[cfg(not(feature = "nvml"))]
+fn nvml() -> Result<SamplerSource, String> {
+    Err("this program was built without the feature nvml".to_owned())
+}
+
+fn missed(job: &Job<'_>, error: &impl ToString) {
     let what = "read metrics beside the measurement";
     job.context.emit(&RunEvent::Missed { what, reason: error.to_string() });
 }

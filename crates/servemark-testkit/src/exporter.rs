@@ -1,26 +1,37 @@
 //! An exporter that answers by a script.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::missing_panics_doc,
+    reason = "a test that cannot start its server has failed"
+)]
+
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-/// What a script does with a question.
-pub(crate) enum Answer {
+/// What a scripted exporter does with a question.
+#[derive(Clone, Debug)]
+pub enum ExporterAnswer {
+    /// It answers with this text.
     Text(String),
+    /// It answers with this status and no text.
     Status(u16),
     /// The connection ends without an answer.
     Hangup,
 }
 
-/// A server that asks `script` for the answer to each question, by its zero-based number.
-pub(crate) struct Exporter {
+/// A server of metrics that asks `script` for the answer to each question, by its zero-based number.
+#[derive(Debug)]
+pub struct ScriptedExporter {
     addr: SocketAddr,
     heads: Arc<Mutex<Vec<String>>>,
 }
 
-impl Exporter {
-    pub(crate) fn start(script: impl Fn(usize) -> Answer + Send + Sync + 'static) -> Self {
+impl ScriptedExporter {
+    /// Starts the server on a port of its own.
+    pub fn start(script: impl Fn(usize) -> ExporterAnswer + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let addr = listener.local_addr().unwrap();
         let heads: Arc<Mutex<Vec<String>>> = Arc::default();
@@ -34,18 +45,23 @@ impl Exporter {
         Self { addr, heads }
     }
 
-    pub(crate) fn url(&self, path: &str) -> String {
+    /// Returns the address of a path.
+    pub fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.addr)
     }
 
     /// Returns the heads of the questions so far.
-    pub(crate) fn heads(&self) -> Vec<String> {
+    pub fn heads(&self) -> Vec<String> {
         self.heads.lock().unwrap().clone()
     }
 }
 
 /// Answers the questions of one connection until it ends.
-fn serve(mut socket: TcpStream, seen: &Mutex<Vec<String>>, script: &dyn Fn(usize) -> Answer) {
+fn serve(
+    mut socket: TcpStream,
+    seen: &Mutex<Vec<String>>,
+    script: &dyn Fn(usize) -> ExporterAnswer,
+) {
     let (mut head, mut byte) = (Vec::new(), [0]);
     while socket.read_exact(&mut byte).is_ok() {
         head.push(byte[0]);
@@ -58,9 +74,9 @@ fn serve(mut socket: TcpStream, seen: &Mutex<Vec<String>>, script: &dyn Fn(usize
             seen.len() - 1
         };
         let (status, body) = match script(number) {
-            Answer::Text(text) => (200, text),
-            Answer::Status(status) => (status, String::new()),
-            Answer::Hangup => return,
+            ExporterAnswer::Text(text) => (200, text),
+            ExporterAnswer::Status(status) => (status, String::new()),
+            ExporterAnswer::Hangup => return,
         };
         let length = body.len();
         let head = format!("HTTP/1.1 {status} X\r\ncontent-length: {length}\r\n\r\n");

@@ -1,0 +1,171 @@
+//! Readings of single GPUs, whatever source they come from.
+
+use std::collections::BTreeMap;
+
+use servemark_core::{RunLog, SeriesHead};
+
+use super::curve::Curve;
+use crate::series::{Axis, Replayed, grown, replay};
+
+/// Readings of one GPU.
+#[derive(Debug)]
+pub(super) struct Device {
+    /// Name for messages.
+    pub(super) name: String,
+    /// Power in watts over the run's time axis.
+    pub(super) power: Curve,
+    /// Whether power was read; otherwise it is derived from the energy counter.
+    pub(super) has_power: bool,
+    /// Readings of the energy counter in joules, without resets.
+    counter: Vec<(f64, f64)>,
+}
+
+impl Device {
+    /// Returns the energy from second 0 to `span` by the device's own counter; absent if there is
+    /// no reading before or after that time.
+    pub(super) fn counted(&self, span: f64) -> Option<f64> {
+        let (first, last) = (self.counter.first()?, self.counter.last()?);
+        if first.0 > 0.0 || last.0 < span {
+            return None;
+        }
+        let at = |seconds: f64| {
+            let after = self.counter.partition_point(|(at, _)| *at < seconds);
+            let (later, joules) = self.counter[after];
+            let Some((earlier, before)) = after.checked_sub(1).map(|index| self.counter[index])
+            else {
+                return joules;
+            };
+            before + (joules - before) * (seconds - earlier) / (later - earlier)
+        };
+        Some(at(span) - at(0.0))
+    }
+
+    /// Returns why the readings do not suffice for the energy from second 0 to `span`, if they do
+    /// not.
+    pub(super) fn doubt(&self, span: f64) -> Option<String> {
+        let name = &self.name;
+        let mut times: Vec<f64> = self.power.points().iter().map(|(at, _)| *at).collect();
+        times.dedup();
+        let within = times.iter().filter(|at| (0.0..=span).contains(*at)).count();
+        if within < FEWEST_READINGS {
+            return Some(format!(
+                "{name}: {within} readings in {span:.1} s, at least {FEWEST_READINGS} are needed; \
+                 read more often with --metrics-interval"
+            ));
+        }
+        let mut steps: Vec<f64> = times.windows(2).map(|pair| pair[1] - pair[0]).collect();
+        steps.sort_by(f64::total_cmp);
+        let longest = LONGEST_HOLE * steps[steps.len() / 2];
+        let (first, last) = (times[0], times[times.len() - 1]);
+        if first > longest {
+            return Some(format!("{name}: the first reading is from second {first:.1}"));
+        }
+        if span - last > longest {
+            return Some(format!("{name}: the last reading is from second {last:.1} of {span:.1}"));
+        }
+        let is_hole =
+            |pair: &&[f64]| pair[1] - pair[0] > longest && pair[1] > 0.0 && pair[0] < span;
+        let hole = times.windows(2).find(is_hole)?;
+        Some(format!("{name}: no reading from second {:.1} to {:.1}", hole[0], hole[1]))
+    }
+}
+
+/// Returns the GPUs of a run. A GPU that several sources report, or that one source reports several
+/// times, is taken once, from the first of them.
+pub(super) fn devices(log: &RunLog) -> Vec<Device> {
+    let telemetry = log.telemetry();
+    let axis = Axis::of(log);
+    let mut found: BTreeMap<(usize, Key), Found> = BTreeMap::new();
+    let mut place = vec![None; telemetry.series.len()];
+    for head in telemetry.series.iter().filter(|head| READ.contains(&head.name.as_str())) {
+        let source = telemetry.sources.get(head.source).map_or("", |source| source.name.as_str());
+        let key = Key::of(head);
+        let known = found.keys().find(|(_, known)| *known == key).cloned();
+        let key = known.unwrap_or((head.id, key));
+        let device = found.entry(key.clone()).or_insert_with(|| Found::new(source, head));
+        let slot = if head.name == POWER { &mut device.power } else { &mut device.energy };
+        if slot.is_none() {
+            *slot = Some(Vec::new());
+            place[head.id] = Some((key, head.name == POWER));
+        }
+    }
+    replay(telemetry, |event| {
+        let Replayed::Reading { id, at, value, before, .. } = event else { return };
+        let Some((key, is_power)) = &place[id] else { return };
+        let Some(device) = found.get_mut(key) else { return };
+        let now = axis.seconds(at);
+        if *is_power {
+            device.power.get_or_insert_default().push((now, value));
+        } else {
+            let counter = device.energy.get_or_insert_default();
+            let total = counter.last().map_or(0.0, |(_, total)| *total);
+            let more = before.map_or(0.0, |(_, earlier)| grown(earlier, value));
+            counter.push((now, total + more));
+        }
+    });
+    found.into_values().map(Found::device).collect()
+}
+
+/// What tells a GPU from others: its unique number where that is known, else its source and labels.
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
+enum Key {
+    Unique(String),
+    Labels(usize, BTreeMap<String, String>),
+}
+
+impl Key {
+    fn of(head: &SeriesHead) -> Self {
+        let unique = head.labels.iter().find(|(name, _)| {
+            ["uuid", "gpu_uuid", "serial_number"].contains(&name.to_lowercase().as_str())
+        });
+        unique.map_or_else(
+            || Self::Labels(head.source, head.labels.clone()),
+            |(_, value)| Self::Unique(value.clone()),
+        )
+    }
+}
+
+#[derive(Debug)]
+struct Found {
+    name: String,
+    power: Option<Vec<(f64, f64)>>,
+    energy: Option<Vec<(f64, f64)>>,
+}
+
+impl Found {
+    fn new(source: &str, head: &SeriesHead) -> Self {
+        let number = ["gpu", "gpu_id", "index", "gpu_uuid"].map(|name| head.labels.get(name));
+        let number = number.into_iter().flatten().next();
+        let name = number.map_or_else(
+            || format!("GPU of {source}"),
+            |number| format!("GPU {number} of {source}"),
+        );
+        Self { name, power: None, energy: None }
+    }
+
+    fn device(self) -> Device {
+        let counter = self.energy.unwrap_or_default();
+        let has_power = self.power.is_some();
+        let power = self.power.unwrap_or_else(|| slopes(&counter));
+        Device { name: self.name, power: Curve::new(power), has_power, counter }
+    }
+}
+
+/// Returns the power between the readings of an energy counter.
+fn slopes(counter: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    let steps = counter.windows(2).filter(|pair| pair[1].0 > pair[0].0);
+    let steps = steps.flat_map(|pair| {
+        let watts = (pair[1].1 - pair[0].1) / (pair[1].0 - pair[0].0);
+        [(pair[0].0, watts), (pair[1].0, watts)]
+    });
+    steps.collect()
+}
+
+const POWER: &str = "gpu_power";
+const READ: [&str; 2] = [POWER, "gpu_energy"];
+
+/// Fewest readings within the measurement.
+const FEWEST_READINGS: usize = 5;
+
+/// Longest time without a reading, as a multiple of the usual interval.
+const LONGEST_HOLE: f64 = 2.5;

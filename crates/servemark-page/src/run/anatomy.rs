@@ -1,0 +1,66 @@
+//! What the time to the first output was made of, in the course of a run.
+
+use servemark_core::RunLog;
+use servemark_metrics::{RequestAnatomy, RequestPart, ServerClock};
+
+use super::bins::Bins;
+use super::times::Times;
+use crate::series::{Panel, Scales};
+
+/// Returns the panel of the parts of the time to the first output, one above the other: in each part
+/// of the run the mean over the requests that were sent in it. It is absent if the server reported no
+/// times, or if no answer was a stream.
+pub(super) fn panel(times: &Times, log: &RunLog) -> Option<Panel> {
+    if log.measured().all(|record| record.server_times.is_none()) {
+        return None;
+    }
+    let clock = ServerClock::of(log);
+    let streamed = log.measured().filter_map(|record| {
+        let anatomy = RequestAnatomy::of(record, clock.as_ref())?;
+        anatomy.ttft_ms.map(|_| (times.at(record.started()), anatomy))
+    });
+    let streamed: Vec<(f64, RequestAnatomy)> = streamed.collect();
+    if streamed.is_empty() {
+        return None;
+    }
+    let bins = Bins::of(times.span(), (streamed.len() / 12).clamp(6, 200));
+    let mut counts = vec![0.0_f64; bins.count];
+    let mut sums = vec![[0.0; GROUPS.len()]; bins.count];
+    for (at, anatomy) in &streamed {
+        let Some(place) = bins.place(*at) else { continue };
+        counts[place] += 1.0;
+        for (sum, (_, parts)) in sums[place].iter_mut().zip(GROUPS) {
+            *sum += parts.iter().filter_map(|part| anatomy.part_ms(*part)).sum::<f64>();
+        }
+    }
+    let mut panel = Panel::new("anatomy", "Parts of the time to first token", "ms", Scales::Linear);
+    panel.about = format!(
+        "Mean of each part over the requests that were sent in a step of {} s, by the server's own times.",
+        bins.step
+    );
+    let mut below: Vec<f64> = counts.iter().map(|count| empty_or(*count, 0.0)).collect();
+    for (group, (name, _)) in GROUPS.iter().enumerate() {
+        let means = sums.iter().zip(&counts).map(|(sums, count)| empty_or(*count, sums[group]));
+        let above: Vec<f64> = below.iter().zip(means).map(|(below, mean)| below + mean).collect();
+        if sums.iter().any(|sums| sums[group] > 0.0) {
+            panel.stacked(name, group, [bins.series(&below), bins.series(&above)]);
+        }
+        below = above;
+    }
+    Some(panel)
+}
+
+/// Returns the mean of a sum; no number if nothing was counted.
+fn empty_or(count: f64, sum: f64) -> f64 {
+    if count > 0.0 { sum / count } else { f64::NAN }
+}
+
+/// The parts that are drawn as one, from the bottom up.
+const GROUPS: [(&str, &[RequestPart]); 6] = [
+    ("prefill", &[RequestPart::Prefill, RequestPart::KvTransfer]),
+    ("server queue", &[RequestPart::ServerQueue]),
+    ("front end", &[RequestPart::ServerFrontend]),
+    ("rest inside the server", &[RequestPart::InsideServer]),
+    ("network", &[RequestPart::RequestTransit, RequestPart::ResponseTransit]),
+    ("client", &[RequestPart::GateWait, RequestPart::SendLag, RequestPart::ReadLag]),
+];
