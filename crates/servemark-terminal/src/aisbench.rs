@@ -15,7 +15,7 @@ use crate::{context, failures, report, results_folder};
 
 /// Does the tasks. Returns the exit code of the worst one.
 pub(crate) fn run(tasks: &Tasks) -> anyhow::Result<ExitCode> {
-    let is_planned = tasks.tasks.iter().all(|task| task.parsed.plan_only);
+    let is_planned = tasks.tasks.iter().all(|task| task.parsed.plan_only.is_some());
     let tasks = &if is_planned { tasks.clone() } else { results_folder::aisbench(tasks)? };
     let mut context: Option<RunContext> = None;
     let mut worst = ExitCode::Ok;
@@ -46,7 +46,7 @@ fn measure(task: &Task, shared: &RunContext) -> anyhow::Result<ExitCode> {
     for warning in &parsed.warnings {
         screen::eprint_line(&format!("warning: {warning}"));
     }
-    if parsed.plan_only {
+    if parsed.plan_only.is_some() {
         screen::print(&format!("{:#}\n", parsed.plan.to_json()));
         return Ok(ExitCode::Ok);
     }

@@ -178,7 +178,7 @@ impl OfflineArgs {
         plan.check().map_err(CliError::Plan)?;
         warnings.extend(candle::remark(&self.target));
         let parsed = Parsed::new(plan, keyed(environment)?, environment, self.run.stopping.grace);
-        Ok(Parsed { plan_only: self.run.asking.plan_only, warnings, ..parsed })
+        Ok(Parsed { plan_only: self.run.asking.printed_plan(), warnings, ..parsed })
     }
 
     fn engine(

@@ -105,8 +105,8 @@ fn tokenizer_of_the_first_model(peer: &Line, _: &Line, difference: &Difference) 
     let drawn = ["'Type': 'tokenid'", "mooncake_trace", "synthetic_gen_tokenid"];
     let is_drawn = texts().any(|text| drawn.iter().any(|source| text.contains(source)));
     let depends = match &difference.part {
-        Part::Requests => true,
-        Part::Value(key) => key.ends_with("/Total Input Tokens"),
+        ComparedPart::Requests => true,
+        ComparedPart::Value(key) => key.ends_with("/Total Input Tokens"),
         _ => false,
     };
     is_drawn && depends && peer.argv.iter().any(|word| word == "another_model")

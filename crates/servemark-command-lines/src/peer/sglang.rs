@@ -136,7 +136,7 @@ const ARGUED: &[Argued] = &[
         kind: "counters-of-another-server",
         is: |peer, _, difference| {
             let is_vllm = peer.argv.iter().any(|word| word == "vllm" || word.ends_with("=vllm"));
-            let rate = Part::Value("cache_hit_rate".to_owned());
+            let rate = ComparedPart::Value("cache_hit_rate".to_owned());
             peer.command == "one_batch_server" && is_vllm && difference.part == rate
         },
     },
