@@ -46,10 +46,12 @@ fn a_server_of_known_capacity_is_explored() {
 
 /// Explores a simulator that describes itself as an engine's server, in a new folder.
 fn explored(engine: ImitatedEngine) -> Value {
-    let mut spec = MockSpec::default();
-    spec.engine = Some(engine);
-    "org/served".clone_into(&mut spec.model);
-    spec.places = NonZeroUsize::new(4);
+    let spec = MockSpec {
+        engine: Some(engine),
+        model: "org/served".to_owned(),
+        places: NonZeroUsize::new(4),
+        ..MockSpec::default()
+    };
     let server = MockServer::start(spec).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let short = ["--json", "--out", "results", "--duration", "3", "--output-len", "16"];
