@@ -126,6 +126,16 @@ pub struct AbRuns {
 pub(crate) type ParseRun =
     fn(&str, Vec<OsString>, &Environment) -> Result<Option<Box<Parsed>>, UsageError>;
 
+/// Returns the command with its flags, for completions.
+pub(crate) fn noise_command() -> clap::Command {
+    <NoiseArgs as CommandFactory>::command()
+}
+
+/// Returns the command with its flags, for completions.
+pub(crate) fn ab_command() -> clap::Command {
+    <AbArgs as CommandFactory>::command()
+}
+
 pub(crate) fn parse_ab(
     program: &str,
     args: impl Iterator<Item = OsString>,

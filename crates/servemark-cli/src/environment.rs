@@ -289,8 +289,9 @@ impl fmt::Debug for Environment {
 }
 
 /// Everything that is read, besides what says where the hub is.
-const VARIABLES: [&str; 6] = [
+const VARIABLES: [&str; 7] = [
     "API_KEY",
+    "GITHUB_ACTIONS",
     "GITHUB_STEP_SUMMARY",
     "OPENAI_API_KEY",
     "SGLANG_IS_IN_CI",

@@ -125,6 +125,29 @@ pub enum CliError {
         /// The command.
         given: String,
     },
+    /// A client whose flags another command of servemark's reads.
+    #[error("servemark has no {given}; most of its flags are known to {instead}")]
+    OtherClient {
+        /// The command.
+        given: String,
+        /// The command that reads such flags.
+        instead: &'static str,
+    },
+    /// A program that only starts another one, in another environment or on another machine.
+    #[error(
+        "{given} starts another command: put servemark behind {given} and its options, directly in \
+         front of the benchmark's own command"
+    )]
+    Launcher {
+        /// The first argument.
+        given: String,
+    },
+    /// An assignment to an environment variable in place of a command.
+    #[error("{variable}=... sets a variable: put it in front of servemark")]
+    Assignment {
+        /// Name of the variable.
+        variable: String,
+    },
     /// A command that neither servemark nor a peer has.
     #[error("{given} is no command{}", DidYouMean(.nearest.as_deref()))]
     UnknownCommand {

@@ -153,7 +153,7 @@ fn understand(
     scope::check(&args, given, &mut warnings)?;
     warnings.extend(uncovered(&args, &resolved));
     let search = SlaSearch::of(&args, &resolved)?;
-    let (progress, plan_only) = (!args.extras.no_progress, args.asking.plan_only);
+    let (progress, plan_only) = (!args.extras.no_progress, args.asking.printed_plan());
     let all = resolved.number.iter().map(|number| number.unsigned_abs()).sum();
     let (debug, grace) = (args.client.debug, args.stopping.grace);
     let tracked = args.client.enable_progress_tracker.then_some(all);

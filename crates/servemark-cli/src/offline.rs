@@ -36,8 +36,12 @@ pub enum OfflineMessages {
     Latency(NonZeroUsize),
     /// No messages.
     Nothing,
-    /// The number of prompt tokens, once the prompts are drawn.
-    Prompts,
+    /// The number of prompt tokens, once the prompts are drawn, and that of a warm-up of SGLang's
+    /// that is left out.
+    Prompts {
+        /// Number of prompts of the warm-up that is left out; 0 if none is.
+        skipped: usize,
+    },
     /// How many requests and tokens there were a second.
     Throughput,
     /// Nothing but that it warms up: of a profiler's run the traces count.

@@ -9,6 +9,7 @@ use servemark_plan::BenchPlan;
 
 use crate::argparse::Namespace;
 use crate::environment::Environment;
+use crate::plan_file::PlanFormat;
 
 /// A run as its command line describes it: its plan, and what is not part of the plan.
 #[derive(Clone, Debug)]
@@ -27,8 +28,8 @@ pub struct Parsed {
     pub grace: Duration,
     /// Whether a progress bar is wanted.
     pub progress: bool,
-    /// Whether the plan is only printed and not run.
-    pub plan_only: bool,
+    /// Language of the plan if it is only printed and not run.
+    pub plan_only: Option<PlanFormat>,
     /// Warnings for the user, shown before the run.
     pub warnings: Vec<String>,
     /// Arguments as the peer's client prints them on standard output; `None` if it does not print
@@ -51,7 +52,7 @@ impl Parsed {
             cache: environment.cache(),
             grace,
             progress: true,
-            plan_only: false,
+            plan_only: None,
             warnings: Vec::new(),
             peer_arguments: None,
         }

@@ -9,7 +9,9 @@ use servemark_plan::{Layout, OutputSpec, RunProfile, ScoringSpec, SloSpec};
 use servemark_report::{EvalscopeStyle, SglangStyle, VllmStyle};
 
 use crate::argparse::Flag;
+use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
+use crate::gates::GateArgs;
 use crate::number::percentiles;
 use crate::own::{parse_command, parse_layout, parse_verdict};
 use crate::python;
@@ -28,6 +30,9 @@ pub struct ScoreArgs {
     /// How the run is scored.
     #[command(flatten)]
     pub how: ScoringArgs,
+    /// Where the verdicts of gates are written.
+    #[command(flatten)]
+    pub gates: GateArgs,
     /// Write the files of vLLM, AISBench or evalscope that the run was to leave behind, to the
     /// paths of the run
     #[arg(long)]
@@ -283,9 +288,16 @@ fn parse_ratio(share: &str) -> Result<ConcurrencyRatio, String> {
     ConcurrencyRatio::new(python::float(share)?).map_err(|error| error.to_string())
 }
 
+/// Returns the command with its flags, for completions.
+pub(crate) fn clap_command() -> clap::Command {
+    <ScoreArgs as clap::CommandFactory>::command()
+}
+
 pub(crate) fn parse(
     program: &str,
     args: impl Iterator<Item = OsString>,
+    environment: &Environment,
 ) -> Result<ScoreArgs, UsageError> {
-    parse_command(program, args)
+    let args: ScoreArgs = parse_command(program, args)?;
+    Ok(ScoreArgs { gates: args.gates.in_environment(environment), ..args })
 }

@@ -55,6 +55,11 @@ fn parse_number(text: &str) -> Result<f64, String> {
     text.parse().map_err(|_| format!("{text:?} is no number"))
 }
 
+/// Returns the command with its flags, for completions.
+pub(crate) fn clap_command() -> clap::Command {
+    <SelftestArgs as clap::CommandFactory>::command()
+}
+
 pub(crate) fn parse(
     program: &str,
     args: impl Iterator<Item = OsString>,

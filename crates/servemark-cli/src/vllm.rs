@@ -67,6 +67,11 @@ pub(crate) enum VllmCommand {
     Sweep(Box<SweepCommand>),
 }
 
+/// Returns the command with its flags, for completions.
+pub(crate) fn clap_command() -> clap::Command {
+    VllmArgs::whole_command("servemark vllm bench serve")
+}
+
 /// Parses the arguments that follow `vllm`. `python` is the interpreter that has vLLM.
 pub(crate) fn command(
     python: Option<&str>,
@@ -84,7 +89,7 @@ pub(crate) fn command(
         ("bench", "latency") => {
             Ok(VllmCommand::Offline(Box::new(offline::latency(python, args, environment)?)))
         }
-        ("bench", "-h" | "--help") => Err(UsageError::help(HELP)),
+        ("bench", "-h" | "--help") | ("-h" | "--help", _) => Err(UsageError::help(HELP)),
         ("bench", "") => Err(UsageError::refused("servemark vllm bench", CliError::NoCommand)),
         (first, second) => Err(UsageError::refused("servemark vllm", unknown(first, second))),
     }
@@ -225,7 +230,8 @@ fn understand(
     scope::check(args, given, &mut warnings)?;
     let credentials = server::credentials(&args.target, environment)?;
     let plan = plan(args, given, environment)?;
-    let (progress, plan_only) = (!args.output.disable_tqdm, args.run.asking.plan_only);
+    warnings.extend(media::remark(args));
+    let (progress, plan_only) = (!args.output.disable_tqdm, args.run.asking.printed_plan());
     let parsed = Parsed::new(plan, credentials, environment, args.run.stopping.grace);
     Ok(Parsed { progress, plan_only, warnings, ..parsed })
 }

@@ -38,9 +38,27 @@ pub enum ComparedPart {
 
 impl fmt::Display for Difference {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{:?}\n    peer: {}\n    own:  {}", self.part, self.peer, self.own)
+        let (peer, own) = apart(&self.peer, &self.own);
+        write!(formatter, "{:?}\n    peer: {peer}\n    own:  {own}", self.part)
     }
 }
+
+/// Returns two texts from shortly before their first difference on, as far as they fit on a screen.
+fn apart(one: &str, other: &str) -> (String, String) {
+    let common = one.chars().zip(other.chars()).take_while(|(one, other)| one == other).count();
+    let skipped = common.saturating_sub(BEFORE);
+    let cut = |text: &str| {
+        let start = if skipped > 0 { "[...]" } else { "" };
+        let shown: String = text.chars().skip(skipped).take(SHOWN).collect();
+        let end = if text.chars().count() > skipped + SHOWN { "[...]" } else { "" };
+        format!("{start}{shown}{end}")
+    };
+    (cut(one), cut(other))
+}
+
+/// Number of common characters that are shown before a difference, and of characters in all.
+const BEFORE: usize = 80;
+const SHOWN: usize = 500;
 
 /// Returns all differences. If the peer crashed, nothing is compared except that Servemark must not
 /// crash. If both refuse the line, their requests are not compared: a peer may send some before it
@@ -171,6 +189,15 @@ mod tests {
         assert_eq!(differences(&peer, &across).len(), 1);
         let fewer = line(&[("/a", 1), ("/a", 2), ("/flush", 0), ("/a", 3)]);
         assert_eq!(differences(&peer, &fewer)[0].own, "request 5 of 4: nothing");
+    }
+
+    #[test]
+    fn long_texts_are_shown_from_their_difference_on() {
+        let (one, other) = ("a".repeat(500) + "b", "a".repeat(500) + "c" + &"d".repeat(500));
+        let (one, other) = apart(&one, &other);
+        assert_eq!(one, format!("[...]{}b", "a".repeat(80)));
+        assert_eq!(other, format!("[...]{}c{}[...]", "a".repeat(80), "d".repeat(419)));
+        assert_eq!(apart("x", "y"), ("x".to_owned(), "y".to_owned()));
     }
 
     #[test]

@@ -134,15 +134,19 @@ impl Replayed {
 impl fmt::Display for Tally {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (lines, lost) = (self.lines(), self.lost());
-        let differ = self.replayed.iter().filter(|line| line.differs()).count();
+        let is_open = |line: &Replayed| line.differences.iter().any(|(_, kind)| kind.is_none());
         let open = self.unexplained().count();
-        let same = lines - lost - differ;
+        let argued = self.replayed.iter().filter(|line| line.differs() && !is_open(line)).count();
+        let same = self
+            .replayed
+            .iter()
+            .filter(|line| !line.peer.outcome.is_lost() && !line.differs() && !is_open(line))
+            .count();
         write!(
             formatter,
-            "{lines} lines, {lost} of them lost by the peer; of the other {}: {same} identical, {} \
-             argued {:?}, {open} unexplained",
+            "{lines} lines, {lost} of them lost by the peer; of the other {}: {same} identical, \
+             {argued} argued {:?}, {open} unexplained",
             lines - lost,
-            differ - open,
             self.argued(),
         )
     }

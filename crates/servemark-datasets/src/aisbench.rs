@@ -160,6 +160,9 @@ impl AisbenchSpec {
             }
             sessions.extend(vec![session; self.repeats.get() as usize]);
         }
+        if self.timed {
+            close_gaps(&mut sessions);
+        }
         if self.ids {
             for sample in sessions.iter_mut().flat_map(Session::samples_mut) {
                 let id = uuid(&mut context.random.python);
@@ -245,6 +248,15 @@ fn uuid(python: &mut PythonRandom) -> String {
 fn no_file<'a>(dataset: &'static str, path: Option<&'a PathBuf>) -> Result<&'a Path, DatasetError> {
     let hint = "give its path in the data set's config, or with --dataset-path";
     path.map(PathBuf::as_path).ok_or(DatasetError::NoFile { dataset, hint })
+}
+
+/// Gives the times of the sessions that have one to the first sessions, in their order, and the last
+/// time to the others. AISBench lists the times that it finds and sends by that list.
+fn close_gaps(sessions: &mut [Session]) {
+    let times: Vec<_> = sessions.iter().filter_map(|session| session.begins).collect();
+    for (index, session) in sessions.iter_mut().enumerate() {
+        session.begins = times.get(index).or(times.last()).copied();
+    }
 }
 
 #[cfg(test)]

@@ -184,6 +184,7 @@ impl Splitter {
         match self.stage {
             ArrayState::Inside => return self.place_inside(byte, is_blank),
             ArrayState::Before if byte == b'[' => self.stage = ArrayState::Inside,
+            ArrayState::Before if byte == b'{' => self.fail(OBJECT),
             ArrayState::Before if !is_blank => self.fail(NO_ARRAY),
             ArrayState::Behind if !is_blank => self.fail("there is more behind the array"),
             ArrayState::Before | ArrayState::Behind | ArrayState::Broken(_) => {}
@@ -238,6 +239,8 @@ impl Splitter {
 const BLOCK: u64 = 16 << 20;
 
 const NO_ARRAY: &str = "expected a JSON array";
+const OBJECT: &str = "expected a JSON array, got an object; a file with one object per line is read by \
+                      --dataset-name custom or openai";
 /// Returns the error message for an element above the size limit.
 fn too_long() -> String {
     format!("a row of more than {MOST_ROW_BYTES} bytes, which is the limit")
@@ -278,7 +281,8 @@ mod tests {
     #[test]
     fn what_is_no_array_is_told_with_its_line() {
         splits("", &[], Err((1, NO_ARRAY)));
-        splits("\n{}", &[], Err((2, NO_ARRAY)));
+        splits("\n{}", &[], Err((2, OBJECT)));
+        splits("\n3", &[], Err((2, NO_ARRAY)));
         splits("[1,\n2", &[(1, "1")], Err((2, UNCLOSED)));
         splits("[", &[], Err((1, UNCLOSED)));
         splits("[1]\nx", &[(1, "1")], Err((2, "there is more behind the array")));

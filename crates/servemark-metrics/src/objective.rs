@@ -93,6 +93,11 @@ impl Objective {
         matches!(self.goal, Goal::Latency { measure: Latency::Part(_), .. })
     }
 
+    /// Returns whether the objective is about a latency that contains waits in a server's queue.
+    pub(crate) fn has_waits(&self) -> bool {
+        matches!(self.goal, Goal::Latency { measure, .. } if measure.has_waits())
+    }
+
     /// Returns the share of the values that must keep to the limit; absent for a limit on a mean.
     pub fn share(&self) -> Option<f64> {
         match self.goal {
@@ -112,14 +117,14 @@ impl Objective {
     /// use servemark_metrics::Objective;
     ///
     /// let objective: Objective = "ttft:p99<2s".parse()?;
-    /// assert_eq!(objective.fewest_requests(0.95), 299);
+    /// assert_eq!(objective.fewest_requests(0.95), 368);
     /// # Ok::<(), servemark_metrics::MetricsError>(())
     /// ```
     pub fn fewest_requests(&self, confidence: f64) -> usize {
         match self.share() {
             None => FEWEST_FOR_A_MEAN,
             Some(share) if share >= 1.0 => 1,
-            Some(share) => fewest_draws(share, 1.0 - confidence),
+            Some(share) => fewest_draws(share, (1.0 - confidence) / 2.0),
         }
     }
 }

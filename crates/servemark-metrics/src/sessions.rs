@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use servemark_core::{RequestRecord, RunLog};
+use servemark_statistics::UnmetWaits;
 
 use crate::estimates::{estimated, in_time};
 use crate::policy::MetricPolicy;
-use crate::{RequestScore, Summary};
+use crate::{Latency, RequestScore, Summary};
 
 /// Sessions of several turns: how they ended, and the figures of each turn.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -83,15 +84,17 @@ impl TurnMetrics {
         let prompts: u64 = successes().map(|(_, score)| u64::from(score.prompt_tokens)).sum();
         let count = successes().count();
         let scores = in_time(successes().map(|(_, score)| *score));
+        let summary = |latency: Latency, values: &[f64]| {
+            let sample = || latency.sample(&scores, policy.tpot);
+            estimated(Summary::of(values, policy), policy, UnmetWaits::default(), sample)
+        };
         Self {
             turn,
             and_later: requests.iter().any(|(record, _)| record.turn >= turn),
             requests: requests.len(),
             failed: requests.len() - count,
-            ttft: estimated(Summary::of(&ttft, policy), &scores, policy, |score| score.ttft_s),
-            e2el: estimated(Summary::of(&e2el, policy), &scores, policy, |score| {
-                Some(score.latency_s)
-            }),
+            ttft: summary(Latency::Ttft, &ttft),
+            e2el: summary(Latency::E2el, &e2el),
             mean_prompt_tokens: (count > 0).then(|| prompts as f64 / count as f64),
             cached_share: cached_share(successes().map(|(record, _)| *record)),
         }

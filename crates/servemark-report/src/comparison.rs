@@ -91,6 +91,7 @@ pub fn comparison_json(
         comparison.changes.iter().map(|change| change_json(comparison, change)).collect();
     let [before, after] = sides.each_ref().map(|of| of.iter().map(Side::json).collect::<Vec<_>>());
     let mut document = json!({
+        "schema": "servemark/compare/1",
         "runs": {"before": comparison.runs[0], "after": comparison.runs[1]},
         "sources": {"before": before, "after": after},
         "judged": comparison.is_judged,

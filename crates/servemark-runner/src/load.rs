@@ -9,6 +9,7 @@ use servemark_schedule::{AdapterSpec, ArrivalSpec, Rate};
 
 /// The load of a run: how much is sent, and how.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(default)]
 pub struct LoadSpec {
     /// When sessions are due.
     pub arrivals: ArrivalSpec,
@@ -61,6 +62,13 @@ pub struct LoadSpec {
     /// start](servemark_core::Transport::head_start).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub precise_send: bool,
+}
+
+impl Default for LoadSpec {
+    /// Returns the load of a burst.
+    fn default() -> Self {
+        Self::new(ArrivalSpec::Burst)
+    }
 }
 
 impl LoadSpec {

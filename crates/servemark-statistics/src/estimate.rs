@@ -16,6 +16,9 @@ pub struct Estimate {
     pub at_least: f64,
     /// Standard error of the value; absent if the sample does not show it.
     pub error: Option<f64>,
+    /// Part of the value that the upper end of the interval leaves at least for what none of the sample's
+    /// requests met. It shrinks with the number of requests, and not with its square root.
+    pub unseen: f64,
     /// Number of values in the sample.
     pub samples: usize,
     /// Effective sample size: the number of independent values that carry as much information.
@@ -90,6 +93,7 @@ impl Estimate {
             bounds: self.bounds.map(|end| end * factor),
             at_least: self.at_least * factor,
             error: self.error.map(|error| error * factor),
+            unseen: self.unseen * factor,
             ..self
         }
     }

@@ -40,7 +40,7 @@ fn as_peer(mut context: RunContext, parsed: &Parsed) -> RunContext {
         Some(PeerArguments::Sglang { given, settled }) => {
             ("benchmark_args=", given, screen.in_sglangs_words(settled, &parsed.plan))
         }
-        Some(PeerArguments::Vllm(arguments)) => ("", arguments, screen.about(&parsed.plan)),
+        Some(PeerArguments::Vllm(arguments)) => ("", arguments, screen.about(parsed)),
         _ => return context,
     };
     let screen = if matches!(parsed.plan.server, ServerSpec::Simulated(_)) {

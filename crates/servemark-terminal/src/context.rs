@@ -13,8 +13,8 @@ pub(crate) fn prepare(parsed: &Parsed) -> anyhow::Result<Option<RunContext>> {
     for warning in &parsed.warnings {
         screen::eprint_line(&format!("warning: {warning}"));
     }
-    if parsed.plan_only {
-        screen::print(&format!("{:#}\n", parsed.plan.to_json()));
+    if let Some(format) = parsed.plan_only {
+        screen::print(&format.write(&parsed.plan).map_err(anyhow::Error::msg)?);
         return Ok(None);
     }
     let context = furnished(&context(Bars::of(parsed))?, parsed);
@@ -43,7 +43,7 @@ pub(crate) fn furnished(context: &RunContext, parsed: &Parsed) -> RunContext {
 
 /// Adds a screen that prints the messages of the command line's dialect.
 pub(crate) fn voiced(mut context: RunContext, parsed: &Parsed) -> RunContext {
-    let screen = Screen::new(Bars::of(parsed), Arc::clone(&context.live)).about(&parsed.plan);
+    let screen = Screen::new(Bars::of(parsed), Arc::clone(&context.live)).about(parsed);
     context.observer = Arc::new(screen);
     context
 }

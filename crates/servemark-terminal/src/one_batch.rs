@@ -29,7 +29,7 @@ pub(crate) fn bench(bench: &OneBatch) -> anyhow::Result<ExitCode> {
     for warning in &bench.common.warnings {
         screen::eprint_line(&format!("warning: {warning}"));
     }
-    if bench.common.plan_only {
+    if bench.common.plan_only.is_some() {
         let cases: Vec<&BatchCase> = bench.batches.iter().map(|batch| &batch.case).collect();
         screen::print(&format!("{:#}\n", json!(cases)));
         return Ok(ExitCode::Ok);

@@ -56,7 +56,11 @@ pub(crate) fn write(
 }
 
 /// Writes the page of a run. The file is complete or not there.
-fn write_page(scores: &Scores<'_>, run_log: Option<&Path>, path: &Path) -> anyhow::Result<()> {
+pub(crate) fn write_page(
+    scores: &Scores<'_>,
+    run_log: Option<&Path>,
+    path: &Path,
+) -> anyhow::Result<()> {
     let source = run_log.map(|path| path.display().to_string());
     let mut page = Vec::new();
     scores.write_page(source.as_deref(), &mut page)?;

@@ -67,9 +67,9 @@ impl Screen {
         Self { bars, live, preparation, ticker, peer: None, arguments: None }
     }
 
-    /// Prints the messages of vLLM's client, if the plan is in its dialect.
-    pub(crate) fn about(self, plan: &BenchPlan) -> Self {
-        Self { peer: VllmMessages::of(plan).map(PeerMessages::Vllm), ..self }
+    /// Prints the messages of vLLM's client, if the command line is in its dialect.
+    pub(crate) fn about(self, parsed: &Parsed) -> Self {
+        Self { peer: VllmMessages::of(parsed).map(PeerMessages::Vllm), ..self }
     }
 
     /// Prints the messages of one of SGLang's other benchmarks.

@@ -1,5 +1,6 @@
 //! Scores of a run log: tables, result files and exit codes.
 
+mod gates;
 mod offline;
 
 use std::cell::OnceCell;

@@ -98,7 +98,14 @@ impl Selftest {
     ///
     /// Never panics: the results are plain data.
     pub fn to_json(&self) -> String {
-        let json = serde_json::to_string_pretty(self).expect("a self-test is plain data");
+        #[derive(Serialize)]
+        struct Document<'a> {
+            schema: &'static str,
+            #[serde(flatten)]
+            found: &'a Selftest,
+        }
+        let document = Document { schema: "servemark/selftest/1", found: self };
+        let json = serde_json::to_string_pretty(&document).expect("a self-test is plain data");
         format!("{json}\n")
     }
 

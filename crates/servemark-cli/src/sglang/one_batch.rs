@@ -117,7 +117,7 @@ fn understand(
     let Some(first) = batches.first() else { return Err(CliError::Together(NO_BATCH)) };
     let (plan, credentials) = (first.case.plan.clone(), keyed(environment)?);
     let common = Parsed::new(plan, credentials, environment, args.run.stopping.grace);
-    let plan_only = args.run.asking.plan_only;
+    let plan_only = args.run.asking.printed_plan();
     let common = Parsed { progress: false, plan_only, warnings, ..common };
     Ok(OneBatch {
         common,

@@ -76,7 +76,8 @@ fn random(args: &VllmArgs) -> Result<VllmRandomSpec, CliError> {
     let mut spec = VllmRandomSpec {
         lengths: lengths(args)?,
         prefix_tokens: at_least(RandomArgs::RANDOM_PREFIX_LEN, 0, random.random_prefix_len)?,
-        batch: several(RandomArgs::RANDOM_BATCH_SIZE, random.random_batch_size)?,
+        // Below 1 it is 1, as with vLLM.
+        batch: several(RandomArgs::RANDOM_BATCH_SIZE, random.random_batch_size.max(1))?,
         ..VllmRandomSpec::default()
     };
     token_ids::apply(args, &mut spec)?;

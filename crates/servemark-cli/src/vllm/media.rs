@@ -140,6 +140,21 @@ fn categories(args: &CorporaArgs) -> Vec<String> {
     named.filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
+/// Returns a warning if messages are sent to a route for texts, as vLLM's client does.
+pub(super) fn remark(args: &VllmArgs) -> Option<String> {
+    let backend = args.target.backend.as_str();
+    let takes_messages = backend.ends_with("-chat") || backend.starts_with("openai-embeddings-");
+    let is_lost =
+        args.dataset.enable_multimodal_chat && !takes_messages && backend != "openai-audio";
+    is_lost.then(|| {
+        let (flag, backends) = (DatasetArgs::ENABLE_MULTIMODAL_CHAT, TargetArgs::BACKEND);
+        format!(
+            "{flag}: {backends} {backend} takes texts, and is sent messages as they stand, as by vLLM's \
+             client; choose {backends} openai-chat"
+        )
+    })
+}
+
 /// Whether prompts that show something are messages.
 pub(super) fn shape(args: &VllmArgs) -> PromptShape {
     if args.dataset.enable_multimodal_chat { PromptShape::Message } else { PromptShape::Text }

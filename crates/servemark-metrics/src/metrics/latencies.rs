@@ -1,6 +1,7 @@
 //! Summarises latencies over the requests that a policy selects.
 
 use serde::Serialize;
+use servemark_statistics::UnmetWaits;
 
 use crate::estimates::{estimated, in_time};
 use crate::policy::{Counted, EmptySample, FirstTokensOf, MetricPolicy};
@@ -39,8 +40,13 @@ impl Latencies {
         }
     }
 
-    pub(crate) fn of(policy: &MetricPolicy, scores: &[RequestScore<'_>]) -> Self {
-        let of = |latency| summary(latency, policy, scores);
+    /// Summarises latencies. `waits` are waits in seconds that no request met.
+    pub(crate) fn of(
+        policy: &MetricPolicy,
+        scores: &[RequestScore<'_>],
+        waits: UnmetWaits,
+    ) -> Self {
+        let of = |latency| summary(latency, policy, scores, waits);
         Self {
             ttft: of(Latency::Ttft),
             ttst: of(Latency::Ttst),
@@ -63,14 +69,23 @@ pub struct ResponseTimes {
 }
 
 impl ResponseTimes {
-    pub(super) fn of(policy: &MetricPolicy, scores: &[RequestScore<'_>]) -> Self {
-        let of = |latency| summary(latency, policy, scores);
+    pub(super) fn of(
+        policy: &MetricPolicy,
+        scores: &[RequestScore<'_>],
+        waits: UnmetWaits,
+    ) -> Self {
+        let of = |latency| summary(latency, policy, scores, waits);
         Self { ttft: of(Latency::ResponseTtft), e2el: of(Latency::ResponseE2el) }
     }
 }
 
 /// Summarises a latency, with its confidence intervals.
-fn summary<'a>(latency: Latency, policy: &MetricPolicy, scores: &'a [RequestScore<'a>]) -> Summary {
+fn summary<'a>(
+    latency: Latency,
+    policy: &MetricPolicy,
+    scores: &'a [RequestScore<'a>],
+    waits: UnmetWaits,
+) -> Summary {
     let values = |score: &'a RequestScore<'a>| latency.values(score, policy.tpot);
     let sampled = || sampled_of(latency, policy, scores);
     let summary = match latency {
@@ -87,7 +102,8 @@ fn summary<'a>(latency: Latency, policy: &MetricPolicy, scores: &'a [RequestScor
     } else {
         summary
     };
-    estimated(summary, &in_time(sampled()), policy, values)
+    let waits = if latency.has_waits() { waits } else { UnmetWaits::default() };
+    estimated(summary, policy, waits, || latency.sample(&in_time(sampled()), policy.tpot))
 }
 
 /// Returns whether the policy takes the summary of a latency without any value for zero.

@@ -51,7 +51,7 @@ impl ServerState {
         if reception.at < self.ready_at {
             return error(503, "the server is not ready yet", keep_alive);
         }
-        match Route::of(head.method(), head.path()) {
+        match Route::of(head.method(), head.path(), self.spec.engine) {
             Route::Answer(dialect) => self.answer(request, dialect, reception),
             Route::ClearTruth => {
                 self.logs.truth.take();
@@ -75,10 +75,12 @@ impl ServerState {
                 Ok(model) => now(&model, keep_alive),
                 Err(fault) => refused(&fault, keep_alive),
             },
+            Route::LlamaProps => now(&self.llama_props(), keep_alive),
             Route::ModelInfo => now(&self.model_info(), keep_alive),
             Route::Models => now(&self.models(), keep_alive),
             Route::ServerInfo => now(&self.server_info(), keep_alive),
             Route::SimulatedTimes => Reply::SimulatedTimes(keep_alive),
+            Route::TgiInfo => now(&self.tgi_info(), keep_alive),
             Route::Version => now(VERSION, keep_alive),
             Route::Unknown => {
                 let message = format!("there is no route {} {}", head.method(), head.path());

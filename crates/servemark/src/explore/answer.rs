@@ -153,6 +153,7 @@ impl Exploration {
     /// Returns the result as a document for scripts; `report` is the page of the best load.
     pub fn to_json(&self, report: Option<&Path>) -> serde_json::Value {
         serde_json::json!({
+            "schema": "servemark/explore/1",
             "engine": self.server.engine.name(),
             "version": self.server.version,
             "model": self.server.model,

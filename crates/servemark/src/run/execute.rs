@@ -6,6 +6,7 @@ use servemark_plan::{BenchPlan, ServerSpec};
 #[cfg(feature = "engine")]
 use super::engine::LoadedEngine;
 use super::http;
+use super::local_faults::local_faults;
 use super::measure::measure;
 use super::outcome::Run;
 use super::prepare::{PreparedRun, RunClock};
@@ -13,7 +14,7 @@ use super::provided::ProvidedSystem;
 use super::server::Server;
 use super::system::System;
 use crate::runtime::on_this_thread;
-use crate::{ExecuteError, Outputs, RunContext};
+use crate::{ExecuteError, RunContext};
 
 /// Executes a plan, from waiting for the server to the closed run log, on a runtime of its own on
 /// the calling thread. For an offline engine, the warm-up plan runs in the same call, because the
@@ -29,8 +30,9 @@ pub fn execute(plan: &BenchPlan, context: &RunContext) -> Result<Run, ExecuteErr
 
 /// Executes a plan on the current runtime.
 pub(super) async fn run(plan: &BenchPlan, context: &RunContext) -> Result<Run, ExecuteError> {
-    plan.check()?;
-    Outputs::of(plan).check()?;
+    if let Some(fault) = local_faults(plan).into_iter().next() {
+        return Err(fault);
+    }
     match &plan.server {
         ServerSpec::Provided { .. } => run_on::<ProvidedSystem>(plan, context).await,
         #[cfg(feature = "engine")]

@@ -136,9 +136,14 @@ impl System for Server {
         let Helpers { profilers, before, probes, sampler } = helpers;
         finish_probes(job, probes);
         let mut footer = Footer::default();
-        if let Some(before) = before {
+        let counted = async {
             let after = self.counters(job.plan).await;
-            footer.server_counters = after.map(|after| CountedWork::new(before, after));
+            before.zip(after).map(|(before, after)| CountedWork::new(before, after))
+        };
+        // SGLang's client reads the counters last.
+        let (has_info, mut counted) = (job.plan.server_kind().has_info(), Some(counted));
+        if let Some(counted) = counted.take_if(|_| !has_info) {
+            footer.server_counters = counted.await;
         }
         telemetry::finish(job, sampler);
         profilers.stop().await;
@@ -150,7 +155,10 @@ impl System for Server {
         let info = self.info(job.plan, job.context).await;
         footer.server_info = info.as_ref().map(|info| info.value().clone());
         let accept_length = info.and_then(|info| info.accept_length());
-        footer.accept_length = accept_length.filter(|_| job.plan.server_kind().has_info());
+        footer.accept_length = accept_length.filter(|_| has_info);
+        if let Some(counted) = counted {
+            footer.server_counters = counted.await;
+        }
         footer
     }
 
