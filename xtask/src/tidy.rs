@@ -132,6 +132,7 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let sources = sources.iter().flatten().map(|(path, text)| (path.as_path(), text.as_str()));
     faults.extend(words::faults(sources.clone()));
     faults.extend(words::repeated(sources));
+    faults.extend(document_word_faults()?);
     faults.extend(spelling::faults()?);
     faults.extend(unknown_names(&packages));
     faults.extend(needless_faults()?);
@@ -141,6 +142,15 @@ pub(crate) fn run() -> anyhow::Result<()> {
         faults.join("\n  ")
     );
     Ok(())
+}
+
+/// Returns the faulty phrases of documents. `CONTRIBUTING.md` quotes them.
+fn document_word_faults() -> anyhow::Result<Vec<String>> {
+    let mut faults = Vec::new();
+    for path in spelling::documents()? {
+        faults.extend(words::document_faults(&path, &std::fs::read_to_string(&path)?));
+    }
+    Ok(faults)
 }
 
 impl Package {

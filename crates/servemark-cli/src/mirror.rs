@@ -1,4 +1,4 @@
-//! What a test holds a dialect's flags against: the list that the peer's own parser gives of itself.
+//! Compares a dialect's flags with the list that the peer's own parser prints.
 
 use std::ffi::OsString;
 use std::fs;
@@ -8,7 +8,7 @@ use clap::{Arg, ArgMatches, Command, CommandFactory};
 use serde_json::{Value, json};
 use servemark_metrics::Slo;
 
-use crate::argparse::{Arity, Flag, Given, Grammar, Group};
+use crate::argparse::{Arity, Effects, Flag, Given, Grammar, Group};
 use crate::dispatch::{Invocation, bench_serving};
 use crate::environment::Environment;
 
@@ -78,6 +78,57 @@ impl Mirror {
         let mut longs: Vec<&str> = arguments.filter(|long| *long != "help").collect();
         longs.sort_unstable();
         assert_eq!(declared, longs);
+    }
+
+    /// Every declared flag that has no effect beside `base` is named in a warning or a refusal.
+    /// `read` returns the warnings of a command line, or its error. At least `at_least` flags are
+    /// checked with a value that the command accepts.
+    #[track_caller]
+    pub(crate) fn check_ineffective(
+        &self,
+        groups: &[Group],
+        base: &str,
+        at_least: usize,
+        read: impl Fn(&[String]) -> Result<Vec<String>, String>,
+    ) {
+        let base: Vec<String> = base.split(' ').map(str::to_owned).collect();
+        let given = self.read(&base);
+        let effects = Effects::of(&given);
+        let (mut named, mut silent) = (0, Vec::new());
+        for group in groups {
+            for declared in group.flags.iter().filter(|one| group.is_ineffective(one, &effects)) {
+                let flag = declared.flag.name();
+                let is_named = |text: &str| {
+                    text.contains(flag)
+                        && (text.contains("no effect") || text.contains("only applies to"))
+                };
+                let lines = self.uses(flag).into_iter().map(|words| [&base[..], &words].concat());
+                let outcome = lines.map(|line| read(&line)).find_map(|read| match read {
+                    Ok(warnings) => Some(warnings.iter().any(|warning| is_named(warning))),
+                    Err(error) => is_named(&error).then_some(true),
+                });
+                named += usize::from(outcome == Some(true));
+                silent.extend((outcome == Some(false)).then_some(flag));
+            }
+        }
+        assert!(silent.is_empty(), "without effect, and not named: {silent:?}");
+        assert!(named >= at_least, "only {named} flags were given with a value");
+    }
+
+    /// Returns ways to give a flag with a value other than its default.
+    fn uses(&self, flag: &str) -> Vec<Vec<String>> {
+        const VALUES: [&str; 9] =
+            ["3", "0.25", "x", "1,2", "0.9", "a=1", "{\"a\": 1}", "http://127.0.0.1:9", "1:2"];
+        let arg = self.arg(flag);
+        if !arg.get_action().takes_values() {
+            return vec![vec![flag.to_owned()]];
+        }
+        let is_default = |value: &str| arg.get_default_values().iter().any(|known| known == value);
+        let choices = arg.get_possible_values();
+        let choices: Vec<&str> = choices.iter().map(PossibleValue::get_name).collect();
+        let values = if choices.is_empty() { VALUES.to_vec() } else { choices };
+        let words = |value: &str| vec![flag.to_owned(), value.to_owned()];
+        values.into_iter().filter(|value| !is_default(value)).map(words).collect()
     }
 
     /// The letters that stand for flags behind one dash.
@@ -163,7 +214,7 @@ impl Mirror {
         assert!(known > at_least, "only {known} prefixes are unambiguous");
     }
 
-    /// What a flag's value is, in the form of the recording. Panics if its type is not the peer's.
+    /// Returns the value of a flag in the form of the recording. Panics if its type is not the peer's.
     pub(crate) fn value(&self, matches: &ArgMatches, recorded: &Value) -> Value {
         let id = self.arg(&text(&recorded["name"])).get_id().as_str();
         let is_list = !recorded["nargs"].is_null();

@@ -81,7 +81,7 @@ impl Link {
         clock: MonotonicClock,
     ) -> Result<(Self, Connection), ClientError> {
         let dialed = dial(target, clock).await?;
-        let sender = Sender::greet(dialed.stream, target).await;
+        let sender = Sender::handshake(dialed.stream, target).await;
         let sender = sender.map_err(|lost| lost.before_head(target.base_url()))?;
         Ok((Self { sender, wire: dialed.wire, opened: clock.now(), freed: None }, dialed.cost))
     }
@@ -241,7 +241,7 @@ impl Link {
 
 impl Sender {
     /// Performs the protocol handshake; a connection of hyper's is given to a task.
-    async fn greet(mut stream: Stream, target: &Target) -> Result<Self, Lost> {
+    async fn handshake(mut stream: Stream, target: &Target) -> Result<Self, Lost> {
         match (target.http_version(), target.http1_stack()) {
             (HttpVersion::Http1, Http1Stack::Direct) => {
                 if target.send_stamps() {

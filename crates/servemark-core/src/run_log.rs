@@ -75,7 +75,7 @@ impl RunLog {
         Self { header, records, telemetry: Telemetry::default(), footer }
     }
 
-    /// Sets what servers and their machines showed of themselves.
+    /// Sets the metrics of servers and their machines.
     #[must_use]
     pub fn with_telemetry(self, telemetry: Telemetry) -> Self {
         Self { telemetry, ..self }
@@ -97,7 +97,7 @@ impl RunLog {
         &self.records
     }
 
-    /// Returns what servers and their machines showed of themselves while the run went on.
+    /// Returns the metrics of servers and their machines that were read during the run.
     pub fn telemetry(&self) -> &Telemetry {
         &self.telemetry
     }

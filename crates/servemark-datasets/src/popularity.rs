@@ -5,7 +5,7 @@ use servemark_rng::Pcg64;
 
 use crate::SpecError;
 
-/// How often each group of prompts is used.
+/// Distribution of the requests over the groups of prompts.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Popularity {

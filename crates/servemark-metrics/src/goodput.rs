@@ -122,7 +122,7 @@ pub(crate) fn is_good(score: &RequestScore<'_>, policy: &MetricPolicy) -> bool {
 
 fn meets(score: &RequestScore<'_>, slo: &Slo, policy: &MetricPolicy) -> bool {
     let observed_s = match slo.metric {
-        Latency::Tpot if is_one_token(score, policy) => Some(0.0),
+        Latency::Tpot | Latency::Ttst if is_one_token(score, policy) => Some(0.0),
         metric => metric.values(score, policy.tpot).next(),
     };
     score.success && observed_s.is_some_and(|observed| observed * 1000.0 <= slo.limit_ms)

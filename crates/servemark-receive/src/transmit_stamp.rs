@@ -7,9 +7,10 @@ use crate::since;
 /// The kernel's report that the last byte of a write was passed to the network device.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct TransmitReport {
-    /// Position of that byte, counted from zero from where stamps were asked for, modulo 2^32.
+    /// Zero-based position of the last byte of the write, modulo 2^32. Positions count from the
+    /// byte at which stamps were enabled.
     pub last_byte: u32,
-    /// When the device received the byte, as wall-clock time since the Unix epoch.
+    /// When the kernel passed the byte to the device, as wall-clock time since the Unix epoch.
     pub stamped: Duration,
 }
 

@@ -38,7 +38,7 @@ impl SeedSequence {
     }
 }
 
-/// A hash whose constant changes with every word.
+/// Hash of `SeedSequence`; its multiplier changes with every word that is hashed.
 struct Hash {
     constant: u32,
     multiplier: u32,

@@ -41,7 +41,7 @@ impl Backlog {
     }
 
     /// Removes the limit, because records are no longer written; releases all waiting requests.
-    pub fn lift(&self) {
+    pub fn remove_limit(&self) {
         self.most.store(u64::MAX, Relaxed);
         self.eased.notify_waiters();
     }

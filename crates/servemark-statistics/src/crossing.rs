@@ -5,7 +5,7 @@ use statrs::distribution::{ContinuousCDF, Normal};
 /// Distance of a quantity from zero at one place, with its standard error.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Margin {
-    /// The place.
+    /// Place of the measurement, such as a load, on the axis of the regression.
     pub at: f64,
     /// Value of the quantity at the place.
     pub value: f64,

@@ -47,7 +47,7 @@ enum Naming {
     Own,
 }
 
-/// Where a line's value goes.
+/// Series, and the part of its sample, to which the value of a line belongs.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     /// Position among the series of this source.

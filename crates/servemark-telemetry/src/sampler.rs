@@ -24,7 +24,7 @@ use tokio::time::{Instant, sleep_until};
 
 use crate::Readings;
 
-/// What is asked, and how often.
+/// Sources of metrics to read, and the interval between two readings.
 #[derive(Debug)]
 pub struct SamplerSpec {
     /// The sources. Their positions are those of the log's sources.
@@ -169,7 +169,7 @@ enum Order {
 }
 
 impl Sampler {
-    /// Starts to ask. Every line goes to `lines`, and the first failure of each source to
+    /// Starts to read the sources. Every line goes to `lines`, and the first failure of each source to
     /// `problems`.
     pub fn start(
         spec: SamplerSpec,

@@ -20,6 +20,14 @@ pub(super) fn faults() -> anyhow::Result<Vec<String>> {
     Ok(found)
 }
 
+/// Returns the paths of the documents for users.
+pub(super) fn documents() -> anyhow::Result<Vec<PathBuf>> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut paths = files(&root.join("docs"), "md")?;
+    paths.extend([root.join("README.md"), root.join("CHANGELOG.md")]);
+    Ok(paths)
+}
+
 /// Returns the paths of all sources and documents. Fixtures are recordings and are left alone.
 fn texts(root: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut paths = vec![root.join("README.md"), root.join("CHANGELOG.md")];

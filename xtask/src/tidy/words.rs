@@ -1,13 +1,31 @@
-//! Refuses doc comments that do not stand alone.
+//! Refuses doc comments that do not stand alone, and figurative names and phrases.
 //!
 //! A doc comment is read in an editor's hover box, without the line above it. It names components
-//! and numbers, and has more than one word.
+//! and numbers, and has more than one word. Ordinary comments and documents name them, too.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Phrases that stand for the name of a component or of a number.
-const VAGUE: &[&str] = &["nobody", "somebody", "whoever", "so many", "so much"];
+const VAGUE: &[&str] =
+    &["nobody", "somebody", "anybody", "whoever", "so many", "so much", "how-manieth"];
+
+/// Names of functions that stand for something else than what the function does.
+const FIGURATIVE_FUNCTIONS: &[&str] = &[
+    "complain",
+    "fly",
+    "furnish",
+    "greet",
+    "hear",
+    "land",
+    "lift",
+    "overhear",
+    "pass_over",
+    "perform",
+    "restock",
+    "season",
+    "seat",
+];
 
 /// Names of items that stand for something else than what the item is.
 const FIGURATIVE: &[&str] = &[
@@ -77,15 +95,43 @@ pub(super) fn faults<'a>(files: impl IntoIterator<Item = (&'a Path, &'a str)>) -
     for (path, text) in files {
         let comments = doc_comments(text).into_iter();
         let faults = comments.filter_map(|comment| Some((comment.line, fault(&comment)?)));
-        let faults = faults.chain(figurative_names(text));
+        let faults = faults.chain(figurative_names(text)).chain(vague_comments(text));
         found.extend(faults.map(|(line, fault)| format!("{}:{line}: {fault}", path.display())));
     }
     found
 }
 
+/// Returns the lines of a document that name no component or number, given its path and text.
+pub(super) fn document_faults(path: &Path, text: &str) -> Vec<String> {
+    let place = |(line, fault)| format!("{}:{line}: {fault}", path.display());
+    vague_lines(text, Some).map(place).collect()
+}
+
+/// Returns the ordinary comments that name no component or number, each with its one-based line.
+fn vague_comments(text: &str) -> impl Iterator<Item = (usize, String)> {
+    vague_lines(text, |line| {
+        let comment = line.trim_start().strip_prefix("//")?;
+        (!comment.starts_with(['/', '!'])).then_some(comment)
+    })
+}
+
+/// Returns the vague phrases in the prose that `prose_of` finds in a line, with one-based lines.
+fn vague_lines<'a>(
+    text: &'a str,
+    prose_of: impl Fn(&'a str) -> Option<&'a str>,
+) -> impl Iterator<Item = (usize, String)> {
+    (1..).zip(text.lines()).filter_map(move |(number, line)| {
+        let prose = prose_of(line)?.to_lowercase();
+        let phrase = VAGUE.iter().find(|phrase| has_phrase(&prose, phrase))?;
+        Some((number, format!("\"{phrase}\": name the component or the number")))
+    })
+}
+
 /// Returns the items whose names are figurative, each with its one-based line.
 fn figurative_names(text: &str) -> impl Iterator<Item = (usize, String)> {
+    let functions = function_names(text).filter(|(_, name)| FIGURATIVE_FUNCTIONS.contains(name));
     let figurative = item_names(text).filter(|(_, name)| FIGURATIVE.contains(name));
+    let figurative = figurative.chain(functions);
     figurative.map(|(line, name)| (line, format!("{name}: give the item the name of what it is")))
 }
 
@@ -99,6 +145,18 @@ fn item_names(text: &str) -> impl Iterator<Item = (usize, &str)> {
         let (_, rest) = ITEMS.iter().find_map(|item| line.split_once(item))?;
         let end = rest.find(|sign: char| !sign.is_alphanumeric()).unwrap_or(rest.len());
         Some((number, &rest[..end]))
+    })
+}
+
+/// Returns the names of the functions of a file, each with its one-based line.
+fn function_names(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    (1..).zip(text.lines()).filter_map(|(number, line)| {
+        if line.trim_start().starts_with("//") || line.contains('"') {
+            return None;
+        }
+        let (_, rest) = line.split_once("fn ")?;
+        let end = rest.find(|sign: char| !sign.is_alphanumeric() && sign != '_');
+        Some((number, &rest[..end.unwrap_or(rest.len())]))
     })
 }
 
@@ -235,5 +293,17 @@ mod tests {
         check("pub(crate) struct Journal<'a> {\n", &["a.rs:1: Journal: give"]);
         check("fn a() {}\nenum Worth {\n", &["a.rs:2: Worth"]);
         check("// struct Journal\nstruct Journals;\nlet a = \"enum Worth\";\n", &[]);
+    }
+
+    #[test]
+    fn functions_and_ordinary_comments_are_read_too() {
+        check("fn season(text: &str) {}\nfn seasonal() {}\n", &["a.rs:1: season"]);
+        check("    // Nobody waits.\n    let a = 1; // whoever\n", &["a.rs:1: \"nobody\""]);
+    }
+
+    #[test]
+    fn documents_name_components() {
+        let found = document_faults(Path::new("a.md"), "# Title\n\nRuns so many requests.\n");
+        assert_eq!(found, ["a.md:3: \"so many\": name the component or the number"]);
     }
 }

@@ -298,3 +298,11 @@ fn a_style_is_that_of_a_release() {
     assert_ne!(newest.stage, older.stage);
     assert!(parse(&format!("{SHIPPED} --style 2020-01"), &[]).is_err());
 }
+
+#[test]
+fn every_flag_without_effect_is_named() {
+    mirror().check_ineffective(AisbenchArgs::GROUPS, SHIPPED, 1, |args| {
+        let tasks = parse(&args.join(" "), &[])?;
+        Ok(tasks.tasks.into_iter().flat_map(|task| task.parsed.warnings).collect())
+    });
+}

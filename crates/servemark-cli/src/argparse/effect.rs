@@ -48,6 +48,16 @@ impl Group {
         Self { limits, exempt, ..self }
     }
 
+    /// Returns whether a command line breaks a limit on a flag that names other flags or always
+    /// holds. Conditions in code are not evaluated.
+    #[cfg(test)]
+    pub(crate) fn is_ineffective(&self, declared: &Declared, effects: &Effects<'_>) -> bool {
+        let names_flags =
+            |limit: &&Limit| !matches!(limit, Limit::OnlyWhere(..) | Limit::Where(..));
+        let all = self.limits(declared.flag).iter().chain(declared.limits);
+        all.filter(names_flags).any(|limit| !limit.holds(effects))
+    }
+
     fn limits(&self, flag: Flag) -> &'static [Limit] {
         if self.exempt.contains(&flag) { &[] } else { self.limits }
     }

@@ -7,6 +7,7 @@ use clap::ArgMatches;
 use serde_json::{Value, json};
 
 use super::args::{EvalscopeArgs, PEER};
+use crate::environment::Environment;
 use crate::mirror::{Mirror, recorded};
 
 fn mirror() -> Mirror {
@@ -71,4 +72,14 @@ fn what_is_not_built_is_argued() {
 #[test]
 fn every_flag_is_declared_once() {
     mirror().check_declared(EvalscopeArgs::GROUPS);
+}
+
+#[test]
+fn every_flag_without_effect_is_named() {
+    let base = "--model m --dataset openqa --api openai";
+    mirror().check_ineffective(EvalscopeArgs::GROUPS, base, 15, |args| {
+        let args = args.iter().map(Into::into);
+        let runs = super::parse("evalscope perf", args, &Environment::default());
+        runs.map(|runs| runs.first.warnings).map_err(|error| error.to_string())
+    });
 }

@@ -5,6 +5,7 @@ mod usage;
 use serde_json::json;
 
 use super::args::{EXCLUSIVE, PEER, SglangArgs};
+use crate::environment::Environment;
 use crate::mirror::{Mirror, as_recorded, recorded};
 
 fn mirror() -> Mirror {
@@ -39,4 +40,14 @@ fn groups_are_the_peers() {
     let ours: Vec<Vec<&str>> =
         EXCLUSIVE.iter().map(|group| group.iter().map(|flag| flag.name()).collect()).collect();
     assert_eq!(json!(ours), groups["mutually_exclusive"]);
+}
+
+#[test]
+fn every_flag_without_effect_is_named() {
+    let base = "--model m --dataset-name random --backend sglang";
+    mirror().check_ineffective(SglangArgs::GROUPS, base, 40, |args| {
+        let args = args.iter().map(Into::into);
+        let parsed = super::parse("bench-serving", args, &Environment::default());
+        parsed.map(|parsed| parsed.warnings).map_err(|error| error.to_string())
+    });
 }

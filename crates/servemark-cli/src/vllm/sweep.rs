@@ -83,13 +83,13 @@ pub struct ServeSweep {
 /// Levels of load between one request at a time and all at once.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Workload {
-    /// What is changed from level to level.
+    /// Setting that differs between the levels.
     pub variable: WorkloadVariable,
     /// How many levels there are, the two ends among them.
     pub levels: usize,
 }
 
-/// What is changed from level to level. Closed: these are the peer's two.
+/// Setting that differs between the levels of a sweep: one of the two that the peer has.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum WorkloadVariable {
     /// How many requests are in flight.

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::args::{PEER, VllmArgs};
 use super::buckets::{Buckets, parse_buckets};
+use crate::environment::Environment;
 use crate::mirror::{Mirror, recorded};
 
 /// Flags whose default is not the peer's, argued in `docs/compat/vllm.md`.
@@ -34,7 +35,7 @@ fn thousands(choice: &Value) -> u32 {
     digits.parse().unwrap_or_default()
 }
 
-/// What a flag's value is, in the form of the recording.
+/// Returns the value of a flag in the form of the recording.
 fn value(mirror: &Mirror, matches: &ArgMatches, flag: &Value) -> Value {
     match flag["name"].as_str().unwrap() {
         "--self-timed" => match (matches.get_flag("self_timed"), matches.get_flag("no_self_timed"))
@@ -93,4 +94,14 @@ fn choices_arities_and_names_are_the_peers() {
 #[test]
 fn every_flag_is_declared_once() {
     mirror().check_declared(VllmArgs::GROUPS);
+}
+
+#[test]
+fn every_flag_without_effect_is_named() {
+    let base = "--model m --dataset-name random --backend openai";
+    mirror().check_ineffective(VllmArgs::GROUPS, base, 50, |args| {
+        let args = args.iter().map(Into::into);
+        let parsed = super::parse("vllm bench serve", args, &Environment::default());
+        parsed.map(|parsed| parsed.warnings).map_err(|error| error.to_string())
+    });
 }

@@ -1,4 +1,4 @@
-//! What servers and their machines showed of themselves while a run went on.
+//! Metrics of servers and their machines that were read during a run.
 //!
 //! A log has a line for each source and each series when it is first seen, and then a line for each
 //! sample of a source. Samples hold raw readings, counters included, so that every reader of the

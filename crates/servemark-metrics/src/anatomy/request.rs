@@ -72,7 +72,7 @@ fn first_output(record: &RequestRecord) -> Option<FirstOutput> {
     Some(FirstOutput { at: row.at, lag_us: row.lag_us })
 }
 
-/// Returns how long the first output lay unread; absent if only the client's own clock stamped it.
+/// Returns how long the first output was queued unread; absent if only the client's own clock stamped it.
 fn read_lag_ms(record: &RequestRecord, first: &FirstOutput) -> Option<f64> {
     let is_known = matches!(record.arrival_clock, ArrivalClock::Kernel | ArrivalClock::KernelBound);
     is_known.then(|| f64::from(first.lag_us) / 1e3)

@@ -7,7 +7,8 @@ use servemark_core::{
     Usage,
 };
 use servemark_metrics::{
-    Completeness, FailureTally, Latency, MetricPolicy, Metrics, RequestScore, Slo, TokenSource,
+    Completeness, Evidence, FailureTally, Figure, JudgedPart, Latency, MetricPolicy, Metrics,
+    Objective, RequestScore, Slo, TokenSource, Tolerance,
 };
 
 const MILLISECOND: u64 = 1_000_000;
@@ -277,6 +278,29 @@ fn goodput_counts_failures_against_the_objectives() {
     let goodput = Metrics::score(&log("/generate", records, None), &policy).goodput.unwrap();
     assert_eq!((goodput.good, goodput.attainment), (1, Some(1.0 / 3.0)));
     assert_eq!(goodput.by_slo.iter().map(|result| result.met).collect::<Vec<_>>(), [1, 2]);
+}
+
+#[test]
+fn the_time_to_second_token_is_known_wherever_a_latency_is() {
+    let records = vec![
+        answer(0, 0, &[(10, "a", Some(1)), (35, "bc", Some(2)), (40, "d", Some(1))]),
+        answer(1, 0, &[(10, "a", Some(1)), (25, "b", Some(1))]),
+        answer(2, 0, &[(10, "a", Some(1))]),
+    ];
+    let log = log("/generate", records, None);
+    let policy = MetricPolicy::native().with_slos([Slo::new(Latency::Ttst, 20.0).unwrap()]);
+    let metrics = Metrics::score(&log, &policy);
+    let summary = metrics.latency(Latency::Ttst).unwrap();
+    assert_eq!((summary.samples, summary.mean_ms), (2, Some(20.0)));
+    // An answer of one token has no second token to wait for.
+    assert_eq!(metrics.goodput.as_ref().unwrap().good, 2);
+    let figure: Figure = "ttst:mean".parse().unwrap();
+    assert_eq!(figure.read(&metrics), Some(20.0));
+    let objective: Objective = "ttst:p99<=30ms".parse().unwrap();
+    let mut evidence = Evidence::of(&[objective]);
+    evidence.add(&log, &policy, JudgedPart::Whole);
+    assert_eq!(evidence.judge(0.95)[0].objective, objective);
+    assert!("ttst:p99=3%".parse::<Tolerance>().is_ok());
 }
 
 #[test]

@@ -179,7 +179,7 @@ const PROGRAM: &str = concat!("servemark-mock ", env!("CARGO_PKG_VERSION"));
 /// imitates no particular release.
 pub(super) const VERSION: &str = concat!(r#"{"version":""#, env!("CARGO_PKG_VERSION"), r#""}"#);
 
-/// What `/server_info` reports of a server without a limit on requests, and of the capacity of a
-/// cache that does not exist.
+/// Maximum number of running requests and cache capacity in tokens that `/server_info` reports; the
+/// simulator has no limit on requests and may have no cache.
 const MOST_RUNNING: usize = 1 << 16;
 const TOKEN_CAPACITY: u64 = 1 << 30;

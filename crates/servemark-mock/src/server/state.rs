@@ -96,7 +96,7 @@ impl ServerState {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct IdleLimit {
     pub(super) after: Duration,
-    /// Whether a 408 response precedes the end of the connection.
+    /// Whether the server sends a 408 response before it closes the connection.
     pub(super) is_told: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What the runs of a comparison were, side by side, and where their plans differ.
+//! Facts of the compared runs, side by side, and the differences of their plans.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use crate::html::Html;
 use crate::number::ABSENT;
 use crate::trace::RunTrace;
 
-/// Writes what was run on either side.
+/// Writes the facts of the runs on either side.
 pub(super) fn facts(html: &mut Html, sides: &[Vec<Side>; 2], traces: &[Vec<RunTrace>; 2]) {
     let mut rows: Vec<(String, [String; 2])> = Vec::new();
     let of = |side: &[Side], value: fn(&Side) -> Option<&str>| {

@@ -6,7 +6,7 @@ use servemark_core::Header;
 use servemark_metrics::{Latency, Metrics, Percentile, PercentileSource, Summary};
 
 use super::style::number;
-use crate::table::Table;
+use crate::table::{Table, wrapped};
 
 pub(super) fn latencies(table: &mut Table, metrics: &Metrics, header: &Header) {
     let (service, response) = (&metrics.latencies, &metrics.response);
@@ -75,7 +75,9 @@ fn too_short(table: &mut Table, rows: &[(&str, &Summary)]) {
         }
     }
     for (why, labels) in notes {
-        table.note(format!("  no +/- of {}: {why}", labels.join(", ")));
+        for line in wrapped(&format!("no +/- of {}: {why}", labels.join(", ")), 96) {
+            table.note(format!("  {line}"));
+        }
     }
 }
 

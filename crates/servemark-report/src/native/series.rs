@@ -1,4 +1,4 @@
-//! What servers and their machines showed of themselves during the measurement.
+//! Series of metrics of servers and their machines during the measurement.
 
 use servemark_core::RunLog;
 use servemark_metrics::{CountedTwice, HistogramSummary, RunSeries, SeriesGap, SeriesSummary};

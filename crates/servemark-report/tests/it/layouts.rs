@@ -211,14 +211,16 @@ fn our_table_of_a_finished_run() {
     Service times, from sent (ms)
                         samples     mean +/- 95 %      p50      p90      p95      p99    p99.9      max
       TTFT                   10    20.13        -        -        -        -        -        -    20.16
+      TTST                   10     5.00        -        -        -        -        -        -     5.00
       TPOT per request       10     5.00        -        -        -        -        -        -     5.00
       ITL per gap            30     5.00        -        -        -        -        -        -     5.00
       E2E                    10    36.00        -        -        -        -        -        -    36.00
-      - of TTFT, TPOT per request, E2E: no bound yet; p50 needs about 20 requests, p90 about 36, p95
-      about 72, p99 about 370, p99.9 about 3700
+      - of TTFT, TTST, TPOT per request, E2E: no bound yet; p50 needs about 20 requests, p90 about 36,
+      p95 about 72, p99 about 370, p99.9 about 3700
       - of ITL per gap: no bound yet; p50 needs about 20 requests, p90 about 20, p95 about 24, p99
       about 130, p99.9 about 1300
-      no +/- of TTFT, TPOT per request, ITL per gap, E2E: too few requests; about 2.0 times longer
+      no +/- of TTFT, TTST, TPOT per request, ITL per gap, E2E: too few requests; about 2.0 times
+      longer
 
     Response times, from due (ms)
                         samples     mean +/- 95 %      p50      p90      p95      p99    p99.9      max
@@ -357,6 +359,7 @@ fn our_table_of_a_run_in_which_nothing_worked_shows_no_latency() {
     Service times, from sent (ms)
                         samples     mean +/- 95 %      p50      p90      p95      p99    p99.9      max
       TTFT                    0        -        -        -        -        -        -        -        -
+      TTST                    0        -        -        -        -        -        -        -        -
       TPOT per request        0        -        -        -        -        -        -        -        -
       ITL per gap             0        -        -        -        -        -        -        -        -
       E2E                     0        -        -        -        -        -        -        -        -
@@ -625,8 +628,8 @@ fn our_table_tells_of_an_engine_what_it_did_itself() {
       latencies         right
                         the engine stamps its own answers, so the client is in no latency
       not checked       waits for a core: the system does not say; steal: the system does not say
-      does not apply    the client's lag, and pieces that were queued unread: the engine stamps its own answers;
-                        the network: there is no connection
+      does not apply    the client's lag, and pieces that were queued unread: the engine stamps its own
+                        answers; the network: there is no connection
       arrivals by       the engine's stamps
       p99 gap           5.00 ms; by the client's own clock 5.00 ms
       pieces per step   1.00

@@ -81,6 +81,7 @@ fn verdicts_stand_at_the_head_and_the_settled_part_beside_the_whole() {
     Whole run and settled part (means in ms)
                           whole  settled  differs
       TTFT                148.3    106.0  -28.5 %
+      TTST                10.00    10.00    0.0 %
       TPOT per request    10.00    10.00    0.0 %
       ITL per gap         10.00    10.00    0.0 %
       E2E                 178.3    136.0  -23.7 %

@@ -77,6 +77,6 @@ fn it_is_full_from_its_limit_on() {
     backlog.remove(1);
     assert!(!backlog.is_full());
     backlog.add(1);
-    backlog.lift();
+    backlog.remove_limit();
     assert!(!backlog.is_full());
 }

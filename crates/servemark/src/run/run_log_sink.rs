@@ -215,7 +215,7 @@ struct UnblockOnDrop<'a>(&'a Backlog);
 
 impl Drop for UnblockOnDrop<'_> {
     fn drop(&mut self) {
-        self.0.lift();
+        self.0.remove_limit();
     }
 }
 

@@ -21,7 +21,7 @@ pub(super) async fn warm_up(
     runner: &Runner<SystemPacer>,
     transport: &Arc<WireTransport>,
 ) -> Result<(), ExecuteError> {
-    greet(job, transport).await?;
+    test_connection(job, transport).await?;
     job.context.emit(&RunEvent::Prepared);
     send_requests(job, runner, transport).await?;
     flush_cache(server, job).await?;
@@ -42,7 +42,10 @@ pub(super) async fn send_requests<T: Transport>(
 }
 
 /// Sends the connection test, if the plan asks for it.
-async fn greet(job: &Job<'_>, transport: &Arc<WireTransport>) -> Result<(), ExecuteError> {
+async fn test_connection(
+    job: &Job<'_>,
+    transport: &Arc<WireTransport>,
+) -> Result<(), ExecuteError> {
     let Some(patience) = job.plan.control.greeting else { return Ok(()) };
     let sample = match &job.load().greeting {
         Some(sample) => sample.clone(),

@@ -86,9 +86,9 @@ fn nor_are_those_that_were_read_at_once() {
 }
 
 #[test]
-fn where_nobody_counted_segments_the_client_is_under_suspicion() {
+fn without_counts_of_segments_the_client_is_under_suspicion() {
     let run = sharing(40, 150, None);
-    run.is(Verdict::Suspect, "of some the kernel did not say");
+    run.is(Verdict::Suspect, "the kernel did not say of all that they arrived apart");
     assert_eq!(run.audit().reading.shared.unknown, 40);
     assert!(run.audit().unchecked[0].contains("known of 960 of 1000"));
 }
