@@ -103,7 +103,7 @@ impl Backend for EmbeddingsSpec {
 
     fn decoder(&self, sample: &Sample) -> EmbeddingsDecoder {
         EmbeddingsDecoder {
-            expected: sample.prompt.items() as usize,
+            expected: inputs(&sample.prompt),
             format: self.encoding_format,
             is_read: false,
         }
@@ -111,6 +111,14 @@ impl Backend for EmbeddingsSpec {
 
     fn framing(&self) -> Framing {
         Framing::Document
+    }
+}
+
+/// Returns the number of inputs of a request. Messages are sent as they stand, each as an input.
+fn inputs(prompt: &Prompt) -> usize {
+    match prompt {
+        Prompt::Messages(messages) => messages.len(),
+        prompt => prompt.items() as usize,
     }
 }
 

@@ -207,7 +207,7 @@ impl VllmSpec {
             VllmDialect::OpenaiChat => self.chat(sample),
             VllmDialect::OpenaiResponses => self.responses(sample),
             VllmDialect::OpenaiEmbeddings => {
-                let input = prompt::inputs(&sample.prompt, self.path())?;
+                let input = prompt::inputs(sample, self.path())?;
                 Ok(self.named(sample).with("input", input).with(CUT, WHERE_IT_MUST))
             }
             VllmDialect::OpenaiEmbeddingsChat
@@ -220,7 +220,7 @@ impl VllmSpec {
                 self.infinity(sample)
             }
             VllmDialect::VllmPooling => {
-                let input = prompt::inputs(&sample.prompt, self.path())?;
+                let input = prompt::inputs(sample, self.path())?;
                 Ok(self.named(sample).with(CUT, WHERE_IT_MUST).with("input", input))
             }
             VllmDialect::VllmRerank => self.rerank(sample),
@@ -230,7 +230,7 @@ impl VllmSpec {
     fn completions(&self, sample: &Sample) -> Result<Payload, RequestError> {
         Ok(self
             .named(sample)
-            .with("prompt", prompt::inputs(&sample.prompt, self.path())?)
+            .with("prompt", prompt::inputs(sample, self.path())?)
             .with("repetition_penalty", 1.0)
             .with("max_tokens", sample.output_tokens)
             .with("logprobs", json!(self.logprobs))
@@ -262,7 +262,7 @@ impl VllmSpec {
     fn responses(&self, sample: &Sample) -> Result<Payload, RequestError> {
         Ok(self
             .named(sample)
-            .with("input", prompt::inputs(&sample.prompt, self.path())?)
+            .with("input", prompt::inputs(sample, self.path())?)
             .with("max_output_tokens", sample.output_tokens)
             .with("stream", self.common.stream)
             .with("store", false))
@@ -278,7 +278,7 @@ impl VllmSpec {
             Some(picture) if is_clip || !has_text => {
                 Ok(body.with("input", picture.uri()?).with("modality", picture.kind().as_str()))
             }
-            _ => Ok(body.with("input", prompt::inputs(&sample.prompt, self.path())?)),
+            _ => Ok(body.with("input", prompt::inputs(sample, self.path())?)),
         }
     }
 
@@ -346,6 +346,7 @@ impl Backend for VllmSpec {
         let items = match &sample.prompt {
             Prompt::Texts(texts) => texts.len(),
             Prompt::Ranking { documents, .. } => 1 + documents.len(),
+            Prompt::Messages(messages) => prompt::passed(messages),
             _ => 1,
         };
         match self.dialect {
@@ -353,6 +354,9 @@ impl Backend for VllmSpec {
                 Box::new(OpenAiDecoder::new(sample))
             }
             VllmDialect::OpenaiResponses => Box::new(ResponsesDecoder::new(sample)),
+            VllmDialect::OpenaiEmbeddingsChat
+            | VllmDialect::OpenaiEmbeddingsClip
+            | VllmDialect::OpenaiEmbeddingsVlm2vec => Box::new(EmbeddingsDecoder::expecting(1)),
             VllmDialect::VllmPooling => Box::new(PoolingDecoder::expecting(items)),
             VllmDialect::VllmRerank => Box::new(RerankDecoder::expecting(items - 1)),
             _ => Box::new(EmbeddingsDecoder::expecting(items)),

@@ -12,7 +12,6 @@ use crate::nearest::nearest;
 ///
 /// Where Python's argparse or the peer has a message of its own, it is that one, word for word.
 #[derive(Clone, Debug, Error, PartialEq)]
-#[non_exhaustive]
 pub enum CliError {
     /// A prefix of several flags.
     #[error("ambiguous option: {given} could match {matches}")]
@@ -125,6 +124,29 @@ pub enum CliError {
     PeersAlone {
         /// The command.
         given: String,
+    },
+    /// A client whose flags another command of servemark's reads.
+    #[error("servemark has no {given}; most of its flags are known to {instead}")]
+    OtherClient {
+        /// The command.
+        given: String,
+        /// The command that reads such flags.
+        instead: &'static str,
+    },
+    /// A program that only starts another one, in another environment or on another machine.
+    #[error(
+        "{given} starts another command: put servemark behind {given} and its options, directly in \
+         front of the benchmark's own command"
+    )]
+    Launcher {
+        /// The first argument.
+        given: String,
+    },
+    /// An assignment to an environment variable in place of a command.
+    #[error("{variable}=... sets a variable: put it in front of servemark")]
+    Assignment {
+        /// Name of the variable.
+        variable: String,
     },
     /// A command that neither servemark nor a peer has.
     #[error("{given} is no command{}", DidYouMean(.nearest.as_deref()))]

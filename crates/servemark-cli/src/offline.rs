@@ -7,7 +7,6 @@ use crate::parsed::Parsed;
 
 /// A benchmark of an engine, over HTTP or without a server.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct Offline {
     /// Run before the measurement, which is not reported; `None` if there is none.
     pub warm_up: Option<Parsed>,
@@ -37,8 +36,12 @@ pub enum OfflineMessages {
     Latency(NonZeroUsize),
     /// No messages.
     Nothing,
-    /// The number of prompt tokens, once the prompts are drawn.
-    Prompts,
+    /// The number of prompt tokens, once the prompts are drawn, and that of a warm-up of SGLang's
+    /// that is left out.
+    Prompts {
+        /// Number of prompts of the warm-up that is left out; 0 if none is.
+        skipped: usize,
+    },
     /// How many requests and tokens there were a second.
     Throughput,
     /// Nothing but that it warms up: of a profiler's run the traces count.

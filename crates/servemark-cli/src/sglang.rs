@@ -38,6 +38,11 @@ use crate::error::{CliError, UsageError};
 use crate::parsed::Parsed;
 use crate::words::{NO_API_KEY, Words, refuse};
 
+/// Returns the command with its flags, for completions.
+pub(crate) fn clap_command() -> Command {
+    SglangArgs::whole_command("servemark bench-serving")
+}
+
 /// Parses a command line, which is given without the program's name.
 ///
 /// ```
@@ -84,8 +89,8 @@ fn understand(
     let mut warnings = Vec::new();
     scope::check(args, given, (dataset::name(&args.dataset)?, backend), &mut warnings)?;
     let credentials = server::credentials(&args.target, backend, environment, &mut warnings)?;
-    let plan = plan(args, backend, environment)?;
-    let (progress, plan_only) = (!args.output.disable_tqdm, args.run.asking.plan_only);
+    let plan = plan(args, backend, environment, &mut warnings)?;
+    let (progress, plan_only) = (!args.output.disable_tqdm, args.run.asking.printed_plan());
     let parsed = Parsed::new(plan, credentials, environment, args.run.stopping.grace);
     Ok(Parsed { progress, plan_only, warnings, ..parsed })
 }
@@ -94,6 +99,7 @@ fn plan(
     args: &SglangArgs,
     backend: BackendName,
     environment: &Environment,
+    warnings: &mut Vec<String>,
 ) -> Result<BenchPlan, CliError> {
     let workload = dataset::workload(args, backend, environment)?;
     let mut plan = BenchPlan::new(
@@ -103,7 +109,7 @@ fn plan(
         workload,
         load::load(args)?,
     );
-    plan.control = control::control(args, backend, environment)?;
+    plan.control = control::control(args, backend, environment, warnings)?;
     plan.model = server::model(args);
     plan.scoring = output::scoring(args)?;
     plan.output = output::output(args, backend, environment)?;

@@ -10,7 +10,7 @@ use crate::{Line, Outcome, SentRequest};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
     /// Part of the run that differs.
-    pub part: Part,
+    pub part: ComparedPart,
     /// Value in the peer's run.
     pub peer: String,
     /// Value in Servemark's run.
@@ -19,7 +19,7 @@ pub struct Difference {
 
 /// A part of a run that is compared.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Part {
+pub enum ComparedPart {
     /// Name of the result file.
     File,
     /// Keys of the result.
@@ -38,9 +38,27 @@ pub enum Part {
 
 impl fmt::Display for Difference {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{:?}\n    peer: {}\n    own:  {}", self.part, self.peer, self.own)
+        let (peer, own) = apart(&self.peer, &self.own);
+        write!(formatter, "{:?}\n    peer: {peer}\n    own:  {own}", self.part)
     }
 }
+
+/// Returns two texts from shortly before their first difference on, as far as they fit on a screen.
+fn apart(one: &str, other: &str) -> (String, String) {
+    let common = one.chars().zip(other.chars()).take_while(|(one, other)| one == other).count();
+    let skipped = common.saturating_sub(BEFORE);
+    let cut = |text: &str| {
+        let start = if skipped > 0 { "[...]" } else { "" };
+        let shown: String = text.chars().skip(skipped).take(SHOWN).collect();
+        let end = if text.chars().count() > skipped + SHOWN { "[...]" } else { "" };
+        format!("{start}{shown}{end}")
+    };
+    (cut(one), cut(other))
+}
+
+/// Number of common characters that are shown before a difference, and of characters in all.
+const BEFORE: usize = 80;
+const SHOWN: usize = 500;
 
 /// Returns all differences. If the peer crashed, nothing is compared except that Servemark must not
 /// crash. If both refuse the line, their requests are not compared: a peer may send some before it
@@ -49,20 +67,20 @@ pub(crate) fn differences(peer: &Line, own: &Line) -> Vec<Difference> {
     let mut found = Differences(Vec::new());
     if peer.outcome.is_lost() {
         if own.outcome.is_lost() {
-            found.push(Part::Outcome, &peer.outcome, &own.outcome);
+            found.push(ComparedPart::Outcome, &peer.outcome, &own.outcome);
         }
         return found.0;
     }
-    found.compare(Part::Outcome, &peer.outcome, &own.outcome);
+    found.compare(ComparedPart::Outcome, &peer.outcome, &own.outcome);
     if peer.outcome == Outcome::Refused && own.outcome == Outcome::Refused {
         if peer.message.is_some() {
-            found.compare(Part::Message, &peer.message, &own.message);
+            found.compare(ComparedPart::Message, &peer.message, &own.message);
         }
         return found.0;
     }
     found.requests(peer, own);
     if peer.outcome == Outcome::Done && own.outcome == Outcome::Done {
-        found.compare(Part::Labels, &peer.labels, &own.labels);
+        found.compare(ComparedPart::Labels, &peer.labels, &own.labels);
         found.results(peer, own);
     }
     found.0
@@ -71,11 +89,11 @@ pub(crate) fn differences(peer: &Line, own: &Line) -> Vec<Difference> {
 struct Differences(Vec<Difference>);
 
 impl Differences {
-    fn push(&mut self, part: Part, peer: &impl fmt::Debug, own: &impl fmt::Debug) {
+    fn push(&mut self, part: ComparedPart, peer: &impl fmt::Debug, own: &impl fmt::Debug) {
         self.0.push(Difference { part, peer: format!("{peer:?}"), own: format!("{own:?}") });
     }
 
-    fn compare<T: fmt::Debug + PartialEq>(&mut self, part: Part, peer: &T, own: &T) {
+    fn compare<T: fmt::Debug + PartialEq>(&mut self, part: ComparedPart, peer: &T, own: &T) {
         if peer != own {
             self.push(part, peer, own);
         }
@@ -96,20 +114,20 @@ impl Differences {
                 format!("request {} of {}: {request}", at + 1, all.len())
             };
             let (peer, own) = (said(&theirs), said(&ours));
-            self.0.push(Difference { part: Part::Requests, peer, own });
+            self.0.push(Difference { part: ComparedPart::Requests, peer, own });
         }
     }
 
     fn results(&mut self, peer: &Line, own: &Line) {
         let (Some(theirs), Some(ours)) = (&peer.result, &own.result) else {
-            return self.compare(Part::File, &peer.result, &own.result);
+            return self.compare(ComparedPart::File, &peer.result, &own.result);
         };
-        self.compare(Part::File, &theirs.file, &ours.file);
-        self.compare(Part::Keys, &theirs.keys, &ours.keys);
+        self.compare(ComparedPart::File, &theirs.file, &ours.file);
+        self.compare(ComparedPart::Keys, &theirs.keys, &ours.keys);
         for (key, value) in &theirs.values {
             if let Some(own) = ours.values.get(key).filter(|own| *own != value) {
                 let (peer, own) = (Value::to_string(value), own.to_string());
-                self.0.push(Difference { part: Part::Value(key.clone()), peer, own });
+                self.0.push(Difference { part: ComparedPart::Value(key.clone()), peer, own });
             }
         }
     }
@@ -174,11 +192,20 @@ mod tests {
     }
 
     #[test]
+    fn long_texts_are_shown_from_their_difference_on() {
+        let (one, other) = ("a".repeat(500) + "b", "a".repeat(500) + "c" + &"d".repeat(500));
+        let (one, other) = apart(&one, &other);
+        assert_eq!(one, format!("[...]{}b", "a".repeat(80)));
+        assert_eq!(other, format!("[...]{}c{}[...]", "a".repeat(80), "d".repeat(419)));
+        assert_eq!(apart("x", "y"), ("x".to_owned(), "y".to_owned()));
+    }
+
+    #[test]
     fn the_order_of_a_bodys_keys_counts() {
         let peer = line(&[("/a", 1)]);
         let mut own = peer.clone();
         own.requests[0].body = json!({"n": 1, "id": 1});
-        assert_eq!(differences(&peer, &own)[0].part, Part::Requests);
+        assert_eq!(differences(&peer, &own)[0].part, ComparedPart::Requests);
     }
 
     #[test]
@@ -189,6 +216,6 @@ mod tests {
         own.outcome = Outcome::Refused;
         assert_eq!(differences(&peer, &own), []);
         own.outcome = Outcome::Crashed;
-        assert_eq!(differences(&peer, &own)[0].part, Part::Outcome);
+        assert_eq!(differences(&peer, &own)[0].part, ComparedPart::Outcome);
     }
 }

@@ -10,7 +10,8 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use servemark_mock::{MockServer, MockSpec, ReceivedRequest, ReportedTimes};
+use rusqlite::{Connection, OpenFlags};
+use servemark_mock::{MockServer, MockSpec, ReceivedRequest};
 use tempfile::TempDir;
 
 use crate::observed::ObservedRequest;
@@ -124,8 +125,6 @@ impl Own {
 fn spec(model: String) -> MockSpec {
     let mut spec = MockSpec::new(Duration::from_millis(2), Duration::from_micros(500));
     spec.model = model;
-    // The peers' clients were recorded with a server that reports no times of its own.
-    spec.server_times = ReportedTimes::None;
     spec.keep_requests = usize::MAX;
     spec
 }
@@ -153,7 +152,8 @@ fn is_crash(status: ExitStatus) -> bool {
     status.code() == Some(101) || status.signal().is_some()
 }
 
-/// Returns the text of all files in a folder, by their paths with `prefix`.
+/// Returns the text of all files in a folder, by their paths with `prefix`. A database is returned as
+/// the rows that the peer's script writes beside its own.
 fn files(folder: &Path, prefix: &str) -> io::Result<BTreeMap<String, String>> {
     let mut found = BTreeMap::new();
     for entry in fs::read_dir(folder)? {
@@ -161,11 +161,28 @@ fn files(folder: &Path, prefix: &str) -> io::Result<BTreeMap<String, String>> {
         let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
         if entry.file_type()?.is_dir() {
             found.extend(files(&entry.path(), &format!("{name}/"))?);
+        } else if name.ends_with(DATABASE) {
+            // A run that failed early may leave a database without its table.
+            found.extend(rows(&entry.path()).ok().map(|rows| (format!("{name}.json"), rows)));
         } else {
             found.insert(name, lossy(&fs::read(entry.path())?));
         }
     }
     Ok(found)
+}
+
+/// End of the name of evalscope's database.
+pub(crate) const DATABASE: &str = ".db";
+
+/// Returns the columns of evalscope's database that are not times, as a JSON list of rows.
+fn rows(path: &Path) -> rusqlite::Result<String> {
+    let database = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+    let mut select = database.prepare(
+        "SELECT json_array(request, success, is_stream, prompt_tokens, completion_tokens, \
+         request_id) FROM result",
+    )?;
+    let rows = select.query_map([], |row| row.get::<_, String>(0))?;
+    Ok(format!("[{}]", rows.collect::<Result<Vec<_>, _>>()?.join(",")))
 }
 
 /// Links the files of a folder into another folder that does not have them yet.

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use crate::compare::differences;
-use crate::{Difference, Line, Observed, Own, Part, Peer};
+use crate::{ComparedPart, Difference, Line, Observed, Own, Peer};
 
 /// A recorded line with its replay.
 #[derive(Debug)]
@@ -127,22 +127,26 @@ impl Tally {
 impl Replayed {
     /// Returns whether there is a difference in more than the words of a refusal.
     fn differs(&self) -> bool {
-        self.differences.iter().any(|(difference, _)| difference.part != Part::Message)
+        self.differences.iter().any(|(difference, _)| difference.part != ComparedPart::Message)
     }
 }
 
 impl fmt::Display for Tally {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (lines, lost) = (self.lines(), self.lost());
-        let differ = self.replayed.iter().filter(|line| line.differs()).count();
+        let is_open = |line: &Replayed| line.differences.iter().any(|(_, kind)| kind.is_none());
         let open = self.unexplained().count();
-        let same = lines - lost - differ;
+        let argued = self.replayed.iter().filter(|line| line.differs() && !is_open(line)).count();
+        let same = self
+            .replayed
+            .iter()
+            .filter(|line| !line.peer.outcome.is_lost() && !line.differs() && !is_open(line))
+            .count();
         write!(
             formatter,
-            "{lines} lines, {lost} of them lost by the peer; of the other {}: {same} identical, {} \
-             argued {:?}, {open} unexplained",
+            "{lines} lines, {lost} of them lost by the peer; of the other {}: {same} identical, \
+             {argued} argued {:?}, {open} unexplained",
             lines - lost,
-            differ - open,
             self.argued(),
         )
     }

@@ -34,7 +34,6 @@ use crate::{DatasetName, Draw, Summary, text_file};
 /// An AISBench data set and how its rows become requests.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an independent setting")]
-#[non_exhaustive]
 pub struct AisbenchSpec {
     /// Source of the rows.
     #[serde(flatten)]
@@ -84,7 +83,6 @@ pub struct AisbenchSpec {
 /// Source of an AISBench data set's rows.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum AisbenchData {
     /// Conversations of ShareGPT or MT-Bench.
     Conversations(AisbenchConversations),
@@ -161,6 +159,9 @@ impl AisbenchSpec {
                 sample.adapter = adapter.map(str::to_owned);
             }
             sessions.extend(vec![session; self.repeats.get() as usize]);
+        }
+        if self.timed {
+            close_gaps(&mut sessions);
         }
         if self.ids {
             for sample in sessions.iter_mut().flat_map(Session::samples_mut) {
@@ -247,6 +248,15 @@ fn uuid(python: &mut PythonRandom) -> String {
 fn no_file<'a>(dataset: &'static str, path: Option<&'a PathBuf>) -> Result<&'a Path, DatasetError> {
     let hint = "give its path in the data set's config, or with --dataset-path";
     path.map(PathBuf::as_path).ok_or(DatasetError::NoFile { dataset, hint })
+}
+
+/// Gives the times of the sessions that have one to the first sessions, in their order, and the last
+/// time to the others. AISBench lists the times that it finds and sends by that list.
+fn close_gaps(sessions: &mut [Session]) {
+    let times: Vec<_> = sessions.iter().filter_map(|session| session.begins).collect();
+    for (index, session) in sessions.iter_mut().enumerate() {
+        session.begins = times.get(index).or(times.last()).copied();
+    }
 }
 
 #[cfg(test)]

@@ -20,7 +20,6 @@ use crate::{DatasetName, Draw, Summary};
 /// A Mooncake trace.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
-#[non_exhaustive]
 pub struct MooncakeSpec {
     /// Path of the trace. Without one, the workload's file in the system's temporary folder is
     /// read.
@@ -37,7 +36,6 @@ pub struct MooncakeSpec {
 /// A published Mooncake trace.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum MooncakeWorkload {
     /// The conversation trace.
     #[default]
@@ -53,7 +51,6 @@ pub enum MooncakeWorkload {
 /// How prompts are made from a row.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum MooncakePrompts {
     /// Prompts have `input_length` tokens; blocks with equal hashes have equal texts.
     #[default]
@@ -95,7 +92,9 @@ impl MooncakeSpec {
         let sessions = samples.into_iter().zip(begins);
         let sessions = sessions.map(|(sample, begins)| Session::from(sample).beginning(begins));
         let sessions: Vec<Session> = sessions.collect();
+        // SGLang prints no summary for it.
         let summary = Summary::of_sessions(DatasetName::Mooncake, &sessions);
+        let summary = summary.in_lines(String::new());
         Ok(Draw::of_sessions(sessions, summary).warming_up_with(warm_up))
     }
 

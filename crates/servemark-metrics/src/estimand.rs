@@ -15,7 +15,6 @@ use crate::{
 /// `requests_per_s` or `output_tokens_per_s`; a median is percentile 50.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(try_from = "String", into = "String")]
-#[non_exhaustive]
 pub enum Estimand {
     /// Mean or percentile of a latency.
     Latency(Latency, Statistic),

@@ -53,7 +53,6 @@ pub struct Evidence {
 
 /// Part of a run whose requests are judged.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
 pub enum JudgedPart {
     /// All requests.
     Whole,
@@ -61,7 +60,7 @@ pub enum JudgedPart {
     /// from 0 to 1, in which queues have not yet reached the length that the load gives them. It
     /// also leaves out the last requests that a concurrency limit let through, because no requests
     /// queued behind them.
-    Settled(f64),
+    SettledLoad(f64),
 }
 
 impl Evidence {
@@ -140,7 +139,7 @@ type JudgedRequest<'a> = (&'a RequestRecord, &'a RequestScore<'a>);
 
 impl JudgedPart {
     fn of<'a, 'b>(self, all: &'b [JudgedRequest<'a>], log: &RunLog) -> &'b [JudgedRequest<'a>] {
-        let Self::Settled(share) = self else { return all };
+        let Self::SettledLoad(share) = self else { return all };
         let last = sent_last(&log.header().facts);
         let first = crate::statistics::whole(all.len() as f64 * share);
         let end = all.len().saturating_sub(last).max(first);

@@ -94,7 +94,7 @@ pub use evidence::{
 };
 pub use fail_on::FailOn;
 pub use failures::{FailureGroup, FailureMessage, FailureTally};
-pub use figure::{Better, Figure, Part, Quantity, Statistic};
+pub use figure::{Better, Figure, FigureScope, Quantity, Statistic};
 pub use gaps::{Gaps, GapsIter};
 pub use goodput::{Goodput, Slo, SloResult};
 pub use handoff::Handoff;

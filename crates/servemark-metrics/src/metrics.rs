@@ -14,6 +14,7 @@ use crate::policy::{Counted, DurationRule, MetricPolicy, PeakRule};
 use crate::rate_estimates::RateLimit;
 use crate::run_verdict::saturated;
 use crate::seconds::seconds_between;
+use crate::totals::counts_input;
 use crate::unmet_waits::unmet_waits;
 use crate::{
     Absence, AcceptLength, Cost, Energy, FailureGroup, Goodput, ItemTotals, Latency, OwnSummary,
@@ -180,7 +181,7 @@ impl Metrics {
             inverse_real_time_factor: inverse_real_time_factor(log, duration_s),
             verdicts: RunVerdict::of(log, policy, scores, saturated, settled.as_ref()),
             settled,
-            steady_state: policy.steady_state.and_then(|ratio| SteadyState::of(scores, ratio)),
+            steady_state: steady_state(log, policy, scores),
             plateau: Plateau::of(log, policy, scores, duration_s),
             truth: TruthComparison::of(log),
         }
@@ -191,6 +192,17 @@ impl Metrics {
         let names: Vec<&str> = self.verdicts.iter().map(|verdict| verdict.kind.name()).collect();
         (!names.is_empty()).then(|| names.join(", "))
     }
+}
+
+/// Returns the steady part of a run, if the policy asks for one.
+fn steady_state(
+    log: &RunLog,
+    policy: &MetricPolicy,
+    scores: &[RequestScore<'_>],
+) -> Option<SteadyState> {
+    let steady = SteadyState::of(scores, policy.steady_state?)?;
+    let counts = counts_input(log, policy.prompt_tokens);
+    Some(if counts { steady } else { steady.without_input() })
 }
 
 /// Whether a run was completed. The enum is closed.

@@ -24,7 +24,6 @@ use crate::{Latency, Statistic};
 /// ```
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(try_from = "String", into = "String")]
-#[non_exhaustive]
 pub struct Objective {
     /// Figure and limit.
     pub goal: Goal,
@@ -34,7 +33,6 @@ pub struct Objective {
 
 /// A figure and its limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
 pub enum Goal {
     /// A latency must not exceed a limit. A failed request is later than any limit.
     Latency {

@@ -29,7 +29,6 @@ use crate::{Estimand, Estimated, Latencies, MetricPolicy, RateEstimates, Request
 /// `output_tokens_per_s+-1%`.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(try_from = "String", into = "String")]
-#[non_exhaustive]
 pub struct Precision {
     /// The figure.
     pub of: Estimand,
@@ -39,7 +38,6 @@ pub struct Precision {
 
 /// Largest distance that an interval may reach on either side of the value.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
 pub enum HalfWidth {
     /// A number of milliseconds.
     Milliseconds(f64),

@@ -19,7 +19,6 @@ pub struct RunVerdict {
 /// Kinds of verdicts on a run.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
 pub enum RunVerdictKind {
     /// The server got more load than it handled, and a backlog grew: latencies depend on the
     /// duration of the run.

@@ -51,7 +51,7 @@ pub struct TurnMetrics {
 /// First turn, one-based, that is merged with all later ones.
 const LAST_TURN: u32 = 8;
 
-type Turn<'a> = Vec<(&'a RequestRecord, &'a RequestScore<'a>)>;
+type TurnRequests<'a> = Vec<(&'a RequestRecord, &'a RequestScore<'a>)>;
 
 impl SessionMetrics {
     /// Computes the figures of a run; absent if every session is one request.
@@ -60,7 +60,7 @@ impl SessionMetrics {
         policy: &MetricPolicy,
         scores: &[RequestScore<'_>],
     ) -> Option<Self> {
-        let mut turns: BTreeMap<u32, Turn<'_>> = BTreeMap::new();
+        let mut turns: BTreeMap<u32, TurnRequests<'_>> = BTreeMap::new();
         for (record, score) in log.measured().zip(scores) {
             turns.entry((record.turn + 1).min(LAST_TURN)).or_default().push((record, score));
         }
@@ -77,7 +77,7 @@ impl SessionMetrics {
 }
 
 impl TurnMetrics {
-    fn of(turn: u32, requests: &Turn<'_>, policy: &MetricPolicy) -> Self {
+    fn of(turn: u32, requests: &TurnRequests<'_>, policy: &MetricPolicy) -> Self {
         let successes = || requests.iter().filter(|(record, _)| record.is_success());
         let ttft: Vec<f64> = successes().filter_map(|(_, score)| score.ttft_s).collect();
         let e2el: Vec<f64> = successes().map(|(_, score)| score.latency_s).collect();

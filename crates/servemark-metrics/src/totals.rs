@@ -52,17 +52,26 @@ type Count = fn(&RequestScore<'_>) -> u32;
 
 /// Returns how prompt tokens are counted, and how those of their text are.
 fn input(log: &RunLog, rule: PromptTokenRule) -> (Count, Count) {
-    let converses = || log.measured().any(RequestRecord::is_of_conversation);
-    // To SGLang each of its rows is a conversation, be it of one turn.
-    let is_agentic = || log.header().facts.dataset == "agentic-trace";
     match rule {
-        PromptTokenRule::PlannedAlone if converses() || is_agentic() => (|_| 0, |_| 0),
-        PromptTokenRule::Planned if converses() => BY_SERVER,
+        _ if !counts_input(log, rule) => (|_| 0, |_| 0),
+        PromptTokenRule::Planned if converses(log) => BY_SERVER,
         PromptTokenRule::Planned | PromptTokenRule::PlannedAlone => {
             (|score| score.planned.prompt_tokens, |score| score.planned.text_tokens)
         }
         PromptTokenRule::Server => BY_SERVER,
     }
+}
+
+/// Returns whether the prompt tokens of a run are counted. SGLang does not count those of
+/// conversations.
+pub(crate) fn counts_input(log: &RunLog, rule: PromptTokenRule) -> bool {
+    // To SGLang each of its rows is a conversation, be it of one turn.
+    let is_agentic = || log.header().facts.dataset == "agentic-trace";
+    rule != PromptTokenRule::PlannedAlone || !(converses(log) || is_agentic())
+}
+
+fn converses(log: &RunLog) -> bool {
+    log.measured().any(RequestRecord::is_of_conversation)
 }
 
 /// Reads the prompt tokens that the server counted.

@@ -18,7 +18,7 @@ mod style;
 mod table;
 
 pub use file_name::vllm_file_name;
-pub use lists::VllmDetails;
+pub use lists::ResultDetails;
 pub use options::{VllmMetric, VllmOptions};
 pub use pytorch::vllm_pytorch_records;
 pub use result::VllmResult;
@@ -29,12 +29,11 @@ use servemark_core::RunFacts;
 
 use crate::Report;
 
-/// Returns the inverse real-time factor of transcription; `None` for chat backends, where vLLM does
+/// Returns the inverse real-time factor of transcription; `None` for other backends, where vLLM does
 /// not measure the length of the audio.
 fn speed_of_speech(report: &Report<'_>) -> Option<f64> {
     let backend = report.log.header().facts.backend.as_str();
-    let is_chat = ["openai-chat", "openai-responses"].contains(&backend);
-    report.metrics.inverse_real_time_factor.filter(|_| !is_chat)
+    report.metrics.inverse_real_time_factor.filter(|_| backend == "openai-audio")
 }
 
 /// Returns the request rate asked for, if it is finite, even if a trace determines the send times.

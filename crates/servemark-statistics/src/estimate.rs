@@ -47,7 +47,6 @@ pub enum Bounds {
 /// Reason why a sample supports no interval.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum Reason {
     /// Values are similar for too large a part of the sample.
     Correlated,

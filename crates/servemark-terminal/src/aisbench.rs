@@ -6,14 +6,16 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use servemark::core::{RunLog, RunLogError, RunLogReader};
+use servemark::metrics::NoStage;
 use servemark::{ExecuteError, ExitCode, RunContext, Scores, execute};
 use servemark_cli::aisbench::{Reuse, Task, Tasks};
 
-use crate::{context, failures, report, results_folder, screen};
+use crate::screen::{self, Bars};
+use crate::{context, failures, report, results_folder};
 
 /// Does the tasks. Returns the exit code of the worst one.
 pub(crate) fn run(tasks: &Tasks) -> anyhow::Result<ExitCode> {
-    let is_planned = tasks.tasks.iter().all(|task| task.parsed.plan_only);
+    let is_planned = tasks.tasks.iter().all(|task| task.parsed.plan_only.is_some());
     let tasks = &if is_planned { tasks.clone() } else { results_folder::aisbench(tasks)? };
     let mut context: Option<RunContext> = None;
     let mut worst = ExitCode::Ok;
@@ -28,7 +30,7 @@ pub(crate) fn run(tasks: &Tasks) -> anyhow::Result<ExitCode> {
         }
         let shared = match &context {
             Some(shared) => shared.clone(),
-            None => context::context(task.parsed.progress)?,
+            None => context::context(Bars::of(&task.parsed))?,
         };
         worst = worst.max(measure(task, &shared)?);
         context = Some(shared);
@@ -44,7 +46,7 @@ fn measure(task: &Task, shared: &RunContext) -> anyhow::Result<ExitCode> {
     for warning in &parsed.warnings {
         screen::eprint_line(&format!("warning: {warning}"));
     }
-    if parsed.plan_only {
+    if parsed.plan_only.is_some() {
         screen::print(&format!("{:#}\n", parsed.plan.to_json()));
         return Ok(ExitCode::Ok);
     }
@@ -61,7 +63,16 @@ fn measure(task: &Task, shared: &RunContext) -> anyhow::Result<ExitCode> {
         }
         placed(error, task)
     })?;
-    report::report(&run, &parsed.plan.scoring, &parsed.plan.output)
+    let code = report::report(&run, &parsed.plan.scoring, &parsed.plan.output)?;
+    Ok(code.max(of_stage(&Scores::of_run(&run, &parsed.plan.scoring))))
+}
+
+/// Returns the exit code with which AISBench ends if a run has no stable stage.
+fn of_stage(scores: &Scores<'_>) -> ExitCode {
+    match scores.no_stage() {
+        Some(NoStage::NotStable) => ExitCode::Internal,
+        _ => ExitCode::Ok,
+    }
 }
 
 /// Removes the folders of a run that left no file in them. A folder with content stays, and so do
@@ -107,5 +118,5 @@ fn score(task: &Task, log: &RunLog) -> anyhow::Result<ExitCode> {
     report::say_verdict(&scores);
     report::say_objectives(&scores);
     report::say_known(&scores);
-    Ok(scores.exit_code())
+    Ok(scores.exit_code().max(of_stage(&scores)))
 }

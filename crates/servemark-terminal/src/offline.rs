@@ -13,7 +13,7 @@ use servemark::{
 };
 use servemark_cli::{Offline, OfflineMessages};
 
-use crate::screen::{self, Screen};
+use crate::screen::{self, Bars, Screen};
 use crate::sglang::BenchMessages;
 use crate::{context, report, rewrite};
 
@@ -21,9 +21,9 @@ use crate::{context, report, rewrite};
 pub(crate) fn bench(offline: &Offline) -> anyhow::Result<ExitCode> {
     let whole = offline.whole();
     let Some(mut context) = context::prepare(&whole)? else { return Ok(ExitCode::Ok) };
-    if offline.told == OfflineMessages::Prompts {
-        let screen = Screen::new(whole.progress, Arc::clone(&context.live));
-        context.observer = Arc::new(screen.in_words_of(BenchMessages::Offline));
+    if let OfflineMessages::Prompts { skipped } = offline.told {
+        let screen = Screen::new(Bars::of(&whole), Arc::clone(&context.live));
+        context.observer = Arc::new(screen.in_words_of(BenchMessages::Offline { skipped }));
     }
     let plan = &whole.plan;
     let run = run(plan, &context)?;
@@ -76,7 +76,9 @@ fn told(run: &Run, told: OfflineMessages) -> anyhow::Result<(String, String)> {
             ensure!(!latency.seconds.is_empty(), "in every batch a request failed");
             Ok((format!("{WARMING}{latency}"), latency.to_json()))
         }
-        OfflineMessages::Nothing | OfflineMessages::Prompts => Ok((String::new(), String::new())),
+        OfflineMessages::Nothing | OfflineMessages::Prompts { .. } => {
+            Ok((String::new(), String::new()))
+        }
         OfflineMessages::Traces => Ok((WARMING.to_owned(), String::new())),
     }
 }

@@ -10,7 +10,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use servemark::core::{Progress, printable, printable_lines};
 use servemark::plan::BenchPlan;
 use servemark::{ExitCode, Live, RunEvent, RunObserver};
-use servemark_cli::Namespace;
+use servemark_cli::{Namespace, Parsed};
 
 use crate::sglang::{BenchMessages, SglangMessages};
 use crate::ticker::Ticker;
@@ -19,7 +19,7 @@ use crate::vllm::VllmMessages;
 /// Prints the events of a run.
 #[derive(Debug)]
 pub(crate) struct Screen {
-    bars: bool,
+    bars: Bars,
     live: Arc<Live>,
     preparation: Mutex<Option<ProgressBar>>,
     ticker: Mutex<Option<Ticker>>,
@@ -46,16 +46,30 @@ impl PeerMessages {
     }
 }
 
+/// Whether progress bars are drawn.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Bars {
+    Shown,
+    Hidden,
+}
+
+impl Bars {
+    /// Returns whether bars are drawn for a command line that asks for progress or not.
+    pub(crate) fn of(parsed: &Parsed) -> Self {
+        if parsed.progress { Self::Shown } else { Self::Hidden }
+    }
+}
+
 impl Screen {
     /// Returns a screen, with progress bars if they are wanted and standard error is a terminal.
-    pub(crate) fn new(bars: bool, live: Arc<Live>) -> Self {
+    pub(crate) fn new(bars: Bars, live: Arc<Live>) -> Self {
         let (preparation, ticker) = Default::default();
         Self { bars, live, preparation, ticker, peer: None, arguments: None }
     }
 
-    /// Prints the messages of vLLM's client, if the plan is in its dialect.
-    pub(crate) fn about(self, plan: &BenchPlan) -> Self {
-        Self { peer: VllmMessages::of(plan).map(PeerMessages::Vllm), ..self }
+    /// Prints the messages of vLLM's client, if the command line is in its dialect.
+    pub(crate) fn about(self, parsed: &Parsed) -> Self {
+        Self { peer: VllmMessages::of(parsed).map(PeerMessages::Vllm), ..self }
     }
 
     /// Prints the messages of one of SGLang's other benchmarks.
@@ -74,8 +88,10 @@ impl Screen {
     }
 
     fn bar(&self, total: u64, template: &str) -> ProgressBar {
-        let target =
-            if self.bars { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let target = match self.bars {
+            Bars::Shown => ProgressDrawTarget::stderr(),
+            Bars::Hidden => ProgressDrawTarget::hidden(),
+        };
         let style = ProgressStyle::with_template(template).expect("the template is ours");
         ProgressBar::with_draw_target(Some(total), target).with_style(style.progress_chars("=> "))
     }

@@ -71,7 +71,11 @@ pub(crate) enum BenchMessages {
     /// The one-batch benchmark, which prints the model that a running server serves.
     OneBatch,
     /// The offline benchmark of an in-process engine.
-    Offline,
+    Offline {
+        /// Number of prompts of a warm-up that is left out. SGLang's client draws them all the same
+        /// and prints their tokens.
+        skipped: usize,
+    },
 }
 
 impl BenchMessages {
@@ -79,6 +83,12 @@ impl BenchMessages {
     /// only.
     pub(crate) fn lines(self, event: &RunEvent<'_>) -> Option<Vec<String>> {
         match (self, event) {
+            (Self::Offline { skipped: skipped @ 1.. }, RunEvent::Drawn { summary, .. }) => {
+                let mut lines = lines_of(summary.to_string().trim_end());
+                lines.push(format!("#Input tokens: {}", skipped * 256));
+                lines.push(format!("#Output tokens: {}", skipped * 16));
+                Some(lines)
+            }
             (_, RunEvent::Drawn { summary, .. }) => Some(lines_of(summary.to_string().trim_end())),
             (Self::OneBatch, RunEvent::FillingCache { .. } | RunEvent::CacheFilled) => {
                 Some(vec![event.to_string()])

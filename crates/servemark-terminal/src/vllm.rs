@@ -5,6 +5,7 @@ use servemark::RunEvent;
 use servemark::backends::BackendSpec;
 use servemark::datasets::{DatasetSpec, VllmData};
 use servemark::plan::BenchPlan;
+use servemark_cli::{Parsed, PeerArguments};
 use servemark_pyjson as pyjson;
 
 /// Messages of vLLM's client about a plan.
@@ -19,13 +20,19 @@ pub(crate) struct VllmMessages {
 }
 
 impl VllmMessages {
-    /// Returns the messages about a plan in vLLM's dialect. There are none for an engine benchmark.
-    pub(crate) fn of(plan: &BenchPlan) -> Option<Self> {
+    /// Returns the messages about a command line in vLLM's dialect. There are none for an engine
+    /// benchmark.
+    pub(crate) fn of(parsed: &Parsed) -> Option<Self> {
+        let plan = &parsed.plan;
         if !plan.server.is_server() {
             return None;
         }
         let BackendSpec::Vllm(spec) = &plan.wire else { return None };
-        let sets_temperature = spec.common.extra_body.contains_key("temperature");
+        // vLLM's client looks at its flag alone.
+        let sets_temperature = match &parsed.peer_arguments {
+            Some(PeerArguments::Vllm(given)) => given.value("temperature") != Some("None"),
+            _ => spec.common.extra_body.contains_key("temperature"),
+        };
         let warning = (spec.dialect.generates() && !sets_temperature).then_some(NO_TEMPERATURE);
         let tries_first = plan.control.first_request.is_some();
         let skipped = (!tries_first).then_some("Skipping endpoint ready check.");

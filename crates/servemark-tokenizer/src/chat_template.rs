@@ -31,7 +31,6 @@ pub struct ChatTemplate {
 
 /// A conversation, and the other inputs of a template.
 #[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
 pub struct Conversation<'a> {
     /// The messages, in their order.
     pub messages: &'a [JsonObject],
@@ -69,6 +68,9 @@ impl ChatTemplate {
             return Err(fail(broken.clone()));
         }
         let Conversation { messages, tools, add_generation_prompt, variables, now } = *conversation;
+        if messages.is_empty() {
+            return Err(fail(EMPTY.to_owned()));
+        }
         let now = now.unwrap_or_else(servemark_core::unix_now);
         let none = JsonObject::new();
         let variables = variables.unwrap_or(&none);
@@ -85,6 +87,10 @@ impl ChatTemplate {
             .map_err(|error| fail(reason(&error)))
     }
 }
+
+/// Why Transformers renders no conversation without a message.
+const EMPTY: &str =
+    "Cannot apply chat template to an empty conversation. Provide at least one message.";
 
 fn syntax() -> SyntaxConfig {
     let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build();
@@ -185,6 +191,13 @@ mod tests {
         let error = render(source).unwrap_err();
         assert!(error.starts_with("the chat template does not render: "), "{error}");
         assert!(error.contains(expected), "{error}");
+    }
+
+    #[test]
+    fn a_conversation_without_a_message_has_no_text() {
+        let template = ChatTemplate::new("text", BTreeMap::new());
+        let error = template.render(&Conversation::new(&[])).unwrap_err().to_string();
+        assert!(error.contains("an empty conversation"), "{error}");
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod chat;
 mod configs;
 mod connection;
 mod data;
+mod exposition;
 mod hub;
 mod log;
 mod scratch;
@@ -23,6 +24,7 @@ pub use chat::chat_template;
 pub use configs::configs;
 pub use connection::connection;
 pub use data::{data_sets, media};
+pub use exposition::exposition;
 pub use hub::hub_listing;
 pub use log::run_log;
 pub use streams::{decoders, http1_body, sse_split};
@@ -46,12 +48,13 @@ impl fmt::Debug for Target {
 }
 
 /// Every target, in the order of their names.
-pub const TARGETS: [Target; 11] = [
+pub const TARGETS: [Target; 12] = [
     Target { name: "chat_template", run: chat_template, smoke: 300 },
     Target { name: "configs", run: configs, smoke: 2_000 },
     Target { name: "connection", run: connection, smoke: 300 },
     Target { name: "data_sets", run: data_sets, smoke: 1_000 },
     Target { name: "decoders", run: decoders, smoke: 5_000 },
+    Target { name: "exposition", run: exposition, smoke: 2_000 },
     Target { name: "http1_body", run: http1_body, smoke: 5_000 },
     Target { name: "hub_listing", run: hub_listing, smoke: 5_000 },
     Target { name: "media", run: media, smoke: 300 },

@@ -34,8 +34,8 @@ macro_rules! holding {
 }
 
 holding! {
-    chat_template configs connection data_sets decoders http1_body hub_listing media run_log
-    sse_split tokenizers
+    chat_template configs connection data_sets decoders exposition http1_body hub_listing media
+    run_log sse_split tokenizers
 }
 
 #[test]

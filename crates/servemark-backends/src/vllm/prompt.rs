@@ -11,9 +11,12 @@ use super::VllmDialect;
 use crate::payload::text_of;
 use crate::places::filled;
 
-/// Returns a prompt for routes that accept a text, several texts or token ids.
-pub(super) fn inputs(prompt: &Prompt, path: &str) -> Result<Value, RequestError> {
-    Ok(match prompt {
+/// Returns a prompt for routes that accept a text, several texts or token ids. Like vLLM's client it
+/// passes messages that were built from a text as they stand, and of a file's message its parts.
+pub(super) fn inputs(sample: &Sample, path: &str) -> Result<Value, RequestError> {
+    Ok(match &sample.prompt {
+        Prompt::Messages(messages) if is_of_text(messages) => filled(messages, &sample.media)?,
+        Prompt::Messages(messages) => parts_of(filled(messages, &sample.media)?),
         Prompt::Texts(texts) => json!(texts),
         Prompt::TokenIds(ids) => json!(ids),
         Prompt::Ranking { query, documents } => {
@@ -21,6 +24,24 @@ pub(super) fn inputs(prompt: &Prompt, path: &str) -> Result<Value, RequestError>
         }
         prompt => text_of(prompt, path)?,
     })
+}
+
+/// Returns the number of inputs that messages are to a route for texts.
+pub(super) fn passed(messages: &[JsonObject]) -> usize {
+    match messages {
+        [message] if !is_of_text(messages) => {
+            message.get("content").and_then(Value::as_array).map_or(1, Vec::len)
+        }
+        messages => messages.len(),
+    }
+}
+
+/// Returns the parts of the only message; all messages if there are several, or if it has none.
+fn parts_of(messages: Value) -> Value {
+    match messages.as_array().map(Vec::as_slice) {
+        Some([message]) if message["content"].is_array() => message["content"].clone(),
+        _ => messages,
+    }
 }
 
 /// Returns a query and its documents; the first of several texts is the query.
@@ -37,13 +58,12 @@ pub(super) fn ranking(prompt: &Prompt) -> Option<(&str, &[String])> {
 
 /// Returns a conversation, or a message of the user with text, pictures and audio.
 pub(super) fn messages(sample: &Sample, path: &str) -> Result<Value, RequestError> {
-    match &sample.prompt {
-        Prompt::Messages(messages) => filled(messages, &sample.media),
-        prompt => {
-            let text = [text_part(&text_of(prompt, path)?)];
-            user(text.into_iter().map(Ok).chain(parts(sample)))
-        }
+    if let Prompt::Messages(messages) = &sample.prompt {
+        return filled(messages, &sample.media);
     }
+    // Several texts go into one part, as with vLLM's client.
+    let text = [text_part(&inputs(sample, path)?)];
+    user(text.into_iter().map(Ok).chain(parts(sample)))
 }
 
 /// Returns the messages for a model that embeds them. Some models expect a picture without its

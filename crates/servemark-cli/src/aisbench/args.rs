@@ -196,7 +196,7 @@ impl AisbenchArgs {
 
 /// Parses a number of rows. AISBench accepts the word `none`, in any case, for all rows.
 fn count(text: &str) -> Result<i64, String> {
-    if text.eq_ignore_ascii_case("none") { Ok(i64::MAX) } else { python::int(text) }
+    if text.eq_ignore_ascii_case("none") { Ok(i64::MAX) } else { python::limit(text) }
 }
 
 /// Default folder of configs. It need not exist.

@@ -242,7 +242,7 @@ const IGNORED: [&str; 8] = [
 
 /// Sorts the keys of an object and of all objects inside it. AISBench writes its config, sorted in
 /// this way, into a file for the process that sends, so requests have their keys in this order.
-fn in_order(object: JsonObject) -> JsonObject {
+pub(super) fn in_order(object: JsonObject) -> JsonObject {
     let mut entries: Vec<_> = object.into_iter().collect();
     entries.sort_by(|(one, _), (other, _)| one.cmp(other));
     entries.into_iter().map(|(key, value)| (key, sorted(value))).collect()

@@ -9,7 +9,9 @@ use servemark_backends::{
 };
 use servemark_client::{BaseUrl, Credentials};
 use servemark_core::IfTaken;
-use servemark_datasets::{AisbenchSpec, AisbenchTemplate, AisbenchTurns, DatasetSpec};
+use servemark_datasets::{
+    AisbenchData, AisbenchSpec, AisbenchTemplate, AisbenchTurns, DatasetSpec,
+};
 use servemark_plan::{AisbenchFiles, BenchPlan, Layout, ModelSpec, ServerSpec, WorkloadSpec};
 use servemark_runner::{History, LoadSpec, RetrySpec, WarmupSpec};
 use servemark_schedule::ArrivalSpec;
@@ -28,6 +30,7 @@ use crate::error::CliError;
 use crate::number::{at_least, refused};
 use crate::own::RunArgs;
 use crate::parsed::Parsed;
+use crate::plan_file::PlanFormat;
 use crate::words::refuse;
 
 /// Returns the tasks of a command line: every model with every group of data sets, all groups of
@@ -51,6 +54,7 @@ pub(super) fn tasks(
     let (folder, reuse) = folder(args, config.work_dir.as_deref(), environment)?;
     let whole =
         Whole { args, summarizer: config.summarizer.as_ref(), folder: &folder, environment };
+    warnings.extend(unread_settings(&sets, environment));
     let groups = Group::all(&sets, &mut warnings);
     let mut tasks = Vec::new();
     for model in &models {
@@ -64,6 +68,22 @@ pub(super) fn tasks(
     }
     Ok(Tasks { tasks, folder, reuse })
 }
+
+/// Returns a warning if the settings of synthetic data sets lie where nothing reads them.
+fn unread_settings(sets: &[Data], environment: &Environment) -> Option<String> {
+    let is_synthetic = |data: &Data| {
+        matches!(data.source, AisbenchData::SyntheticText(_) | AisbenchData::SyntheticIds(_))
+    };
+    let is_there = |path| environment.read(path).is_ok();
+    let is_unread = sets.iter().any(is_synthetic) && is_there(SETTINGS) && !is_there(GUIDE);
+    is_unread.then(|| {
+        format!("{SETTINGS} in this folder is not read; --datasets synthetic_gen reads {GUIDE}")
+    })
+}
+
+/// The file of settings, and its path in AISBench's guide.
+const SETTINGS: &str = "synthetic_config.py";
+const GUIDE: &str = "ais_bench/datasets/synthetic/synthetic_config.py";
 
 pub(super) const NOTHING: &str = "You must specify a config file path, or specify --models and --datasets (or \
                        --custom-dataset-path).";
@@ -140,7 +160,8 @@ impl Whole<'_> {
         }
         let plan = self.plan(model, group, &mut warnings)?;
         let (credentials, grace) = (self.credentials(model)?, self.args.run.stopping.grace);
-        let plan_only = self.args.run.asking.plan_only || self.args.dry_run;
+        let plan_only =
+            self.args.run.asking.printed_plan().or(self.args.dry_run.then_some(PlanFormat::Json));
         let parsed = Parsed::new(plan, credentials, self.environment, grace);
         let parsed = Parsed { plan_only, warnings, ..parsed };
         let name = format!("{}/{}", model.abbr, group.name());
@@ -199,7 +220,10 @@ impl Whole<'_> {
 
     fn dataset(&self, model: &Model, data: &Data) -> Result<AisbenchSpec, CliError> {
         let mut spec = AisbenchSpec::new(data.source.clone(), model.max_out_len);
-        spec.template = data.template.clone();
+        // AISBench sends an empty prompt then.
+        let is_lost = loses_parts(model, data);
+        let nothing = || AisbenchTemplate::Text(String::new());
+        spec.template = if is_lost { nothing() } else { data.template.clone() };
         spec.answer.clone_from(&data.answer);
         spec.messages = model.class.sends_messages();
         spec.own_lengths = data.has_own_lengths();
@@ -310,14 +334,6 @@ fn wire(model: &Model) -> BackendSpec {
 
 /// Refuses a model and a data set that do not go together.
 fn check(model: &Model, data: &Data, is_simulated: bool) -> Result<(), CliError> {
-    let class = model.class;
-    if matches!(data.template, AisbenchTemplate::Parts(_)) && !class.sends_messages() {
-        let why = format!(
-            "the data set {} has messages of parts, which {class} does not send",
-            data.abbr
-        );
-        return Err(data.place.fault(why).into());
-    }
     if data.needs_tokenizer() && model.path.is_none() && !is_simulated {
         let why = format!("the data set {} needs the model's tokenizer: give its path", data.abbr);
         return Err(model.place.fault(why).into());
@@ -329,15 +345,27 @@ fn check(model: &Model, data: &Data, is_simulated: bool) -> Result<(), CliError>
     Ok(())
 }
 
+/// Returns whether the data set has messages of parts, and the model is one of texts.
+fn loses_parts(model: &Model, data: &Data) -> bool {
+    matches!(data.template, AisbenchTemplate::Parts(_)) && !model.class.sends_messages()
+}
+
 /// Environment variable of an API key, which every class sends.
 const KEY: &str = "OPENAI_API_KEY";
 
-/// Adds warnings about settings that are not used, or only in part: the key, timestamps, and the
-/// row range.
+/// Adds warnings about settings that are not used, or only in part: the key, parts of messages,
+/// timestamps, and the row range.
 fn warn(model: &Model, data: &Data, args: &AisbenchArgs, warnings: &mut Vec<String>) {
     if model.api_key.is_some() && !model.class.sends_key() {
         let (place, class) = (&model.place, model.class);
         warnings.push(format!("{place}: {class} sends no api_key; the variable {KEY} is sent"));
+    }
+    if loses_parts(model, data) {
+        let (place, abbr, class) = (&data.place, &data.abbr, model.class);
+        warnings.push(format!(
+            "{place}: the data set {abbr} has messages of parts, of which {class} sends nothing: every \
+             prompt is empty, as with AISBench; choose a model of chats, such as vllm_api_stream_chat"
+        ));
     }
     if data.has_times() && !model.use_timestamp {
         let place = &data.place;

@@ -281,6 +281,10 @@ fn the_file_that_the_guide_has_edited_is_read() {
     let there = [("ais_bench/datasets/synthetic/synthetic_config.py", edited)];
     let asked = |files: &[(&str, &str)]| dataset(&plan(line, files)).to_string();
     assert_ne!(asked(&there), asked(&[]));
+    let beside = parse(line, &[("synthetic_config.py", edited)]).unwrap();
+    let warned = &beside.tasks[0].parsed.warnings;
+    assert!(warned.iter().any(|warning| warning.contains("synthetic_config.py")), "{warned:?}");
+    assert!(parse(line, &there).unwrap().tasks[0].parsed.warnings.is_empty());
     let own = line.replace("synthetic_gen", "synthetic_gen_string");
     assert_eq!(dataset(&plan(&own, &there)), dataset(&plan(&own, &[])));
 }

@@ -59,27 +59,11 @@ pub(crate) struct Effects<'a> {
     given: &'a Given,
     settled: Vec<(Flag, String)>,
     is_encrypted: bool,
-    refused: Refused,
-}
-
-/// Which flags without effect are errors.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Refused {
-    /// All flags, the peer's as well.
-    All,
-    /// Servemark's own flags, and those that contradict one of them. The peers accept theirs and do
-    /// nothing with them.
-    Own,
 }
 
 impl<'a> Effects<'a> {
     pub(crate) fn of(given: &'a Given) -> Self {
-        Self { given, settled: Vec::new(), is_encrypted: false, refused: Refused::Own }
-    }
-
-    /// Refuses the peer's flags without effect, too.
-    pub(crate) fn refusing_all(self) -> Self {
-        Self { refused: Refused::All, ..self }
+        Self { given, settled: Vec::new(), is_encrypted: false }
     }
 
     /// Sets whether the address of the server begins with `https://`.
@@ -149,11 +133,11 @@ impl<'a> Effects<'a> {
         limits.find(|limit| !limit.holds(self)).filter(|_| self.asks(flag))
     }
 
-    /// Returns whether a flag without effect is an error.
+    /// Returns whether a flag without effect is an error: Servemark's own flags are, and those that
+    /// contradict one of them. The peers accept theirs and do nothing with them.
     fn is_mistake(&self, flag: Flag, limit: &Limit) -> bool {
         let is_own = |flag| !self.given.is_peers(flag);
         match limit {
-            _ if self.refused == Refused::All => true,
             Limit::Redundant(..) => false,
             Limit::Except(by, ..)
             | Limit::Only(by, _)

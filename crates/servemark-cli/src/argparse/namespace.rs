@@ -39,6 +39,11 @@ impl Namespace {
         self
     }
 
+    /// Returns the value of an argument, in Python's own notation.
+    pub fn value(&self, name: &str) -> Option<&str> {
+        self.0.iter().find(|(member, _)| member == name).map(|(_, value)| value.as_str())
+    }
+
     /// Returns the arguments with `model` as the name of the model.
     #[must_use]
     pub fn with_model(&self, model: &str) -> Self {

@@ -53,7 +53,7 @@ pub(super) fn of_file(
 }
 
 /// Parses the command line of a file of vLLM's as the command of `vllm bench` that took its place.
-fn of_vllms(
+pub(super) fn of_vllms(
     kind: &str,
     python: Option<&str>,
     args: impl Iterator<Item = OsString>,

@@ -31,6 +31,9 @@ fn the_command_that_is_run_already() {
     check_bench("vllm bench serve --num_prompts 7");
     check_bench("/opt/venv/bin/vllm bench serve --num-prompts=7");
     check_bench("python3 -m vllm.entrypoints.cli.main bench serve --num-prompts 7");
+    check_bench("python3 -m vllm.benchmarks.serve --num-prompts 7");
+    check_bench("python3 -W ignore -X dev -u -m sglang.bench_serving --num-prompts 7");
+    check_bench("sglang.bench_serving --num-prompts 7");
 }
 
 #[test]
@@ -56,11 +59,10 @@ fn the_steady_state_wrapper_is_the_benchmark_with_a_share() {
         "--steady-state-concurrency-ratio must be in (0, 1]",
     );
     check_bench(&format!("{line} --steady-state-concurrency-ratio 0.8"));
-    // Its own two flags are never abbreviated.
+    // Its own flags are never abbreviated, and it looks for them before all others.
     refuses(
         &format!("{line} --steady-state-concurrency 0.8"),
-        "unrecognized arguments: --steady-state-concurrency 0.8; did you mean \
-         --steady-state-concurrency-ratio?",
+        "the following arguments are required: --steady-state-concurrency-ratio",
     );
 }
 
@@ -89,6 +91,11 @@ fn what_a_peer_alone_has_is_run_with_the_peer() {
 fn a_server_is_started_without_servemark_in_front() {
     for (line, command, measure) in [
         ("vllm serve m --port 8000", "vllm serve", "vllm bench serve"),
+        (
+            "sglang.launch_server --model-path m",
+            "python -m sglang.launch_server",
+            "bench-serving --backend sglang",
+        ),
         ("sglang serve --model-path m", "sglang serve", "bench-serving --backend sglang"),
         (
             "python3 -m sglang.launch_server --model-path m",
@@ -106,6 +113,34 @@ fn a_server_is_started_without_servemark_in_front() {
             "{command} starts a server, and servemark measures one that runs; start it without \
              servemark in front, then measure it with servemark {measure}"
         );
+        refuses(line, &message);
+    }
+}
+
+#[test]
+fn what_starts_a_command_belongs_in_front_of_servemark() {
+    for line in ["uv run vllm bench serve", "/usr/bin/env A=1 python", "taskset -c 0 vllm"] {
+        let said = read(line).unwrap_err().to_string();
+        let told = "directly in front of the benchmark's own command";
+        assert!(said.contains("starts another command") && said.contains(told), "{said}");
+    }
+    refuses(
+        "OPENAI_API_KEY=k vllm bench serve",
+        "OPENAI_API_KEY=... sets a variable: put it in front of servemark",
+    );
+}
+
+#[test]
+fn flags_of_another_client_are_read_by_its_sibling() {
+    for (line, given, instead) in [
+        ("vllm-rs bench serve", "vllm-rs", "servemark vllm bench serve"),
+        (
+            "python -m sglang.benchmark.rust_client",
+            "python -m sglang.benchmark.rust_client",
+            "servemark bench-serving",
+        ),
+    ] {
+        let message = format!("servemark has no {given}; most of its flags are known to {instead}");
         refuses(line, &message);
     }
 }
@@ -299,8 +334,7 @@ fn a_score_adds_to_what_the_run_was_scored_by() {
     let line = "score run.jsonl --steady-state-concurrency-ratio 0.5 --plot-throughput \
                 --steady-state-output-file s.jsonl";
     let Invocation::Score(args) = read(line).unwrap() else { panic!("{line}") };
-    let mut of_run = ScoringSpec::default();
-    of_run.cache_report = true;
+    let of_run = ScoringSpec { cache_report: true, ..ScoringSpec::default() };
     let scoring = args.how.scoring(of_run);
     assert_eq!(scoring.steady_state.map(f64::from), Some(0.5));
     assert!(scoring.plots && scoring.cache_report && scoring.slos.is_empty());

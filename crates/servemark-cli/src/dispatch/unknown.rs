@@ -11,11 +11,33 @@ pub(super) fn command(name: &str, mut args: impl Iterator<Item = OsString>) -> C
     let second = args.next().unwrap_or_default().to_string_lossy().into_owned();
     let both = format!("{name} {second}");
     let found = SERVERS.iter().find(|(server, _)| *server == name || *server == both);
+    if let Some(variable) = variable(name) {
+        return CliError::Assignment { variable };
+    }
     match found {
         Some((server, measure)) => CliError::StartsServer { given: (*server).to_owned(), measure },
         None if name == "sglang" => CliError::PeersAlone { given: both.trim_end().to_owned() },
+        None if name == "vllm-rs" => {
+            CliError::OtherClient { given: name.to_owned(), instead: "servemark vllm bench serve" }
+        }
+        None if LAUNCHERS.contains(&name) => CliError::Launcher { given: name.to_owned() },
         None => CliError::unknown_command(name, COMMANDS),
     }
+}
+
+/// Returns whether a name is that of a peer's Python module.
+pub(super) fn is_module(name: &str) -> bool {
+    MODULES.contains(&name)
+        || PEERS_MODULES.contains(&name)
+        || SERVER_MODULES.iter().any(|(server, _)| *server == name)
+}
+
+/// Returns the environment variable that a word sets, as in front of a command. Its value may be a
+/// secret.
+fn variable(word: &str) -> Option<String> {
+    let is_part = |sign: char| sign.is_ascii_uppercase() || sign.is_ascii_digit() || sign == '_';
+    let (name, _) = word.split_once('=')?;
+    (!name.is_empty() && name.chars().all(is_part)).then(|| name.to_owned())
 }
 
 /// Returns the error about a Python module that Servemark does not have.
@@ -23,6 +45,9 @@ pub(super) fn module(name: &str) -> CliError {
     let given = format!("python -m {name}");
     if let Some((_, measure)) = SERVER_MODULES.iter().find(|(server, _)| *server == name) {
         return CliError::StartsServer { given, measure };
+    }
+    if name == "sglang.benchmark.rust_client" {
+        return CliError::OtherClient { given, instead: "servemark bench-serving" };
     }
     let is_of_engine = !cfg!(feature = "engine") && name.ends_with("offline_throughput");
     if is_of_engine || PEERS_MODULES.contains(&name) {
@@ -34,23 +59,62 @@ pub(super) fn module(name: &str) -> CliError {
 }
 
 /// The commands of `servemark`.
-const COMMANDS: [&str; 16] = [
+const COMMANDS: [&str; 21] = [
     "ab",
     "ais_bench",
     "bench-embedding",
     "bench-offline",
     "bench-serving",
     "compare",
+    "completions",
     "demo",
     "doctor",
     "evalscope",
+    "export",
     "help",
+    "man",
     "noise",
     "python",
     "rerun",
+    "run",
+    "schema",
     "score",
     "selftest",
     "vllm",
+];
+
+/// Programs that start another command.
+const LAUNCHERS: [&str; 30] = [
+    "conda",
+    "docker",
+    "env",
+    "hatch",
+    "kubectl",
+    "mamba",
+    "micromamba",
+    "mpirun",
+    "nice",
+    "nohup",
+    "numactl",
+    "pdm",
+    "pipenv",
+    "pipx",
+    "pixi",
+    "podman",
+    "poetry",
+    "setsid",
+    "srun",
+    "ssh",
+    "stdbuf",
+    "sudo",
+    "taskset",
+    "time",
+    "timeout",
+    "torchrun",
+    "uv",
+    "uvx",
+    "watch",
+    "xargs",
 ];
 
 /// Commands that start a server, each with the command that measures it.
@@ -77,7 +141,8 @@ const SERVER_MODULES: [(&str, &str); 7] = [
 ];
 
 /// Python modules whose command lines Servemark reads.
-const MODULES: [&str; 11] = [
+const MODULES: [&str; 15] = [
+    "ais_bench.benchmark.cli.main",
     "sglang.bench_serving",
     "sglang.benchmark.serving",
     "sglang.bench_offline_throughput",
@@ -87,12 +152,16 @@ const MODULES: [&str; 11] = [
     "sglang.benchmark.steady_state_serving",
     "evalscope.cli.cli",
     "evalscope.perf.main",
-    "vllm.entrypoints.cli.main",
     "vllm.benchmarks.datasets.create_txt_slices_dataset",
+    "vllm.benchmarks.latency",
+    "vllm.benchmarks.serve",
+    "vllm.benchmarks.throughput",
+    "vllm.entrypoints.cli.main",
 ];
 
 /// Python modules of the peers that Servemark does not have.
-const PEERS_MODULES: [&str; 8] = [
+const PEERS_MODULES: [&str; 9] = [
+    "sglang.bench_latency",
     "sglang.bench_one_batch",
     "sglang.benchmark.one_batch",
     "sglang.benchmark.dspark_sps_profiler",

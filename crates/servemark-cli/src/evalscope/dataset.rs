@@ -13,7 +13,7 @@ use servemark_plan::WorkloadSpec;
 use super::args::{DatasetArgs, EvalscopeArgs, LoadArgs, PromptArgs, SamplingArgs, TurnsArgs};
 use super::resolved::{ResolvedArgs, Step};
 use super::settings::{NoSettings, TextSettings, TurnSettings, WorkloadSettings, read};
-use super::{Place, load, refusal};
+use super::{DrawPosition, load, refusal};
 use crate::argparse::Flag;
 use crate::environment::Environment;
 use crate::error::CliError;
@@ -24,20 +24,26 @@ pub(super) fn workload(
     args: &EvalscopeArgs,
     resolved: &ResolvedArgs,
     step: Step,
-    place: Place,
+    place: DrawPosition,
     environment: &Environment,
 ) -> Result<WorkloadSpec, CliError> {
     let mut spec = EvalscopeSpec::new(data(args, resolved, step, environment)?);
     spec.chat = resolved.chat;
-    spec.tokenize = args.sampling.tokenize_prompt;
+    // evalscope tokenizes for APIs that generate, and overlooks the flag for the others.
+    spec.tokenize = args.sampling.tokenize_prompt && resolved.api.generates();
     spec.tokenizer = args.has_tokenizer();
-    spec.shortest = at_least(PromptArgs::MIN_PROMPT_LENGTH, 0, args.prompt.min_prompt_length)?;
-    spec.longest = at_least(PromptArgs::MAX_PROMPT_LENGTH, 0, args.prompt.max_prompt_length)?;
+    // A drawn length cannot be negative; of a file's prompts none is too short then, or all are too
+    // long.
+    let is_drawn = args.dataset.dataset.starts_with("random");
+    let settled = |length: i64| if is_drawn { length } else { length.max(0) };
+    let PromptArgs { min_prompt_length, max_prompt_length, .. } = args.prompt;
+    spec.shortest = at_least(PromptArgs::MIN_PROMPT_LENGTH, 0, settled(min_prompt_length))?;
+    spec.longest = at_least(PromptArgs::MAX_PROMPT_LENGTH, 0, settled(max_prompt_length))?;
     spec.max_tokens = match resolved.max_tokens {
         MaxTokens::Between { least, most, .. } => {
             MaxTokens::Between { least, most, tested: resolved.tests_connection(args) }
         }
-        tokens => tokens,
+        tokens @ MaxTokens::Fixed(_) => tokens,
     };
     spec.offset = place.offset;
     let mut dataset = DatasetSpec::Evalscope(spec);

@@ -33,11 +33,12 @@ fn simulator(args: &EvalscopeArgs) -> Option<MockSpec> {
 }
 
 /// Returns the time-outs of requests. Without `--read-timeout`, the server may be silent for as
-/// long as a request may take.
+/// long as a request may take. A time-out of 0 is none, as with evalscope.
 fn timeouts(args: &TargetArgs) -> Result<Timeouts, CliError> {
     let mut timeouts = Timeouts::default();
     let time = |flag, seconds| -> Result<Duration, CliError> {
-        Ok(Duration::from_secs(at_least(flag, 1, seconds)?))
+        let seconds: u64 = at_least(flag, 0, seconds)?;
+        Ok(if seconds == 0 { FOREVER } else { Duration::from_secs(seconds) })
     };
     timeouts.total = time(TargetArgs::TOTAL_TIMEOUT, args.total_timeout)?;
     if let Some(connect) = args.connect_timeout {
@@ -91,17 +92,22 @@ pub(super) fn control(
     resolved: &ResolvedArgs,
     given: &Given,
 ) -> Result<ControlSpec, CliError> {
-    let mut control = ControlSpec::default();
-    control.ready_timeout = Duration::ZERO;
-    control.counters = true;
+    let mut control =
+        ControlSpec { ready_timeout: Duration::ZERO, counters: true, ..ControlSpec::default() };
     if resolved.tests_connection(args) {
-        let said = given.is(TargetArgs::TOTAL_TIMEOUT);
-        let patience = if said { timeouts(&args.target)?.total } else { PATIENCE };
+        let patience = match args.target.total_timeout {
+            0 => Duration::ZERO,
+            _ if given.is(TargetArgs::TOTAL_TIMEOUT) => timeouts(&args.target)?.total,
+            _ => PATIENCE,
+        };
         control.greeting = Some(patience);
     }
     args.telemetry.apply(&mut control)?;
     Ok(control)
 }
+
+/// A time that no run reaches: ten years.
+const FOREVER: Duration = Duration::from_secs(315_360_000);
 
 /// How long a server is greeted if `--total-timeout` is not given.
 const PATIENCE: Duration = Duration::from_secs(60);

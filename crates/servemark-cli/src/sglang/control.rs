@@ -12,21 +12,23 @@ use super::args::{LoadArgs, ProfileArgs, SglangArgs, TargetArgs};
 use crate::argparse::Flag;
 use crate::environment::Environment;
 use crate::error::CliError;
-use crate::number::{at_least, refused, seconds, some_at_least};
+use crate::number::{at_least, seconds};
 
 /// Returns the readiness check, the cache flush and the profiler that the flags ask for.
 pub(super) fn control(
     args: &SglangArgs,
     backend: BackendName,
     environment: &Environment,
+    warnings: &mut Vec<String>,
 ) -> Result<ControlSpec, CliError> {
     let mut control = ControlSpec::default();
-    let ready =
-        at_least(TargetArgs::READY_CHECK_TIMEOUT_SEC, 0, args.target.ready_check_timeout_sec)?;
+    // A negative time is none, as with SGLang.
+    let patience = args.target.ready_check_timeout_sec.max(0);
+    let ready = at_least(TargetArgs::READY_CHECK_TIMEOUT_SEC, 0, patience)?;
     control.ready_timeout = Duration::from_secs(ready);
     control.flush_cache = flush(&args.load, backend, environment)?;
     if args.profile.profile {
-        control.profile = Some(profile(&args.profile, environment)?);
+        control.profile = Some(profile(&args.profile, environment, warnings));
     }
     args.telemetry.apply(&mut control)?;
     Ok(control)
@@ -47,12 +49,12 @@ fn flush(
 
 /// Returns the profiler with the bodies of `/start_profile` and `/stop_profile`: keys and order are
 /// those of SGLang 0.5.23's client.
-fn profile(args: &ProfileArgs, environment: &Environment) -> Result<ProfileSpec, CliError> {
-    let start_step: Option<u64> =
-        some_at_least(ProfileArgs::PROFILE_START_STEP, 0, args.profile_start_step)?;
-    let steps: Option<u64> = some_at_least(ProfileArgs::PROFILE_STEPS, 0, args.profile_steps)?;
-    let num_steps: Option<u64> =
-        some_at_least(ProfileArgs::PROFILE_NUM_STEPS, 0, args.profile_num_steps)?;
+fn profile(
+    args: &ProfileArgs,
+    environment: &Environment,
+    warnings: &mut Vec<String>,
+) -> ProfileSpec {
+    let (steps, num_steps) = (args.profile_steps, args.profile_num_steps);
     // With `--pd-separated` SGLang's client stops the workers itself, even if it gave them
     // `--profile-num-steps`.
     let stops_by_itself = steps.is_some() || num_steps.is_some() && !args.pd_separated;
@@ -67,40 +69,47 @@ fn profile(args: &ProfileArgs, environment: &Environment) -> Result<ProfileSpec,
     ]);
     let mut stop = JsonObject::new();
     // SGLang's client sends these two numbers as text.
-    if let Some(step) = start_step {
+    if let Some(step) = args.profile_start_step {
         start.insert("start_step".to_owned(), json!(step.to_string()));
         stop.insert("start_step".to_owned(), json!(step.to_string()));
     }
     if let Some(steps) = steps {
         start.insert("num_steps".to_owned(), json!(steps.to_string()));
     }
-    let mut spec = ProfileSpec::default();
-    spec.of = profiled(args)?;
-    spec.start = start;
-    spec.stop = (!stops_by_itself).then_some(stop);
-    Ok(spec)
+    ProfileSpec {
+        of: profiled(args, warnings),
+        start,
+        stop: (!stops_by_itself).then_some(stop),
+        ..ProfileSpec::default()
+    }
 }
 
 /// Returns what is profiled: the server or, with `--pd-separated`, the workers in the order of the
 /// command line, those for prefill before those for decode.
-fn profiled(args: &ProfileArgs) -> Result<Profiled, CliError> {
+fn profiled(args: &ProfileArgs, warnings: &mut Vec<String>) -> Profiled {
     if !args.pd_separated {
-        return Ok(Profiled::Server);
+        return Profiled::Server;
     }
-    let [prefill, decode] = [
+    let roles = [
         ("Prefill", ProfileArgs::PROFILE_PREFILL_URL, &args.profile_prefill_url),
         ("Decode", ProfileArgs::PROFILE_DECODE_URL, &args.profile_decode_url),
-    ]
-    .map(|(role, flag, urls)| workers(role, flag, urls.as_deref().unwrap_or_default()));
-    Ok(Profiled::Workers([prefill?, decode?].concat()))
+    ];
+    let workers = roles.into_iter().flat_map(|(role, flag, urls)| {
+        workers(role, flag, urls.as_deref().unwrap_or_default(), warnings)
+    });
+    Profiled::Workers(workers.collect())
 }
 
-fn workers(role: &str, flag: Flag, urls: &[String]) -> Result<Vec<WorkerSpec>, CliError> {
-    let worker = |(number, url): (usize, &String)| {
-        let url = url.parse().map_err(refused(flag))?;
-        Ok(WorkerSpec::new(format!("{role}-{number}"), url))
+/// Returns the workers of a role. Like SGLang's client it goes on without one whose URL is none.
+fn workers(role: &str, flag: Flag, urls: &[String], warnings: &mut Vec<String>) -> Vec<WorkerSpec> {
+    let mut worker = |(number, url): (usize, &String)| match url.parse() {
+        Ok(url) => Some(WorkerSpec::new(format!("{role}-{number}"), url)),
+        Err(error) => {
+            warnings.push(format!("{flag}: {role}-{number} is not profiled: {url:?}: {error}"));
+            None
+        }
     };
-    urls.iter().enumerate().map(worker).collect()
+    urls.iter().enumerate().filter_map(&mut worker).collect()
 }
 
 pub(super) fn object<const N: usize>(pairs: [(&str, Value); N]) -> JsonObject {
@@ -134,4 +143,4 @@ pub(super) fn normal(path: &Path) -> PathBuf {
 
 /// Number of steps that SGLang's client asks for with `--profile-by-stage` if `--profile-num-steps`
 /// is absent.
-const STEPS_BY_STAGE: u64 = 5;
+const STEPS_BY_STAGE: i64 = 5;

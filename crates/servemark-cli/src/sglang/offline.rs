@@ -19,7 +19,9 @@ use servemark_engine::{
     EngineRunSpec, EngineSpec, PromptForm, Sampling, ScriptedSpec, Submission, WorkerEngine,
     WorkerSpec,
 };
-use servemark_plan::{BenchPlan, Layout, ModelSpec, ProfileSpec, ServerSpec, WorkloadSpec};
+use servemark_plan::{
+    BenchPlan, EarlierSpec, Layout, ModelSpec, ProfileSpec, ServerSpec, WorkloadSpec,
+};
 use servemark_runner::WarmupSpec;
 use servemark_schedule::ArrivalSpec;
 use servemark_tokenizer::TokenizerSpec;
@@ -53,11 +55,15 @@ pub(crate) fn parse(
     let mut warnings = Vec::new();
     args.check(&given, environment, &mut warnings).map_err(refuse)?;
     let run = args.run(&given, python, environment, warnings).map_err(refuse)?;
-    let warm_up = (!args.skip_warmup).then(|| warm_up(&run));
+    let prompts = run.plan.workload.requests.min(WARM_UPS);
+    // SGLang counts its flag here, which shared prefixes do not.
+    let prompts = usize::try_from(args.num_prompts).map_or(prompts, |given| given.min(WARM_UPS));
+    let warm_up = (!args.skip_warmup).then(|| warm_up(&run, prompts, &args.dataset_path));
+    let skipped = if warm_up.is_none() { prompts } else { 0 };
     Ok(Offline {
         warm_up,
         run,
-        told: OfflineMessages::Prompts,
+        told: OfflineMessages::Prompts { skipped },
         output_json: None,
         stays: args.do_not_exit,
     })
@@ -152,7 +158,8 @@ impl OfflineArgs {
         environment: &Environment,
         mut warnings: Vec<String>,
     ) -> Result<Parsed, CliError> {
-        let mut plan = super::plan(&self.serving(), BackendName::Sglang, environment)?;
+        let mut plan =
+            super::plan(&self.serving(), BackendName::Sglang, environment, &mut warnings)?;
         plan.scoring = self.run.judging.scoring(Layout::Offline)?;
         // Without an interpreter the command is `bench-offline`, which is Servemark's own.
         if python.is_none() && !given.is(JudgingArgs::TOLERATE_FAILURES) {
@@ -171,7 +178,7 @@ impl OfflineArgs {
         plan.check().map_err(CliError::Plan)?;
         warnings.extend(candle::remark(&self.target));
         let parsed = Parsed::new(plan, keyed(environment)?, environment, self.run.stopping.grace);
-        Ok(Parsed { plan_only: self.run.asking.plan_only, warnings, ..parsed })
+        Ok(Parsed { plan_only: self.run.asking.printed_plan(), warnings, ..parsed })
     }
 
     fn engine(
@@ -248,10 +255,11 @@ impl TargetArgs {
     }
 
     fn model(&self) -> ModelSpec {
-        let mut model = ModelSpec::default();
-        model.name = self.model_name().map(str::to_owned);
-        model.tokenizer = self.tokenizer_path.as_ref().map(TokenizerSpec::new);
-        model
+        ModelSpec {
+            name: self.model_name().map(str::to_owned),
+            tokenizer: self.tokenizer_path.as_ref().map(TokenizerSpec::new),
+            ..ModelSpec::default()
+        }
     }
 
     /// Returns the engine's own command line: the model and the tokenizer by the engine's flags,
@@ -273,18 +281,25 @@ impl TargetArgs {
     }
 }
 
-/// Returns SGLang's warm-up: up to 16 prompts of 256 tokens, each with 16 tokens of output. SGLang
-/// draws their texts from ShareGPT; here they are drawn from the vocabulary, so that ShareGPT need
-/// not be downloaded.
-fn warm_up(run: &Parsed) -> Parsed {
+/// Returns SGLang's warm-up: prompts of 256 tokens, each with 16 tokens of output, drawn after those
+/// of the run from the file of ShareGPT's layout at `path`. Without a path they are drawn from the
+/// vocabulary, so that ShareGPT need not be downloaded.
+fn warm_up(run: &Parsed, prompts: usize, path: &str) -> Parsed {
     let mut warm_up = run.clone();
-    let mut random = RandomSpec::default();
-    random.source = Source::Vocabulary;
+    let source = if path.is_empty() {
+        Source::Vocabulary
+    } else {
+        Source::Sharegpt { path: Some(path.into()) }
+    };
+    let mut random = RandomSpec { source, ..RandomSpec::default() };
     (random.input_tokens, random.output_tokens) = (256, 16);
     random.range_ratio = RangeRatio::new(1.0).unwrap_or_default();
     let plan = &mut warm_up.plan;
-    let requests = plan.workload.requests.min(16);
-    plan.workload = WorkloadSpec::new(DatasetSpec::Random(random), requests);
+    let after = (!path.is_empty()).then(|| EarlierSpec::of(plan));
+    let seed = plan.workload.seed;
+    plan.workload = WorkloadSpec::new(DatasetSpec::Random(random), prompts);
+    plan.workload.seed = seed;
+    plan.workload.after = after.into_iter().collect();
     plan.load.arrivals = ArrivalSpec::Burst;
     plan.load.max_concurrency = None;
     warm_up
@@ -295,6 +310,9 @@ fn json_object(flag: Flag, text: Option<&str>) -> Result<JsonObject, CliError> {
     let refused = |error| CliError::setting(flag, format!("is no JSON object: {error}"));
     serde_json::from_str(text).map_err(refused)
 }
+
+/// Maximum number of prompts of the warm-up.
+const WARM_UPS: usize = 16;
 
 const TRACES: &str = "SGLANG_TORCH_PROFILER_DIR";
 

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::iter::Peekable;
 use std::vec::IntoIter;
 
-use super::args::{LoadArgs, SharedPrefixArgs, TraceArgs};
+use super::args::{DatasetArgs, LoadArgs, SharedPrefixArgs, TraceArgs};
 use crate::argparse::split_value;
 use crate::error::CliError;
 use crate::python;
@@ -39,6 +39,16 @@ pub(crate) fn renewed(args: impl IntoIterator<Item = OsString>) -> Result<Renewe
                 let key = SharedPrefixArgs::GSP_SEND_ROUTING_KEY;
                 renewed.exchange(ROUTING, &[key.name()]);
             }
+            Some((flag @ "--random-image-num-images", attached)) => {
+                renewed.rename(flag, DatasetArgs::IMAGE_COUNT.name(), attached);
+            }
+            Some((flag @ "--random-image-resolution", attached)) => {
+                renewed.rename(flag, DatasetArgs::IMAGE_RESOLUTION.name(), attached);
+            }
+            Some((DATASET, Some("random-image"))) => renewed.exchange(OLD_IMAGE, &[&image()]),
+            Some((DATASET, None)) if args.next_if(|next| next == "random-image").is_some() => {
+                renewed.exchange(OLD_IMAGE, &[&image()]);
+            }
             Some((TIMESTAMPS, attached)) => match attached.map_or_else(
                 || {
                     args.next_if(|next| truth(next.to_str()).is_some())
@@ -67,6 +77,12 @@ pub(crate) fn renewed(args: impl IntoIterator<Item = OsString>) -> Result<Renewe
 }
 
 impl Renewed {
+    /// Replaces a flag by one that takes the same value, which may be attached to it.
+    fn rename(&mut self, old: &str, new: &str, attached: Option<&str>) {
+        let value = attached.map(|value| format!("={value}")).unwrap_or_default();
+        self.exchange(old, &[&format!("{new}{value}")]);
+    }
+
     fn exchange(&mut self, old: &str, new: &[&str]) {
         let instead = if new.is_empty() { "it is left out".to_owned() } else { new.join(" ") };
         self.warnings
@@ -115,7 +131,13 @@ fn rates(text: &str) -> Result<Vec<i64>, CliError> {
 const MULTI: &str = "--multi";
 const NO_WARMUP: &str = "--disable-warmup";
 const RANGE: &str = "--request-rate-range";
+const DATASET: &str = DatasetArgs::DATASET_NAME.name();
 const ROUTING: &str = "--gsp-send-routing-id";
+/// The image data set of older versions, and how today's is chosen.
+const OLD_IMAGE: &str = "--dataset-name random-image";
+fn image() -> String {
+    format!("{DATASET}=image")
+}
 /// Flag that has become a switch.
 const TIMESTAMPS: &str = TraceArgs::USE_TRACE_TIMESTAMPS.name();
 
@@ -149,6 +171,11 @@ mod tests {
         check("--use-trace-timestamps True --seed 1", "--use-trace-timestamps --seed 1", 1);
         check("--use-trace-timestamps=false --seed 1", "--seed 1", 1);
         check("--use-trace-timestamps --seed 1", "--use-trace-timestamps --seed 1", 0);
+        check("--dataset-name random-image --seed 1", "--dataset-name=image --seed 1", 1);
+        check("--dataset-name=random-image", "--dataset-name=image", 1);
+        check("--dataset-name image", "--dataset-name image", 0);
+        check("--random-image-num-images 2", "--image-count 2", 1);
+        check("--random-image-resolution=720p", "--image-resolution=720p", 1);
     }
 
     #[test]

@@ -2,8 +2,11 @@
 
 use std::cmp::Ordering;
 
-use super::args::{ClientArgs, LoadArgs, SglangArgs, SharedPrefixArgs};
-use crate::argparse::Given;
+use super::args::{
+    ClientArgs, DatasetArgs, LoadArgs, OutputArgs, ProfileArgs, RequestArgs, SglangArgs,
+    SharedPrefixArgs, TraceArgs,
+};
+use crate::argparse::{Flag, Given};
 use crate::error::CliError;
 
 /// Checks SGLang's rules: first those of its parser, then those on which its client exits.
@@ -18,11 +21,12 @@ fn check_rules(args: &SglangArgs, given: &Given) -> Result<(), CliError> {
         &args.shared_prefix;
     let is_zipf = gsp_group_distribution == "zipf";
     let is_shared_prefix = args.dataset.dataset_name == "generated-shared-prefix";
+    if given.is(ClientArgs::RUST_CLIENT) {
+        check_rust_client(args, given)?;
+    } else if given.is(ClientArgs::RUST_WORKER_THREADS) {
+        return Err(CliError::Together("--rust-worker-threads requires --rust-client"));
+    }
     CliError::first_broken([
-        (
-            given.is(ClientArgs::RUST_WORKER_THREADS) && !given.is(ClientArgs::RUST_CLIENT),
-            "--rust-worker-threads requires --rust-client",
-        ),
         (
             is_zipf && gsp_zipf_alpha.is_none(),
             "--gsp-group-distribution=zipf requires --gsp-zipf-alpha (a finite float > 0)",
@@ -51,6 +55,64 @@ fn check_rules(args: &SglangArgs, given: &Given) -> Result<(), CliError> {
         ),
     ])
 }
+
+/// Checks what SGLang's compiled client can do. Errors have the words of SGLang's parser.
+fn check_rust_client(args: &SglangArgs, given: &Given) -> Result<(), CliError> {
+    let (backend, dataset) = (&args.target.backend, &args.dataset.dataset_name);
+    let refuse = |why: String| Err(CliError::setting(ClientArgs::RUST_CLIENT, why));
+    if !RUST_BACKENDS.contains(&backend.as_str()) {
+        let all = RUST_BACKENDS.join(", ");
+        return refuse(format!("does not implement --backend {backend}; supported: {all}"));
+    }
+    if !RUST_DATASETS.contains(&dataset.as_str()) {
+        let all = RUST_DATASETS.join(", ");
+        return refuse(format!("does not implement --dataset-name {dataset}; supported: {all}"));
+    }
+    // A list without a value is one that was given.
+    let is_asked =
+        |flag: &&Flag| given.asks(**flag) || (**flag == LoadArgs::LORA_NAME && given.is(**flag));
+    let asked = NOT_IN_RUST.iter().filter(is_asked);
+    let asked: Vec<String> = asked.map(|flag| flag.name()[2..].replace('-', "_")).collect();
+    if asked.is_empty() {
+        return Ok(());
+    }
+    let asked = asked.join(", ");
+    Err(CliError::Peer(format!(
+        "--rust-client does not implement: {asked}. Drop --rust-client to run these on the Python \
+         client."
+    )))
+}
+
+/// Backends and data sets of SGLang's compiled client.
+const RUST_BACKENDS: [&str; 8] = [
+    "lmdeploy",
+    "lmdeploy-chat",
+    "sglang",
+    "sglang-native",
+    "sglang-oai",
+    "sglang-oai-chat",
+    "vllm",
+    "vllm-chat",
+];
+const RUST_DATASETS: [&str; 3] = ["random", "random-ids", "sharegpt"];
+
+/// Flags that SGLang's compiled client does not have, sorted.
+const NOT_IN_RUST: [Flag; 14] = [
+    DatasetArgs::APPLY_CHAT_TEMPLATE,
+    OutputArgs::CACHE_REPORT,
+    RequestArgs::FAKE_PREFILL,
+    LoadArgs::LORA_NAME,
+    ProfileArgs::PD_SEPARATED,
+    OutputArgs::PLOT_THROUGHPUT,
+    OutputArgs::PRINT_REQUESTS,
+    ProfileArgs::PROFILE_BY_STAGE,
+    ProfileArgs::PROFILE_NUM_STEPS,
+    ProfileArgs::PROFILE_STEPS,
+    DatasetArgs::PROMPT_SUFFIX,
+    RequestArgs::RETURN_ROUTED_EXPERTS,
+    RequestArgs::TOKEN_IDS_LOGPROB,
+    TraceArgs::USE_TRACE_TIMESTAMPS,
+];
 
 /// Checks the rules on which SGLang's client ends with a message and exit code 1. Errors have its
 /// words.

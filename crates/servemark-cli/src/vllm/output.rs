@@ -75,7 +75,8 @@ pub(super) fn echo(args: &VllmArgs) -> Result<JsonObject, CliError> {
     say("backend", json!(args.target.backend));
     say("label", json!(args.output.label));
     say("model_id", json!(args.target.model));
-    say("tokenizer_id", json!(args.target.tokenizer));
+    let tokenizer = args.target.tokenizer.as_ref().filter(|_| !args.target.skip_tokenizer_init);
+    say("tokenizer_id", json!(tokenizer));
     say("num_prompts", json!(args.dataset.num_prompts));
     for item in args.output.metadata.iter().flatten() {
         let malformed = "Invalid metadata format. Please use KEY=VALUE format.";

@@ -1,6 +1,7 @@
 //! Tests of refusals and warnings before anything is sent.
 
 use servemark_cli::{Environment, sglang};
+use servemark_plan::Profiled;
 
 use super::{parsed, read, refusal};
 
@@ -136,11 +137,20 @@ fn addresses_that_are_none() {
         "--base-url localhost:30000",
         "--base-url cannot be used: the base URL must begin with http:// or https://",
     );
-    refuses(
-        "--profile --pd-separated --profile-decode-url http://a b:1",
-        "--profile-decode-url cannot be used: the base URL must begin with http:// or https://",
-    );
     refuses("--host a/b", "--host must be a name or an address, not 'a/b'; see --base-url");
+}
+
+#[test]
+fn a_worker_without_an_address_is_not_profiled() {
+    let parsed = parsed("--profile --pd-separated --profile-decode-url a http://b:1");
+    let warning = "--profile-decode-url: Decode-0 is not profiled: \"a\": the base URL must begin \
+                   with http:// or https://";
+    assert_eq!(parsed.warnings, [warning]);
+    let Some(Profiled::Workers(workers)) = parsed.plan.control.profile.map(|profile| profile.of)
+    else {
+        panic!("workers are profiled")
+    };
+    assert_eq!(workers.len(), 1);
 }
 
 #[test]

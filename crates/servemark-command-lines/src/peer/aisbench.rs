@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::Peer;
-use crate::{Argued, Difference, Line, Part, SentRequest};
+use crate::{Argued, ComparedPart, Difference, Line, SentRequest};
 
 /// AISBench: `ais_bench … -m perf`.
 #[derive(Clone, Copy, Debug)]
@@ -84,15 +84,11 @@ const OF_GAPS: [&str; 2] = ["ITL", "TPOT"];
 
 /// The kinds in `docs/compat/aisbench.md`.
 const ARGUED: &[Argued] = &[
-    Argued { kind: "row without a time", is: |_, own, _| refused(own, "has no time at which") },
+    Argued { kind: "tokenizer of the first model", is: tokenizer_of_the_first_model },
     Argued { kind: "no stable stage", is: no_stable_stage },
     Argued { kind: "uncounted", is: uncounted },
-    Argued { kind: "words", is: |_, _, difference| difference.part == Part::Message },
+    Argued { kind: "words", is: |_, _, difference| difference.part == ComparedPart::Message },
 ];
-
-fn refused(own: &Line, why: &str) -> bool {
-    own.message.as_ref().is_some_and(|message| message.contains(why))
-}
 
 /// The routes of Triton, TGI and `MindIE` report no token counts. AISBench then tokenizes the whole
 /// text; Servemark counts the words of a synthetic one, and the turns of a conversation one by one.
@@ -100,7 +96,20 @@ fn uncounted(peer: &Line, _: &Line, difference: &Difference) -> bool {
     let is_uncounted = |request: &SentRequest| !request.path.starts_with("/v1/");
     let counts = |key: &String| key.ends_with("/Total Input Tokens");
     peer.requests.iter().any(is_uncounted)
-        && matches!(&difference.part, Part::Value(key) if counts(key))
+        && matches!(&difference.part, ComparedPart::Value(key) if counts(key))
+}
+
+/// AISBench draws token ids and traces for all models with the tokenizer of the first.
+fn tokenizer_of_the_first_model(peer: &Line, _: &Line, difference: &Difference) -> bool {
+    let texts = || peer.inputs.values().map(String::as_str);
+    let drawn = ["'Type': 'tokenid'", "mooncake_trace", "synthetic_gen_tokenid"];
+    let is_drawn = texts().any(|text| drawn.iter().any(|source| text.contains(source)));
+    let depends = match &difference.part {
+        ComparedPart::Requests => true,
+        ComparedPart::Value(key) => key.ends_with("/Total Input Tokens"),
+        _ => false,
+    };
+    is_drawn && depends && peer.argv.iter().any(|word| word == "another_model")
 }
 
 /// The stable stage depends on times.
@@ -111,7 +120,7 @@ fn no_stable_stage(peer: &Line, own: &Line, difference: &Difference) -> bool {
     };
     let asked = peer.argv.iter().any(|word| word == "stable_stage")
         || peer.inputs.values().any(|text| text.contains("stable_stage"));
-    let parts = [Part::File, Part::Labels, Part::Outcome];
+    let parts = [ComparedPart::File, ComparedPart::Labels, ComparedPart::Outcome];
     asked && parts.contains(&difference.part) && !(is_stable(peer) && is_stable(own))
 }
 

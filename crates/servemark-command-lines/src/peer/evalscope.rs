@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::Peer;
-use crate::{Argued, Difference, Line, Outcome, Part, SentRequest};
+use crate::own::DATABASE;
+use crate::{Argued, ComparedPart, Difference, Line, Outcome, SentRequest};
 
 /// evalscope: `evalscope perf`.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +31,16 @@ impl Peer for Evalscope {
             let run = folder.rsplit('/').next().unwrap_or(folder);
             let summary: Map<String, Value> = serde_json::from_str(text).ok()?;
             all.extend(summary.into_iter().map(|(key, value)| (format!("{run}/{key}"), value)));
+            if let Some(arguments) = files.get(&format!("{folder}/benchmark_args.json")) {
+                all.insert(format!("{run}/arguments"), comparable(arguments)?);
+            }
+            let in_run = |name: &&String| name.starts_with(&format!("{folder}/"));
+            let names = files.keys().filter(in_run).map(|name| &name[folder.len() + 1..]);
+            let names: Value = names.filter(|name| !is_own(name)).collect();
+            all.insert(format!("{run}/files"), names);
+            if let Some(rows) = files.get(&format!("{folder}/benchmark_data.db.json")) {
+                all.insert(format!("{run}/rows"), serde_json::from_str(rows).ok()?);
+            }
             folders.push(folder);
         }
         (!folders.is_empty()).then(|| (folders.join(" "), all))
@@ -65,11 +76,19 @@ impl Peer for Evalscope {
         &[("[0-9]{8}_[0-9]{6}", "{TIME}")]
     }
 
-    /// Counts a run as crashed if evalscope raised an exception because an answer had no token
-    /// counts: its remaining requests and all of its results are lost.
+    /// Sorts the rows of databases, because requests end in any order. Counts a run as crashed if
+    /// evalscope raised an exception because an answer had no token counts: its remaining requests
+    /// and all of its results are lost.
     fn trim(&self, line: &mut Line) {
+        let values = line.result.iter_mut().flat_map(|result| &mut result.values);
+        for (_, rows) in values.filter(|(key, _)| key.ends_with("/rows")) {
+            rows.as_array_mut().into_iter().for_each(|rows| rows.sort_by_key(Value::to_string));
+        }
         let why = line.message.as_deref().unwrap_or_default();
-        if why.starts_with("Error: Unable to retrieve usage information") {
+        let is_uncounted = why.starts_with("Error: Unable to retrieve usage information");
+        // The prompt of an answer without counts has no message; more than the test was sent.
+        let is_empty = why.contains("to an empty conversation") && line.requests.len() > 2;
+        if is_uncounted || is_empty {
             line.outcome = Outcome::Crashed;
         }
     }
@@ -79,20 +98,81 @@ impl Peer for Evalscope {
     }
 }
 
+/// Parses the arguments of a run. Servemark hides the values of headers and keys, and the peer
+/// writes some numbers now as integers, now as floats.
+fn comparable(arguments: &str) -> Option<Value> {
+    let mut arguments: Map<String, Value> = serde_json::from_str(arguments).ok()?;
+    let hide = |value: &mut Value| *value = "hidden".into();
+    arguments.get_mut("headers")?.as_object_mut()?.values_mut().for_each(hide);
+    arguments.get_mut("api_key").filter(|key| !key.is_null()).map(hide);
+    for name in ["rate", "warmup_num"] {
+        if let Some(number) = arguments.get_mut(name) {
+            *number = number.as_f64().into();
+        }
+    }
+    Some(Value::Object(arguments))
+}
+
+/// Returns whether only Servemark, or only the recording script, writes this file of a run.
+fn is_own(name: &str) -> bool {
+    name.contains(".runlog.") || name.ends_with(DATABASE) || name.ends_with(".db.json")
+}
+
 /// Rows that exist only if the pieces of an answer were read one by one.
 const OF_GAPS: [&str; 5] = ["Avg ITL", "Avg TPOT", "Decode", "ITL", "TPOT"];
 
 /// The kinds in `docs/compat/evalscope.md`, the specific ones first.
 const ARGUED: &[Argued] = &[
+    Argued { kind: "embeddings in a conversation", is: embeddings_in_a_conversation },
+    Argued { kind: "negative length", is: negative_length },
+    Argued { kind: "negative offset", is: |_, own, _| says(own, "--dataset-offset must be 0") },
     Argued { kind: "no address", is: no_address },
+    Argued { kind: "no duration", is: |_, own, _| says(own, "--duration must be more than 0") },
+    Argued { kind: "nothing to send", is: |_, own, _| says(own, "--number must be 1 or more") },
     Argued { kind: "pairs of a text API", is: pairs_of_a_text_api },
     Argued { kind: "refused sooner", is: refused_sooner },
-    Argued { kind: "words", is: |_, _, difference| difference.part == Part::Message },
+    Argued {
+        kind: "whole numbers of 64 bits",
+        is: |peer, own, _| {
+            let is_long = |word: &String| word.contains("99999999999999999999");
+            own.outcome == Outcome::Refused && peer.argv.iter().any(is_long)
+        },
+    },
+    Argued { kind: "trace in a template", is: trace_in_a_template },
+    Argued { kind: "words", is: |_, _, difference| difference.part == ComparedPart::Message },
     Argued { kind: "failed without a stream", is: failed_without_a_stream },
 ];
 
+fn negative_length(_: &Line, own: &Line, _: &Difference) -> bool {
+    ["-prompt-length", "--max-tokens"].iter().any(|flag| says(own, &format!("{flag} must be 0")))
+}
+
 fn no_address(_: &Line, own: &Line, _: &Difference) -> bool {
-    own.message.as_ref().is_some_and(|why| why.contains("the base URL must begin with"))
+    says(own, "the base URL must begin with")
+}
+
+/// evalscope puts whole requests of a trace, with marks of its own and recorded headers, into the
+/// messages of a template.
+fn trace_in_a_template(peer: &Line, _: &Line, _: &Difference) -> bool {
+    let is_marked = |request: &SentRequest| {
+        let messages = request.body["messages"].as_object();
+        messages.is_some_and(|all| all.keys().any(|key| key.starts_with("__evalscope")))
+    };
+    peer.requests.iter().any(is_marked)
+}
+
+fn says(own: &Line, why: &str) -> bool {
+    own.message.as_ref().is_some_and(|message| message.contains(why))
+}
+
+/// evalscope puts what it prints of a vector into the conversation as the answer.
+fn embeddings_in_a_conversation(peer: &Line, _: &Line, _: &Difference) -> bool {
+    let is_answer =
+        |text: &Value| text.as_str().is_some_and(|text| text.starts_with("embedding_dim="));
+    let holds = |request: &SentRequest| {
+        request.body["input"].as_array().is_some_and(|texts| texts.iter().any(is_answer))
+    };
+    peer.requests.iter().any(holds)
 }
 
 /// evalscope sends the pairs of a rerank data set with the settings of a text API, too.
@@ -106,7 +186,8 @@ fn pairs_of_a_text_api(peer: &Line, own: &Line, _: &Difference) -> bool {
 /// The connection test of evalscope fails before it reads a setting that Servemark refuses.
 fn refused_sooner(peer: &Line, own: &Line, difference: &Difference) -> bool {
     let both = peer.outcome == Outcome::Failed && own.outcome == Outcome::Refused;
-    both && own.requests.is_empty() && [Part::Outcome, Part::Requests].contains(&difference.part)
+    both && own.requests.is_empty()
+        && [ComparedPart::Outcome, ComparedPart::Requests].contains(&difference.part)
 }
 
 /// Servemark counts a failed request as streamed if the run streams; a line of JSON may ask for no
@@ -114,8 +195,8 @@ fn refused_sooner(peer: &Line, own: &Line, difference: &Difference) -> bool {
 fn failed_without_a_stream(peer: &Line, _: &Line, difference: &Difference) -> bool {
     let whole = peer.requests.iter().any(|request| request.body["stream"] == false);
     let counts = match &difference.part {
-        Part::Value(key) => key.ends_with("Stream Requests"),
-        Part::Labels => difference.peer.contains("Stream / Non-Stream"),
+        ComparedPart::Value(key) => key.ends_with("Stream Requests"),
+        ComparedPart::Labels => difference.peer.contains("Stream / Non-Stream"),
         _ => false,
     };
     whole && counts
@@ -166,12 +247,15 @@ mod tests {
         let files = [
             ("o/a/benchmark_summary.json", r#"{"N": 1}"#),
             ("o/b/benchmark_summary.json", r#"{"N": 2}"#),
+            ("o/b/benchmark_data.db.json", "[[1]]"),
+            ("o/b/run.runlog.jsonl", ""),
         ];
         let files = files.map(|(name, text)| (name.to_owned(), text.to_owned())).into();
         let (name, result) = Evalscope.result(&files).unwrap();
-        assert_eq!(
-            (name.as_str(), Value::Object(result).to_string()),
-            ("o/a o/b", r#"{"a/N":1,"b/N":2}"#.to_owned())
-        );
+        let expected = serde_json::json!({
+            "a/N": 1, "a/files": ["benchmark_summary.json"],
+            "b/N": 2, "b/files": ["benchmark_summary.json"], "b/rows": [[1]],
+        });
+        assert_eq!((name.as_str(), Value::Object(result)), ("o/a o/b", expected));
     }
 }

@@ -1,4 +1,4 @@
-//! SGLang: `python -m sglang.bench_serving`.
+//! SGLang: `python -m sglang.bench_serving`, and its benchmarks without a server and of one batch.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -6,31 +6,49 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 use super::Peer;
-use crate::{Argued, Line, Outcome, Part, SentRequest};
+use crate::{Argued, ComparedPart, Line, Outcome, SentRequest};
 
-/// SGLang: `python -m sglang.bench_serving`.
+/// SGLang: `python -m sglang.bench_serving`, or the module of another subcommand.
 #[derive(Clone, Copy, Debug)]
 pub struct Sglang;
 
 impl Peer for Sglang {
-    fn words(&self, _command: &str) -> Vec<String> {
-        ["python3", "-m", "sglang.bench_serving"].map(str::to_owned).to_vec()
+    fn words(&self, command: &str) -> Vec<String> {
+        let module = match command {
+            "" => "sglang.bench_serving".to_owned(),
+            module => format!("sglang.benchmark.{module}"),
+        };
+        ["python3", "-m", &module].map(str::to_owned).to_vec()
     }
 
     fn model(&self) -> &'static str {
         "{DATA}/tokenizers/gpt2"
     }
 
+    /// Returns the last line of the result file. Where there are others of batches before it, each
+    /// value is the list of theirs. The calls of an engine, and the keys of other files, are added.
     fn result(&self, files: &BTreeMap<String, String>) -> Option<(String, Map<String, Value>)> {
         let is_result = |name: &str| {
             let is_jsonl =
                 Path::new(name).extension().is_some_and(|extension| extension == "jsonl");
-            is_jsonl && !name.contains(".runlog.")
+            is_jsonl && !name.contains(".runlog.") && ![CALLS, STEADY].contains(&name)
         };
-        let (name, text) = files.iter().find(|(name, _)| is_result(name))?;
-        // Python writes values that are not valid JSON.
-        let text = text.replace(": Infinity", ": null").replace(": NaN", ": null");
-        Some((name.clone(), serde_json::from_str(&text).ok()?))
+        let found = files.iter().find(|(name, _)| is_result(name));
+        let (name, mut result) = match found {
+            Some((name, text)) => (name.clone(), lines(text)?),
+            None => (files.contains_key(CALLS).then(|| CALLS.to_owned())?, Map::new()),
+        };
+        if let Some(calls) = files.get(CALLS) {
+            let call = |line: &str| serde_json::from_str::<Value>(line).ok();
+            result.insert("calls".to_owned(), calls.lines().filter_map(call).collect());
+        }
+        for name in [STEADY, "entries.json"] {
+            let keys = files.get(name).map(|text| keys(text));
+            result.extend(keys.map(|keys| (format!("keys of {name}"), keys)));
+        }
+        // What only Servemark adds.
+        result.retain(|key, _| !key.starts_with("native_"));
+        Some((name, result))
     }
 
     fn is_time(&self, key: &str) -> bool {
@@ -39,20 +57,22 @@ impl Peer for Sglang {
     }
 
     fn labels(&self, stdout: &str) -> Vec<String> {
-        let lines =
-            stdout.lines().skip_while(|line| !line.contains("= Serving Benchmark Result ="));
-        let table = lines.skip(1).take_while(|line| !line.starts_with("======"));
-        let label = |line: &str| match line.split_once(':') {
-            Some((label, _)) => label.trim().to_owned(),
-            None => line.trim_matches('-').trim().to_owned(),
-        };
-        table.map(label).collect()
+        let is_title = |line: &&str| TITLES.iter().any(|title| line.contains(title));
+        let mut labels = Vec::new();
+        let mut lines = stdout.lines();
+        while lines.by_ref().any(|line| is_title(&line)) {
+            let table = lines.by_ref().take_while(|line| !line.starts_with("======"));
+            labels.extend(table.map(label));
+        }
+        let is_said = |line: &&str| SAID.iter().any(|start| line.starts_with(start));
+        labels.extend(stdout.lines().filter(is_said).map(label));
+        labels
     }
 
     fn drawn_anew(&self) -> &'static [(&'static str, &'static str)] {
         &[
             ("[0-9a-f]{8}_[0-9]{14}_([0-9]+)", "{KEY}_{TIME}_$1"),
-            ("/(prof|tmp)/[0-9]+[.][0-9]+", "/$1/{TIME}"),
+            ("/[0-9]{9,}[.][0-9]+", "/{TIME}"),
             ("^([a-z-]+)_[0-9]{4}_", "${1}_{DATE}_"),
         ]
     }
@@ -77,6 +97,10 @@ impl Peer for Sglang {
         if line.outcome == Outcome::Failed && !has_sent {
             line.outcome = Outcome::Refused;
         }
+        if line.command == "offline_throughput" {
+            // The engine's own parser says this, in the worker.
+            line.message.take_if(|message| message.starts_with("unrecognized arguments"));
+        }
         if line.argv.iter().any(|word| word.ends_with("mmmu")) {
             let bodies = line.requests.iter_mut().map(|request| &mut request.body);
             bodies.for_each(without_pixels);
@@ -88,26 +112,63 @@ impl Peer for Sglang {
     }
 }
 
+const TIMESTAMPS: &str = "--use-trace-timestamps";
+const LONG_NUMBER: &str = "99999999999999999999";
+
 const ARGUED: &[Argued] = &[
     Argued {
         kind: "trt-text",
         is: |peer, _, difference| {
             let texts = ["total_output_tokens_retokenized", "generated_texts"];
-            let is_of_text =
-                |part: &Part| matches!(part, Part::Value(key) if texts.contains(&&**key));
+            let is_of_text = |part: &ComparedPart| matches!(part, ComparedPart::Value(key) if texts.contains(&&**key));
             peer.argv.iter().any(|word| word == "trt" || word.ends_with("=trt"))
                 && is_of_text(&difference.part)
+        },
+    },
+    Argued {
+        kind: "whole-numbers-of-64-bits",
+        is: |peer, own, _| {
+            let is_long = |word: &String| word.contains(LONG_NUMBER);
+            own.outcome == Outcome::Refused && peer.argv.iter().any(is_long)
+        },
+    },
+    Argued {
+        kind: "counters-of-another-server",
+        is: |peer, _, difference| {
+            let is_vllm = peer.argv.iter().any(|word| word == "vllm" || word.ends_with("=vllm"));
+            let rate = ComparedPart::Value("cache_hit_rate".to_owned());
+            peer.command == "one_batch_server" && is_vllm && difference.part == rate
+        },
+    },
+    Argued {
+        kind: "older-flag",
+        is: |peer, own, _| {
+            let is_older = |pair: &[String]| pair[0] == TIMESTAMPS && pair[1] == "true";
+            own.outcome == Outcome::Done && peer.argv.windows(2).any(is_older)
+        },
+    },
+    Argued {
+        kind: "rust-client",
+        is: |peer, own, _| {
+            let is_asked = |word: &String| word.starts_with("--rust-c");
+            own.outcome == Outcome::Done && peer.argv.iter().any(is_asked)
         },
     },
     Argued {
         kind: "messages-as-ids",
         is: |peer, _, difference| {
             let is_batch = |request: &SentRequest| request.body["input_ids"][1].is_object();
-            let is_count = |part: &Part| matches!(part, Part::Value(key) if key.starts_with("total_output_tokens"));
+            let is_count =
+                |part: &ComparedPart| matches!(part, ComparedPart::Value(key) if is_of_output(key));
             peer.requests.iter().any(is_batch) && is_count(&difference.part)
         },
     },
 ];
+
+/// Returns whether the value of a result key depends on the texts of the answers.
+fn is_of_output(key: &str) -> bool {
+    key.starts_with("total_output_tokens") || ["generated_texts", "output_lens"].contains(&key)
+}
 
 /// Reduces pictures to their sizes. MMMU's may be JPEG, whose decoders differ slightly.
 fn without_pixels(body: &mut Value) {
@@ -124,5 +185,88 @@ fn without_pixels(body: &mut Value) {
 
 const PNG: &str = "data:image/png;base64,";
 
-const TIMES: [&str; 6] =
-    ["concurrency", "duration", "itls", "max_concurrent_requests", "request_goodput", "ttfts"];
+const TIMES: [&str; 12] = [
+    "concurrency",
+    "duration",
+    "itls",
+    "last_gen_throughput",
+    "last_ttft",
+    "latency",
+    "max_concurrent_requests",
+    "request_goodput",
+    "steady_state_output_throughput",
+    "steady_state_window_s",
+    "total_latency",
+    "ttfts",
+];
+
+/// Log of the calls to the stand-in of an engine.
+const CALLS: &str = "calls.jsonl";
+
+/// Result of the steady state.
+const STEADY: &str = "steady.jsonl";
+
+/// Headings of tables.
+const TITLES: [&str; 3] = [
+    "= Serving Benchmark Result =",
+    "= Steady-State Result =",
+    "= Offline Throughput Benchmark Result =",
+];
+
+/// Beginnings of the lines about one batch.
+const SAID: [&str; 20] = [
+    "max_running_requests_per_dp=",
+    "num_dp_ranks=",
+    "skip_",
+    "NOTE: ",
+    "#Input tokens: ",
+    "#Output tokens: ",
+    "batch size: ",
+    "input_len: ",
+    "output_len: ",
+    "latency: ",
+    "input throughput: ",
+    "output throughput: ",
+    "last_ttft: ",
+    "last generation throughput: ",
+    "Warming up cache with ",
+    "Cache warmup completed",
+    "======== Warmup ",
+    "Warmup with ",
+    "Found model: ",
+    "Input lens: ",
+];
+
+/// Parses the lines of a result file.
+fn lines(text: &str) -> Option<Map<String, Value>> {
+    // Python writes values that are not valid JSON.
+    let text = text.replace(": Infinity", ": null").replace(": NaN", ": null");
+    let lines = text.lines().map(serde_json::from_str).collect::<Result<Vec<_>, _>>().ok()?;
+    let mut lines: Vec<Map<String, Value>> = lines;
+    let mut last = lines.pop()?;
+    if !lines.is_empty() {
+        for (key, value) in &mut last {
+            let before = lines.iter().map(|line| line.get(key).cloned().unwrap_or_default());
+            *value = before.chain([value.take()]).collect();
+        }
+    }
+    Some(last)
+}
+
+/// Returns the keys of the objects in a file.
+fn keys(text: &str) -> Value {
+    let objects: Vec<Value> =
+        serde_json::Deserializer::from_str(text).into_iter().flatten().collect();
+    let each = |value: &Value| value.as_array().cloned().unwrap_or_else(|| vec![value.clone()]);
+    let keys = |object: Value| -> Value {
+        object.as_object().into_iter().flat_map(Map::keys).cloned().collect()
+    };
+    objects.iter().flat_map(each).map(keys).collect()
+}
+
+fn label(line: &str) -> String {
+    match line.split_once([':', '=']) {
+        Some((label, _)) if !label.is_empty() => label.trim().to_owned(),
+        _ => line.trim_matches(['-', '=']).trim().to_owned(),
+    }
+}

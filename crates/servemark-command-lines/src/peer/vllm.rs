@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::Peer;
-use crate::{Argued, Line, Outcome, Part, SentRequest};
+use crate::{Argued, ComparedPart, Line, Outcome, SentRequest};
 
 /// vLLM: `vllm bench`.
 #[derive(Clone, Copy, Debug)]
@@ -13,6 +13,11 @@ pub struct Vllm;
 
 impl Peer for Vllm {
     fn words(&self, command: &str) -> Vec<String> {
+        if command == SLICING {
+            return ["python3", "-m", "vllm.benchmarks.datasets.create_txt_slices_dataset"]
+                .map(str::to_owned)
+                .to_vec();
+        }
         ["vllm", "bench"].into_iter().chain(command.split(' ')).map(str::to_owned).collect()
     }
 
@@ -21,6 +26,11 @@ impl Peer for Vllm {
     }
 
     fn result(&self, files: &BTreeMap<String, String>) -> Option<(String, Map<String, Value>)> {
+        if let Some(slices) = files.get(SLICES) {
+            let slice = |line: &str| serde_json::from_str::<Value>(line).ok();
+            let slices: Value = slices.lines().filter_map(slice).collect();
+            return Some((SLICES.to_owned(), Map::from_iter([("slices".to_owned(), slices)])));
+        }
         let found = files.iter().find_map(|(name, text)| Some((name, result(name, text)?)));
         let calls = files.get(CALLS).map(|calls| {
             let call = |line: &str| serde_json::from_str::<Value>(line).ok();
@@ -131,7 +141,18 @@ const ARGUED: &[Argued] = &[
     Argued {
         kind: "recording-in-chat",
         is: |peer, _, difference| {
-            difference.part == Part::Requests && peer.requests.iter().any(says_recording)
+            difference.part == ComparedPart::Requests && peer.requests.iter().any(says_recording)
+        },
+    },
+    Argued {
+        kind: "no-json-number",
+        is: |peer, own, _| own.outcome == Outcome::Refused && asks_for_no_number(&peer.argv),
+    },
+    Argued {
+        kind: "slash-at-the-end",
+        is: |peer, _, _| {
+            let is_doubled = |request: &SentRequest| request.path.starts_with("//");
+            peer.requests.iter().any(is_doubled)
         },
     },
     Argued {
@@ -139,13 +160,13 @@ const ARGUED: &[Argued] = &[
         is: |peer, own, _| peer.command == "sweep startup" && own.outcome == Outcome::Refused,
     },
     Argued {
-        kind: "temperature-in-extra-body",
+        kind: "texts-in-one-message",
         is: |peer, _, difference| {
-            let sets = |request: &SentRequest| !request.body["temperature"].is_null();
-            difference.part == Part::Labels
-                && difference.peer.contains(NOT_GREEDY)
-                && !difference.own.contains(NOT_GREEDY)
-                && peer.requests.iter().any(sets)
+            let is_of_several = |request: &SentRequest| {
+                request.body["messages"][0]["content"][0]["text"].is_array()
+            };
+            difference.part == ComparedPart::Value("total_input_sequences".to_owned())
+                && peer.requests.iter().any(is_of_several)
         },
     },
     Argued {
@@ -156,25 +177,20 @@ const ARGUED: &[Argued] = &[
         },
     },
     Argued {
-        kind: "messages-as-a-prompt",
-        is: |peer, _, _| {
-            let is_message = |request: &SentRequest| {
-                ["prompt", "input"].iter().any(|key| request.body[*key][0].is_object())
-            };
-            peer.requests.iter().any(is_message)
-        },
-    },
-    Argued {
         kind: "no-token-asked-for",
         is: |peer, _, difference| {
-            let asks = |request: &SentRequest| request.body["max_tokens"] == 0;
-            matches!(difference.part, Part::Value(_)) && peer.requests.iter().any(asks)
+            let keys = ["max_tokens", "max_completion_tokens", "max_output_tokens"];
+            let asks = |request: &SentRequest| keys.iter().any(|key| request.body[*key] == 0);
+            matches!(difference.part, ComparedPart::Value(_)) && peer.requests.iter().any(asks)
         },
     },
 ];
 
-const NOT_GREEDY: &str = "no longer sets temperature==0";
 const LONG_NUMBER: &str = "99999999999999999999";
+
+/// Command that cuts a text into prompts, and the file that it writes.
+const SLICING: &str = "create_txt_slices_dataset";
+const SLICES: &str = "slices.jsonl";
 
 /// Log of the calls to the stand-in of an engine.
 const CALLS: &str = "calls.jsonl";
@@ -187,6 +203,20 @@ const PARSER: [&str; 4] = [
     "unrecognized arguments: ",
 ];
 
+/// Returns whether a flag about how tokens are chosen has a value that JSON cannot hold.
+fn asks_for_no_number(argv: &[String]) -> bool {
+    let is_of_choice = |flag: &str| CHOICE.iter().any(|start| flag.starts_with(start));
+    let is_none = |value: &str| ["inf", "-inf", "nan"].contains(&value);
+    let follows = |pair: &[String]| is_of_choice(&pair[0]) && is_none(&pair[1]);
+    let is_attached = |word: &String| {
+        word.split_once('=').is_some_and(|(flag, value)| is_of_choice(flag) && is_none(value))
+    };
+    argv.windows(2).any(follows) || argv.iter().any(is_attached)
+}
+
+/// Beginnings of the flags about how tokens are chosen.
+const CHOICE: [&str; 6] = ["--freq", "--min", "--pres", "--rep", "--temp", "--top"];
+
 /// Returns whether a message contains a recording as a list of samples, or as a path on this
 /// machine.
 fn says_recording(request: &SentRequest) -> bool {
@@ -194,7 +224,7 @@ fn says_recording(request: &SentRequest) -> bool {
     part["audio"].is_array() || part["audio_path"].is_string()
 }
 
-const TIMES: [&str; 11] = [
+const TIMES: [&str; 13] = [
     "avg_latency",
     "date",
     "duration",
@@ -204,6 +234,8 @@ const TIMES: [&str; 11] = [
     "percentiles",
     "queue_times",
     "rtfx",
+    "server_queue_times",
+    "server_ttfts",
     "start_times",
     "ttfts",
 ];

@@ -20,7 +20,6 @@ use crate::text_file;
 /// number of requests, the sampling and the output lengths.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
-#[non_exhaustive]
 pub struct AisbenchCustomSpec {
     /// Path of the file.
     pub path: Option<PathBuf>,
@@ -37,10 +36,12 @@ impl AisbenchCustomSpec {
     pub(super) fn rows(&self, random: &mut RandomState) -> Result<Vec<Row>, DatasetError> {
         let path = no_file("custom", self.path.as_ref())?;
         let rows = read(path)?;
-        match self.meta(path)? {
-            Some((file, meta)) => meta.applied(&file, rows, random),
-            None => Ok(rows),
-        }
+        let mut rows = match self.meta(path)? {
+            Some((file, meta)) => meta.applied(&file, rows, random)?,
+            None => rows,
+        };
+        keep_first_columns(&mut rows);
+        Ok(rows)
     }
 
     fn meta(&self, path: &Path) -> Result<Option<(PathBuf, Meta)>, DatasetError> {
@@ -54,6 +55,16 @@ impl AisbenchCustomSpec {
         let meta = serde_json::from_str(&text)
             .map_err(|error| text_file::malformed(&file, error.line(), error.to_string()))?;
         Ok(Some((file, meta)))
+    }
+}
+
+/// Removes what the first row does not have from all rows: AISBench makes a table of them, whose
+/// columns are those of its first row.
+fn keep_first_columns(rows: &mut [Row]) {
+    let Some((first, later)) = rows.split_first_mut() else { return };
+    for row in later {
+        row.output_tokens = row.output_tokens.filter(|_| first.output_tokens.is_some());
+        row.columns.retain(|(name, _)| first.columns.iter().any(|(known, _)| known == name));
     }
 }
 

@@ -8,7 +8,7 @@ use servemark_statistics::{Estimate, SortedSample, SumAndCount, ValueInterval};
 use crate::estimates::in_time;
 use crate::figure::{Quantity, Statistic};
 use crate::rate_estimates::{Flow, RateLimit};
-use crate::{Figure, Latency, MetricPolicy, Metrics, Part, RequestScore};
+use crate::{Figure, FigureScope, Latency, MetricPolicy, Metrics, RequestScore};
 
 /// One run of a comparison: the values of its figures and, if its log is known, the data for their
 /// confidence intervals.
@@ -104,7 +104,7 @@ impl ComparedRun {
 
     /// Returns the value of a figure and its confidence interval from the requests of the run.
     pub(super) fn known(&self, figure: Figure, confidence: f64) -> Option<ValueInterval> {
-        let requests = self.requests.as_ref().filter(|_| figure.of == Part::Run)?;
+        let requests = self.requests.as_ref().filter(|_| figure.of == FigureScope::Run)?;
         let estimate = requests.estimate(figure.quantity, confidence)?;
         let (low, high) = estimate.bounds.known()?;
         // The estimate of a rate leaves out the beginning and the end of a run, so its relative
@@ -122,7 +122,7 @@ impl ComparedRun {
         figure: Figure,
     ) -> Option<(&'a [SumAndCount], &'a [SumAndCount])> {
         let Quantity::Latency(latency, Statistic::Mean) = figure.quantity else { return None };
-        if figure.of != Part::Run || !self.has_workload_of(after) {
+        if figure.of != FigureScope::Run || !self.has_workload_of(after) {
             return None;
         }
         let before = self.requests.as_ref()?.sample(latency)?;
@@ -137,7 +137,7 @@ impl ComparedRun {
     }
 
     fn relative_error(&self, figure: Figure) -> Option<f64> {
-        let requests = self.requests.as_ref().filter(|_| figure.of == Part::Run)?;
+        let requests = self.requests.as_ref().filter(|_| figure.of == FigureScope::Run)?;
         let estimate = requests.estimate(figure.quantity, 0.95)?;
         estimate.bounds.known()?;
         Some(estimate.error? / estimate.value).filter(|error| error.is_finite())

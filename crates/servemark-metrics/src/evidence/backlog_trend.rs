@@ -15,7 +15,7 @@ pub struct BacklogTrend {
     /// The latency that grew.
     #[serde(serialize_with = "by_name")]
     pub of: Latency,
-    /// Growth from the first judged request to the last, as a share of the mean latency.
+    /// Change from the first judged request to the last, as a share of the mean latency.
     pub share: f64,
 }
 

@@ -61,7 +61,6 @@ pub struct SettledFigure {
 /// Figures whose level is tested.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum SettlingOf {
     /// Number of requests in flight.
     InFlight,

@@ -60,10 +60,11 @@ pub struct SteadyState {
     pub concurrency_threshold: usize,
     /// Number of requests that succeeded within the part.
     pub completed: usize,
-    /// Prompt tokens of the requests that were sent within the part.
-    pub total_input: u64,
+    /// Prompt tokens of the requests that were sent within the part; absent if the policy does not
+    /// count those of conversations.
+    pub total_input: Option<u64>,
     /// Prompt tokens per second.
-    pub input_throughput: f64,
+    pub input_throughput: Option<f64>,
     /// Output tokens that came within the part. A request counts with the share of its pieces that
     /// came within it.
     pub total_output: f64,
@@ -105,8 +106,8 @@ impl SteadyState {
             duration: window.duration(),
             concurrency_threshold: window.threshold,
             completed: successes.iter().filter(|score| window.holds(end(score))).count(),
-            total_input: input,
-            input_throughput: per_second(input as f64),
+            total_input: Some(input),
+            input_throughput: Some(per_second(input as f64)),
             total_output: output,
             total_output_retokenized: retokenized,
             output_throughput: per_second(output),
@@ -115,6 +116,11 @@ impl SteadyState {
             peak_concurrency: window.peak,
             peak_output_throughput: window.fullest_second(&successes),
         })
+    }
+
+    /// Removes the figures of the input.
+    pub(crate) fn without_input(self) -> Self {
+        Self { total_input: None, input_throughput: None, ..self }
     }
 }
 

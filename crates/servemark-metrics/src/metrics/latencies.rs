@@ -13,6 +13,8 @@ use crate::{Latency, RequestScore, Summary};
 pub struct Latencies {
     /// Time to first token.
     pub ttft: Summary,
+    /// Time from the first piece of output to the second.
+    pub ttst: Summary,
     /// Time per output token after the first, one value per request.
     pub tpot: Summary,
     /// Inter-token latency, all requests in one sample.
@@ -29,6 +31,7 @@ impl Latencies {
             Latency::Itl => Some(&self.itl),
             Latency::Tpot => Some(&self.tpot),
             Latency::Ttft => Some(&self.ttft),
+            Latency::Ttst => Some(&self.ttst),
             Latency::Own(_)
             | Latency::Part(_)
             | Latency::Queue
@@ -46,6 +49,7 @@ impl Latencies {
         let of = |latency| summary(latency, policy, scores, waits);
         Self {
             ttft: of(Latency::Ttft),
+            ttst: of(Latency::Ttst),
             tpot: of(Latency::Tpot),
             itl: of(Latency::Itl),
             e2el: of(Latency::E2el),
@@ -107,7 +111,7 @@ fn zero_if_empty(latency: Latency, policy: &MetricPolicy) -> bool {
     match policy.empty {
         EmptySample::Zero => latency != Latency::ResponseE2el,
         EmptySample::ZeroButE2el => !matches!(latency, Latency::E2el | Latency::ResponseE2el),
-        _ => false,
+        EmptySample::Absent => false,
     }
 }
 
@@ -117,7 +121,7 @@ pub(crate) fn sampled_of<'a>(
     policy: &MetricPolicy,
     scores: &'a [RequestScore<'a>],
 ) -> impl Iterator<Item = &'a RequestScore<'a>> {
-    let needs_first = matches!(latency, Latency::Ttft | Latency::Tpot);
+    let needs_first = matches!(latency, Latency::Ttft | Latency::Ttst | Latency::Tpot);
     let with_first = needs_first.then(|| begun(policy, scores));
     let all = (!needs_first).then(|| sampled(policy, scores));
     with_first.into_iter().flatten().chain(all.into_iter().flatten())

@@ -67,7 +67,7 @@ fn the_peak_alone_is_the_time_when_all_three_were_in_flight() {
     let steady = steady(1.0);
     assert_eq!((steady.window_start, steady.window_end), (2.0, 3.0));
     assert_eq!((steady.concurrency_threshold, steady.peak_concurrency), (3, 3));
-    assert_eq!((steady.completed, steady.total_input), (1, 30));
+    assert_eq!((steady.completed, steady.total_input), (1, Some(30)));
     assert_eq!((steady.total_output, steady.peak_output_throughput), (8.0, 8.0));
     assert_eq!(steady.total_output_retokenized, None);
 }
@@ -76,7 +76,7 @@ fn the_peak_alone_is_the_time_when_all_three_were_in_flight() {
 fn a_smaller_share_is_a_longer_time() {
     let steady = steady(0.6);
     assert_eq!((steady.window_start, steady.window_end), (1.0, 4.0));
-    assert_eq!((steady.completed, steady.total_input), (2, 50));
+    assert_eq!((steady.completed, steady.total_input), (2, Some(50)));
     let output = (steady.total_output, steady.output_throughput, steady.peak_output_throughput);
     assert_eq!(output, (12.0, 4.0, 5.0));
 }

@@ -48,6 +48,12 @@ pub fn save_evalscope_database(
     Ok(connection.execute_batch("COMMIT")?)
 }
 
+/// Returns whether a body asks for a stream. By it evalscope knows failed requests.
+fn asks_for_stream(body: &str) -> bool {
+    let body: Option<Value> = serde_json::from_str(body).ok();
+    body.is_some_and(|body| body["stream"] == true)
+}
+
 /// Formats JSON as Python's `json.dumps(…, ensure_ascii=False)` does.
 fn in_python(body: &[u8]) -> Option<String> {
     let value: Value = serde_json::from_slice(body).ok()?;
@@ -106,7 +112,7 @@ impl Row<'_> {
             of_success(0.0),
             of_success(score.tpot_s(self.tpot).unwrap_or_default()),
             record.request_id.as_deref(),
-            score.streamed,
+            score.streamed && (success || body.is_some_and(asks_for_stream)),
             record.outcome.as_ref().err().map(|error| error.message.as_str()),
             self.began_unix_s + score.start_s,
             i64::try_from(record.index).unwrap_or(i64::MAX),

@@ -26,6 +26,31 @@ impl EvalscopeSummary {
     }
 }
 
+/// The data set of recorded requests, of which the first are a warm-up.
+const TRACE: &str = "workload_trace";
+
+#[expect(clippy::cast_sign_loss, reason = "numbers of requests are not negative")]
+fn whole(number: f64) -> usize {
+    number as usize
+}
+
+/// Adds the warm-up to the number of requests, as evalscope does for recorded requests.
+fn count_warm_up(args: &mut JsonObject, measured: usize) {
+    let Some(warm_up) = args.get("warmup_num").and_then(Value::as_f64).filter(|of| *of > 0.0)
+    else {
+        return;
+    };
+    // A share is one of all requests.
+    let of = |number: usize| match warm_up {
+        share if share < 1.0 => whole(share * number as f64).max(1),
+        count => whole(count),
+    };
+    let number =
+        (measured..=usize::MAX).find(|number| number.saturating_sub(of(*number)) >= measured);
+    args.insert("number".to_owned(), json!(number));
+    args.insert("warmup_num".to_owned(), json!(0));
+}
+
 impl ReportFormat for EvalscopeSummary {
     fn write(&self, report: &Report<'_>, out: &mut dyn io::Write) -> io::Result<()> {
         let summary = EvalscopeRun::of(report, self.options).summary_json();
@@ -39,6 +64,9 @@ impl EvalscopeRun {
     pub fn files(&self, args: &JsonObject) -> Vec<(&'static str, String)> {
         let mut args = args.clone();
         args.entry("number").and_modify(|number| *number = json!(self.number));
+        if args.get("dataset").is_some_and(|name| name == TRACE) {
+            count_warm_up(&mut args, self.number);
+        }
         let mut files = vec![
             ("benchmark_args.json", Value::Object(args)),
             ("benchmark_summary.json", Value::Object(self.summary_json())),

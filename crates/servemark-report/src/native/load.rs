@@ -48,7 +48,7 @@ pub(super) fn steady(table: &mut Table, steady: &SteadyState) {
     table.row("duration", unit(Some(steady.duration), "s"));
     table.row("completed", steady.completed);
     table.row("in flight, mean", number(Some(steady.average_concurrency)));
-    table.row("input tokens", unit(Some(steady.input_throughput), "/s"));
+    table.row("input tokens", unit(steady.input_throughput, "/s"));
     table.row("output tokens", unit(Some(steady.output_throughput), "/s"));
     table.row("  retokenized", unit(steady.output_throughput_retokenized, "/s"));
     let peak = unit(Some(steady.peak_output_throughput), "output tokens");

@@ -28,6 +28,7 @@ impl ReportFormat for ScoreJson<'_> {
         let metrics = report.metrics;
         let RunSeries { series, gaps, .. } = RunSeries::of(report.log);
         let document = Document {
+            schema: "servemark/score/1",
             servemark: &report.log.header().servemark,
             metrics: Figures(metrics),
             verdicts: &metrics.verdicts,
@@ -54,6 +55,8 @@ impl ReportFormat for ScoreJson<'_> {
 
 #[derive(Serialize)]
 struct Document<'a> {
+    /// Name and version of the published schema.
+    schema: &'static str,
     servemark: &'a str,
     metrics: Figures<'a>,
     verdicts: &'a [RunVerdict],

@@ -43,8 +43,11 @@ fn rows(table: &mut Table, steady: &SteadyState) {
     table.row("Measurement duration (s):", number(steady.duration));
     table.row("Minimum concurrency:", steady.concurrency_threshold);
     table.row("Completed requests:", steady.completed);
-    table.row("Input tokens:", steady.total_input);
-    table.row("Input token throughput (tok/s):", number(steady.input_throughput));
+    if let Some(input) = steady.total_input {
+        table.row("Input tokens:", input);
+    }
+    let rate = steady.input_throughput.map_or_else(|| "N/A".to_owned(), number);
+    table.row("Input token throughput (tok/s):", rate);
     table.row("Generated tokens:", number(steady.total_output));
     table.row("Output token throughput (tok/s):", number(steady.output_throughput));
     let retokenized = fixed(steady.output_throughput_retokenized);

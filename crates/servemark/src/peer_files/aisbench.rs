@@ -18,7 +18,6 @@ use crate::{Scores, Sent};
 
 /// Paths of the written files, and the reason why tables are missing.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-#[non_exhaustive]
 pub struct AisbenchSaved {
     /// Folder of the model, which contains the other files.
     pub folder: PathBuf,
@@ -42,6 +41,13 @@ pub struct AisbenchSaved {
 }
 
 impl Scores<'_> {
+    /// Returns why AISBench has no tables of the run; `None` if it has.
+    pub fn no_stage(&self) -> Option<NoStage> {
+        let options = &self.scoring.aisbench;
+        let scores = RequestScore::of_log(self.log, &self.metrics(Layout::Aisbench).policy);
+        Stage::of(&scores, options.limit(&self.log.header().facts), options.stage).err()
+    }
+
     /// Writes the files that AISBench would write. Files of an earlier run are replaced.
     ///
     /// The details contain the request bodies only if `sent` is given. A run that is known only

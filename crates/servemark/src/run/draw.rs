@@ -180,6 +180,28 @@ pub(crate) fn load_from(
     Ok(Load { sessions: sessions.into(), schedule, parts, lead_in, warm_up, greeting })
 }
 
+/// Returns the load of sessions that were drawn before; only their starts and adapters are drawn.
+pub(crate) fn load_of(
+    plan: &BenchPlan,
+    mut sessions: Vec<Session>,
+    is_simulated: bool,
+    random: &mut RandomState,
+) -> Result<Load, ExecuteError> {
+    let schedule = arrivals(&plan.load, &mut sessions, random)?;
+    if is_simulated {
+        number_turns(&mut sessions);
+    }
+    let parts = Vec::new();
+    Ok(Load {
+        sessions: sessions.into(),
+        schedule,
+        parts,
+        lead_in: None,
+        warm_up: None,
+        greeting: None,
+    })
+}
+
 /// Advances the random state past an earlier run.
 fn advance(
     earlier: &EarlierSpec,

@@ -15,7 +15,7 @@ use servemark_schedule::ArrivalSpec;
 use servemark_telemetry::Sampler;
 
 use super::capacity::{MachineCapacity, PlannedLoad};
-use super::prepare::{Numbering, Prepared, RunClock, prepare};
+use super::prepare::{Numbering, PreparedRun, RunClock, prepare};
 use super::probes::{Probe, Probes};
 use super::profiler::Profilers;
 use super::run_log_sink::RunLogSink;
@@ -42,12 +42,12 @@ impl System for Server {
         plan: &BenchPlan,
         context: &RunContext,
         clock: RunClock,
-    ) -> Result<(Self, Prepared), ExecuteError> {
+    ) -> Result<(Self, PreparedRun), ExecuteError> {
         let (server, mut prepared) = drawn(plan, context, clock).await?;
-        let Prepared { names, load, .. } = prepared;
+        let PreparedRun { names, load, .. } = prepared;
         let aligning = align::align(plan, context, &server, &names, load, clock.clock);
         let load = context.unless_stopped(async { Ok(aligning.await) }).await?;
-        prepared = Prepared { names, load, ..prepared };
+        prepared = PreparedRun { names, load, ..prepared };
         Ok((server, prepared))
     }
 
@@ -136,9 +136,14 @@ impl System for Server {
         let Helpers { profilers, before, probes, sampler } = helpers;
         finish_probes(job, probes);
         let mut footer = Footer::default();
-        if let Some(before) = before {
+        let counted = async {
             let after = self.counters(job.plan).await;
-            footer.server_counters = after.map(|after| CountedWork::new(before, after));
+            before.zip(after).map(|(before, after)| CountedWork::new(before, after))
+        };
+        // SGLang's client reads the counters last.
+        let (has_info, mut counted) = (job.plan.server_kind().has_info(), Some(counted));
+        if let Some(counted) = counted.take_if(|_| !has_info) {
+            footer.server_counters = counted.await;
         }
         telemetry::finish(job, sampler);
         profilers.stop().await;
@@ -150,7 +155,10 @@ impl System for Server {
         let info = self.info(job.plan, job.context).await;
         footer.server_info = info.as_ref().map(|info| info.value().clone());
         let accept_length = info.and_then(|info| info.accept_length());
-        footer.accept_length = accept_length.filter(|_| job.plan.server_kind().has_info());
+        footer.accept_length = accept_length.filter(|_| has_info);
+        if let Some(counted) = counted {
+            footer.server_counters = counted.await;
+        }
         footer
     }
 
@@ -165,7 +173,7 @@ pub(crate) async fn drawn(
     plan: &BenchPlan,
     context: &RunContext,
     clock: RunClock,
-) -> Result<(Server, Prepared), ExecuteError> {
+) -> Result<(Server, PreparedRun), ExecuteError> {
     let server = Server::reach(plan, context, clock.clock)?;
     let names = context.unless_stopped(meet(plan, context, &server)).await?;
     let numbering = if server.is_simulated() { Numbering::Numbered } else { Numbering::Plain };
@@ -222,8 +230,9 @@ fn probe(
 
 /// Stops the probes. A failure is reported and does not end the run.
 fn finish_probes(job: &Job<'_>, probes: Option<Probes>) {
-    let is_hurried = job.context.stop.signal().is(Stop::Now);
-    if let Some(Err(error)) = probes.map(|probes| probes.finish(is_hurried)) {
+    let is_now = job.context.stop.signal().is(Stop::Now);
+    let end = if is_now { Probes::abort } else { Probes::finish };
+    if let Some(Err(error)) = probes.map(end) {
         let reason = error.to_string();
         job.context.emit(&RunEvent::Missed { what: "send probes beside the load", reason });
     }

@@ -10,7 +10,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use servemark_backends::BackendSpec;
 use servemark_client::ClientError;
-use servemark_core::{Clock, MonotonicClock, Prompt, Tokenizer, unix_now};
+use servemark_core::{Clock, MonotonicClock, Prompt, Session, Tokenizer, unix_now};
+use servemark_datasets::{DatasetName, DatasetSpec};
 use servemark_plan::{BatchCase, BatchProfile, BenchPlan, ProfileSpec};
 use servemark_rng::RandomState;
 use servemark_tokenizer::TokenizerSpec;
@@ -20,7 +21,7 @@ use tokio::time::{Instant, sleep_until};
 pub use self::facts::{BatchLimits, BatchServer};
 use super::files;
 use super::measure::measure;
-use super::prepare::{Prepared, RunClock};
+use super::prepare::{PreparedRun, RunClock};
 use crate::observer::RunEvent;
 use crate::run::discover::{self, Names, TokenizerSource};
 use crate::run::draw::{self, Load};
@@ -39,6 +40,8 @@ pub struct BatchRunner {
     tokenizer: Arc<dyn Tokenizer>,
     random: RandomState,
     clock: RunClock,
+    /// Shared prefixes that were drawn for earlier batches, which SGLang's client keeps in a file.
+    kept: Vec<(DatasetSpec, Vec<Session>)>,
 }
 
 impl std::fmt::Debug for BatchRunner {
@@ -49,7 +52,6 @@ impl std::fmt::Debug for BatchRunner {
 
 /// A batch that was sent.
 #[derive(Debug)]
-#[non_exhaustive]
 pub struct BatchRun {
     /// Run of the batch.
     pub run: Run,
@@ -73,7 +75,8 @@ impl BatchRunner {
         let tokenizer = runtime.block_on(drawing(context, loading))?;
         let random = RandomState::seeded(plan.workload.seed.into());
         let context = context.clone();
-        Ok(Self { runtime, context, server, facts, names, tokenizer, random, clock })
+        let kept = Vec::new();
+        Ok(Self { runtime, context, server, facts, names, tokenizer, random, clock, kept })
     }
 
     /// Returns the information that the server reports about itself.
@@ -95,18 +98,29 @@ impl BatchRunner {
         self.runtime.block_on(self.send(case, load))
     }
 
-    /// Draws a batch and keeps the advanced random state for the next one.
+    /// Draws a batch and keeps the advanced random state for the next one. Shared prefixes are drawn
+    /// once for all batches of the same size and lengths.
     fn draw(&mut self, plan: BenchPlan) -> Result<Load, ExecuteError> {
         let is_simulated = self.server.is_simulated();
         let (tokenizer, run) = (Arc::clone(&self.tokenizer), self.clock.started_unix_ns);
+        let dataset = plan.workload.dataset.clone();
+        let kept = self.kept.iter().find(|(drawn, _)| *drawn == dataset);
+        let kept = kept.map(|(_, sessions)| sessions.clone());
+        let is_new = kept.is_none() && dataset.name() == DatasetName::GeneratedSharedPrefix;
         let mut random = self.random.clone();
         let work = move |context: &RunContext| {
             let tokenizer = tokenizer.as_ref();
-            let load = draw::load_from(&plan, context, is_simulated, tokenizer, run, &mut random)?;
+            let load = match kept {
+                Some(sessions) => draw::load_of(&plan, sessions, is_simulated, &mut random)?,
+                None => draw::load_from(&plan, context, is_simulated, tokenizer, run, &mut random)?,
+            };
             Ok((load, random))
         };
         let (load, random) = self.runtime.block_on(drawing(&self.context, work))?;
         self.random = random;
+        if is_new {
+            self.kept.push((dataset, load.sessions.to_vec()));
+        }
         Ok(load)
     }
 
@@ -116,7 +130,7 @@ impl BatchRunner {
         let mut plan = case.plan.clone();
         plan.control.profile = traces.as_ref().zip(case.profile.as_ref()).map(profiler);
         let (names, tokenizer) = (self.names.clone(), Arc::clone(&self.tokenizer));
-        let prepared = Prepared { names, tokenizer, load };
+        let prepared = PreparedRun { names, tokenizer, load };
         let run = measure(&self.server, &plan, &self.context, &prepared, self.clock).await?;
         Ok(BatchRun { run, traces })
     }

@@ -4,6 +4,7 @@ use serde_json::Value as Json;
 use servemark_core::JsonObject;
 use servemark_datasets::{AisbenchMessage, AisbenchTemplate, AisbenchTurns, ChatRole};
 
+use crate::aisbench::model::in_order;
 use crate::aisbench::python::{Fault, Located, Value};
 use crate::aisbench::section::{Section, class, items, json, text};
 
@@ -83,7 +84,7 @@ fn template(value: &Located) -> Result<AisbenchTemplate, Fault> {
 
 fn parts_of(value: &Located) -> Result<JsonObject, Fault> {
     match json(value)? {
-        Json::Object(parts) => Ok(parts),
+        Json::Object(parts) => Ok(in_order(parts)),
         _ => Err(value.fault("prompt_mm must be a dict")),
     }
 }

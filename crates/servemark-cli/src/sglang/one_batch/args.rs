@@ -52,7 +52,7 @@ pub(super) struct OneBatchArgs {
     /// How many tokens the server puts into one event
     #[arg(long, value_name = "TOKENS", default_value = "1", value_parser = python::int)]
     pub(super) client_stream_interval: i64,
-    /// Has no effect and is refused: SGLang's client accepts it and does not use it
+    /// Accepted for compatibility; SGLang's client does not use it either
     #[arg(long, value_name = "SHARE", default_value = "0.0", value_parser = python::float)]
     pub(super) input_len_step_percentage: f64,
     /// The lengths of the prompts, with commas, starting over after the last; for random and

@@ -90,7 +90,7 @@ impl Grid<'_> {
 
     fn batch(&self, cell: Cell, purpose: Purpose) -> Result<Batch, CliError> {
         let Cell { size, input, output } = cell;
-        let lengths = self.lengths()?.filter(|_| purpose != Purpose::WarmUp);
+        let lengths = self.args.input_lengths()?.filter(|_| purpose != Purpose::WarmUp);
         let listed = lengths.as_ref().map(|lengths| sum_of(lengths, size));
         let output_len = prompts::output_len(self.args, output)?;
         let prompts = prompts::batch(self.args, size, input, output_len, lengths)?;
@@ -148,7 +148,7 @@ impl Grid<'_> {
     fn load(&self) -> Result<LoadSpec, CliError> {
         let mut load = LoadSpec::new(ArrivalSpec::Burst);
         load.warmup = WarmupSpec::of(0);
-        if let Some(names) = self.args.lora_name.clone().filter(|names| names.len() > 1) {
+        if let Some(names) = self.adapters().filter(|names| names.len() > 1).map(<[_]>::to_vec) {
             let alpha = self.args.lora_zipf_alpha;
             let choice = match self.args.lora_request_distribution.as_str() {
                 "distinct" => AdapterChoice::Distinct,
@@ -183,10 +183,15 @@ impl Grid<'_> {
         if self.args.fake_prefill {
             extra = object([("bootstrap_host", json!("2.2.2.2")), ("bootstrap_room", json!(0))]);
         }
-        if let Some([name]) = self.args.lora_name.as_deref() {
+        if let Some([name]) = self.adapters() {
             extra.insert("lora_path".to_owned(), json!(name));
         }
         extra
+    }
+
+    /// Returns the adapters; like SGLang's client, vLLM's server is asked for none.
+    fn adapters(&self) -> Option<&[String]> {
+        self.args.lora_name.as_deref().filter(|_| !self.args.is_vllm())
     }
 
     fn flush(&self) -> Vec<String> {
@@ -227,20 +232,6 @@ impl Grid<'_> {
         let folder = folder.or(self.environment.variable("SGLANG_TORCH_PROFILER_DIR"));
         let folder = self.environment.directory().join(folder.unwrap_or("/tmp"));
         BatchProfile::new(normal(&folder), start)
-    }
-
-    fn lengths(&self) -> Result<Option<Vec<u32>>, CliError> {
-        let list = &self.args.input_len_list;
-        if list.is_empty() {
-            return Ok(None);
-        }
-        let length = |entry: &str| entry.trim().parse().ok().filter(|length| *length > 0);
-        let lengths: Option<Vec<u32>> = list.split(',').map(length).collect();
-        let why = || {
-            let list = python::repr(list);
-            format!("--input-len-list must be comma-separated positive integers, got {list}")
-        };
-        lengths.map(Some).ok_or_else(|| CliError::Peer(why()))
     }
 
     /// Returns the path of a batch's run log; `None` if none is kept. If there are several batches,

@@ -1,4 +1,4 @@
-//! Refuses what SGLang's client refuses, in its words, and flags that would have no effect.
+//! Refuses what SGLang's client refuses, in its words, and warns of flags that have no effect.
 
 use std::path::Path;
 
@@ -6,6 +6,7 @@ use super::args::{OneBatchArgs, ServerArgs};
 use crate::address::is_encrypted;
 use crate::argparse::{Effects, Given};
 use crate::error::CliError;
+use crate::python;
 
 impl OneBatchArgs {
     /// Returns whether the prompts are recorded ones.
@@ -24,6 +25,21 @@ impl OneBatchArgs {
     fn is_random(&self) -> bool {
         self.dataset_name.starts_with("random") && !self.has_fixed_prompt()
     }
+
+    /// Returns the lengths of the prompts of a batch; `None` if there is no list of them.
+    pub(super) fn input_lengths(&self) -> Result<Option<Vec<u32>>, CliError> {
+        let list = &self.input_len_list;
+        if list.is_empty() {
+            return Ok(None);
+        }
+        let length = |entry: &str| entry.trim().parse().ok().filter(|length| *length > 0);
+        let lengths: Option<Vec<u32>> = list.split(',').map(length).collect();
+        let why = || {
+            let list = python::repr(list);
+            format!("--input-len-list must be comma-separated positive integers, got {list}")
+        };
+        lengths.map(Some).ok_or_else(|| CliError::Peer(why()))
+    }
 }
 
 pub(super) fn check(
@@ -31,7 +47,13 @@ pub(super) fn check(
     given: &Given,
     warnings: &mut Vec<String>,
 ) -> Result<(), CliError> {
-    CliError::first_broken(peer_rules(args))?;
+    // What belongs to no flag of the benchmark may belong to one of the server's before it.
+    if given.reading.leftovers.first().is_some_and(|word| !word.starts_with('-')) {
+        return Err(given.reading.unrecognized(&given.reading.leftovers));
+    }
+    CliError::first_broken(rules_of_stops(args))?;
+    args.input_lengths()?;
+    CliError::first_broken(rules_of_prompts(args))?;
     check_custom(args)?;
     check_adapters(args)?;
     if args.dataset_name == "mmmu" && !args.has_fixed_prompt() {
@@ -43,21 +65,27 @@ pub(super) fn check(
     let effects = Effects::of(given)
         .with(OneBatchArgs::BACKEND, &args.backend)
         .encrypted(is_encrypted(&args.base_url));
-    effects.refusing_all().check(OneBatchArgs::GROUPS, warnings)?;
+    effects.check(OneBatchArgs::GROUPS, warnings)?;
     warn_of_launch(args, given, warnings);
     Ok(())
 }
 
-/// Returns SGLang's rules between flags, each with whether it is broken.
-fn peer_rules(args: &OneBatchArgs) -> [(bool, &'static str); 8] {
+/// Returns SGLang's rules about prompts that may end early, each with whether it is broken.
+fn rules_of_stops(args: &OneBatchArgs) -> [(bool, &'static str); 3] {
     let stops = args.disable_ignore_eos;
-    let is_listed = !args.input_len_list.is_empty();
-    let several_lengths = args.input_len.len() > 1;
-    let takes_chats = args.has_fixed_prompt() || args.replays();
     [
         (stops && args.is_vllm(), STOPS_VLLM),
         (stops && args.fake_prefill, STOPS_FAKE),
         (stops && args.client_stream_interval != 1, STOPS_INTERVAL),
+    ]
+}
+
+/// Returns SGLang's rules about where prompts come from, each with whether it is broken.
+fn rules_of_prompts(args: &OneBatchArgs) -> [(bool, &'static str); 5] {
+    let is_listed = !args.input_len_list.is_empty();
+    let several_lengths = args.input_len.len() > 1;
+    let takes_chats = args.has_fixed_prompt() || args.replays();
+    [
         (is_listed && (!args.is_random() || several_lengths), LISTED),
         (args.replays() && args.is_vllm(), REPLAY_VLLM),
         (args.replays() && args.has_fixed_prompt(), REPLAY_FIXED),
@@ -74,7 +102,7 @@ fn check_custom(args: &OneBatchArgs) -> Result<(), CliError> {
     Err(CliError::Peer(format!(
         "--dataset-name custom requires --dataset-path pointing at a JSONL conversation file; got \
          {}.",
-        crate::python::repr(path)
+        python::repr(path)
     )))
 }
 

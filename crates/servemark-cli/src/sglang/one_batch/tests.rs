@@ -107,17 +107,27 @@ fn a_server_is_started_with_what_is_not_ours() {
 }
 
 #[test]
-fn what_has_no_effect_is_refused() {
+fn what_has_no_effect_is_warned_of() {
     for words in [
         &["--profile-steps", "3"][..],
         &["--input-len-step-percentage", "0.1"],
         &["--backend", "vllm", "--parallel-batch"],
-        &["--dataset-name", "mmmu"],
+    ] {
+        let warnings = at(words).common.warnings;
+        let says_so = ["has no effect", "only applies to"];
+        let is_said = |warning: &String| says_so.iter().any(|text| warning.contains(text));
+        assert!(warnings.iter().any(is_said), "{words:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_sent_is_refused() {
+    for (words, why) in [
+        (&["--dataset-name", "mmmu"][..], "--dataset-name mmmu in a batch is not built yet"),
+        (&["--parallel-batch", "true"], "unrecognized arguments: true"),
     ] {
         let refusal = read(&[&AT[..], words].concat()).unwrap_err();
-        let cause = refusal.cause().unwrap().to_string();
-        let words = ["has no effect", "only applies to", "not built"];
-        assert!(words.iter().any(|words| cause.contains(words)), "{cause}");
+        assert_eq!(refusal.cause().unwrap().to_string(), why);
     }
 }
 

@@ -8,7 +8,7 @@ use crate::sglang::args::SglangArgs;
 use crate::sglang::parse;
 
 /// Intended differences: the command line and Servemark's error, or `None` if Servemark accepts it.
-const DIFFERENCES: [(&str, Option<&str>); 5] = [
+const DIFFERENCES: [(&str, Option<&str>); 2] = [
     // Servemark's list of choices contains its own besides SGLang's.
     (
         "--backend nope",
@@ -19,14 +19,6 @@ const DIFFERENCES: [(&str, Option<&str>); 5] = [
              'sglang-rerank', 'vllm-rerank', 'ollama', 'ollama-chat', 'anthropic')",
         ),
     ),
-    // The Python client passes these on to a compiled client, which lacks these features; Servemark
-    // has only one client.
-    (
-        "--rust-client --backend trt",
-        Some("Please provide a model using `--model` when using `trt` backend."),
-    ),
-    ("--rust-client --dataset-name image", None),
-    ("--rust-client --cache-report --profile-by-stage", None),
     // SGLang's client crashes after its first request.
     (
         "--request-rate -1",

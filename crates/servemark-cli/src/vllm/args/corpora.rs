@@ -20,10 +20,10 @@ pub(in crate::vllm) struct CorporaArgs {
     #[arg(long)]
     pub(in crate::vllm) custom_ensure_client_side_data: bool,
     /// Tokens of an output of sharegpt; by default those of the recorded answer
-    #[arg(long, value_name = "TOKENS", value_parser = python::int)]
+    #[arg(long, value_name = "TOKENS", value_parser = python::limit)]
     pub(in crate::vllm) sharegpt_output_len: Option<i64>,
     /// Tokens of an output of spec_bench
-    #[arg(long, value_name = "TOKENS", default_value = "256", value_parser = python::int)]
+    #[arg(long, value_name = "TOKENS", default_value = "256", value_parser = python::limit)]
     pub(in crate::vllm) spec_bench_output_len: i64,
     /// Only prompts of spec_bench of this category
     #[arg(long, value_name = "NAME")]
@@ -33,7 +33,7 @@ pub(in crate::vllm) struct CorporaArgs {
           value_parser = PossibleValuesParser::new(SUBSETS))]
     pub(in crate::vllm) speed_bench_dataset_subset: String,
     /// Tokens of an output of speed_bench
-    #[arg(long, value_name = "TOKENS", default_value = "4096", value_parser = python::int)]
+    #[arg(long, value_name = "TOKENS", default_value = "4096", value_parser = python::limit)]
     pub(in crate::vllm) speed_bench_output_len: i64,
     /// Only prompts of speed_bench of this category
     #[arg(long, value_name = "NAME")]
@@ -48,7 +48,7 @@ pub(in crate::vllm) struct CorporaArgs {
     #[arg(long, value_name = "NAME")]
     pub(in crate::vllm) hf_name: Option<String>,
     /// Tokens of an output of a data set of the hub
-    #[arg(long, value_name = "TOKENS", value_parser = python::int)]
+    #[arg(long, value_name = "TOKENS", value_parser = python::limit)]
     pub(in crate::vllm) hf_output_len: Option<i64>,
     /// Load the whole data set before a row of it is read
     #[arg(long)]

@@ -23,16 +23,16 @@ pub(in crate::vllm) struct DatasetArgs {
     #[arg(long, value_name = "PATH")]
     pub(in crate::vllm) dataset_path: Option<String>,
     /// How many prompts to send
-    #[arg(long, value_name = "N", default_value = "1000", value_parser = python::int)]
+    #[arg(long, value_name = "N", default_value = "1000", value_parser = python::limit)]
     pub(in crate::vllm) num_prompts: i64,
     /// The seed of prompts, lengths and arrivals
     #[arg(long, value_name = "N", default_value = "0", value_parser = python::int)]
     pub(in crate::vllm) seed: i64,
     /// The input length of random, random-mm and random-rerank; the short name
-    #[arg(long, value_name = "TOKENS", value_parser = python::int)]
+    #[arg(long, value_name = "TOKENS", value_parser = python::limit)]
     pub(in crate::vllm) input_len: Option<i64>,
     /// The output length of every data set but speed_bench
-    #[arg(long, value_name = "TOKENS", value_parser = python::int)]
+    #[arg(long, value_name = "TOKENS", value_parser = python::limit)]
     pub(in crate::vllm) output_len: Option<i64>,
     /// Send fewer prompts than asked for rather than some of them twice
     #[arg(long)]

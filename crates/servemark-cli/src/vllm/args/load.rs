@@ -19,20 +19,20 @@ pub(in crate::vllm) struct LoadArgs {
     #[arg(long, value_name = "SHAPE", default_value = "1.0", value_parser = python::float)]
     pub(in crate::vllm) burstiness: f64,
     /// How many requests may be in flight at once; by default as many as are due
-    #[arg(long, value_name = "N", value_parser = python::int)]
+    #[arg(long, value_name = "N", value_parser = python::limit)]
     pub(in crate::vllm) max_concurrency: Option<i64>,
     /// Let the rate grow from the first request to the last; not with --request-rate
     #[arg(long, value_name = "HOW",
           value_parser = PossibleValuesParser::new(["linear", "exponential"]))]
     pub(in crate::vllm) ramp_up_strategy: Option<String>,
     /// The rate at the first request
-    #[arg(long, value_name = "RATE", value_parser = python::int)]
+    #[arg(long, value_name = "RATE", value_parser = python::limit)]
     pub(in crate::vllm) ramp_up_start_rps: Option<i64>,
     /// The rate at the last
-    #[arg(long, value_name = "RATE", value_parser = python::int)]
+    #[arg(long, value_name = "RATE", value_parser = python::limit)]
     pub(in crate::vllm) ramp_up_end_rps: Option<i64>,
     /// How many copies of the first request to send before the measurement
-    #[arg(long, value_name = "N", default_value = "0", value_parser = python::int)]
+    #[arg(long, value_name = "N", default_value = "0", value_parser = python::limit)]
     pub(in crate::vllm) num_warmups: i64,
     /// How often to send a tiny request besides the load, each second at most; 0 sends none
     #[arg(long, value_name = "RATE", default_value = "0.0", value_parser = python::float)]

@@ -15,26 +15,26 @@ use crate::vllm::buckets::{Buckets, parse_buckets};
 #[command(next_help_heading = "Drawn data sets")]
 pub(in crate::vllm) struct RandomArgs {
     /// Tokens of a prompt, the tokenizer's special ones included
-    #[arg(long, value_name = "TOKENS", default_value = "1024", value_parser = python::int)]
+    #[arg(long, value_name = "TOKENS", default_value = "1024", value_parser = python::limit)]
     pub(in crate::vllm) random_input_len: i64,
     /// Tokens of an output
-    #[arg(long, value_name = "TOKENS", default_value = "128", value_parser = python::int)]
+    #[arg(long, value_name = "TOKENS", default_value = "128", value_parser = python::limit)]
     pub(in crate::vllm) random_output_len: i64,
     /// How far lengths lie from these, as a share of them below 1, or one for each:
     /// {"input": 0.3, "output": 0.5}
     #[arg(long, value_name = "SHARE", default_value = "0.0")]
     pub(in crate::vllm) random_range_ratio: String,
     /// Tokens with which every prompt begins, besides its own
-    #[arg(long, value_name = "TOKENS", default_value = "0", value_parser = python::int)]
+    #[arg(long, value_name = "TOKENS", default_value = "0", value_parser = python::limit)]
     pub(in crate::vllm) random_prefix_len: i64,
     /// How many prompts a request has, for embeddings and rankings
-    #[arg(long, value_name = "N", default_value = "1", value_parser = python::int)]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = python::limit)]
     pub(in crate::vllm) random_batch_size: i64,
     /// The ranking model reads each text alone, for random-rerank
     #[arg(long)]
     pub(in crate::vllm) no_reranker: bool,
     /// How many pictures and videos a request of random-mm has
-    #[arg(long, value_name = "N", default_value = "1", value_parser = python::int)]
+    #[arg(long, value_name = "N", default_value = "1", value_parser = python::limit)]
     pub(in crate::vllm) random_mm_base_items_per_request: i64,
     /// How far that number varies, as a share of it, 0 to 1
     #[arg(long, value_name = "SHARE", default_value = "0.0", value_parser = python::float)]
@@ -48,16 +48,16 @@ pub(in crate::vllm) struct RandomArgs {
           default_value = "{(256, 256, 1): 0.5, (720, 1280, 1): 0.5, (720, 1280, 16): 0.0}")]
     pub(in crate::vllm) random_mm_bucket_config: Buckets,
     /// Tokens with which prompts of prefix_repetition begin alike
-    #[arg(long, value_name = "TOKENS", default_value = "256", value_parser = python::int)]
+    #[arg(long, value_name = "TOKENS", default_value = "256", value_parser = python::limit)]
     pub(in crate::vllm) prefix_repetition_prefix_len: i64,
     /// Tokens behind them
-    #[arg(long, value_name = "TOKENS", default_value = "256", value_parser = python::int)]
+    #[arg(long, value_name = "TOKENS", default_value = "256", value_parser = python::limit)]
     pub(in crate::vllm) prefix_repetition_suffix_len: i64,
     /// How many beginnings there are
-    #[arg(long, value_name = "N", default_value = "10", value_parser = python::int)]
+    #[arg(long, value_name = "N", default_value = "10", value_parser = python::limit)]
     pub(in crate::vllm) prefix_repetition_num_prefixes: i64,
     /// Tokens of an output of prefix_repetition
-    #[arg(long, value_name = "TOKENS", default_value = "128", value_parser = python::int)]
+    #[arg(long, value_name = "TOKENS", default_value = "128", value_parser = python::limit)]
     pub(in crate::vllm) prefix_repetition_output_len: i64,
 }
 

@@ -10,7 +10,7 @@ use crate::python;
 #[command(next_help_heading = "Timed trace")]
 pub(in crate::vllm) struct TimedTraceArgs {
     /// Tokens of a block that a hash stands for
-    #[arg(long, value_name = "TOKENS", default_value = "16", value_parser = python::int)]
+    #[arg(long, value_name = "TOKENS", default_value = "16", value_parser = python::limit)]
     pub(in crate::vllm) timed_trace_chunk_hash_size: i64,
     /// What a timestamp is multiplied with to give seconds
     #[arg(long, value_name = "FACTOR", default_value = "1", value_parser = python::float)]
