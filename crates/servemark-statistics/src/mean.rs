@@ -265,7 +265,7 @@ const FEWEST_CLUSTERS: f64 = 20.0;
 const FEWEST_EFFECTIVE: f64 = 160.0;
 /// Least effective sample size of a dependent sample that is not skewed to the right. Queues and
 /// engines with rare slow phases are.
-const FEWEST_IF_SYMMETRIC: f64 = 40.0;
+const FEWEST_IF_SYMMETRIC: f64 = 100.0;
 /// Skewness below which a sample counts as not skewed.
 const SYMMETRIC: f64 = 0.5;
 /// Factor by which a run should at least be longer if its values are alike for a large part of it.
