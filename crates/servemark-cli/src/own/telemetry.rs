@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(asked("off", None).unwrap().telemetry, None);
         let error = asked("off", Some(-1.0)).unwrap_err().to_string();
         assert!(error.contains("must be a number above 0, not -1"), "{error}");
-        assert!(asked("cuda", None).unwrap_err().to_string().contains("is not a URL"));
+        assert!(asked("cuda", None).unwrap_err().to_string().contains("--gpu-metrics"));
     }
 
     #[test]
