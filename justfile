@@ -20,8 +20,8 @@ overhead-docs *flags:
     cargo run --release -p servemark-benches --bin overhead -- --docs . {{flags}}
 
 # How often confidence intervals and searches miss a simulated truth; some minutes.
-calibration runs="400":
-    cargo run --release -p servemark-benches --bin calibration -- {{runs}}
+calibration runs="400" *parts:
+    cargo run --release -p servemark-benches --bin calibration -- {{runs}} {{parts}}
 
 conformance *engines:
     cargo xtask conformance {{engines}}

@@ -41,10 +41,12 @@ fn random_from_a_file(bencher: Bencher<'_, '_>) {
 /// Benchmarks drawing samples whose prompts have 1,024 tokens.
 fn draw(bencher: Bencher<'_, '_>, samples: usize, source: Source, form: PromptForm) {
     LazyLock::force(&TOKENIZER);
-    let mut random = RandomSpec::default();
-    random.source = source;
-    random.form = form;
-    random.range_ratio = RangeRatio::new(1.0).expect("it lies between 0 and 1");
+    let random = RandomSpec {
+        source,
+        form,
+        range_ratio: RangeRatio::new(1.0).expect("it lies between 0 and 1"),
+        ..RandomSpec::default()
+    };
     let spec = DatasetSpec::Random(random);
     bencher
         .counter(ItemsCount::new(samples))

@@ -20,7 +20,6 @@ pub use self::options::Options;
 
 /// Result of one case.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct Figures {
     /// Peak memory of the case's process, in MiB.
     pub peak_mib: f64,

@@ -41,7 +41,7 @@ pub use noise::Noise;
 pub use open_loop::{OpenFigures, OpenLoad};
 pub use options::Options;
 pub use plots::draw;
-pub use program::{Installed, Places, Program};
+pub use program::{Installed, Program, ProgramPaths};
 pub use reader::Reader;
 pub(crate) use server::Server;
 pub use server::serve;

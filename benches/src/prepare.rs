@@ -24,7 +24,6 @@ pub use self::table::write_report;
 
 /// Results of all cases.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct Study {
     /// Rows of the table.
     pub rows: Vec<Row>,
@@ -32,7 +31,6 @@ pub struct Study {
 
 /// Results of one case for both clients.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct Row {
     /// Name of the case.
     pub name: &'static str,

@@ -14,7 +14,7 @@ use anyhow::{Context, ensure};
 use self::bench::{Bench, Target};
 use self::case_report::CaseReport;
 use self::engine::{Engine, Serving};
-use self::install::Place;
+use self::install::Installation;
 use self::report::{EngineReport, Findings};
 use self::server::Server;
 use self::subject::Subject;
@@ -132,7 +132,7 @@ fn examine(subject: Subject, folder: &Path, bench: &Bench, only: &str) -> Engine
 
 fn run_cases(
     engine: &'static Engine,
-    place: &Place,
+    place: &Installation,
     bench: &Bench,
     only: &str,
 ) -> anyhow::Result<Vec<CaseReport>> {
@@ -144,7 +144,7 @@ fn run_cases(
 fn serve(
     engine: &'static Engine,
     serving: &'static Serving,
-    place: &Place,
+    place: &Installation,
     bench: &Bench,
     only: &str,
 ) -> anyhow::Result<Vec<CaseReport>> {

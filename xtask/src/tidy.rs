@@ -62,6 +62,8 @@ const HOMES: &[(&str, &[&str])] = &[
     ("candle-core", &["servemark-engine"]),
     ("candle-nn", &["servemark-engine"]),
     ("clap", &["servemark-cli", "mock-server"]),
+    ("clap_complete", &["servemark-cli"]),
+    ("clap_mangen", &["servemark-cli"]),
     ("csv", &["servemark-datasets"]),
     ("epaint_default_fonts", &["servemark-report"]),
     ("h2", &["servemark-client"]),
@@ -75,7 +77,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("mio", &["servemark-mock"]),
     ("nix", &["servemark-receive"]),
     ("nvml-wrapper", &["servemark-telemetry"]),
-    ("parquet", &["servemark-datasets"]),
+    ("parquet", &["servemark-datasets", "servemark-report"]),
     ("plotters", &["servemark-report"]),
     ("png", &["servemark-command-lines", "servemark-datasets", "servemark-report"]),
     ("regex-lite", &["servemark-command-lines"]),
@@ -124,9 +126,12 @@ pub(crate) fn run() -> anyhow::Result<()> {
         faults.extend(package.home_faults());
         faults.extend(package.lint_fault()?);
         faults.extend(package.length_faults()?);
-        faults.extend(package.word_faults()?);
         faults.extend(dependencies::unused(package)?);
     }
+    let sources: Vec<Vec<_>> = packages.iter().map(Package::sources).collect::<Result<_, _>>()?;
+    let sources = sources.iter().flatten().map(|(path, text)| (path.as_path(), text.as_str()));
+    faults.extend(words::faults(sources.clone()));
+    faults.extend(words::repeated(sources));
     faults.extend(spelling::faults()?);
     faults.extend(unknown_names(&packages));
     faults.extend(needless_faults()?);
@@ -177,12 +182,10 @@ impl Package {
         Ok(faults)
     }
 
-    fn word_faults(&self) -> anyhow::Result<Vec<String>> {
-        let read = |path: PathBuf| Ok((std::fs::read_to_string(&path)?, path));
-        let files = metadata::rust_files(&self.folder)?.into_iter().map(read);
-        let files = files.collect::<anyhow::Result<Vec<(String, PathBuf)>>>()?;
-        let files = files.iter().map(|(text, path)| (path.as_path(), text.as_str()));
-        Ok(words::faults(files))
+    /// Returns the paths and the texts of the sources.
+    fn sources(&self) -> anyhow::Result<Vec<(PathBuf, String)>> {
+        let read = |path: PathBuf| Ok((path.clone(), std::fs::read_to_string(path)?));
+        metadata::rust_files(&self.folder)?.into_iter().map(read).collect()
     }
 }
 

@@ -65,7 +65,7 @@ impl Comparisons {
     pub fn designs() -> Vec<Design> {
         let alone = |requests| Design { requests, runs: 1, spread_percent: 0.0 };
         let several = |spread_percent| Design { requests: 400, runs: 5, spread_percent };
-        vec![alone(1000), several(0.0), several(1.0), several(2.0)]
+        vec![alone(400), alone(1000), several(0.0), several(1.0), several(2.0)]
     }
 
     /// Compares runs with other runs of the same process, and with slowed-down copies of those.

@@ -139,7 +139,7 @@ fn capacity(process: Process, objective: Objective) -> f64 {
     let place = match statistic {
         Statistic::Mean => 0,
         Statistic::Median => 1,
-        _ => 2,
+        Statistic::Percentile(_) => 2,
     };
     let (mut low, mut high) = (0.1 * process.capacity(), 1.2 * process.capacity());
     for _ in 0..HALVINGS {

@@ -9,7 +9,6 @@ use super::{Figures, idle, tokens};
 
 /// A case of the memory study.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[non_exhaustive]
 pub enum Case {
     /// Streams that have received three pieces and wait for the fourth; the number is that of
     /// streams.

@@ -10,7 +10,6 @@ use super::Case;
 
 /// Options of the memory study.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub struct Options {
     /// Number of streams that are open at once.
     pub streams: usize,

@@ -20,7 +20,6 @@ use super::{Reader, Run};
 
 /// A load of short requests, a fixed number of which is always in flight.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct ExchangeLoad {
     /// Kind of request.
     pub kind: Exchange,
@@ -42,7 +41,6 @@ pub enum Exchange {
 
 /// Figures of one run of short requests.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct ExchangeFigures {
     /// Requests per second, from the first request to the last answer.
     pub requests_per_second: f64,

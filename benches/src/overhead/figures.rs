@@ -15,7 +15,6 @@ use super::test_bed::{Observed, ObservedRun};
 
 /// Figures of one run of one load with one reader.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct StreamFigures {
     /// Mean time to first token.
     pub mean_ttft: Comparison,

@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 /// Result of a Kolmogorov-Smirnov test of a sample against a distribution.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct KolmogorovSmirnov {
     /// Largest distance of the two cumulative distributions.
     pub distance: f64,

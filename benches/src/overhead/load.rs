@@ -20,7 +20,6 @@ use super::{Reader, Run, StreamFigures};
 
 /// A load of streams that are all open at the same time.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct StreamLoad {
     /// Number of streams.
     pub streams: usize,

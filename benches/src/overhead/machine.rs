@@ -10,7 +10,6 @@ use super::proc;
 
 /// The machine of a study.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct Machine {
     /// Model of the processor.
     pub cpu: String,
@@ -37,7 +36,6 @@ impl Machine {
 
 /// One core for the server and another for the reader.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct Cores {
     /// Core of the server.
     pub server: usize,

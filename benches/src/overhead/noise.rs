@@ -9,7 +9,6 @@ use super::proc;
 /// Effects of other processes on a run. They are printed beside every figure; no run is left out
 /// because of them.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct Noise {
     /// Milliseconds in which the reader was ready to run and waited for a core.
     pub waited_ms: f64,

@@ -23,7 +23,6 @@ use super::{KolmogorovSmirnov, Reader, Run};
 
 /// A Poisson process of requests with short answers.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct OpenLoad {
     /// Rate in requests per second.
     pub per_second: f64,
@@ -38,7 +37,6 @@ pub struct OpenLoad {
 
 /// Figures of one run of a Poisson process.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct OpenFigures {
     /// Achieved rate divided by the rate that was asked for.
     pub achieved: f64,

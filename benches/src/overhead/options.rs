@@ -8,11 +8,12 @@ use std::time::Duration;
 use anyhow::{Context, bail, ensure};
 
 use super::experiment::Experiment;
-use super::{Exchange, ExchangeLoad, OpenLoad, Places, Program, Start, StartUp, StreamLoad, Style};
+use super::{
+    Exchange, ExchangeLoad, OpenLoad, Program, ProgramPaths, Start, StartUp, StreamLoad, Style,
+};
 
 /// Options of the overhead study.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub struct Options {
     /// Numbers of streams; each is studied by itself.
     pub streams: Vec<usize>,
@@ -31,7 +32,7 @@ pub struct Options {
     /// Programs that are run beside the client's building blocks, if they are installed.
     pub programs: Vec<Program>,
     /// Where programs are installed.
-    pub places: Places,
+    pub places: ProgramPaths,
     /// Loads that are run, by name or by the first words of a name; if empty, all loads are run.
     pub only: Vec<String>,
     /// Whether to print what would be run and how long it would take, and to run nothing.
@@ -160,7 +161,7 @@ impl Default for Options {
             requests: 20_000,
             open_loop: Duration::from_secs(4),
             programs: Program::ALL.to_vec(),
-            places: Places::default(),
+            places: ProgramPaths::default(),
             only: Vec::new(),
             plan: false,
             out: None,

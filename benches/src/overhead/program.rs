@@ -18,7 +18,7 @@ mod installed;
 mod reported;
 mod usage;
 
-pub use installed::{Installed, Places};
+pub use installed::{Installed, ProgramPaths};
 pub(super) use reported::Reported;
 use usage::Usage;
 

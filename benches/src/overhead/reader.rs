@@ -7,7 +7,6 @@ use super::Program;
 /// A reader: it sends the requests and reads the answers.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum Reader {
     /// A bare reader, which only reads and takes arrivals from its own clock.
     Floor,

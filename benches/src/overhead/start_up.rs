@@ -18,7 +18,6 @@ use super::{Reader, Run};
 
 /// Random prompts that a whole program makes and sends.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct StartUp {
     /// Number of prompts.
     pub requests: usize,
@@ -28,7 +27,6 @@ pub struct StartUp {
 
 /// Time that a program takes before it measures anything.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct StartUpFigures {
     /// Time from its start to its first request's arrival, in milliseconds.
     pub first_request_ms: f64,

@@ -19,7 +19,6 @@ use super::{
 
 /// The study: all runs of all loads with all readers.
 #[derive(Clone, Debug, Deserialize, Serialize)]
-#[non_exhaustive]
 pub struct Study {
     /// When the study began, in seconds since the Unix epoch.
     pub began: u64,
@@ -47,7 +46,6 @@ pub struct Study {
 
 /// One load with one reader.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct Case<L, F> {
     /// The load.
     pub load: L,
@@ -59,7 +57,6 @@ pub struct Case<L, F> {
 
 /// One run of a case.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct Run<F> {
     /// Figures of the run.
     pub figures: F,

@@ -12,7 +12,7 @@ use super::hog::Hog;
 use super::machine::{pin, pin_to};
 use super::noise::NoiseMeter;
 use super::server::{Account, Server};
-use super::{Cores, Noise, Places};
+use super::{Cores, Noise, ProgramPaths};
 use crate::logs;
 
 /// Path of this program, to start it again, and the assignment of cores.
@@ -20,7 +20,7 @@ use crate::logs;
 pub(super) struct TestBed<'a> {
     pub(super) program: &'a Path,
     pub(super) cores: Option<Cores>,
-    pub(super) places: &'a Places,
+    pub(super) places: &'a ProgramPaths,
 }
 
 /// Result of one observation.

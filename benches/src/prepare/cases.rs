@@ -4,7 +4,6 @@ use super::Inputs;
 
 /// A data set to prepare.
 #[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
 pub struct Case {
     /// Name in the table.
     pub name: &'static str,

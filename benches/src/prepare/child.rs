@@ -11,7 +11,6 @@ use crate::resident::peak_mib;
 
 /// Cost of preparing a data set.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
-#[non_exhaustive]
 pub struct Figures {
     /// Number of requests.
     pub requests: usize,

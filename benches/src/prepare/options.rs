@@ -7,7 +7,6 @@ use anyhow::{Context, bail};
 
 /// Options of the preparation study.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub struct Options {
     /// Words one of which a case's name must contain; if empty, all cases are measured.
     pub only: Vec<String>,
@@ -21,7 +20,6 @@ pub struct Options {
 
 /// An installation of SGLang's client.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub struct Peer {
     /// Python interpreter with the packages that the client needs.
     pub python: PathBuf,

@@ -8,13 +8,15 @@ use std::io::{self, BufWriter, Write};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use clap::Parser;
 use servemark_mock::{
-    Fault, MockServer, MockSpec, ReportedTimes, parse_duration, write_requests, write_truth,
+    Fault, ImitatedEngine, MockServer, MockSpec, ReportedTimes, parse_duration, write_requests,
+    write_truth,
 };
 use servemark_signals::Signals;
 
@@ -61,6 +63,10 @@ struct Flags {
     /// Name of the model
     #[arg(long, default_value = "mock")]
     model: String,
+    /// Describe the server as an engine's: vllm, sglang, llama.cpp, tgi, ollama, tensorrt-llm or
+    /// lmdeploy. By default it has the descriptions of all engines and says that it is a simulator
+    #[arg(long, value_name = "ENGINE")]
+    engine: Option<ImitatedEngine>,
     /// Refuse requests for a model by another name with 404, on OpenAI's routes. By default every
     /// name is accepted
     #[arg(long)]
@@ -107,8 +113,19 @@ struct Flags {
     requests: Option<PathBuf>,
 }
 
-fn main() -> Result<()> {
-    let flags = Flags::parse();
+fn main() -> ExitCode {
+    match serve(Flags::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // A closed standard error is not an error of the program.
+            let _ = writeln!(io::stderr(), "error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Serves until a signal ends the program.
+fn serve(flags: Flags) -> Result<()> {
     // A write beyond the limit of the file size then fails with an error and does not end the
     // process.
     signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default())?;
@@ -147,6 +164,7 @@ impl Flags {
         spec.places = self.places;
         spec.seed = self.seed;
         spec.model = self.model;
+        spec.engine = self.engine;
         spec.strict_model = self.strict_model;
         spec.output_tokens = self.output_tokens;
         spec.accept_length = self.accept_length;

@@ -22,12 +22,12 @@ use crate::{Decoder, Flow};
 pub struct OpenAiDecoder {
     answer: Answer<TokenCounter>,
     /// The last frame that held one piece of text and no other relevant field.
-    template: Template<Place>,
+    template: Template<ChoicePosition>,
 }
 
 /// The choice and the kind of a piece.
 #[derive(Clone, Copy, Debug)]
-struct Place {
+struct ChoicePosition {
     index: u32,
     kind: DeltaKind,
 }
@@ -59,7 +59,7 @@ impl OpenAiDecoder {
             out.server_times(times);
         }
         if let Some(output) = chunk.output() {
-            let place = Place { index: output.index, kind: output.kind };
+            let place = ChoicePosition { index: output.index, kind: output.kind };
             self.piece(place, &output.text, usage, out);
             if chunk.is_output_alone() {
                 self.template.learn(json, &output.text, place);
@@ -72,7 +72,13 @@ impl OpenAiDecoder {
             .try_for_each(|(index, reason)| self.answer.finish(index, reason, None, out))
     }
 
-    fn piece(&mut self, place: Place, text: &str, usage: Option<Usage>, out: &mut dyn Sink) {
+    fn piece(
+        &mut self,
+        place: ChoicePosition,
+        text: &str,
+        usage: Option<Usage>,
+        out: &mut dyn Sink,
+    ) {
         let total = usage.and_then(|usage| usage.completion_tokens);
         // In a stream with several choices, each choice has its own running total.
         let tokens = self.answer.choice(place.index).advance(total);

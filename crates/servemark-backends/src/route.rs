@@ -14,7 +14,7 @@
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub struct Route {
     path: &'static str,
-    answer: Answer,
+    answer: AnswerContent,
     messages: Messages,
     ids: Ids,
 }
@@ -27,7 +27,7 @@ pub(crate) trait Dialect {
 
 /// Content of an answer.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-enum Answer {
+enum AnswerContent {
     Tokens,
     Scores,
 }
@@ -51,12 +51,12 @@ enum Ids {
 impl Route {
     /// Creates a route that takes texts only and answers with tokens.
     pub(crate) const fn at(path: &'static str) -> Self {
-        Self { path, answer: Answer::Tokens, messages: Messages::Refused, ids: Ids::Refused }
+        Self { path, answer: AnswerContent::Tokens, messages: Messages::Refused, ids: Ids::Refused }
     }
 
     /// Answers with vectors or scores instead of tokens.
     pub(crate) const fn with_scores(mut self) -> Self {
-        self.answer = Answer::Scores;
+        self.answer = AnswerContent::Scores;
         self
     }
 
@@ -85,7 +85,7 @@ impl Route {
 
     /// Returns whether an answer consists of tokens, unlike embeddings and rankings.
     pub const fn generates(self) -> bool {
-        matches!(self.answer, Answer::Tokens)
+        matches!(self.answer, AnswerContent::Tokens)
     }
 
     /// Returns whether the route accepts messages, and thus conversations of several turns.

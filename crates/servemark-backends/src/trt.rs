@@ -113,7 +113,7 @@ impl Output {
 
 impl TrtDecoder {
     fn frame(&mut self, json: &[u8], out: &mut dyn Sink) -> Result<(), RequestError> {
-        let part: Part<'_> = parse(json)?;
+        let part: TrtFrame<'_> = parse(json)?;
         if part.error.is_some() {
             return Err(in_stream(json));
         }
@@ -147,7 +147,7 @@ impl Decoder for TrtDecoder {
 }
 
 #[derive(Debug, Deserialize)]
-struct Part<'a> {
+struct TrtFrame<'a> {
     #[serde(borrow)]
     text_output: Option<Text<'a>>,
     #[serde(borrow)]

@@ -105,7 +105,6 @@ impl CommonArgs {
 
 /// Runs of one plan against two servers, or against one.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct AbRuns {
     /// The runs.
     pub spec: AbSpec,
@@ -126,6 +125,16 @@ pub struct AbRuns {
 /// of another benchmark. Returns `None` if it asks for something else than a single run.
 pub(crate) type ParseRun =
     fn(&str, Vec<OsString>, &Environment) -> Result<Option<Box<Parsed>>, UsageError>;
+
+/// Returns the command with its flags, for completions.
+pub(crate) fn noise_command() -> clap::Command {
+    <NoiseArgs as CommandFactory>::command()
+}
+
+/// Returns the command with its flags, for completions.
+pub(crate) fn ab_command() -> clap::Command {
+    <AbArgs as CommandFactory>::command()
+}
 
 pub(crate) fn parse_ab(
     program: &str,

@@ -37,7 +37,6 @@ use crate::words::{CHAT_BACKENDS, NO_API_KEY, Words};
 
 /// Tasks of an `ais_bench` command line, one for each model with each data set.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct Tasks {
     /// Tasks in the order in which they run: those of the first model, then those of the next.
     pub tasks: Vec<Task>,
@@ -49,7 +48,6 @@ pub struct Tasks {
 
 /// One model with one data set, or with several data sets of one class that are sent as one.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct Task {
     /// Name for messages: `MODEL/DATASET`, from the short names (`abbr`) in the config. If the task
     /// has several data sets, `DATASET` is the name of their class in lower case.

@@ -25,7 +25,7 @@ mod yaml;
 use std::iter::Peekable;
 use std::vec;
 
-pub(crate) use self::config::with_config;
+pub(crate) use self::config::{with_config, yaml_document};
 pub(crate) use self::effect::{Effects, Group, Limit};
 pub(crate) use self::flag::{Declared, Flag, HELP, flags};
 pub(crate) use self::flexible::Flexible;

@@ -10,6 +10,7 @@ use servemark_metrics::{
 
 use crate::environment::Environment;
 use crate::error::UsageError;
+use crate::gates::GateArgs;
 use crate::own::parse_command;
 
 /// Compare results before and after a change, figure by figure
@@ -22,7 +23,6 @@ use crate::own::parse_command;
 #[derive(Clone, Debug, Parser, PartialEq)]
 #[command(name = "compare", max_term_width = 100)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
-#[non_exhaustive]
 pub struct CompareArgs {
     /// The result to start from
     #[arg(value_name = "BEFORE", required_unless_present = "before", requires = "second")]
@@ -72,6 +72,9 @@ pub struct CompareArgs {
     /// Print one document of JSON and no table
     #[arg(long)]
     pub json: bool,
+    /// Where the verdicts of gates are written.
+    #[command(flatten)]
+    pub gates: GateArgs,
     /// Print the table of vLLM's Rust client
     #[arg(skip)]
     pub has_vllm_table: bool,
@@ -95,6 +98,7 @@ impl CompareArgs {
             force: false,
             page: None,
             json: false,
+            gates: GateArgs::default(),
             has_vllm_table: true,
         }
     }
@@ -143,13 +147,19 @@ fn parse_policy(name: &str) -> Result<MetricPolicy, String> {
     }
 }
 
+/// Returns the command with its flags, for completions.
+pub(crate) fn clap_command() -> clap::Command {
+    <CompareArgs as clap::CommandFactory>::command()
+}
+
 pub(crate) fn parse(
     program: &str,
     args: impl Iterator<Item = OsString>,
     environment: &Environment,
 ) -> Result<CompareArgs, UsageError> {
     let args: CompareArgs = parse_command(program, args)?;
-    Ok(CompareArgs { noise: args.noise.or_else(|| environment.noise_file()), ..args })
+    let gates = args.gates.in_environment(environment);
+    Ok(CompareArgs { noise: args.noise.or_else(|| environment.noise_file()), gates, ..args })
 }
 
 #[cfg(test)]

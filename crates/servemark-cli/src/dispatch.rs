@@ -15,14 +15,19 @@ use crate::ab::{self, AbRuns};
 use crate::aisbench::{self, Tasks};
 use crate::argparse::split_value;
 use crate::compare::{self, CompareArgs};
+use crate::completions;
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 use crate::evalscope::EvalscopeRuns;
 use crate::explore::{self, ExploreArgs};
+use crate::export::{self, ExportArgs};
 use crate::offline::Offline;
 use crate::own::JudgingArgs;
 use crate::parsed::Parsed;
+use crate::plan_file::with_plan_format;
 use crate::rerun::{self, Rerun};
+use crate::run_file::{self, FileRun};
+use crate::schema;
 use crate::score::{self, ScoreArgs};
 use crate::selftest::{self, SelftestArgs};
 use crate::sglang::embedding::Sweep;
@@ -36,7 +41,6 @@ use crate::{evalscope, python, sglang, vllm};
 
 /// A parsed command line, classified by what it asks for.
 #[derive(Debug)]
-#[non_exhaustive]
 pub enum Invocation {
     /// Runs against two servers in turn, to compare them (`servemark ab`).
     Ab(Box<AbRuns>),
@@ -44,6 +48,8 @@ pub enum Invocation {
     Aisbench(Box<Tasks>),
     /// A serving benchmark of one run.
     Bench(Box<Parsed>),
+    /// A run log in a format of other programs (`servemark export`).
+    Export(ExportArgs),
     /// A comparison: what changed from one result to another (`servemark compare`).
     Compare(Box<CompareArgs>),
     /// The prompts of a serving benchmark, which are drawn and not sent.
@@ -60,8 +66,12 @@ pub enum Invocation {
     OneBatch(Box<OneBatch>),
     /// A run that is over, once more, from its run log (`servemark rerun`).
     Rerun(Box<Rerun>),
+    /// A run that a file describes (`servemark run FILE`).
+    Run(Box<FileRun>),
+    /// A text that is printed: a JSON Schema, a completion script or the manual page.
+    Text(String),
     /// The figures of a run that is over, from its run log (`servemark score`).
-    Score(ScoreArgs),
+    Score(Box<ScoreArgs>),
     /// Several runs of one command line of vLLM's, one after the other.
     Series(Box<Series>),
     /// A test of this machine as a client (`servemark selftest`).
@@ -92,9 +102,17 @@ pub fn parse(
     args: impl IntoIterator<Item = OsString>,
     environment: &Environment,
 ) -> Result<Invocation, UsageError> {
-    let mut args = args.into_iter();
+    let mut args = with_plan_format(args.into_iter().collect()).into_iter();
     let command = args.next().unwrap_or_default();
     let name = file_name(&command);
+    let args: Vec<OsString> = args.collect();
+    if is_version_asked(&args) && !is_python(&name) {
+        return Err(UsageError::help(VERSION));
+    }
+    if name == "help" && !args.is_empty() {
+        return parse(args.into_iter().chain(["--help".into()]), environment);
+    }
+    let args = args.into_iter();
     if command.is_empty() || explore::is_address(&command) || is_flag(&command) {
         let first = Some(command).filter(|command| !command.is_empty());
         return explored(explore::parse(first.into_iter().chain(args), environment));
@@ -115,8 +133,11 @@ pub fn parse(
         "bench-serving" => bench_serving("servemark bench-serving", args, environment),
         "compare" => compare::parse("servemark compare", args, environment)
             .map(|args| Invocation::Compare(Box::new(args))),
+        "completions" => completions::parse(args).map(Invocation::Text),
         "demo" => explored(explore::parse_demo(args, environment)),
+        "export" => export::parse(args).map(Invocation::Export),
         "evalscope" => of_evalscope(evalscope::command(args, environment)),
+        "man" => completions::parse_man(args).map(Invocation::Text),
         "noise" => {
             let runs = ab::parse_noise("servemark noise", args, environment, single_run)?;
             Ok(Invocation::Noise(Box::new(runs)))
@@ -125,7 +146,10 @@ pub fn parse(
             let rerun = rerun::parse("servemark rerun", args, environment)?;
             Ok(Invocation::Rerun(Box::new(rerun)))
         }
-        "score" => score::parse("servemark score", args).map(Invocation::Score),
+        "run" => run_file::parse(args, environment).map(|run| Invocation::Run(Box::new(run))),
+        "schema" => schema::parse(args).map(Invocation::Text),
+        "score" => score::parse("servemark score", args, environment)
+            .map(|args| Invocation::Score(Box::new(args))),
         "doctor" | "selftest" => {
             let program = format!("servemark {name}");
             selftest::parse(&program, args, environment).map(Invocation::Selftest)
@@ -158,6 +182,15 @@ pub(crate) fn single_run(
     }
 }
 
+/// Returns whether all that follows a command is `-V`, or `bench -V` for vLLM.
+fn is_version_asked(args: &[OsString]) -> bool {
+    match args {
+        [version] => version == "-V",
+        [bench, version] => bench == "bench" && version == "-V",
+        _ => false,
+    }
+}
+
 fn explored(args: Result<ExploreArgs, UsageError>) -> Result<Invocation, UsageError> {
     Ok(Invocation::Explore(Box::new(args?)))
 }
@@ -175,6 +208,7 @@ pub fn bench_serving(
     args: impl IntoIterator<Item = OsString>,
     environment: &Environment,
 ) -> Result<Invocation, UsageError> {
+    let args = with_plan_format(args.into_iter().collect());
     let renewed = older::renewed(args).map_err(|error| UsageError::refused(program, error))?;
     let parse = |program: &str, args, environment: &Environment| {
         let mut parsed = sglang::parse(program, args, environment)?;
@@ -302,12 +336,12 @@ fn of_vllm(
     environment: &Environment,
 ) -> Result<Invocation, UsageError> {
     Ok(match vllm::command(python, args, environment)? {
-        vllm::Asked::Compare(args) => Invocation::Compare(args),
-        vllm::Asked::DryRun(parsed) => Invocation::DryRun(parsed),
-        vllm::Asked::Offline(offline) => Invocation::Offline(offline),
-        vllm::Asked::Runs(runs) => runs.into(),
-        vllm::Asked::Series(series) => Invocation::Series(series),
-        vllm::Asked::Sweep(sweep) => Invocation::VllmSweep(sweep),
+        vllm::VllmCommand::Compare(args) => Invocation::Compare(args),
+        vllm::VllmCommand::DryRun(parsed) => Invocation::DryRun(parsed),
+        vllm::VllmCommand::Offline(offline) => Invocation::Offline(offline),
+        vllm::VllmCommand::Runs(runs) => runs.into(),
+        vllm::VllmCommand::Series(series) => Invocation::Series(series),
+        vllm::VllmCommand::Sweep(sweep) => Invocation::VllmSweep(sweep),
     })
 }
 
@@ -395,10 +429,15 @@ Commands:
   ab --a URL --b URL -- ...               two servers in turn, until their difference is known
   noise URL -- ...                        how far runs of the same lie apart
   rerun RUNLOG ...                        a run that is over, once more: same server or another
+  run FILE ...                            what a file describes: a plan in TOML, YAML or JSON
+  export RUNLOG --parquet DIR             the requests and tokens of a run as tables
+  schema NAME                             the JSON Schema of such a file, or of what --json prints
   score RUNLOG ...                        the numbers of a run that is over
   selftest ...                            what this machine is worth as a client
   doctor ...                              the same as selftest
   demo                                    explore the bundled simulator, without any server
+  completions SHELL                       completions for bash, zsh, fish, powershell or elvish
+  man                                     the manual page
 
 servemark COMMAND --help tells more. The options of servemark [URL] are --duration, --slo, --model,
 --header, --out, --json and those of connections; `servemark demo --help` lists most of them.

@@ -52,7 +52,6 @@ impl Default for Files {
 
 /// A moment on the wall: the machine's local calendar, and seconds since 1970.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[non_exhaustive]
 pub struct LocalTime {
     /// Year, month and day.
     pub date: (i16, u8, u8),
@@ -290,8 +289,9 @@ impl fmt::Debug for Environment {
 }
 
 /// Everything that is read, besides what says where the hub is.
-const VARIABLES: [&str; 6] = [
+const VARIABLES: [&str; 7] = [
     "API_KEY",
+    "GITHUB_ACTIONS",
     "GITHUB_STEP_SUMMARY",
     "OPENAI_API_KEY",
     "SGLANG_IS_IN_CI",

@@ -12,7 +12,6 @@ use crate::nearest::nearest;
 ///
 /// Where Python's argparse or the peer has a message of its own, it is that one, word for word.
 #[derive(Clone, Debug, Error, PartialEq)]
-#[non_exhaustive]
 pub enum CliError {
     /// A prefix of several flags.
     #[error("ambiguous option: {given} could match {matches}")]

@@ -31,7 +31,7 @@ use servemark_datasets::DatasetSpec;
 use servemark_plan::{BenchPlan, EarlierSpec, SweepSpec};
 
 use self::args::{EvalscopeArgs, LoadArgs, PEER, TargetArgs};
-use self::planner::{Place, Planner};
+use self::planner::{DrawPosition, Planner};
 use self::resolved::{ResolvedArgs, Step};
 pub use self::sla::{SlaCriterion, SlaGoal, SlaMetric, SlaSearch, SlaVariable};
 use crate::argparse::{Given, texts};
@@ -43,7 +43,6 @@ use crate::words::{CHAT_BACKENDS, Words};
 
 /// The runs of an `evalscope perf` command line: a sequence of runs, or a search.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct EvalscopeRuns {
     /// The first run, with the settings that all runs share.
     pub first: Parsed,
@@ -70,7 +69,6 @@ pub enum EvalscopeTask {
 
 /// What earlier runs have used up, so that later runs continue from there.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[non_exhaustive]
 pub struct Consumed {
     /// Number of runs.
     pub runs: u32,
@@ -155,7 +153,7 @@ fn understand(
     scope::check(&args, given, &mut warnings)?;
     warnings.extend(uncovered(&args, &resolved));
     let search = SlaSearch::of(&args, &resolved)?;
-    let (progress, plan_only) = (!args.extras.no_progress, args.asking.plan_only);
+    let (progress, plan_only) = (!args.extras.no_progress, args.asking.printed_plan());
     let all = resolved.number.iter().map(|number| number.unsigned_abs()).sum();
     let (debug, grace) = (args.client.debug, args.stopping.grace);
     let tracked = args.client.enable_progress_tracker.then_some(all);

@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::net::IpAddr;
 use std::num::NonZeroUsize;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Parser};
@@ -16,7 +16,7 @@ use crate::number::refused;
 use crate::own::{ConnectionArgs, OWN_TOLERANCE, TrustArgs, parse_command};
 use crate::python;
 use crate::rerun::credentials;
-use crate::results_folder::ResultsFolder;
+use crate::results_folder::{ResultsFolder, usual_folder};
 use crate::score::{Objectives, objectives};
 
 /// Measure a server of which only the address is known, in about a minute
@@ -97,7 +97,6 @@ struct LoadArgs {
 
 /// An exploration as its command line describes it.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct ExploreArgs {
     /// The server to explore.
     pub server: ExploreTarget,
@@ -135,6 +134,16 @@ pub enum ExploreTarget {
     Found(TargetSpec),
     /// The bundled simulator, which serves this number of requests at once.
     Simulated(NonZeroUsize),
+}
+
+/// Returns the command with its flags, for completions.
+pub(crate) fn demo_command() -> clap::Command {
+    <DemoArgs as clap::CommandFactory>::command()
+}
+
+/// Returns the command with its flags, for completions.
+pub(crate) fn clap_command() -> clap::Command {
+    <UrlArgs as clap::CommandFactory>::command()
 }
 
 /// Parses the arguments of `servemark [URL]`.
@@ -183,8 +192,6 @@ pub(crate) fn is_address(word: &OsStr) -> bool {
 
 impl LoadArgs {
     fn explored(&self, server: ExploreTarget, environment: &Environment) -> ExploreArgs {
-        let [date, time] = environment.now().digits();
-        let usual = || ResultsFolder::Dated(Path::new(RESULTS).join(format!("{date}_{time}")));
         ExploreArgs {
             server,
             model: None,
@@ -196,7 +203,10 @@ impl LoadArgs {
             most_streams: self.max_streams,
             seed: self.seed,
             tolerated_failures: OWN_TOLERANCE,
-            folder: self.out.clone().map_or_else(usual, ResultsFolder::Named),
+            folder: self
+                .out
+                .clone()
+                .map_or_else(|| usual_folder(environment), ResultsFolder::Named),
             json: self.json,
         }
     }
@@ -217,9 +227,6 @@ fn parse_duration(text: &str) -> Result<Duration, String> {
 }
 
 const PROGRAM: &str = "servemark";
-
-/// Folder in which each command of Servemark's own makes a folder of its results.
-const RESULTS: &str = "servemark-results";
 
 #[cfg(test)]
 mod tests {

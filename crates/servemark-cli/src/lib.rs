@@ -14,6 +14,8 @@ mod address;
 pub mod aisbench;
 mod argparse;
 mod compare;
+#[expect(clippy::doc_markdown, reason = "doc comments are help texts there, backticks would show")]
+mod completions;
 mod credentials;
 mod dialect;
 pub mod dispatch;
@@ -22,6 +24,9 @@ mod error;
 pub mod evalscope;
 #[expect(clippy::doc_markdown, reason = "doc comments are help texts there, backticks would show")]
 mod explore;
+mod export;
+#[expect(clippy::doc_markdown, reason = "doc comments are help texts there, backticks would show")]
+mod gates;
 #[cfg(test)]
 mod mirror;
 mod nearest;
@@ -30,11 +35,15 @@ mod offline;
 #[expect(clippy::doc_markdown, reason = "doc comments are help texts there, backticks would show")]
 mod own;
 mod parsed;
+mod plan_file;
 mod profile;
 mod python;
 #[expect(clippy::doc_markdown, reason = "doc comments are help texts there, backticks would show")]
 mod rerun;
 mod results_folder;
+#[expect(clippy::doc_markdown, reason = "doc comments are help texts there, backticks would show")]
+mod run_file;
+mod schema;
 #[expect(clippy::doc_markdown, reason = "doc comments are help texts there, backticks would show")]
 mod score;
 mod selftest;
@@ -57,10 +66,14 @@ pub use evalscope::{
     SlaVariable,
 };
 pub use explore::{ExploreArgs, ExploreTarget};
+pub use export::ExportArgs;
+pub use gates::GateArgs;
 pub use offline::{Offline, OfflineMessages};
 pub use parsed::{Parsed, PeerArguments};
+pub use plan_file::PlanFormat;
 pub use rerun::Rerun;
 pub use results_folder::ResultsFolder;
+pub use run_file::FileRun;
 pub use score::{Objectives, Percentiles, ScoreArgs, ScoringArgs, TableStyle, Tables};
 pub use selftest::SelftestArgs;
 pub use sglang::embedding::{self, Sweep};

@@ -7,7 +7,6 @@ use crate::parsed::Parsed;
 
 /// A benchmark of an engine, over HTTP or without a server.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct Offline {
     /// Run before the measurement, which is not reported; `None` if there is none.
     pub warm_up: Option<Parsed>,

@@ -9,10 +9,10 @@ use servemark_plan::BenchPlan;
 
 use crate::argparse::Namespace;
 use crate::environment::Environment;
+use crate::plan_file::PlanFormat;
 
 /// A run as its command line describes it: its plan, and what is not part of the plan.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct Parsed {
     /// Plan of the run.
     pub plan: BenchPlan,
@@ -28,8 +28,8 @@ pub struct Parsed {
     pub grace: Duration,
     /// Whether a progress bar is wanted.
     pub progress: bool,
-    /// Whether the plan is only printed and not run.
-    pub plan_only: bool,
+    /// Language of the plan if it is only printed and not run.
+    pub plan_only: Option<PlanFormat>,
     /// Warnings for the user, shown before the run.
     pub warnings: Vec<String>,
     /// Arguments as the peer's client prints them on standard output; `None` if it does not print
@@ -52,7 +52,7 @@ impl Parsed {
             cache: environment.cache(),
             grace,
             progress: true,
-            plan_only: false,
+            plan_only: None,
             warnings: Vec::new(),
             peer_arguments: None,
         }
@@ -61,7 +61,6 @@ impl Parsed {
 
 /// Arguments of a peer, as its client prints them when it starts.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub enum PeerArguments {
     /// SGLang's arguments, before and after its client settles the port and the needs of the data
     /// set.

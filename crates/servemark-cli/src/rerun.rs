@@ -23,6 +23,7 @@ use crate::own::{
     OWN_TOLERANCE, StoppingArgs, if_taken, parse_command, parse_share, usual_run_log,
 };
 use crate::parsed::Parsed;
+use crate::plan_file::PlanFormat;
 use crate::score::ScoringArgs;
 
 /// Run again what a run log holds: the same requests, at the same times
@@ -56,6 +57,9 @@ struct RerunArgs {
     /// Print the plan as JSON and stop
     #[arg(long)]
     plan_only: bool,
+    /// Language of the plan that --plan-only prints; also --as
+    #[arg(long, value_name = "LANGUAGE", requires = "plan_only", default_value = "json")]
+    plan_format: PlanFormat,
     /// The largest share of failed requests, 0 to 1, with which the exit code is not 5; by default
     /// that of the run if it named one, else 0.01
     #[arg(long, value_name = "SHARE", value_parser = parse_share)]
@@ -73,7 +77,6 @@ impl RerunArgs {
 
 /// A finished run that is to be repeated.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct Rerun {
     /// Run log of the finished run, which is not changed.
     pub recorded: PathBuf,
@@ -83,7 +86,7 @@ pub struct Rerun {
     if_taken: IfTaken,
     grace: Duration,
     tolerated_failures: Option<f64>,
-    plan_only: bool,
+    plan_only: Option<PlanFormat>,
     credentials: Credentials,
     environment: Environment,
 }
@@ -225,6 +228,11 @@ fn keep_engine_log(plan: &mut BenchPlan) {
 #[cfg(not(feature = "engine"))]
 fn keep_engine_log(_: &mut BenchPlan) {}
 
+/// Returns the command with its flags, for completions.
+pub(crate) fn clap_command() -> clap::Command {
+    <RerunArgs as clap::CommandFactory>::command()
+}
+
 pub(crate) fn parse(
     program: &str,
     args: impl Iterator<Item = OsString>,
@@ -252,7 +260,7 @@ fn rerun(args: RerunArgs, environment: &Environment) -> Result<Rerun, CliError> 
         },
         grace: args.stopping.grace,
         tolerated_failures: args.tolerate_failures,
-        plan_only: args.plan_only,
+        plan_only: args.plan_only.then_some(args.plan_format),
         credentials: credentials(&args.header, environment)?,
         environment: environment.clone(),
     })

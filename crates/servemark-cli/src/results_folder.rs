@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::environment::Environment;
+
 /// Folder of the results of several runs.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum ResultsFolder {
@@ -20,3 +22,12 @@ impl ResultsFolder {
         }
     }
 }
+
+/// Returns the usual folder of a command of Servemark's own: `servemark-results/DATE_TIME`.
+pub(crate) fn usual_folder(environment: &Environment) -> ResultsFolder {
+    let [date, time] = environment.now().digits();
+    ResultsFolder::Dated(Path::new(RESULTS).join(format!("{date}_{time}")))
+}
+
+/// Folder in which each command of Servemark's own makes a folder of its results.
+const RESULTS: &str = "servemark-results";

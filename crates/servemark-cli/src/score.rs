@@ -9,7 +9,9 @@ use servemark_plan::{Layout, OutputSpec, RunProfile, ScoringSpec, SloSpec};
 use servemark_report::{EvalscopeStyle, SglangStyle, VllmStyle};
 
 use crate::argparse::Flag;
+use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
+use crate::gates::GateArgs;
 use crate::number::percentiles;
 use crate::own::{parse_command, parse_layout, parse_verdict};
 use crate::python;
@@ -17,7 +19,6 @@ use crate::python;
 /// Score a run again from what was recorded
 #[derive(Clone, Debug, Parser, PartialEq)]
 #[command(name = "score", max_term_width = 100)]
-#[non_exhaustive]
 pub struct ScoreArgs {
     /// The run log
     #[arg(value_name = "RUNLOG")]
@@ -29,6 +30,9 @@ pub struct ScoreArgs {
     /// How the run is scored.
     #[command(flatten)]
     pub how: ScoringArgs,
+    /// Where the verdicts of gates are written.
+    #[command(flatten)]
+    pub gates: GateArgs,
     /// Write the files of vLLM, AISBench or evalscope that the run was to leave behind, to the
     /// paths of the run
     #[arg(long)]
@@ -40,7 +44,6 @@ pub struct ScoreArgs {
 
 /// How a run that has a log is scored.
 #[derive(Args, Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub struct ScoringArgs {
     /// The tables to print, in this order: sglang, native, embedding, offline, vllm, aisbench,
     /// evalscope; those of the run if left out. A name with a release, such as evalscope-1.7,
@@ -203,7 +206,6 @@ fn parse_tables(name: &str) -> Result<Tables, String> {
 
 /// The release of a peer whose tables and files are written.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[non_exhaustive]
 pub enum TableStyle {
     /// A release of evalscope.
     Evalscope(EvalscopeStyle),
@@ -286,9 +288,16 @@ fn parse_ratio(share: &str) -> Result<ConcurrencyRatio, String> {
     ConcurrencyRatio::new(python::float(share)?).map_err(|error| error.to_string())
 }
 
+/// Returns the command with its flags, for completions.
+pub(crate) fn clap_command() -> clap::Command {
+    <ScoreArgs as clap::CommandFactory>::command()
+}
+
 pub(crate) fn parse(
     program: &str,
     args: impl Iterator<Item = OsString>,
+    environment: &Environment,
 ) -> Result<ScoreArgs, UsageError> {
-    parse_command(program, args)
+    let args: ScoreArgs = parse_command(program, args)?;
+    Ok(ScoreArgs { gates: args.gates.in_environment(environment), ..args })
 }

@@ -18,7 +18,6 @@ use crate::own::parse_command;
 /// met.
 #[derive(Clone, Debug, Parser, PartialEq)]
 #[command(name = "selftest", max_term_width = 100)]
-#[non_exhaustive]
 pub struct SelftestArgs {
     /// How many answers stream at once
     #[arg(long, value_name = "N", default_value_t = 256,
@@ -54,6 +53,11 @@ fn parse_milliseconds(text: &str) -> Result<f64, String> {
 
 fn parse_number(text: &str) -> Result<f64, String> {
     text.parse().map_err(|_| format!("{text:?} is no number"))
+}
+
+/// Returns the command with its flags, for completions.
+pub(crate) fn clap_command() -> clap::Command {
+    <SelftestArgs as clap::CommandFactory>::command()
 }
 
 pub(crate) fn parse(

@@ -38,6 +38,11 @@ use crate::error::{CliError, UsageError};
 use crate::parsed::Parsed;
 use crate::words::{NO_API_KEY, Words, refuse};
 
+/// Returns the command with its flags, for completions.
+pub(crate) fn clap_command() -> Command {
+    SglangArgs::whole_command("servemark bench-serving")
+}
+
 /// Parses a command line, which is given without the program's name.
 ///
 /// ```
@@ -85,7 +90,7 @@ fn understand(
     scope::check(args, given, (dataset::name(&args.dataset)?, backend), &mut warnings)?;
     let credentials = server::credentials(&args.target, backend, environment, &mut warnings)?;
     let plan = plan(args, backend, environment, &mut warnings)?;
-    let (progress, plan_only) = (!args.output.disable_tqdm, args.run.asking.plan_only);
+    let (progress, plan_only) = (!args.output.disable_tqdm, args.run.asking.printed_plan());
     let parsed = Parsed::new(plan, credentials, environment, args.run.stopping.grace);
     Ok(Parsed { progress, plan_only, warnings, ..parsed })
 }

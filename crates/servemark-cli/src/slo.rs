@@ -22,7 +22,6 @@ use crate::python;
 
 /// A search for the largest load that meets its objectives.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct SloRuns {
     /// Specification of the search.
     pub spec: SloSearchSpec,

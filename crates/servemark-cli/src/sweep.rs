@@ -30,7 +30,6 @@ use crate::{ResultsFolder, profile, until};
 
 /// Several runs of one command line.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct SweepRuns {
     /// Specification of the sweep.
     pub spec: SweepSpec,

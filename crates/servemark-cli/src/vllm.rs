@@ -50,9 +50,9 @@ use crate::parsed::{Parsed, PeerArguments};
 use crate::sweep::{Runs, bench};
 use crate::words::{CHAT_BACKENDS, NO_API_KEY, Words, refuse};
 
-/// What a command line of vLLM's asks for.
+/// Command that a command line of vLLM requests.
 #[derive(Debug)]
-pub(crate) enum Asked {
+pub(crate) enum VllmCommand {
     /// A comparison of two results.
     Compare(Box<CompareArgs>),
     /// The prompts of a serving benchmark, which are drawn and not sent.
@@ -67,24 +67,29 @@ pub(crate) enum Asked {
     Sweep(Box<SweepCommand>),
 }
 
+/// Returns the command with its flags, for completions.
+pub(crate) fn clap_command() -> clap::Command {
+    VllmArgs::whole_command("servemark vllm bench serve")
+}
+
 /// Parses the arguments that follow `vllm`. `python` is the interpreter that has vLLM.
 pub(crate) fn command(
     python: Option<&str>,
     mut args: impl Iterator<Item = OsString>,
     environment: &Environment,
-) -> Result<Asked, UsageError> {
+) -> Result<VllmCommand, UsageError> {
     let words = [args.next(), args.next()].map(Option::unwrap_or_default);
     let [bench, command] = words.map(|word| word.to_string_lossy().into_owned());
     match (bench.as_str(), command.as_str()) {
         ("bench", "serve") => serve(args.collect(), environment),
-        ("bench", "sweep") => Ok(Asked::Sweep(Box::new(sweep::parse(args, environment)?))),
+        ("bench", "sweep") => Ok(VllmCommand::Sweep(Box::new(sweep::parse(args, environment)?))),
         ("bench", "throughput") => {
-            Ok(Asked::Offline(Box::new(offline::throughput(python, args, environment)?)))
+            Ok(VllmCommand::Offline(Box::new(offline::throughput(python, args, environment)?)))
         }
         ("bench", "latency") => {
-            Ok(Asked::Offline(Box::new(offline::latency(python, args, environment)?)))
+            Ok(VllmCommand::Offline(Box::new(offline::latency(python, args, environment)?)))
         }
-        ("bench", "-h" | "--help") => Err(UsageError::help(HELP)),
+        ("bench", "-h" | "--help") | ("-h" | "--help", _) => Err(UsageError::help(HELP)),
         ("bench", "") => Err(UsageError::refused("servemark vllm bench", CliError::NoCommand)),
         (first, second) => Err(UsageError::refused("servemark vllm", unknown(first, second))),
     }
@@ -129,13 +134,13 @@ Run startup, mm-processor and forward with vLLM itself.
 ";
 
 /// A run, or several, by the flags of vLLM's Rust client or by ours.
-fn serve(args: Vec<OsString>, environment: &Environment) -> Result<Asked, UsageError> {
+fn serve(args: Vec<OsString>, environment: &Environment) -> Result<VllmCommand, UsageError> {
     let program = "vllm bench serve";
     if series::asks_for_several(&args) {
         return several(program, args, environment);
     }
     let parse = |program: &str, args, environment: &Environment| parse(program, args, environment);
-    bench(program, args, environment, RESULT_FILES, parse).map(Asked::Runs)
+    bench(program, args, environment, RESULT_FILES, parse).map(VllmCommand::Runs)
 }
 
 const ONE_RUN: &str = "--compare, --dry-run, --num-runs and --sweep-… are no part of a single run's command line; \
@@ -168,13 +173,13 @@ fn several(
     program: &str,
     args: impl IntoIterator<Item = OsString>,
     environment: &Environment,
-) -> Result<Asked, UsageError> {
+) -> Result<VllmCommand, UsageError> {
     let (args, given, parsed) = read(program, args, environment)?;
     match args.extras.compare.as_deref() {
         None => {}
         Some([before, after]) => {
             let args = CompareArgs::of(before.into(), after.into());
-            return Ok(Asked::Compare(Box::new(args)));
+            return Ok(VllmCommand::Compare(Box::new(args)));
         }
         Some(_) => {
             let two = CliError::Together("--compare takes two files");
@@ -182,12 +187,12 @@ fn several(
         }
     }
     if args.extras.dry_run {
-        return Ok(Asked::DryRun(Box::new(parsed)));
+        return Ok(VllmCommand::DryRun(Box::new(parsed)));
     }
     let runs = series::series(&args, &parsed, |args| plan(args, &given, environment));
     match runs.map_err(|error| UsageError::refused(program, error))? {
-        Some(series) => Ok(Asked::Series(Box::new(series))),
-        None => Ok(Asked::Runs(Runs::One(Box::new(parsed)))),
+        Some(series) => Ok(VllmCommand::Series(Box::new(series))),
+        None => Ok(VllmCommand::Runs(Runs::One(Box::new(parsed)))),
     }
 }
 
@@ -226,7 +231,7 @@ fn understand(
     let credentials = server::credentials(&args.target, environment)?;
     let plan = plan(args, given, environment)?;
     warnings.extend(media::remark(args));
-    let (progress, plan_only) = (!args.output.disable_tqdm, args.run.asking.plan_only);
+    let (progress, plan_only) = (!args.output.disable_tqdm, args.run.asking.printed_plan());
     let parsed = Parsed::new(plan, credentials, environment, args.run.stopping.grace);
     Ok(Parsed { progress, plan_only, warnings, ..parsed })
 }

@@ -14,10 +14,11 @@ use servemark_sse::{Event, FeedError, LineParser, Parser, Unfinished};
 
 use crate::coding::Inflater;
 use crate::holding::{AnswerBudget, Holding};
+use crate::web_page;
 
 /// The body of one answer.
 #[derive(Debug)]
-pub(crate) struct Answer<D> {
+pub(crate) struct AnswerReader<D> {
     decoder: D,
     framing: Framing,
     shape: Shape,
@@ -52,7 +53,7 @@ enum Handled {
     Failed(RequestError),
 }
 
-impl<D: Decoder> Answer<D> {
+impl<D: Decoder> AnswerReader<D> {
     /// Creates an unread answer for a decoder whose dialect uses `framing`. Its memory counts in
     /// `budget`.
     pub(crate) fn new(decoder: D, framing: Framing, budget: Arc<AnswerBudget>) -> Self {
@@ -110,6 +111,10 @@ impl<D: Decoder> Answer<D> {
         recorder: &mut Recorder,
     ) -> Result<Flow, RequestError> {
         let Some(first) = bytes.first() else { return Ok(Flow::Continue) };
+        if self.is_empty && web_page::is_page(bytes) {
+            let message = format!("the server did not answer with output{}", web_page::HINT);
+            return Err(RequestError::new(ErrorKind::Decode, message));
+        }
         self.is_empty = false;
         self.last = at;
         self.shape.settle(*first, self.framing, self.holding.budget().each());

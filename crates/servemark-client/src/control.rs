@@ -23,6 +23,7 @@ use crate::status::status_error;
 use crate::target::Target;
 use crate::timeouts::Timeouts;
 use crate::watch::Watch;
+use crate::web_page;
 
 /// Client of a server's routes outside the benchmark.
 ///
@@ -174,7 +175,8 @@ impl ServerControl {
     fn read<T: DeserializeOwned>(&self, route: &str, body: &[u8]) -> Result<T, ClientError> {
         serde_json::from_slice(body).map_err(|error| {
             let url = self.url(route);
-            let message = format!("{url} did not answer with the JSON that was expected");
+            let hint = if web_page::is_page(body) { web_page::HINT } else { "" };
+            let message = format!("{url} did not answer with the JSON that was expected{hint}");
             ClientError::new(ClientErrorKind::Decode, message).caused_by(error)
         })
     }
@@ -229,7 +231,6 @@ struct ModelList {
 
 /// A model that a server lists.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq)]
-#[non_exhaustive]
 pub struct ServedModel {
     /// Name of the model in requests.
     pub id: String,
@@ -250,7 +251,6 @@ struct Detokenized {
 /// An SGLang server's description of its model.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq)]
 #[serde(default)]
-#[non_exhaustive]
 pub struct ModelInfo {
     /// Where the server loaded the tokenizer from.
     pub tokenizer_path: Option<String>,

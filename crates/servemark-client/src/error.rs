@@ -22,7 +22,6 @@ pub struct ClientError {
 
 /// The kinds of [`ClientError`].
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-#[non_exhaustive]
 pub enum ClientErrorKind {
     /// The machine does not have enough resources for the requested connections.
     Capacity,

@@ -16,11 +16,11 @@ use crate::failure::Lost;
 use crate::link::{Answered, Link, SendObserver, Sending, WholeRequest};
 use crate::pool::Pool;
 use crate::timeouts::Timeouts;
-use crate::watch::{Stage, Watch};
+use crate::watch::{TimeoutStage, Watch};
 
 /// Source of an answer's body: the connection itself, or hyper.
 #[derive(Debug)]
-struct Source {
+struct AnswerSource {
     link: Link,
     body: Option<Incoming>,
 }
@@ -33,10 +33,10 @@ struct Source {
 pub(crate) struct Exchange {
     status: StatusCode,
     headers: HeaderMap,
-    source: Source,
+    source: AnswerSource,
     head_at: Stamp,
     arrival_clock: ArrivalClock,
-    stage: Stage,
+    stage: TimeoutStage,
     /// When the current stage began, from which its time-out counts.
     since: Stamp,
     /// Whether the body was read to its end.
@@ -74,7 +74,7 @@ impl Exchange {
             let since = pool.clock().now();
             let sent = {
                 let sending = pin!(link.send(&request, since, pool.precise(), observer));
-                watch.guard(Stage::FirstByte, since, sending).await?
+                watch.guard(TimeoutStage::FirstByte, since, sending).await?
             };
             match Outcome::of(sent, &link, cost, since) {
                 Outcome::Answered(answered) => {
@@ -108,7 +108,7 @@ impl Exchange {
     fn new(answered: Answered, link: Link, since: Stamp) -> Self {
         let Answered { status, headers, body } = answered;
         let (head_at, arrival_clock) = (link.last_read().at(), link.arrival_clock());
-        let (source, stage) = (Source { link, body }, Stage::FirstByte);
+        let (source, stage) = (AnswerSource { link, body }, TimeoutStage::FirstByte);
         Self { status, headers, source, head_at, arrival_clock, stage, since, is_over: false }
     }
 
@@ -147,7 +147,7 @@ impl Exchange {
             return watch.poll_late(self.stage, self.since, cx).map(Err);
         };
         if let Some(arrival) = last {
-            (self.stage, self.since) = (Stage::Idle, arrival.seen());
+            (self.stage, self.since) = (TimeoutStage::Idle, arrival.seen());
             self.arrival_clock = self.arrival_clock.min(self.source.link.arrival_clock());
         }
         self.is_over = matches!(progress, Ok(Progress::End));
@@ -217,7 +217,7 @@ impl Exchange {
         }
         let mut watch = Watch::start(pool.clock(), Timeouts::all(DRAIN_TIME));
         let (now, link) = (pool.clock().now(), &mut self.source.link);
-        if matches!(watch.guard(Stage::Idle, now, pin!(link.is_free())).await, Ok(true)) {
+        if matches!(watch.guard(TimeoutStage::Idle, now, pin!(link.is_free())).await, Ok(true)) {
             pool.checkin(self.source.link);
         }
     }
@@ -227,7 +227,7 @@ impl Exchange {
     }
 }
 
-impl Source {
+impl AnswerSource {
     fn poll_read(
         &mut self,
         cx: &mut Context<'_>,
@@ -301,7 +301,7 @@ async fn connect(
     replaced: Option<&Link>,
 ) -> Result<(Link, Connection), ClientError> {
     let opening = Box::pin(pool.open(replaced));
-    let timed = watch.guard(Stage::Connect, pool.clock().now(), opening).await;
+    let timed = watch.guard(TimeoutStage::Connect, pool.clock().now(), opening).await;
     timed.map_err(|error| {
         let message = format!("cannot connect to {}", pool.target().base_url());
         ClientError::new(ClientErrorKind::Timeout, message).caused_by(error)

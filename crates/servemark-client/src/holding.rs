@@ -14,7 +14,6 @@ use servemark_core::{ErrorKind, RequestError};
 /// Limits in bytes on the memory of answers while they are read.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
-#[non_exhaustive]
 pub struct AnswerLimits {
     /// Limit of one answer, in which a piece of output counts at least 32 bytes; by default 64 MiB.
     pub each: usize,

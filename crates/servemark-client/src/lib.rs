@@ -39,6 +39,7 @@ mod tls;
 mod transmit_stamp;
 mod transport;
 mod watch;
+mod web_page;
 
 pub use base_url::BaseUrl;
 pub use control::{ModelInfo, ServedModel, ServerControl, ServerInfo};

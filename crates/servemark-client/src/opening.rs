@@ -13,7 +13,6 @@ use servemark_core::Stamp;
 /// dropped SYN is retransmitted only after a second.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
-#[non_exhaustive]
 pub struct OpeningSpec {
     /// Maximum number of connections that each sending thread opens at the same time; 64.
     pub at_once: NonZeroUsize,

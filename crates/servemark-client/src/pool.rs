@@ -23,7 +23,7 @@ use crate::reuse::Reuse;
 use crate::target::Target;
 use crate::target_spec::HttpVersion;
 use crate::timeouts::Timeouts;
-use crate::watch::{Stage, Watch};
+use crate::watch::{TimeoutStage, Watch};
 
 /// The connections to one target.
 #[derive(Debug)]
@@ -270,7 +270,7 @@ type Opened = Result<Result<Link, ClientError>, tokio::task::JoinError>;
 async fn open(target: Target, clock: MonotonicClock) -> Result<Link, ClientError> {
     let limit = Timeouts::all(target.timeouts().connect);
     let link = Watch::start(clock, limit)
-        .guard(Stage::Connect, clock.now(), pin!(Link::open(&target, clock)))
+        .guard(TimeoutStage::Connect, clock.now(), pin!(Link::open(&target, clock)))
         .await??;
     Ok(link.0)
 }

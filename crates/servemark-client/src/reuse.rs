@@ -10,7 +10,6 @@ use servemark_core::Stamp;
 /// How connections to a target are reused.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
-#[non_exhaustive]
 pub struct ReuseSpec {
     /// Whether an HTTP/1.1 connection carries more than one request. If not, each request has the
     /// header `connection: close`.

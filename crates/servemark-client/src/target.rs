@@ -59,7 +59,7 @@ impl Target {
 
     /// Returns whether TLS is used and the certificate is accepted without a check of its signer.
     pub fn is_unverified(&self) -> bool {
-        self.shared.spec.trusts_anybody && self.shared.spec.base_url.is_https()
+        self.shared.spec.accepts_any_certificate && self.shared.spec.base_url.is_https()
     }
 
     /// Returns the time-outs of the stages of a request.

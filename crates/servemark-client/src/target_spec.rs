@@ -14,7 +14,6 @@ use crate::timeouts::Timeouts;
 /// The description of a target in a plan: everything but its credentials.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
-#[non_exhaustive]
 pub struct TargetSpec {
     /// Base URL of the server.
     pub base_url: BaseUrl,
@@ -47,8 +46,8 @@ pub struct TargetSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ca_file: Option<PathBuf>,
     /// Whether the server's certificate is accepted without a check of its signer.
-    #[serde(default, skip_serializing_if = "is_off")]
-    pub trusts_anybody: bool,
+    #[serde(default, rename = "trusts_anybody", skip_serializing_if = "is_off")]
+    pub accepts_any_certificate: bool,
 }
 
 impl TargetSpec {
@@ -65,7 +64,7 @@ impl TargetSpec {
             timeouts: Timeouts::default(),
             answers: AnswerLimits::default(),
             ca_file: None,
-            trusts_anybody: false,
+            accepts_any_certificate: false,
         }
     }
 
@@ -82,7 +81,6 @@ impl TargetSpec {
 
 /// Why requests to a target cannot be sent precisely.
 #[derive(Clone, Copy, Debug, Eq, Error, PartialEq)]
-#[non_exhaustive]
 pub enum NotPrecise {
     /// TLS encrypts a request only when it is written.
     #[error(

@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 /// seconds.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
-#[non_exhaustive]
 pub struct Timeouts {
     /// Name look-up, TCP and TLS together; 30 s, which leaves time for four lost SYNs.
     #[serde(with = "servemark_core::seconds")]

@@ -28,7 +28,7 @@ pub(crate) fn connector(spec: &TargetSpec) -> Result<TlsConnector, ClientError> 
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()
         .map_err(|error| refuse("TLS cannot be set up").caused_by(error))?;
-    let verifier: Arc<dyn ServerCertVerifier> = if spec.trusts_anybody {
+    let verifier: Arc<dyn ServerCertVerifier> = if spec.accepts_any_certificate {
         Arc::new(AcceptAnyCert::new(&provider))
     } else {
         Arc::new(own_or_signed(spec.ca_file.as_deref(), provider)?)

@@ -100,7 +100,7 @@ mod tests {
             server.read_exact(&mut vec![0; length]).await.unwrap();
             let left = io.left().expect("all of it has arrived, so it has left");
             assert!(left >= io.wire().first_write().unwrap() && left <= clock.now());
-            assert_eq!(io.left(), None, "a departure is told once");
+            assert_eq!(io.left(), None, "a transmit stamp is returned once");
         }
     }
 

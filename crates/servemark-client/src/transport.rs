@@ -13,7 +13,7 @@ use servemark_core::{
     Arrival, ErrorKind, Finish, MonotonicClock, Recorder, RequestError, Sample, Stamp, Transport,
 };
 
-use crate::answer::Answer;
+use crate::answer::AnswerReader;
 use crate::direct::Progress;
 use crate::error::ClientError;
 use crate::exchange::Exchange;
@@ -102,7 +102,7 @@ impl<B: Backend> Transport for HttpTransport<B> {
         let bytes = wire.body.len();
         let request = request::build(target, Method::POST, &wire.path, &wire.headers, wire.body)?;
         let (decoder, framing) = (self.backend.decoder(sample), self.backend.framing());
-        let answer = Box::new(Answer::new(decoder, framing, target.budget()));
+        let answer = Box::new(AnswerReader::new(decoder, framing, target.budget()));
         Ok(PreparedRequest { request, bytes, route: wire.path, answer })
     }
 
@@ -138,7 +138,7 @@ impl<B: Backend> HttpTransport<B> {
         &self,
         mut exchange: Exchange,
         route: Cow<'static, str>,
-        answer: &mut Answer<B::Decoder>,
+        answer: &mut AnswerReader<B::Decoder>,
         watch: &mut Watch,
         recorder: &mut Recorder,
     ) -> Result<(), RequestError> {
@@ -188,7 +188,7 @@ impl<B: Backend> HttpTransport<B> {
 async fn receive<D: Decoder>(
     exchange: &mut Exchange,
     asked: &HeaderMap,
-    answer: &mut Answer<D>,
+    answer: &mut AnswerReader<D>,
     watch: &mut Watch,
     recorder: &mut Recorder,
 ) -> Result<(), RequestError> {
@@ -206,7 +206,7 @@ async fn receive<D: Decoder>(
 /// per read.
 fn poll_receive<D: Decoder>(
     exchange: &mut Exchange,
-    answer: &mut Answer<D>,
+    answer: &mut AnswerReader<D>,
     watch: &mut Watch,
     recorder: &mut Recorder,
     cx: &mut Context<'_>,
@@ -241,7 +241,7 @@ pub struct PreparedRequest<D> {
     route: Cow<'static, str>,
     /// The reader of the answer, boxed: a request is moved from function to function, and copying
     /// the reader would cost more than creating it.
-    answer: Box<Answer<D>>,
+    answer: Box<AnswerReader<D>>,
 }
 
 impl<D> fmt::Debug for PreparedRequest<D> {

@@ -29,7 +29,7 @@ pub(crate) struct Watch {
 
 /// The stages that have a time-out of their own.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Stage {
+pub(crate) enum TimeoutStage {
     Connect,
     FirstByte,
     Idle,
@@ -44,7 +44,7 @@ impl Watch {
     /// caller pins `work`, because moving it in here would copy it.
     pub(crate) async fn guard<W: Future + Unpin>(
         &mut self,
-        stage: Stage,
+        stage: TimeoutStage,
         since: Stamp,
         mut work: W,
     ) -> Result<W::Output, ClientError> {
@@ -55,11 +55,11 @@ impl Watch {
         .await
     }
 
-    fn limit(&self, stage: Stage, since: Stamp) -> Limit {
+    fn limit(&self, stage: TimeoutStage, since: Stamp) -> Limit {
         let (name, length) = match stage {
-            Stage::Connect => ("connect", self.timeouts.connect),
-            Stage::FirstByte => ("first-byte", self.timeouts.first_byte),
-            Stage::Idle => ("idle", self.timeouts.idle),
+            TimeoutStage::Connect => ("connect", self.timeouts.connect),
+            TimeoutStage::FirstByte => ("first-byte", self.timeouts.first_byte),
+            TimeoutStage::Idle => ("idle", self.timeouts.idle),
         };
         let own = Limit { name, length, due: since + length };
         let length = self.timeouts.total;
@@ -71,7 +71,7 @@ impl Watch {
     /// ends with a call of this.
     pub(crate) fn poll_late(
         &mut self,
-        stage: Stage,
+        stage: TimeoutStage,
         since: Stamp,
         cx: &mut Context<'_>,
     ) -> Poll<ClientError> {
@@ -104,7 +104,7 @@ struct Timer {
     /// The waker that the timer wakes.
     wakes: Option<Waker>,
     /// The stage and its begin at the last look.
-    looked: Option<(Stage, Stamp)>,
+    looked: Option<(TimeoutStage, Stamp)>,
 }
 
 impl Timer {
@@ -121,7 +121,7 @@ impl Timer {
     /// Returns whether the timer has not fired, will wake the right task, and not too late. If the
     /// stage's begin is later than at the last look, its deadline has moved on, and `since` lies
     /// within the current poll.
-    fn is_known_to_run(&mut self, stage: Stage, since: Stamp, waker: &Waker) -> bool {
+    fn is_known_to_run(&mut self, stage: TimeoutStage, since: Stamp, waker: &Waker) -> bool {
         let last = self.looked.replace((stage, since));
         let moved_on = last.is_some_and(|last| last.0 == stage && last.1 < since);
         let wakes = self.wakes.as_ref().is_some_and(|wakes| wakes.will_wake(waker));
@@ -160,7 +160,7 @@ mod tests {
     const SHORT: Duration = Duration::from_millis(5);
 
     #[track_caller]
-    fn limits(timeouts: Timeouts, stage: Stage, since: Stamp) -> String {
+    fn limits(timeouts: Timeouts, stage: TimeoutStage, since: Stamp) -> String {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         runtime.block_on(async {
             let mut watch = Watch::start(MonotonicClock::start(), timeouts);
@@ -177,16 +177,16 @@ mod tests {
             timeouts
         };
         let connect = of(|timeouts| timeouts.connect = SHORT);
-        let message = limits(connect, Stage::Connect, Stamp::ZERO);
+        let message = limits(connect, TimeoutStage::Connect, Stamp::ZERO);
         assert_eq!(message, "the connect time-out of 5ms passed");
         let first_byte = of(|timeouts| timeouts.first_byte = SHORT);
-        let message = limits(first_byte, Stage::FirstByte, Stamp::ZERO);
+        let message = limits(first_byte, TimeoutStage::FirstByte, Stamp::ZERO);
         assert_eq!(message, "the first-byte time-out of 5ms passed");
         let idle = of(|timeouts| timeouts.idle = SHORT);
-        let message = limits(idle, Stage::Idle, Stamp::ZERO + SHORT);
+        let message = limits(idle, TimeoutStage::Idle, Stamp::ZERO + SHORT);
         assert_eq!(message, "the idle time-out of 5ms passed");
         let total = of(|timeouts| timeouts.total = SHORT);
-        let message = limits(total, Stage::Idle, Stamp::ZERO);
+        let message = limits(total, TimeoutStage::Idle, Stamp::ZERO);
         assert_eq!(message, "the total time-out of 5ms passed");
     }
 
@@ -196,7 +196,7 @@ mod tests {
         timeouts.connect = Duration::ZERO;
         let mut watch = Watch::start(MonotonicClock::start(), timeouts);
         let work = pin!(tokio::task::yield_now());
-        assert!(watch.guard(Stage::FirstByte, Stamp::ZERO, work).await.is_ok());
+        assert!(watch.guard(TimeoutStage::FirstByte, Stamp::ZERO, work).await.is_ok());
     }
 
     /// Each read moves the deadline without a look at the timer.
@@ -211,7 +211,7 @@ mod tests {
                 since = clock.now();
                 cx.waker().wake_by_ref();
             }
-            watch.poll_late(Stage::Idle, since, cx)
+            watch.poll_late(TimeoutStage::Idle, since, cx)
         });
         assert_eq!(late.await.to_string(), "the idle time-out of 5ms passed");
     }
@@ -219,6 +219,9 @@ mod tests {
     #[tokio::test]
     async fn work_that_is_done_is_never_late() {
         let mut watch = Watch::start(MonotonicClock::start(), Timeouts::all(Duration::ZERO));
-        assert_eq!(watch.guard(Stage::Idle, Stamp::ZERO, future::ready(7)).await.unwrap(), 7);
+        assert_eq!(
+            watch.guard(TimeoutStage::Idle, Stamp::ZERO, future::ready(7)).await.unwrap(),
+            7
+        );
     }
 }

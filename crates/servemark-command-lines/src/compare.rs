@@ -10,7 +10,7 @@ use crate::{Line, Outcome, SentRequest};
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
     /// Part of the run that differs.
-    pub part: Part,
+    pub part: ComparedPart,
     /// Value in the peer's run.
     pub peer: String,
     /// Value in Servemark's run.
@@ -19,7 +19,7 @@ pub struct Difference {
 
 /// A part of a run that is compared.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Part {
+pub enum ComparedPart {
     /// Name of the result file.
     File,
     /// Keys of the result.
@@ -67,20 +67,20 @@ pub(crate) fn differences(peer: &Line, own: &Line) -> Vec<Difference> {
     let mut found = Differences(Vec::new());
     if peer.outcome.is_lost() {
         if own.outcome.is_lost() {
-            found.push(Part::Outcome, &peer.outcome, &own.outcome);
+            found.push(ComparedPart::Outcome, &peer.outcome, &own.outcome);
         }
         return found.0;
     }
-    found.compare(Part::Outcome, &peer.outcome, &own.outcome);
+    found.compare(ComparedPart::Outcome, &peer.outcome, &own.outcome);
     if peer.outcome == Outcome::Refused && own.outcome == Outcome::Refused {
         if peer.message.is_some() {
-            found.compare(Part::Message, &peer.message, &own.message);
+            found.compare(ComparedPart::Message, &peer.message, &own.message);
         }
         return found.0;
     }
     found.requests(peer, own);
     if peer.outcome == Outcome::Done && own.outcome == Outcome::Done {
-        found.compare(Part::Labels, &peer.labels, &own.labels);
+        found.compare(ComparedPart::Labels, &peer.labels, &own.labels);
         found.results(peer, own);
     }
     found.0
@@ -89,11 +89,11 @@ pub(crate) fn differences(peer: &Line, own: &Line) -> Vec<Difference> {
 struct Differences(Vec<Difference>);
 
 impl Differences {
-    fn push(&mut self, part: Part, peer: &impl fmt::Debug, own: &impl fmt::Debug) {
+    fn push(&mut self, part: ComparedPart, peer: &impl fmt::Debug, own: &impl fmt::Debug) {
         self.0.push(Difference { part, peer: format!("{peer:?}"), own: format!("{own:?}") });
     }
 
-    fn compare<T: fmt::Debug + PartialEq>(&mut self, part: Part, peer: &T, own: &T) {
+    fn compare<T: fmt::Debug + PartialEq>(&mut self, part: ComparedPart, peer: &T, own: &T) {
         if peer != own {
             self.push(part, peer, own);
         }
@@ -114,20 +114,20 @@ impl Differences {
                 format!("request {} of {}: {request}", at + 1, all.len())
             };
             let (peer, own) = (said(&theirs), said(&ours));
-            self.0.push(Difference { part: Part::Requests, peer, own });
+            self.0.push(Difference { part: ComparedPart::Requests, peer, own });
         }
     }
 
     fn results(&mut self, peer: &Line, own: &Line) {
         let (Some(theirs), Some(ours)) = (&peer.result, &own.result) else {
-            return self.compare(Part::File, &peer.result, &own.result);
+            return self.compare(ComparedPart::File, &peer.result, &own.result);
         };
-        self.compare(Part::File, &theirs.file, &ours.file);
-        self.compare(Part::Keys, &theirs.keys, &ours.keys);
+        self.compare(ComparedPart::File, &theirs.file, &ours.file);
+        self.compare(ComparedPart::Keys, &theirs.keys, &ours.keys);
         for (key, value) in &theirs.values {
             if let Some(own) = ours.values.get(key).filter(|own| *own != value) {
                 let (peer, own) = (Value::to_string(value), own.to_string());
-                self.0.push(Difference { part: Part::Value(key.clone()), peer, own });
+                self.0.push(Difference { part: ComparedPart::Value(key.clone()), peer, own });
             }
         }
     }
@@ -205,7 +205,7 @@ mod tests {
         let peer = line(&[("/a", 1)]);
         let mut own = peer.clone();
         own.requests[0].body = json!({"n": 1, "id": 1});
-        assert_eq!(differences(&peer, &own)[0].part, Part::Requests);
+        assert_eq!(differences(&peer, &own)[0].part, ComparedPart::Requests);
     }
 
     #[test]
@@ -216,6 +216,6 @@ mod tests {
         own.outcome = Outcome::Refused;
         assert_eq!(differences(&peer, &own), []);
         own.outcome = Outcome::Crashed;
-        assert_eq!(differences(&peer, &own)[0].part, Part::Outcome);
+        assert_eq!(differences(&peer, &own)[0].part, ComparedPart::Outcome);
     }
 }

@@ -17,7 +17,7 @@ mod recording;
 mod replay;
 
 pub use argued::Argued;
-pub use compare::{Difference, Part};
+pub use compare::{ComparedPart, Difference};
 pub use line::{Line, Outcome, ResultFile, SentRequest};
 pub use observed::{Observed, ObservedRequest};
 pub use own::Own;

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use crate::compare::differences;
-use crate::{Difference, Line, Observed, Own, Part, Peer};
+use crate::{ComparedPart, Difference, Line, Observed, Own, Peer};
 
 /// A recorded line with its replay.
 #[derive(Debug)]
@@ -127,7 +127,7 @@ impl Tally {
 impl Replayed {
     /// Returns whether there is a difference in more than the words of a refusal.
     fn differs(&self) -> bool {
-        self.differences.iter().any(|(difference, _)| difference.part != Part::Message)
+        self.differences.iter().any(|(difference, _)| difference.part != ComparedPart::Message)
     }
 }
 

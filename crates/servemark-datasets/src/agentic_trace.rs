@@ -17,7 +17,6 @@ use crate::{DatasetName, Draw, Summary, python_json, text_file};
 /// model's answers.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
-#[non_exhaustive]
 pub struct AgenticTraceSpec {
     /// Path of the trace file.
     pub path: Option<PathBuf>,
@@ -61,7 +60,8 @@ impl AgenticTraceSpec {
             i128::from(self.offset).rem_euclid(conversations.len().max(1) as i128) as usize;
         conversations.rotate_left(offset);
         let tokenizer = context.tokenizer;
-        let session = |raw: &&RawValue| self.session(raw, &Place { path, text: &text }, tokenizer);
+        let session =
+            |raw: &&RawValue| self.session(raw, &TraceFile { path, text: &text }, tokenizer);
         let name = "tokenizing conversations";
         let count = if count == 0 { conversations.len() } else { count };
         let sessions = parallel::first(name, &conversations, count, context.progress, session)?;
@@ -73,17 +73,17 @@ impl AgenticTraceSpec {
     fn session(
         &self,
         raw: &RawValue,
-        place: &Place<'_>,
+        place: &TraceFile<'_>,
         tokenizer: &dyn Tokenizer,
     ) -> Result<Option<Session>, DatasetError> {
         let malformed = |reason| place.malformed(raw, reason);
-        let turns: Vec<Turn> =
+        let turns: Vec<TraceTurn> =
             serde_json::from_str(raw.get()).map_err(|error| malformed(error.to_string()))?;
         let first_tokens = turns.first().map_or(0, |turn| turn.prompt_tokens);
         let most = self.max_turns.unwrap_or(usize::MAX);
-        let asked = turns.into_iter().filter(Turn::says_something).take(most);
+        let asked = turns.into_iter().filter(TraceTurn::says_something).take(most);
         let messages: Vec<Vec<JsonObject>> =
-            asked.map(Turn::messages).collect::<Result<_, _>>().map_err(malformed)?;
+            asked.map(TraceTurn::messages).collect::<Result<_, _>>().map_err(malformed)?;
         let mut messages = messages.into_iter();
         let Some(first) = messages.next() else { return Ok(None) };
         let first = Sample::new(first, first_tokens, self.output_tokens);
@@ -111,7 +111,7 @@ impl AgenticTraceSpec {
 
 /// One turn of a conversation.
 #[derive(Deserialize)]
-struct Turn {
+struct TraceTurn {
     #[serde(default)]
     messages: Value,
     /// Token count of the whole prompt at recording time.
@@ -119,7 +119,7 @@ struct Turn {
     prompt_tokens: u32,
 }
 
-impl Turn {
+impl TraceTurn {
     /// Returns whether `messages` is neither null nor empty (Python's truth test).
     fn says_something(&self) -> bool {
         match &self.messages {
@@ -165,12 +165,12 @@ fn texts(content: &Value) -> Vec<&str> {
 }
 
 /// The trace's path and text, used to report the line of a malformed conversation.
-struct Place<'a> {
+struct TraceFile<'a> {
     path: &'a Path,
     text: &'a str,
 }
 
-impl Place<'_> {
+impl TraceFile<'_> {
     fn malformed(&self, conversation: &RawValue, reason: String) -> DatasetError {
         let offset = conversation.get().as_ptr().addr() - self.text.as_ptr().addr();
         text_file::malformed(self.path, text_file::line_at(self.text, offset), reason)

@@ -34,7 +34,6 @@ use crate::{DatasetName, Draw, Summary, text_file};
 /// An AISBench data set and how its rows become requests.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an independent setting")]
-#[non_exhaustive]
 pub struct AisbenchSpec {
     /// Source of the rows.
     #[serde(flatten)]
@@ -84,7 +83,6 @@ pub struct AisbenchSpec {
 /// Source of an AISBench data set's rows.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum AisbenchData {
     /// Conversations of ShareGPT or MT-Bench.
     Conversations(AisbenchConversations),

@@ -14,7 +14,6 @@ use crate::{DatasetName, DatasetSpec, Draw, PromptFormat, Summary, text_file};
 
 /// Batches of prompts as token ids. One sample is a whole batch.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct BatchSpec {
     /// Number of prompts per batch.
     pub size: NonZero<u32>,
@@ -29,7 +28,6 @@ pub struct BatchSpec {
 /// Source of the prompts of a batch.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum BatchSource {
     /// Prompts of another data set.
     Dataset(Box<DatasetSpec>),

@@ -27,7 +27,7 @@ pub(crate) struct Row<'a> {
 impl<'a> Table<'a> {
     /// Opens a table whose first line names its columns, which must include `columns`.
     pub(crate) fn open(path: &'a Path, columns: &[&str]) -> Result<Self, DatasetError> {
-        let mut reader = reader(path, true)?;
+        let mut reader = reader(path, FirstLine::Headers)?;
         let header = reader.headers().map_err(|error| wrong(path, &error))?.clone();
         if columns.iter().all(|column| header.iter().any(|name| name == *column)) {
             return Ok(Self { path, header, reader });
@@ -38,7 +38,7 @@ impl<'a> Table<'a> {
 
     /// Opens a table without a header line; `columns` names its columns in order.
     pub(crate) fn without_header(path: &'a Path, columns: &[&str]) -> Result<Self, DatasetError> {
-        let reader = reader(path, false)?;
+        let reader = reader(path, FirstLine::Row)?;
         Ok(Self { path, header: StringRecord::from(columns), reader })
     }
 
@@ -118,12 +118,19 @@ impl Row<'_> {
     }
 }
 
+/// Content of a file's first line.
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum FirstLine {
+    Headers,
+    Row,
+}
+
 /// Creates a CSV reader that ends lines at `\n` and trims a preceding `\r`. The parser's own
 /// handling of `\r\n` miscounts lines.
-fn reader(path: &Path, has_headers: bool) -> Result<Reader<File>, DatasetError> {
+fn reader(path: &Path, first: FirstLine) -> Result<Reader<File>, DatasetError> {
     let mut builder = ReaderBuilder::new();
     builder
-        .has_headers(has_headers)
+        .has_headers(first == FirstLine::Headers)
         .flexible(true)
         .terminator(Terminator::Any(b'\n'))
         .trim(Trim::All);

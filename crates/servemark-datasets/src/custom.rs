@@ -13,7 +13,6 @@ use crate::{DatasetName, Draw, Shaping, Summary};
 /// Conversations from a file with one JSON object per line.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
-#[non_exhaustive]
 pub struct CustomSpec {
     /// Path of the file.
     pub path: Option<PathBuf>,

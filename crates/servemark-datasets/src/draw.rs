@@ -8,7 +8,6 @@ use crate::{DatasetName, SkippedLines};
 
 /// The sessions of a run with the information to report about them.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub struct Draw {
     /// Sessions in the order in which they begin.
     pub sessions: Vec<Session>,
@@ -72,7 +71,6 @@ impl Draw {
 /// Totals of a draw. [`Display`](fmt::Display) writes the lines that SGLang 0.5.23 prints once the
 /// data set is ready.
 #[derive(Clone, Debug, Eq, PartialEq)]
-#[non_exhaustive]
 pub struct Summary {
     /// Name of the data set.
     pub dataset: DatasetName,

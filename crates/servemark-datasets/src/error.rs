@@ -4,7 +4,6 @@ use thiserror::Error;
 
 /// Error in the settings of a data set.
 #[derive(Clone, Debug, Error, PartialEq)]
-#[non_exhaustive]
 pub enum SpecError {
     /// The data set name is unknown.
     #[error("there is no data set {name:?}; known data sets: {known}")]

@@ -51,7 +51,6 @@ use crate::{DatasetName, Draw, Summary};
 
 /// An evalscope data set with the settings common to all of them.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct EvalscopeSpec {
     /// Whether texts are sent as chat messages (`--apply-chat-template`).
     pub chat: bool,
@@ -109,7 +108,6 @@ const HELLO: &str = "hello";
 /// An evalscope data set.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum EvalscopeData {
     /// One prompt, repeated (`--prompt`).
     Prompt(EvalscopePromptSpec),

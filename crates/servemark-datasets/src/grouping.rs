@@ -8,7 +8,6 @@ use servemark_core::{DatasetError, Prompt, Sample, Session};
 /// How drawn texts are grouped into requests.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum Grouping {
     /// Each text is a request of its own.
     #[default]

@@ -36,7 +36,6 @@ use crate::{DatasetName, Draw, PromptFormat, RangeRatio, Summary};
 /// Random text with generated images.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
-#[non_exhaustive]
 pub struct ImageSpec {
     /// Number of images per request.
     pub images: ImageCount,
@@ -59,7 +58,6 @@ pub struct ImageSpec {
 /// Number of images per request.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum ImageCount {
     /// Exactly this number.
     Fixed(NonZero<u32>),

@@ -85,7 +85,7 @@ impl Element {
 /// Splits an array into its elements without parsing them.
 #[derive(Debug, Default)]
 struct Splitter {
-    stage: Stage,
+    stage: ArrayState,
     /// Number of complete lines.
     lines: usize,
     /// The element being read, if one has begun.
@@ -98,7 +98,7 @@ struct Splitter {
 }
 
 #[derive(Debug, Default)]
-enum Stage {
+enum ArrayState {
     /// Before the opening bracket.
     #[default]
     Before,
@@ -130,7 +130,7 @@ impl Quoted {
 }
 
 /// Role of a byte in the array.
-enum Place {
+enum ArrayPosition {
     Within,
     Between,
     End,
@@ -143,9 +143,9 @@ impl Splitter {
         let mut start = 0;
         for (at, byte) in block.iter().copied().enumerate() {
             match self.place(byte) {
-                Place::Within => {}
-                Place::Between => start = at + 1,
-                Place::End => {
+                ArrayPosition::Within => {}
+                ArrayPosition::Between => start = at + 1,
+                ArrayPosition::End => {
                     ended.extend(self.finish(&block[start..at]));
                     start = at + 1;
                 }
@@ -157,7 +157,7 @@ impl Splitter {
             if element.text.len() > MOST_ROW_BYTES {
                 let (line, reason) = (element.line, too_long());
                 self.element = None;
-                self.stage = Stage::Broken(Fault { line, reason });
+                self.stage = ArrayState::Broken(Fault { line, reason });
             }
         }
         ended
@@ -167,11 +167,11 @@ impl Splitter {
     fn end(self) -> Result<(), Fault> {
         let line = self.lines + 1;
         let reason = match (self.stage, self.element) {
-            (Stage::Behind, _) => return Ok(()),
-            (Stage::Broken(fault), _) => return Err(fault),
-            (Stage::Before, _) => NO_ARRAY,
-            (Stage::Inside, None) => UNCLOSED,
-            (Stage::Inside, Some(element)) => {
+            (ArrayState::Behind, _) => return Ok(()),
+            (ArrayState::Broken(fault), _) => return Err(fault),
+            (ArrayState::Before, _) => NO_ARRAY,
+            (ArrayState::Inside, None) => UNCLOSED,
+            (ArrayState::Inside, Some(element)) => {
                 element.value()?;
                 UNCLOSED
             }
@@ -179,28 +179,29 @@ impl Splitter {
         Err(Fault { line, reason: reason.to_owned() })
     }
 
-    fn place(&mut self, byte: u8) -> Place {
+    fn place(&mut self, byte: u8) -> ArrayPosition {
         let is_blank = matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
         match self.stage {
-            Stage::Inside => return self.place_inside(byte, is_blank),
-            Stage::Before if byte == b'[' => self.stage = Stage::Inside,
-            Stage::Before if !is_blank => self.fail(NO_ARRAY),
-            Stage::Behind if !is_blank => self.fail("there is more behind the array"),
-            Stage::Before | Stage::Behind | Stage::Broken(_) => {}
+            ArrayState::Inside => return self.place_inside(byte, is_blank),
+            ArrayState::Before if byte == b'[' => self.stage = ArrayState::Inside,
+            ArrayState::Before if byte == b'{' => self.fail(OBJECT),
+            ArrayState::Before if !is_blank => self.fail(NO_ARRAY),
+            ArrayState::Behind if !is_blank => self.fail("there is more behind the array"),
+            ArrayState::Before | ArrayState::Behind | ArrayState::Broken(_) => {}
         }
-        Place::Between
+        ArrayPosition::Between
     }
 
-    fn place_inside(&mut self, byte: u8, is_blank: bool) -> Place {
+    fn place_inside(&mut self, byte: u8, is_blank: bool) -> ArrayPosition {
         let is_bare = self.quoted == Quoted::No;
         if is_bare && self.depth == 0 && matches!(byte, b',' | b']') {
             if byte == b']' {
-                self.stage = Stage::Behind;
+                self.stage = ArrayState::Behind;
             }
-            return Place::End;
+            return ArrayPosition::End;
         }
         if is_bare && is_blank && self.element.is_none() {
-            return Place::Between;
+            return ArrayPosition::Between;
         }
         if is_bare {
             match byte {
@@ -212,14 +213,14 @@ impl Splitter {
         self.quoted = self.quoted.behind(byte);
         let begun = || Element { line: self.lines + 1, text: Vec::new() };
         self.element.get_or_insert_with(begun);
-        Place::Within
+        ArrayPosition::Within
     }
 
     /// Completes the current element with its `last` bytes. Returns `None` if there is no element,
     /// which is an error except in an empty array.
     fn finish(&mut self, last: &[u8]) -> Option<Element> {
         let Some(mut element) = self.element.take() else {
-            if self.elements > 0 || matches!(self.stage, Stage::Inside) {
+            if self.elements > 0 || matches!(self.stage, ArrayState::Inside) {
                 self.fail("a value is missing before the comma or the bracket");
             }
             return None;
@@ -230,7 +231,7 @@ impl Splitter {
     }
 
     fn fail(&mut self, reason: &str) {
-        self.stage = Stage::Broken(Fault { line: self.lines + 1, reason: reason.to_owned() });
+        self.stage = ArrayState::Broken(Fault { line: self.lines + 1, reason: reason.to_owned() });
     }
 }
 
@@ -238,6 +239,8 @@ impl Splitter {
 const BLOCK: u64 = 16 << 20;
 
 const NO_ARRAY: &str = "expected a JSON array";
+const OBJECT: &str = "expected a JSON array, got an object; a file with one object per line is read by \
+                      --dataset-name custom or openai";
 /// Returns the error message for an element above the size limit.
 fn too_long() -> String {
     format!("a row of more than {MOST_ROW_BYTES} bytes, which is the limit")
@@ -278,7 +281,8 @@ mod tests {
     #[test]
     fn what_is_no_array_is_told_with_its_line() {
         splits("", &[], Err((1, NO_ARRAY)));
-        splits("\n{}", &[], Err((2, NO_ARRAY)));
+        splits("\n{}", &[], Err((2, OBJECT)));
+        splits("\n3", &[], Err((2, NO_ARRAY)));
         splits("[1,\n2", &[(1, "1")], Err((2, UNCLOSED)));
         splits("[", &[], Err((1, UNCLOSED)));
         splits("[1]\nx", &[(1, "1")], Err((2, "there is more behind the array")));

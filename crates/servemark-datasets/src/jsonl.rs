@@ -24,7 +24,6 @@ pub enum BadLine {
 
 /// Lines that were left out because they are not JSON.
 #[derive(Clone, Debug, Eq, PartialEq)]
-#[non_exhaustive]
 pub struct SkippedLines {
     /// Number of lines left out.
     pub count: usize,

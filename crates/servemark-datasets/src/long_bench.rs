@@ -16,7 +16,6 @@ use crate::{DatasetName, Draw, SkippedLines, Summary, json_array, table};
 /// Questions about long texts, from JSON lines, one JSON array or a parquet table.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
-#[non_exhaustive]
 pub struct LongBenchSpec {
     /// Path of the file.
     pub path: Option<PathBuf>,

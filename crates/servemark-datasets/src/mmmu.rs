@@ -14,7 +14,6 @@ use crate::{DatasetName, Draw, PromptFormat, Summary};
 /// MMMU questions, each with its first image.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
-#[non_exhaustive]
 pub struct MmmuSpec {
     /// Path of the parquet file, or of a folder with parquet files.
     pub path: Option<PathBuf>,

@@ -20,7 +20,6 @@ use crate::{DatasetName, Draw, Summary};
 /// A Mooncake trace.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
-#[non_exhaustive]
 pub struct MooncakeSpec {
     /// Path of the trace. Without one, the workload's file in the system's temporary folder is
     /// read.
@@ -37,7 +36,6 @@ pub struct MooncakeSpec {
 /// A published Mooncake trace.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum MooncakeWorkload {
     /// The conversation trace.
     #[default]
@@ -53,7 +51,6 @@ pub enum MooncakeWorkload {
 /// How prompts are made from a row.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum MooncakePrompts {
     /// Prompts have `input_length` tokens; blocks with equal hashes have equal texts.
     #[default]

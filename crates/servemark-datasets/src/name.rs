@@ -7,7 +7,6 @@ use crate::{EvalscopeName, SpecError};
 
 /// Name of a data set. Names are those of SGLang's or vLLM's `--dataset-name`, or Servemark's own.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-#[non_exhaustive]
 pub enum DatasetName {
     /// Recorded agent conversations.
     AgenticTrace,

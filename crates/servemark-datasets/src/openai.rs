@@ -17,7 +17,6 @@ use crate::{DatasetName, Draw, Summary, python_json, text_file};
 /// Request fields other than messages, token limits and model are sent unchanged.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
-#[non_exhaustive]
 pub struct OpenaiSpec {
     /// Path of the file.
     pub path: Option<PathBuf>,

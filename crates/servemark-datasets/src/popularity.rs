@@ -8,7 +8,6 @@ use crate::SpecError;
 /// How often each group of prompts is used.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum Popularity {
     /// All groups are used equally often.
     #[default]

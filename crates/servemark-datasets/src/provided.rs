@@ -9,7 +9,6 @@ use crate::{DatasetName, Draw, Summary};
 /// be repeated from its log only by a program that supplies a data set of this name.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
-#[non_exhaustive]
 pub struct ProvidedDatasetSpec {
     /// Name of the data set, as reports show it.
     pub name: String,

@@ -13,7 +13,6 @@ use crate::{DatasetName, Draw, RangeRatio, Summary, sharegpt};
 /// Prompts and outputs of drawn lengths.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
-#[non_exhaustive]
 pub struct RandomSpec {
     /// Source of the tokens.
     pub source: Source,
@@ -30,7 +29,6 @@ pub struct RandomSpec {
 /// Source of a random prompt's tokens.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum Source {
     /// ShareGPT's prompts, each repeated or cut to the drawn length.
     Sharegpt {

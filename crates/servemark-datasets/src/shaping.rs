@@ -15,7 +15,6 @@ use crate::conversations::Exchange;
 /// Settings for selecting exchanges and converting them to requests.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
-#[non_exhaustive]
 pub struct Shaping {
     /// Output length of every request; without it, the length of the recorded answer.
     pub output_tokens: Option<FixedOutput>,

@@ -20,7 +20,6 @@ mod statistics;
 /// times prompts per group, regardless of the requested count, as in SGLang.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
-#[non_exhaustive]
 pub struct SharedPrefixSpec {
     /// Number of system prompts.
     pub groups: NonZero<u32>,

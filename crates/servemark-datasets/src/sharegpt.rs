@@ -11,7 +11,6 @@ use crate::{DatasetName, Draw, Shaping, Summary};
 /// Conversations in ShareGPT's layout.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
-#[non_exhaustive]
 pub struct ShareGptSpec {
     /// Path of the file. Without one, a run downloads the published file.
     pub path: Option<PathBuf>,

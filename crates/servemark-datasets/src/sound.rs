@@ -24,12 +24,12 @@ pub(crate) struct Samples {
 
 /// Audio that is decoded and encoded again as a 16-bit WAV file.
 pub(crate) struct Rewritten {
-    source: Source,
+    source: SoundOrigin,
     duration: Duration,
 }
 
 /// Source of the audio data.
-enum Source {
+enum SoundOrigin {
     Bytes(Vec<u8>),
     Path(PathBuf),
     Samples(Samples),
@@ -88,26 +88,26 @@ impl Rewritten {
     pub(crate) fn bytes(bytes: Vec<u8>) -> Result<(Self, Samples), String> {
         let samples = decode(bytes.clone())?;
         let duration = samples.duration();
-        Ok((Self { source: Source::Bytes(bytes), duration }, samples))
+        Ok((Self { source: SoundOrigin::Bytes(bytes), duration }, samples))
     }
 
     /// Creates audio from a file that is read again when it is sent.
     pub(crate) fn path(path: &Path) -> Result<Self, String> {
         let duration = decode(read(path)?)?.duration();
-        Ok(Self { source: Source::Path(path.to_owned()), duration })
+        Ok(Self { source: SoundOrigin::Path(path.to_owned()), duration })
     }
 
     /// Creates audio from samples in memory.
     pub(crate) fn samples(samples: Samples) -> Self {
         let duration = samples.duration();
-        Self { source: Source::Samples(samples), duration }
+        Self { source: SoundOrigin::Samples(samples), duration }
     }
 
     fn wav(&self) -> Result<Vec<u8>, String> {
         let samples = match &self.source {
-            Source::Bytes(bytes) => &decode(bytes.clone())?,
-            Source::Path(path) => &decode(read(path)?)?,
-            Source::Samples(samples) => samples,
+            SoundOrigin::Bytes(bytes) => &decode(bytes.clone())?,
+            SoundOrigin::Path(path) => &decode(read(path)?)?,
+            SoundOrigin::Samples(samples) => samples,
         };
         Ok(samples.wav())
     }

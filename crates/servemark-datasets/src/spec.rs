@@ -15,7 +15,6 @@ use crate::{
 /// One data set with its settings.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(tag = "dataset", rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum DatasetSpec {
     /// Recorded agent conversations.
     AgenticTrace(AgenticTraceSpec),

@@ -17,7 +17,6 @@ use crate::{DatasetName, Draw, Summary};
 /// Prompts of SPEED-Bench, one JSON object per line.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
-#[non_exhaustive]
 pub struct SpeedBenchSpec {
     /// Path of the file.
     pub path: Option<PathBuf>,
@@ -32,7 +31,6 @@ pub struct SpeedBenchSpec {
 /// How predictable an answer is.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum SpeedBenchCategory {
     /// Answers are hard to predict.
     HighEntropy,

@@ -17,7 +17,6 @@ use crate::{DatasetName, Draw, Summary};
 
 /// A trace in one of the published formats.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct TraceSpec {
     /// Format of the trace.
     pub format: TraceFormat,
@@ -29,7 +28,6 @@ pub struct TraceSpec {
 /// Format of a trace.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum TraceFormat {
     /// Azure's LLM inference traces: CSV with `TIMESTAMP`, `ContextTokens` and `GeneratedTokens`.
     Azure,

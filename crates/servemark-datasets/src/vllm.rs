@@ -55,7 +55,6 @@ pub use token_ids::WarmPrompts;
 
 /// A vLLM data set with its seed.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct VllmSpec {
     /// Seed of the data set's draws. Some data sets have a seed of their own and ignore this one.
     #[serde(default)]
@@ -74,7 +73,6 @@ pub struct VllmSpec {
 /// A data set of vLLM.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum VllmData {
     /// Prompts of arbitrary token ids, for one batch.
     Batch(VllmBatchSpec),

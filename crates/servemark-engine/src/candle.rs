@@ -18,7 +18,7 @@ use servemark_core::{EngineFacts, ErrorKind, RequestError, Weights as Origin};
 
 use self::config::ModelConfig;
 use self::error::{CandleError, Loading};
-use self::model::{Model, Part};
+use self::model::{BatchPart, Model};
 use self::running::Running;
 use self::weights::Weights;
 use crate::{
@@ -56,7 +56,8 @@ impl CandleEngine {
     /// Processes the step's tokens. Returns the logits of the next token, one row for each request
     /// whose input is fully processed.
     fn read(&mut self) -> candle_core::Result<Option<Tensor>> {
-        let mut parts: Vec<Part<'_>> = self.running.iter_mut().filter_map(Running::part).collect();
+        let mut parts: Vec<BatchPart<'_>> =
+            self.running.iter_mut().filter_map(Running::part).collect();
         self.model.forward(&mut parts)
     }
 

@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 /// engine is not built, so that every program can read every plan.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
-#[non_exhaustive]
 pub struct CandleSpec {
     /// The folder of a model: `config.json` and its weights. A plan may hold a name on the hub
     /// instead. Without one, the engine creates a small model with random weights for the tokenizer

@@ -27,7 +27,6 @@ pub struct Engine {
 
 /// A command to an engine that is not about requests, sent while it has none.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub enum EngineControl {
     /// Returns the engine's description of itself.
     Info,

@@ -8,7 +8,6 @@ use thiserror::Error;
 
 /// An error of an engine as a whole.
 #[derive(Debug, Error)]
-#[non_exhaustive]
 pub enum EngineError {
     /// The engine's process cannot be started.
     #[error("cannot start {command}; name a Python that has the engine (--python PATH)")]
@@ -102,7 +101,6 @@ pub enum EngineError {
 /// How an engine ended while it was needed.
 #[derive(Clone, Debug, Error)]
 #[error("the engine ended: {how}{last_words}")]
-#[non_exhaustive]
 pub struct Death {
     /// The exit code or signal, in words.
     pub how: String,

@@ -9,7 +9,6 @@ pub type RequestId = u64;
 
 /// A request to an engine.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct EngineRequest {
     /// The number of the request.
     pub id: RequestId,
@@ -83,7 +82,6 @@ impl EnginePrompt {
 /// How an engine chooses tokens.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
-#[non_exhaustive]
 pub struct Sampling {
     /// The sampling temperature; zero selects the likeliest token each time.
     pub temperature: f64,

@@ -13,7 +13,6 @@ use crate::{
 /// The configuration of a scripted engine.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
-#[non_exhaustive]
 pub struct ScriptedSpec {
     /// The largest number of requests that run at once.
     pub slots: NonZeroUsize,

@@ -12,7 +12,6 @@ use crate::{CandleSpec, Sampling, ScriptedSpec};
 /// An engine and how it receives requests.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
-#[non_exhaustive]
 pub struct EngineRunSpec {
     /// The engine and its configuration.
     pub engine: EngineSpec,
@@ -46,7 +45,6 @@ impl EngineRunSpec {
 /// An engine and its configuration.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum EngineSpec {
     /// The engine in this program, if the program was built with it.
     Candle(CandleSpec),
@@ -107,7 +105,6 @@ pub enum PromptForm {
 /// A real engine in a process of its own Python.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
-#[non_exhaustive]
 pub struct WorkerSpec {
     /// The Python library of the engine.
     pub engine: WorkerEngine,
@@ -153,7 +150,6 @@ impl WorkerSpec {
 /// An engine that is a Python library.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum WorkerEngine {
     /// The class `sglang.Engine`.
     Sglang,

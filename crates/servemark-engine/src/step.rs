@@ -43,7 +43,6 @@ pub trait StepEngine {
 
 /// An event of a step.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub enum Emission {
     /// A token of a request's output.
     Token {

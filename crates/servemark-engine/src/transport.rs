@@ -135,7 +135,7 @@ impl Transport for EngineTransport {
             }
         };
         self.submit(Some(request));
-        let mut answer = Answer::new(recorder, self.tokenizer.as_deref());
+        let mut answer = EngineAnswer::new(recorder, self.tokenizer.as_deref());
         let mut watch = pin!(sleep_until(replies.deadline()));
         loop {
             match replies.next(watch.as_mut()).await {
@@ -203,13 +203,13 @@ impl Drop for Replies {
 }
 
 /// One answer as it is recorded.
-struct Answer<'a> {
+struct EngineAnswer<'a> {
     recorder: &'a mut Recorder,
     tokenizer: Option<&'a dyn Tokenizer>,
     tokens: Detokenizer,
 }
 
-impl<'a> Answer<'a> {
+impl<'a> EngineAnswer<'a> {
     fn new(recorder: &'a mut Recorder, tokenizer: Option<&'a dyn Tokenizer>) -> Self {
         recorder.arrival_clock(ArrivalClock::Engine);
         Self { recorder, tokenizer, tokens: Detokenizer::default() }

@@ -11,7 +11,6 @@ use crate::Malformed;
 
 /// The head of an answer.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct Head {
     /// HTTP/1.1 or HTTP/1.0.
     pub version: Version,

@@ -2,7 +2,7 @@
 //! gets its final name only when it is complete.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -85,7 +85,12 @@ impl Download<'_> {
         let mut length = if continues { from } else { 0 };
         let announced = reply.fetch.header("content-length").and_then(|size| size.parse().ok());
         self.check_size(length.saturating_add(announced.unwrap_or(0)), most, "")?;
-        let mut file = open(partial, continues).map_err(disk(partial))?;
+        let opened = if continues {
+            OpenOptions::new().append(true).open(partial)
+        } else {
+            File::create(partial)
+        };
+        let mut file = opened.map_err(disk(partial))?;
         let server = reply.url.server().to_string();
         let lost = |error| self.wanted.unreachable(server.clone(), error);
         while let Some(bytes) = reply.fetch.next().await.map_err(lost)? {
@@ -146,10 +151,6 @@ async fn hold(path: &Path, clock: MonotonicClock) -> Result<File, HubError> {
             Err(fs::TryLockError::Error(error)) => return Err(disk(path)(error)),
         }
     }
-}
-
-fn open(path: &Path, continues: bool) -> io::Result<File> {
-    if continues { OpenOptions::new().append(true).open(path) } else { File::create(path) }
 }
 
 pub(crate) fn make_folder_of(path: &Path) -> Result<(), HubError> {

@@ -8,7 +8,6 @@ use thiserror::Error;
 
 /// Why a name could not be turned into a file. No error shows a token or a signed address.
 #[derive(Debug, Error)]
-#[non_exhaustive]
 pub enum HubError {
     /// The name is not a valid name on a hub.
     #[error("{name:?} is not a name on a hub, expected NAME or OWNER/NAME; {cure}")]

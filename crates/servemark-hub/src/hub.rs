@@ -29,7 +29,6 @@ pub struct Hub<'a> {
 
 /// The result of finding a file by name.
 #[derive(Debug)]
-#[non_exhaustive]
 pub struct Found {
     /// The file, or the folder of a model or of a table.
     pub path: PathBuf,

@@ -10,7 +10,6 @@ use crate::tokenizer_files;
 
 /// A part of a model.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[non_exhaustive]
 pub enum ModelPart {
     /// The tokenizer.
     Tokenizer,

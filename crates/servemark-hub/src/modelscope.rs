@@ -23,7 +23,7 @@ pub(crate) struct Repository<'a> {
 
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "PascalCase")]
-struct Answer {
+struct ModelScopeAnswer {
     data: Files,
 }
 
@@ -83,7 +83,7 @@ impl Repository<'_> {
             }
             Kind::Model(_) => "/files?Revision=master&Recursive=True",
         });
-        let answer: Answer = self.web.json(self.wanted, &url).await?;
+        let answer: ModelScopeAnswer = self.web.json(self.wanted, &url).await?;
         Ok(answer.data.files)
     }
 

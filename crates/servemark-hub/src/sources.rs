@@ -2,7 +2,6 @@
 
 /// The source of a data set.
 #[derive(Clone, Debug, Eq, PartialEq)]
-#[non_exhaustive]
 pub enum DatasetSource {
     /// A file of a data set on the hub.
     Hub {

@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 /// same on every machine.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
-#[non_exhaustive]
 pub struct SampleBudget {
     /// Bytes for the values of one sample, eight bytes each.
     pub bytes: u64,
@@ -19,7 +18,6 @@ pub struct SampleBudget {
 /// Treatment of a sample that is too large to be kept.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum BeyondBudget {
     /// Percentiles stay exact: the sample is computed from the records in four more passes than for
     /// a histogram.

@@ -86,7 +86,6 @@ pub struct ChangeInterval {
 /// Data that a change is judged by.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum Basis {
     /// The requests of one run on each side. Differences that occur between any two runs are not
     /// accounted for.

@@ -5,15 +5,16 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::estimates::RateEstimates;
 use crate::figure::service;
-use crate::{Estimated, Figure, Latencies, Latency, Metrics, MetricsError, Quantity, Statistic};
+use crate::{
+    Estimated, Figure, Latencies, Latency, Metrics, MetricsError, Quantity, RateEstimates,
+    Statistic,
+};
 
 /// A figure of a run that has a confidence interval. Its text form is `ttft:mean`, `itl:p99`,
 /// `requests_per_s` or `output_tokens_per_s`; a median is percentile 50.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(try_from = "String", into = "String")]
-#[non_exhaustive]
 pub enum Estimand {
     /// Mean or percentile of a latency.
     Latency(Latency, Statistic),

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use serde::ser::SerializeMap;
-use servemark_statistics::{Bounds, Estimate, Needed, Reason, Sample, rate};
+use servemark_statistics::{Bounds, Estimate, Needed, Reason, Sample, UnmetWaits};
 
 use crate::policy::MetricPolicy;
 use crate::{RequestScore, Summary};
@@ -127,75 +127,6 @@ impl Serialize for Estimates {
     }
 }
 
-/// Rates that server and arrivals sustain, estimated without the beginning and the end of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[non_exhaustive]
-pub struct RateEstimates {
-    /// Requests per second.
-    pub requests_per_s: Estimated,
-    /// Output tokens per second.
-    pub output_tokens_per_s: Estimated,
-}
-
-impl RateEstimates {
-    /// Estimates the rates of a run at the policy's confidence; absent if too few answers ended.
-    pub(crate) fn of(scores: &[RequestScore<'_>], policy: &MetricPolicy) -> Option<Self> {
-        let confidence = policy.confidence?;
-        let completions = Completions::of(scores)?;
-        let told = |estimate: Estimate| Estimated::of(estimate, confidence);
-        Some(Self {
-            requests_per_s: told(completions.requests_per_s(confidence)),
-            output_tokens_per_s: told(completions.output_tokens_per_s(confidence)),
-        })
-    }
-}
-
-/// Answers that ended after the first one did and before the last request started. Before that time
-/// the load was not complete, and after it no more requests came.
-#[derive(Clone, Debug)]
-pub(crate) struct Completions {
-    /// Times from each end to the next, in seconds.
-    times: Vec<f64>,
-    prompt_tokens: Vec<f64>,
-    output_tokens: Vec<f64>,
-}
-
-impl Completions {
-    /// Collects the completions of a run; absent if too few answers ended in that time.
-    pub(crate) fn of(scores: &[RequestScore<'_>]) -> Option<Self> {
-        let last_start = scores.iter().map(|score| score.start_s).fold(f64::MIN, f64::max);
-        let mut ended: Vec<&RequestScore<'_>> =
-            scores.iter().filter(|score| score.success && score.end_s() <= last_start).collect();
-        ended.sort_by(|one, other| one.end_s().total_cmp(&other.end_s()));
-        let times: Vec<f64> =
-            ended.windows(2).map(|pair| pair[1].end_s() - pair[0].end_s()).collect();
-        let later = || ended.iter().skip(1);
-        (times.iter().sum::<f64>() > 0.0).then(|| Self {
-            prompt_tokens: later().map(|score| f64::from(score.prompt_tokens)).collect(),
-            output_tokens: later().map(|score| score.output_token_count() as f64).collect(),
-            times,
-        })
-    }
-
-    pub(crate) fn requests_per_s(&self, confidence: f64) -> Estimate {
-        rate(&vec![1.0; self.times.len()], &self.times, confidence)
-    }
-
-    pub(crate) fn input_tokens_per_s(&self, confidence: f64) -> Estimate {
-        rate(&self.prompt_tokens, &self.times, confidence)
-    }
-
-    pub(crate) fn output_tokens_per_s(&self, confidence: f64) -> Estimate {
-        rate(&self.output_tokens, &self.times, confidence)
-    }
-
-    pub(crate) fn total_tokens_per_s(&self, confidence: f64) -> Estimate {
-        let both = self.prompt_tokens.iter().zip(&self.output_tokens);
-        let tokens: Vec<f64> = both.map(|(prompt, output)| prompt + output).collect();
-        rate(&tokens, &self.times, confidence)
-    }
-}
-
 /// Returns scores in the order in which their requests were sent.
 pub(crate) fn in_time<'a, 's>(
     scores: impl Iterator<Item = &'a RequestScore<'s>>,
@@ -208,19 +139,17 @@ where
     scores
 }
 
-/// Adds estimates to the summary of a latency, from scores in the order of time.
-pub(crate) fn estimated<'a, I: IntoIterator<Item = f64>>(
+/// Adds estimates to the summary of a latency, from its sample in the order of time. `unmet_waits` are
+/// waits in seconds that no request met; none for a latency without waits.
+pub(crate) fn estimated(
     summary: Summary,
-    scores: &[&'a RequestScore<'a>],
     policy: &MetricPolicy,
-    values: impl Fn(&'a RequestScore<'a>) -> I,
+    unmet_waits: UnmetWaits,
+    sample: impl FnOnce() -> Sample,
 ) -> Summary {
     if policy.confidence.is_none() || summary.samples > policy.sample_budget.values() {
         return summary;
     }
-    let mut sample = Sample::default();
-    for score in scores {
-        sample.push(values(score));
-    }
+    let sample = sample().with_unmet_waits(unmet_waits);
     Summary { estimates: Estimates::of(&sample, policy), ..summary }
 }

@@ -10,15 +10,18 @@ mod judgement;
 mod margin;
 
 use servemark_core::{RequestRecord, RunFacts, RunLog};
-use servemark_statistics::Sample;
+use servemark_statistics::{Sample, UnmetWaits};
 
 pub use self::backlog_trend::BacklogTrend;
 use self::backlog_trend::Series;
+pub(crate) use self::backlog_trend::growth_of;
 pub use self::gate::{gate, load_doubt};
 pub use self::judgement::{Judgement, SloVerdict, UndecidedReason};
 pub use self::margin::{Capacity, LoadEvidence};
 use crate::goodput::is_good;
+use crate::latency_sample::AnswerLengths;
 use crate::objective::{Goal, Objective};
+use crate::unmet_waits::{pooled, unmet_waits};
 use crate::{Latency, MetricPolicy, RequestScore, ServerClock, Statistic};
 
 /// Evidence that runs of one load give on objectives.
@@ -38,6 +41,8 @@ use crate::{Latency, MetricPolicy, RequestScore, ServerClock, Statistic};
 #[derive(Clone, Debug)]
 pub struct Evidence {
     samples: Vec<(Objective, Sample)>,
+    /// Waits in seconds that no request of a run met; absent without a run.
+    unmet_waits: Option<UnmetWaits>,
     ttft: Series,
     e2el: Series,
     requests: usize,
@@ -48,7 +53,6 @@ pub struct Evidence {
 
 /// Part of a run whose requests are judged.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
 pub enum JudgedPart {
     /// All requests.
     Whole,
@@ -56,7 +60,7 @@ pub enum JudgedPart {
     /// from 0 to 1, in which queues have not yet reached the length that the load gives them. It
     /// also leaves out the last requests that a concurrency limit let through, because no requests
     /// queued behind them.
-    Settled(f64),
+    SettledLoad(f64),
 }
 
 impl Evidence {
@@ -64,7 +68,14 @@ impl Evidence {
     pub fn of(objectives: &[Objective]) -> Self {
         let samples = objectives.iter().map(|objective| (*objective, Sample::default()));
         let (ttft, e2el) = (Series::default(), Series::default());
-        Self { samples: samples.collect(), ttft, e2el, requests: 0, is_open_loop: false }
+        Self {
+            samples: samples.collect(),
+            unmet_waits: None,
+            ttft,
+            e2el,
+            requests: 0,
+            is_open_loop: false,
+        }
     }
 
     /// Adds a run.
@@ -77,10 +88,17 @@ impl Evidence {
         self.is_open_loop |= log.header().facts.request_rate.is_some();
         let is_of_part = |(objective, _): &(Objective, Sample)| objective.is_of_part();
         let clock = self.samples.iter().any(is_of_part).then(|| ServerClock::of(log)).flatten();
+        let of_run = unmet_waits(&log.header().facts, &scores);
+        let unmet_waits = self.unmet_waits.map_or(of_run, |others| pooled(others, of_run));
+        self.unmet_waits = Some(unmet_waits);
+        let lengths = AnswerLengths::of(judged.iter().map(|(_, score)| *score));
+        let reading = Reading { policy, clock: clock.as_ref(), lengths };
         for (objective, sample) in &mut self.samples {
             for request in judged {
-                read(objective.goal, *request, policy, clock.as_ref(), sample);
+                reading.add(objective.goal, *request, sample);
             }
+            let unmet = if objective.has_waits() { unmet_waits } else { UnmetWaits::default() };
+            *sample = std::mem::take(sample).with_unmet_waits(unmet);
         }
         self.ttft.add(judged.iter().filter_map(|(_, score)| Some(score.waited_s + score.ttft_s?)));
         let ends = judged.iter().filter(|(_, score)| score.success);
@@ -92,7 +110,7 @@ impl Evidence {
         self.requests
     }
 
-    /// Judges each objective with the given confidence, from 0 to 1, on either side of its limit.
+    /// Judges each objective by the interval of its figure with the given confidence, from 0 to 1.
     pub fn judge(&self, confidence: f64) -> Vec<Judgement> {
         let judge = |(objective, sample): &(Objective, Sample)| {
             Judgement::of(*objective, sample, 1.0 - confidence)
@@ -121,7 +139,7 @@ type JudgedRequest<'a> = (&'a RequestRecord, &'a RequestScore<'a>);
 
 impl JudgedPart {
     fn of<'a, 'b>(self, all: &'b [JudgedRequest<'a>], log: &RunLog) -> &'b [JudgedRequest<'a>] {
-        let Self::Settled(share) = self else { return all };
+        let Self::SettledLoad(share) = self else { return all };
         let last = sent_last(&log.header().facts);
         let first = crate::statistics::whole(all.len() as f64 * share);
         let end = all.len().saturating_sub(last).max(first);
@@ -138,21 +156,27 @@ pub(crate) fn sent_last(facts: &RunFacts) -> usize {
     }
 }
 
-/// Adds what a request shows of a goal to the goal's sample.
-fn read(
-    goal: Goal,
-    (record, score): JudgedRequest<'_>,
-    policy: &MetricPolicy,
-    clock: Option<&ServerClock>,
-    sample: &mut Sample,
-) {
-    match goal {
-        Goal::Success { .. } => sample.push([if score.success { 1.0 } else { 0.0 }]),
-        Goal::Goodput { .. } => sample.push([if is_good(score, policy) { 1.0 } else { 0.0 }]),
-        Goal::Latency { statistic: Statistic::Mean, .. } if !score.success => {}
-        Goal::Latency { .. } if !score.success => sample.push([f64::INFINITY]),
-        Goal::Latency { measure, .. } => {
-            sample.push(measure.of_request(record, score, policy.tpot, clock));
+/// What the values of the requests of a run are read by.
+struct Reading<'a> {
+    policy: &'a MetricPolicy,
+    clock: Option<&'a ServerClock>,
+    lengths: AnswerLengths,
+}
+
+impl Reading<'_> {
+    /// Adds what a request shows of a goal to the goal's sample.
+    fn add(&self, goal: Goal, (record, score): JudgedRequest<'_>, sample: &mut Sample) {
+        match goal {
+            Goal::Success { .. } => sample.push([if score.success { 1.0 } else { 0.0 }]),
+            Goal::Goodput { .. } => {
+                sample.push([if is_good(score, self.policy) { 1.0 } else { 0.0 }]);
+            }
+            Goal::Latency { statistic: Statistic::Mean, .. } if !score.success => {}
+            Goal::Latency { .. } if !score.success => sample.push([f64::INFINITY]),
+            Goal::Latency { measure, .. } => {
+                let values = measure.of_request(record, score, self.policy.tpot, self.clock);
+                self.lengths.add(measure, score, values, sample);
+            }
         }
     }
 }

@@ -9,17 +9,16 @@ use crate::{Latency, Metrics, MetricsError, Summary};
 
 /// A figure of a run that can be compared with another run's.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
 pub struct Figure {
     /// Part of the run that the figure covers.
-    pub of: Part,
+    pub of: FigureScope,
     /// Quantity that is counted or measured.
     pub quantity: Quantity,
 }
 
 /// A part of a run. The enum is closed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Part {
+pub enum FigureScope {
     /// The whole run.
     Run,
     /// The part at the load that was asked for.
@@ -28,7 +27,6 @@ pub enum Part {
 
 /// A quantity that is counted or measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
 pub enum Quantity {
     /// Number of requests that succeeded.
     Completed,
@@ -60,7 +58,6 @@ pub enum Quantity {
 
 /// A statistic of a sample of latencies.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
 pub enum Statistic {
     /// Mean of the sample.
     Mean,
@@ -85,7 +82,7 @@ impl Figure {
     /// counts of the whole run, then figures of the plateau.
     pub fn headline() -> Vec<Self> {
         let statistics = [Statistic::Mean, Statistic::Median, Statistic::Percentile(99.0)];
-        let latencies = Latency::SERVICE.into_iter().flat_map(|latency| {
+        let latencies = Latency::COMMON.into_iter().flat_map(|latency| {
             statistics.map(|statistic| Self::new(Quantity::Latency(latency, statistic)))
         });
         let rates = RATES.into_iter().map(Self::new);
@@ -96,12 +93,12 @@ impl Figure {
 
     /// Creates a figure of the whole run.
     pub const fn new(quantity: Quantity) -> Self {
-        Self { of: Part::Run, quantity }
+        Self { of: FigureScope::Run, quantity }
     }
 
     /// Creates a figure of the plateau.
     pub const fn of_plateau(quantity: Quantity) -> Self {
-        Self { of: Part::Plateau, quantity }
+        Self { of: FigureScope::Plateau, quantity }
     }
 
     /// Returns the key in vLLM's result file, for example `p99_ttft_ms`.
@@ -147,8 +144,8 @@ impl Figure {
             }
         };
         match self.of {
-            Part::Run => path,
-            Part::Plateau => format!("plateau.{path}"),
+            FigureScope::Run => path,
+            FigureScope::Plateau => format!("plateau.{path}"),
         }
     }
 
@@ -178,8 +175,8 @@ impl Figure {
     /// Returns the value of the figure in a run; absent if the run has none.
     pub fn read(&self, metrics: &Metrics) -> Option<f64> {
         match self.of {
-            Part::Run => of_run(self.quantity, metrics),
-            Part::Plateau => of_plateau(self.quantity, metrics),
+            FigureScope::Run => of_run(self.quantity, metrics),
+            FigureScope::Plateau => of_plateau(self.quantity, metrics),
         }
     }
 }

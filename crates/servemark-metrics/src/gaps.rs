@@ -27,6 +27,18 @@ impl<'a> Gaps<'a> {
         Self(GapSource::Record(events, rule))
     }
 
+    /// Returns the time from the first piece of output to the second, in seconds; absent if there
+    /// are fewer.
+    pub(crate) fn to_second_piece(&self) -> Option<f64> {
+        match &self.0 {
+            GapSource::Record(events, _) => {
+                let mut events = events.clone();
+                Some(seconds_between(events.next()?.at, events.next()?.at))
+            }
+            GapSource::Given(gaps) => gaps.first().copied(),
+        }
+    }
+
     /// Returns an iterator over the latencies, in order.
     pub fn iter(&self) -> GapsIter<'_> {
         GapsIter(match &self.0 {

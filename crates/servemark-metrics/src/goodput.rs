@@ -9,7 +9,6 @@ use crate::{Latency, MetricsError, RequestScore};
 
 /// A service-level objective: a latency that a request must not exceed.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct Slo {
     /// The limited latency, one of [`Slo::METRICS`].
     #[serde(deserialize_with = "metric")]
@@ -20,7 +19,7 @@ pub struct Slo {
 
 impl Slo {
     /// Latencies that `--goodput` takes, in the order in which a request shows them.
-    pub const METRICS: [Latency; 3] = [Latency::Ttft, Latency::Tpot, Latency::E2el];
+    pub const METRICS: [Latency; 4] = [Latency::Ttft, Latency::Ttst, Latency::Tpot, Latency::E2el];
 
     /// Returns the latency that `--goodput` knows by this name.
     pub fn metric(name: &str) -> Option<Latency> {

@@ -43,6 +43,8 @@ pub enum Latency {
     Tpot,
     /// Time from sending to the first token.
     Ttft,
+    /// Time from the first piece of output to the second.
+    Ttst,
 }
 
 /// What a latency is called, and whether it needs output tokens.
@@ -54,11 +56,15 @@ struct Row {
 
 impl Latency {
     /// Latencies of the server, from sending on, in the order of a table.
-    pub const SERVICE: [Self; 4] = [Self::Ttft, Self::Tpot, Self::Itl, Self::E2el];
+    pub const SERVICE: [Self; 5] = [Self::Ttft, Self::Ttst, Self::Tpot, Self::Itl, Self::E2el];
+
+    /// Latencies that result files of other clients have, too, in the order of a table.
+    pub const COMMON: [Self; 4] = [Self::Ttft, Self::Tpot, Self::Itl, Self::E2el];
 
     /// All latencies that Servemark defines.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Ttft,
+        Self::Ttst,
         Self::Tpot,
         Self::Itl,
         Self::E2el,
@@ -78,6 +84,7 @@ impl Latency {
             Self::ResponseTtft => ("response_ttft", "response TTFT", true),
             Self::Tpot => ("tpot", "TPOT", true),
             Self::Ttft => ("ttft", "TTFT", true),
+            Self::Ttst => ("ttst", "TTST", true),
         };
         Row { name, label, needs_tokens }
     }
@@ -136,7 +143,7 @@ impl Latency {
             Self::Queue => queue_wait(record),
             _ => return self.values(score, tpot),
         };
-        LatencyValues(Source::One(value))
+        LatencyValues(LatencySource::One(value))
     }
 
     /// Returns the values of a scored request in seconds: one for each gap between tokens, at most
@@ -144,24 +151,25 @@ impl Latency {
     /// [`Own`](Self::Own), [`Part`](Self::Part) and [`Queue`](Self::Queue).
     pub fn values<'a>(self, score: &'a RequestScore<'_>, tpot: TpotRule) -> LatencyValues<'a> {
         let value = match self {
-            Self::Itl => return LatencyValues(Source::Gaps(score.itl_sample())),
+            Self::Itl => return LatencyValues(LatencySource::Gaps(score.itl_sample())),
             Self::E2el => Some(score.latency_s),
             Self::Own(_) | Self::Part(_) | Self::Queue => None,
             Self::ResponseE2el => Some(score.waited_s + score.latency_s),
             Self::ResponseTtft => score.ttft_s.map(|ttft| score.waited_s + ttft),
             Self::Tpot => score.tpot_s(tpot),
             Self::Ttft => score.ttft_s,
+            Self::Ttst => score.itl_s.to_second_piece(),
         };
-        LatencyValues(Source::One(value))
+        LatencyValues(LatencySource::One(value))
     }
 }
 
 /// Iterator over the values that one request adds to the sample of a latency, in seconds.
 #[derive(Clone, Debug)]
-pub struct LatencyValues<'a>(Source<'a>);
+pub struct LatencyValues<'a>(LatencySource<'a>);
 
 #[derive(Clone, Debug)]
-enum Source<'a> {
+enum LatencySource<'a> {
     Gaps(GapsIter<'a>),
     One(Option<f64>),
 }
@@ -171,8 +179,8 @@ impl Iterator for LatencyValues<'_> {
 
     fn next(&mut self) -> Option<f64> {
         match &mut self.0 {
-            Source::Gaps(gaps) => gaps.next(),
-            Source::One(value) => value.take(),
+            LatencySource::Gaps(gaps) => gaps.next(),
+            LatencySource::One(value) => value.take(),
         }
     }
 }

@@ -31,6 +31,7 @@ mod handoff;
 mod histogram;
 mod items;
 mod latency;
+mod latency_sample;
 mod limits;
 mod loaded;
 mod metrics;
@@ -44,6 +45,7 @@ mod planning;
 mod policy;
 mod precision;
 mod probes;
+mod rate_estimates;
 mod reuse;
 mod run_verdict;
 mod score;
@@ -53,6 +55,7 @@ mod server_counts;
 mod server_work;
 mod sessions;
 mod several;
+mod share_estimates;
 mod speculation;
 mod spread;
 pub mod statistics;
@@ -62,6 +65,7 @@ mod totals;
 mod traces;
 mod truth;
 mod turns;
+mod unmet_waits;
 mod waits;
 mod workload;
 
@@ -83,14 +87,14 @@ pub use distribution::Distribution;
 pub use energy::{Energy, EnergyPhases};
 pub use error::MetricsError;
 pub use estimand::Estimand;
-pub use estimates::{Estimated, Estimates, RateEstimates};
+pub use estimates::{Estimated, Estimates};
 pub use evidence::{
     BacklogTrend, Capacity, Evidence, JudgedPart, Judgement, LoadEvidence, SloVerdict,
     UndecidedReason, gate, load_doubt,
 };
 pub use fail_on::FailOn;
 pub use failures::{FailureGroup, FailureMessage, FailureTally};
-pub use figure::{Better, Figure, Part, Quantity, Statistic};
+pub use figure::{Better, Figure, FigureScope, Quantity, Statistic};
 pub use gaps::{Gaps, GapsIter};
 pub use goodput::{Goodput, Slo, SloResult};
 pub use handoff::Handoff;
@@ -117,6 +121,7 @@ pub use policy::{
 };
 pub use precision::{ChangeKnown, HalfWidth, KnownEnough, Precision, PrecisionWatch};
 pub use probes::Probes;
+pub use rate_estimates::RateEstimates;
 pub use run_verdict::{RunVerdict, RunVerdictKind};
 pub use score::RequestScore;
 pub use series::{
@@ -126,6 +131,7 @@ pub use server_counts::ServerCounts;
 pub use server_work::{Diffusion, PrefixCache, ServerWork, Speculation};
 pub use sessions::{SessionMetrics, TurnMetrics};
 pub use several::{FigureSpread, SeveralRuns};
+pub use share_estimates::ShareEstimates;
 pub use speculation::AcceptLength;
 pub use spread::RunSpread;
 pub use summary::{Percentile, PercentileSource, Summary};

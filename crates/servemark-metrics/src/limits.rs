@@ -97,7 +97,7 @@ impl Limit {
     /// four.
     pub fn of(log: &RunLog, audit: &Audit) -> Vec<Self> {
         let (anatomy, series) = (Anatomy::of(log), RunSeries::of(log));
-        let seen = Seen { anatomy: &anatomy, series: &series.series, end_s: end_s(log) };
+        let seen = RunEvidence { anatomy: &anatomy, series: &series.series, end_s: end_s(log) };
         let mut limits: Vec<Self> = [
             client(audit),
             seen.gate(),
@@ -135,15 +135,15 @@ const DECODE: f64 = 0.6;
 /// Use of the key-value cache from which it counts as full.
 const FULL: f64 = 0.95;
 
-/// What a run shows.
-struct Seen<'a> {
+/// Measurements of a run from which its limits are found.
+struct RunEvidence<'a> {
     anatomy: &'a Anatomy,
     series: &'a [Series],
     /// Seconds from the first due time to the end of the measurement.
     end_s: f64,
 }
 
-impl Seen<'_> {
+impl RunEvidence<'_> {
     /// Returns the share of a part in the time to the first output, or in all of it for documents.
     fn share(&self, part: RequestPart) -> f64 {
         let part = self.anatomy.part(part);

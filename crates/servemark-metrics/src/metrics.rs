@@ -11,13 +11,16 @@ use crate::absences::absences;
 use crate::failures::failures;
 use crate::loaded::stage_span_s;
 use crate::policy::{Counted, DurationRule, MetricPolicy, PeakRule};
+use crate::rate_estimates::RateLimit;
+use crate::run_verdict::saturated;
 use crate::seconds::seconds_between;
 use crate::totals::counts_input;
+use crate::unmet_waits::unmet_waits;
 use crate::{
     Absence, AcceptLength, Cost, Energy, FailureGroup, Goodput, ItemTotals, Latency, OwnSummary,
     Plateau, Probes, RateEstimates, Rates, RequestScore, RunVerdict, ServerCounts, ServerWork,
-    SessionMetrics, SettledRun, SteadyState, Summary, Throughput, TokenTotals, TruthComparison,
-    Waits, peak, statistics,
+    SessionMetrics, SettledRun, ShareEstimates, SteadyState, Summary, Throughput, TokenTotals,
+    TruthComparison, Waits, peak, statistics,
 };
 
 /// Metrics of a run under one policy.
@@ -51,6 +54,10 @@ pub struct Metrics {
     /// asks for intervals and the run suffices for them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate_estimates: Option<RateEstimates>,
+    /// Shares of the process's requests, with confidence intervals; absent unless the policy asks for
+    /// intervals and there are requests.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub share_estimates: Option<ShareEstimates>,
     /// Latencies from the policy's origin.
     pub latencies: Latencies,
     /// Latencies that the program defines.
@@ -139,7 +146,10 @@ impl Metrics {
         let tokens = TokenTotals::of(log, policy, scores);
         let requests = RequestCounts::of(log);
         let peak_tokens = peak_tokens(scores, policy.peak);
-        let settled = SettledRun::of(log, policy, scores);
+        let saturated = policy.confidence.and_then(|_| saturated(&log.header().facts, scores));
+        let limit = RateLimit::known(&log.header().facts, scores, || saturated.is_some());
+        let waits = unmet_waits(&log.header().facts, scores);
+        let settled = SettledRun::of(log, policy, scores, limit);
         let throughput = Throughput::of(requests.completed, &tokens, peak_tokens, duration_s);
         let hardware = log.header().facts.hardware;
         Self {
@@ -156,9 +166,10 @@ impl Metrics {
             absences: absences(log),
             items: ItemTotals::of(log, duration_s),
             concurrency: Concurrency::of(log, policy, scores, duration_s),
-            rate_estimates: RateEstimates::of(scores, policy),
-            latencies: Latencies::of(policy, scores),
-            response: ResponseTimes::of(policy, scores),
+            rate_estimates: RateEstimates::of(scores, policy, limit),
+            share_estimates: ShareEstimates::of(scores, policy),
+            latencies: Latencies::of(policy, scores, waits),
+            response: ResponseTimes::of(policy, scores, waits),
             own: OwnSummary::of_log(log, policy),
             waits: Waits::of(log, policy),
             rates: Rates::of(log),
@@ -168,7 +179,7 @@ impl Metrics {
             server_work: ServerWork::of(log, duration_s),
             probes: Probes::of(log, policy),
             inverse_real_time_factor: inverse_real_time_factor(log, duration_s),
-            verdicts: RunVerdict::of(log, policy, scores, settled.as_ref()),
+            verdicts: RunVerdict::of(log, policy, scores, saturated, settled.as_ref()),
             settled,
             steady_state: steady_state(log, policy, scores),
             plateau: Plateau::of(log, policy, scores, duration_s),

@@ -24,7 +24,6 @@ use crate::{Latency, Statistic};
 /// ```
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(try_from = "String", into = "String")]
-#[non_exhaustive]
 pub struct Objective {
     /// Figure and limit.
     pub goal: Goal,
@@ -34,7 +33,6 @@ pub struct Objective {
 
 /// A figure and its limit.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
 pub enum Goal {
     /// A latency must not exceed a limit. A failed request is later than any limit.
     Latency {
@@ -95,6 +93,11 @@ impl Objective {
         matches!(self.goal, Goal::Latency { measure: Latency::Part(_), .. })
     }
 
+    /// Returns whether the objective is about a latency that contains waits in a server's queue.
+    pub(crate) fn has_waits(&self) -> bool {
+        matches!(self.goal, Goal::Latency { measure, .. } if measure.has_waits())
+    }
+
     /// Returns the share of the values that must keep to the limit; absent for a limit on a mean.
     pub fn share(&self) -> Option<f64> {
         match self.goal {
@@ -114,14 +117,14 @@ impl Objective {
     /// use servemark_metrics::Objective;
     ///
     /// let objective: Objective = "ttft:p99<2s".parse()?;
-    /// assert_eq!(objective.fewest_requests(0.95), 299);
+    /// assert_eq!(objective.fewest_requests(0.95), 368);
     /// # Ok::<(), servemark_metrics::MetricsError>(())
     /// ```
     pub fn fewest_requests(&self, confidence: f64) -> usize {
         match self.share() {
             None => FEWEST_FOR_A_MEAN,
             Some(share) if share >= 1.0 => 1,
-            Some(share) => fewest_draws(share, 1.0 - confidence),
+            Some(share) => fewest_draws(share, (1.0 - confidence) / 2.0),
         }
     }
 }

@@ -47,7 +47,7 @@ impl BatchWindow {
 impl BatchScore {
     /// Scores a log of one batch; absent if any of its prompts was not answered.
     pub fn of(log: &RunLog) -> Option<Self> {
-        let answers: Option<Vec<Answer>> = log.measured().map(Answer::of).collect();
+        let answers: Option<Vec<BatchAnswer>> = log.measured().map(BatchAnswer::of).collect();
         let answers = answers.filter(|answers| !answers.is_empty())?;
         let sent = log.measured().filter_map(|record| record.sent).min()?;
         let started = answers.iter().map(|answer| answer.first).max()?;
@@ -71,7 +71,7 @@ impl BatchScore {
     }
 }
 
-fn steady(answers: &[Answer], started: Stamp) -> Option<BatchWindow> {
+fn steady(answers: &[BatchAnswer], started: Stamp) -> Option<BatchWindow> {
     let end = answers.iter().map(|answer| answer.ended).min()?;
     if end <= started || answers.iter().any(|answer| !answer.is_counted) {
         return None;
@@ -81,12 +81,12 @@ fn steady(answers: &[Answer], started: Stamp) -> Option<BatchWindow> {
     (output_tokens > 0.0).then_some(BatchWindow { duration_s, output_tokens })
 }
 
-fn tokens_at(answers: &[Answer], at: Stamp) -> f64 {
+fn tokens_at(answers: &[BatchAnswer], at: Stamp) -> f64 {
     answers.iter().map(|answer| answer.tokens_at(at)).sum()
 }
 
 /// The answer to one prompt.
-struct Answer {
+struct BatchAnswer {
     /// Cumulative number of tokens after each event.
     counts: Vec<(Stamp, u64)>,
     /// Whether the server counts the tokens.
@@ -97,7 +97,7 @@ struct Answer {
     stopped: bool,
 }
 
-impl Answer {
+impl BatchAnswer {
     fn of(record: &RequestRecord) -> Option<Self> {
         let reason = record.outcome.as_ref().ok()?.reason.as_deref();
         let is_counted = record.deltas.rows().all(|row| row.tokens.is_some());

@@ -21,7 +21,6 @@ use crate::{ConcurrencyRatio, OwnLatency, PlateauSpec, SampleBudget, Slo};
 
 /// A set of definitions for scoring a run.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct MetricPolicy {
     /// Name of the policy in a report.
     pub name: String,

@@ -16,19 +16,19 @@ mod watch;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use servemark_core::RunLog;
+use servemark_core::{RunFacts, RunLog};
 use servemark_statistics::Looks;
 
 pub use self::change::ChangeKnown;
 pub use self::watch::PrecisionWatch;
-use crate::estimates::RateEstimates;
-use crate::{Estimand, Estimated, Latencies, MetricPolicy, RequestScore};
+use crate::rate_estimates::RateLimit;
+use crate::unmet_waits::unmet_waits;
+use crate::{Estimand, Estimated, Latencies, MetricPolicy, RateEstimates, RequestScore};
 
 /// Required precision of a figure. Its text form is `ttft:mean+-2%`, `itl:p99+-5ms` or
 /// `output_tokens_per_s+-1%`.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(try_from = "String", into = "String")]
-#[non_exhaustive]
 pub struct Precision {
     /// The figure.
     pub of: Estimand,
@@ -38,7 +38,6 @@ pub struct Precision {
 
 /// Largest distance that an interval may reach on either side of the value.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
 pub enum HalfWidth {
     /// A number of milliseconds.
     Milliseconds(f64),
@@ -87,9 +86,9 @@ impl KnownEnough {
             scores.truncate(stop.requests);
         }
         let first = scores.iter().map(|score| score.index).min().unwrap_or_default();
-        let planned = log.header().facts.requests;
-        let looks = Looks::new(FIRST_LOOK, planned);
-        let mut found = Look { targets, looks, confidence, first }.at(&mut scores);
+        let facts = &log.header().facts;
+        let looks = Looks::new(FIRST_LOOK, facts.requests);
+        let mut found = Look { targets, facts, looks, confidence, first }.at(&mut scores);
         for known in &mut found {
             // The look saw these requests, except for those that ended within the same instant.
             known.is_known |= stop.is_some();
@@ -101,6 +100,7 @@ impl KnownEnough {
 /// A look at the requests that are over.
 struct Look<'a> {
     targets: &'a [Precision],
+    facts: &'a RunFacts,
     looks: Looks,
     confidence: f64,
     /// Index of the first measured session.
@@ -115,8 +115,13 @@ impl Look<'_> {
         policy.percentiles = self.targets.iter().filter_map(|target| target.of.percent()).collect();
         scores.sort_by_key(|score| (score.index, score.turn));
         let whole = whole_sessions(scores, self.first);
-        let latencies = Latencies::of(&policy, &scores[..whole]);
-        let rates = RateEstimates::of(scores, &policy);
+        let waits = unmet_waits(self.facts, &scores[..whole]);
+        let latencies = Latencies::of(&policy, &scores[..whole], waits);
+        // Requests that are due after one that has not ended are missing among those that were due, so
+        // arrivals count up to it.
+        let limit = RateLimit::of(self.facts, &scores[..whole]);
+        let flowing = if limit == RateLimit::Arrivals { &scores[..whole] } else { &*scores };
+        let rates = RateEstimates::of(flowing, &policy, limit);
         let look = self.looks.number(scores.len());
         let known = |target: &Precision| {
             let estimate = target.of.find(&latencies, rates.as_ref());

@@ -1,9 +1,9 @@
 //! Verdicts on a run as a whole, apart from the client's influence on it.
 
 use serde::Serialize;
-use servemark_core::RunLog;
+use servemark_core::{RunFacts, RunLog};
 
-use crate::evidence::{Evidence, JudgedPart};
+use crate::evidence::growth_of;
 use crate::{Contamination, MetricPolicy, RequestScore, SettledRun};
 
 /// A verdict on a whole run that its figures alone do not show.
@@ -19,7 +19,6 @@ pub struct RunVerdict {
 /// Kinds of verdicts on a run.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
 pub enum RunVerdictKind {
     /// The server got more load than it handled, and a backlog grew: latencies depend on the
     /// duration of the run.
@@ -64,12 +63,12 @@ impl RunVerdict {
         log: &RunLog,
         policy: &MetricPolicy,
         scores: &[RequestScore<'_>],
+        saturated: Option<String>,
         settled: Option<&SettledRun>,
     ) -> Vec<Self> {
         if policy.confidence.is_none() {
             return Vec::new();
         }
-        let saturated = saturated(log, scores, policy);
         // A backlog that grows is no warm-up, though the level of latencies changes with it.
         let warm_up = settled.filter(|_| saturated.is_none()).and_then(SettledRun::warm_up);
         let reasons = [
@@ -86,8 +85,8 @@ impl RunVerdict {
 
 /// Returns the figures if a server fell behind the arrivals of an open loop: responses became
 /// later, and fewer requests ended than were due in the same time.
-fn saturated(log: &RunLog, scores: &[RequestScore<'_>], policy: &MetricPolicy) -> Option<String> {
-    log.header().facts.request_rate?;
+pub(crate) fn saturated(facts: &RunFacts, scores: &[RequestScore<'_>]) -> Option<String> {
+    facts.request_rate?;
     let due: Vec<f64> = scores.iter().map(|score| score.start_s - score.waited_s).collect();
     let (first, last) =
         (due.iter().copied().reduce(f64::min)?, due.iter().copied().reduce(f64::max)?);
@@ -99,15 +98,13 @@ fn saturated(log: &RunLog, scores: &[RequestScore<'_>], policy: &MetricPolicy) -
     let done = scores.iter().filter(|score| score.end_s() <= last).count();
     let (asked, ended) =
         ((due.len() - 1) as f64 / (last - first), done.saturating_sub(1) as f64 / span);
-    let mut evidence = Evidence::of(&[]);
-    evidence.add(log, policy, JudgedPart::Whole);
-    let growth = evidence.growth()?;
-    (ended < FALLEN_BEHIND * asked).then(|| {
-        let backlog = due.len() - done;
-        format!(
-            "asked {asked:.1} requests/s, done {ended:.1}/s, {backlog} in flight when the last was due; {growth}"
-        )
-    })
+    if ended >= FALLEN_BEHIND * asked {
+        return None;
+    }
+    let (growth, backlog) = (growth_of(scores)?, due.len() - done);
+    Some(format!(
+        "asked {asked:.1} requests/s, done {ended:.1}/s, {backlog} in flight when the last was due; {growth}"
+    ))
 }
 
 fn short_outputs(scores: &[RequestScore<'_>]) -> Option<String> {

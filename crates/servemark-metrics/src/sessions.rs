@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use servemark_core::{RequestRecord, RunLog};
+use servemark_statistics::UnmetWaits;
 
 use crate::estimates::{estimated, in_time};
 use crate::policy::MetricPolicy;
-use crate::{RequestScore, Summary};
+use crate::{Latency, RequestScore, Summary};
 
 /// Sessions of several turns: how they ended, and the figures of each turn.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -50,7 +51,7 @@ pub struct TurnMetrics {
 /// First turn, one-based, that is merged with all later ones.
 const LAST_TURN: u32 = 8;
 
-type Turn<'a> = Vec<(&'a RequestRecord, &'a RequestScore<'a>)>;
+type TurnRequests<'a> = Vec<(&'a RequestRecord, &'a RequestScore<'a>)>;
 
 impl SessionMetrics {
     /// Computes the figures of a run; absent if every session is one request.
@@ -59,7 +60,7 @@ impl SessionMetrics {
         policy: &MetricPolicy,
         scores: &[RequestScore<'_>],
     ) -> Option<Self> {
-        let mut turns: BTreeMap<u32, Turn<'_>> = BTreeMap::new();
+        let mut turns: BTreeMap<u32, TurnRequests<'_>> = BTreeMap::new();
         for (record, score) in log.measured().zip(scores) {
             turns.entry((record.turn + 1).min(LAST_TURN)).or_default().push((record, score));
         }
@@ -76,22 +77,24 @@ impl SessionMetrics {
 }
 
 impl TurnMetrics {
-    fn of(turn: u32, requests: &Turn<'_>, policy: &MetricPolicy) -> Self {
+    fn of(turn: u32, requests: &TurnRequests<'_>, policy: &MetricPolicy) -> Self {
         let successes = || requests.iter().filter(|(record, _)| record.is_success());
         let ttft: Vec<f64> = successes().filter_map(|(_, score)| score.ttft_s).collect();
         let e2el: Vec<f64> = successes().map(|(_, score)| score.latency_s).collect();
         let prompts: u64 = successes().map(|(_, score)| u64::from(score.prompt_tokens)).sum();
         let count = successes().count();
         let scores = in_time(successes().map(|(_, score)| *score));
+        let summary = |latency: Latency, values: &[f64]| {
+            let sample = || latency.sample(&scores, policy.tpot);
+            estimated(Summary::of(values, policy), policy, UnmetWaits::default(), sample)
+        };
         Self {
             turn,
             and_later: requests.iter().any(|(record, _)| record.turn >= turn),
             requests: requests.len(),
             failed: requests.len() - count,
-            ttft: estimated(Summary::of(&ttft, policy), &scores, policy, |score| score.ttft_s),
-            e2el: estimated(Summary::of(&e2el, policy), &scores, policy, |score| {
-                Some(score.latency_s)
-            }),
+            ttft: summary(Latency::Ttft, &ttft),
+            e2el: summary(Latency::E2el, &e2el),
             mean_prompt_tokens: (count > 0).then(|| prompts as f64 / count as f64),
             cached_share: cached_share(successes().map(|(record, _)| *record)),
         }

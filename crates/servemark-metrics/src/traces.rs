@@ -28,18 +28,19 @@ pub struct TraceFigures {
 }
 
 /// One turn of a conversation and its reuse of the prefix cache.
-type Turn<'a> = (&'a RequestScore<'a>, Reuse);
+type ScoredTurn<'a> = (&'a RequestScore<'a>, Reuse);
 
 impl TraceFigures {
     /// Computes the figures of a run's conversations; absent for a run without conversations.
     pub fn of(log: &RunLog, scores: &[RequestScore<'_>]) -> Option<Self> {
         log.converses().then_some(())?;
-        let turns: Vec<Turn<'_>> = scores.iter().zip(reuses(log, scores)).collect();
-        let good: Vec<Turn<'_>> = turns.into_iter().filter(|(score, _)| score.success).collect();
-        let traces: Vec<&[Turn<'_>]> =
+        let turns: Vec<ScoredTurn<'_>> = scores.iter().zip(reuses(log, scores)).collect();
+        let good: Vec<ScoredTurn<'_>> =
+            turns.into_iter().filter(|(score, _)| score.success).collect();
+        let traces: Vec<&[ScoredTurn<'_>]> =
             good.chunk_by(|(one, _), (next, _)| one.index == next.index).collect();
         (!traces.is_empty()).then_some(())?;
-        let of = |value: fn(&[Turn<'_>]) -> f64| {
+        let of = |value: fn(&[ScoredTurn<'_>]) -> f64| {
             let values = traces.iter().map(|turns| value(turns));
             Distribution::by_rule(values, PercentileRule::Linear, &PERCENTILES)
         };
@@ -58,13 +59,13 @@ impl TraceFigures {
 const PERCENTILES: [f64; 4] = [50.0, 90.0, 95.0, 99.0];
 
 /// Returns the time in seconds from the first turn's start to an instant of the last turn.
-fn between(turns: &[Turn<'_>], until: fn(&RequestScore<'_>) -> f64) -> f64 {
+fn between(turns: &[ScoredTurn<'_>], until: fn(&RequestScore<'_>) -> f64) -> f64 {
     let ((first, _), (last, _)) = (turns[0], turns[turns.len() - 1]);
     (last.start_s + until(last) - first.start_s).max(0.0)
 }
 
-fn decode_per_s(turns: &[Turn<'_>]) -> f64 {
-    let speed = |(score, _): &Turn<'_>| {
+fn decode_per_s(turns: &[ScoredTurn<'_>]) -> f64 {
+    let speed = |(score, _): &ScoredTurn<'_>| {
         let tokens = score.output_token_count().checked_sub(1).filter(|tokens| *tokens > 0)?;
         let seconds = score.latency_s - score.ttft_s.unwrap_or_default();
         (seconds > 0.0).then(|| tokens as f64 / seconds)
@@ -73,17 +74,17 @@ fn decode_per_s(turns: &[Turn<'_>]) -> f64 {
     statistics::mean(&speeds).unwrap_or_default()
 }
 
-fn cache_hit_percent(turns: &[Turn<'_>]) -> f64 {
+fn cache_hit_percent(turns: &[ScoredTurn<'_>]) -> f64 {
     percent(turns, |score, _| score.prompt_tokens.into())
 }
 
-fn eligible_hit_percent(turns: &[Turn<'_>]) -> f64 {
-    let later: Vec<Turn<'_>> =
+fn eligible_hit_percent(turns: &[ScoredTurn<'_>]) -> f64 {
+    let later: Vec<ScoredTurn<'_>> =
         turns.iter().copied().filter(|(_, reuse)| reuse.eligible > 0).collect();
     percent(&later, |_, reuse| reuse.eligible)
 }
 
-fn percent(turns: &[Turn<'_>], of: fn(&RequestScore<'_>, Reuse) -> u64) -> f64 {
+fn percent(turns: &[ScoredTurn<'_>], of: fn(&RequestScore<'_>, Reuse) -> u64) -> f64 {
     let whole: u64 = turns.iter().map(|&(score, reuse)| of(score, reuse)).sum();
     let cached: u64 = turns.iter().filter_map(|(_, reuse)| reuse.cached).sum();
     if whole > 0 { cached as f64 / whole as f64 * 100.0 } else { 0.0 }

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use servemark_core::{RequestRecord, RunLog};
+use servemark_statistics::UnmetWaits;
 
 use crate::{Latencies, Metrics, RequestScore};
 
@@ -100,7 +101,7 @@ impl TurnFigures {
             requests_per_s: per_second(completed as u64),
             input_tokens_per_s: per_second(input_tokens),
             output_tokens_per_s: per_second(output_tokens),
-            latencies: Latencies::of(&metrics.policy, scores),
+            latencies: Latencies::of(&metrics.policy, scores, UnmetWaits::default()),
         }
     }
 }

@@ -39,12 +39,12 @@ pub(crate) use vectors::Vectors;
 
 /// An answer that is sent on a schedule.
 #[derive(Debug)]
-pub(crate) enum Answer {
+pub(crate) enum MockAnswer {
     Document(Document),
     Stream(Box<Stream>),
 }
 
-impl Answer {
+impl MockAnswer {
     /// Returns when the next step is due.
     pub(crate) fn due(&self) -> Stamp {
         match self {

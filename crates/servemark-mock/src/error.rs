@@ -7,7 +7,6 @@ use thiserror::Error;
 
 /// An error of the server itself, as opposed to an injected fault.
 #[derive(Debug, Error)]
-#[non_exhaustive]
 pub enum MockError {
     /// The server cannot listen on the address.
     #[error("cannot listen on {addr}; is the port taken by another server?")]

@@ -31,5 +31,7 @@ mod truth;
 pub use error::MockError;
 pub use requests::{ReceivedRequest, write_requests};
 pub use server::MockServer;
-pub use spec::{ErrorShape, Fault, FaultKind, MockSpec, ReportedTimes, parse_duration};
+pub use spec::{
+    ErrorShape, Fault, FaultKind, ImitatedEngine, MockSpec, ReportedTimes, parse_duration,
+};
 pub use truth::{TruthRow, write_truth};

@@ -16,7 +16,6 @@ use crate::reception::Reception;
 
 /// A request as it was received.
 #[derive(Clone, Debug, Eq, PartialEq)]
-#[non_exhaustive]
 pub struct ReceivedRequest {
     /// The HTTP method.
     pub method: String,

@@ -7,11 +7,13 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 mod duration;
+mod engine;
 mod fault;
 mod grammar;
 mod server_times;
 
 pub use duration::parse_duration;
+pub use engine::ImitatedEngine;
 pub use fault::{ErrorShape, Fault, FaultKind};
 pub use server_times::ReportedTimes;
 
@@ -21,7 +23,6 @@ pub use server_times::ReportedTimes;
 /// `"1.5s"`.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
-#[non_exhaustive]
 pub struct MockSpec {
     /// The address to listen on; port 0 lets the operating system choose.
     pub listen: SocketAddr,
@@ -59,6 +60,10 @@ pub struct MockSpec {
     pub seed: u64,
     /// The name of the served model.
     pub model: String,
+    /// The engine that the server imitates in what it tells of itself. Without one it has the
+    /// descriptions of all engines at once, and says that it is a simulator.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub engine: Option<ImitatedEngine>,
     /// Whether OpenAI's routes refuse requests for a model by another name with 404, as OpenAI's
     /// API does. Otherwise the name is ignored.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -122,6 +127,7 @@ impl Default for MockSpec {
             places: None,
             seed: 0,
             model: "mock".to_owned(),
+            engine: None,
             strict_model: false,
             output_tokens: None,
             accept_length: None,

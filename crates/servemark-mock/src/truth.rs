@@ -17,7 +17,6 @@ use crate::reception::Reception;
 ///
 /// Its JSON line can also be read as a [`SimulatedTimes`]: that reader ignores the additional keys.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct TruthRow {
     /// The number in the request's `x-servemark-request` header, else the zero-based order of
     /// arrival. The prompts of a batch have consecutive numbers from there.

@@ -4,7 +4,6 @@ use servemark_report::TableFormat;
 
 /// File format of the results of several runs.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-#[non_exhaustive]
 pub enum GridFormat {
     /// Comma-separated values with a heading line.
     Csv,

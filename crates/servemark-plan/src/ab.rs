@@ -17,7 +17,6 @@ use crate::{BenchPlan, Isolation, Point, UntilSpec};
 /// requests; they are compared as a pair.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
-#[non_exhaustive]
 pub struct AbSpec {
     /// The plan of all runs, except for the server.
     pub base: Box<BenchPlan>,

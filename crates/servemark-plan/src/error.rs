@@ -7,7 +7,6 @@ use thiserror::Error;
 
 /// Reason why a plan cannot run.
 #[derive(Clone, Debug, Error, PartialEq)]
-#[non_exhaustive]
 pub enum PlanError {
     /// The plan has no requests.
     #[error("the plan sends nothing; ask for at least one request (--num-prompts 1)")]

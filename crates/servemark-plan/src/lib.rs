@@ -6,6 +6,7 @@
 //! any secret, so that a run can be repeated.
 
 mod ab;
+mod document;
 mod error;
 mod one_batch;
 mod output;
@@ -19,6 +20,7 @@ mod telemetry;
 mod until;
 
 pub use ab::AbSpec;
+pub use document::{DocumentFault, plan_schema};
 pub use error::PlanError;
 pub use one_batch::{BatchCase, BatchProfile};
 pub use output::{AisbenchFiles, Layout, OutputSpec, SaveMode, ScoringSpec, VllmFiles};

@@ -13,7 +13,6 @@ use crate::BenchPlan;
 /// the first case's seed.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
-#[non_exhaustive]
 pub struct BatchCase {
     /// Plan that sends the batch, as a run of one request.
     pub plan: BenchPlan,
@@ -62,7 +61,6 @@ impl BatchCase {
 /// The server's profiler, which is started before a batch and stops by itself.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
-#[non_exhaustive]
 pub struct BatchProfile {
     /// Folder that contains one folder of traces for every batch.
     pub folder: PathBuf,

@@ -12,7 +12,6 @@ use crate::{RunProfile, SloSpec, UntilSpec};
 /// Settings of the scoring of a run.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
-#[non_exhaustive]
 pub struct ScoringSpec {
     /// Objectives that a request must meet to be good.
     pub slos: Vec<Slo>,
@@ -105,7 +104,6 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 /// A table of results.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Hash, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum Layout {
     /// AISBench's table of August 2026.
     Aisbench,
@@ -126,7 +124,6 @@ pub enum Layout {
 /// Files to which the run and its results are written.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
-#[non_exhaustive]
 pub struct OutputSpec {
     /// Path of the run log; without one the run is kept in memory only.
     pub run_log: Option<PathBuf>,
@@ -159,7 +156,6 @@ pub struct OutputSpec {
 /// model.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
-#[non_exhaustive]
 pub struct AisbenchFiles {
     /// Folder of the run, for example `outputs/default/20260820_101112`; it is created if it does
     /// not exist.
@@ -177,7 +173,6 @@ impl AisbenchFiles {
 /// given, it is made of the load, the model and the time.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
-#[non_exhaustive]
 pub struct VllmFiles {
     /// Folder of the files, which is created if it does not exist.
     pub folder: Option<PathBuf>,

@@ -15,28 +15,32 @@ use crate::{ControlSpec, OutputSpec, PlanError, ScoringSpec, ServerSpec};
 /// The plan of a whole benchmark run.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
-#[non_exhaustive]
 pub struct BenchPlan {
     /// Server or engine that is measured.
     pub server: ServerSpec,
     /// Control requests to the server around the measurement.
+    #[serde(default)]
     pub control: ControlSpec,
     /// Name of the backend, which selects the server's conventions.
     pub backend: BackendName,
     /// Wire dialect of the route.
     pub wire: BackendSpec,
     /// Model and tokenizer.
+    #[serde(default)]
     pub model: ModelSpec,
     /// Requests that are sent.
     pub workload: WorkloadSpec,
     /// When requests are sent.
+    #[serde(default)]
     pub load: LoadSpec,
     /// Optional warm-up plan; it runs first and is not reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm_up: Option<Box<Self>>,
     /// Scoring of the run.
+    #[serde(default)]
     pub scoring: ScoringSpec,
     /// Output files.
+    #[serde(default)]
     pub output: OutputSpec,
     /// Command-line values that a peer's result file repeats, in the peer's order.
     #[serde(default, skip_serializing_if = "JsonObject::is_empty")]
@@ -46,7 +50,6 @@ pub struct BenchPlan {
 /// Model and tokenizer, by the names that users have for them.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
-#[non_exhaustive]
 pub struct ModelSpec {
     /// Name of the model; if absent, the first model that the server lists.
     pub name: Option<String>,
@@ -72,16 +75,17 @@ pub struct ModelSpec {
 /// The requests that a run sends.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
-#[non_exhaustive]
 pub struct WorkloadSpec {
     /// Data set that samples come from.
     pub dataset: DatasetSpec,
     /// Largest number of requests.
+    #[serde(default = "usual_requests")]
     pub requests: usize,
     /// Grouping of samples into requests.
     #[serde(default, skip_serializing_if = "Grouping::is_single")]
     pub grouping: Grouping,
     /// Seed of all draws.
+    #[serde(default = "usual_seed")]
     pub seed: u32,
     /// A few letters at the start of every session's first prompt, so that no server cache contains
     /// it; they count as part of the prompt.
@@ -93,10 +97,19 @@ pub struct WorkloadSpec {
     pub after: Vec<EarlierSpec>,
 }
 
+/// Number of requests of a document that gives none, which is that of the peers' clients.
+const fn usual_requests() -> usize {
+    1000
+}
+
+/// SGLang's default seed.
+const fn usual_seed() -> u32 {
+    42
+}
+
 /// The draws of an earlier run.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
-#[non_exhaustive]
 pub struct EarlierSpec {
     /// Data set that the samples came from.
     pub dataset: DatasetSpec,
@@ -121,7 +134,7 @@ impl WorkloadSpec {
             dataset,
             requests,
             grouping: Grouping::Single,
-            seed: 42,
+            seed: usual_seed(),
             prompt_salt: None,
             after: Vec::new(),
         }

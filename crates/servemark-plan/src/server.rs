@@ -16,7 +16,6 @@ use crate::TelemetrySpec;
 /// The measured server or engine.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum ServerSpec {
     /// A server that is already running.
     At(TargetSpec),
@@ -42,7 +41,6 @@ impl ServerSpec {
 /// Control requests to the server around the measurement.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
-#[non_exhaustive]
 pub struct ControlSpec {
     /// Kind of the server, which determines the control requests; if absent, that of the plan's
     /// backend.
@@ -120,7 +118,6 @@ impl Default for ControlSpec {
 /// A profiler, and the documents that control it.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
-#[non_exhaustive]
 pub struct ProfileSpec {
     /// Process that is profiled.
     pub of: Profiled,
@@ -155,7 +152,6 @@ pub enum Profiled {
 /// A worker with a profiler of its own.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
-#[non_exhaustive]
 pub struct WorkerSpec {
     /// Label of the worker, for example `Prefill-0` or `Decode-1`.
     pub label: String,

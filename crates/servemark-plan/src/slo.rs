@@ -7,11 +7,11 @@ use servemark_metrics::{Audit, Judgement, MetricPolicy, Objective, gate};
 /// Objectives of a run, or of every probe of a search, and the required confidence.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
-#[non_exhaustive]
 pub struct SloSpec {
     /// Objectives, all of which must hold.
     pub objectives: Vec<Objective>,
     /// Confidence with which each objective must be met or missed, between 0 and 1.
+    #[serde(default = "usual_confidence")]
     pub confidence: f64,
 }
 
@@ -27,7 +27,7 @@ impl SloSpec {
         if has_mean && !counts_failures {
             objectives.push(Objective::succeeding(BESIDE_A_MEAN));
         }
-        Self { objectives, confidence: 0.95 }
+        Self { objectives, confidence: usual_confidence() }
     }
 
     /// Returns the objectives with another confidence, between 0 and 1.
@@ -40,6 +40,11 @@ impl SloSpec {
     pub fn judge(&self, log: &RunLog, audit: &Audit, policy: &MetricPolicy) -> Vec<Judgement> {
         gate(log, audit, &self.objectives, policy, self.confidence)
     }
+}
+
+/// Confidence of objectives that name none.
+const fn usual_confidence() -> f64 {
+    0.95
 }
 
 const BESIDE_A_MEAN: f64 = 0.95;

@@ -57,7 +57,6 @@ use crate::BenchPlan;
 /// ```
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
-#[non_exhaustive]
 pub struct SweepSpec {
     /// Plans that are run.
     pub points: PointsSpec,
@@ -90,7 +89,6 @@ pub enum PointsSpec {
 /// A plan with a name that distinguishes it from others.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
-#[non_exhaustive]
 pub struct NamedPlan {
     /// Name of the plan.
     pub name: String,
@@ -112,7 +110,6 @@ impl NamedPlan {
 
 /// One run of a sweep.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub struct Point {
     /// Name of the point, unique in the sweep.
     pub name: String,

@@ -18,7 +18,6 @@ use servemark_client::MetricsUrl;
 /// ```
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
-#[non_exhaustive]
 pub struct TelemetrySpec {
     /// The sources, each of which is read by itself.
     pub sources: Vec<MetricsSource>,
@@ -45,7 +44,6 @@ impl TelemetrySpec {
 /// A source of metrics.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum MetricsSource {
     /// The measured server, at its route `/metrics`.
     Server,

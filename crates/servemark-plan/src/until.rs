@@ -7,7 +7,6 @@ use servemark_metrics::Precision;
 /// its duration remain limits.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
-#[non_exhaustive]
 pub struct UntilSpec {
     /// Required precision of each figure.
     pub targets: Vec<Precision>,

@@ -16,7 +16,6 @@ pub use self::scale::Scale;
 
 /// A figure: rows of panels that share one legend.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub struct Figure {
     /// The panels, row by row.
     pub rows: Vec<Vec<Panel>>,
@@ -26,7 +25,6 @@ pub struct Figure {
 
 /// A panel: one coordinate system with its bars and curves.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[non_exhaustive]
 pub struct Panel {
     /// Title; lines are separated by `\n`.
     pub title: String,
@@ -42,7 +40,6 @@ pub struct Panel {
 
 /// An axis: its label and its scale.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[non_exhaustive]
 pub struct Axis {
     /// Label beside the axis.
     pub label: String,
@@ -52,7 +49,6 @@ pub struct Axis {
 
 /// A series of points.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[non_exhaustive]
 pub struct Curve {
     /// Name in the legend. Curves with equal names share an entry; an empty name has none.
     pub label: String,
@@ -64,7 +60,6 @@ pub struct Curve {
 
 /// Colour and style of a curve. Each number selects an entry of a cyclic palette.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-#[non_exhaustive]
 pub struct Look {
     /// Index of the colour; `None` is grey.
     pub hue: Option<usize>,
@@ -78,7 +73,6 @@ pub struct Look {
 
 /// A point of a curve.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[non_exhaustive]
 pub struct Mark {
     /// Horizontal value.
     pub x: f64,

@@ -6,13 +6,14 @@ use std::io;
 
 use serde_json::{Value, json};
 use servemark_core::printable;
-use servemark_metrics::{Change, Comparison, Figure, Part, Significance, ToleranceJudgement};
+use servemark_metrics::{
+    Change, Comparison, Figure, FigureScope, Significance, ToleranceJudgement,
+};
 
 pub use self::changes::write_changes;
 
 /// Description of a result in a comparison.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-#[non_exhaustive]
 pub struct Side {
     /// Where the result comes from, such as a path.
     pub source: String,
@@ -50,8 +51,8 @@ impl Side {
 /// Returns a figure from an SGLang or vLLM result file; the keys of both are tried.
 pub fn figure_in(result: &Value, figure: Figure) -> Option<f64> {
     let part = match figure.of {
-        Part::Run => result,
-        Part::Plateau => result.get("steady_state")?,
+        FigureScope::Run => result,
+        FigureScope::Plateau => result.get("steady_state")?,
     };
     let number = |key: &str| part.get(key).and_then(Value::as_f64);
     number(&figure.key()).or_else(|| number(&figure.sglang_key()?))
@@ -67,13 +68,15 @@ pub fn write_comparison(
     writeln!(out, "{}\n{}\n", sides[0].line("A"), sides[1].line("B"))?;
     writeln!(out, "{:<35} {:>12} {:>12} {:>10} {:>8}", "Metric", "A", "B", "Delta", "Change")?;
     writeln!(out, "{:-<35} {:->12} {:->12} {:->10} {:->8}", "", "", "", "", "")?;
-    let of = |part: Part| comparison.changes.iter().filter(move |change| change.figure.of == part);
-    of(Part::Run).try_for_each(|change| writeln!(out, "{}", row(change, "")))?;
+    let of = |part: FigureScope| {
+        comparison.changes.iter().filter(move |change| change.figure.of == part)
+    };
+    of(FigureScope::Run).try_for_each(|change| writeln!(out, "{}", row(change, "")))?;
     writeln!(out, "\n{:=^70}", " Steady-State Comparison ")?;
-    if of(Part::Plateau).next().is_none() {
+    if of(FigureScope::Plateau).next().is_none() {
         writeln!(out, "N/A — one or both runs have no steady-state window")?;
     }
-    of(Part::Plateau).try_for_each(|change| writeln!(out, "{}", row(change, "SS ")))?;
+    of(FigureScope::Plateau).try_for_each(|change| writeln!(out, "{}", row(change, "SS ")))?;
     writeln!(out, "{:=<WIDTH$}\n", "")?;
     writeln!(out, "Legend: + = improvement, - = regression (relative to A → B)")
 }
@@ -88,6 +91,7 @@ pub fn comparison_json(
         comparison.changes.iter().map(|change| change_json(comparison, change)).collect();
     let [before, after] = sides.each_ref().map(|of| of.iter().map(Side::json).collect::<Vec<_>>());
     let mut document = json!({
+        "schema": "servemark/compare/1",
         "runs": {"before": comparison.runs[0], "after": comparison.runs[1]},
         "sources": {"before": before, "after": after},
         "judged": comparison.is_judged,
@@ -105,7 +109,7 @@ fn change_json(comparison: &Comparison, change: &Change) -> Value {
     json!({
         "figure": change.figure.path(),
         "metric": change.figure.key(),
-        "part": if change.figure.of == Part::Run { "run" } else { "steady_state" },
+        "part": if change.figure.of == FigureScope::Run { "run" } else { "steady_state" },
         "before": change.before,
         "after": change.after,
         "runs": {"before": change.runs[0], "after": change.runs[1]},

@@ -11,7 +11,6 @@ use crate::boxes::{Align, Boxed, Frame};
 
 /// The runs at one load of a search.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[non_exhaustive]
 pub struct EvalscopeProbe {
     /// Load of the runs: the value of the search's variable.
     pub load: u32,
@@ -25,7 +24,6 @@ pub struct EvalscopeProbe {
 
 /// The load that a search selected for a set of criteria.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub struct EvalscopeSelection {
     /// Criteria: the name of a metric and its required value.
     pub criteria: Vec<(String, String)>,

@@ -9,14 +9,13 @@ use servemark_metrics::{Audit, Metrics, RequestScore};
 
 use crate::{
     AisbenchJson, AisbenchOptions, AisbenchTable, EmbeddingTable, EvalscopeOptions,
-    EvalscopeSummary, EvalscopeTable, NativeJson, NativeTable, SglangLine, SglangOfflineLine,
-    SglangOfflineTable, SglangOptions, SglangTable, VllmDetails, VllmOptions, VllmResult,
+    EvalscopeSummary, EvalscopeTable, NativeJson, NativeTable, ResultDetails, SglangLine,
+    SglangOfflineLine, SglangOfflineTable, SglangOptions, SglangTable, VllmOptions, VllmResult,
     VllmTable,
 };
 
 /// A run with its metrics: the input of every report format.
 #[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
 pub struct Report<'a> {
     /// Run log: what was planned and observed.
     pub log: &'a RunLog,
@@ -91,7 +90,6 @@ pub trait ReportFormat: Debug {
 
 /// The tool whose table and file layout is written.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[non_exhaustive]
 pub enum Layout {
     /// AISBench's layout, with the options of its configuration.
     Aisbench(AisbenchOptions),
@@ -133,7 +131,7 @@ impl Layout {
             Self::Evalscope(options) => Box::new(EvalscopeSummary::new(options)),
             Self::Offline => Box::new(SglangOfflineLine),
             Self::Sglang(options) => Box::new(SglangLine::new(options)),
-            Self::Vllm(options) => Box::new(VllmResult::new(options, VllmDetails::Brief, 0)),
+            Self::Vllm(options) => Box::new(VllmResult::new(options, ResultDetails::Brief, 0)),
         }
     }
 }

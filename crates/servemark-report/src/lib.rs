@@ -15,12 +15,15 @@ mod evalscope;
 mod evalscope_search;
 mod fifty_columns;
 mod file_name;
+mod gates;
 mod grid;
 mod layout;
 mod native;
 mod offline;
 mod page;
 mod pareto;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod plot;
 mod records;
 mod several;
@@ -50,11 +53,14 @@ pub use evalscope_search::{
     EvalscopeProbe, EvalscopeSelection, evalscope_search_json, write_evalscope_search,
 };
 pub use file_name::ResultFileName;
+pub use gates::{Gate, GateReport};
 pub use grid::{GridRows, TableFormat};
 pub use layout::{Layout, Report, ReportFormat};
 pub use native::{NativeJson, NativeTable, ScoreJson};
 pub use offline::{MeasuredOver, OfflineLatency, OfflineThroughput};
 pub use pareto::frontier;
+#[cfg(feature = "parquet")]
+pub use parquet::{ParquetExportError, write_requests_parquet, write_tokens_parquet};
 pub use plot::ThroughputPlots;
 pub use records::{
     Binner, Filter, Pareto, ParetoSpec, Records, RecordsError, Relation, RelationSpec,
@@ -70,7 +76,7 @@ pub use sweep::{SweepReport, SweepRow};
 pub use table::{TableLine, TablePart, TableSection};
 pub use timeline::TimelinePlot;
 pub use vllm::{
-    VllmDetails, VllmMetric, VllmOptions, VllmResult, VllmStyle, VllmTable, vllm_file_name,
+    ResultDetails, VllmMetric, VllmOptions, VllmResult, VllmStyle, VllmTable, vllm_file_name,
     vllm_pytorch_records,
 };
 pub use vllm_extras::{PlateauTable, SweptRun, TurnsTable, write_swept};

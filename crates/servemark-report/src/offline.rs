@@ -16,7 +16,6 @@ use crate::{Report, calls};
 
 /// Result of `bench throughput`. Its `Display` is the text for standard output.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub struct OfflineThroughput {
     /// Model name as the user wrote it.
     pub model: String,
@@ -91,7 +90,6 @@ impl fmt::Display for OfflineThroughput {
 
 /// Result of `bench latency`. Its `Display` is the text for standard output.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub struct OfflineLatency {
     /// Model name as the user wrote it.
     pub model: String,

@@ -2,19 +2,22 @@
 
 use std::io;
 
-use servemark_metrics::{FigureSpread, Part, SeveralRuns};
+use servemark_metrics::{FigureScope, FigureSpread, SeveralRuns};
 
 /// Writes the table.
 pub fn write_several(several: &SeveralRuns, out: &mut dyn io::Write) -> io::Result<()> {
     let runs = several.runs;
-    let of = |part: Part| several.figures.iter().filter(move |spread| spread.figure.of == part);
+    let of =
+        |part: FigureScope| several.figures.iter().filter(move |spread| spread.figure.of == part);
     title(&format!(" Multi-Run Summary ({runs} runs) "), out)?;
-    of(Part::Run).try_for_each(|spread| writeln!(out, "{}", row(spread)))?;
+    of(FigureScope::Run).try_for_each(|spread| writeln!(out, "{}", row(spread)))?;
     writeln!(out, "{:=<WIDTH$}", "")?;
-    let Some(steady) = of(Part::Plateau).map(|spread| spread.runs).max() else { return Ok(()) };
+    let Some(steady) = of(FigureScope::Plateau).map(|spread| spread.runs).max() else {
+        return Ok(());
+    };
     writeln!(out)?;
     title(&format!(" Steady-State Summary ({steady}/{runs} runs) "), out)?;
-    of(Part::Plateau).try_for_each(|spread| writeln!(out, "{}", row(spread)))?;
+    of(FigureScope::Plateau).try_for_each(|spread| writeln!(out, "{}", row(spread)))?;
     writeln!(out, "{:=<WIDTH$}", "")
 }
 

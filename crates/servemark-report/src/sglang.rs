@@ -24,7 +24,6 @@ pub use table::SglangTable;
 
 /// Options of SGLang's table and line: the release, and the parts that depend on a flag.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-#[non_exhaustive]
 pub struct SglangOptions {
     /// The release whose format is used.
     pub style: SglangStyle,

@@ -192,7 +192,7 @@ fn cells(row: &SloRow<'_>) -> Vec<Option<String>> {
 pub fn display_factor(judgement: &Judgement) -> f64 {
     match judgement.objective.goal {
         Goal::Success { .. } | Goal::Goodput { .. } => 100.0,
-        _ => 1.0,
+        Goal::Latency { .. } => 1.0,
     }
 }
 

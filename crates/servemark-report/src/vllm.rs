@@ -18,7 +18,7 @@ mod style;
 mod table;
 
 pub use file_name::vllm_file_name;
-pub use lists::VllmDetails;
+pub use lists::ResultDetails;
 pub use options::{VllmMetric, VllmOptions};
 pub use pytorch::vllm_pytorch_records;
 pub use result::VllmResult;

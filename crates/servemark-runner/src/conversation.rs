@@ -34,6 +34,17 @@ impl SessionRules {
         let &SessionSpec { history, echo_reasoning, runs_out, .. } = spec;
         Self { history, echo_reasoning, runs_out }
     }
+
+    /// Returns the text of an answer as it goes into the history. Reasoning is left out unless it is
+    /// echoed, and tool calls always.
+    fn answer(self, record: &RequestRecord) -> String {
+        let is_said = |row: &DeltaRow| match row.kind {
+            DeltaKind::Reasoning => self.echo_reasoning,
+            DeltaKind::ToolCall => false,
+            _ => true,
+        };
+        record.pieces().filter(|(row, _)| is_said(row)).map(|(_, text)| text).collect()
+    }
 }
 
 /// The next turn of a session.
@@ -95,7 +106,7 @@ impl<'a> Conversation<'a> {
         if self.history.is_empty() {
             self.history = said(self.first)?;
         }
-        self.history.push(message("assistant", &answer(record, self.rules.echo_reasoning)));
+        self.history.push(message("assistant", &self.rules.answer(record)));
         self.history.extend(said(next)?);
         let before = tokens(record);
         let mut asked = next.clone();
@@ -147,17 +158,6 @@ fn message(role: &str, content: &str) -> JsonObject {
         .into_iter()
         .map(|(key, value)| (key.to_owned(), value.into()))
         .collect()
-}
-
-/// Returns the text of an answer as it goes into the history. Reasoning is left out unless
-/// `echo_reasoning` is set, and tool calls always.
-fn answer(record: &RequestRecord, echo_reasoning: bool) -> String {
-    let is_said = |row: &DeltaRow| match row.kind {
-        DeltaKind::Reasoning => echo_reasoning,
-        DeltaKind::ToolCall => false,
-        _ => true,
-    };
-    record.pieces().filter(|(row, _)| is_said(row)).map(|(_, text)| text).collect()
 }
 
 /// Returns the number of tokens of the conversation, last answer included; by the server's counts

@@ -77,7 +77,6 @@ pub struct Fleet<'a, P> {
 
 /// The result of a measurement.
 #[derive(Debug)]
-#[non_exhaustive]
 pub struct Measured {
     /// How each request that was sent ended.
     pub outcomes: Vec<Result<(), RequestError>>,

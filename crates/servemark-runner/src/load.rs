@@ -9,7 +9,7 @@ use servemark_schedule::{AdapterSpec, ArrivalSpec, Rate};
 
 /// The load of a run: how much is sent, and how.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[non_exhaustive]
+#[serde(default)]
 pub struct LoadSpec {
     /// When sessions are due.
     pub arrivals: ArrivalSpec,
@@ -62,6 +62,13 @@ pub struct LoadSpec {
     /// start](servemark_core::Transport::head_start).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub precise_send: bool,
+}
+
+impl Default for LoadSpec {
+    /// Returns the load of a burst.
+    fn default() -> Self {
+        Self::new(ArrivalSpec::Burst)
+    }
 }
 
 impl LoadSpec {
@@ -137,7 +144,6 @@ const LONG_ANSWER: Duration = Duration::from_secs(60);
 /// How the turns of sessions are sent.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
-#[non_exhaustive]
 pub struct SessionSpec {
     /// What turns after the first are sent with.
     #[serde(skip_serializing_if = "History::is_kept")]
@@ -178,7 +184,6 @@ impl History {
 /// What is sent before the measurement, all at once: copies of the first sample, or the first
 /// sessions.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct WarmupSpec {
     /// Number of copies or sessions.
     pub requests: usize,
@@ -223,7 +228,6 @@ impl Default for WarmupSpec {
 /// When a failed request is sent again: at once, with its slot at the gate. Each try has a record
 /// of its own, and only the last one is scored.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct RetrySpec {
     /// Number of tries of a request, the first included.
     pub tries: NonZero<u32>,
@@ -250,7 +254,6 @@ impl RetrySpec {
 /// The first sessions of those drawn that are sent like the others and not measured.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
-#[non_exhaustive]
 pub struct LeadInSpec {
     /// Number of sessions.
     pub sessions: usize,
@@ -284,7 +287,6 @@ impl LeadInSpec {
 /// Limits on what is prepared ahead of its due time; both hold.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
-#[non_exhaustive]
 pub struct LookAheadSpec {
     /// Maximum number of prepared requests that wait.
     pub calls: NonZeroUsize,

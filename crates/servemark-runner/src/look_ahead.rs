@@ -14,7 +14,7 @@ use crate::conversation::Conversation;
 use crate::{LookAheadSpec, Share};
 
 /// A prepared request, or why it could not be prepared.
-pub(crate) type Prepared<T> = Result<<T as Transport>::Prepared, RequestError>;
+pub(crate) type PreparedResult<T> = Result<<T as Transport>::Prepared, RequestError>;
 
 /// Keeps the first requests of the next sessions prepared, so that only I/O is left when one is
 /// due. Their number and their size are limited.
@@ -30,7 +30,7 @@ struct Prefetcher<T: Transport> {
     transport: Arc<T>,
     sessions: Arc<[Session]>,
     most: LookAheadSpec,
-    queue: Mutex<Queue<Prepared<T>>>,
+    queue: Mutex<Queue<PreparedResult<T>>>,
     made: Notify,
 }
 
@@ -85,7 +85,7 @@ impl<T: Transport> LookAhead<T> {
 
     /// Returns the next first request in the order of the sessions; `None` after the last. Waits if
     /// it is not ready yet.
-    pub(crate) async fn next(&self) -> Option<Prepared<T>> {
+    pub(crate) async fn next(&self) -> Option<PreparedResult<T>> {
         loop {
             let (call, making) = {
                 let mut queue = self.prefetcher.queue();
@@ -100,7 +100,7 @@ impl<T: Transport> LookAhead<T> {
 
     /// Starts preparing if the queue is at most half full. Returns whether requests are being
     /// prepared.
-    fn refill(&self, queue: &mut Queue<Prepared<T>>) -> bool {
+    fn refill(&self, queue: &mut Queue<PreparedResult<T>>) -> bool {
         if !queue.busy && self.prefetcher.wants(queue, 2) {
             queue.busy = true;
             let prefetcher = Arc::clone(&self.prefetcher);
@@ -141,7 +141,7 @@ impl<T: Transport> Prefetcher<T> {
         index.map(|index| &self.sessions[index % self.sessions.len()])
     }
 
-    fn put(&self, call: Prepared<T>) {
+    fn put(&self, call: PreparedResult<T>) {
         let bytes = call.as_ref().map_or(0, T::bytes);
         let mut queue = self.queue();
         queue.bytes += bytes;
@@ -151,26 +151,26 @@ impl<T: Transport> Prefetcher<T> {
 
     /// Returns whether there are requests left to prepare and the queue holds less than `1 / part`
     /// of its limits.
-    fn wants(&self, queue: &Queue<Prepared<T>>, part: usize) -> bool {
+    fn wants(&self, queue: &Queue<PreparedResult<T>>, part: usize) -> bool {
         let most = self.most;
         let has_room = queue.calls.len() < most.calls.get().div_ceil(part)
             && queue.bytes < most.bytes.get().div_ceil(part);
         !queue.closed && queue.to_begin.len() > 0 && (has_room || queue.calls.is_empty())
     }
 
-    fn queue(&self) -> MutexGuard<'_, Queue<Prepared<T>>> {
+    fn queue(&self) -> MutexGuard<'_, Queue<PreparedResult<T>>> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Prepares one first request. A panic of the transport becomes the error of this request alone.
-fn prepared<T: Transport>(transport: &T, session: &Session) -> Prepared<T> {
+fn prepared<T: Transport>(transport: &T, session: &Session) -> PreparedResult<T> {
     let prepare = || Conversation::opening(session).and_then(|sample| transport.prepare(&sample));
     catch_unwind(AssertUnwindSafe(prepare)).unwrap_or_else(|_| Err(panicked()))
 }
 
 /// Prepares a request that could not be known ahead of time, on another thread.
-pub(crate) async fn prepare<T: Transport>(transport: &Arc<T>, sample: Sample) -> Prepared<T> {
+pub(crate) async fn prepare<T: Transport>(transport: &Arc<T>, sample: Sample) -> PreparedResult<T> {
     let transport = Arc::clone(transport);
     let prepared = spawn_blocking(move || transport.prepare(&sample)).await;
     prepared.unwrap_or_else(|_| Err(panicked()))

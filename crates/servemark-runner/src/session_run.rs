@@ -19,7 +19,7 @@ use crate::Stop;
 use crate::alarm::Alarm;
 use crate::conversation::{Conversation, Turn};
 use crate::gate::Pass;
-use crate::look_ahead::{Prepared, prepare};
+use crate::look_ahead::{PreparedResult, prepare};
 use crate::run_state::RunState;
 
 /// How a request that was sent ended.
@@ -59,7 +59,10 @@ struct Request<C> {
 impl<T: Transport, P: Pacer> SessionRun<T, P> {
     /// Runs a whole session: each turn follows the previous answer. Returns how each request that
     /// was sent ended.
-    pub(crate) async fn run(self: Rc<Self>, session: AdmittedSession<Prepared<T>>) -> Vec<Outcome> {
+    pub(crate) async fn run(
+        self: Rc<Self>,
+        session: AdmittedSession<PreparedResult<T>>,
+    ) -> Vec<Outcome> {
         let AdmittedSession { index, due, pass: _pass, granted, call } = session;
         let session = &self.sessions[index % self.sessions.len()];
         let begun = match session.pause {
@@ -92,7 +95,7 @@ impl<T: Transport, P: Pacer> SessionRun<T, P> {
     /// a batch. Failed tries before the last have records of their own; a batch has one try.
     async fn complete(
         &self,
-        request: Request<Prepared<T>>,
+        request: Request<PreparedResult<T>>,
         session: &Session,
     ) -> (RequestRecord, Vec<RequestRecord>) {
         let Request { mut recorder, mut call, asks } = request;
@@ -112,7 +115,7 @@ impl<T: Transport, P: Pacer> SessionRun<T, P> {
         mut failed: RequestRecord,
         asks: Option<&Sample>,
         session: &Session,
-    ) -> (Recorder, Prepared<T>) {
+    ) -> (Recorder, PreparedResult<T>) {
         let planned = asks.unwrap_or(&session.first);
         let recorder = Recorder::new(failed.index, failed.phase, planned, failed.scheduled);
         let recorder = recorder.after(&failed);
@@ -134,7 +137,7 @@ impl<T: Transport, P: Pacer> SessionRun<T, P> {
 
     /// Prepares a later turn and waits until it is due; `None` if the run was stopped before, or
     /// its time is over.
-    async fn follow_up(&self, index: usize, turn: Turn<'_>) -> Option<Request<Prepared<T>>> {
+    async fn follow_up(&self, index: usize, turn: Turn<'_>) -> Option<Request<PreparedResult<T>>> {
         let Turn { number, follow_ups, due, adds, asks } = turn;
         let phase = self.state.phase_of(index, self.phase);
         if phase == Phase::Measure && self.is_over(due) {
@@ -179,7 +182,7 @@ impl<T: Transport, P: Pacer> SessionRun<T, P> {
 
     async fn carry(
         &self,
-        call: Prepared<T>,
+        call: PreparedResult<T>,
         recorder: &mut Recorder,
     ) -> Result<Finish, RequestError> {
         let mut work = pin!(self.transport.execute(call?, recorder));

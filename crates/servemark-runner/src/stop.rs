@@ -4,7 +4,6 @@ use tokio::sync::watch;
 
 /// How far a run is asked to stop. Each level includes the previous one.
 #[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
-#[non_exhaustive]
 pub enum Stop {
     /// The run continues.
     #[default]

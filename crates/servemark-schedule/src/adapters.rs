@@ -19,7 +19,6 @@ pub struct AdapterSpec {
 /// How an adapter is chosen.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum AdapterChoice {
     /// All adapters are equally likely.
     #[default]

@@ -10,7 +10,6 @@ use crate::{Burstiness, Ramp, Rate, Schedule, ScheduleError, Slowdown, gamma};
 /// An arrival process: when requests arrive.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(tag = "process", rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum ArrivalSpec {
     /// All requests are due at once.
     #[default]

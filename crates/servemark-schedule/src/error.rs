@@ -4,7 +4,6 @@ use thiserror::Error;
 
 /// Why an arrival process is invalid.
 #[derive(Clone, Copy, Debug, Error, PartialEq)]
-#[non_exhaustive]
 pub enum ScheduleError {
     /// At a rate of zero or less a second request would never arrive.
     #[error("a request rate must be above zero, not {0}; use inf to send everything at once")]

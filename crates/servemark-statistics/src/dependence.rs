@@ -42,6 +42,25 @@ impl Dependence {
         Self { length: self.length.max(length), ..self }
     }
 
+    /// Adds the dependence of known parts of the values. `share` is the variance of the parts divided by
+    /// that of the values.
+    ///
+    /// The variance of the parts' mean is a part of that of the values' mean, however much of the
+    /// values' own variance is independent noise.
+    #[must_use]
+    pub(crate) fn with_parts(self, of_parts: &Self, share: f64) -> Self {
+        let excess = (of_parts.length - 1.0) * share;
+        if !excess.is_finite() || excess < LEAST_EXCESS {
+            return self;
+        }
+        Self {
+            length: self.length.max(1.0 + excess),
+            has_trend: self.has_trend || of_parts.has_trend,
+            is_slow: self.is_slow || of_parts.is_slow,
+            ..self
+        }
+    }
+
     /// Returns the effective sample size: the number of independent values that carry as much
     /// information.
     pub(crate) fn effective(&self) -> f64 {
@@ -170,15 +189,18 @@ fn long_run_variance(points: &[f64]) -> f64 {
     long_run / (1.0 - hidden)
 }
 
+/// Least part of the variance of independent values that the dependence of parts must add. Less does
+/// not change an interval noticeably.
+const LEAST_EXCESS: f64 = 0.25;
 /// Least number of values for von Neumann's ratio test.
 const FEWEST: usize = 16;
 /// Number of scales of the test: the values and means of 2, 4, 8, 16 and 32 of them.
 const SCALES: usize = 6;
 /// Share of independent samples that von Neumann's ratios take for dependent.
-const FALSE_ALARMS: f64 = 0.01;
+const FALSE_ALARMS: f64 = 0.005;
 /// Chance of independent ranks below which the sum of low frequencies shows dependence. Five sums
-/// that overlap are tested, so about 1 % of independent samples are taken for dependent.
-const FALSE_ALARMS_OF_RANKS: f64 = 0.002;
+/// that overlap are tested, so about 0.5 % of independent samples are taken for dependent.
+const FALSE_ALARMS_OF_RANKS: f64 = 0.001;
 /// Chance of independent values below which the sum of low frequencies shows dependence. Values far
 /// from all others make large sums, so it is smaller than that of ranks.
 const FALSE_ALARMS_OF_VALUES: f64 = 0.0005;

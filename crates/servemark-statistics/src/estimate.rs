@@ -16,6 +16,9 @@ pub struct Estimate {
     pub at_least: f64,
     /// Standard error of the value; absent if the sample does not show it.
     pub error: Option<f64>,
+    /// Part of the value that the upper end of the interval leaves at least for what none of the sample's
+    /// requests met. It shrinks with the number of requests, and not with its square root.
+    pub unseen: f64,
     /// Number of values in the sample.
     pub samples: usize,
     /// Effective sample size: the number of independent values that carry as much information.
@@ -44,7 +47,6 @@ pub enum Bounds {
 /// Reason why a sample supports no interval.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum Reason {
     /// Values are similar for too large a part of the sample.
     Correlated,
@@ -91,6 +93,7 @@ impl Estimate {
             bounds: self.bounds.map(|end| end * factor),
             at_least: self.at_least * factor,
             error: self.error.map(|error| error * factor),
+            unseen: self.unseen * factor,
             ..self
         }
     }

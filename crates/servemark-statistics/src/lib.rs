@@ -44,7 +44,7 @@ pub use looks::{Looks, confidence_of_look};
 pub use mean::rate;
 pub use needed::Needed;
 pub use ranks::{fewest_draws, fewest_with_misses, rank_bounds};
-pub use sample::{Sample, SortedSample};
+pub use sample::{Sample, SortedSample, UnmetWaits};
 pub use settling::{Settling, settling};
 pub use share::{share, share_bounds};
 pub use student::{independent_mean, mean_and_deviation, rises};

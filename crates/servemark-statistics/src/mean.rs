@@ -24,7 +24,7 @@ pub fn rate(amounts: &[f64], times: &[f64], confidence: f64) -> Estimate {
     let residual = |(amount, time): (&f64, &f64)| (amount - rate * time) / mean_time;
     let residuals: Vec<f64> = amounts.iter().zip(times).map(residual).collect();
     let (_, typical_distance) = median_and_distance(&residuals);
-    let unseen = rate.abs();
+    let unseen = RULE_OF_THREE / residuals.len() as f64 * rate.abs();
     let spread = Spread { unseen, ..Spread::of_residuals(rate, &residuals, typical_distance) };
     spread.estimate(residuals.len(), confidence)
 }
@@ -39,7 +39,7 @@ struct Spread {
     skewness: f64,
     /// Median of the values' distances from their median.
     typical_distance: f64,
-    /// Size of what a request may meet that none of the sample met.
+    /// What requests may meet that none of the sample met, as its part of the mean.
     unseen: f64,
     /// Effective number of residuals that contribute to their variance.
     participants: f64,
@@ -47,6 +47,8 @@ struct Spread {
     dependence: Dependence,
     /// Effective sample size, in values.
     effective_values: f64,
+    /// Why a known part of the values has no interval, if it matters for that of the values.
+    doubt: Option<(f64, Reason)>,
 }
 
 impl Spread {
@@ -58,13 +60,28 @@ impl Spread {
             |cluster: &[f64]| (cluster.iter().sum::<f64>() - mean * cluster.len() as f64) / size;
         let residuals = sample.by_cluster(residual);
         let (median, typical_distance) = median_and_distance(values);
-        let spread = Self::of_residuals(mean, &residuals, typical_distance);
+        let spread = Self::of_residuals(mean, &residuals, typical_distance).with_parts(sample);
         let of_mean = spread.error().powi(2);
         let all = values.len() as f64;
         let effective_values =
             if of_mean > 0.0 { (value_variance / of_mean).min(all) } else { all };
-        let times = if sample.has_waits() { longest_wait(median, typical_distance) } else { 1.0 };
-        Self { effective_values, unseen: times * median.abs(), ..spread }
+        let at_least = RULE_OF_THREE / spread.clusters * median.abs();
+        let waits =
+            sample.unmet_waits().of_mean().min(at_least * longest_wait(median, typical_distance));
+        Self { effective_values, unseen: at_least.max(waits), ..spread }
+    }
+
+    /// Adds what known parts of the values show.
+    fn with_parts(self, sample: &Sample) -> Self {
+        let Some(parts) = sample.parts() else { return self };
+        let (mean, _) = moments(parts);
+        let residuals: Vec<f64> = parts.iter().map(|part| part - mean).collect();
+        let of_parts = Self::of_residuals(mean, &residuals, median_and_distance(parts).1);
+        let share = (of_parts.deviation / self.deviation).powi(2);
+        let dependence = self.dependence.with_parts(&of_parts.dependence, share);
+        let matters = of_parts.error() > LEAST_PART_OF_ERROR * self.error();
+        let doubt = of_parts.too_short().filter(|_| matters);
+        Self { dependence, doubt, ..self }
     }
 
     /// Computes the spread of a mean from each cluster's residual.
@@ -85,6 +102,7 @@ impl Spread {
             clusters,
             effective_values: dependence.effective(),
             dependence,
+            doubt: None,
         }
     }
 
@@ -95,8 +113,8 @@ impl Spread {
             None => self.interval(alpha),
         };
         let (at_least, effective) = (self.at_least(alpha), self.effective_values);
-        let error = Some(self.error());
-        Estimate { value: self.mean, bounds, at_least, error, samples, effective }
+        let (error, unseen) = (Some(self.error()), self.unseen);
+        Estimate { value: self.mean, bounds, at_least, error, unseen, samples, effective }
     }
 
     /// Returns the factor by which the sample should be longer, and why; absent if it is long
@@ -119,6 +137,9 @@ impl Spread {
         if self.dependence.is_dependent() && effective < wanted {
             return Some((wanted / effective, Reason::RareValues));
         }
+        if self.doubt.is_some() {
+            return self.doubt;
+        }
         let is_needle = self.deviation > NEEDLE * self.typical_distance && self.deviation > 0.0;
         if is_needle && self.participants < FEWEST_PARTICIPANTS {
             return Some((FEWEST_PARTICIPANTS / self.participants.max(1.0), Reason::RareValues));
@@ -132,9 +153,7 @@ impl Spread {
     fn interval(&self, alpha: f64) -> Bounds {
         let error = self.error();
         let (below, above) = self.half_widths(alpha, self.free());
-        // Rule of three: what none of n requests met may still happen to 3 in n of them.
-        let unseen = 3.0 / self.clusters * self.unseen;
-        let high = self.mean + (above * error).max(unseen);
+        let high = self.mean + (above * error).max(self.unseen);
         Bounds::Known { low: self.mean - below * error, high }
     }
 
@@ -199,12 +218,22 @@ fn clusters_of_outliers(residuals: &[f64]) -> f64 {
     limits.into_iter().map(burst).fold(1.0, f64::max)
 }
 
-/// Returns the longest wait that a sample without waits leaves room for, in medians. The less the values
+/// Returns the longest wait that a sample which met none leaves room for, in medians. The less the values
 /// differ, the less they show of what a slow request takes.
 fn longest_wait(median: f64, typical_distance: f64) -> f64 {
     (LONGEST_WAIT_IN_DISTANCES * median.abs() / typical_distance).clamp(1.0, MOST_MEDIANS)
 }
 
+/// Returns by how much a sample should be longer, and why, if a known part of its values is too short for
+/// an interval of its own and matters for that of the values.
+pub(crate) fn doubt_of_parts(sample: &Sample) -> Option<(f64, Reason)> {
+    sample.parts()?;
+    Spread::of(sample).doubt
+}
+
+/// Share of the standard error of the values from which on that of a known part matters. A part that is
+/// too short for an interval may be off by several times the error that it shows.
+const LEAST_PART_OF_ERROR: f64 = 0.1;
 /// Values count as equal if their deviation is less than this part of them.
 const ALIKE: f64 = 1e-4;
 /// Factor by which a run should be longer if all its values are equal. Such a run does not show how
@@ -254,8 +283,11 @@ const COCHRAN: f64 = 14.0;
 const COCHRAN_IF_SHORT: f64 = 25.0;
 /// Correlation length beyond which the values' skewness is that of slow phases.
 const LONG_CORRELATION: f64 = 10.0;
-/// Longest wait that a sample without waits leaves room for, in typical distances from the median; at
-/// least one median and at most [`MOST_MEDIANS`].
+/// Rule of three: what none of n requests met may happen to 3 in n of them, with 95 % confidence. Each is
+/// allowed the size of a typical value.
+const RULE_OF_THREE: f64 = 3.0;
+/// Longest wait that a sample which met none leaves room for, times the typical distance, in squared
+/// medians; at least one median and at most [`MOST_MEDIANS`].
 const LONGEST_WAIT_IN_DISTANCES: f64 = 0.4;
 /// Largest number of medians that such a wait takes. In simulated queues at half of their capacity the
 /// mean of runs that met no wait is covered with it.
@@ -271,6 +303,7 @@ mod tests {
     use servemark_rng::NumpyRandom;
 
     use super::*;
+    use crate::UnmetWaits;
 
     /// Latencies of 50 ms with this scatter, and bursts of waits in which every value is 200 ms more.
     fn with_bursts(requests: usize, bursts: &[usize]) -> Sample {
@@ -288,18 +321,48 @@ mod tests {
         assert!(with_bursts(2000, &[]).mean(0.95).bounds.known().is_some());
     }
 
+    /// Waits that raise a mean by this many seconds.
+    fn waits(of_mean: f64) -> UnmetWaits {
+        UnmetWaits { share: 1.0, mean: of_mean }
+    }
+
+    /// Each value has a wait that is alike for about 50 requests, and a part that is independent and has
+    /// twenty times the variance.
+    #[test]
+    fn a_known_part_shows_the_dependence_that_the_rest_hides() {
+        let mut random = NumpyRandom::seeded(7);
+        let mut run = || {
+            let (mut whole, mut alone) = (Sample::default(), Sample::default());
+            let mut wait = 0.0;
+            for _ in 0..400 {
+                wait = 0.96 * wait + random.normal(0.0, 0.28);
+                let value = 100.0 + wait + random.normal(0.0, 4.5);
+                whole.push_with_part(value, 10.0 + wait);
+                alone.push([value]);
+            }
+            [whole, alone].map(|sample| sample.mean(0.95).bounds.known().is_some())
+        };
+        let runs: Vec<[bool; 2]> = (0..40).map(|_| run()).collect();
+        let known = |at: usize| runs.iter().filter(|run| run[at]).count();
+        assert!(known(0) <= 4 && known(1) >= 20, "{} {}", known(0), known(1));
+    }
+
     #[test]
     fn a_sample_without_a_wait_leaves_room_for_waits() {
         let quiet = with_bursts(400, &[]);
         let (low, high) = quiet.mean(0.95).bounds.known().unwrap();
-        let (low_of_waits, high_of_waits) = quiet.with_waits().mean(0.95).bounds.known().unwrap();
+        let of_waits = quiet.with_unmet_waits(waits(f64::INFINITY)).mean(0.95);
+        let (low_of_waits, high_of_waits) = of_waits.bounds.known().unwrap();
         assert_eq!(low.to_bits(), low_of_waits.to_bits());
         // Three in 400 may take 8 times as long as usual.
         assert!((high - 0.0504).abs() < 2e-4, "{high}");
         assert!((high_of_waits - 0.053).abs() < 3e-4, "{high_of_waits}");
+        let few = with_bursts(400, &[]).with_unmet_waits(waits(1e-3));
+        let (_, high) = few.mean(0.95).bounds.known().unwrap();
+        assert!((high - 0.0511).abs() < 3e-4, "{high}");
         let varied: Sample = (0..400).map(|at| f64::from(at * 7919 % 400)).collect();
-        let [plain, of_waits] =
-            [varied.clone(), varied.with_waits()].map(|sample| sample.mean(0.95).bounds);
+        let [plain, of_waits] = [varied.clone(), varied.with_unmet_waits(waits(9.0))]
+            .map(|sample| sample.mean(0.95).bounds);
         assert_eq!(plain, of_waits);
     }
 }

@@ -24,10 +24,17 @@ impl Estimate {
     ///
     /// A half width shrinks with the square root of the number of independent values, so the sample
     /// must be `(h / half_width)^2` times as long, where `h` is the wider side of its interval.
-    /// Values of `k` whole samples are independent, and Student's t has `k - 1` degrees of freedom.
+    /// Values of `k` whole samples are independent, and Student's t has `k - 1` degrees of freedom. Room
+    /// for what none of the sample's requests met shrinks with the length itself.
     pub fn needed(&self, half_width: f64, confidence: f64) -> Option<Needed> {
         let (half, least, is_rough) = match self.bounds {
-            Bounds::Known { .. } => (self.reach(), 0.0, false),
+            Bounds::Known { low, high } => {
+                let (below, above) = (self.value - low, high - self.value);
+                // An upper end by the rule of three comes nearer with the number of requests.
+                let is_by_rule = self.unseen > 0.0 && above <= self.unseen;
+                let half = if is_by_rule { below } else { below.max(above) };
+                (Some(half), self.unseen / half_width, false)
+            }
             Bounds::TooShort { times, .. } => {
                 let below = self.value - self.at_least;
                 (Some(below).filter(|below| below.is_finite()), times, true)
@@ -74,7 +81,8 @@ mod tests {
     fn known(value: f64, half: f64, effective: f64) -> Estimate {
         let bounds = Bounds::Known { low: value - half, high: value + half };
         let error = Some(half / 1.96);
-        Estimate { value, bounds, at_least: value - half, error, samples: 500, effective }
+        let at_least = value - half;
+        Estimate { value, bounds, at_least, error, unseen: 0.0, samples: 500, effective }
     }
 
     #[test]
@@ -96,6 +104,13 @@ mod tests {
         let blind = Estimate { at_least: f64::NEG_INFINITY, error: None, ..short };
         let needed = blind.needed(2.0, 0.95).unwrap();
         assert_eq!((needed.times, needed.samples), (9.0, None));
+    }
+
+    #[test]
+    fn room_for_what_was_not_met_shrinks_with_the_length() {
+        let bounds = Bounds::Known { low: 99.0, high: 106.0 };
+        let roomy = Estimate { bounds, unseen: 6.0, ..known(100.0, 1.0, 500.0) };
+        assert_eq!(roomy.needed(2.0, 0.95).unwrap().times.to_bits(), 3f64.to_bits());
     }
 
     #[test]

@@ -2,16 +2,19 @@
 
 use crate::clustering::clustering;
 use crate::dependence::{Dependence, longest_length};
+use crate::mean::doubt_of_parts;
 use crate::ranks::{fewest_draws, rank_bounds, whole};
 use crate::student::normal_quantile;
-use crate::{Bounds, Estimate, Reason, Sample};
+use crate::{Bounds, Estimate, Reason, Sample, moments};
 
 /// Estimates a percentile of the process from a sample, by ranks of the effective sample size.
 pub(crate) fn percentile(sample: &Sample, sorted: &[f64], share: f64, confidence: f64) -> Estimate {
     let alpha = (1.0 - confidence) / 2.0;
     let (value, samples) = (interpolated(sorted, share), sorted.len());
     let (dependence, draws) = effective_draws(sample, sorted, share);
-    let found = ends(sorted, share, alpha, draws);
+    let (low, high) = ends(sorted, share, alpha, draws);
+    let with_waits = value + sample.unmet_waits().of_percentile(share);
+    let found = (low, high.map(|high| high.max(with_waits)));
     let needed = fewest_draws(share, alpha).max(fewest_draws(1.0 - share, alpha)) as f64;
     let bounds = if sample.clusters() < FEWEST_CLUSTERS {
         let times = FEWEST_CLUSTERS as f64 / sample.clusters().max(1) as f64;
@@ -19,6 +22,8 @@ pub(crate) fn percentile(sample: &Sample, sorted: &[f64], share: f64, confidence
         Bounds::TooShort { times, reason: Reason::FewRequests }
     } else if let Some(reason) = dependence.is_too_short(FEWEST_EFFECTIVE) {
         let times = FEWEST_EFFECTIVE.max(needed) / dependence.effective();
+        Bounds::TooShort { times, reason }
+    } else if let Some((times, reason)) = doubt_of_parts(sample) {
         Bounds::TooShort { times, reason }
     } else if let Some(times) = beyond_ties(sample, sorted, share) {
         Bounds::TooShort { times, reason: Reason::RareValues }
@@ -35,7 +40,7 @@ pub(crate) fn percentile(sample: &Sample, sorted: &[f64], share: f64, confidence
     let error = bounds
         .known()
         .and_then(|(low, high)| Some((high - low) / 2.0 / normal_quantile(1.0 - alpha)?));
-    Estimate { value, bounds, at_least, error, samples, effective: draws }
+    Estimate { value, bounds, at_least, error, unseen: 0.0, samples, effective: draws }
 }
 
 /// Returns the dependence that applies to a percentile, and the effective sample size for it.
@@ -51,6 +56,10 @@ fn effective_draws(sample: &Sample, sorted: &[f64], share: f64) -> (Dependence, 
     let totals =
         sample.by_cluster(|cluster| cluster.iter().filter(|value| value.is_finite()).sum());
     let mut dependence = Dependence::of(&totals);
+    if let Some(parts) = sample.parts() {
+        let share = moments(parts).1 / moments(&totals).1;
+        dependence = dependence.with_parts(&Dependence::of(parts), share);
+    }
     let limits = [share, 0.5].map(|share| nearest(sorted, share));
     if dependence.is_dependent() {
         for limit in limits {
@@ -163,7 +172,32 @@ const MOST_TAIL: f64 = 0.3;
 
 #[cfg(test)]
 mod tests {
+    use servemark_rng::NumpyRandom;
+
     use super::*;
+    use crate::UnmetWaits;
+
+    #[test]
+    fn a_tail_without_waits_leaves_room_for_waits_that_may_be_in_it() {
+        let mut random = NumpyRandom::seeded(3);
+        let values: Sample = (0..400).map(|_| 0.05 + 0.004 * random.random_sample()).collect();
+        let p99 = |share: f64| {
+            let waits = UnmetWaits { share, mean: 0.06 };
+            let (low, high) = values
+                .clone()
+                .with_unmet_waits(waits)
+                .percentile(0.99, 0.95)
+                .bounds
+                .known()
+                .unwrap();
+            assert!(low < 0.054, "{low}");
+            high
+        };
+        // Up to one in 200 may wait, fewer than the percentile leaves to larger values.
+        assert!(p99(0.005) < 0.055);
+        // Of 6 %, one in six waits for longer than the mean times the logarithm of six.
+        assert!((p99(0.06) - 0.054 - 0.06 * 6f64.ln()).abs() < 1e-3, "{}", p99(0.06));
+    }
 
     #[test]
     fn a_tail_of_equal_values_is_known_only_of_many_requests() {

@@ -11,7 +11,33 @@ pub struct Sample {
     values: Vec<f64>,
     /// End of each cluster in `values`.
     ends: Vec<usize>,
-    has_waits: bool,
+    unmet_waits: UnmetWaits,
+    /// Known parts of the values of clusters.
+    parts: Vec<f64>,
+}
+
+/// Waits in a queue that no request of a sample met, though requests of the process may meet them.
+/// They are exponentially distributed.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct UnmetWaits {
+    /// Share of the requests that may meet one at most, from 0 to 1.
+    pub share: f64,
+    /// Mean of such waits, in the unit of the values.
+    pub mean: f64,
+}
+
+impl UnmetWaits {
+    /// Returns by how much such waits may raise the mean of all requests at most.
+    pub(crate) fn of_mean(&self) -> f64 {
+        self.share.min(1.0) * self.mean
+    }
+
+    /// Returns by how much such waits may raise a percentile at most: the part of a request's wait
+    /// that the share above the percentile exceeds.
+    pub(crate) fn of_percentile(&self, share: f64) -> f64 {
+        let ratio = self.share.min(1.0) / (1.0 - share);
+        if ratio > 1.0 { self.mean * ratio.ln() } else { 0.0 }
+    }
 }
 
 impl Sample {
@@ -23,16 +49,29 @@ impl Sample {
         }
     }
 
-    /// Declares that values contain waits in a queue. A sample in which no request waited then leaves
-    /// room for waits: the upper end of its mean's interval is farther away.
-    #[must_use]
-    pub fn with_waits(self) -> Self {
-        Self { has_waits: true, ..self }
+    /// Adds the only value of the next request, of which a part is known, for example the time to first
+    /// token of an end-to-end latency. If a part of every value is known, the dependence of the parts
+    /// on each other is also that of the values, where independent noise of the rest hides it.
+    pub fn push_with_part(&mut self, value: f64, part: f64) {
+        self.push([value]);
+        self.parts.push(part);
     }
 
-    /// Returns whether values contain waits in a queue.
-    pub(crate) fn has_waits(&self) -> bool {
-        self.has_waits
+    /// Declares that values contain waits in a queue. The upper ends of intervals then leave room for
+    /// waits that no request of the sample met.
+    #[must_use]
+    pub fn with_unmet_waits(self, unmet_waits: UnmetWaits) -> Self {
+        Self { unmet_waits, ..self }
+    }
+
+    /// Returns the waits that no request of the sample met.
+    pub(crate) fn unmet_waits(&self) -> UnmetWaits {
+        self.unmet_waits
+    }
+
+    /// Returns a part of the value of each cluster; absent unless a part of all of them is known.
+    pub(crate) fn parts(&self) -> Option<&[f64]> {
+        (self.parts.len() == self.ends.len()).then_some(&self.parts)
     }
 
     /// Returns all values.
@@ -118,6 +157,6 @@ impl FromIterator<f64> for Sample {
     fn from_iter<I: IntoIterator<Item = f64>>(values: I) -> Self {
         let values: Vec<f64> = values.into_iter().collect();
         let ends = (1..=values.len()).collect();
-        Self { values, ends, has_waits: false }
+        Self { values, ends, ..Self::default() }
     }
 }

@@ -23,7 +23,7 @@ pub fn share(holds: &[bool], confidence: f64) -> Estimate {
         None => Bounds::Known { low, high },
     };
     let error = Some((value * (1.0 - value) / effective).sqrt());
-    Estimate { value, bounds, at_least: low, error, samples, effective }
+    Estimate { value, bounds, at_least: low, error, unseen: 0.0, samples, effective }
 }
 
 /// Least number of independent requests.

@@ -52,12 +52,12 @@ enum Naming {
 struct Slot {
     /// Position among the series of this source.
     series: usize,
-    part: Part,
+    part: SamplePart,
     scale: f64,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Part {
+enum SamplePart {
     Value,
     Bucket(usize),
     Count,
@@ -181,9 +181,9 @@ impl Readings {
         let mut buckets = 0;
         for (key, role, bound) in lines {
             let part = match role {
-                Role::Value => Part::Value,
-                Role::Count => Part::Count,
-                Role::Sum => Part::Sum,
+                Role::Value => SamplePart::Value,
+                Role::Count => SamplePart::Count,
+                Role::Sum => SamplePart::Sum,
                 Role::Bucket if bound.is_finite() => {
                     // A server that shows one quantity under the names of two engines has each
                     // bound twice.
@@ -191,7 +191,7 @@ impl Readings {
                         head.bounds.push(bound);
                         buckets += 1;
                     }
-                    Part::Bucket(buckets - 1)
+                    SamplePart::Bucket(buckets - 1)
                 }
                 // The bucket without a bound counts all values, as the count does.
                 Role::Bucket => continue,
@@ -217,7 +217,7 @@ impl Readings {
         // Labels that cannot be read make no series, which must not take a position either.
         let labels = line.labels()?;
         let head = SeriesHead::new(self.next_id(), self.source, name, kind).with_labels(labels);
-        let slot = Slot { series: self.series.len(), part: Part::Value, scale: 1.0 };
+        let slot = Slot { series: self.series.len(), part: SamplePart::Value, scale: 1.0 };
         self.slots.insert(line.key.to_owned(), vec![slot]);
         self.series.push(State::new(head.id, kind, 0));
         Some(head)
@@ -264,16 +264,16 @@ impl State {
         Self { id, kind, reported: None, current, is_seen: false }
     }
 
-    fn set(&mut self, part: Part, value: f64) {
+    fn set(&mut self, part: SamplePart, value: f64) {
         // An exporter writes NaN where it knows no value.
         if !value.is_finite() {
             return;
         }
         self.is_seen = true;
         match part {
-            Part::Value | Part::Sum => self.current.sum = value,
-            Part::Bucket(place) => self.current.counts[place] = value,
-            Part::Count => {
+            SamplePart::Value | SamplePart::Sum => self.current.sum = value,
+            SamplePart::Bucket(place) => self.current.counts[place] = value,
+            SamplePart::Count => {
                 if let Some(last) = self.current.counts.last_mut() {
                     *last = value;
                 }

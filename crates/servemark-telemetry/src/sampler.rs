@@ -26,7 +26,6 @@ use crate::Readings;
 
 /// What is asked, and how often.
 #[derive(Debug)]
-#[non_exhaustive]
 pub struct SamplerSpec {
     /// The sources. Their positions are those of the log's sources.
     pub sources: Vec<SamplerSource>,
@@ -125,7 +124,6 @@ impl Reader {
 
 /// Why the sampler did not start, or ended early.
 #[derive(Debug, Error)]
-#[non_exhaustive]
 pub enum SamplerError {
     /// The system gave no thread or no timer.
     #[error("cannot start the thread that reads metrics")]

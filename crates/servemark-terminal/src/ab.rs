@@ -27,6 +27,7 @@ pub(crate) fn ab(runs: &AbRuns) -> anyhow::Result<ExitCode> {
     let known = ab.known();
     if runs.json {
         let mut document = comparison_json(&compared.comparison, &compared.sides, &[]);
+        document["schema"] = json!("servemark/ab/1");
         document["until"] = json!(known);
         screen::print(&format!("{document:#}\n"));
     } else {
@@ -53,7 +54,10 @@ pub(crate) fn noise(runs: &AbRuns) -> anyhow::Result<ExitCode> {
         return ended.map(|()| ab.exit_code());
     };
     if runs.json {
-        screen::print(&format!("{:#}\n", json!({ "spreads": spreads })));
+        screen::print(&format!(
+            "{:#}\n",
+            json!({"schema": "servemark/noise/1", "spreads": spreads})
+        ));
     } else {
         let mut table = format!("{:<34} {:>12} {:>12}\n", "Between runs", "mean", "spread");
         for spread in &spreads {
@@ -71,7 +75,7 @@ pub(crate) fn noise(runs: &AbRuns) -> anyhow::Result<ExitCode> {
         let store = NoiseStore::at(path);
         let kept = store.keep(header, &spreads);
         kept.with_context(|| format!("cannot keep the spread in {}", path.display()))?;
-        screen::eprint_line(&format!("Kept in {}", path.display()));
+        screen::eprint_line(&format!("Saved in {}", path.display()));
     }
     Ok(ab.exit_code())
 }

@@ -10,11 +10,12 @@ use servemark::metrics::NoStage;
 use servemark::{ExecuteError, ExitCode, RunContext, Scores, execute};
 use servemark_cli::aisbench::{Reuse, Task, Tasks};
 
-use crate::{context, failures, report, results_folder, screen};
+use crate::screen::{self, Bars};
+use crate::{context, failures, report, results_folder};
 
 /// Does the tasks. Returns the exit code of the worst one.
 pub(crate) fn run(tasks: &Tasks) -> anyhow::Result<ExitCode> {
-    let is_planned = tasks.tasks.iter().all(|task| task.parsed.plan_only);
+    let is_planned = tasks.tasks.iter().all(|task| task.parsed.plan_only.is_some());
     let tasks = &if is_planned { tasks.clone() } else { results_folder::aisbench(tasks)? };
     let mut context: Option<RunContext> = None;
     let mut worst = ExitCode::Ok;
@@ -29,7 +30,7 @@ pub(crate) fn run(tasks: &Tasks) -> anyhow::Result<ExitCode> {
         }
         let shared = match &context {
             Some(shared) => shared.clone(),
-            None => context::context(task.parsed.progress)?,
+            None => context::context(Bars::of(&task.parsed))?,
         };
         worst = worst.max(measure(task, &shared)?);
         context = Some(shared);
@@ -45,7 +46,7 @@ fn measure(task: &Task, shared: &RunContext) -> anyhow::Result<ExitCode> {
     for warning in &parsed.warnings {
         screen::eprint_line(&format!("warning: {warning}"));
     }
-    if parsed.plan_only {
+    if parsed.plan_only.is_some() {
         screen::print(&format!("{:#}\n", parsed.plan.to_json()));
         return Ok(ExitCode::Ok);
     }

@@ -8,7 +8,7 @@ use servemark_cli::{Parsed, PeerArguments};
 
 use crate::context::prepare;
 use crate::report::report;
-use crate::screen::{self, Screen};
+use crate::screen::{self, Bars, Screen};
 
 /// Does one run.
 pub(crate) fn bench(parsed: &Parsed) -> anyhow::Result<ExitCode> {
@@ -35,7 +35,7 @@ pub(crate) fn dry(parsed: &Parsed) -> anyhow::Result<ExitCode> {
 /// Prints the arguments as the peer's client does, on standard output, followed by the client's
 /// messages. For a simulated run they are printed once the simulator listens, with its address.
 fn as_peer(mut context: RunContext, parsed: &Parsed) -> RunContext {
-    let screen = Screen::new(parsed.progress, Arc::clone(&context.live));
+    let screen = Screen::new(Bars::of(parsed), Arc::clone(&context.live));
     let (label, arguments, screen) = match &parsed.peer_arguments {
         Some(PeerArguments::Sglang { given, settled }) => {
             ("benchmark_args=", given, screen.in_sglangs_words(settled, &parsed.plan))

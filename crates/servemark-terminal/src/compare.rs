@@ -4,14 +4,14 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use servemark::metrics::{Broken, Comparison, SloVerdict, ToleranceJudgement};
-use servemark::report::{comparison_json, write_changes, write_comparison};
+use servemark::report::{Gate, GateReport, comparison_json, write_changes, write_comparison};
 use servemark::{
     ComparedResults, ExitCode, compare as compare_results, compare_for_page, replace_file,
 };
 use servemark_cli::CompareArgs;
 
 use crate::between_runs::BetweenRuns;
-use crate::{score, screen};
+use crate::{gates, score, screen};
 
 /// Compares results. The exit code is 3 if a condition holds or a tolerance fails, and 6 if either
 /// cannot be judged.
@@ -36,7 +36,9 @@ pub(crate) fn compare(args: &CompareArgs) -> anyhow::Result<ExitCode> {
     }
     let between = BetweenRuns::of(args.noise.as_deref(), &compared);
     between.say(comparison.changes.iter().map(|change| change.figure));
-    Ok(judge(args, comparison, &judgements, &between))
+    let code = judge(args, comparison, &judgements, &between);
+    gates::write(&gate_report(args, comparison, &judgements, code), &args.gates)?;
+    Ok(code)
 }
 
 /// Writes the page of a comparison and prints its path.
@@ -102,6 +104,54 @@ fn level(verdict: SloVerdict) -> &'static str {
         SloVerdict::Holds => "note",
         SloVerdict::Undecided => "warning",
         SloVerdict::Fails => "error",
+    }
+}
+
+/// Returns the gates with their verdicts, and the changes.
+fn gate_report(
+    args: &CompareArgs,
+    comparison: &Comparison,
+    judgements: &[ToleranceJudgement],
+    code: ExitCode,
+) -> GateReport {
+    // What the noise between runs or the client's audit leaves open is told by the exit code.
+    let is_open = !comparison.is_judged || code == ExitCode::Undecided;
+    let unless_open = |verdict| match verdict {
+        SloVerdict::Holds if is_open => SloVerdict::Undecided,
+        verdict => verdict,
+    };
+    let mut gates: Vec<Gate> = Vec::new();
+    for condition in &args.conditions {
+        let condition = std::slice::from_ref(condition);
+        let broken = comparison
+            .broken(condition)
+            .find(|broken| !(args.beyond_noise && broken.is_noise()))
+            .filter(|_| comparison.is_judged);
+        let verdict = if broken.is_some() { SloVerdict::Fails } else { SloVerdict::Holds };
+        let reason = broken.map_or_else(|| "it did not happen".to_owned(), |it| it.to_string());
+        let name = format!("--fail-if {}", condition[0]);
+        gates.push(Gate::new(name, unless_open(verdict), reason));
+    }
+    for judgement in judgements {
+        let name = format!("--no-worse-than {}={}%", judgement.figure.path(), judgement.percent);
+        gates.push(Gate::new(name, unless_open(judgement.verdict), judgement.to_string()));
+    }
+    let rows = comparison.changes.iter().map(|change| {
+        let interval = change.interval.map_or_else(String::new, |interval| {
+            format!("{:+.1} to {:+.1} %", interval.low_percent, interval.high_percent)
+        });
+        let percent = (change.after / change.before - 1.0) * 100.0;
+        let percent = if percent.is_finite() { format!("{percent:+.1} %") } else { String::new() };
+        let value = |value: f64| format!("{value:.2}");
+        let figure = change.figure.to_string();
+        vec![figure, value(change.before), value(change.after), percent, interval]
+    });
+    let [before, after] = args.sides().map(|side| side.len());
+    GateReport {
+        title: format!("servemark compare: {before} before, {after} after"),
+        gates,
+        columns: ["figure", "before", "after", "change", "99 % interval"].map(str::to_owned).into(),
+        rows: rows.collect(),
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use servemark::{RunContext, stop_on_signals};
 use servemark_cli::Parsed;
 
-use crate::screen::{self, Screen};
+use crate::screen::{self, Bars, Screen};
 
 /// Returns the context of one or more runs; `None` if the plan was only to be printed, which is
 /// done here.
@@ -13,18 +13,18 @@ pub(crate) fn prepare(parsed: &Parsed) -> anyhow::Result<Option<RunContext>> {
     for warning in &parsed.warnings {
         screen::eprint_line(&format!("warning: {warning}"));
     }
-    if parsed.plan_only {
-        screen::print(&format!("{:#}\n", parsed.plan.to_json()));
+    if let Some(format) = parsed.plan_only {
+        screen::print(&format.write(&parsed.plan).map_err(anyhow::Error::msg)?);
         return Ok(None);
     }
-    let context = furnished(&context(parsed.progress)?, parsed);
+    let context = furnished(&context(Bars::of(parsed))?, parsed);
     Ok(Some(voiced(context, parsed)))
 }
 
 /// Returns the context of runs that are watched at this terminal and can be stopped with Ctrl-C.
-pub(crate) fn context(progress: bool) -> anyhow::Result<RunContext> {
+pub(crate) fn context(bars: Bars) -> anyhow::Result<RunContext> {
     let live = Arc::default();
-    let screen = Screen::new(progress, Arc::clone(&live));
+    let screen = Screen::new(bars, Arc::clone(&live));
     let mut context = RunContext::new(Arc::new(screen));
     context.live = live;
     stop_on_signals(context.clone())?;
@@ -43,7 +43,7 @@ pub(crate) fn furnished(context: &RunContext, parsed: &Parsed) -> RunContext {
 
 /// Adds a screen that prints the messages of the command line's dialect.
 pub(crate) fn voiced(mut context: RunContext, parsed: &Parsed) -> RunContext {
-    let screen = Screen::new(parsed.progress, Arc::clone(&context.live)).about(parsed);
+    let screen = Screen::new(Bars::of(parsed), Arc::clone(&context.live)).about(parsed);
     context.observer = Arc::new(screen);
     context
 }

@@ -8,29 +8,28 @@ use servemark::core::printable;
 use servemark::metrics::SloVerdict;
 use servemark::mock::{MockServer, MockSpec};
 use servemark::{
-    ExecuteError, ExitCode, Exploration, ExploreEvent, ExploreSpec, ExploredServer, LevelFigures,
-    OutputError, RunContext, Scores, explore as explore_server, find_local_server, stop_on_signals,
+    ExitCode, Exploration, ExploreEvent, ExploreSpec, ExploredServer, LevelFigures, RunContext,
+    Scores, explore as explore_server, find_local_server, stop_on_signals,
 };
-use servemark_cli::{ExploreArgs, ExploreTarget, ResultsFolder};
+use servemark_cli::{ExploreArgs, ExploreTarget};
 
 use crate::{results_folder, screen};
 
 /// Explores a server, prints a table and a summary, and writes the results into a folder.
 pub(crate) fn explore(args: &ExploreArgs) -> anyhow::Result<ExitCode> {
-    let mut context = RunContext::default();
-    context.credentials = args.credentials.clone();
+    let context = RunContext { credentials: args.credentials.clone(), ..RunContext::default() };
     stop_on_signals(context.clone())?;
-    let folder = new_folder(&args.folder)?;
+    let folder = results_folder::new_empty(&args.folder)?;
     // The simulator ends when this function does.
     let (spec, _simulator) =
-        spec(args, &folder, &context).inspect_err(|_| remove_if_empty(&folder))?;
+        spec(args, &folder, &context).inspect_err(|_| results_folder::remove_if_empty(&folder))?;
     let shows = !args.json;
     let found = explore_server(&spec, &context, |event| {
         if shows {
             show(&event);
         }
     })
-    .inspect_err(|_| remove_if_empty(&folder))?;
+    .inspect_err(|_| results_folder::remove_if_empty(&folder))?;
     let report = folder.join("report.html");
     let document = format!("{:#}\n", found.to_json(Some(&report)));
     let kept = [
@@ -42,11 +41,6 @@ pub(crate) fn explore(args: &ExploreArgs) -> anyhow::Result<ExitCode> {
         fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
     }
     Ok(exit_code(&found, args))
-}
-
-/// Removes the folder of an exploration that ended before it measured anything.
-fn remove_if_empty(folder: &Path) {
-    let _ = fs::remove_dir(folder);
 }
 
 /// Returns the page of the run at the best load.
@@ -70,8 +64,7 @@ fn spec(
             (target, None)
         }
         ExploreTarget::Simulated(places) => {
-            let mut spec = MockSpec::default();
-            spec.places = Some(*places);
+            let spec = MockSpec { places: Some(*places), ..MockSpec::default() };
             let server = MockServer::start(spec)?;
             (servemark::client::TargetSpec::new(server.base_url().parse()?), Some(server))
         }
@@ -89,30 +82,13 @@ fn spec(
     Ok((spec, simulator))
 }
 
-/// Creates the folder of the results. A folder that the user named must be empty, so that no other
-/// results are in it.
-fn new_folder(asked: &ResultsFolder) -> anyhow::Result<PathBuf> {
-    let folder = results_folder::settled(asked)?;
-    let refused = |source| OutputError::Refused { what: RESULTS, path: folder.clone(), source };
-    fs::create_dir_all(&folder).map_err(refused)?;
-    let mut entries = fs::read_dir(&folder).map_err(refused)?;
-    if entries.next().is_some() {
-        let is = "a folder that is not empty";
-        let error = OutputError::OtherKind { what: RESULTS, path: folder, is };
-        return Err(ExecuteError::from(error).into());
-    }
-    Ok(folder)
-}
-
-const RESULTS: &str = "the results";
-
 fn show(event: &ExploreEvent<'_>) {
     match event {
         ExploreEvent::Identified(server) => {
             screen::print(&format!("{}\n\n{HEAD}\n", identity(server)));
         }
         ExploreEvent::Measured(level) => screen::print(&row(level)),
-        _ => {}
+        ExploreEvent::Measuring { .. } => {}
     }
 }
 

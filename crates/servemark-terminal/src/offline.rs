@@ -13,7 +13,7 @@ use servemark::{
 };
 use servemark_cli::{Offline, OfflineMessages};
 
-use crate::screen::{self, Screen};
+use crate::screen::{self, Bars, Screen};
 use crate::sglang::BenchMessages;
 use crate::{context, report, rewrite};
 
@@ -22,7 +22,7 @@ pub(crate) fn bench(offline: &Offline) -> anyhow::Result<ExitCode> {
     let whole = offline.whole();
     let Some(mut context) = context::prepare(&whole)? else { return Ok(ExitCode::Ok) };
     if let OfflineMessages::Prompts { skipped } = offline.told {
-        let screen = Screen::new(whole.progress, Arc::clone(&context.live));
+        let screen = Screen::new(Bars::of(&whole), Arc::clone(&context.live));
         context.observer = Arc::new(screen.in_words_of(BenchMessages::Offline { skipped }));
     }
     let plan = &whole.plan;

@@ -20,7 +20,7 @@ use servemark::{
 use servemark_cli::one_batch::{Batch, Launch, OneBatch};
 use servemark_pyjson as pyjson;
 
-use crate::screen::{self, Screen};
+use crate::screen::{self, Bars, Screen};
 use crate::sglang::BenchMessages;
 use crate::{context, report, rewrite};
 
@@ -29,14 +29,15 @@ pub(crate) fn bench(bench: &OneBatch) -> anyhow::Result<ExitCode> {
     for warning in &bench.common.warnings {
         screen::eprint_line(&format!("warning: {warning}"));
     }
-    if bench.common.plan_only {
+    if bench.common.plan_only.is_some() {
         let cases: Vec<&BatchCase> = bench.batches.iter().map(|batch| &batch.case).collect();
         screen::print(&format!("{:#}\n", json!(cases)));
         return Ok(ExitCode::Ok);
     }
     bench.notes.iter().for_each(|note| say(note));
-    let mut context = context::furnished(&context::context(false)?, &bench.common);
-    let screen = Screen::new(false, Arc::clone(&context.live)).in_words_of(BenchMessages::OneBatch);
+    let mut context = context::furnished(&context::context(Bars::Hidden)?, &bench.common);
+    let screen =
+        Screen::new(Bars::Hidden, Arc::clone(&context.live)).in_words_of(BenchMessages::OneBatch);
     context.observer = Arc::new(screen);
     let _server = bench.launch.as_ref().map(|launch| launched(launch, &context)).transpose()?;
     let is_vllm = !bench.common.plan.server_kind().has_info();
@@ -49,7 +50,7 @@ pub(crate) fn bench(bench: &OneBatch) -> anyhow::Result<ExitCode> {
     }
     say_limits(bench, runner.server());
     let (results, logs) = (Vec::new(), Vec::new());
-    let mut turn = Turn { bench, runner, results, logs, appended: Ok(()), code: ExitCode::Ok };
+    let mut turn = BatchTurn { bench, runner, results, logs, appended: Ok(()), code: ExitCode::Ok };
     turn.warm_up()?;
     // The batches before one that fails are still reported.
     let measured = turn.measure();
@@ -138,7 +139,7 @@ fn say_single_waves(bench: &OneBatch, most: u64) {
 }
 
 /// The state of a benchmark while its batches are sent.
-struct Turn<'a> {
+struct BatchTurn<'a> {
     bench: &'a OneBatch,
     runner: BatchRunner,
     results: Vec<OneBatchResult>,
@@ -149,7 +150,7 @@ struct Turn<'a> {
     code: ExitCode,
 }
 
-impl Turn<'_> {
+impl BatchTurn<'_> {
     fn warm_up(&mut self) -> anyhow::Result<()> {
         if self.bench.warm_up.is_empty() {
             return Ok(());

@@ -9,6 +9,8 @@ use servemark_cli::one_batch::OneBatch;
 use servemark_cli::vllm::sweep::SweepCommand;
 use servemark_cli::{CompareArgs, Invocation, Parsed, ResultsFolder, ScoreArgs};
 
+use crate::gates;
+
 /// Checks the output files of a command. `files_read` are files that its command line was read
 /// from.
 pub(crate) fn check(invocation: &Invocation, files_read: &[PathBuf]) -> anyhow::Result<()> {
@@ -33,37 +35,43 @@ fn settled(outputs: &Outputs) -> anyhow::Result<()> {
 fn of(invocation: &Invocation) -> Outputs {
     let mut outputs = Outputs::default();
     match invocation {
-        Invocation::Ab(runs) | Invocation::Noise(runs) if !runs.first.plan_only => {
+        Invocation::Ab(runs) | Invocation::Noise(runs) if runs.first.plan_only.is_none() => {
             add_inputs(&mut outputs, &runs.first);
             outputs.add_folder("the run logs", runs.folder.path());
         }
         Invocation::Aisbench(tasks) => add_tasks(&mut outputs, tasks),
         Invocation::Bench(parsed) => add_run(&mut outputs, parsed),
         Invocation::Compare(args) => add_comparison(&mut outputs, args),
-        Invocation::Evalscope(runs) if !runs.first.plan_only => {
+        Invocation::Export(args) => {
+            outputs.add_input(&args.run_log);
+            outputs.add_folder("the tables", &args.parquet);
+        }
+        Invocation::Evalscope(runs) if runs.first.plan_only.is_none() => {
             outputs.add_folder("the results", &runs.folder);
         }
         Invocation::Offline(offline) => {
             add_run(&mut outputs, &offline.run);
             add_file(&mut outputs, "the result (--output-json)", offline.output_json.as_deref());
         }
-        Invocation::OneBatch(bench) if !bench.common.plan_only => add_batches(&mut outputs, bench),
+        Invocation::OneBatch(bench) if bench.common.plan_only.is_none() => {
+            add_batches(&mut outputs, bench);
+        }
         Invocation::Score(args) => add_score(&mut outputs, args),
-        Invocation::Series(series) if !series.first.plan_only => {
+        Invocation::Series(series) if series.first.plan_only.is_none() => {
             // The files of each run are checked when the points are known.
             add_inputs(&mut outputs, &series.first);
             add_file(&mut outputs, "the summary", series.summary.as_deref());
         }
-        Invocation::SloSearch(runs) if !runs.first.plan_only => {
+        Invocation::SloSearch(runs) if runs.first.plan_only.is_none() => {
             add_inputs(&mut outputs, &runs.first);
             add_several(&mut outputs, runs.folder.as_ref(), &runs.files);
         }
         Invocation::Sweep(sweep) => {
             sweep.points.iter().for_each(|point| add_run(&mut outputs, point));
-            let file = sweep.file.as_ref().filter(|_| !sweep.points[0].plan_only);
+            let file = sweep.file.as_ref().filter(|_| sweep.points[0].plan_only.is_none());
             add_file(&mut outputs, "the grid", file.map(|(path, _)| path.as_path()));
         }
-        Invocation::SweepRuns(runs) if !runs.first.plan_only => {
+        Invocation::SweepRuns(runs) if runs.first.plan_only.is_none() => {
             let mut first = runs.first.clone();
             first.plan.output.run_log = None;
             add_run(&mut outputs, &first);
@@ -77,7 +85,7 @@ fn of(invocation: &Invocation) -> Outputs {
 }
 
 fn add_run(outputs: &mut Outputs, parsed: &Parsed) {
-    if !parsed.plan_only {
+    if parsed.plan_only.is_none() {
         outputs.add_plan(&parsed.plan);
     }
 }
@@ -135,6 +143,7 @@ fn add_score(outputs: &mut Outputs, args: &ScoreArgs) {
         outputs.add_appended("the result", path);
     }
     add_file(outputs, "the page", args.how.page.as_deref());
+    gates::add_outputs(&args.gates, outputs);
     if let Some(path) = &args.how.steady_state_file {
         outputs.add_appended("the line about the steady part", path);
     }
@@ -145,6 +154,7 @@ fn add_comparison(outputs: &mut Outputs, args: &CompareArgs) {
         outputs.add_input(path);
     }
     add_file(outputs, "the page", args.page.as_deref());
+    gates::add_outputs(&args.gates, outputs);
 }
 
 fn add_experiment(outputs: &mut Outputs, command: &SweepCommand) {

@@ -134,8 +134,7 @@ mod tests {
         let record = recorder.finish(Ok(Finish::default()), Stamp::from_nanos(9));
         let header = Header::new(0, RunFacts::default(), serde_json::Value::Null);
         let log = RunLog::new(header, vec![record], None);
-        let mut scoring = ScoringSpec::default();
-        scoring.layouts = layouts;
+        let scoring = ScoringSpec { layouts, ..ScoringSpec::default() };
         resent_beside_tables(&Scores::of(&log, &scoring))
     }
 

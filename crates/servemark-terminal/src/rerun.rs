@@ -11,7 +11,7 @@ pub(crate) fn rerun(rerun: &Rerun) -> anyhow::Result<ExitCode> {
     let old = &rerun.recorded;
     let reader = RunLogReader::open(old)?;
     let parsed = rerun.parsed(reader.header())?;
-    if !parsed.plan_only {
+    if parsed.plan_only.is_none() {
         screen::eprint_lines(&rerun.announcement(reader.header()));
     }
     let Some(context) = context::prepare(&parsed)? else { return Ok(ExitCode::Ok) };

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, anyhow};
 use servemark::plan::OutputSpec;
-use servemark::report::EvalscopeRun;
+use servemark::report::{EvalscopeRun, ResultDetails};
 use servemark::{Scores, Sent, VllmSaved, replace_file};
 
 use crate::screen;
@@ -27,7 +27,7 @@ pub(crate) fn write(
             .add(flag, written.map(|()| screen::eprint_line(&format!("Page: {}", path.display()))));
     }
     if let Some(path) = &output.result_file {
-        let written = scores.append_result(output.details, path);
+        let written = scores.append_result(ResultDetails::of(output.details), path);
         let details = if output.details { " --output-details" } else { "" };
         let flag = format!("--result-file {}{details}", quoted(path));
         unwritten.add(flag, written.with_context(|| cannot_append("the result", path)));
@@ -56,7 +56,11 @@ pub(crate) fn write(
 }
 
 /// Writes the page of a run. The file is complete or not there.
-fn write_page(scores: &Scores<'_>, run_log: Option<&Path>, path: &Path) -> anyhow::Result<()> {
+pub(crate) fn write_page(
+    scores: &Scores<'_>,
+    run_log: Option<&Path>,
+    path: &Path,
+) -> anyhow::Result<()> {
     let source = run_log.map(|path| path.display().to_string());
     let mut page = Vec::new();
     scores.write_page(source.as_deref(), &mut page)?;

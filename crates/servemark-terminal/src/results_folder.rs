@@ -1,9 +1,11 @@
 //! Creates the folders of several runs, so that no two processes have the same one.
 
+use std::fs;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use servemark::{create_new_folder, numbered};
+use servemark::{ExecuteError, OutputError, Outputs, create_new_folder, numbered};
 use servemark_cli::aisbench::{Reuse, Tasks};
 use servemark_cli::{EvalscopeRuns, ResultsFolder};
 
@@ -43,6 +45,49 @@ pub(crate) fn aisbench(tasks: &Tasks) -> anyhow::Result<Tasks> {
     }
     Ok(tasks)
 }
+
+/// Creates the folder of the results of one command. A folder that the user named must be empty,
+/// so that no other results are in it.
+pub(crate) fn new_empty(asked: &ResultsFolder) -> anyhow::Result<PathBuf> {
+    if let Some(refusal) = refusal(asked) {
+        return Err(refusal);
+    }
+    let folder = settled(asked)?;
+    fs::create_dir_all(&folder).map_err(|source| refused(&folder, source))?;
+    Ok(folder)
+}
+
+/// Returns why [`new_empty`] would refuse a folder. Nothing is created.
+pub(crate) fn refusal(asked: &ResultsFolder) -> Option<anyhow::Error> {
+    let folder = asked.path();
+    let mut outputs = Outputs::default();
+    outputs.add_folder(RESULTS, folder);
+    if let Err(error) = outputs.check() {
+        return Some(ExecuteError::from(error).into());
+    }
+    let ResultsFolder::Named(_) = asked else { return None };
+    match fs::read_dir(folder) {
+        Err(error) if error.kind() == ErrorKind::NotFound => None,
+        Err(source) => Some(refused(folder, source)),
+        Ok(mut entries) => entries.next().map(|_| {
+            let is = "a folder that is not empty";
+            let path = folder.to_owned();
+            ExecuteError::from(OutputError::OtherKind { what: RESULTS, path, is }).into()
+        }),
+    }
+}
+
+/// Removes the folder of a command that ended before it measured anything.
+pub(crate) fn remove_if_empty(folder: &Path) {
+    let _ = fs::remove_dir(folder);
+}
+
+fn refused(folder: &Path, source: io::Error) -> anyhow::Error {
+    ExecuteError::from(OutputError::Refused { what: RESULTS, path: folder.to_owned(), source })
+        .into()
+}
+
+const RESULTS: &str = "the results";
 
 fn created(path: &Path, names: impl IntoIterator<Item = PathBuf>) -> anyhow::Result<PathBuf> {
     create_new_folder(names).with_context(|| format!("cannot make the folder {}", path.display()))

@@ -7,7 +7,7 @@ use servemark::plan::{BenchPlan, Layout, OutputSpec};
 use servemark::{ExitCode, Scores};
 use servemark_cli::{CliError, ScoreArgs};
 
-use crate::{failures, report, results, screen};
+use crate::{failures, gates, report, results, screen};
 
 /// Prints the tables of a run log and writes the requested files.
 pub(crate) fn score(args: &ScoreArgs) -> anyhow::Result<ExitCode> {
@@ -46,6 +46,8 @@ pub(crate) fn score(args: &ScoreArgs) -> anyhow::Result<ExitCode> {
         let by = &log.header().servemark;
         screen::eprint_line(&format!("The run log has another audit, by servemark {by}: {other}."));
     }
+    let title = args.run_log.display().to_string();
+    gates::write(&scores.gate_report(&title), &args.gates)?;
     unwritten.settled(Some(&args.run_log))?;
     Ok(scores.gates())
 }

@@ -19,7 +19,7 @@ use crate::vllm::VllmMessages;
 /// Prints the events of a run.
 #[derive(Debug)]
 pub(crate) struct Screen {
-    bars: bool,
+    bars: Bars,
     live: Arc<Live>,
     preparation: Mutex<Option<ProgressBar>>,
     ticker: Mutex<Option<Ticker>>,
@@ -46,9 +46,23 @@ impl PeerMessages {
     }
 }
 
+/// Whether progress bars are drawn.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Bars {
+    Shown,
+    Hidden,
+}
+
+impl Bars {
+    /// Returns whether bars are drawn for a command line that asks for progress or not.
+    pub(crate) fn of(parsed: &Parsed) -> Self {
+        if parsed.progress { Self::Shown } else { Self::Hidden }
+    }
+}
+
 impl Screen {
     /// Returns a screen, with progress bars if they are wanted and standard error is a terminal.
-    pub(crate) fn new(bars: bool, live: Arc<Live>) -> Self {
+    pub(crate) fn new(bars: Bars, live: Arc<Live>) -> Self {
         let (preparation, ticker) = Default::default();
         Self { bars, live, preparation, ticker, peer: None, arguments: None }
     }
@@ -74,8 +88,10 @@ impl Screen {
     }
 
     fn bar(&self, total: u64, template: &str) -> ProgressBar {
-        let target =
-            if self.bars { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
+        let target = match self.bars {
+            Bars::Shown => ProgressDrawTarget::stderr(),
+            Bars::Hidden => ProgressDrawTarget::hidden(),
+        };
         let style = ProgressStyle::with_template(template).expect("the template is ours");
         ProgressBar::with_draw_target(Some(total), target).with_style(style.progress_chars("=> "))
     }

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use servemark::{ExitCode, RunContext, Selftest, SelftestSpec, selftest, stop_on_signals};
 use servemark_cli::SelftestArgs;
 
-use crate::screen::{self, Screen};
+use crate::screen::{self, Bars, Screen};
 
 /// Tests this machine. Results that cannot be stored are reported; the test is not affected.
 pub(crate) fn test(args: &SelftestArgs) -> anyhow::Result<ExitCode> {
     let live = Arc::default();
-    let mut context = RunContext::new(Arc::new(Screen::new(false, Arc::clone(&live))));
+    let mut context = RunContext::new(Arc::new(Screen::new(Bars::Hidden, Arc::clone(&live))));
     context.live = live;
     stop_on_signals(context.clone())?;
     let found = selftest(&spec(args), &context)?;
@@ -20,16 +20,13 @@ pub(crate) fn test(args: &SelftestArgs) -> anyhow::Result<ExitCode> {
 }
 
 fn spec(args: &SelftestArgs) -> SelftestSpec {
-    let mut spec = SelftestSpec::default();
-    spec.streams = args.streams as usize;
-    spec.duration = args.duration;
-    spec
+    SelftestSpec { streams: args.streams as usize, duration: args.duration }
 }
 
 fn keep(found: &Selftest, args: &SelftestArgs) {
     let Some(folder) = &args.cache else { return };
     match found.keep(folder) {
-        Ok(path) => screen::eprint_line(&format!("Kept for later runs: {}", path.display())),
+        Ok(path) => screen::eprint_line(&format!("Saved for later runs: {}", path.display())),
         Err(error) => {
             let folder = folder.display();
             screen::eprint_line(&format!("Could not keep the figures in {folder}: {error}"));

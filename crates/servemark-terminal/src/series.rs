@@ -56,7 +56,7 @@ type Done = [(String, Metrics)];
 fn percentiles(purpose: &Purpose) -> &[f64] {
     match purpose {
         Purpose::Sweep { percentiles, .. } => percentiles,
-        _ => &[],
+        Purpose::Spread => &[],
     }
 }
 
@@ -67,7 +67,7 @@ fn table(purpose: &Purpose, done: &Done) -> anyhow::Result<String> {
                 done.iter().map(|(name, metrics)| SweptRun::new(name, metrics)).collect();
             write_swept(setting, &runs, percentiles, out)
         }
-        _ => write_several(&several(done), out),
+        Purpose::Spread => write_several(&several(done), out),
     })
 }
 
@@ -75,7 +75,7 @@ fn table(purpose: &Purpose, done: &Done) -> anyhow::Result<String> {
 fn summary(purpose: &Purpose, done: &Done) -> Value {
     match purpose {
         Purpose::Sweep { .. } => done.iter().map(numbers).collect(),
-        _ => json!(several(done)),
+        Purpose::Spread => json!(several(done)),
     }
 }
 

@@ -31,11 +31,17 @@ fn done(invocation: Invocation) -> anyhow::Result<ExitCode> {
         Invocation::Compare(args) => crate::compare::compare(&args),
         Invocation::DryRun(parsed) => crate::bench::dry(&parsed),
         Invocation::Evalscope(runs) => crate::evalscope::run(&runs),
+        Invocation::Export(args) => crate::export::export(&args),
         Invocation::Explore(args) => crate::explore::explore(&args),
         Invocation::Noise(runs) => crate::ab::noise(&runs),
         Invocation::Offline(offline) => crate::offline::bench(&offline),
         Invocation::OneBatch(bench) => crate::one_batch::bench(&bench),
         Invocation::Rerun(rerun) => crate::rerun::rerun(&rerun),
+        Invocation::Run(run) => crate::run_file::run(&run),
+        Invocation::Text(text) => {
+            screen::print(&text);
+            Ok(ExitCode::Ok)
+        }
         Invocation::Score(args) => crate::score::score(&args),
         Invocation::Series(series) => crate::series::series(&series),
         Invocation::Selftest(args) => crate::selftest::test(&args),
@@ -44,7 +50,6 @@ fn done(invocation: Invocation) -> anyhow::Result<ExitCode> {
         Invocation::SweepRuns(runs) => crate::sweep::sweep_runs(&runs),
         Invocation::TextSlices(slices) => crate::slices::cut(&slices),
         Invocation::VllmSweep(command) => crate::vllm_sweep::run(&command),
-        _ => unreachable!("every invocation is served"),
     }
 }
 

@@ -7,14 +7,15 @@ use servemark::datasets::TextSlice;
 use servemark::{ExitCode, cut_text};
 use servemark_cli::vllm::TextSlices;
 
-use crate::{context, screen};
+use crate::context;
+use crate::screen::{self, Bars};
 
 /// Cuts a text and writes its prompts.
 pub(crate) fn cut(slices: &TextSlices) -> anyhow::Result<ExitCode> {
     for warning in &slices.warnings {
         screen::eprint_line(&format!("warning: {warning}"));
     }
-    let mut context = context::context(true)?;
+    let mut context = context::context(Bars::Shown)?;
     context.hub = slices.hub.clone();
     let prompts = cut_text(&slices.spec, slices.count, &slices.tokenizer, &context)?;
     let lines = prompts.iter().map(TextSlice::line).collect::<Result<String, _>>()?;

@@ -15,7 +15,7 @@ use crate::{bench, context, report, results_folder, screen};
 /// Does the runs of a sweep. Returns the exit code of the worst one.
 pub(crate) fn sweep(sweep: &Sweep) -> anyhow::Result<ExitCode> {
     let Sweep { points, is_grid, file, folder, .. } = sweep;
-    if !is_grid || points[0].plan_only {
+    if !is_grid || points[0].plan_only.is_some() {
         return bench::bench(&points[0]);
     }
     let Some(context) = context::prepare(&points[0])? else { return Ok(ExitCode::Ok) };

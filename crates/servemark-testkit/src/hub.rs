@@ -21,13 +21,13 @@ pub struct StandInHub {
 #[derive(Clone, Debug)]
 pub struct HubFile {
     body: Vec<u8>,
-    place: Place,
+    place: FileLocation,
     tag: String,
     cut_at: Option<usize>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Place {
+enum FileLocation {
     /// On the hub itself, behind a redirect to another of its routes.
     Hub,
     /// On another server, as big files are.
@@ -36,7 +36,6 @@ enum Place {
 
 /// A request that the hub or its store received.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[non_exhaustive]
 pub struct ReceivedRequest {
     /// `GET` or `HEAD`.
     pub method: String,
@@ -69,13 +68,13 @@ impl HubFile {
         let mut digest = Sha1::new();
         digest.update(format!("blob {}\0", body.len()));
         digest.update(&body);
-        Self { place: Place::Hub, tag: hex(&digest.finalize()), body, cut_at: None }
+        Self { place: FileLocation::Hub, tag: hex(&digest.finalize()), body, cut_at: None }
     }
 
     /// Creates a big file: it is in the store, and its tag is its SHA-256.
     pub fn big(body: impl Into<Vec<u8>>) -> Self {
         let body = body.into();
-        Self { place: Place::Store, tag: hex(&Sha256::digest(&body)), body, cut_at: None }
+        Self { place: FileLocation::Store, tag: hex(&Sha256::digest(&body)), body, cut_at: None }
     }
 
     /// Makes the connection break after `bytes` bytes, the first time.
@@ -113,8 +112,8 @@ impl StandInHub {
             seen: Mutex::default(),
         });
         let stand_in = Self { hub: address(&hub), shared };
-        stand_in.serve(hub, false);
-        stand_in.serve(store, true);
+        stand_in.serve(hub, FileLocation::Hub);
+        stand_in.serve(store, FileLocation::Store);
         stand_in
     }
 
@@ -147,24 +146,27 @@ impl StandInHub {
         std::mem::take(&mut *lock(&self.shared.seen))
     }
 
-    fn serve(&self, listener: TcpListener, is_store: bool) {
+    fn serve(&self, listener: TcpListener, location: FileLocation) {
         let shared = Arc::clone(&self.shared);
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let shared = Arc::clone(&shared);
                 // In some tests the client closes the connection in the middle.
-                thread::spawn(move || shared.answer(&stream, is_store).ok());
+                thread::spawn(move || shared.answer(&stream, location).ok());
             }
         });
     }
 }
 
 impl Shared {
-    fn answer(&self, stream: &TcpStream, is_store: bool) -> std::io::Result<()> {
-        let request = read(stream, is_store)?;
+    fn answer(&self, stream: &TcpStream, location: FileLocation) -> std::io::Result<()> {
+        let request = read(stream, location)?;
         lock(&self.seen).push(request.clone());
-        let reply = if is_store { self.of_store(&request) } else { self.of_hub(&request) };
-        reply.write(stream, request.method == "HEAD")
+        let reply = match location {
+            FileLocation::Store => self.of_store(&request),
+            FileLocation::Hub => self.of_hub(&request),
+        };
+        reply.write(stream, &request.method)
     }
 
     fn of_hub(&self, request: &ReceivedRequest) -> Reply {
@@ -194,8 +196,8 @@ impl Shared {
     fn resolve(&self, path: &str) -> Reply {
         let Some(file) = self.file(path) else { return Reply::status(404) };
         let to = match file.place {
-            Place::Hub => format!("/api/resolve-cache/{path}"),
-            Place::Store => format!("http://{}/{path}?signature=sig-hunter2", self.store),
+            FileLocation::Hub => format!("/api/resolve-cache/{path}"),
+            FileLocation::Store => format!("http://{}/{path}?signature=sig-hunter2", self.store),
         };
         let reply = Reply::status(302).header("location", &to).header("x-repo-commit", COMMIT);
         reply
@@ -293,24 +295,25 @@ impl Reply {
         self
     }
 
-    fn write(&self, mut to: &TcpStream, head_only: bool) -> std::io::Result<()> {
+    fn write(&self, mut to: &TcpStream, method: &str) -> std::io::Result<()> {
         let (status, length) = (self.status, self.body.len());
         let head = format!(
             "HTTP/1.1 {status} X\r\n{}content-length: {length}\r\nconnection: close\r\n\r\n",
             self.headers
         );
         to.write_all(head.as_bytes())?;
-        if !head_only {
+        if method != "HEAD" {
             to.write_all(&self.body[..self.cut_at.unwrap_or(length).min(length)])?;
         }
         to.flush()
     }
 }
 
-fn read(stream: &TcpStream, at_store: bool) -> std::io::Result<ReceivedRequest> {
+fn read(stream: &TcpStream, location: FileLocation) -> std::io::Result<ReceivedRequest> {
     let mut lines = BufReader::new(stream).lines();
     let first = lines.next().transpose()?.unwrap_or_default();
     let mut words = first.split(' ').map(str::to_owned);
+    let at_store = location == FileLocation::Store;
     let mut request = ReceivedRequest { at_store, ..ReceivedRequest::default() };
     request.method = words.next().unwrap_or_default();
     request.route = words.next().unwrap_or_default();

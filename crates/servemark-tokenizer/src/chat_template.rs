@@ -31,7 +31,6 @@ pub struct ChatTemplate {
 
 /// A conversation, and the other inputs of a template.
 #[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
 pub struct Conversation<'a> {
     /// The messages, in their order.
     pub messages: &'a [JsonObject],

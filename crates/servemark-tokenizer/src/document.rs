@@ -18,7 +18,7 @@ use tokenizers::pipeline::PipelineTokenizer;
 use crate::byte_tokens::ByteTokens;
 use crate::error::unusable;
 use crate::limits::{check_growth, check_ids};
-use crate::pipeline::{Later, Part, Pipeline};
+use crate::pipeline::{DecodingPart, Later, Pipeline};
 use crate::vocabulary::{Token, Vocabulary};
 
 /// A tokenizer in the layout of `tokenizer.json`.
@@ -155,13 +155,13 @@ impl<'a> Outline<'a> {
 
     /// Loads what decoding needs. With `ignore_merges` set, the library does not check that each
     /// token of the vocabulary can be built by merges, so the merges can be left out.
-    fn load_to_decode(mut self) -> Option<Loaded<Part>> {
+    fn load_to_decode(mut self) -> Option<Loaded<DecodingPart>> {
         self.model.merges?;
         self.model.settings.insert("ignore_merges".to_owned(), true.into());
         let canonical = self.canonical()?;
         let part = match ByteTokens::of(&canonical.vocabulary, &canonical.document) {
-            Some(tokens) => Part::Bytes(tokens),
-            None => Part::Unmerged(canonical.library(Some("[]"))?),
+            Some(tokens) => DecodingPart::Bytes(tokens),
+            None => DecodingPart::Unmerged(canonical.library(Some("[]"))?),
         };
         Some(canonical.loaded(part))
     }

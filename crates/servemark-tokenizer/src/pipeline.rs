@@ -23,12 +23,12 @@ pub(crate) enum Pipeline {
 }
 
 /// The part of a tokenizer that decodes.
-pub(crate) enum Part {
+pub(crate) enum DecodingPart {
     Unmerged(PipelineTokenizer),
     Bytes(ByteTokens),
 }
 
-impl Part {
+impl DecodingPart {
     /// Adds the tokenizer that is loaded when something is encoded.
     pub(crate) fn and(self, later: Later) -> Pipeline {
         match self {

@@ -35,7 +35,6 @@ pub struct Ab<P> {
 
 /// A completed run of an [`Ab`].
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct AbRun {
     /// Zero-based index of the run's server.
     pub side: usize,

@@ -35,7 +35,6 @@ use crate::{ExecuteError, Run, RunContext, RunTask, execute, start};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct Bench {
     /// The plan, with the usual settings for everything that the program does not supply.
     pub plan: BenchPlan,

@@ -14,12 +14,11 @@ use servemark_report::Side;
 use thiserror::Error;
 
 pub use self::noise::{KnownNoise, NoiseStore};
-use self::source::{Source, files_in};
+use self::source::{ResultSource, files_in};
 use crate::ExitCode;
 
 /// Comparison of the results before and after a change.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct ComparedResults {
     /// Names and models of the results on each side.
     pub sides: [Vec<Side>; 2],
@@ -47,7 +46,6 @@ impl ComparedResults {
 
 /// Why results cannot be compared.
 #[derive(Debug, Error)]
-#[non_exhaustive]
 pub enum CompareError {
     /// A file or a folder cannot be read.
     #[error("cannot read {path}", path = path.display())]
@@ -117,7 +115,7 @@ pub fn compare(
     policy: &MetricPolicy,
     if_damaged: IfDamaged,
 ) -> Result<ComparedResults, CompareError> {
-    compared(sides, SideReader { figures, policy, if_damaged, kept: Kept::Figures })
+    compared(sides, SideReader { figures, policy, if_damaged, kept: KeptDetail::Figures })
 }
 
 /// Compares as [`compare`] does, and keeps what a page shows of each run.
@@ -127,7 +125,7 @@ pub fn compare_for_page(
     policy: &MetricPolicy,
     if_damaged: IfDamaged,
 ) -> Result<ComparedResults, CompareError> {
-    compared(sides, SideReader { figures, policy, if_damaged, kept: Kept::Traces })
+    compared(sides, SideReader { figures, policy, if_damaged, kept: KeptDetail::Traces })
 }
 
 fn compared(
@@ -160,12 +158,12 @@ struct SideReader<'a> {
     figures: &'a [Figure],
     policy: &'a MetricPolicy,
     if_damaged: IfDamaged,
-    kept: Kept,
+    kept: KeptDetail,
 }
 
 /// What is kept of each run.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Kept {
+enum KeptDetail {
     /// Its figures.
     Figures,
     /// Its figures and what a page shows of it.
@@ -194,7 +192,7 @@ impl SideReader<'_> {
         let mut read = ReadSide::default();
         let mut first: Option<(&Path, source::Load)> = None;
         for (number, path) in (1..).zip(files) {
-            let source = Source::read(path, self.if_damaged)?;
+            let source = ResultSource::read(path, self.if_damaged)?;
             match (&first, source.load()) {
                 (Some((one, load)), Some(other)) if *load != other => {
                     let difference = load.difference(&other);
@@ -212,7 +210,7 @@ impl SideReader<'_> {
                 },
             ));
             read.names.push(source.side(path));
-            if self.kept == Kept::Traces {
+            if self.kept == KeptDetail::Traces {
                 read.traces.extend(source.trace(self.policy));
             }
             let run = source.run(self.figures, self.policy);

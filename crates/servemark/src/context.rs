@@ -13,7 +13,6 @@ use crate::{ExecuteError, Grace, Parts};
 
 /// Inputs of a run besides its plan.
 #[derive(Clone)]
-#[non_exhaustive]
 pub struct RunContext {
     /// Credentials that are sent to the server.
     pub credentials: Credentials,

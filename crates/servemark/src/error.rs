@@ -17,7 +17,6 @@ use crate::OutputError;
 
 /// Why a run failed.
 #[derive(Debug, Error)]
-#[non_exhaustive]
 pub enum ExecuteError {
     /// The plan is invalid.
     #[error(transparent)]
@@ -204,7 +203,6 @@ impl ExecuteError {
 /// Exit codes of the programs. They are stable, so scripts may rely on them. For several runs,
 /// the largest code is used.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-#[non_exhaustive]
 pub enum ExitCode {
     /// The run is complete.
     Ok = 0,

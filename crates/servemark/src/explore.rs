@@ -25,7 +25,6 @@ use crate::{ExecuteError, RunContext};
 
 /// What to explore, and for how long.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct ExploreSpec {
     /// Server to explore.
     pub target: TargetSpec,
@@ -70,7 +69,6 @@ const MOST_STREAMS: NonZeroUsize = NonZeroUsize::new(4096).unwrap();
 
 /// A step of an exploration.
 #[derive(Debug)]
-#[non_exhaustive]
 pub enum ExploreEvent<'a> {
     /// The server told what it is.
     Identified(&'a ExploredServer),

@@ -194,8 +194,8 @@ pub use replace::{is_replaceable, replace_file};
 #[cfg(feature = "engine")]
 pub use run::check_presence;
 pub use run::{
-    BatchLimits, BatchRun, BatchRunner, BatchServer, DryRun, Figures, Run, RunTask, Sent,
-    SentBodies, Source, dry_run, execute, start,
+    BatchLimits, BatchRun, BatchRunner, BatchServer, DryRun, Figures, FiguresSource, Run, RunTask,
+    Sent, SentBodies, dry_run, execute, local_faults, start,
 };
 pub use score::{Scores, offline_latency, offline_throughput, scoring_of, write_runs};
 pub use search::{SloAnswer, SloSearch, TierAnswer, Trial, TrialVerdict};

@@ -36,7 +36,6 @@ impl RunObserver for servemark_core::NoProgress {
 /// An event of a run outside its requests. [`Display`](std::fmt::Display) writes it as a line for
 /// a person, in SGLang's wording if SGLang has one for it.
 #[derive(Debug)]
-#[non_exhaustive]
 pub enum RunEvent<'a> {
     /// The target is the bundled simulator.
     Simulating {
@@ -243,10 +242,9 @@ pub enum RunEvent<'a> {
 
 /// An event of a profiler of the server or of a worker behind it.
 #[derive(Debug)]
-#[non_exhaustive]
 pub enum Profiler<'a> {
     /// A profiler was requested, but no worker URLs are configured.
-    Nobody,
+    NoWorker,
     /// A profiler is about to be turned on or off.
     Turning(Switch),
     /// A profiler was turned on or off.
@@ -276,7 +274,6 @@ pub struct Live {
 
 /// Phase of the program, as far as it matters for termination.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-#[non_exhaustive]
 pub enum Activity {
     /// Preparation that ends when the run is stopped, such as waiting for the server.
     #[default]
@@ -322,14 +319,17 @@ impl Live {
         self.started.load(Relaxed).saturating_sub(self.finished())
     }
 
-    /// Marks the beginning of a measurement, which resets the request counters, or its end.
-    pub(crate) fn measure(&self, measuring: bool) {
-        if measuring {
-            for counter in [&self.started, &self.finished, &self.failed] {
-                counter.store(0, Relaxed);
-            }
+    /// Marks the beginning of a measurement, which resets the request counters.
+    pub(crate) fn begin_measurement(&self) {
+        for counter in [&self.started, &self.finished, &self.failed] {
+            counter.store(0, Relaxed);
         }
-        self.turn_to(if measuring { Activity::Measuring } else { Activity::Reporting });
+        self.turn_to(Activity::Measuring);
+    }
+
+    /// Marks the end of a measurement.
+    pub(crate) fn end_measurement(&self) {
+        self.turn_to(Activity::Reporting);
     }
 
     pub(crate) fn count_start(&self, phase: Phase) {

@@ -44,7 +44,6 @@ enum Kind {
 
 /// Why an output file is refused.
 #[derive(Debug, Error)]
-#[non_exhaustive]
 pub enum OutputError {
     /// The operating system refuses to write the file.
     #[error("cannot write {what} to {path}", path = path.display())]

@@ -38,7 +38,6 @@ pub enum ChildStdout {
 
 /// Why a command or the server that it starts failed.
 #[derive(Debug, Error)]
-#[non_exhaustive]
 pub enum ProcessError {
     /// The command cannot be started.
     #[error("cannot run {command}")]

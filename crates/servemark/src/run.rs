@@ -18,6 +18,7 @@ pub(crate) mod files;
 mod finish;
 mod greeting;
 mod http;
+mod local_faults;
 mod measure;
 mod one_batch;
 mod outcome;
@@ -34,10 +35,11 @@ mod telemetry;
 mod until;
 mod warm_up;
 
-pub use self::capacity::{Figures, Source};
+pub use self::capacity::{Figures, FiguresSource};
 #[cfg(feature = "engine")]
 pub use self::engine::check_presence;
 pub use self::execute::{DryRun, dry_run, execute};
+pub use self::local_faults::local_faults;
 pub use self::one_batch::{BatchLimits, BatchRun, BatchRunner, BatchServer};
 pub use self::outcome::Run;
 pub use self::sent::{Sent, SentBodies};

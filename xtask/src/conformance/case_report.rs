@@ -1,6 +1,6 @@
 //! The result of one case.
 
-use super::answer::Answer;
+use super::answer::WireAnswer;
 use super::case::Case;
 use super::peer::Beside;
 use super::record::Record;
@@ -9,7 +9,7 @@ use super::record::Record;
 #[derive(Debug)]
 pub(super) struct CaseReport {
     pub(super) case: Case,
-    pub(super) pairs: Vec<(Record, Answer)>,
+    pub(super) pairs: Vec<(Record, WireAnswer)>,
     pub(super) faults: Vec<String>,
     /// Counts of our client, the engine's own client and the server, if they were compared.
     pub(super) beside: Option<Beside>,

@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use super::answer::Answer;
+use super::answer::WireAnswer;
 use super::case::{Case, Expected, Promise};
 use super::engine::Refusal;
 use super::record::{Outcome, Record};
@@ -12,7 +12,7 @@ use super::times;
 ///
 /// The log does not contain the connection of a request, so both sides are sorted by their
 /// content; equal ones keep their order in time.
-pub(super) fn pairs(records: Vec<Record>, answers: Vec<Answer>) -> Vec<(Record, Answer)> {
+pub(super) fn pairs(records: Vec<Record>, answers: Vec<WireAnswer>) -> Vec<(Record, WireAnswer)> {
     let (mut records, mut answers) = (records, answers);
     records.sort_by_key(|record| record.stamps.sent);
     records.sort_by(|one, other| (&one.text, one.counts).cmp(&(&other.text, other.counts)));
@@ -21,7 +21,7 @@ pub(super) fn pairs(records: Vec<Record>, answers: Vec<Answer>) -> Vec<(Record, 
 }
 
 /// Checks that no request is missing from the log or from the wire.
-pub(super) fn miscounted(case: &Case, records: &[Record], answers: &[Answer]) -> Vec<String> {
+pub(super) fn miscounted(case: &Case, records: &[Record], answers: &[WireAnswer]) -> Vec<String> {
     let found = [
         same("requests", &records.len(), &case.requests),
         unless(records.len() == answers.len(), "the wire had more requests than the log, or less"),
@@ -30,8 +30,8 @@ pub(super) fn miscounted(case: &Case, records: &[Record], answers: &[Answer]) ->
 }
 
 /// Returns all differences between the pairs and the expectation.
-pub(super) fn faults(expected: &Expected, pairs: &[(Record, Answer)]) -> Vec<String> {
-    let of = |record: &Record, answer: &Answer| match expected {
+pub(super) fn faults(expected: &Expected, pairs: &[(Record, WireAnswer)]) -> Vec<String> {
+    let of = |record: &Record, answer: &WireAnswer| match expected {
         Expected::Answers(promises) => [
             agreement(record, answer),
             kept(promises, record),
@@ -54,7 +54,7 @@ pub(super) fn faults(expected: &Expected, pairs: &[(Record, Answer)]) -> Vec<Str
 }
 
 /// Compares a record with its reply on the wire.
-fn agreement(record: &Record, answer: &Answer) -> Vec<String> {
+fn agreement(record: &Record, answer: &WireAnswer) -> Vec<String> {
     let reason = match &record.outcome {
         Outcome::Finished(reason) => reason.clone(),
         Outcome::Failed { .. } => None,
@@ -102,7 +102,7 @@ pub(super) fn kept(promises: &[Promise], record: &Record) -> Vec<String> {
 }
 
 /// Checks an answer of vectors or scores.
-fn brought(items: usize, record: &Record, answer: &Answer) -> Vec<String> {
+fn brought(items: usize, record: &Record, answer: &WireAnswer) -> Vec<String> {
     if let Outcome::Failed { kind, message } = &record.outcome {
         return vec![format!("failed: {kind}: {message}")];
     }
@@ -163,19 +163,19 @@ mod tests {
         Expected::Answers(vec![Counts, CountedPieces, ExactPrompt, FullLength])
     }
 
-    fn answer() -> Answer {
-        Answer {
+    fn answer() -> WireAnswer {
+        WireAnswer {
             status: 200,
             text: "ab".to_owned(),
             pieces: 2,
             finish_reason: Some("length".to_owned()),
             counts: Counts { prompt: Some(4), completion: Some(3), cached: None },
-            ..Answer::default()
+            ..WireAnswer::default()
         }
     }
 
     #[track_caller]
-    fn check(record: Record, answer: Answer, fault: &str) {
+    fn check(record: Record, answer: WireAnswer, fault: &str) {
         let faults = faults(&expected(), &[(record, answer)]);
         assert!(faults.iter().any(|found| found.contains(fault)), "{faults:?}");
     }
@@ -188,13 +188,13 @@ mod tests {
 
     #[test]
     fn what_the_wire_had_and_the_log_has_not_is_a_fault() {
-        check(finished(), Answer { text: "abc".to_owned(), ..answer() }, "request 0: text: ");
+        check(finished(), WireAnswer { text: "abc".to_owned(), ..answer() }, "request 0: text: ");
         check(
             finished(),
-            Answer { pieces: 3, ..answer() },
+            WireAnswer { pieces: 3, ..answer() },
             "pieces: the log has 2, it should be 3",
         );
-        check(finished(), Answer { counts: Counts::default(), ..answer() }, "counts: ");
+        check(finished(), WireAnswer { counts: Counts::default(), ..answer() }, "counts: ");
     }
 
     #[test]
@@ -221,7 +221,7 @@ mod tests {
         };
         let record =
             |message| Record { status: Some(404), outcome: outcome(message), ..Record::default() };
-        let answer = Answer { status: 404, ..Answer::default() };
+        let answer = WireAnswer { status: 404, ..WireAnswer::default() };
         let found = |message| {
             faults(&Expected::Refusals(refusal), &[(record(message), answer.clone())]).len()
         };
@@ -242,7 +242,7 @@ mod tests {
         let late = Record { index: 1, ..finished() };
         let mut early = finished();
         early.stamps.sent = Some(1);
-        let answers = vec![Answer { pieces: 7, ..answer() }, answer()];
+        let answers = vec![WireAnswer { pieces: 7, ..answer() }, answer()];
         let pairs = pairs(vec![late, early], answers);
         let order: Vec<_> =
             pairs.iter().map(|(record, answer)| (record.index, answer.pieces)).collect();

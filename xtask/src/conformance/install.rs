@@ -14,7 +14,7 @@ use super::process::output;
 
 /// Installation of an engine.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct Installation {
     pub(super) folder: PathBuf,
     pub(super) python: PathBuf,
     workspace: PathBuf,
@@ -24,7 +24,7 @@ pub(super) struct Place {
     pub(super) versions: Vec<(String, String)>,
 }
 
-impl Place {
+impl Installation {
     /// Returns the folder of a model or an adapter, which is created if it does not exist.
     pub(super) fn model(&self, weights: Weights) -> anyhow::Result<PathBuf> {
         let whole = self.folder.join(weights.folder);
@@ -50,14 +50,18 @@ impl Place {
 }
 
 /// Installs whatever is missing.
-pub(super) fn install(engine: &Engine, folder: &Path, workspace: &Path) -> anyhow::Result<Place> {
+pub(super) fn install(
+    engine: &Engine,
+    folder: &Path,
+    workspace: &Path,
+) -> anyhow::Result<Installation> {
     fs::create_dir_all(folder)?;
     let python = environment(folder).join("bin/python");
     if !is_installed(engine, folder) {
         super::say(&format!("{}: installing {}", engine.name, engine.packages.join(", ")));
         packages(engine, folder)?;
     }
-    Ok(Place {
+    Ok(Installation {
         workspace: workspace.to_owned(),
         driver: engine.wants_driver.map(|package| driver(folder, package)).transpose()?,
         versions: versions(engine, folder)?,

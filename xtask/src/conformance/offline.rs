@@ -27,13 +27,13 @@ use self::run::{End, RUNS, Run, Submission, slug};
 use self::words::WORDINGS;
 use super::bench::Bench;
 use super::engine::{Engine, Offline, TINY_LLAMA};
-use super::install::Place;
+use super::install::Installation;
 
 /// Runs all cases of an engine whose names contain `only`.
 pub(super) fn examine(
     engine: &'static Engine,
     offline: Offline,
-    place: &Place,
+    place: &Installation,
     bench: &Bench,
     only: &str,
 ) -> anyhow::Result<Vec<RunReport>> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::answer::{Answer, Counts};
+use super::answer::{Counts, WireAnswer};
 use super::checks::{same, unless};
 use super::record::Record;
 use super::run::Run;
@@ -42,7 +42,7 @@ impl Beside {
 }
 
 /// Compares our run, its log and the wire with the peer's run and the server's counters.
-pub(super) fn compare(pairs: &[(Record, Answer)], ours: &Run, peers: &Run) -> Comparison {
+pub(super) fn compare(pairs: &[(Record, WireAnswer)], ours: &Run, peers: &Run) -> Comparison {
     let row = Beside {
         ours: measured(pairs, |record| record.is_warmup),
         peers: of_result(&peers.result),
@@ -63,14 +63,14 @@ pub(super) fn compare(pairs: &[(Record, Answer)], ours: &Run, peers: &Run) -> Co
 }
 
 /// Counts of the log, without the records for which `is_left_out` holds.
-fn measured(pairs: &[(Record, Answer)], is_left_out: impl Fn(&Record) -> bool) -> Tally {
+fn measured(pairs: &[(Record, WireAnswer)], is_left_out: impl Fn(&Record) -> bool) -> Tally {
     let counted = pairs.iter().map(|(record, _)| record).filter(|record| !is_left_out(record));
     total(counted.map(|record| (record.status, record.counts)))
 }
 
 /// Counts of all replies on the wire. The server counts every text and every document as a
 /// request.
-fn told(pairs: &[(Record, Answer)]) -> Tally {
+fn told(pairs: &[(Record, WireAnswer)]) -> Tally {
     let answers = pairs.iter().map(|(_, answer)| answer);
     let sum = total(answers.clone().map(|answer| (Some(answer.status.into()), answer.counts)));
     let further = answers.map(|answer| answer.items.saturating_sub(1) as u64);

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::answer::{Answer, Counts};
+use super::answer::{Counts, WireAnswer};
 use super::case::{Case, Expected};
 use super::case_report::CaseReport;
 use super::offline::{self, RunReport};
@@ -89,7 +89,7 @@ fn row(report: &CaseReport) -> String {
 }
 
 /// Formats a count of the log and of the wire; a dash if it was not reported.
-fn compared(pairs: &[(Record, Answer)], count: impl Fn(&Counts) -> Option<u64>) -> String {
+fn compared(pairs: &[(Record, WireAnswer)], count: impl Fn(&Counts) -> Option<u64>) -> String {
     let logged: Option<u64> = pairs.iter().map(|(record, _)| count(&record.counts)).sum();
     let heard: Option<u64> = pairs.iter().map(|(_, answer)| count(&answer.counts)).sum();
     let shown = |sum: Option<u64>| sum.map_or_else(|| "–".to_owned(), |sum| sum.to_string());
@@ -107,7 +107,7 @@ fn besides(cases: &[CaseReport]) -> String {
     if rows.is_empty() { rows } else { format!("{BESIDE_HEAD}{rows}") }
 }
 
-fn sum(pairs: &[(Record, Answer)], count: impl Fn(&(Record, Answer)) -> usize) -> usize {
+fn sum(pairs: &[(Record, WireAnswer)], count: impl Fn(&(Record, WireAnswer)) -> usize) -> usize {
     pairs.iter().map(count).sum()
 }
 
@@ -179,7 +179,7 @@ mod tests {
 
     fn report(faults: &[&str]) -> EngineReport {
         let counts = Counts { prompt: Some(4), completion: Some(3), cached: None };
-        let answer = Answer { status: 200, pieces: 2, counts, ..Answer::default() };
+        let answer = WireAnswer { status: 200, pieces: 2, counts, ..WireAnswer::default() };
         let faults = faults.iter().map(|fault| (*fault).to_owned()).collect();
         let case = cases(&ALL[0].servers[0]).remove(0);
         EngineReport {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhow::{Context, bail};
 
 use super::engine::{Engine, Serving};
-use super::install::Place;
+use super::install::Installation;
 use super::process::{ProcessGroup, end_of, poll};
 use super::tally::Tally;
 
@@ -26,7 +26,7 @@ impl Server {
     pub(super) fn start(
         engine: &Engine,
         serving: &Serving,
-        place: &Place,
+        place: &Installation,
         model: &Path,
     ) -> anyhow::Result<Self> {
         let port = free_port()?;
@@ -54,7 +54,7 @@ impl Server {
     }
 }
 
-fn command(engine: &Engine, place: &Place, log: &Path) -> anyhow::Result<Command> {
+fn command(engine: &Engine, place: &Installation, log: &Path) -> anyhow::Result<Command> {
     let log = File::create(log)?;
     let mut command = Command::new(&place.python);
     place.equip(&mut command, engine);

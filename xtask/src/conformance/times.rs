@@ -1,6 +1,6 @@
 //! Compares the log's times with the server's own times, if the server reports them.
 
-use super::answer::Answer;
+use super::answer::WireAnswer;
 use super::case::Promise;
 use super::record::Record;
 
@@ -19,7 +19,7 @@ pub(super) struct Excess {
 
 impl Excess {
     /// Returns the excess of one request.
-    pub(super) fn of(record: &Record, answer: &Answer) -> Option<Self> {
+    pub(super) fn of(record: &Record, answer: &WireAnswer) -> Option<Self> {
         let clock = answer.clock?;
         Some(Self {
             ttft: record.ttft()? - clock.first_token,
@@ -43,7 +43,7 @@ pub(super) fn are_told(promises: &[Promise]) -> bool {
 }
 
 /// Returns all times that are not close to the server's.
-pub(super) fn faults(promises: &[Promise], record: &Record, answer: &Answer) -> Vec<String> {
+pub(super) fn faults(promises: &[Promise], record: &Record, answer: &WireAnswer) -> Vec<String> {
     if !are_told(promises) {
         return Vec::new();
     }
@@ -67,7 +67,7 @@ mod tests {
     /// total.
     #[track_caller]
     fn check(clock: Option<ServerClock>, expected: &[&str]) {
-        let answer = Answer { clock, ..Answer::default() };
+        let answer = WireAnswer { clock, ..WireAnswer::default() };
         assert_eq!(faults(&PROMISES, &finished(), &answer), expected);
         assert!(faults(&PROMISES[..1], &finished(), &answer).is_empty());
     }

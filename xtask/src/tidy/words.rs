@@ -3,6 +3,7 @@
 //! A doc comment is read in an editor's hover box, without the line above it. It names components
 //! and numbers, and has more than one word.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Phrases that stand for the name of a component or of a number.
@@ -12,25 +13,57 @@ const VAGUE: &[&str] = &["nobody", "somebody", "whoever", "so many", "so much"];
 const FIGURATIVE: &[&str] = &[
     "Airborne",
     "Anybody",
+    "Asked",
     "Audience",
     "Author",
     "Correspondent",
+    "Departure",
+    "Desk",
     "Ear",
+    "Flight",
     "Heard",
     "House",
     "Journal",
+    "Kept",
     "Knob",
+    "Lift",
     "News",
     "Orders",
     "Prose",
+    "Room",
     "Scissors",
+    "Seen",
+    "Settled",
     "Shelf",
     "Shop",
     "Standing",
+    "Told",
     "Undertaking",
+    "Used",
     "Worth",
     "Yardstick",
 ];
+
+/// Names of which the workspace has one item at most: each once stood for many things.
+const ONCE: &[&str] = &["Answer", "Part", "Place", "Prepared", "Source", "Stage", "Turn"];
+
+/// Returns the items that share a name of [`ONCE`], given each file's path and text.
+pub(super) fn repeated<'a>(files: impl IntoIterator<Item = (&'a Path, &'a str)>) -> Vec<String> {
+    let mut places: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for (path, text) in files {
+        // Associated types are indented: a trait gives them their names.
+        let is_own = |line: &usize| !text.lines().nth(line - 1).unwrap_or("").starts_with(' ');
+        for (line, name) in item_names(text).filter(|(line, _)| is_own(line)) {
+            if let Some(name) = ONCE.iter().find(|known| **known == name) {
+                places.entry(name).or_default().push(format!("{}:{line}", path.display()));
+            }
+        }
+    }
+    let repeated = places.into_iter().filter(|(_, places)| places.len() > 1);
+    repeated
+        .map(|(name, places)| format!("{name} names several items: {}", places.join(", ")))
+        .collect()
+}
 
 /// A doc comment: its lines without the marker, and the one-based number of the first.
 struct DocComment<'a> {
@@ -52,19 +85,21 @@ pub(super) fn faults<'a>(files: impl IntoIterator<Item = (&'a Path, &'a str)>) -
 
 /// Returns the items whose names are figurative, each with its one-based line.
 fn figurative_names(text: &str) -> impl Iterator<Item = (usize, String)> {
+    let figurative = item_names(text).filter(|(_, name)| FIGURATIVE.contains(name));
+    figurative.map(|(line, name)| (line, format!("{name}: give the item the name of what it is")))
+}
+
+/// Returns the names of the types and traits of a file, each with its one-based line.
+fn item_names(text: &str) -> impl Iterator<Item = (usize, &str)> {
     const ITEMS: [&str; 4] = ["struct ", "enum ", "trait ", "type "];
-    let name_of = |line: &'_ str| {
+    (1..).zip(text.lines()).filter_map(|(number, line)| {
+        if line.trim_start().starts_with("//") || line.contains('"') {
+            return None;
+        }
         let (_, rest) = ITEMS.iter().find_map(|item| line.split_once(item))?;
         let end = rest.find(|sign: char| !sign.is_alphanumeric()).unwrap_or(rest.len());
-        Some(rest[..end].to_owned())
-    };
-    let named = (1..).zip(text.lines()).filter_map(move |(number, line)| {
-        let line = line.trim_start();
-        let is_item = !line.starts_with("//") && !line.contains('"');
-        Some((number, name_of(line).filter(|_| is_item)?))
-    });
-    let figurative = named.filter(|(_, name)| FIGURATIVE.contains(&name.as_str()));
-    figurative.map(|(line, name)| (line, format!("{name}: give the item the name of what it is")))
+        Some((number, &rest[..end]))
+    })
 }
 
 /// Returns what is wrong with a doc comment, if anything is.
@@ -184,6 +219,15 @@ mod tests {
     fn comments_of_two_items_are_two() {
         check("/// Which one.\nfn a() {}\n/// Which.\nfn b() {}\n", &["a.rs:3:"]);
         check("//! Which.\n/// Opens a file.\n", &["a.rs:1:"]);
+    }
+
+    #[test]
+    fn some_names_stand_for_one_item_at_most() {
+        let files = [
+            (Path::new("a.rs"), "struct Stage;\nstruct Part;\n"),
+            (Path::new("b.rs"), "enum Stage {}\nimpl T for U {\n    type Part = u8;\n}\n"),
+        ];
+        assert_eq!(repeated(files), ["Stage names several items: a.rs:1, b.rs:1"]);
     }
 
     #[test]

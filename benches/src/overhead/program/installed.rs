@@ -10,8 +10,7 @@ use super::Program;
 
 /// Locations where programs are looked for.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[non_exhaustive]
-pub struct Places {
+pub struct ProgramPaths {
     /// Folder of Servemark's programs; if absent, the folder of this program.
     pub ours: Option<PathBuf>,
     /// Python interpreter with the peers' packages, or with the packages that those need.
@@ -24,7 +23,6 @@ pub struct Places {
 
 /// An installed program.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct Installed {
     /// The program.
     pub program: Program,
@@ -32,7 +30,7 @@ pub struct Installed {
     pub version: String,
 }
 
-impl Places {
+impl ProgramPaths {
     /// Looks for a program.
     ///
     /// # Errors
@@ -155,11 +153,11 @@ mod tests {
 
     #[test]
     fn what_is_missing_is_named() {
-        let places = Places::default();
+        let places = ProgramPaths::default();
         let error = |program| places.find(program).unwrap_err().to_string();
         assert_eq!(error(Program::SglangPython), "no --python was given");
         assert_eq!(error(Program::VllmRust), "no --python was given");
-        let nowhere = Places { ours: Some("/nowhere".into()), ..Places::default() };
+        let nowhere = ProgramPaths { ours: Some("/nowhere".into()), ..ProgramPaths::default() };
         let error = nowhere.find(Program::Servemark).unwrap_err().to_string();
         assert!(error.starts_with("/nowhere/bench-serving is not there; build it"), "{error}");
     }

@@ -146,8 +146,7 @@ fn a_grid_has_a_run_for_every_pair_and_one_table() {
 
 #[test]
 fn rankings_are_asked_for_and_counted_by_document() {
-    let mut spec = MockSpec::default();
-    spec.keep_requests = 16;
+    let spec = MockSpec { keep_requests: 16, ..MockSpec::default() };
     let server = MockServer::start(spec).unwrap();
     let folder = TempDir::new().unwrap();
     let tokenizer = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/tokenizers/gpt2");

@@ -21,8 +21,7 @@ fn is_whole(log: &str) -> bool {
 /// Runs against a server that must receive no request, and returns the standard error.
 #[track_caller]
 fn refused(folder: &Folder, more: &[&str]) -> String {
-    let mut spec = MockSpec::default();
-    spec.keep_requests = 4;
+    let spec = MockSpec { keep_requests: 4, ..MockSpec::default() };
     let server = MockServer::start(spec).expect("a server");
     let url = server.base_url();
     let target = ["--backend", "sglang-oai-chat", "--base-url", &url, "--model", "mock"];

@@ -92,8 +92,7 @@ fn a_run_in_which_everything_failed_is_reported_and_exits_5() {
 
 #[test]
 fn a_key_is_sent_and_written_nowhere() {
-    let mut spec = MockSpec::default();
-    spec.keep_requests = 4;
+    let spec = MockSpec { keep_requests: 4, ..MockSpec::default() };
     let server = MockServer::start(spec).unwrap();
     let folder = Folder::new();
     let tokenizer = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/tokenizers/gpt2");
@@ -223,8 +222,7 @@ fn every_other_route_runs_against_the_simulator() {
 
 /// Returns the text requests of a run with these flags in order, beginning with the warm-up.
 fn sent(flags: &[&str]) -> Vec<ReceivedRequest> {
-    let mut spec = MockSpec::default();
-    spec.keep_requests = 20;
+    let spec = MockSpec { keep_requests: 20, ..MockSpec::default() };
     let server = MockServer::start(spec).expect("a server");
     let tokenizer = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/tokenizers/gpt2");
     let url = server.base_url();
@@ -276,8 +274,7 @@ fn every_session_has_a_name_and_the_warm_up_has_none() {
 
 #[test]
 fn a_group_of_prompts_begins_alike_and_is_routed_alike() {
-    let mut spec = MockSpec::default();
-    spec.keep_requests = 20;
+    let spec = MockSpec { keep_requests: 20, ..MockSpec::default() };
     let server = MockServer::start(spec).unwrap();
     let folder = Folder::new();
     let tokenizer = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/tokenizers/gpt2");

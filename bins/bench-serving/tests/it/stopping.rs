@@ -158,8 +158,8 @@ fn sighup_stays_ignored_under_nohup() {
 
 #[test]
 fn a_program_that_waits_for_its_server_ends_at_the_first_signal() {
-    let nobody = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
-    let url = format!("http://{}", nobody.local_addr().expect("bound"));
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}", silent.local_addr().expect("bound"));
     let folder = Folder::new();
     let flags = ["--backend", "vllm", "--base-url", &url, "--ready-check-timeout-sec", "3600"];
     let small = ["--dataset-name", "random", "--num-prompts", "1", "--tokenizer", "none"];

@@ -116,6 +116,7 @@ fn bad_flags_are_usage_errors() {
     check_usage_error(&["--ttft-ms", "soon"], "is not a duration");
     check_usage_error(&["--tokens-per-chunk", "0"], "--tokens-per-chunk");
     check_usage_error(&["--threads", "0"], "--threads");
+    check_usage_error(&["--engine", "vlm"], "expected one of llama.cpp, lmdeploy, ollama, ");
     check_usage_error(&["--tftt-ms", "5"], "--ttft-ms");
 }
 
@@ -123,9 +124,11 @@ fn bad_flags_are_usage_errors() {
 fn a_taken_port_is_said_plainly() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
-    let output = run(&["--port", &port]);
+    // With this variable, an error that `main` returns would be printed with a backtrace.
+    let output = program(&["--port", &port]).env("RUST_BACKTRACE", "1").output().unwrap();
     let text = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1), "{text}");
+    assert_eq!(text.lines().count(), 1, "{text}");
     assert!(
         text.contains(&format!("cannot listen on 127.0.0.1:{port}; is the port taken")),
         "{text}"

@@ -13,19 +13,18 @@ use tempfile::TempDir;
 use crate::{refuses, servemark, text};
 
 /// A folder for results and a server with the given faults.
-struct Stage {
+struct TestBed {
     folder: TempDir,
     mock: MockServer,
 }
 
-impl Stage {
+impl TestBed {
     fn set(faults: &[&str]) -> Self {
         Self::of(|spec| spec.faults = faults.iter().map(|fault| fault.parse().unwrap()).collect())
     }
 
     fn of(change: impl FnOnce(&mut MockSpec)) -> Self {
-        let mut spec = MockSpec::default();
-        spec.keep_requests = 1000;
+        let mut spec = MockSpec { keep_requests: 1000, ..MockSpec::default() };
         change(&mut spec);
         Self { folder: tempfile::tempdir().unwrap(), mock: MockServer::start(spec).unwrap() }
     }
@@ -99,7 +98,7 @@ fn ends_with(code: i32, output: &Output) -> String {
 #[test]
 fn what_was_done_before_a_run_that_fails_is_reported() {
     // The fourth request is the connection test before the second run.
-    let stage = Stage::set(&["status:404/4"]);
+    let stage = TestBed::set(&["status:404/4"]);
     let output = stage.run("--prompt hello --parallel 1 2 3 -n 2 2 2");
     let told = ends_with(4, &output);
     assert!(text(&output.stderr).contains("point parallel_2_number_2: the test request failed"));
@@ -112,7 +111,7 @@ fn what_was_done_before_a_run_that_fails_is_reported() {
 
 #[test]
 fn the_files_of_a_run_are_made_again_of_its_log() {
-    let stage = Stage::set(&[]);
+    let stage = TestBed::set(&[]);
     ends_with(0, &stage.run("--prompt hello --parallel 1 -n 2"));
     let folder = "out/m/parallel_1_number_2";
     let names = ["benchmark_summary.json", "benchmark_percentile.json", "benchmark_data.db"];
@@ -128,13 +127,13 @@ fn the_files_of_a_run_are_made_again_of_its_log() {
 }
 
 /// A folder in the place of a file, so that the file cannot be written.
-fn obstacle(stage: &Stage, name: &str) {
+fn obstacle(stage: &TestBed, name: &str) {
     fs::create_dir_all(stage.folder.path().join("out/m").join(name)).unwrap();
 }
 
 #[test]
 fn files_that_cannot_be_written_name_the_command_that_makes_them() {
-    let stage = Stage::set(&[]);
+    let stage = TestBed::set(&[]);
     let run = "parallel_1_number_2";
     obstacle(&stage, &format!("{run}/benchmark_percentile.json"));
     let output = stage.run("--prompt hello --parallel 1 2 -n 2 2");
@@ -147,7 +146,7 @@ fn files_that_cannot_be_written_name_the_command_that_makes_them() {
     ends_with(0, &servemark(&stage.folder, &["score", &log, "--files"]));
     assert!(stage.json(&format!("{run}/benchmark_percentile.json")).is_array());
 
-    let stage = Stage::set(&[]);
+    let stage = TestBed::set(&[]);
     obstacle(&stage, "performance_summary.txt");
     let output = stage.run("--prompt hello --parallel 1 2 -n 2 2");
     let (told, news) = (ends_with(1, &output), text(&output.stderr));
@@ -155,7 +154,7 @@ fn files_that_cannot_be_written_name_the_command_that_makes_them() {
     assert_eq!(news.matches(" --as evalscope").count(), 2, "{news}");
     assert!(stage.read("perf_report.html").contains("Parallel 2 / Number 2"));
 
-    let stage = Stage::set(&[]);
+    let stage = TestBed::set(&[]);
     obstacle(&stage, "sla_summary.json");
     let search = r#"--prompt hello --sla-auto-tune --parallel 2 --sla-upper-bound 4 --sla-num-runs 1
         --sla-params [{"rps":"max"}]"#;
@@ -193,7 +192,7 @@ fn runs_that_start_together_have_a_folder_each() {
 
 #[test]
 fn a_run_that_was_killed_is_not_measured_over() {
-    let stage = Stage::set(&[]);
+    let stage = TestBed::set(&[]);
     ends_with(0, &stage.run("--prompt hello --parallel 1 -n 2"));
     let folder = stage.folder.path().join("out/m/parallel_1_number_2");
     fs::remove_file(folder.join("benchmark_args.json")).unwrap();
@@ -207,7 +206,7 @@ fn a_run_that_was_killed_is_not_measured_over() {
 #[test]
 fn ctrl_c_ends_a_sweep_and_what_was_done_is_reported() {
     // The first request of the second run never gets its full answer.
-    let stage = Stage::set(&["stall@1/5"]);
+    let stage = TestBed::set(&["stall@1/5"]);
     let mut child = stage.start("--prompt hello --parallel 1 2 3 -n 2 2 2");
     while stage.asked().len() < 6 {
         assert!(child.try_wait().expect("a child").is_none(), "it ended too early");
@@ -244,7 +243,7 @@ const DASHSCOPE: &str = "/api/v1/services/aigc/text-generation/generation";
 #[test]
 fn dashscope_is_asked_on_its_own_route() {
     for more in ["", "--no-stream", "--no-apply-chat-template"] {
-        let stage = Stage::set(&[]);
+        let stage = TestBed::set(&[]);
         let url = format!("{}{DASHSCOPE}", stage.mock.base_url());
         let line = format!("--api dashscope --url {url} --prompt hello -n 3 {more}");
         ends_with(0, &stage.run(&line));
@@ -258,7 +257,7 @@ fn dashscope_is_asked_on_its_own_route() {
 
 #[test]
 fn long_prompts_of_the_speed_benchmark_are_completed() {
-    let stage = Stage::set(&[]);
+    let stage = TestBed::set(&[]);
     let output = stage.run("--dataset speed_benchmark_long -n 4 --max-tokens 2");
     ends_with(0, &output);
     let rows = stage.json("parallel_1_number_4/speed_benchmark.json");
@@ -273,7 +272,7 @@ fn long_prompts_of_the_speed_benchmark_are_completed() {
 
 #[test]
 fn a_search_goes_by_rate() {
-    let stage = Stage::set(&[]);
+    let stage = TestBed::set(&[]);
     let rate = r#"--prompt hello --sla-auto-tune --sla-variable rate --rate 64 --sla-upper-bound 128
         --sla-num-runs 1 --sla-number-multiplier 0.1 --sla-params [{"avg_latency":"<=60s"}]"#;
     let told = ends_with(0, &stage.run(rate));
@@ -285,7 +284,7 @@ fn a_search_goes_by_rate() {
 
 #[test]
 fn a_search_goes_to_the_best() {
-    let stage = Stage::set(&[]);
+    let stage = TestBed::set(&[]);
     let best = r#"--prompt hello --sla-auto-tune --parallel 2 --sla-upper-bound 4 --sla-num-runs 1
         --sla-params [{"rps":"max"}]"#;
     let told = ends_with(0, &stage.run(best));
@@ -297,7 +296,7 @@ fn a_search_goes_to_the_best() {
 /// A server with a single slot, so that latency grows with the number of requests in flight.
 #[test]
 fn a_search_goes_to_the_least() {
-    let stage = Stage::of(|spec| {
+    let stage = TestBed::of(|spec| {
         spec.places = NonZeroUsize::new(1);
         (spec.ttft, spec.itl) = (Duration::from_millis(20), Duration::ZERO);
     });
@@ -320,7 +319,7 @@ fn decisions_are_measured_by_their_inputs() {
         ("systemone", "decisions.jsonl", "/v1/systemone"),
         ("autotrust", "autotrust.jsonl", "/v1/decide"),
     ] {
-        let stage = Stage::set(&[]);
+        let stage = TestBed::set(&[]);
         let url = format!("{}/v1", stage.mock.base_url());
         let name = if data == "open_decisions" { data } else { "line_by_line" };
         let path = fixture(&format!("evalscope/inputs/{data}"));
@@ -339,7 +338,7 @@ fn decisions_are_measured_by_their_inputs() {
 
 #[test]
 fn a_decision_that_does_not_fit_its_question_is_no_success() {
-    let stage = Stage::set(&[r#"status:200:{"model":"m","answers":{}}"#]);
+    let stage = TestBed::set(&[r#"status:200:{"model":"m","answers":{}}"#]);
     let url = format!("{}/v1", stage.mock.base_url());
     let path = fixture("evalscope/inputs/decisions.jsonl");
     let line =
@@ -354,7 +353,7 @@ fn a_decision_that_does_not_fit_its_question_is_no_success() {
 /// Ranked documents have no output tokens on any path.
 #[test]
 fn a_ranking_has_the_tables_of_rankings_by_the_usual_path() {
-    let stage = Stage::set(&[]);
+    let stage = TestBed::set(&[]);
     let url = format!("{}/v1", stage.mock.base_url());
     let path = fixture("evalscope/inputs/rerank.jsonl");
     let line = format!("--api rerank --url {url} --dataset rerank --dataset-path {path} -n 3");
@@ -365,7 +364,7 @@ fn a_ranking_has_the_tables_of_rankings_by_the_usual_path() {
 
 #[test]
 fn pictures_have_the_colours_asked_for() {
-    let stage = Stage::set(&[]);
+    let stage = TestBed::set(&[]);
     let tokenizer = fixture("tokenizers/qwen2.5");
     let line = format!(
         "--dataset random_vl --tokenizer-path {tokenizer} --min-prompt-length 20 \
@@ -382,7 +381,7 @@ fn pictures_have_the_colours_asked_for() {
 
 #[test]
 fn progress_is_kept_in_a_file() {
-    let stage = Stage::set(&[]);
+    let stage = TestBed::set(&[]);
     ends_with(0, &stage.run("--prompt hello --parallel 1 2 -n 2 3 --enable-progress-tracker"));
     let mut progress = stage.json("progress.json");
     let at = progress.as_object_mut().unwrap().shift_remove("updated_at");
@@ -396,7 +395,7 @@ fn progress_is_kept_in_a_file() {
 
 #[test]
 fn what_was_sent_and_received_is_told_where_asked_for() {
-    let stage = Stage::set(&[]);
+    let stage = TestBed::set(&[]);
     ends_with(0, &stage.run("--prompt hello -n 2 --debug"));
     let log = stage.read("benchmark.log");
     assert_eq!(log.lines().count(), 2 * (1 + 4 + 1), "{log}");
@@ -408,7 +407,7 @@ fn what_was_sent_and_received_is_told_where_asked_for() {
 
 #[test]
 fn turns_wait_for_gaps_of_their_own() {
-    let stage = Stage::set(&[]);
+    let stage = TestBed::set(&[]);
     let talks = r#"[{"role": "user", "content": "one"}, {"role": "assistant", "content": "x"}, {"role": "user", "content": "two"}]"#;
     fs::write(stage.folder.path().join("talks.jsonl"), talks).unwrap();
     let line = "--dataset custom_multi_turn --dataset-path talks.jsonl --multi-turn --rate 50 -n 3 \
@@ -428,7 +427,7 @@ fn runs_of_a_sweep_draw_one_after_the_other() {
     assert_eq!(files.len(), 8, "a recording was added or lost");
     for file in files {
         let recorded: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
-        let stage = Stage::of(|spec| {
+        let stage = TestBed::of(|spec| {
             (spec.ttft, spec.itl, spec.output_tokens) = (Duration::ZERO, Duration::ZERO, Some(1));
         });
         let output = stage.run_words(&repeated(&recorded["argv"], &stage.mock.base_url()));

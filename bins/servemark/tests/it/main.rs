@@ -10,11 +10,15 @@ mod damaged;
 mod engines;
 mod evalscope;
 mod explore;
+mod export;
+mod gates;
 mod hostile_files;
 mod hostile_text;
 mod one_batch;
 mod pages;
 mod rerun;
+mod run_file;
+mod schema;
 mod sweeps;
 mod until;
 mod vllm_runs;
@@ -26,7 +30,9 @@ use tempfile::TempDir;
 
 fn servemark(folder: &TempDir, args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_servemark"));
-    command.env_remove("OPENAI_API_KEY").env_remove("API_KEY");
+    for variable in ["API_KEY", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "OPENAI_API_KEY"] {
+        command.env_remove(variable);
+    }
     command.args(args).current_dir(folder.path()).output().expect("the program starts")
 }
 
@@ -194,4 +200,76 @@ fn a_run_says_how_many_requests_its_figures_take() {
     // The peer's table alone adds no native line.
     let peer = servemark(&folder, &["score", "run.jsonl", "--layout", "sglang"]);
     assert!(!text(&peer.stderr).contains("for +-2 %"), "{}", text(&peer.stderr));
+}
+
+#[test]
+fn help_and_versions_are_given_where_they_are_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    for (line, words) in [
+        (&["vllm", "--help"][..], "usage: servemark vllm bench COMMAND"),
+        (&["vllm", "-V"], "servemark 0."),
+        (&["vllm", "bench", "-V"], "servemark 0."),
+        (&["bench-serving", "-V"], "servemark 0."),
+        (&["evalscope", "-V"], "servemark 0."),
+        (&["help", "compare"], "Compare results before and after a change"),
+        (&["help", "vllm", "bench", "serve"], "Examples:"),
+        (&["bench-serving", "--help"], "Examples:"),
+        (&["evalscope", "perf", "--help"], "Examples:"),
+        (&["help"], "usage: servemark [URL]"),
+    ] {
+        let told = servemark(&folder, line);
+        assert_eq!(told.status.code(), Some(0), "{line:?}: {}", text(&told.stderr));
+        assert!(text(&told.stdout).contains(words), "{line:?}: {}", text(&told.stdout));
+    }
+}
+
+#[test]
+fn an_undecided_share_says_how_many_requests_it_takes() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = servemark(&folder, &[&RUN[..], &["--slo", "success>=99%"]].concat());
+    let news = text(&run.stderr);
+    assert_eq!(run.status.code(), Some(6), "{news}");
+    assert!(news.contains("it takes at least 299 requests"), "{news}");
+}
+
+#[test]
+fn a_file_of_lines_in_place_of_an_array_is_told_with_the_data_set_that_reads_it() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("lines.jsonl"), "{\"a\": 1}\n{\"a\": 2}\n").unwrap();
+    let line = ["bench-serving", "--simulate", "--dataset-name", "sharegpt", "--dataset-path"];
+    let run = servemark(&folder, &[&line[..], &["lines.jsonl"]].concat());
+    let news = text(&run.stderr);
+    assert!(news.contains("--dataset-name custom"), "{news}");
+}
+
+#[test]
+fn a_web_page_in_place_of_an_answer_is_told() {
+    use std::io::{Read as _, Write as _};
+
+    let folder = tempfile::tempdir().unwrap();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    std::thread::spawn(move || {
+        let page = "<!DOCTYPE html><html><body>Welcome</body></html>";
+        let head = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nConnection: close\r\n";
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let _ = stream.read(&mut [0; 4096]);
+            let answer = format!("{head}Content-Length: {}\r\n\r\n{page}", page.len());
+            let _ = stream.write_all(answer.as_bytes());
+        }
+    });
+    let run = servemark(&folder, &[&address]);
+    let news = text(&run.stderr);
+    assert_eq!(run.status.code(), Some(4), "{news}");
+    assert!(news.contains("but with a web page"), "{news}");
+    let given = ["--model", "m", "--backend", "vllm-chat", "--num-prompts", "1"];
+    let load = ["--dataset-name", "random-ids", "--random-input", "4", "--random-output", "4"];
+    let tokenizer =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/tokenizers/spm-unigram-botchan-1000");
+    let url = format!("http://{address}");
+    let target = ["bench-serving", "--base-url", &url, "--tokenizer", tokenizer];
+    let run = servemark(&folder, &[&target[..], &given, &load].concat());
+    let news = text(&run.stderr);
+    assert!(news.contains("with a web page"), "{news}");
 }

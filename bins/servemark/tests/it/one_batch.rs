@@ -197,12 +197,12 @@ fn a_server_that_cannot_be_started_is_refused_before_anything_is_prepared() {
     let port = port.to_string();
     let module = ["python3", "-m", "sglang.bench_one_batch_server", "--model-path", "m"];
     let output = servemark(&folder, &[&module[..], &["--port", &port]].concat());
-    let complaint = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{complaint}");
+    let message = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{message}");
     for told in ["--base-url", "python3 has no module named sglang; install it", "--python PATH"] {
-        assert!(complaint.contains(told), "{told} is not in {complaint}");
+        assert!(message.contains(told), "{told} is not in {message}");
     }
-    assert!(!complaint.contains("Starting"), "{complaint}");
+    assert!(!message.contains("Starting"), "{message}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing is written");
 }
 
@@ -211,8 +211,8 @@ fn a_batch_that_breaks_off_has_no_result() {
     let server = server(|spec| spec.faults = vec!["error@3:object".parse().unwrap()]);
     let (folder, output) = bench(&server, &["--no-run-log"]);
     assert_eq!(output.status.code(), Some(5), "{}", text(&output.stderr));
-    let complaint = text(&output.stderr);
-    assert!(complaint.contains("3 of its prompts failed"), "{complaint}");
+    let message = text(&output.stderr);
+    assert!(message.contains("3 of its prompts failed"), "{message}");
     assert!(!folder.path().join("result.jsonl").exists());
 }
 

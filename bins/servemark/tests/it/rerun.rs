@@ -11,8 +11,7 @@ use tempfile::TempDir;
 use crate::{RUN, servemark, text};
 
 fn mock() -> MockServer {
-    let mut spec = MockSpec::default();
-    spec.keep_requests = 1000;
+    let spec = MockSpec { keep_requests: 1000, ..MockSpec::default() };
     MockServer::start(spec).unwrap()
 }
 

@@ -13,7 +13,7 @@ use crate::{servemark, text};
 
 /// A folder with scripts for a server and a benchmark. A mock server in the test process answers
 /// the requests to the server.
-struct Stage {
+struct TestBed {
     folder: TempDir,
     mock: MockServer,
 }
@@ -42,11 +42,10 @@ half=$((${limit:-${rate:-2}} * 5))
 echo "{\"request_throughput\": ${half}e-1, \"mean_e2el_ms\": ${limit:-1}.5, \"output_throughput\": ${half}.0}" > "$dir/$name"
 "#;
 
-impl Stage {
+impl TestBed {
     fn set() -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let mut spec = MockSpec::default();
-        spec.keep_requests = 1000;
+        let spec = MockSpec { keep_requests: 1000, ..MockSpec::default() };
         let stage = Self { folder, mock: MockServer::start(spec).unwrap() };
         stage.script("vllm", SERVER);
         stage.script("bench", BENCH);
@@ -120,7 +119,7 @@ fn is_well(output: &Output) -> String {
 
 #[test]
 fn each_server_is_measured_with_each_benchmark() {
-    let stage = Stage::set();
+    let stage = TestBed::set();
     stage.parameters("serve.json", &json!({"small": {"tp": 1}, "large": {"tp": 2, "fast": true}}));
     stage
         .parameters("bench.json", &json!([{"max_concurrency": 1}, {"max_concurrency": 2, "x": 3}]));
@@ -158,7 +157,7 @@ fn each_server_is_measured_with_each_benchmark() {
 
 #[test]
 fn a_sweep_that_was_killed_leaves_no_server_and_goes_on() {
-    let stage = Stage::set();
+    let stage = TestBed::set();
     stage.parameters("bench.json", &json!([{"max_concurrency": 1}, {"max_concurrency": 7}]));
     let sweep = ["--bench-params", "bench.json", "-e", "e", "--num-runs", "1"];
     let killed = stage.serve("serve", &sweep);
@@ -180,7 +179,7 @@ fn a_sweep_that_was_killed_leaves_no_server_and_goes_on() {
 
 #[test]
 fn what_fails_is_told_in_a_file_if_the_sweep_is_to_go_on() {
-    let stage = Stage::set();
+    let stage = TestBed::set();
     stage.parameters("bench.json", &json!([{"max_concurrency": 9}, {"max_concurrency": 1}]));
     let sweep = ["--bench-params", "bench.json", "--num-runs", "1", "--warmup-num-prompts", "4"];
     let strict = stage.serve("serve", &[&sweep[..], &["-e", "strict"]].concat());
@@ -200,7 +199,7 @@ fn what_fails_is_told_in_a_file_if_the_sweep_is_to_go_on() {
 
 #[test]
 fn levels_of_load_lie_between_the_two_ends() {
-    let stage = Stage::set();
+    let stage = TestBed::set();
     stage.parameters("bench.json", &json!([{"num_prompts": 20}]));
     let more =
         ["-e", "e", "--num-runs", "1", "--workload-iters", "4", "--bench-params", "bench.json"];
@@ -228,7 +227,7 @@ fn levels_of_load_lie_between_the_two_ends() {
 
 #[test]
 fn a_dry_run_starts_nothing() {
-    let stage = Stage::set();
+    let stage = TestBed::set();
     let said = is_well(&stage.serve("serve", &["-e", "e", "--dry-run", "--num-runs", "1"]));
     assert!(said.ends_with("Experiment will be saved at: results/e\n"), "{said}");
     assert_eq!((stage.text("servers"), stage.text("benches")), (String::new(), String::new()));
@@ -237,7 +236,7 @@ fn a_dry_run_starts_nothing() {
 
 #[test]
 fn caches_that_nobody_can_empty_are_refused_before_the_start() {
-    let stage = Stage::set();
+    let stage = TestBed::set();
     let sweep =
         ["vllm", "bench", "sweep", "serve", "--serve-cmd", "./other", "--bench-cmd", "./bench"];
     let run = servemark(&stage.folder, &sweep);
@@ -250,7 +249,7 @@ fn caches_that_nobody_can_empty_are_refused_before_the_start() {
 
 #[test]
 fn starts_are_measured_by_the_users_command() {
-    let stage = Stage::set();
+    let stage = TestBed::set();
     stage.script(
         "start",
         "#!/bin/sh\nif [ \"$1\" = --help=all ]; then echo 'x [--load-format F] --[no-]eager --output-json P'; exit; fi\n\
@@ -287,7 +286,7 @@ fn is_picture(path: &Path) -> bool {
 
 #[test]
 fn results_are_plotted() {
-    let stage = Stage::set();
+    let stage = TestBed::set();
     let run = |tp: u32, limit: u32| {
         json!({"tp": tp, "max_concurrency": limit, "output_throughput": 100.0 * f64::from(limit * tp),
                "total_token_throughput": 200.0 * f64::from(limit), "median_ttft_ms": 10.0 + f64::from(limit * tp)})
@@ -319,7 +318,7 @@ fn results_are_plotted() {
 
 #[test]
 fn vllms_benchmark_is_run_by_this_program() {
-    let stage = Stage::set();
+    let stage = TestBed::set();
     let url = stage.mock.base_url();
     let tokenizer = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/tokenizers/gpt2");
     let server =

@@ -15,7 +15,7 @@ const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures");
 
 /// A request as received by the server.
 #[derive(Clone, Debug, Default)]
-struct Seen {
+struct ObservedRun {
     /// Request line, such as `POST /v1/completions HTTP/1.1`.
     line: String,
     headers: BTreeMap<String, String>,
@@ -24,14 +24,14 @@ struct Seen {
 
 /// Answers like the server of a recorded run and records the requests.
 struct Replay {
-    answers: Vec<(Seen, Value)>,
-    seen: Vec<Seen>,
+    answers: Vec<(ObservedRun, Value)>,
+    seen: Vec<ObservedRun>,
 }
 
 impl Replay {
     /// Returns the recorded answer to an equal request, otherwise any recorded answer on its
     /// route.
-    fn answer(&mut self, request: Seen) -> Value {
+    fn answer(&mut self, request: ObservedRun) -> Value {
         let on_route = || self.answers.iter().filter(|(recorded, _)| recorded.line == request.line);
         let same = on_route().find(|(recorded, _)| recorded.body() == request.body());
         let answer = same.or_else(|| on_route().next()).map(|(_, answer)| answer.clone());
@@ -44,7 +44,7 @@ impl Replay {
 fn serve(recorded: &Value) -> (String, Arc<Mutex<Replay>>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("loopback has a free port");
     let base = format!("http://{}", listener.local_addr().expect("it is bound"));
-    let answer = |request: &Value| (Seen::of(request), request["answer"].clone());
+    let answer = |request: &Value| (ObservedRun::of(request), request["answer"].clone());
     let answers = recorded["requests"].as_array().expect("a list").iter().map(answer).collect();
     let replay = Arc::new(Mutex::new(Replay { answers, seen: Vec::new() }));
     let shared = Arc::clone(&replay);
@@ -61,7 +61,7 @@ fn serve(recorded: &Value) -> (String, Arc<Mutex<Replay>>) {
 fn exchange(mut stream: &TcpStream, replay: &Mutex<Replay>) -> Option<()> {
     let mut reader = BufReader::new(stream);
     let mut lines = reader.by_ref().lines().map_while(Result::ok);
-    let mut request = Seen { line: lines.next()?, ..Seen::default() };
+    let mut request = ObservedRun { line: lines.next()?, ..ObservedRun::default() };
     for (name, value) in lines.take_while(|line| !line.is_empty()).filter_map(|line| header(&line))
     {
         request.headers.insert(name, value);
@@ -86,7 +86,7 @@ fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-impl Seen {
+impl ObservedRun {
     fn of(recorded: &Value) -> Self {
         let pairs = recorded["headers"].as_array().expect("a list").iter();
         let header = |pair: &Value| (text(&pair[0]).to_lowercase(), text(&pair[1]));
@@ -122,18 +122,20 @@ impl Seen {
 }
 
 #[track_caller]
-fn check_all(ours: &[Seen], recorded: &[Seen], case: &str) {
-    let lines = |requests: &[Seen]| requests.iter().map(|one| one.line.clone()).collect::<Vec<_>>();
+fn check_all(ours: &[ObservedRun], recorded: &[ObservedRun], case: &str) {
+    let lines =
+        |requests: &[ObservedRun]| requests.iter().map(|one| one.line.clone()).collect::<Vec<_>>();
     assert_eq!(lines(ours), lines(recorded), "{case}");
     ours.iter().zip(recorded).for_each(|(ours, recorded)| ours.check(recorded, case));
 }
 
 /// Separates the load from the other requests; vLLM reads the counters twice where our program
 /// reads them once.
-fn parted(requests: impl Iterator<Item = Seen>, in_order: bool) -> [Vec<Seen>; 2] {
+fn parted(requests: impl Iterator<Item = ObservedRun>, in_order: bool) -> [Vec<ObservedRun>; 2] {
     let known = requests.filter(|request| !request.line.contains("/metrics "));
-    let (mut load, mut beside): (Vec<Seen>, Vec<Seen>) = known.partition(Seen::is_load);
-    let asked = |request: &Seen| (request.line.clone(), request.body());
+    let (mut load, mut beside): (Vec<ObservedRun>, Vec<ObservedRun>) =
+        known.partition(ObservedRun::is_load);
+    let asked = |request: &ObservedRun| (request.line.clone(), request.body());
     beside.sort_by_key(asked);
     // The number of probes depends on timing.
     beside.dedup_by_key(|request| asked(request));
@@ -159,7 +161,7 @@ fn check(recorded: &Value) {
     check_lines(&String::from_utf8_lossy(&said).replace(&base, "$BASE"), recorded, &case);
     let in_order = case.contains("--max-concurrency 1 ");
     let ours = parted(replay.lock().expect("nobody panicked").seen.drain(..), in_order);
-    let recorded = recorded["requests"].as_array().expect("a list").iter().map(Seen::of);
+    let recorded = recorded["requests"].as_array().expect("a list").iter().map(ObservedRun::of);
     for (ours, recorded) in ours.iter().zip(parted(recorded, in_order)) {
         check_all(ours, &recorded, &case);
     }

@@ -24,12 +24,12 @@ use crate::{Decoder, Flow};
 /// adds nothing, because its text equals the one before, is reported as a piece without text.
 #[derive(Clone, Debug)]
 pub struct GeneratedDecoder {
-    answer: Answer<Seen>,
+    answer: Answer<OutputSoFar>,
 }
 
 /// The text that was read.
 #[derive(Clone, Debug, Default)]
-struct Seen {
+struct OutputSoFar {
     /// Whether any text came from tokens.
     by_token: bool,
     whole: RunningText,
@@ -42,7 +42,7 @@ impl GeneratedDecoder {
     }
 
     fn part(&mut self, json: &[u8], out: &mut dyn Sink) -> Result<(), RequestError> {
-        let part: Part<'_> = parse(json)?;
+        let part: GeneratedFrame<'_> = parse(json)?;
         if part.error.is_some() {
             return Err(in_stream(json));
         }
@@ -113,7 +113,7 @@ impl Decoder for GeneratedDecoder {
 }
 
 #[derive(Debug, Deserialize)]
-struct Part<'a> {
+struct GeneratedFrame<'a> {
     #[serde(borrow)]
     token: Option<Token<'a>>,
     #[serde(borrow)]

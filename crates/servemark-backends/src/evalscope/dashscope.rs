@@ -85,7 +85,7 @@ impl DashscopeDecoder {
     }
 
     fn part(&mut self, json: &[u8], out: &mut dyn Sink) -> Result<(), RequestError> {
-        let part: Part<'_> = parse(json)?;
+        let part: DashscopeFrame<'_> = parse(json)?;
         let Some(output) = &part.output else { return Err(in_stream(json)) };
         if let Some(counts) = &part.usage {
             counts.input_tokens.report("input_tokens", out);
@@ -148,13 +148,13 @@ impl Decoder for DashscopeDecoder {
 
 /// An event, or a whole document. Without an output it is an error message.
 #[derive(Debug, Deserialize)]
-struct Part<'a> {
+struct DashscopeFrame<'a> {
     #[serde(borrow)]
     output: Option<Output<'a>>,
     usage: Option<Counts>,
 }
 
-impl Part<'_> {
+impl DashscopeFrame<'_> {
     fn usage(&self) -> Option<Usage> {
         let counts = self.usage.as_ref()?;
         Some(Usage::new(counts.input_tokens.tokens(), counts.output_tokens.tokens()))

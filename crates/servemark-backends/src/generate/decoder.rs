@@ -9,7 +9,7 @@ use servemark_core::{Delta, RequestError, Sample, Sink, Usage};
 use servemark_sse::Event;
 
 use super::growing::{Growing, Grown};
-use super::part::Part;
+use super::part::GenerateFrame;
 use crate::answer::{Answer, TokenCounter};
 use crate::running_text::RunningText;
 use crate::server_times;
@@ -57,7 +57,7 @@ impl GenerateDecoder {
             return Ok(());
         }
         self.last.growing.forget();
-        let part: Part<'_> = parse(json)?;
+        let part: GenerateFrame<'_> = parse(json)?;
         if part.is_error() {
             return Err(in_stream(json));
         }
@@ -91,7 +91,7 @@ impl GenerateDecoder {
 
     /// Decodes a document of several choices: a list whose items have no index of their own.
     fn list(&mut self, json: &[u8], out: &mut dyn Sink) -> Result<(), RequestError> {
-        let parts: Vec<Part<'_>> = parse(json)?;
+        let parts: Vec<GenerateFrame<'_>> = parse(json)?;
         if let Some(times) = server_times::of_generate(json) {
             out.server_times(times);
         }
@@ -101,7 +101,7 @@ impl GenerateDecoder {
     fn part(
         &mut self,
         index: u32,
-        part: &Part<'_>,
+        part: &GenerateFrame<'_>,
         out: &mut dyn Sink,
     ) -> Result<(), RequestError> {
         self.output(index, part, out);
@@ -120,7 +120,7 @@ impl GenerateDecoder {
         self.answer.finish(index, reason, message, out)
     }
 
-    fn output(&mut self, index: u32, part: &Part<'_>, out: &mut dyn Sink) {
+    fn output(&mut self, index: u32, part: &GenerateFrame<'_>, out: &mut dyn Sink) {
         let total = part.completion_tokens();
         if part.text().is_empty() && total.is_none() {
             return;
@@ -141,7 +141,7 @@ impl GenerateDecoder {
     }
 
     /// Returns the counts so far. Each choice counts its own output, so these counts are added up.
-    fn usage(&self, part: &Part<'_>) -> Option<Usage> {
+    fn usage(&self, part: &GenerateFrame<'_>) -> Option<Usage> {
         let info = part.meta_info.as_ref()?;
         let output = info.completion_tokens.tokens().map(|_| self.total());
         let details = part.cached().map(Cached::details);

@@ -42,7 +42,7 @@ impl Growing {
         let wasted = self.wasted.saturating_add(1);
         self.forget();
         if wasted <= MOST_WASTED
-            && let Some(places) = Places::of(frame)
+            && let Some(places) = FieldPositions::of(frame)
         {
             *self = places.cut(frame);
         }
@@ -82,13 +82,13 @@ impl Growing {
 
 /// The byte ranges of the growing fields in a frame, in this order.
 #[derive(Debug)]
-struct Places {
+struct FieldPositions {
     text: Range<usize>,
     ids: Option<Range<usize>>,
     count: Range<usize>,
 }
 
-impl Places {
+impl FieldPositions {
     fn of(frame: &[u8]) -> Option<Self> {
         let shape: Shape<'_> = serde_json::from_slice(frame).ok()?;
         let inside = |raw: &RawValue| {

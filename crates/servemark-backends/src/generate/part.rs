@@ -11,7 +11,7 @@ use crate::wire::{Cached, Text};
 
 /// A frame of a stream, or a document of one choice.
 #[derive(Debug, serde::Deserialize)]
-pub(super) struct Part<'a> {
+pub(super) struct GenerateFrame<'a> {
     pub(super) index: Option<u32>,
     #[serde(borrow)]
     text: Option<Text<'a>>,
@@ -64,7 +64,7 @@ enum Matched<'a> {
     Token(IgnoredAny),
 }
 
-impl Part<'_> {
+impl GenerateFrame<'_> {
     /// Whether this is an error object, wrapped or flat.
     pub(super) fn is_error(&self) -> bool {
         self.error.is_some() || self.object.as_ref().is_some_and(|object| object.0 == "error")

@@ -227,11 +227,11 @@ struct Item<'a> {
     #[serde(borrow, rename = "type")]
     kind: Option<Text<'a>>,
     #[serde(borrow)]
-    content: Option<Vec<Part<'a>>>,
+    content: Option<Vec<ResponsesFrame<'a>>>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Part<'a> {
+struct ResponsesFrame<'a> {
     #[serde(borrow)]
     text: Option<Text<'a>>,
     #[serde(borrow)]

@@ -13,11 +13,11 @@ use crate::reading::{Reading, decoder};
 struct Row {
     /// The server and the case.
     name: &'static str,
-    answer: Answer,
+    answer: CapturedAnswer,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Answer {
+enum CapturedAnswer {
     Whole {
         pieces: usize,
         /// The sum of the pieces' tokens, if each piece has a count.
@@ -39,8 +39,8 @@ fn every_recording_is_read_for_what_it_holds() {
         let (server, case) = row.name.split_once('/').unwrap();
         let capture = Capture::load(server, case);
         match row.answer {
-            Answer::Whole { .. } => check_whole(row, &capture),
-            Answer::Refused { status, message } => {
+            CapturedAnswer::Whole { .. } => check_whole(row, &capture),
+            CapturedAnswer::Refused { status, message } => {
                 assert_eq!(capture.status, status, "{}", row.name);
                 assert_eq!(error_message(&capture.body), message, "{}", row.name);
             }
@@ -58,7 +58,7 @@ fn no_recording_of_a_dialect_is_left_out() {
 
 #[track_caller]
 fn check_whole(row: &Row, capture: &Capture) {
-    let Answer::Whole { pieces, tokens, text, usage, finish_reason } = row.answer else {
+    let CapturedAnswer::Whole { pieces, tokens, text, usage, finish_reason } = row.answer else {
         unreachable!("only called with whole answers");
     };
     assert_eq!(capture.status, 200, "{}", row.name);
@@ -103,11 +103,11 @@ const fn whole(
     usage: Option<Usage>,
     finish_reason: &'static str,
 ) -> Row {
-    Row { name, answer: Answer::Whole { pieces, tokens, text, usage, finish_reason } }
+    Row { name, answer: CapturedAnswer::Whole { pieces, tokens, text, usage, finish_reason } }
 }
 
 const fn refused(name: &'static str, status: u16, message: &'static str) -> Row {
-    Row { name, answer: Answer::Refused { status, message } }
+    Row { name, answer: CapturedAnswer::Refused { status, message } }
 }
 
 const fn counts(prompt: u32, output: u32, cached: Option<u32>) -> Usage {

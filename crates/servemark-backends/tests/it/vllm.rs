@@ -225,9 +225,9 @@ fn we_read_what_vllms_client_reads_but_for_its_defects() {
 }
 
 /// The number of pieces and the number of tokens that the server counted.
-type Told = Result<(usize, Option<u32>), ErrorKind>;
+type Counted = Result<(usize, Option<u32>), ErrorKind>;
 
-fn told(reading: &Reading) -> Told {
+fn told(reading: &Reading) -> Counted {
     let tokens = reading.usage.and_then(|usage| usage.completion_tokens);
     match &reading.outcome {
         Ok(()) => Ok((reading.pieces.len(), tokens)),
@@ -238,7 +238,7 @@ fn told(reading: &Reading) -> Told {
 /// The answers that this crate decodes differently from vLLM's client: line ends that the standard
 /// allows, counts beside choices, reasoning under its other name, errors in a stream, and truncated
 /// answers; also, events without text are not pieces here.
-const MENDED: [(&str, Told); 10] = [
+const MENDED: [(&str, Counted); 10] = [
     ("audio", Ok((1, Some(3)))),
     ("chat_empty_content", Ok((1, Some(2)))),
     ("chat_reasoning_content", Ok((2, Some(2)))),

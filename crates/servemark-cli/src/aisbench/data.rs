@@ -188,12 +188,14 @@ fn form(value: Option<Located>, words: [&str; 2]) -> Result<MediaForm, Fault> {
 }
 
 fn trace(path: Option<PathBuf>, section: &mut Section) -> Result<AisbenchTraceSpec, Fault> {
-    let mut spec = AisbenchTraceSpec::default();
-    spec.path = path;
-    spec.corpus = section.word("corpus_path")?.map(PathBuf::from);
-    spec.prompts = section.word("generated_prompts_path")?.map(PathBuf::from);
-    spec.seed = section.whole("random_seed", 0, i64::MAX)?;
-    spec.from_first = section.flag("fixed_schedule_auto_offset")?.unwrap_or_default();
+    let mut spec = AisbenchTraceSpec {
+        path,
+        corpus: section.word("corpus_path")?.map(PathBuf::from),
+        prompts: section.word("generated_prompts_path")?.map(PathBuf::from),
+        seed: section.whole("random_seed", 0, i64::MAX)?,
+        from_first: section.flag("fixed_schedule_auto_offset")?.unwrap_or_default(),
+        ..AisbenchTraceSpec::default()
+    };
     let earliest = section.number("fixed_schedule_start_offset", f64::MIN, f64::MAX)?;
     spec.earliest_ms = earliest.unwrap_or_default();
     let latest = section.number("fixed_schedule_end_offset", f64::MIN, f64::MAX)?;

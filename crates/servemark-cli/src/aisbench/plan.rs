@@ -30,6 +30,7 @@ use crate::error::CliError;
 use crate::number::{at_least, refused};
 use crate::own::RunArgs;
 use crate::parsed::Parsed;
+use crate::plan_file::PlanFormat;
 use crate::words::refuse;
 
 /// Returns the tasks of a command line: every model with every group of data sets, all groups of
@@ -159,7 +160,8 @@ impl Whole<'_> {
         }
         let plan = self.plan(model, group, &mut warnings)?;
         let (credentials, grace) = (self.credentials(model)?, self.args.run.stopping.grace);
-        let plan_only = self.args.run.asking.plan_only || self.args.dry_run;
+        let plan_only =
+            self.args.run.asking.printed_plan().or(self.args.dry_run.then_some(PlanFormat::Json));
         let parsed = Parsed::new(plan, credentials, self.environment, grace);
         let parsed = Parsed { plan_only, warnings, ..parsed };
         let name = format!("{}/{}", model.abbr, group.name());

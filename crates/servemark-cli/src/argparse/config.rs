@@ -45,6 +45,11 @@ fn read(path: &str, environment: &Environment) -> Result<Yaml, CliError> {
     }
 }
 
+/// Returns the first document of a YAML text as JSON. An error does not name the file.
+pub(crate) fn yaml_document(text: &str) -> Result<Value, String> {
+    Ok(yaml::load(text)?.as_ref().map(to_json).unwrap_or_default())
+}
+
 /// Returns one flag, with its values, for each key of a map.
 fn flags(map: &Yaml, has_flag: impl Fn(&str) -> bool) -> Vec<String> {
     let mut args = Vec::new();

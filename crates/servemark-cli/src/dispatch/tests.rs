@@ -334,8 +334,7 @@ fn a_score_adds_to_what_the_run_was_scored_by() {
     let line = "score run.jsonl --steady-state-concurrency-ratio 0.5 --plot-throughput \
                 --steady-state-output-file s.jsonl";
     let Invocation::Score(args) = read(line).unwrap() else { panic!("{line}") };
-    let mut of_run = ScoringSpec::default();
-    of_run.cache_report = true;
+    let of_run = ScoringSpec { cache_report: true, ..ScoringSpec::default() };
     let scoring = args.how.scoring(of_run);
     assert_eq!(scoring.steady_state.map(f64::from), Some(0.5));
     assert!(scoring.plots && scoring.cache_report && scoring.slos.is_empty());

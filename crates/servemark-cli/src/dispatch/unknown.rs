@@ -59,20 +59,25 @@ pub(super) fn module(name: &str) -> CliError {
 }
 
 /// The commands of `servemark`.
-const COMMANDS: [&str; 16] = [
+const COMMANDS: [&str; 21] = [
     "ab",
     "ais_bench",
     "bench-embedding",
     "bench-offline",
     "bench-serving",
     "compare",
+    "completions",
     "demo",
     "doctor",
     "evalscope",
+    "export",
     "help",
+    "man",
     "noise",
     "python",
     "rerun",
+    "run",
+    "schema",
     "score",
     "selftest",
     "vllm",

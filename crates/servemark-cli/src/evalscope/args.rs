@@ -130,6 +130,10 @@ impl EvalscopeArgs {
 }
 
 const NOTES: &str = "\
+Examples:
+  evalscope perf --url http://gpu-box:8000/v1/chat/completions --model m --parallel 8 --number 80
+  evalscope perf --url http://gpu-box:8000/v1/chat/completions --model m --dataset random
+
 evalscope's flags may be abbreviated as Python allows it; ours may not. Each run has a folder of its \
 own in OUTPUTS_DIR/DATE_TIME/MODEL, with evalscope's files and our run log.";
 

@@ -13,7 +13,7 @@ use servemark_plan::WorkloadSpec;
 use super::args::{DatasetArgs, EvalscopeArgs, LoadArgs, PromptArgs, SamplingArgs, TurnsArgs};
 use super::resolved::{ResolvedArgs, Step};
 use super::settings::{NoSettings, TextSettings, TurnSettings, WorkloadSettings, read};
-use super::{Place, load, refusal};
+use super::{DrawPosition, load, refusal};
 use crate::argparse::Flag;
 use crate::environment::Environment;
 use crate::error::CliError;
@@ -24,7 +24,7 @@ pub(super) fn workload(
     args: &EvalscopeArgs,
     resolved: &ResolvedArgs,
     step: Step,
-    place: Place,
+    place: DrawPosition,
     environment: &Environment,
 ) -> Result<WorkloadSpec, CliError> {
     let mut spec = EvalscopeSpec::new(data(args, resolved, step, environment)?);
@@ -43,7 +43,7 @@ pub(super) fn workload(
         MaxTokens::Between { least, most, .. } => {
             MaxTokens::Between { least, most, tested: resolved.tests_connection(args) }
         }
-        tokens => tokens,
+        tokens @ MaxTokens::Fixed(_) => tokens,
     };
     spec.offset = place.offset;
     let mut dataset = DatasetSpec::Evalscope(spec);

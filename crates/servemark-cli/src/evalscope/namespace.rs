@@ -173,7 +173,7 @@ fn sampling(args: &EvalscopeArgs, resolved: &ResolvedArgs) -> Pairs {
     let sampling = &args.sampling;
     let max_tokens = match resolved.max_tokens {
         MaxTokens::Between { least, most, .. } => json!([least, most]),
-        _ => json!(sampling.max_tokens[0]),
+        MaxTokens::Fixed(_) => json!(sampling.max_tokens[0]),
     };
     vec![
         ("frequency_penalty", json!(sampling.frequency_penalty)),

@@ -34,8 +34,7 @@ const ALL: f64 = 1.0;
 
 /// Returns the output of the run in a folder.
 pub(super) fn output(folder: &Path) -> OutputSpec {
-    let mut output = OutputSpec::default();
-    output.run_log = Some(folder.join(RUN_LOG));
+    let mut output = OutputSpec { run_log: Some(folder.join(RUN_LOG)), ..OutputSpec::default() };
     // The database of requests contains the texts, and the bodies of later turns repeat them.
     output.keeps_texts = true;
     output

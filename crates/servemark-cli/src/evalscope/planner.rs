@@ -33,7 +33,7 @@ pub(super) struct Planner {
 
 /// Seed of a run, and the position at which its random prompts begin.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
+pub(super) struct DrawPosition {
     /// Seed, which all runs share.
     pub(super) seed: u32,
     /// Position in the vocabulary: `--dataset-offset`, and one more for each request of earlier
@@ -123,7 +123,7 @@ impl Planner {
 
     fn plan(&self, step: Step, folder: &Path, used: &Consumed) -> Result<BenchPlan, CliError> {
         let (args, resolved) = (&self.args, &self.resolved);
-        let place = Place { seed: self.seed, offset: self.offset + used.requests };
+        let place = DrawPosition { seed: self.seed, offset: self.offset + used.requests };
         let mut plan = BenchPlan::new(
             server::server(args, resolved)?,
             wire::backend(resolved),

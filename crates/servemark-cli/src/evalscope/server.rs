@@ -92,9 +92,8 @@ pub(super) fn control(
     resolved: &ResolvedArgs,
     given: &Given,
 ) -> Result<ControlSpec, CliError> {
-    let mut control = ControlSpec::default();
-    control.ready_timeout = Duration::ZERO;
-    control.counters = true;
+    let mut control =
+        ControlSpec { ready_timeout: Duration::ZERO, counters: true, ..ControlSpec::default() };
     if resolved.tests_connection(args) {
         let patience = match args.target.total_timeout {
             0 => Duration::ZERO,

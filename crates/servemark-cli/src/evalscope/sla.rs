@@ -24,7 +24,6 @@ pub enum SlaVariable {
 /// A search for the largest load that meets its criteria, or for the load that is best by one
 /// metric.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub struct SlaSearch {
     /// Load that the search varies.
     pub variable: SlaVariable,

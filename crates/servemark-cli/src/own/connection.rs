@@ -114,7 +114,7 @@ impl TrustArgs {
         if self.insecure && !target.base_url.is_https() {
             return Err(no_effect("without an https:// address"));
         }
-        target.trusts_anybody = self.insecure;
+        target.accepts_any_certificate = self.insecure;
         Ok(target)
     }
 

@@ -12,6 +12,7 @@ use crate::argparse::flags;
 use crate::environment::LocalTime;
 use crate::error::CliError;
 use crate::own::StoppingArgs;
+use crate::plan_file::PlanFormat;
 use crate::python;
 
 #[derive(Args, Clone, Debug)]
@@ -87,7 +88,11 @@ flags! { JudgingArgs {
 pub(crate) struct AskingArgs {
     /// Print the plan as JSON and stop
     #[arg(long)]
-    pub(crate) plan_only: bool,
+    plan_only: bool,
+    /// The language of the plan that --plan-only prints: json, toml or yaml; servemark run reads each.
+    /// Beside --plan-only it may be written as --as
+    #[arg(long, value_name = "LANGUAGE", default_value = "json")]
+    plan_format: PlanFormat,
     /// Print the version
     #[arg(long, action = ArgAction::Version)]
     version: Option<bool>,
@@ -95,19 +100,29 @@ pub(crate) struct AskingArgs {
 
 flags! { AskingArgs {
     PLAN_ONLY = "--plan-only";
+    PLAN_FORMAT = "--plan-format" => [Needs(Self::PLAN_ONLY)];
     VERSION = "--version";
 }}
+
+impl AskingArgs {
+    /// Returns the language of the plan if it is only printed.
+    pub(crate) fn printed_plan(&self) -> Option<PlanFormat> {
+        self.plan_only.then_some(self.plan_format)
+    }
+}
 
 impl JudgingArgs {
     /// Returns the tables to print and the conditions of a good run. If no tables are asked for,
     /// the dialect's table and the native one are printed.
     pub(crate) fn scoring(&self, dialect: Layout) -> Result<ScoringSpec, CliError> {
-        let mut scoring = ScoringSpec::default();
-        scoring.layouts = match self.layout.as_slice() {
-            [] => vec![dialect, Layout::Native],
-            chosen => chosen.to_vec(),
+        let mut scoring = ScoringSpec {
+            layouts: match self.layout.as_slice() {
+                [] => vec![dialect, Layout::Native],
+                chosen => chosen.to_vec(),
+            },
+            fail_on: self.fail_on_verdict,
+            ..ScoringSpec::default()
         };
-        scoring.fail_on = self.fail_on_verdict;
         scoring.unwanted.clone_from(&self.fail_on);
         let ratio = self.steady_state_concurrency_ratio.map(ConcurrencyRatio::new).transpose();
         scoring.steady_state = ratio

@@ -49,8 +49,8 @@ impl SimulatorArgs {
     /// without asking the simulator.
     pub(crate) fn model(&self, names: &ModelNames<'_>) -> ModelSpec {
         let simulated = self.spec(names.model.as_deref()).map(|simulator| simulator.model);
-        let mut spec = ModelSpec::default();
-        spec.name = simulated.or_else(|| names.model.clone());
+        let mut spec =
+            ModelSpec { name: simulated.or_else(|| names.model.clone()), ..ModelSpec::default() };
         spec.served_name.clone_from(names.served);
         spec.tokenizer = names.tokenizer.as_ref().map(TokenizerSpec::new);
         spec

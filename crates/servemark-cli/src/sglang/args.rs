@@ -140,6 +140,11 @@ impl SglangArgs {
 }
 
 const NOTES: &str = "\
+Examples:
+  bench-serving --simulate                                 the bundled simulator, no server
+  bench-serving --backend vllm-chat --base-url http://gpu-box:8000 --request-rate 8
+  bench-serving --max-concurrency 32 --num-prompts 400 --slo 'ttft:p99<2000ms,success>=99%'
+
 SGLang's flags may be abbreviated as Python allows it (--num-prompt 10, --random-input=512); ours \
 are written in full.
 

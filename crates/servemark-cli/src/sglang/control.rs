@@ -76,11 +76,12 @@ fn profile(
     if let Some(steps) = steps {
         start.insert("num_steps".to_owned(), json!(steps.to_string()));
     }
-    let mut spec = ProfileSpec::default();
-    spec.of = profiled(args, warnings);
-    spec.start = start;
-    spec.stop = (!stops_by_itself).then_some(stop);
-    spec
+    ProfileSpec {
+        of: profiled(args, warnings),
+        start,
+        stop: (!stops_by_itself).then_some(stop),
+        ..ProfileSpec::default()
+    }
 }
 
 /// Returns what is profiled: the server or, with `--pd-separated`, the workers in the order of the

@@ -72,24 +72,24 @@ fn dataset(
         }
         DatasetName::RandomIds => DatasetSpec::Random(random(args, Source::Vocabulary)?),
         DatasetName::Sharegpt => {
-            let mut spec = ShareGptSpec::default();
-            spec.path = path(args);
-            spec.shaping = shaping(args)?;
+            let spec = ShareGptSpec { path: path(args), shaping: shaping(args)? };
             DatasetSpec::Sharegpt(spec)
         }
         DatasetName::Custom => {
-            let mut spec = CustomSpec::default();
-            spec.path = path(args);
-            spec.on_bad_line = own.bad_lines.unwrap_or(BadLine::Skip);
-            spec.shaping = shaping(args)?;
+            let spec = CustomSpec {
+                path: path(args),
+                on_bad_line: own.bad_lines.unwrap_or(BadLine::Skip),
+                shaping: shaping(args)?,
+            };
             DatasetSpec::Custom(spec)
         }
         DatasetName::Mooncake => DatasetSpec::Mooncake(mooncake(args, replay)?),
         DatasetName::Openai => {
-            let mut spec = OpenaiSpec::default();
-            spec.path = path(args);
-            spec.on_bad_line = own.bad_lines.unwrap_or(BadLine::Skip);
-            spec.output_tokens = some_at_least(OUTPUT_LEN, 0, args.sharegpt_output_len)?;
+            let spec = OpenaiSpec {
+                path: path(args),
+                on_bad_line: own.bad_lines.unwrap_or(BadLine::Skip),
+                output_tokens: some_at_least(OUTPUT_LEN, 0, args.sharegpt_output_len)?,
+            };
             DatasetSpec::Openai(spec)
         }
         DatasetName::AzureTrace => trace(TraceFormat::Azure, args),
@@ -134,9 +134,11 @@ fn check_token_ids(args: &DatasetArgs, backend: BackendName) -> Result<(), CliEr
 }
 
 fn agentic_trace(args: &DatasetArgs) -> Result<AgenticTraceSpec, CliError> {
-    let mut spec = AgenticTraceSpec::default();
-    spec.path = path(args);
-    spec.offset = args.dataset_offset;
+    let mut spec = AgenticTraceSpec {
+        path: path(args),
+        offset: args.dataset_offset,
+        ..AgenticTraceSpec::default()
+    };
     // SGLang takes zero as absent: as no limit on turns, and as no output length.
     let turns: Option<usize> =
         some_at_least(DatasetArgs::AGENTIC_MAX_TURNS, 0, args.agentic_max_turns)?;
@@ -147,9 +149,11 @@ fn agentic_trace(args: &DatasetArgs) -> Result<AgenticTraceSpec, CliError> {
 }
 
 fn long_bench(args: &DatasetArgs, own: &OwnArgs) -> Result<LongBenchSpec, CliError> {
-    let mut spec = LongBenchSpec::default();
-    spec.path = path(args);
-    spec.on_bad_line = own.bad_lines.unwrap_or_default();
+    let mut spec = LongBenchSpec {
+        path: path(args),
+        on_bad_line: own.bad_lines.unwrap_or_default(),
+        ..LongBenchSpec::default()
+    };
     let output: Option<u32> = some_at_least(OUTPUT_LEN, 0, args.sharegpt_output_len)?;
     spec.output_tokens = output.unwrap_or(spec.output_tokens);
     spec.context_tokens = context_tokens(args)?;
@@ -157,20 +161,25 @@ fn long_bench(args: &DatasetArgs, own: &OwnArgs) -> Result<LongBenchSpec, CliErr
 }
 
 fn speed_bench(args: &DatasetArgs, own: &OwnArgs) -> Result<SpeedBenchSpec, CliError> {
-    let mut spec = SpeedBenchSpec::default();
-    spec.path = path(args);
-    spec.on_bad_line = own.bad_lines.unwrap_or_default();
-    spec.category = args.speed_bench_category.as_deref().and_then(SpeedBenchCategory::of);
-    spec.output_tokens =
-        at_least(DatasetArgs::SPEED_BENCH_OUTPUT_LEN, 0, args.speed_bench_output_len)?;
-    Ok(spec)
+    Ok(SpeedBenchSpec {
+        path: path(args),
+        on_bad_line: own.bad_lines.unwrap_or_default(),
+        category: args.speed_bench_category.as_deref().and_then(SpeedBenchCategory::of),
+        output_tokens: at_least(
+            DatasetArgs::SPEED_BENCH_OUTPUT_LEN,
+            0,
+            args.speed_bench_output_len,
+        )?,
+    })
 }
 
 fn random(args: &DatasetArgs, source: Source) -> Result<RandomSpec, CliError> {
-    let mut spec = RandomSpec::default();
-    spec.source = source;
-    spec.input_tokens = at_least(DatasetArgs::RANDOM_INPUT_LEN, 0, args.random_input_len)?;
-    spec.output_tokens = at_least(DatasetArgs::RANDOM_OUTPUT_LEN, 0, args.random_output_len)?;
+    let mut spec = RandomSpec {
+        source,
+        input_tokens: at_least(DatasetArgs::RANDOM_INPUT_LEN, 0, args.random_input_len)?,
+        output_tokens: at_least(DatasetArgs::RANDOM_OUTPUT_LEN, 0, args.random_output_len)?,
+        ..RandomSpec::default()
+    };
     let ratio = RangeRatio::new(args.random_range_ratio);
     spec.range_ratio = ratio.map_err(refused(DatasetArgs::RANDOM_RANGE_RATIO))?;
     spec.form = form(args);
@@ -200,10 +209,11 @@ fn image(args: &DatasetArgs, backend: BackendName) -> Result<ImageSpec, CliError
 }
 
 fn mmmu(args: &DatasetArgs, backend: BackendName) -> Result<MmmuSpec, CliError> {
-    let mut spec = MmmuSpec::default();
-    spec.path = path(args);
-    spec.output_tokens = at_least(DatasetArgs::RANDOM_OUTPUT_LEN, 0, args.random_output_len)?;
-    spec.prompt_format = pictured_text(backend);
+    let spec = MmmuSpec {
+        path: path(args),
+        output_tokens: at_least(DatasetArgs::RANDOM_OUTPUT_LEN, 0, args.random_output_len)?,
+        prompt_format: pictured_text(backend),
+    };
     Ok(spec)
 }
 
@@ -230,13 +240,15 @@ fn shaping(args: &DatasetArgs) -> Result<Shaping, CliError> {
 }
 
 fn mooncake(args: &DatasetArgs, replay: &TraceArgs) -> Result<MooncakeSpec, CliError> {
-    let mut spec = MooncakeSpec::default();
-    spec.path = path(args);
-    spec.workload = match replay.mooncake_workload.as_str() {
-        "mooncake" => MooncakeWorkload::Mooncake,
-        "synthetic" => MooncakeWorkload::Synthetic,
-        "toolagent" => MooncakeWorkload::Toolagent,
-        _ => MooncakeWorkload::Conversation,
+    let mut spec = MooncakeSpec {
+        path: path(args),
+        workload: match replay.mooncake_workload.as_str() {
+            "mooncake" => MooncakeWorkload::Mooncake,
+            "synthetic" => MooncakeWorkload::Synthetic,
+            "toolagent" => MooncakeWorkload::Toolagent,
+            _ => MooncakeWorkload::Conversation,
+        },
+        ..MooncakeSpec::default()
     };
     let rounds: u32 = at_least(TraceArgs::MOONCAKE_NUM_ROUNDS, 1, replay.mooncake_num_rounds)?;
     spec.rounds = NonZero::new(rounds).unwrap_or(spec.rounds);

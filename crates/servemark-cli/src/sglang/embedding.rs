@@ -21,7 +21,6 @@ use crate::python;
 
 /// A parsed command line of `bench-embedding`: one run, or a grid of runs.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct Sweep {
     /// The runs in the order of the grid; exactly one if there is no grid.
     pub points: Vec<Parsed>,

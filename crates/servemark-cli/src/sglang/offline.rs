@@ -178,7 +178,7 @@ impl OfflineArgs {
         plan.check().map_err(CliError::Plan)?;
         warnings.extend(candle::remark(&self.target));
         let parsed = Parsed::new(plan, keyed(environment)?, environment, self.run.stopping.grace);
-        Ok(Parsed { plan_only: self.run.asking.plan_only, warnings, ..parsed })
+        Ok(Parsed { plan_only: self.run.asking.printed_plan(), warnings, ..parsed })
     }
 
     fn engine(
@@ -255,10 +255,11 @@ impl TargetArgs {
     }
 
     fn model(&self) -> ModelSpec {
-        let mut model = ModelSpec::default();
-        model.name = self.model_name().map(str::to_owned);
-        model.tokenizer = self.tokenizer_path.as_ref().map(TokenizerSpec::new);
-        model
+        ModelSpec {
+            name: self.model_name().map(str::to_owned),
+            tokenizer: self.tokenizer_path.as_ref().map(TokenizerSpec::new),
+            ..ModelSpec::default()
+        }
     }
 
     /// Returns the engine's own command line: the model and the tokenizer by the engine's flags,
@@ -285,11 +286,12 @@ impl TargetArgs {
 /// vocabulary, so that ShareGPT need not be downloaded.
 fn warm_up(run: &Parsed, prompts: usize, path: &str) -> Parsed {
     let mut warm_up = run.clone();
-    let mut random = RandomSpec::default();
-    random.source = Source::Vocabulary;
-    if !path.is_empty() {
-        random.source = Source::Sharegpt { path: Some(path.into()) };
-    }
+    let source = if path.is_empty() {
+        Source::Vocabulary
+    } else {
+        Source::Sharegpt { path: Some(path.into()) }
+    };
+    let mut random = RandomSpec { source, ..RandomSpec::default() };
     (random.input_tokens, random.output_tokens) = (256, 16);
     random.range_ratio = RangeRatio::new(1.0).unwrap_or_default();
     let plan = &mut warm_up.plan;

@@ -29,7 +29,6 @@ use crate::parsed::Parsed;
 
 /// A parsed command line of a benchmark whose batches are sent as one request each.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct OneBatch {
     /// Settings that all batches share; the plan is the one of the first batch.
     pub common: Parsed,
@@ -58,7 +57,6 @@ pub struct OneBatch {
 
 /// One batch, and the settings that its result repeats.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct Batch {
     /// Run that sends the batch, and the steps around it.
     pub case: BatchCase,
@@ -68,7 +66,6 @@ pub struct Batch {
 
 /// A server that is started for a benchmark.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub struct Launch {
     /// Command that starts the server, with its arguments.
     pub command: Vec<String>,
@@ -78,7 +75,6 @@ pub struct Launch {
 
 /// Files into which the results of batches are written.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[non_exhaustive]
 pub struct OneBatchFiles {
     /// File to which a JSON line is appended for each batch.
     pub lines: Option<PathBuf>,
@@ -121,7 +117,7 @@ fn understand(
     let Some(first) = batches.first() else { return Err(CliError::Together(NO_BATCH)) };
     let (plan, credentials) = (first.case.plan.clone(), keyed(environment)?);
     let common = Parsed::new(plan, credentials, environment, args.run.stopping.grace);
-    let plan_only = args.run.asking.plan_only;
+    let plan_only = args.run.asking.printed_plan();
     let common = Parsed { progress: false, plan_only, warnings, ..common };
     Ok(OneBatch {
         common,

@@ -20,8 +20,10 @@ pub(super) fn spec(
     environment: &Environment,
     backend: BackendName,
 ) -> Result<SharedPrefixSpec, CliError> {
-    let mut spec = SharedPrefixSpec::default();
-    spec.groups = several(SharedPrefixArgs::GSP_NUM_GROUPS, args.gsp_num_groups)?;
+    let mut spec = SharedPrefixSpec {
+        groups: several(SharedPrefixArgs::GSP_NUM_GROUPS, args.gsp_num_groups)?,
+        ..SharedPrefixSpec::default()
+    };
     spec.prompts_per_group =
         several(SharedPrefixArgs::GSP_PROMPTS_PER_GROUP, args.gsp_prompts_per_group)?;
     spec.turns = several(SharedPrefixArgs::GSP_NUM_TURNS, args.gsp_num_turns)?;

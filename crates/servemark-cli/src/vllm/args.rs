@@ -111,6 +111,11 @@ impl VllmArgs {
 }
 
 const NOTES: &str = "\
+Examples:
+  vllm bench serve --model org/model --dataset-name random --request-rate 8
+  vllm bench serve --model org/model --dataset-name sharegpt --dataset-path FILE --save-result
+  vllm bench serve --model org/model --plan-only --as toml > bench.toml
+
 vLLM's flags may be abbreviated as Python allows it and written with underscores (--num_prompts \
 10); ours may not. Their defaults may stand in a YAML file (--config FILE). JSON values may be \
 given key by key (--extra-body.stop.0 END, --extra-body.list+ a,b). --help=WORD shows the flags \

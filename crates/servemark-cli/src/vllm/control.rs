@@ -11,9 +11,8 @@ use crate::number::at_least;
 
 /// Readiness and profiler. vLLM never asks whether a server is ready: it tries the first request.
 pub(super) fn control(args: &VllmArgs) -> Result<ControlSpec, CliError> {
-    let mut control = ControlSpec::default();
-    control.ready_timeout = Duration::ZERO;
-    control.counters = true;
+    let mut control =
+        ControlSpec { ready_timeout: Duration::ZERO, counters: true, ..ControlSpec::default() };
     // A negative time is none, as with vLLM.
     let patience = args.target.ready_check_timeout_sec.max(0);
     let patience: u64 = at_least(TargetArgs::READY_CHECK_TIMEOUT_SEC, 0, patience)?;

@@ -59,10 +59,12 @@ fn random(args: &VllmArgs) -> Result<RandomTurnsSpec, CliError> {
     let input = short.input_len.unwrap_or(random.random_input_len);
     let output = short.output_len.unwrap_or(random.random_output_len);
     let turns = several(ExtrasArgs::MULTI_TURN_NUM_TURNS, extras.multi_turn_num_turns)?;
-    let mut spec = RandomTurnsSpec::default();
-    spec.fewest = turns_or(ExtrasArgs::MULTI_TURN_MIN_TURNS, extras.multi_turn_min_turns, turns)?;
-    spec.most = turns_or(ExtrasArgs::MULTI_TURN_MAX_TURNS, extras.multi_turn_max_turns, turns)?;
-    spec.first_tokens = at_least(RandomArgs::RANDOM_INPUT_LEN, 1, input)?;
+    let mut spec = RandomTurnsSpec {
+        fewest: turns_or(ExtrasArgs::MULTI_TURN_MIN_TURNS, extras.multi_turn_min_turns, turns)?,
+        most: turns_or(ExtrasArgs::MULTI_TURN_MAX_TURNS, extras.multi_turn_max_turns, turns)?,
+        first_tokens: at_least(RandomArgs::RANDOM_INPUT_LEN, 1, input)?,
+        ..RandomTurnsSpec::default()
+    };
     let later: u32 = at_least(ExtrasArgs::PER_TURN_INPUT_LEN, 0, extras.per_turn_input_len)?;
     spec.later_tokens = if later == 0 { spec.first_tokens } else { later };
     spec.output_tokens = at_least(RandomArgs::RANDOM_OUTPUT_LEN, 1, output)?;
@@ -79,8 +81,7 @@ fn random(args: &VllmArgs) -> Result<RandomTurnsSpec, CliError> {
 }
 
 fn sharegpt(args: &VllmArgs) -> Result<ShareGptTurnsSpec, CliError> {
-    let mut spec = ShareGptTurnsSpec::default();
-    spec.path = path(&args.dataset);
+    let mut spec = ShareGptTurnsSpec { path: path(&args.dataset), ..ShareGptTurnsSpec::default() };
     let output = args.dataset.output_len.or(args.corpora.sharegpt_output_len);
     spec.output_tokens = some_at_least(CorporaArgs::SHAREGPT_OUTPUT_LEN, 1, output)?;
     let most = at_least(ExtrasArgs::MULTI_TURN_MAX_TURNS, 0, args.extras.multi_turn_max_turns)?;

@@ -73,11 +73,13 @@ fn data(args: &VllmArgs) -> Result<VllmData, CliError> {
 
 fn random(args: &VllmArgs) -> Result<VllmRandomSpec, CliError> {
     let random = &args.random;
-    let mut spec = VllmRandomSpec::default();
-    spec.lengths = lengths(args)?;
-    spec.prefix_tokens = at_least(RandomArgs::RANDOM_PREFIX_LEN, 0, random.random_prefix_len)?;
-    // Below 1 it is 1, as with vLLM.
-    spec.batch = several(RandomArgs::RANDOM_BATCH_SIZE, random.random_batch_size.max(1))?;
+    let mut spec = VllmRandomSpec {
+        lengths: lengths(args)?,
+        prefix_tokens: at_least(RandomArgs::RANDOM_PREFIX_LEN, 0, random.random_prefix_len)?,
+        // Below 1 it is 1, as with vLLM.
+        batch: several(RandomArgs::RANDOM_BATCH_SIZE, random.random_batch_size.max(1))?,
+        ..VllmRandomSpec::default()
+    };
     token_ids::apply(args, &mut spec)?;
     Ok(spec)
 }
@@ -96,13 +98,23 @@ fn rerank(args: &VllmArgs) -> Result<VllmRerankSpec, CliError> {
 
 fn prefix_repetition(args: &VllmArgs) -> Result<PrefixRepetitionSpec, CliError> {
     let random = &args.random;
-    let mut spec = PrefixRepetitionSpec::default();
-    spec.prefixes =
-        several(RandomArgs::PREFIX_REPETITION_NUM_PREFIXES, random.prefix_repetition_num_prefixes)?;
-    spec.prefix_tokens =
-        at_least(RandomArgs::PREFIX_REPETITION_PREFIX_LEN, 0, random.prefix_repetition_prefix_len)?;
-    spec.suffix_tokens =
-        at_least(RandomArgs::PREFIX_REPETITION_SUFFIX_LEN, 0, random.prefix_repetition_suffix_len)?;
+    let mut spec = PrefixRepetitionSpec {
+        prefixes: several(
+            RandomArgs::PREFIX_REPETITION_NUM_PREFIXES,
+            random.prefix_repetition_num_prefixes,
+        )?,
+        prefix_tokens: at_least(
+            RandomArgs::PREFIX_REPETITION_PREFIX_LEN,
+            0,
+            random.prefix_repetition_prefix_len,
+        )?,
+        suffix_tokens: at_least(
+            RandomArgs::PREFIX_REPETITION_SUFFIX_LEN,
+            0,
+            random.prefix_repetition_suffix_len,
+        )?,
+        ..PrefixRepetitionSpec::default()
+    };
     let output = args.dataset.output_len.unwrap_or(random.prefix_repetition_output_len);
     spec.output_tokens = at_least(RandomArgs::PREFIX_REPETITION_OUTPUT_LEN, 0, output)?;
     spec.order = order(&args.dataset);
@@ -110,8 +122,7 @@ fn prefix_repetition(args: &VllmArgs) -> Result<PrefixRepetitionSpec, CliError> 
 }
 
 fn sharegpt(args: &VllmArgs) -> Result<VllmShareGptSpec, CliError> {
-    let mut spec = VllmShareGptSpec::default();
-    spec.path = path(&args.dataset);
+    let mut spec = VllmShareGptSpec { path: path(&args.dataset), ..VllmShareGptSpec::default() };
     let output = args.dataset.output_len.or(args.corpora.sharegpt_output_len);
     spec.output_tokens = some_at_least(CorporaArgs::SHAREGPT_OUTPUT_LEN, 0, output)?;
     spec.shape = media::shape(args);
@@ -121,9 +132,7 @@ fn sharegpt(args: &VllmArgs) -> Result<VllmShareGptSpec, CliError> {
 }
 
 fn burstgpt(args: &VllmArgs) -> VllmBurstgptSpec {
-    let mut spec = VllmBurstgptSpec::default();
-    spec.path = path(&args.dataset);
-    spec
+    VllmBurstgptSpec { path: path(&args.dataset) }
 }
 
 fn custom(args: &VllmArgs) -> Result<VllmCustomSpec, CliError> {
@@ -174,18 +183,18 @@ fn speed_bench(args: &VllmArgs) -> Result<VllmCustomSpec, CliError> {
 }
 
 fn rows(args: &DatasetArgs, layout: CustomLayout) -> VllmCustomSpec {
-    let mut spec = VllmCustomSpec::default();
-    spec.path = path(args);
-    spec.layout = layout;
-    spec.order = order(args);
-    spec.too_few = too_few(args);
-    spec
+    VllmCustomSpec {
+        path: path(args),
+        layout,
+        order: order(args),
+        too_few: too_few(args),
+        ..VllmCustomSpec::default()
+    }
 }
 
 fn timed_trace(args: &VllmArgs) -> Result<TimedTraceSpec, CliError> {
     let trace = &args.timed_trace;
-    let mut spec = TimedTraceSpec::default();
-    spec.path = path(&args.dataset);
+    let mut spec = TimedTraceSpec { path: path(&args.dataset), ..TimedTraceSpec::default() };
     spec.block_tokens =
         several(TimedTraceArgs::TIMED_TRACE_CHUNK_HASH_SIZE, trace.timed_trace_chunk_hash_size)?;
     spec.seconds = trace.timed_trace_sec_multiplier;

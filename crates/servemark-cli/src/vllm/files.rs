@@ -19,9 +19,11 @@ pub(super) fn files(
     if !are_wanted(output) {
         return if output.plot_dataset_stats { Err(UNNAMED) } else { Ok(None) };
     }
-    let mut files = VllmFiles::default();
-    files.folder = said(output.result_dir.as_ref()).map(Into::into);
-    files.name = said(output.result_filename.as_ref()).cloned();
+    let mut files = VllmFiles {
+        folder: said(output.result_dir.as_ref()).map(Into::into),
+        name: said(output.result_filename.as_ref()).cloned(),
+        ..VllmFiles::default()
+    };
     files.label.clone_from(&output.label);
     files.save = save_mode(output);
     files.details = output.save_detailed;

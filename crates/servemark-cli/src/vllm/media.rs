@@ -15,11 +15,12 @@ use crate::number::{at_least, some_at_least};
 /// Prompts of noise, seen.
 pub(super) fn random_mm(args: &VllmArgs) -> Result<VllmRandomMmSpec, CliError> {
     check_route(args, &["openai-chat", "openai-audio"], |_| false)?;
-    let mut spec = VllmRandomMmSpec::default();
-    spec.lengths = lengths(args)?;
-    spec.prefix_tokens = at_least(RandomArgs::RANDOM_PREFIX_LEN, 0, args.random.random_prefix_len)?;
-    spec.media = media(&args.random)?;
-    spec.shape = shape(args);
+    let spec = VllmRandomMmSpec {
+        lengths: lengths(args)?,
+        prefix_tokens: at_least(RandomArgs::RANDOM_PREFIX_LEN, 0, args.random.random_prefix_len)?,
+        media: media(&args.random)?,
+        shape: shape(args),
+    };
     Ok(spec)
 }
 
@@ -45,8 +46,8 @@ fn bucket(([height, width, frames], weight): &([i64; 3], f64)) -> Result<MediaBu
 
 /// Prompts of one's own with pictures.
 pub(super) fn custom_image(args: &VllmArgs) -> Result<VllmCustomImageSpec, CliError> {
-    let mut spec = VllmCustomImageSpec::default();
-    spec.path = path(&args.dataset);
+    let mut spec =
+        VllmCustomImageSpec { path: path(&args.dataset), ..VllmCustomImageSpec::default() };
     let output = args.dataset.output_len.unwrap_or(args.corpora.custom_output_len);
     spec.output_tokens = at_least(CorporaArgs::CUSTOM_OUTPUT_LEN, 0, output)?;
     if args.corpora.custom_ensure_client_side_data {
@@ -59,9 +60,11 @@ pub(super) fn custom_image(args: &VllmArgs) -> Result<VllmCustomImageSpec, CliEr
 
 /// Prompts of one's own with recordings. Those of a chat are not rendered.
 pub(super) fn custom_audio(args: &VllmArgs) -> Result<VllmCustomAudioSpec, CliError> {
-    let mut spec = VllmCustomAudioSpec::default();
-    spec.path = path(&args.dataset);
-    spec.output = custom_output(args)?;
+    let mut spec = VllmCustomAudioSpec {
+        path: path(&args.dataset),
+        output: custom_output(args)?,
+        ..VllmCustomAudioSpec::default()
+    };
     if args.dataset.enable_multimodal_chat {
         spec.prompt_format = PromptFormat::Raw;
     }

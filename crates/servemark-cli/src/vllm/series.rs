@@ -15,7 +15,6 @@ use crate::python;
 
 /// Several runs, one after the other, and what is made of them.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct Series {
     /// The first of them, with what all of them share.
     pub first: Parsed,
@@ -29,7 +28,6 @@ pub struct Series {
 
 /// What several runs are for.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub enum Purpose {
     /// How far the numbers of the same run lie apart.
     Spread,

@@ -18,7 +18,7 @@ pub(super) fn server(args: &VllmArgs) -> Result<ServerSpec, CliError> {
     }
     let base_url = base_url(&args.target)?;
     let mut target = args.connection.target(base_url)?;
-    target.trusts_anybody = args.target.insecure;
+    target.accepts_any_certificate = args.target.insecure;
     Ok(ServerSpec::At(target))
 }
 

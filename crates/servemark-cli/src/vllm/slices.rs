@@ -18,7 +18,6 @@ use crate::number::at_least;
 
 /// Prompts cut out of a text, and the file they go to.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct TextSlices {
     /// The text, a file or an address, and how it is cut.
     pub spec: TextSlicesSpec,
@@ -81,9 +80,11 @@ fn understand(
 
 fn lengths(args: &SlicesArgs) -> Result<VllmLengths, CliError> {
     let spreads = spreads(SlicesArgs::RANGE_RATIO, &args.range_ratio)?;
-    let mut lengths = VllmLengths::default();
-    lengths.input_tokens = at_least(SlicesArgs::INPUT_LEN, 0, args.input_len)?;
-    lengths.output_tokens = at_least(SlicesArgs::OUTPUT_LEN, 0, args.output_len)?;
+    let mut lengths = VllmLengths {
+        input_tokens: at_least(SlicesArgs::INPUT_LEN, 0, args.input_len)?,
+        output_tokens: at_least(SlicesArgs::OUTPUT_LEN, 0, args.output_len)?,
+        ..VllmLengths::default()
+    };
     (lengths.input_spread, lengths.output_spread) = (spreads.input, spreads.output);
     Ok(lengths)
 }

@@ -27,7 +27,6 @@ use crate::error::{CliError, UsageError};
 
 /// What a sweep's command line asks for.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub enum SweepCommand {
     /// Plot one result over another.
     Plot(PlotSweep),
@@ -41,7 +40,6 @@ pub enum SweepCommand {
 
 /// Where a sweep's results are, and whether they are made.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub struct Experiment {
     /// The folder of its results.
     pub folder: PathBuf,
@@ -57,7 +55,6 @@ pub struct Experiment {
 
 /// A server in several settings.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct ServeSweep {
     /// Where the results are.
     pub experiment: Experiment,
@@ -85,7 +82,6 @@ pub struct ServeSweep {
 
 /// Levels of load between one request at a time and all at once.
 #[derive(Clone, Debug, Eq, PartialEq)]
-#[non_exhaustive]
 pub struct Workload {
     /// What is changed from level to level.
     pub variable: WorkloadVariable,
@@ -114,7 +110,6 @@ impl WorkloadVariable {
 
 /// Starts of a server in several settings.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct StartupSweep {
     /// Where the results are.
     pub experiment: Experiment,
@@ -130,7 +125,6 @@ pub struct StartupSweep {
 
 /// Figures of an experiment's results.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct PlotSweep {
     /// The folder of the experiment.
     pub folder: PathBuf,
@@ -148,7 +142,6 @@ pub struct PlotSweep {
 
 /// The Pareto frontier of an experiment's results.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct ParetoSweep {
     /// The folder of the experiment.
     pub folder: PathBuf,

@@ -47,7 +47,7 @@ enum Trust<'a> {
 fn spec(url: &str, trust: Trust<'_>) -> TargetSpec {
     let mut spec = TargetSpec::new(url.parse().unwrap());
     match trust {
-        Trust::Any => spec.trusts_anybody = true,
+        Trust::Any => spec.accepts_any_certificate = true,
         Trust::File(name) => spec.ca_file = Some(fixture(name)),
         Trust::Machine => {}
     }

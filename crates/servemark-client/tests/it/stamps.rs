@@ -112,7 +112,7 @@ async fn an_abandoned_request_keeps_its_departure() {
     let call = transport.prepare(&sample).unwrap();
     let mut recorder = Recorder::new(0, Phase::Measure, &sample, Stamp::ZERO);
     tokio::select! {
-        _ = transport.execute(call, &mut recorder) => panic!("nobody answered"),
+        _ = transport.execute(call, &mut recorder) => panic!("there was no answer"),
         () = received.notified() => {}
     }
     let record = recorder.finish(Ok(servemark_core::Finish::default()), Stamp::ZERO);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::Peer;
-use crate::{Argued, Difference, Line, Outcome, Part, SentRequest};
+use crate::{Argued, ComparedPart, Difference, Line, Outcome, SentRequest};
 
 /// AISBench: `ais_bench … -m perf`.
 #[derive(Clone, Copy, Debug)]
@@ -98,7 +98,7 @@ const OF_GAPS: [&str; 2] = ["ITL", "TPOT"];
 const ARGUED: &[Argued] = &[
     Argued { kind: "tokenizer of the first model", is: tokenizer_of_the_first_model },
     Argued { kind: "uncounted", is: uncounted },
-    Argued { kind: "words", is: |_, _, difference| difference.part == Part::Message },
+    Argued { kind: "words", is: |_, _, difference| difference.part == ComparedPart::Message },
 ];
 
 /// The routes of Triton, TGI and `MindIE` report no token counts. AISBench then tokenizes the whole
@@ -107,7 +107,7 @@ fn uncounted(peer: &Line, _: &Line, difference: &Difference) -> bool {
     let is_uncounted = |request: &SentRequest| !request.path.starts_with("/v1/");
     let counts = |key: &String| key.ends_with("/Total Input Tokens");
     peer.requests.iter().any(is_uncounted)
-        && matches!(&difference.part, Part::Value(key) if counts(key))
+        && matches!(&difference.part, ComparedPart::Value(key) if counts(key))
 }
 
 /// AISBench draws token ids and traces for all models with the tokenizer of the first.
@@ -116,8 +116,8 @@ fn tokenizer_of_the_first_model(peer: &Line, _: &Line, difference: &Difference) 
     let drawn = ["'Type': 'tokenid'", "mooncake_trace", "synthetic_gen_tokenid"];
     let is_drawn = texts().any(|text| drawn.iter().any(|source| text.contains(source)));
     let depends = match &difference.part {
-        Part::Requests => true,
-        Part::Value(key) => key.ends_with("/Total Input Tokens"),
+        ComparedPart::Requests => true,
+        ComparedPart::Value(key) => key.ends_with("/Total Input Tokens"),
         _ => false,
     };
     is_drawn && depends && peer.argv.iter().any(|word| word == "another_model")

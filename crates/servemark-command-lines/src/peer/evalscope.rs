@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::Peer;
 use crate::own::DATABASE;
-use crate::{Argued, Difference, Line, Outcome, Part, SentRequest};
+use crate::{Argued, ComparedPart, Difference, Line, Outcome, SentRequest};
 
 /// evalscope: `evalscope perf`.
 #[derive(Clone, Copy, Debug)]
@@ -139,7 +139,7 @@ const ARGUED: &[Argued] = &[
         },
     },
     Argued { kind: "trace in a template", is: trace_in_a_template },
-    Argued { kind: "words", is: |_, _, difference| difference.part == Part::Message },
+    Argued { kind: "words", is: |_, _, difference| difference.part == ComparedPart::Message },
     Argued { kind: "failed without a stream", is: failed_without_a_stream },
 ];
 
@@ -186,7 +186,8 @@ fn pairs_of_a_text_api(peer: &Line, own: &Line, _: &Difference) -> bool {
 /// The connection test of evalscope fails before it reads a setting that Servemark refuses.
 fn refused_sooner(peer: &Line, own: &Line, difference: &Difference) -> bool {
     let both = peer.outcome == Outcome::Failed && own.outcome == Outcome::Refused;
-    both && own.requests.is_empty() && [Part::Outcome, Part::Requests].contains(&difference.part)
+    both && own.requests.is_empty()
+        && [ComparedPart::Outcome, ComparedPart::Requests].contains(&difference.part)
 }
 
 /// Servemark counts a failed request as streamed if the run streams; a line of JSON may ask for no
@@ -194,8 +195,8 @@ fn refused_sooner(peer: &Line, own: &Line, difference: &Difference) -> bool {
 fn failed_without_a_stream(peer: &Line, _: &Line, difference: &Difference) -> bool {
     let whole = peer.requests.iter().any(|request| request.body["stream"] == false);
     let counts = match &difference.part {
-        Part::Value(key) => key.ends_with("Stream Requests"),
-        Part::Labels => difference.peer.contains("Stream / Non-Stream"),
+        ComparedPart::Value(key) => key.ends_with("Stream Requests"),
+        ComparedPart::Labels => difference.peer.contains("Stream / Non-Stream"),
         _ => false,
     };
     whole && counts

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::{Map, Value};
 
 use super::Peer;
-use crate::{Argued, Line, Outcome, Part, SentRequest};
+use crate::{Argued, ComparedPart, Line, Outcome, SentRequest};
 
 /// SGLang: `python -m sglang.bench_serving`, or the module of another subcommand.
 #[derive(Clone, Copy, Debug)]
@@ -120,8 +120,7 @@ const ARGUED: &[Argued] = &[
         kind: "trt-text",
         is: |peer, _, difference| {
             let texts = ["total_output_tokens_retokenized", "generated_texts"];
-            let is_of_text =
-                |part: &Part| matches!(part, Part::Value(key) if texts.contains(&&**key));
+            let is_of_text = |part: &ComparedPart| matches!(part, ComparedPart::Value(key) if texts.contains(&&**key));
             peer.argv.iter().any(|word| word == "trt" || word.ends_with("=trt"))
                 && is_of_text(&difference.part)
         },
@@ -137,7 +136,7 @@ const ARGUED: &[Argued] = &[
         kind: "counters-of-another-server",
         is: |peer, _, difference| {
             let is_vllm = peer.argv.iter().any(|word| word == "vllm" || word.ends_with("=vllm"));
-            let rate = Part::Value("cache_hit_rate".to_owned());
+            let rate = ComparedPart::Value("cache_hit_rate".to_owned());
             peer.command == "one_batch_server" && is_vllm && difference.part == rate
         },
     },
@@ -159,7 +158,8 @@ const ARGUED: &[Argued] = &[
         kind: "messages-as-ids",
         is: |peer, _, difference| {
             let is_batch = |request: &SentRequest| request.body["input_ids"][1].is_object();
-            let is_count = |part: &Part| matches!(part, Part::Value(key) if is_of_output(key));
+            let is_count =
+                |part: &ComparedPart| matches!(part, ComparedPart::Value(key) if is_of_output(key));
             peer.requests.iter().any(is_batch) && is_count(&difference.part)
         },
     },

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::Peer;
-use crate::{Argued, Line, Outcome, Part, SentRequest};
+use crate::{Argued, ComparedPart, Line, Outcome, SentRequest};
 
 /// vLLM: `vllm bench`.
 #[derive(Clone, Copy, Debug)]
@@ -141,7 +141,7 @@ const ARGUED: &[Argued] = &[
     Argued {
         kind: "recording-in-chat",
         is: |peer, _, difference| {
-            difference.part == Part::Requests && peer.requests.iter().any(says_recording)
+            difference.part == ComparedPart::Requests && peer.requests.iter().any(says_recording)
         },
     },
     Argued {
@@ -165,7 +165,7 @@ const ARGUED: &[Argued] = &[
             let is_of_several = |request: &SentRequest| {
                 request.body["messages"][0]["content"][0]["text"].is_array()
             };
-            difference.part == Part::Value("total_input_sequences".to_owned())
+            difference.part == ComparedPart::Value("total_input_sequences".to_owned())
                 && peer.requests.iter().any(is_of_several)
         },
     },
@@ -181,7 +181,7 @@ const ARGUED: &[Argued] = &[
         is: |peer, _, difference| {
             let keys = ["max_tokens", "max_completion_tokens", "max_output_tokens"];
             let asks = |request: &SentRequest| keys.iter().any(|key| request.body[*key] == 0);
-            matches!(difference.part, Part::Value(_)) && peer.requests.iter().any(asks)
+            matches!(difference.part, ComparedPart::Value(_)) && peer.requests.iter().any(asks)
         },
     },
 ];

@@ -13,7 +13,6 @@ use crate::jsonl::Reader;
 
 /// A file of conversations and the way in which they are sent.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct AisbenchConversations {
     /// Path of the file: ShareGPT's JSON array or MT-Bench's JSON lines.
     pub path: Option<PathBuf>,

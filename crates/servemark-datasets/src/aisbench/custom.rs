@@ -20,7 +20,6 @@ use crate::text_file;
 /// number of requests, the sampling and the output lengths.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
-#[non_exhaustive]
 pub struct AisbenchCustomSpec {
     /// Path of the file.
     pub path: Option<PathBuf>,

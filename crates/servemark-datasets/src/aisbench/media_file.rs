@@ -13,12 +13,12 @@ use servemark_core::{DatasetError, ErrorKind, Media, Medium, RequestError};
 pub(super) struct MediaFile {
     /// Kind of medium: `image`, `video` or `audio`.
     pub(super) kind: &'static str,
-    pub(super) source: Source,
+    pub(super) source: MediaContent,
 }
 
 /// Where the content of a [`MediaFile`] comes from.
 #[derive(Clone, Debug)]
-pub(super) enum Source {
+pub(super) enum MediaContent {
     /// Text put into the request: a path or base64 data.
     Text(String),
     /// File whose content is put into the request as base64.
@@ -35,13 +35,13 @@ impl MediaFile {
         let place = format!("{{{}}}", self.kind);
         let is_object = part[&key].is_object();
         let url = match &self.source {
-            Source::Text(text) => template.replace(&place, text),
-            Source::File(path) if self.kind != "audio" && is_object => {
+            MediaContent::Text(text) => template.replace(&place, text),
+            MediaContent::File(path) if self.kind != "audio" && is_object => {
                 part[&key] = json!({});
                 let file = Encoded { path: path.clone(), template, place };
                 return Ok((part, Some(Medium::image(file))));
             }
-            Source::File(path) => {
+            MediaContent::File(path) => {
                 let encoded = encoded(path).map_err(DatasetError::Settings)?;
                 template.replace(&place, &encoded)
             }

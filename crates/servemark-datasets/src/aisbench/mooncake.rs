@@ -20,7 +20,6 @@ use crate::text_file;
 /// with equal ids have equal text.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
-#[non_exhaustive]
 pub struct AisbenchTraceSpec {
     /// Path of the trace.
     pub path: Option<PathBuf>,

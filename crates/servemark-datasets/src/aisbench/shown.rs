@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use servemark_core::{DatasetError, JsonObject, Medium};
 
-use super::media_file::{MediaFile, Source};
+use super::media_file::{MediaContent, MediaFile};
 use super::no_file;
 use super::row::Row;
 use crate::csv_file::{self, Table};
@@ -20,7 +20,6 @@ use crate::jsonl::Reader;
 
 /// A file of questions about images, videos or audio.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct AisbenchMediaSpec {
     /// Path of the file.
     pub path: Option<PathBuf>,
@@ -33,7 +32,6 @@ pub struct AisbenchMediaSpec {
 /// Layout of a file of questions about media.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum ShownLayout {
     /// AISBench's custom layout: JSON lines with `type`, `path` and `question`.
     Custom,
@@ -104,8 +102,8 @@ impl AisbenchMediaSpec {
 
     fn file(&self, kind: &'static str, path: &str) -> MediaFile {
         let source = match self.form {
-            MediaForm::Path => Source::Text(path.to_owned()),
-            MediaForm::Base64 => Source::File(path.into()),
+            MediaForm::Path => MediaContent::Text(path.to_owned()),
+            MediaForm::Base64 => MediaContent::File(path.into()),
         };
         MediaFile { kind, source }
     }
@@ -127,8 +125,8 @@ impl AisbenchMediaSpec {
                 pictures.get(&entry.picture).ok_or_else(|| entry.unknown(path))?
             };
             let source = match self.form {
-                MediaForm::Base64 => Source::Text(picture.clone()),
-                MediaForm::Path => Source::Text(kept(&folder, &entry.index, picture)?),
+                MediaForm::Base64 => MediaContent::Text(picture.clone()),
+                MediaForm::Path => MediaContent::Text(kept(&folder, &entry.index, picture)?),
             };
             let shown = vec![MediaFile { kind: "image", source }];
             Ok(Row { shown, ..Row::of("question", entry.question) })

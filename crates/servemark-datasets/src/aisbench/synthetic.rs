@@ -8,7 +8,6 @@ use super::row::{Cell, Row};
 
 /// Prompts of one repeated letter, with drawn prompt and output lengths.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct AisbenchTextSpec {
     /// Number of prompts.
     pub rows: u32,
@@ -21,7 +20,6 @@ pub struct AisbenchTextSpec {
 /// Distribution of lengths. Drawn values are clamped to the bounds and truncated to whole numbers.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(tag = "method", rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum AisbenchLengths {
     /// Uniform distribution. Truncation makes `max` practically never occur, unless it equals
     /// `min`.
@@ -93,7 +91,6 @@ impl AisbenchTextSpec {
 /// Encoding the text may give a token count other than `tokens`. AISBench does not correct this,
 /// and the count that the server reports is used.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct AisbenchIdsSpec {
     /// Number of prompts.
     pub rows: u32,

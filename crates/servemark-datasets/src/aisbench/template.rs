@@ -18,7 +18,6 @@ use super::shown;
 /// A prompt template. Column names in braces are replaced by the row's cells.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum AisbenchTemplate {
     /// A single text.
     Text(String),
@@ -35,7 +34,6 @@ pub enum AisbenchTemplate {
 
 /// A message of one speaker.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct AisbenchMessage {
     /// Role of the message.
     pub speaker: ChatRole,

@@ -14,7 +14,6 @@ use crate::{python_json, text_file};
 
 /// Conversations from a file, sent turn by turn.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct EvalscopeTurnsSpec {
     /// Content of the file.
     pub turns: EvalscopeTurns,
@@ -80,7 +79,6 @@ fn opening(turns: &[Vec<JsonObject>]) -> Option<&str> {
 /// Content of a file of conversations.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum EvalscopeTurns {
     /// Messages, one JSON array per line.
     Custom,

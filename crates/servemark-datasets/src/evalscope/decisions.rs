@@ -14,7 +14,6 @@ use crate::{json_array, split_files};
 /// Questions of `OpenDecisions`, in file order.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
-#[non_exhaustive]
 pub struct EvalscopeDecisionsSpec {
     /// Path of the folder with the test split, or of one of its files.
     pub path: Option<PathBuf>,

@@ -13,7 +13,6 @@ use super::{EvalscopeData, EvalscopeName, EvalscopeSpec, RequestDraft};
 /// Embedding inputs made of randomly drawn tokens.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
-#[non_exhaustive]
 pub struct EvalscopeRandomEmbeddingSpec {
     /// Number of texts per request; `None` sends a single text that is not in an array.
     pub batch: Option<NonZero<u32>>,
@@ -35,7 +34,6 @@ impl EvalscopeRandomEmbeddingSpec {
 /// Queries and documents made of randomly drawn tokens, for reranking.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
-#[non_exhaustive]
 pub struct EvalscopeRandomRerankSpec {
     /// Number of documents per query.
     pub documents: u32,
@@ -52,7 +50,6 @@ impl Default for EvalscopeRandomRerankSpec {
 /// Embedding inputs from a file.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
-#[non_exhaustive]
 pub struct EvalscopeEmbeddingSpec {
     /// Path of the file: `.txt`, `.json` or `.jsonl`.
     pub path: Option<PathBuf>,
@@ -76,7 +73,6 @@ impl EvalscopeEmbeddingSpec {
 /// Queries and documents from a file, for reranking.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
-#[non_exhaustive]
 pub struct EvalscopeRerankSpec {
     /// Path of the file: `.json`, `.jsonl` or `.txt`.
     pub path: Option<PathBuf>,

@@ -8,7 +8,6 @@ use crate::SpecError;
 
 /// Name of a data set, as in evalscope's `--dataset`.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-#[non_exhaustive]
 pub enum EvalscopeName {
     /// Texts, one per line.
     Custom,

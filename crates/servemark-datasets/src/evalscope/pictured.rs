@@ -15,7 +15,6 @@ use crate::table::{Cell, Record, Records};
 
 /// Images from a table with questions or instructions about them, in the table's order.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct EvalscopePicturedSpec {
     /// The data set.
     pub pictured: EvalscopePictured,
@@ -105,7 +104,6 @@ fn message(parts: Vec<Value>, media: Vec<Medium>) -> RequestDraft {
 /// A data set of images.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum EvalscopePictured {
     /// Images with their captions.
     Flickr8k,

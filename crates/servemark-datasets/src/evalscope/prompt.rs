@@ -8,7 +8,6 @@ use super::{EvalscopeSpec, RequestDraft};
 
 /// One prompt, repeated (`--prompt`); length bounds do not apply.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct EvalscopePromptSpec {
     /// The prompt.
     pub text: String,

@@ -24,7 +24,6 @@ use crate::fitting::{Fitted, Fitter};
 /// Prompts of drawn lengths, with consecutive token ids from a drawn one on.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
-#[non_exhaustive]
 pub struct EvalscopeRandomSpec {
     /// Number of tokens in the common prefix, in addition to each prompt's own tokens
     /// (`--prefix-length`).
@@ -47,7 +46,7 @@ impl EvalscopeRandomSpec {
         count: usize,
         context: &mut DrawContext<'_>,
     ) -> Result<Vec<RequestDraft>, DatasetError> {
-        let source = Source::begin(of, self.prefix_tokens, self.prefixes, context)?;
+        let source = DrawSource::begin(of, self.prefix_tokens, self.prefixes, context)?;
         let rows = source.plan(of, count, &mut context.random.numpy)?;
         let asked = parallel::map("making prompts", &rows, context.progress, |row| {
             let ids = source.ids(row);
@@ -72,13 +71,13 @@ impl EvalscopeRandomSpec {
         count: usize,
         context: &mut DrawContext<'_>,
     ) -> Result<(), DatasetError> {
-        let source = Source::begin(of, self.prefix_tokens, self.prefixes, context)?;
+        let source = DrawSource::begin(of, self.prefix_tokens, self.prefixes, context)?;
         source.plan(of, count, &mut context.random.numpy).map(drop)
     }
 }
 
 /// The tokens from which prompts are made.
-pub(super) struct Source<'a> {
+pub(super) struct DrawSource<'a> {
     tokenizer: &'a dyn Tokenizer,
     alphabet: Alphabet,
     prefixes: Prefixes,
@@ -94,7 +93,7 @@ struct Row {
     seed: u32,
 }
 
-impl<'a> Source<'a> {
+impl<'a> DrawSource<'a> {
     /// Draws the prefixes and collects the vocabulary.
     pub(super) fn begin(
         of: &EvalscopeSpec,

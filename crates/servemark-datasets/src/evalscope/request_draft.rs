@@ -14,7 +14,6 @@ use super::measure::Measure;
 /// Requested output length (`--max-tokens`).
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum MaxTokens {
     /// A fixed number of tokens for every request.
     Fixed(u32),

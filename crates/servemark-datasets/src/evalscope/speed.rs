@@ -8,7 +8,6 @@ use super::{EvalscopeName, EvalscopeSpec, RequestDraft};
 
 /// One character, repeated to several lengths, with each length sent twice.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct EvalscopeSpeedSpec {
     /// Whether the two greatest lengths are used instead of the four others.
     pub long: bool,

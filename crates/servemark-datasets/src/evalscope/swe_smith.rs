@@ -16,7 +16,6 @@ use super::{Conversation, EvalscopeSpec};
 /// published trajectories.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
-#[non_exhaustive]
 pub struct EvalscopeSweSmithSpec {
     /// Path of a JSON file of prepared conversations. Without one, trajectories are used.
     pub path: Option<PathBuf>,
@@ -69,7 +68,6 @@ impl EvalscopeSweSmithSpec {
 /// A fixed length, or a range from which lengths are drawn.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(untagged, expecting = "a length, or two of which the first is not the greater")]
-#[non_exhaustive]
 pub enum LengthRange {
     /// Exactly this length.
     Fixed(u32),

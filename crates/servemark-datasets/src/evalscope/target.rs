@@ -14,7 +14,6 @@ use crate::text_file;
 
 /// Required prompt length, in tokens.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct TargetLength {
     /// The length (`target_input_len`).
     pub tokens: u32,

@@ -12,7 +12,6 @@ use crate::{json_array, python_json, text_file};
 
 /// Prompts from a file, in its order.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct EvalscopeTextSpec {
     /// Content of the file.
     pub texts: EvalscopeTexts,
@@ -28,7 +27,6 @@ pub struct EvalscopeTextSpec {
 /// Content of a file of prompts.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum EvalscopeTexts {
     /// Texts, one per line.
     Custom,

@@ -8,14 +8,13 @@ use serde::{Deserialize, Serialize};
 use servemark_core::{DatasetError, DrawContext, Task};
 use servemark_rng::NumpyRandom;
 
-use super::random::Source;
+use super::random::DrawSource;
 use super::texts::file;
 use super::{Conversation, EvalscopeData, EvalscopeName, EvalscopeSpec, RequestDraft};
 use crate::{python_json, text_file};
 
 /// Agent conversations of recorded lengths; their text is drawn at random.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct EvalscopeTrieSpec {
     /// Kind of work in the recorded conversations.
     pub workload: TrieWorkload,
@@ -44,7 +43,7 @@ impl EvalscopeTrieSpec {
         context: &mut DrawContext<'_>,
     ) -> Result<Vec<Conversation>, DatasetError> {
         let name = self.workload.name().as_str();
-        let source = Source::begin(of, self.prefix_tokens, NonZero::<u32>::MIN, context)?;
+        let source = DrawSource::begin(of, self.prefix_tokens, NonZero::<u32>::MIN, context)?;
         let path = file(name, self.path.as_deref(), Some(self.workload.published()))?;
         let text = text_file::read(&path)?;
         let task = Task::begin(context.progress, "making conversations", count as u64);
@@ -92,7 +91,7 @@ impl Trace {
     /// one tool latency after the previous answer.
     fn write(
         &self,
-        source: &Source<'_>,
+        source: &DrawSource<'_>,
         numpy: &mut NumpyRandom,
     ) -> Result<Conversation, DatasetError> {
         let mut answers = self.assistant_response_length.iter().copied();
@@ -117,7 +116,6 @@ impl Trace {
 /// Kind of work in the recorded conversations.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum TrieWorkload {
     /// Agentic coding.
     AgenticCoding,

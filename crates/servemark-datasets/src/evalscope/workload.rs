@@ -15,7 +15,6 @@ use crate::{instant, python_json, text_file};
 /// Recorded requests, one JSON object per line, sent at their recorded times.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
-#[non_exhaustive]
 pub struct EvalscopeWorkloadSpec {
     /// Path of the file.
     pub path: Option<PathBuf>,

@@ -24,7 +24,6 @@ pub enum ImageContent {
 /// File format of a generated image.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum ImageFormat {
     /// JPEG at quality 85 with 4:2:0 chroma subsampling.
     #[default]

@@ -21,7 +21,6 @@ use crate::SpecError;
 /// ```
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(into = "String", try_from = "String")]
-#[non_exhaustive]
 pub enum Resolution {
     /// All images have this size.
     Fixed(ImageSize),

@@ -36,12 +36,12 @@ impl Media for Stored {
 
 /// An image file that is sent as vLLM sends it: as RGB, with transparency blended with white.
 pub(crate) struct Redrawn {
-    file: Source,
+    file: PictureOrigin,
     format: ImageFormat,
 }
 
 /// Source of the image file.
-enum Source {
+enum PictureOrigin {
     Bytes(Vec<u8>),
     Path(PathBuf),
 }
@@ -50,18 +50,18 @@ impl Redrawn {
     /// Checks that the file can be decoded; it is sent as JPEG.
     pub(crate) fn jpeg(file: Vec<u8>) -> Result<Self, String> {
         codec::on_white(&file)?;
-        Ok(Self { file: Source::Bytes(file), format: ImageFormat::Jpeg })
+        Ok(Self { file: PictureOrigin::Bytes(file), format: ImageFormat::Jpeg })
     }
 
     /// Creates an image that is read from `path` when it is sent, as PNG.
     pub(crate) fn png_of(path: PathBuf) -> Self {
-        Self { file: Source::Path(path), format: ImageFormat::Png }
+        Self { file: PictureOrigin::Path(path), format: ImageFormat::Png }
     }
 
     fn redraw(&self) -> Result<Vec<u8>, String> {
         let (pixels, size) = match &self.file {
-            Source::Bytes(file) => codec::on_white(file)?,
-            Source::Path(path) => codec::on_white(&read(path)?)?,
+            PictureOrigin::Bytes(file) => codec::on_white(file)?,
+            PictureOrigin::Path(path) => codec::on_white(&read(path)?)?,
         };
         match self.format {
             ImageFormat::Jpeg => jpeg::encode(&pixels, size, QUALITY),

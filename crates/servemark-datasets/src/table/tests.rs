@@ -31,7 +31,7 @@ fn rows_come_in_the_order_that_was_chosen() {
     assert_eq!(rows[1].text("question").unwrap(), "What is shown in <image 1>? Variant 0, ");
     assert!(rows[1].bytes("image_1.bytes").unwrap().starts_with(b"\x89PNG"));
     assert!(rows[2].bytes("image_1.bytes").unwrap().starts_with(b"\xff\xd8"));
-    assert_eq!(rows[0].bytes("options"), None, "a column that nobody asked for is not read");
+    assert_eq!(rows[0].bytes("options"), None, "a column that is not asked for is not read");
 }
 
 #[test]

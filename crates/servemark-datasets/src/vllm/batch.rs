@@ -11,7 +11,6 @@ use crate::fitting::as_ids;
 /// irrelevant, so no tokenizer is needed.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
-#[non_exhaustive]
 pub struct VllmBatchSpec {
     /// Number of prompts in the batch.
     pub size: NonZero<u32>,

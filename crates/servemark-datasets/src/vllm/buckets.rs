@@ -10,7 +10,6 @@ use crate::image::Noise;
 /// Distribution of the number and sizes of images and videos per request.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
-#[non_exhaustive]
 pub struct MediaDraws {
     /// Mean number of images and videos per request.
     pub items: u32,

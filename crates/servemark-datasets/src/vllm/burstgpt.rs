@@ -13,7 +13,6 @@ use crate::csv_file::{Row, Table};
 /// Lengths of the answered GPT-4 requests of a trace.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
-#[non_exhaustive]
 pub struct VllmBurstgptSpec {
     /// Path of the trace.
     pub path: Option<PathBuf>,

@@ -19,7 +19,6 @@ pub use self::sharegpt::ShareGptTurnsSpec;
 
 /// Conversations of several turns.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct ConversationSpec {
     /// Source of the conversations.
     pub source: ConversationSource,
@@ -33,7 +32,6 @@ pub struct ConversationSpec {
 /// Source of the conversations.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum ConversationSource {
     /// Turns of random tokens with given lengths.
     Random(RandomTurnsSpec),

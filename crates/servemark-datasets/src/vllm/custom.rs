@@ -18,7 +18,6 @@ use crate::{DatasetName, PromptFormat};
 /// Prompts from a file.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
-#[non_exhaustive]
 pub struct VllmCustomSpec {
     /// Path of the file, or of the folder of SPEED-Bench's files.
     pub path: Option<PathBuf>,
@@ -43,7 +42,6 @@ pub struct VllmCustomSpec {
 /// Layout of a file of prompts.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum CustomLayout {
     /// Rows with `prompt`, and with `output_tokens` if the lengths are the rows' own.
     #[default]

@@ -18,7 +18,6 @@ use crate::{PromptFormat, text_file};
 /// Prompts with audio from a file. Rows have `audio` and `prompt`.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
-#[non_exhaustive]
 pub struct VllmCustomAudioSpec {
     /// Path of the file.
     pub path: Option<PathBuf>,

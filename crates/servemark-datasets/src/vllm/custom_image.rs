@@ -17,7 +17,6 @@ use crate::jsonl::Reader;
 /// interleaved texts and images.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
-#[non_exhaustive]
 pub struct VllmCustomImageSpec {
     /// Path of the file.
     pub path: Option<PathBuf>,

@@ -23,7 +23,6 @@ use crate::{PromptFormat, split_files};
 
 /// A data set of the Hugging Face hub.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct VllmHubSpec {
     /// The data set.
     pub name: HubDataset,
@@ -70,7 +69,6 @@ pub struct VllmHubSpec {
 
 /// An inclusive range, with an optional upper bound.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct Bounds {
     /// Lower bound.
     pub least: f64,

@@ -46,7 +46,6 @@ impl From<Spread> for f64 {
 /// Mean lengths of prompts and outputs, with their spreads.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
-#[non_exhaustive]
 pub struct VllmLengths {
     /// Mean prompt length in tokens, including the tokenizer's special tokens.
     pub input_tokens: u32,

@@ -12,7 +12,6 @@ use crate::fitting::{Fitter, as_ids};
 /// Groups of prompts: each has a common prefix and different suffixes, all of random tokens.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
-#[non_exhaustive]
 pub struct PrefixRepetitionSpec {
     /// Number of prefixes.
     pub prefixes: NonZero<u32>,

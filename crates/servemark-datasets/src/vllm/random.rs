@@ -15,7 +15,6 @@ use crate::fitting::{Fitted, Fitter, Progressed, begin_all, ids_of};
 /// Prompts of drawn lengths, with consecutive token ids from a drawn one on.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
-#[non_exhaustive]
 pub struct VllmRandomSpec {
     /// Lengths of prompts and outputs.
     pub lengths: VllmLengths,

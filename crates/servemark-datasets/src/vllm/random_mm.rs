@@ -13,7 +13,6 @@ use crate::fitting::{Fitter, ids_of};
 /// Prompts like those of `random`, each with random-noise images and videos.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
-#[non_exhaustive]
 pub struct VllmRandomMmSpec {
     /// Lengths of prompts and outputs, without images and videos.
     pub lengths: VllmLengths,

@@ -14,7 +14,6 @@ use crate::fitting::{Fitted, Fitter, ids_of};
 /// One query for all requests, with different documents in each request.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
-#[non_exhaustive]
 pub struct VllmRerankSpec {
     /// Mean number of tokens of a query with a document, or of each text, depending on `mode`.
     pub input_tokens: u32,

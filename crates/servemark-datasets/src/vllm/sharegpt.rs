@@ -21,7 +21,6 @@ use crate::json_array;
 /// output length.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
-#[non_exhaustive]
 pub struct VllmShareGptSpec {
     /// Path of the file.
     pub path: Option<PathBuf>,

@@ -13,7 +13,6 @@ use crate::text_file;
 /// Prompts cut out of a text from random positions, as
 /// `vllm.benchmarks.datasets.create_txt_slices_dataset` does for the data set `custom`.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct TextSlicesSpec {
     /// Path of the text file.
     pub path: PathBuf,
@@ -27,7 +26,6 @@ pub struct TextSlicesSpec {
 
 /// A prompt cut out of a text.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct TextSlice {
     /// Text of the prompt.
     pub prompt: String,

@@ -19,7 +19,6 @@ use crate::jsonl::Reader;
 /// different tokens. The tokens here are those of vLLM with `PYTHONHASHSEED=0`.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
-#[non_exhaustive]
 pub struct TimedTraceSpec {
     /// Path of the trace.
     pub path: Option<PathBuf>,
@@ -34,7 +33,6 @@ pub struct TimedTraceSpec {
 /// Names of the trace's keys.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
-#[non_exhaustive]
 pub struct TimedTraceLabels {
     /// Time of the request, relative to the start of the run.
     pub timestamp: String,

@@ -30,41 +30,35 @@ impl As {
     fn spec(self, path: Option<PathBuf>) -> DatasetSpec {
         match self {
             Self::AgenticTrace => {
-                let mut spec = AgenticTraceSpec::default();
-                spec.path = path;
+                let spec = AgenticTraceSpec { path, ..AgenticTraceSpec::default() };
                 DatasetSpec::AgenticTrace(spec)
             }
             Self::LongBench => {
-                let mut spec = LongBenchSpec::default();
-                spec.path = path;
+                let spec = LongBenchSpec { path, ..LongBenchSpec::default() };
                 DatasetSpec::LongBenchV2(spec)
             }
             Self::SpeedBench => {
-                let mut spec = SpeedBenchSpec::default();
-                spec.path = path;
+                let spec = SpeedBenchSpec { path, ..SpeedBenchSpec::default() };
                 DatasetSpec::SpeedBench(spec)
             }
             Self::Custom | Self::CustomSkipping => {
-                let mut spec = CustomSpec::default();
-                spec.path = path;
+                let mut spec = CustomSpec { path, ..CustomSpec::default() };
                 if let Self::CustomSkipping = self {
                     spec.on_bad_line = BadLine::Skip;
                 }
                 DatasetSpec::Custom(spec)
             }
             Self::Openai => {
-                let mut spec = OpenaiSpec::default();
-                spec.path = path;
+                let spec = OpenaiSpec { path, ..OpenaiSpec::default() };
                 DatasetSpec::Openai(spec)
             }
             Self::Random => {
-                let mut spec = RandomSpec::default();
-                spec.source = Source::Sharegpt { path };
+                let spec =
+                    RandomSpec { source: Source::Sharegpt { path }, ..RandomSpec::default() };
                 DatasetSpec::Random(spec)
             }
             Self::Sharegpt => {
-                let mut spec = ShareGptSpec::default();
-                spec.path = path;
+                let spec = ShareGptSpec { path, ..ShareGptSpec::default() };
                 DatasetSpec::Sharegpt(spec)
             }
         }

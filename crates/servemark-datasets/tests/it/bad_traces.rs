@@ -27,8 +27,7 @@ fn fails(format: TraceFormat, text: &str, expected: &str) {
 fn mooncake_fails(text: &str, expected: &str) {
     let file = NamedTempFile::new().unwrap();
     fs::write(&file, text).unwrap();
-    let mut spec = MooncakeSpec::default();
-    spec.path = Some(file.path().to_owned());
+    let spec = MooncakeSpec { path: Some(file.path().to_owned()), ..MooncakeSpec::default() };
     let error = error(&DatasetSpec::Mooncake(spec));
     assert_eq!(error, expected.replace("FILE", &file.path().to_string_lossy()));
 }
@@ -97,8 +96,7 @@ fn sglangs_warm_up_is_made_of_the_files_first_row() {
     let rows = r#"{"timestamp": 9, "input_length": 600, "hash_ids": [7, 8], "output_length": 5}
         {"timestamp": 1, "input_length": 600, "hash_ids": [1], "output_length": 6}"#;
     fs::write(&file, rows).unwrap();
-    let mut spec = MooncakeSpec::default();
-    spec.path = Some(file.path().to_owned());
+    let mut spec = MooncakeSpec { path: Some(file.path().to_owned()), ..MooncakeSpec::default() };
     let drawn = |spec: &MooncakeSpec| {
         let spec = DatasetSpec::Mooncake(spec.clone());
         draw(&spec, 10, tokenizer("gpt2"), &mut RandomState::seeded(1)).unwrap()

@@ -12,8 +12,7 @@ use servemark_rng::RandomState;
 use crate::{draw, tokenizer};
 
 fn from_vocabulary(input_tokens: u32, output_tokens: u32, form: PromptForm) -> DatasetSpec {
-    let mut spec = RandomSpec::default();
-    spec.source = Source::Vocabulary;
+    let mut spec = RandomSpec { source: Source::Vocabulary, ..RandomSpec::default() };
     (spec.input_tokens, spec.output_tokens, spec.form) = (input_tokens, output_tokens, form);
     DatasetSpec::Random(spec)
 }

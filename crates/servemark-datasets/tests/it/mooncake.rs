@@ -56,9 +56,11 @@ fn check(case: Case) -> usize {
 }
 
 fn real_trace(count: usize, folder: &str, rounds: u32) -> Vec<Session> {
-    let mut spec = MooncakeSpec::default();
-    spec.path = Some(fixture("traces/mooncake_conversation_40.jsonl"));
-    spec.rounds = NonZeroU32::new(rounds).unwrap();
+    let spec = MooncakeSpec {
+        path: Some(fixture("traces/mooncake_conversation_40.jsonl")),
+        rounds: NonZeroU32::new(rounds).unwrap(),
+        ..MooncakeSpec::default()
+    };
     let spec = DatasetSpec::Mooncake(spec);
     draw(&spec, count, tokenizer(folder), &mut RandomState::seeded(1)).unwrap().sessions
 }
@@ -99,8 +101,10 @@ fn rounds_go_on_from_each_other() {
 
 #[test]
 fn the_seed_decides_the_words() {
-    let mut spec = MooncakeSpec::default();
-    spec.path = Some(fixture("traces/mooncake_conversation_40.jsonl"));
+    let spec = MooncakeSpec {
+        path: Some(fixture("traces/mooncake_conversation_40.jsonl")),
+        ..MooncakeSpec::default()
+    };
     let drawn = |seed| {
         let mut random = RandomState::seeded(seed);
         draw(&DatasetSpec::Mooncake(spec.clone()), 4, tokenizer("gpt2"), &mut random).unwrap()

@@ -263,8 +263,7 @@ fn what_the_peer_refuses_is_refused_in_its_words() {
 }
 
 fn mmmu(path: &Path) -> DatasetSpec {
-    let mut spec = MmmuSpec::default();
-    spec.path = Some(path.to_owned());
+    let spec = MmmuSpec { path: Some(path.to_owned()), ..MmmuSpec::default() };
     DatasetSpec::Mmmu(spec)
 }
 

@@ -45,10 +45,12 @@ impl Flags {
         let on_bad_line = BadLine::Skip;
         Ok(match self.name().parse()? {
             DatasetName::AgenticTrace => {
-                let mut spec = AgenticTraceSpec::default();
-                spec.path = path;
-                spec.offset = self.number("--dataset-offset").unwrap_or(0);
-                spec.max_turns = self.number("--agentic-max-turns");
+                let mut spec = AgenticTraceSpec {
+                    path,
+                    offset: self.number("--dataset-offset").unwrap_or(0),
+                    max_turns: self.number("--agentic-max-turns"),
+                    ..AgenticTraceSpec::default()
+                };
                 let output = self.number("--sharegpt-output-len").filter(|tokens| *tokens > 0);
                 spec.output_tokens = output.unwrap_or(spec.output_tokens);
                 DatasetSpec::AgenticTrace(spec)
@@ -60,8 +62,7 @@ impl Flags {
             }
             DatasetName::GeneratedSharedPrefix => self.shared_prefix()?,
             DatasetName::LongBenchV2 => {
-                let mut spec = LongBenchSpec::default();
-                spec.path = path;
+                let mut spec = LongBenchSpec { path, ..LongBenchSpec::default() };
                 let output = self.number("--sharegpt-output-len");
                 spec.output_tokens = output.unwrap_or(spec.output_tokens);
                 spec.context_tokens = self.number("--sharegpt-context-len").and_then(NonZero::new);
@@ -69,10 +70,11 @@ impl Flags {
             }
             DatasetName::Image => DatasetSpec::Image(self.image()?),
             DatasetName::Mmmu => {
-                let mut spec = MmmuSpec::default();
-                spec.path = Some(fixture("parquet/mmmu.parquet"));
-                spec.output_tokens = self.number("--random-output-len").unwrap();
-                spec.prompt_format = self.pictured_text();
+                let spec = MmmuSpec {
+                    path: Some(fixture("parquet/mmmu.parquet")),
+                    output_tokens: self.number("--random-output-len").unwrap(),
+                    prompt_format: self.pictured_text(),
+                };
                 DatasetSpec::Mmmu(spec)
             }
             DatasetName::Mooncake => {
@@ -95,8 +97,7 @@ impl Flags {
                 DatasetSpec::Sharegpt(spec)
             }
             DatasetName::SpeedBench => {
-                let mut spec = SpeedBenchSpec::default();
-                spec.path = path;
+                let mut spec = SpeedBenchSpec { path, ..SpeedBenchSpec::default() };
                 let category = self.text("--speed-bench-category");
                 spec.category = category.and_then(SpeedBenchCategory::of);
                 let output = self.number("--speed-bench-output-len");

@@ -15,9 +15,11 @@ fn a_batch_is_the_one_of_bench_latency() {
     assert_eq!(cases.len(), 3, "a case was added or lost");
     for case in cases {
         let prompts = case["prompts"].as_array().unwrap();
-        let mut batch = VllmBatchSpec::default();
-        batch.input_tokens = prompts[0].as_array().unwrap().len() as u32;
-        batch.size = u32::try_from(prompts.len()).unwrap().try_into().unwrap();
+        let batch = VllmBatchSpec {
+            input_tokens: prompts[0].as_array().unwrap().len() as u32,
+            size: u32::try_from(prompts.len()).unwrap().try_into().unwrap(),
+            ..VllmBatchSpec::default()
+        };
         let spec = DatasetSpec::Vllm(VllmSpec::new(VllmData::Batch(batch)));
         assert!(spec.sends_token_ids());
         let mut random = RandomState::seeded(0);

@@ -24,10 +24,12 @@ fn draw(spec: ConversationSpec, count: usize) -> Vec<Session> {
 }
 
 fn random(change: impl Fn(&mut RandomTurnsSpec)) -> Vec<Session> {
-    let mut spec = RandomTurnsSpec::default();
-    spec.first_tokens = 20;
-    spec.later_tokens = 8;
-    spec.output_tokens = 5;
+    let mut spec = RandomTurnsSpec {
+        first_tokens: 20,
+        later_tokens: 8,
+        output_tokens: 5,
+        ..RandomTurnsSpec::default()
+    };
     change(&mut spec);
     let mut spec = ConversationSpec::new(ConversationSource::Random(spec));
     spec.full_answers = true;
@@ -113,8 +115,8 @@ fn of_sharegpt_humans_are_taken_turn_by_turn_and_again_if_there_are_too_few() {
     let talk = [("human", "ab"), ("gpt", "ABC"), ("human", "c"), ("gpt", "D")]
         .map(|(from, value)| talk(from, value));
     write!(file, r#"[{{"conversations":[{}]}},{{"conversations":[]}}]"#, talk.join(",")).unwrap();
-    let mut spec = ShareGptTurnsSpec::default();
-    spec.path = Some(file.path().to_owned());
+    let spec =
+        ShareGptTurnsSpec { path: Some(file.path().to_owned()), ..ShareGptTurnsSpec::default() };
     let sessions = draw(ConversationSpec::new(ConversationSource::Sharegpt(spec)), 3);
     assert_eq!(sessions.len(), 3);
     let lengths = |session: &Session| -> Vec<(u32, u32)> {

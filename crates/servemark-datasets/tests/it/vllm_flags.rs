@@ -53,8 +53,7 @@ impl Flags {
         let name = self.text("--dataset-name").unwrap();
         Ok(match name {
             "burstgpt" => {
-                let mut spec = VllmBurstgptSpec::default();
-                spec.path = path;
+                let spec = VllmBurstgptSpec { path };
                 VllmData::Burstgpt(spec)
             }
             "custom" | "spec_bench" | "speed_bench" => {
@@ -79,14 +78,13 @@ impl Flags {
                 }
                 VllmData::RandomRerank(spec)
             }
-            "sharegpt" => {
-                let mut spec = VllmShareGptSpec::default();
-                spec.path = path;
-                spec.output_tokens = self.output("--sharegpt-output-len");
-                (spec.order, spec.too_few, spec.shape) =
-                    (self.order(), self.too_few(), self.shape());
-                VllmData::Sharegpt(spec)
-            }
+            "sharegpt" => VllmData::Sharegpt(VllmShareGptSpec {
+                path,
+                output_tokens: self.output("--sharegpt-output-len"),
+                order: self.order(),
+                too_few: self.too_few(),
+                shape: self.shape(),
+            }),
             "timed_trace" => {
                 let mut spec = self.timed_trace();
                 spec.path = path;
@@ -103,9 +101,11 @@ impl Flags {
                 VllmData::CustomAudio(spec)
             }
             "custom_image" => {
-                let mut spec = VllmCustomImageSpec::default();
-                spec.path = path;
-                spec.output_tokens = self.number("--custom-output-len").unwrap_or(256);
+                let mut spec = VllmCustomImageSpec {
+                    path,
+                    output_tokens: self.number("--custom-output-len").unwrap_or(256),
+                    ..VllmCustomImageSpec::default()
+                };
                 if self.has("--custom-ensure-client-side-data") {
                     spec.pictures = PictureReader::Client;
                 }
@@ -115,11 +115,12 @@ impl Flags {
             }
             "hf" => VllmData::Hub(self.hub()?),
             "random-mm" => {
-                let mut spec = VllmRandomMmSpec::default();
-                spec.lengths = self.lengths()?;
-                spec.prefix_tokens = self.number("--random-prefix-len").unwrap_or(0);
-                spec.media = self.media();
-                spec.shape = self.shape();
+                let spec = VllmRandomMmSpec {
+                    lengths: self.lengths()?,
+                    prefix_tokens: self.number("--random-prefix-len").unwrap_or(0),
+                    media: self.media(),
+                    shape: self.shape(),
+                };
                 VllmData::RandomMm(spec)
             }
             other => panic!("{other} is built and this test does not know it"),

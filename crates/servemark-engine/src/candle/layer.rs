@@ -31,7 +31,7 @@ pub(super) struct Span<'a> {
 }
 
 /// The rotary embeddings of a step's rows.
-pub(super) struct Places {
+pub(super) struct RotaryPositions {
     pub(super) cos: Tensor,
     pub(super) sin: Tensor,
 }
@@ -59,7 +59,7 @@ impl Layer {
     pub(super) fn forward(
         &self,
         rows: &Tensor,
-        places: &Places,
+        places: &RotaryPositions,
         spans: &mut [Span<'_>],
     ) -> Result<Tensor> {
         let seen = self.before_attention.forward(rows)?;
@@ -94,7 +94,12 @@ impl Attention {
         Ok(Self { index, heads, kv_heads, head_size, qkv, output, qk_norm })
     }
 
-    fn forward(&self, rows: &Tensor, places: &Places, spans: &mut [Span<'_>]) -> Result<Tensor> {
+    fn forward(
+        &self,
+        rows: &Tensor,
+        places: &RotaryPositions,
+        spans: &mut [Span<'_>],
+    ) -> Result<Tensor> {
         let (wide, narrow) = (self.heads * self.head_size, self.kv_heads * self.head_size);
         let qkv = self.qkv.forward(rows)?;
         let (mut queries, mut keys) =
@@ -142,7 +147,7 @@ impl Attention {
     }
 }
 
-fn turned(by_head: &Tensor, places: &Places) -> Result<Tensor> {
+fn turned(by_head: &Tensor, places: &RotaryPositions) -> Result<Tensor> {
     rope_thd(&by_head.unsqueeze(0)?, &places.cos, &places.sin)?.squeeze(0)
 }
 

@@ -6,7 +6,7 @@ use candle_nn::{Linear, Module};
 
 use super::config::ModelConfig;
 use super::error::Loading;
-use super::layer::{Layer, Norm, Places, Span};
+use super::layer::{Layer, Norm, RotaryPositions, Span};
 use super::weights::Weights;
 
 /// A model of Llama's family.
@@ -20,7 +20,7 @@ pub(super) struct Model {
 }
 
 /// The tokens of one request that a step processes.
-pub(super) struct Part<'a> {
+pub(super) struct BatchPart<'a> {
     pub(super) ids: &'a [u32],
     /// Whether these are the request's last unprocessed tokens, so that its next token can be
     /// chosen.
@@ -48,7 +48,7 @@ impl Model {
 
     /// Processes one step. Returns a row of logits for each part that is whole, in the order of the
     /// parts.
-    pub(super) fn forward(&self, parts: &mut [Part<'_>]) -> Result<Option<Tensor>> {
+    pub(super) fn forward(&self, parts: &mut [BatchPart<'_>]) -> Result<Option<Tensor>> {
         let ids: Vec<u32> = parts.iter().flat_map(|part| part.ids).copied().collect();
         let places = self.places(parts)?;
         let wanted = ends(parts);
@@ -64,14 +64,14 @@ impl Model {
         self.head.forward(&self.norm.forward(&last)?).map(Some)
     }
 
-    fn places(&self, parts: &[Part<'_>]) -> Result<Places> {
+    fn places(&self, parts: &[BatchPart<'_>]) -> Result<RotaryPositions> {
         let positions = parts.iter().flat_map(|part| (part.before()..).take(part.ids.len()));
         let (cos, sin) = self.config.rope.at(&positions.collect::<Vec<_>>())?;
-        Ok(Places { cos, sin })
+        Ok(RotaryPositions { cos, sin })
     }
 }
 
-impl Part<'_> {
+impl BatchPart<'_> {
     /// The number of tokens that were processed in earlier steps.
     fn before(&self) -> usize {
         self.cache.first().map_or(0, KvCache::current_seq_len)
@@ -93,18 +93,18 @@ impl Part<'_> {
 }
 
 /// Returns the index of the last row of each part that is whole.
-fn ends(parts: &[Part<'_>]) -> Vec<u32> {
+fn ends(parts: &[BatchPart<'_>]) -> Vec<u32> {
     let mut rows = 0;
-    let end = |part: &Part<'_>| {
+    let end = |part: &BatchPart<'_>| {
         rows += part.ids.len();
         part.is_whole.then(|| u32::try_from(rows - 1).unwrap_or(u32::MAX))
     };
     parts.iter().filter_map(end).collect()
 }
 
-fn spans<'a>(parts: &'a mut [Part<'_>]) -> Result<Vec<Span<'a>>> {
+fn spans<'a>(parts: &'a mut [BatchPart<'_>]) -> Result<Vec<Span<'a>>> {
     let mut first = 0;
-    let span = |part: &'a mut Part<'_>| {
+    let span = |part: &'a mut BatchPart<'_>| {
         let (rows, mask) = (part.ids.len(), part.mask()?);
         let span = Span { first, rows, mask, cache: &mut *part.cache };
         first += rows;
@@ -149,7 +149,7 @@ mod tests {
     fn logits(model: &Model, ids: &[u32]) -> Vec<f32> {
         let mut cache: Vec<_> =
             (0..model.config.layers).map(|_| KvCache::new(1, ids.len())).collect();
-        let part = Part { ids, is_whole: true, cache: &mut cache };
+        let part = BatchPart { ids, is_whole: true, cache: &mut cache };
         model.forward(&mut [part]).unwrap().unwrap().get(0).unwrap().to_vec1().unwrap()
     }
 

@@ -4,7 +4,7 @@ use candle_core::{Result, Tensor};
 use candle_nn::kv_cache::KvCache;
 use servemark_core::Usage;
 
-use super::model::Part;
+use super::model::BatchPart;
 use super::sampler::Choice;
 use crate::{Emission, RequestId};
 
@@ -50,10 +50,10 @@ impl Running {
     }
 
     /// Returns the tokens that this step processes, if any.
-    pub(super) fn part(&mut self) -> Option<Part<'_>> {
+    pub(super) fn part(&mut self) -> Option<BatchPart<'_>> {
         let is_whole = self.reading == self.unread.len();
         let ids = &self.unread[..self.reading];
-        (!ids.is_empty()).then_some(Part { ids, is_whole, cache: &mut self.cache })
+        (!ids.is_empty()).then_some(BatchPart { ids, is_whole, cache: &mut self.cache })
     }
 
     /// Removes the tokens that this step processed. Returns whether none are left, so that the next

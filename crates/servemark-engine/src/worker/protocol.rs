@@ -77,7 +77,8 @@ enum Word {
     /// These requests failed.
     Failed { ids: Vec<RequestId>, why: String },
     /// A control command succeeded.
-    Told { value: Value },
+    #[serde(rename = "told")]
+    Answered { value: Value },
     /// The load or a control command failed.
     Refused { why: String },
     /// All processes have ended.
@@ -169,7 +170,7 @@ impl Listener {
                     self.router.reply(id, Reply::Failed(error));
                 }
             }
-            Word::Told { value } => tell(&self.expected.told, Ok(value)),
+            Word::Answered { value } => tell(&self.expected.told, Ok(value)),
             Word::Refused { why } => self.refused(why),
             Word::Ended { .. } => {}
         }

@@ -35,15 +35,11 @@ fn recorded(family: &str) -> Vec<Recorded> {
 }
 
 fn model(folder: impl Into<PathBuf>) -> CandleSpec {
-    let mut spec = CandleSpec::default();
-    spec.model = Some(folder.into());
-    spec
+    CandleSpec { model: Some(folder.into()), ..CandleSpec::default() }
 }
 
 fn made_up(seed: u64) -> CandleSpec {
-    let mut spec = CandleSpec::default();
-    spec.seed = seed;
-    spec
+    CandleSpec { seed, ..CandleSpec::default() }
 }
 
 fn request(id: u64, ids: &[u32], output_tokens: u32) -> EngineRequest {
@@ -51,10 +47,13 @@ fn request(id: u64, ids: &[u32], output_tokens: u32) -> EngineRequest {
 }
 
 /// The tokens of an answer, and its finish reason.
-type Answer = (Vec<u32>, &'static str);
+type ExpectedAnswer = (Vec<u32>, &'static str);
 
 /// Answers requests; each is admitted as soon as there is room.
-fn answer(engine: &mut CandleEngine, requests: Vec<EngineRequest>) -> BTreeMap<u64, Answer> {
+fn answer(
+    engine: &mut CandleEngine,
+    requests: Vec<EngineRequest>,
+) -> BTreeMap<u64, ExpectedAnswer> {
     let (mut waiting, mut answers) = (requests.into_iter().peekable(), BTreeMap::new());
     while waiting.peek().is_some() || !engine.is_idle() {
         while engine.has_room()
@@ -67,7 +66,7 @@ fn answer(engine: &mut CandleEngine, requests: Vec<EngineRequest>) -> BTreeMap<u
                 answers.entry(id).or_insert_with(|| (Vec::new(), "")).0.push(token);
             }
             Emission::Finished { id, reason, .. } => answers.get_mut(&id).unwrap().1 = reason,
-            other => panic!("{other:?}"),
+            other @ Emission::Failed { .. } => panic!("{other:?}"),
         };
         engine.step(&mut hear).unwrap();
     }

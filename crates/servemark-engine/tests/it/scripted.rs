@@ -11,9 +11,7 @@ use servemark_engine::{
 use crate::stage::{block_on, run};
 
 fn script(fault: Option<Fault>) -> EngineRunSpec {
-    let mut script = ScriptedSpec::default();
-    script.slots = NonZeroUsize::new(2).unwrap();
-    script.fault = fault;
+    let script = ScriptedSpec { slots: NonZeroUsize::new(2).unwrap(), fault };
     EngineRunSpec::new(EngineSpec::Scripted(script))
 }
 

@@ -313,8 +313,8 @@ fn an_engine_that_does_not_load_says_why() {
     let error = run(&spec(bad_flag, Submission::AtOnce), &["a"]).unwrap_err();
     assert!(matches!(&error, EngineError::Died(death) if death.how == "exit code 2"), "{error}");
 
-    let nobody = WorkerSpec::new(WorkerEngine::Vllm, "/no/such/python");
-    let error = run(&spec(nobody, Submission::AtOnce), &["a"]).unwrap_err();
+    let missing = WorkerSpec::new(WorkerEngine::Vllm, "/no/such/python");
+    let error = run(&spec(missing, Submission::AtOnce), &["a"]).unwrap_err();
     assert!(matches!(error, EngineError::Start { .. }), "{error}");
 }
 

@@ -40,7 +40,7 @@ async fn a_tokenizer_comes_from_its_default_branch() {
 }
 
 #[tokio::test]
-async fn a_file_of_a_data_set_comes_from_there_whoever_has_the_models() {
+async fn a_file_of_a_data_set_comes_from_there_wherever_the_models_are() {
     let file = "datasets/AI-ModelScope/HC3-Chinese/open_qa.jsonl";
     let hub = StandInHub::start().with(file, HubFile::small("rows"));
     let mut user = User::with("MODELSCOPE_ENDPOINT", &hub.url());

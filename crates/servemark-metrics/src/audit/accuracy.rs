@@ -101,7 +101,7 @@ fn displacement_us(audit: &Audit) -> Option<f64> {
 type Rule = fn(&Audit) -> Option<String>;
 
 fn fruitless(audit: &Audit) -> Option<String> {
-    let is_fruitless = audit.reading.yardstick.is_none();
+    let is_fruitless = audit.reading.reference.is_none();
     is_fruitless
         .then(|| "no request succeeded, so there is nothing to hold a lag against".to_owned())
 }
@@ -115,9 +115,9 @@ fn shared(audit: &Audit) -> Option<String> {
     (share >= limits::SHARED).then(|| {
         let who = match shared.unknown {
             0 => "",
-            _ => ", and of some the kernel did not say that they came apart",
+            _ => ", and the kernel did not say of all that they arrived apart",
         };
-        format!("{} of the pieces lay unread until a later one came{who}", percent(share))
+        format!("{} of the pieces were queued unread until a later one came{who}", percent(share))
     })
 }
 
@@ -136,7 +136,7 @@ fn user_clock(audit: &Audit) -> Option<String> {
 
 /// Applies if the error bound is too large a share of the typical latency.
 fn inexact(audit: &Audit) -> Option<String> {
-    let (bound, yardstick) = (right_to_us(audit)?, audit.reading.yardstick?);
+    let (bound, reference) = (right_to_us(audit)?, audit.reading.reference?);
     let error = audit.reading.stamp_error;
     let shared = (error.p99_us > Some(0.0)).then(|| {
         let share = percent(audit.reading.share_of_pieces(error.doubtful));
@@ -145,11 +145,11 @@ fn inexact(audit: &Audit) -> Option<String> {
     let displaced = displacement_us(audit)
         .map(|_| "the client's thread often lost its core while it sent".to_owned());
     let causes: Vec<String> = shared.into_iter().chain(displaced).collect();
-    let share = bound / yardstick.median_us();
+    let share = bound / reference.median_us();
     // The floor alone is no finding: a server that is so fast is measured as well as possible.
     (!causes.is_empty() && share >= limits::STAMP_ERROR).then(|| {
-        let (bound, median) = (time(bound), time(yardstick.median_us()));
-        let (share, name, causes) = (percent(share), yardstick.name(), causes.join(", and "));
+        let (bound, median) = (time(bound), time(reference.median_us()));
+        let (share, name, causes) = (percent(share), reference.name(), causes.join(", and "));
         format!(
             "latencies are known to {bound}, {share} of the median {name} of {median}: {causes}"
         )
@@ -218,20 +218,20 @@ fn prompt(audit: &Audit) -> Option<String> {
 /// The client's lag and the typical latency that it is compared with.
 struct Lag {
     p99_us: f64,
-    yardstick: LagReference,
+    reference: LagReference,
 }
 
 impl Lag {
     fn of(reading: &Reading) -> Option<Self> {
-        Some(Self { p99_us: reading.lag.p99_us?, yardstick: reading.yardstick? })
+        Some(Self { p99_us: reading.lag.p99_us?, reference: reading.reference? })
     }
 
     /// Returns the lag as a share of the median that it is compared with, and a description of
     /// both.
     fn in_words(&self) -> (f64, String) {
-        let median = self.yardstick.median_us();
+        let median = self.reference.median_us();
         let share = self.p99_us / median;
-        let (lag, name) = (time(self.p99_us), self.yardstick.name());
+        let (lag, name) = (time(self.p99_us), self.reference.name());
         let (part, median) = (percent(share), time(median));
         (share, format!("the p99 lag of {lag} is {part} of the median {name} of {median}"))
     }

@@ -24,7 +24,8 @@ pub struct Network {
     /// Time from writing a request, by the client's clock, to the kernel handing its last bytes to
     /// the device. It counts as the server's time in every latency. Empty unless the plan asks for
     /// it.
-    pub departure: Spread,
+    #[serde(rename = "departure")]
+    pub transmit: Spread,
 }
 
 impl Network {
@@ -41,7 +42,7 @@ struct Counts {
     network: Network,
     rtt: Tally,
     min_rtt: Tally,
-    departure: Tally,
+    transmit: Tally,
 }
 
 impl Counts {
@@ -50,7 +51,7 @@ impl Counts {
             self.see_facts(facts);
         }
         if let Some((left, sent)) = record.left.zip(record.sent) {
-            self.departure.add(micros(left.since(sent)));
+            self.transmit.add(micros(left.since(sent)));
         }
     }
 
@@ -66,9 +67,9 @@ impl Counts {
     }
 
     fn network(self) -> Network {
-        let Self { network, rtt, min_rtt, departure } = self;
-        let (rtt, min_rtt, departure) = (rtt.spread(), min_rtt.spread(), departure.spread());
-        Network { rtt, min_rtt, departure, ..network }
+        let Self { network, rtt, min_rtt, transmit } = self;
+        let (rtt, min_rtt, transmit) = (rtt.spread(), min_rtt.spread(), transmit.spread());
+        Network { rtt, min_rtt, transmit, ..network }
     }
 }
 

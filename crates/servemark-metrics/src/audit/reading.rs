@@ -29,7 +29,8 @@ pub struct Reading {
     /// Read lag of the first piece of each request, measured like `lag`.
     pub first_lag: Spread,
     /// The typical time that a lag is compared with.
-    pub yardstick: Option<LagReference>,
+    #[serde(rename = "yardstick")]
+    pub reference: Option<LagReference>,
     /// The 99th percentile of the gaps between the pieces of a stream, in microseconds.
     pub p99_itl_us: Option<f64>,
     /// The 99th percentile of the gaps as the program's own clock would have given it, in
@@ -50,7 +51,6 @@ pub struct Reading {
 /// The typical time that a lag is compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(tag = "of", rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum LagReference {
     /// The time between two reads of a stream.
     Gap {
@@ -205,7 +205,7 @@ impl Reader {
             answered_by_kernel_bound: self.answered_by_kernel_bound,
             lag: self.lag.spread(),
             first_lag: self.first_lag.spread(),
-            yardstick: gap.or_else(e2el),
+            reference: gap.or_else(e2el),
             p99_itl_us: self.gaps.percentile(99.0),
             p99_itl_by_user_clock_us: self.gaps_by_user_clock.percentile(99.0),
             pieces: self.pieces,

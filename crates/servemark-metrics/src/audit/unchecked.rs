@@ -17,7 +17,7 @@ pub(super) fn unchecked(audit: &Audit, log: &RunLog) -> Vec<String> {
 /// Returns the checks that do not apply to an engine without a server.
 pub(super) fn inapplicable(log: &RunLog) -> Vec<String> {
     let reasons = [
-        "the client's lag, and pieces that lay unread: the engine stamps its own answers",
+        "the client's lag, and pieces that were queued unread: the engine stamps its own answers",
         "the network: there is no connection",
     ];
     let reasons = log.header().engine.is_some().then_some(reasons);

@@ -21,7 +21,6 @@ pub struct Condition {
 /// Bound that a figure must not cross. A percentage limits the change; a number without a percent
 /// sign limits the value after the change.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
 pub enum Bound {
     /// The figure must not rise by more than this percentage.
     RoseBy(f64),
@@ -35,7 +34,6 @@ pub enum Bound {
 
 /// A condition that makes a comparison fail.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
 pub enum Broken<'a> {
     /// The condition is met by this change.
     Held(&'a Condition, &'a Change),

@@ -3,11 +3,12 @@
 use std::ptr;
 
 use servemark_core::RunLog;
-use servemark_statistics::{Estimate, Sample, SortedSample, SumAndCount, ValueInterval};
+use servemark_statistics::{Estimate, SortedSample, SumAndCount, ValueInterval};
 
-use crate::estimates::{Completions, in_time};
+use crate::estimates::in_time;
 use crate::figure::{Quantity, Statistic};
-use crate::{Figure, Latency, MetricPolicy, Metrics, Part, RequestScore};
+use crate::rate_estimates::{Flow, RateLimit};
+use crate::{Figure, FigureScope, Latency, MetricPolicy, Metrics, RequestScore};
 
 /// One run of a comparison: the values of its figures and, if its log is known, the data for their
 /// confidence intervals.
@@ -21,11 +22,11 @@ pub struct ComparedRun {
     requests: Option<Requests>,
 }
 
-/// Latencies and completions of a run's requests.
+/// Latencies and flow of a run's requests.
 #[derive(Clone, Debug)]
 struct Requests {
     latencies: Vec<(Latency, LatencySample)>,
-    completions: Option<Completions>,
+    flow: Option<Flow>,
 }
 
 #[derive(Clone, Debug)]
@@ -74,7 +75,8 @@ impl ComparedRun {
         let plain = MetricPolicy { confidence: None, ..policy.clone() };
         let metrics = Metrics::of_scores(log, &plain, &scores);
         let mut run = Self::of_values(figures, |figure| figure.read(&metrics));
-        run.requests = Some(Requests::of(policy, &scores));
+        let limit = RateLimit::of(&log.header().facts, &scores);
+        run.requests = Some(Requests::of(policy, &scores, limit));
         run.workload = workload(&scores, log.header().facts.request_rate.is_some());
         let known = |figure: &Figure| Some((*figure, run.relative_error(*figure)?));
         run.errors = figures.iter().filter_map(known).collect();
@@ -102,7 +104,7 @@ impl ComparedRun {
 
     /// Returns the value of a figure and its confidence interval from the requests of the run.
     pub(super) fn known(&self, figure: Figure, confidence: f64) -> Option<ValueInterval> {
-        let requests = self.requests.as_ref().filter(|_| figure.of == Part::Run)?;
+        let requests = self.requests.as_ref().filter(|_| figure.of == FigureScope::Run)?;
         let estimate = requests.estimate(figure.quantity, confidence)?;
         let (low, high) = estimate.bounds.known()?;
         // The estimate of a rate leaves out the beginning and the end of a run, so its relative
@@ -120,7 +122,7 @@ impl ComparedRun {
         figure: Figure,
     ) -> Option<(&'a [SumAndCount], &'a [SumAndCount])> {
         let Quantity::Latency(latency, Statistic::Mean) = figure.quantity else { return None };
-        if figure.of != Part::Run || !self.has_workload_of(after) {
+        if figure.of != FigureScope::Run || !self.has_workload_of(after) {
             return None;
         }
         let before = self.requests.as_ref()?.sample(latency)?;
@@ -135,7 +137,7 @@ impl ComparedRun {
     }
 
     fn relative_error(&self, figure: Figure) -> Option<f64> {
-        let requests = self.requests.as_ref().filter(|_| figure.of == Part::Run)?;
+        let requests = self.requests.as_ref().filter(|_| figure.of == FigureScope::Run)?;
         let estimate = requests.estimate(figure.quantity, 0.95)?;
         estimate.bounds.known()?;
         Some(estimate.error? / estimate.value).filter(|error| error.is_finite())
@@ -143,11 +145,11 @@ impl ComparedRun {
 }
 
 impl Requests {
-    fn of(policy: &MetricPolicy, scores: &[RequestScore<'_>]) -> Self {
+    fn of(policy: &MetricPolicy, scores: &[RequestScore<'_>], limit: RateLimit) -> Self {
         let sample = |latency| (latency, LatencySample::of(latency, policy, scores));
         Self {
             latencies: Latency::SERVICE.into_iter().map(sample).collect(),
-            completions: Completions::of(scores),
+            flow: Flow::of(scores, limit),
         }
     }
 
@@ -157,12 +159,12 @@ impl Requests {
     }
 
     fn estimate(&self, quantity: Quantity, confidence: f64) -> Option<Estimate> {
-        let completions = self.completions.as_ref();
+        let flow = self.flow.as_ref();
         Some(match quantity {
-            Quantity::Requests => completions?.requests_per_s(confidence),
-            Quantity::InputTokens => completions?.input_tokens_per_s(confidence),
-            Quantity::OutputTokens => completions?.output_tokens_per_s(confidence),
-            Quantity::TotalTokens => completions?.total_tokens_per_s(confidence),
+            Quantity::Requests => flow?.requests_per_s(confidence),
+            Quantity::InputTokens => flow?.input_tokens_per_s(confidence),
+            Quantity::OutputTokens => flow?.output_tokens_per_s(confidence),
+            Quantity::TotalTokens => flow?.total_tokens_per_s(confidence),
             Quantity::Latency(latency, statistic) => {
                 let sample = self.sample(latency)?.values.as_ref()?;
                 match statistic {
@@ -198,13 +200,8 @@ impl LatencySample {
         let by_request: Vec<SumAndCount> = scores.iter().map(sum).collect();
         let count: f64 = by_request.iter().map(|(_, count)| count).sum();
         let is_told = 0.0 < count && count <= policy.sample_budget.values() as f64;
-        let values = is_told.then(|| {
-            let mut sample = Sample::default();
-            for score in in_time(sampled.into_iter()) {
-                sample.push(values(score));
-            }
-            sample.sorted()
-        });
+        let in_time = in_time(sampled.into_iter());
+        let values = is_told.then(|| latency.sample(&in_time, policy.tpot).sorted());
         Self { values, by_request }
     }
 }

@@ -71,7 +71,7 @@ impl Tolerance {
     fn headline() -> Vec<Figure> {
         let mean = |latency| Quantity::Latency(latency, Statistic::Mean);
         let rates = [Quantity::Requests, Quantity::OutputTokens];
-        Latency::SERVICE.map(mean).into_iter().chain(rates).map(Figure::new).collect()
+        Latency::COMMON.map(mean).into_iter().chain(rates).map(Figure::new).collect()
     }
 }
 

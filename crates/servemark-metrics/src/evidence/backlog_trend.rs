@@ -5,8 +5,8 @@ use std::fmt;
 use serde::{Serialize, Serializer};
 use servemark_statistics::rises;
 
-use crate::Latency;
-use crate::statistics;
+use crate::estimates::in_time;
+use crate::{Latency, RequestScore, statistics};
 
 /// A trend of responses that became later and later.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -15,7 +15,7 @@ pub struct BacklogTrend {
     /// The latency that grew.
     #[serde(serialize_with = "by_name")]
     pub of: Latency,
-    /// Growth from the first judged request to the last, as a share of the mean latency.
+    /// Change from the first judged request to the last, as a share of the mean latency.
     pub share: f64,
 }
 
@@ -52,6 +52,23 @@ fn batch_means(run: &[f64]) -> Vec<f64> {
     let parts = BATCHES.min(run.len());
     let part = |at: usize| &run[at * run.len() / parts..(at + 1) * run.len() / parts];
     (0..parts).filter_map(|at| statistics::mean(part(at))).collect()
+}
+
+/// Returns how much the responses of a run became later, from its scored requests.
+pub(crate) fn growth_of(scores: &[RequestScore<'_>]) -> Option<BacklogTrend> {
+    let scores = in_time(scores.iter());
+    let series = |values: &mut dyn Iterator<Item = f64>| {
+        let mut series = Series::default();
+        series.add(values);
+        series
+    };
+    let first = |score: &&RequestScore<'_>| Some(score.waited_s + score.ttft_s?);
+    let ttft = series(&mut scores.iter().filter_map(first));
+    ttft.growth(Latency::ResponseTtft).or_else(|| {
+        let ends = scores.iter().filter(|score| score.success);
+        let e2el = series(&mut ends.map(|score| score.waited_s + score.latency_s));
+        e2el.growth(Latency::ResponseE2el)
+    })
 }
 
 impl fmt::Display for BacklogTrend {

@@ -5,7 +5,7 @@ use servemark_core::RunLog;
 use super::{Evidence, JudgedPart, Judgement, SloVerdict, UndecidedReason};
 use crate::{Audit, MetricPolicy, Objective, Verdict, waits};
 
-/// Judges one run by all its requests, with the given confidence on each side of a limit.
+/// Judges one run by all its requests and the intervals of this confidence.
 ///
 /// An objective never holds for a run whose backlog grew, whose client was the limit, or that did
 /// not offer the load that was asked for: such a run shows another load. An objective that fails

@@ -48,16 +48,17 @@ pub struct Judgement {
 }
 
 impl Judgement {
-    /// Judges a sample of seconds, or of ones and zeros for an objective about a share. Each bound
-    /// is wrong with a probability of at most `alpha`.
-    pub(super) fn of(objective: Objective, sample: &Sample, alpha: f64) -> Self {
+    /// Judges a sample of seconds, or of ones and zeros for an objective about a share, by the ends of
+    /// its interval, which is wrong with a probability of at most `error`.
+    pub(super) fn of(objective: Objective, sample: &Sample, error: f64) -> Self {
+        let alpha = error / 2.0;
         let samples = sample.values().len();
         if samples == 0 {
             return Self::of_nothing(objective);
         }
         let estimate = match (objective.goal, objective.share()) {
             (Goal::Latency { statistic: Statistic::Mean, .. }, _) | (_, None) => {
-                let mean = cautious(sample, alpha / 2.0, |confidence| sample.mean(confidence));
+                let mean = cautious(sample, alpha, |confidence| sample.mean(confidence));
                 without_slow_phases(mean, sample).scaled(1e3)
             }
             (Goal::Latency { .. }, Some(share)) if share >= 1.0 => largest(sample).scaled(1e3),
@@ -92,8 +93,25 @@ impl Judgement {
             high,
             samples,
             effective: estimate.effective,
-            doubt: UndecidedReason::of(estimate.bounds, sample, objective.share()),
+            doubt: Self::too_few(&objective, sample, alpha, low)
+                .or_else(|| UndecidedReason::of(estimate.bounds, sample, objective.share())),
         }
+    }
+
+    /// Returns how many requests show the share of an objective if none fails, if this run is too
+    /// short to do so. Each of `n` requests would succeed with a probability of `share` or less, and
+    /// all of them with `share ^ n`, which must be at most `alpha`.
+    fn too_few(
+        objective: &Objective,
+        sample: &Sample,
+        alpha: f64,
+        low: f64,
+    ) -> Option<UndecidedReason> {
+        let share = objective.share().filter(|share| objective.is_of_share() && *share < 1.0)?;
+        let is_flawless = sample.values().iter().all(|value| *value > 0.0);
+        let required = (alpha.ln() / share.ln()).ceil();
+        let is_few = is_flawless && low < share && required > sample.values().len() as f64;
+        is_few.then_some(UndecidedReason::TooFew { required })
     }
 
     fn of_nothing(objective: Objective) -> Self {
@@ -209,7 +227,8 @@ fn all_of(sample: &Sample) -> Estimate {
 fn exactly(value: f64, sample: &Sample) -> Estimate {
     let samples = sample.values().len();
     let bounds = Bounds::Known { low: value, high: value };
-    Estimate { value, bounds, at_least: value, error: None, samples, effective: samples as f64 }
+    let effective = samples as f64;
+    Estimate { value, bounds, at_least: value, error: None, unseen: 0.0, samples, effective }
 }
 
 /// Returns `Holds` if the worst bound meets the limit and `Fails` if not even the best bound does.
@@ -228,7 +247,6 @@ fn verdict(objective: &Objective, low: f64, high: f64) -> SloVerdict {
 /// Reason why bounds are missing or wide.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
-#[non_exhaustive]
 pub enum UndecidedReason {
     /// The client was the limit, by its audit.
     ClientLimited,
@@ -253,6 +271,11 @@ pub enum UndecidedReason {
     },
     /// No request has a value.
     NoValues,
+    /// No request failed, and yet there are too few to show the share that was asked for.
+    TooFew {
+        /// Number of requests that show it if none of them fails.
+        required: f64,
+    },
     /// The run does not suffice for an interval.
     TooShort {
         /// Why the run does not suffice.
@@ -291,6 +314,9 @@ impl fmt::Display for UndecidedReason {
                 write!(f, "{failed:.1} % of the requests failed, so no p{percentile} exists")
             }
             Self::NoValues => f.write_str("no request showed a value"),
+            Self::TooFew { required } => {
+                write!(f, "it takes at least {required:.0} requests, and none of them may fail")
+            }
             Self::TooShort { reason, times } => {
                 write!(f, "{reason}; the run should be about {times:.1} times longer")
             }

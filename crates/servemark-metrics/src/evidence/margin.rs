@@ -15,7 +15,7 @@ pub struct LoadEvidence<'a> {
     pub load: f64,
     /// Judgement on each objective.
     pub judgements: &'a [Judgement],
-    /// Growth of a backlog under the load, if there was one.
+    /// Trend of a backlog under the load, if there was one.
     pub growth: Option<BacklogTrend>,
 }
 

@@ -116,11 +116,11 @@ fn stands(objective: &str, values: &[f64], expected: SloVerdict) {
 
 #[test]
 fn a_percentile_takes_as_many_requests_as_can_show_it() {
-    stands("e2el:p99<2s", &[1.0; 298], SloVerdict::Undecided);
-    stands("e2el:p99<2s", &[1.0; 299], SloVerdict::Holds);
-    stands("e2el:p99<1s", &[1.0; 299], SloVerdict::Fails);
+    stands("e2el:p99<2s", &[1.0; 367], SloVerdict::Undecided);
+    stands("e2el:p99<2s", &[1.0; 368], SloVerdict::Holds);
+    stands("e2el:p99<1s", &[1.0; 368], SloVerdict::Fails);
     // All values equal the limit, so a busy phase that the run missed would decide.
-    stands("e2el:p99<=1s", &[1.0; 299], SloVerdict::Undecided);
+    stands("e2el:p99<=1s", &[1.0; 368], SloVerdict::Undecided);
     stands("e2el:p99<=1s", &vec![1.0; 5000], SloVerdict::Holds);
     stands("e2el:p99<2s", &[], SloVerdict::Undecided);
 }
@@ -139,8 +139,8 @@ fn a_request_that_failed_is_later_than_any_limit() {
 
 #[test]
 fn shares_and_means_have_bounds_too() {
-    stands("success>=99%", &[1.0; 298], SloVerdict::Undecided);
-    stands("success>=99%", &[1.0; 299], SloVerdict::Holds);
+    stands("success>=99%", &[1.0; 367], SloVerdict::Undecided);
+    stands("success>=99%", &[1.0; 368], SloVerdict::Holds);
     stands("success>=100%", &[1.0; 3], SloVerdict::Holds);
     let mut random = Mt19937::from_u32_seed(2);
     let scattered: Vec<f64> = (0..200).map(|_| 0.95 + random.next_f64()).collect();
@@ -151,7 +151,7 @@ fn shares_and_means_have_bounds_too() {
 
 #[test]
 fn a_judgement_says_what_it_is_made_of() {
-    let judgement = Judgement::of(p90(2.0), &column(&[1.0; 299]), 0.05);
+    let judgement = Judgement::of(p90(2.0), &column(&[1.0; 400]), 0.05);
     let said = "e2el:p90<=2000ms holds: 1000.00 ms, between 1000.00 ms and 1000.00 ms";
     assert_eq!(judgement.to_string(), said);
     let none = Judgement::of("success>=99%".parse().unwrap(), &column(&[]), 0.05);

@@ -13,7 +13,6 @@ use crate::{ConcurrencyRatio, RequestScore, Summary};
 /// Definition of a plateau.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
-#[non_exhaustive]
 pub struct PlateauSpec {
     /// Share of the limit on requests in flight that must be reached.
     pub threshold: ConcurrencyRatio,

@@ -9,12 +9,14 @@ mod series;
 use std::fmt;
 
 use serde::Serialize;
-use servemark_core::RunLog;
+use servemark_core::{RunFacts, RunLog};
 use servemark_statistics::{Settling, settling};
 
 use self::series::{Series, Window};
 use crate::metrics::Latencies;
 use crate::policy::MetricPolicy;
+use crate::rate_estimates::RateLimit;
+use crate::unmet_waits::unmet_waits;
 use crate::{Latency, RateEstimates, RequestScore};
 
 /// Whether a run is settled, and from when on. Seconds count from when its first request was sent.
@@ -59,7 +61,6 @@ pub struct SettledFigure {
 /// Figures whose level is tested.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum SettlingOf {
     /// Number of requests in flight.
     InFlight,
@@ -133,6 +134,7 @@ impl SettledRun {
         log: &RunLog,
         policy: &MetricPolicy,
         scores: &[RequestScore<'_>],
+        limit: RateLimit,
     ) -> Option<Self> {
         policy.confidence?;
         let window = Window::of(log, scores)?;
@@ -153,7 +155,8 @@ impl SettledRun {
         let Some(from_s) = settles.reduce(f64::max) else {
             return Some(Self { status: SettledStatus::Whole, reason: None, figures, part: None });
         };
-        let part = SettledPart::of(policy, scores, &window.after(from_s));
+        let part =
+            SettledPart::of(policy, scores, &window.after(from_s), (&log.header().facts, limit));
         let reason = warm_up(&figures);
         Some(Self { status: SettledStatus::Part, reason, figures, part: Some(part) })
     }
@@ -170,7 +173,12 @@ impl SettledRun {
 }
 
 impl SettledPart {
-    fn of(policy: &MetricPolicy, scores: &[RequestScore<'_>], window: &Window) -> Self {
+    fn of(
+        policy: &MetricPolicy,
+        scores: &[RequestScore<'_>],
+        window: &Window,
+        (facts, limit): (&RunFacts, RateLimit),
+    ) -> Self {
         let sent = scores.iter().filter(|score| window.holds(score.start_s));
         let sent: Vec<RequestScore<'_>> = sent.cloned().collect();
         let ended = scores.iter().filter(|score| score.success && window.holds(score.end_s()));
@@ -180,11 +188,11 @@ impl SettledPart {
             from_s: window.from - window.zero,
             to_s: window.to - window.zero,
             requests: sent.len(),
-            latencies: Latencies::of(policy, &sent),
+            latencies: Latencies::of(policy, &sent, unmet_waits(facts, &sent)),
             requests_per_s: ended.count() as f64 / seconds,
             output_tokens_per_s: tokens.map(|tokens| tokens / seconds),
             in_flight: series::time_in_flight(scores, window) / seconds,
-            rate_estimates: RateEstimates::of(&sent, policy),
+            rate_estimates: RateEstimates::of(&sent, policy, limit),
         }
     }
 }

@@ -15,7 +15,6 @@ use crate::RequestScore;
 /// Part of a run that AISBench's tables cover.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum StageSpec {
     /// The part at the limit of requests in flight.
     Stable {

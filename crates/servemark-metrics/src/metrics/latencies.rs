@@ -1,6 +1,7 @@
 //! Summarises latencies over the requests that a policy selects.
 
 use serde::Serialize;
+use servemark_statistics::UnmetWaits;
 
 use crate::estimates::{estimated, in_time};
 use crate::policy::{Counted, EmptySample, FirstTokensOf, MetricPolicy};
@@ -12,6 +13,8 @@ use crate::{Latency, RequestScore, Summary};
 pub struct Latencies {
     /// Time to first token.
     pub ttft: Summary,
+    /// Time from the first piece of output to the second.
+    pub ttst: Summary,
     /// Time per output token after the first, one value per request.
     pub tpot: Summary,
     /// Inter-token latency, all requests in one sample.
@@ -28,6 +31,7 @@ impl Latencies {
             Latency::Itl => Some(&self.itl),
             Latency::Tpot => Some(&self.tpot),
             Latency::Ttft => Some(&self.ttft),
+            Latency::Ttst => Some(&self.ttst),
             Latency::Own(_)
             | Latency::Part(_)
             | Latency::Queue
@@ -36,10 +40,16 @@ impl Latencies {
         }
     }
 
-    pub(crate) fn of(policy: &MetricPolicy, scores: &[RequestScore<'_>]) -> Self {
-        let of = |latency| summary(latency, policy, scores);
+    /// Summarises latencies. `waits` are waits in seconds that no request met.
+    pub(crate) fn of(
+        policy: &MetricPolicy,
+        scores: &[RequestScore<'_>],
+        waits: UnmetWaits,
+    ) -> Self {
+        let of = |latency| summary(latency, policy, scores, waits);
         Self {
             ttft: of(Latency::Ttft),
+            ttst: of(Latency::Ttst),
             tpot: of(Latency::Tpot),
             itl: of(Latency::Itl),
             e2el: of(Latency::E2el),
@@ -59,14 +69,23 @@ pub struct ResponseTimes {
 }
 
 impl ResponseTimes {
-    pub(super) fn of(policy: &MetricPolicy, scores: &[RequestScore<'_>]) -> Self {
-        let of = |latency| summary(latency, policy, scores);
+    pub(super) fn of(
+        policy: &MetricPolicy,
+        scores: &[RequestScore<'_>],
+        waits: UnmetWaits,
+    ) -> Self {
+        let of = |latency| summary(latency, policy, scores, waits);
         Self { ttft: of(Latency::ResponseTtft), e2el: of(Latency::ResponseE2el) }
     }
 }
 
 /// Summarises a latency, with its confidence intervals.
-fn summary<'a>(latency: Latency, policy: &MetricPolicy, scores: &'a [RequestScore<'a>]) -> Summary {
+fn summary<'a>(
+    latency: Latency,
+    policy: &MetricPolicy,
+    scores: &'a [RequestScore<'a>],
+    waits: UnmetWaits,
+) -> Summary {
     let values = |score: &'a RequestScore<'a>| latency.values(score, policy.tpot);
     let sampled = || sampled_of(latency, policy, scores);
     let summary = match latency {
@@ -83,7 +102,8 @@ fn summary<'a>(latency: Latency, policy: &MetricPolicy, scores: &'a [RequestScor
     } else {
         summary
     };
-    estimated(summary, &in_time(sampled()), policy, values)
+    let waits = if latency.has_waits() { waits } else { UnmetWaits::default() };
+    estimated(summary, policy, waits, || latency.sample(&in_time(sampled()), policy.tpot))
 }
 
 /// Returns whether the policy takes the summary of a latency without any value for zero.
@@ -91,7 +111,7 @@ fn zero_if_empty(latency: Latency, policy: &MetricPolicy) -> bool {
     match policy.empty {
         EmptySample::Zero => latency != Latency::ResponseE2el,
         EmptySample::ZeroButE2el => !matches!(latency, Latency::E2el | Latency::ResponseE2el),
-        _ => false,
+        EmptySample::Absent => false,
     }
 }
 
@@ -101,7 +121,7 @@ pub(crate) fn sampled_of<'a>(
     policy: &MetricPolicy,
     scores: &'a [RequestScore<'a>],
 ) -> impl Iterator<Item = &'a RequestScore<'a>> {
-    let needs_first = matches!(latency, Latency::Ttft | Latency::Tpot);
+    let needs_first = matches!(latency, Latency::Ttft | Latency::Ttst | Latency::Tpot);
     let with_first = needs_first.then(|| begun(policy, scores));
     let all = (!needs_first).then(|| sampled(policy, scores));
     with_first.into_iter().flatten().chain(all.into_iter().flatten())

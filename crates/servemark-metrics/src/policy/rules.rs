@@ -6,7 +6,6 @@ use crate::statistics::{by_rank, whole};
 
 /// Rules by which an answer is read.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct StreamRules {
     /// Pieces that count as output; the first of them is the first token.
     pub events: OutputEvents,
@@ -33,7 +32,6 @@ impl StreamRules {
 /// Pieces of an answer that count as output.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum OutputEvents {
     /// Every piece with text or tokens, of any kind.
     Any,
@@ -50,7 +48,6 @@ pub enum OutputEvents {
 /// Definition of an inter-token latency.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum ItlRule {
     /// One per piece: the gap before it.
     PerEvent,
@@ -73,7 +70,6 @@ pub enum ItlRule {
 /// A source of the number of output tokens.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum TokenSource {
     /// The counts that the wire gives with the pieces.
     Deltas,
@@ -88,7 +84,6 @@ pub enum TokenSource {
 /// TTFT of a success without output.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum MissingTtft {
     /// The TTFT is absent from the sample.
     Absent,
@@ -99,7 +94,6 @@ pub enum MissingTtft {
 /// Definition of the time per output token of requests with more than one token.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum TpotRule {
     /// Time from the first piece to the last, divided by the tokens after the first piece. Tokens
     /// that came with the first token took no time that the client saw.
@@ -114,7 +108,6 @@ pub enum TpotRule {
 /// Instant from which a latency counts.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum Origin {
     /// When the request was due: response time, which contains the client's own queue.
     Scheduled,
@@ -125,7 +118,6 @@ pub enum Origin {
 /// Requests that count.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum Counted {
     /// Every request that was sent.
     All,
@@ -136,7 +128,6 @@ pub enum Counted {
 /// Duration that rates are divided by.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum DurationRule {
     /// From when the load began to when the last request was done. The first request may be due
     /// later than the load begins.
@@ -157,7 +148,6 @@ pub enum DurationRule {
 /// Method by which peaks are found.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum PeakRule {
     /// A sweep over every start and end, and the fullest second wherever it begins.
     Exact,
@@ -169,7 +159,6 @@ pub enum PeakRule {
 /// Sampled requests that have a first token and a time per output token.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum FirstTokensOf {
     /// All sampled requests.
     #[default]
@@ -184,7 +173,6 @@ pub enum FirstTokensOf {
 /// Rule by which a percentile is read from a sorted sample.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum PercentileRule {
     /// `NumPy`'s default: linear between the two neighbours of rank q(n-1).
     Linear,
@@ -215,7 +203,6 @@ impl PercentileRule {
 /// Number of samples that a percentile needs.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum SampleSize {
     /// One sample.
     Any,
@@ -240,7 +227,6 @@ impl SampleSize {
 /// Values of an empty sample.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum EmptySample {
     /// Values are absent.
     Absent,

@@ -36,7 +36,6 @@ impl MetricPolicy {
 /// Instant to which an E2E latency counts.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum EndRule {
     /// The last byte of the answer.
     #[default]
@@ -49,7 +48,6 @@ pub enum EndRule {
 /// Source of the token counts of prompts.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum PromptTokenRule {
     /// The data set's counts. In a run with conversations, whose prompts contain earlier answers,
     /// the server's counts.

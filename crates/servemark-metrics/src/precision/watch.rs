@@ -57,8 +57,8 @@ impl PrecisionWatch {
         let requests = self.scores.len();
         self.next.filter(|next| requests >= *next)?;
         self.next = self.looks.after(requests);
-        let Self { targets, looks, confidence, first, .. } = self;
-        let look = Look { targets, looks: *looks, confidence: *confidence, first: *first };
+        let Self { targets, facts, looks, confidence, first, .. } = self;
+        let look = Look { targets, facts, looks: *looks, confidence: *confidence, first: *first };
         let found = look.at(&mut self.scores);
         let is_known = found.iter().all(|known| known.is_known);
         is_known.then(|| EarlyStop::new(self.looks.number(requests), requests))

@@ -120,8 +120,7 @@ fn it_is_called_short_below_ten_seconds_or_what_is_asked_for() {
     let result = recorded("limited.json");
     let short = plateau(&result, PlateauSpec::default()).unwrap().window.too_short.unwrap();
     assert!((short - 0.891).abs() < 0.001, "{short}");
-    let mut spec = PlateauSpec::default();
-    spec.least_s = Some(0.5);
+    let spec = PlateauSpec { least_s: Some(0.5), ..PlateauSpec::default() };
     assert_eq!(plateau(&result, spec).unwrap().window.too_short, None);
 }
 
@@ -130,8 +129,8 @@ fn a_run_without_a_limit_or_below_it_has_none() {
     let mut result = recorded("limited.json");
     result["max_concurrency"] = 5.into();
     assert_eq!(plateau(&result, PlateauSpec::default()), None);
-    let mut spec = PlateauSpec::default();
-    spec.threshold = ConcurrencyRatio::new(0.8).unwrap();
+    let spec =
+        PlateauSpec { threshold: ConcurrencyRatio::new(0.8).unwrap(), ..PlateauSpec::default() };
     assert!(plateau(&result, spec).is_some());
     result["max_concurrency"] = Value::Null;
     assert_eq!(plateau(&result, spec), None);

@@ -26,7 +26,7 @@ pub(crate) struct Stream {
     injected: Injected,
     framing: Framing,
     keep_alive: KeepAlive,
-    stage: Stage,
+    stage: StreamState,
     /// The number of pieces, and the number of those already sent.
     pieces: u32,
     told: u32,
@@ -34,7 +34,7 @@ pub(crate) struct Stream {
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Stage {
+enum StreamState {
     Head,
     Pieces,
     Tail,
@@ -56,7 +56,7 @@ impl Stream {
         } else {
             (Framing::Chunked, keep_alive)
         };
-        let (stage, due) = (Stage::Head, schedule.head());
+        let (stage, due) = (StreamState::Head, schedule.head());
         Self {
             script,
             part,
@@ -88,20 +88,20 @@ impl Stream {
 
     pub(super) fn next_pieces(&self) -> usize {
         match self.stage {
-            Stage::Head | Stage::Tail => 0,
-            Stage::Pieces => (self.group_end() - self.told) as usize * self.choices(),
+            StreamState::Head | StreamState::Tail => 0,
+            StreamState::Pieces => (self.group_end() - self.told) as usize * self.choices(),
         }
     }
 
     pub(super) fn step(&mut self, now: Stamp, out: &mut Vec<u8>) -> Step {
-        let is_output = self.stage == Stage::Pieces;
+        let is_output = self.stage == StreamState::Pieces;
         for part in [&mut self.part].into_iter().chain(&mut self.others) {
             part.times.advance(now, is_output);
         }
         match self.stage {
-            Stage::Head => self.head(out),
-            Stage::Pieces => self.group(out),
-            Stage::Tail => self.tail(out),
+            StreamState::Head => self.head(out),
+            StreamState::Pieces => self.group(out),
+            StreamState::Tail => self.tail(out),
         }
     }
 
@@ -166,13 +166,13 @@ impl Stream {
     /// Schedules the next step. The tail is due with the last piece.
     fn go_on(&mut self) {
         if self.told < self.pieces {
-            self.stage = Stage::Pieces;
+            self.stage = StreamState::Pieces;
             self.due = self.schedule.piece(self.group_end() - 1);
         } else {
-            if self.stage == Stage::Head {
+            if self.stage == StreamState::Head {
                 self.due = self.schedule.piece(0);
             }
-            self.stage = Stage::Tail;
+            self.stage = StreamState::Tail;
         }
     }
 

@@ -96,13 +96,13 @@ pub(super) struct Filling {
 /// Events with gaps.
 #[derive(Debug)]
 pub(super) struct Template {
-    parts: Vec<Part>,
+    parts: Vec<TemplatePart>,
     logprobs: Option<Logprobs>,
     times: Option<TimesWords>,
 }
 
 #[derive(Debug, Eq, PartialEq)]
-enum Part {
+enum TemplatePart {
     AllText,
     Cached,
     Fixed(Vec<u8>),
@@ -145,22 +145,22 @@ impl Template {
         let mut sequence = filling.sequence;
         for part in &self.parts {
             match part {
-                Part::AllText => words::push(0, filling.until, out),
-                Part::Cached => push_number(filling.cached.into(), out),
-                Part::Fixed(bytes) => out.extend_from_slice(bytes),
-                Part::HexNumber => push_padded_hex(filling.number, out),
-                Part::Index => push_number(filling.index.into(), out),
-                Part::Logprobs => self.push_logprobs(filling, out),
-                Part::Number => push_number(filling.number, out),
-                Part::Prompt => push_number(filling.prompt_tokens.into(), out),
-                Part::Sequence => {
+                TemplatePart::AllText => words::push(0, filling.until, out),
+                TemplatePart::Cached => push_number(filling.cached.into(), out),
+                TemplatePart::Fixed(bytes) => out.extend_from_slice(bytes),
+                TemplatePart::HexNumber => push_padded_hex(filling.number, out),
+                TemplatePart::Index => push_number(filling.index.into(), out),
+                TemplatePart::Logprobs => self.push_logprobs(filling, out),
+                TemplatePart::Number => push_number(filling.number, out),
+                TemplatePart::Prompt => push_number(filling.prompt_tokens.into(), out),
+                TemplatePart::Sequence => {
                     push_number(sequence.into(), out);
                     sequence += 1;
                 }
-                Part::Text => words::push(filling.from, filling.until - filling.from, out),
-                Part::Times => self.push_times(filling, out),
-                Part::Tokens => push_number(filling.until.into(), out),
-                Part::Total => push_number(filling.total(), out),
+                TemplatePart::Text => words::push(filling.from, filling.until - filling.from, out),
+                TemplatePart::Times => self.push_times(filling, out),
+                TemplatePart::Tokens => push_number(filling.until.into(), out),
+                TemplatePart::Total => push_number(filling.total(), out),
             }
         }
     }
@@ -188,30 +188,30 @@ impl Filling {
     }
 }
 
-fn parts(events: &str) -> Vec<Part> {
+fn parts(events: &str) -> Vec<TemplatePart> {
     let mut parts = Vec::new();
     let mut rest = events;
     while let Some(at) = rest.find(|symbol| GAPS.contains(&symbol)) {
         let (fixed, tail) = rest.split_at(at);
         let (gap, after) = tail.split_at(TEXT.len());
-        parts.push(Part::Fixed(fixed.into()));
+        parts.push(TemplatePart::Fixed(fixed.into()));
         parts.push(match gap {
-            ALL_TEXT => Part::AllText,
-            CACHED => Part::Cached,
-            HEX_NUMBER => Part::HexNumber,
-            INDEX => Part::Index,
-            LOGPROBS => Part::Logprobs,
-            NUMBER => Part::Number,
-            PROMPT => Part::Prompt,
-            SEQUENCE => Part::Sequence,
-            TEXT => Part::Text,
-            TIMES => Part::Times,
-            TOKENS => Part::Tokens,
-            _ => Part::Total,
+            ALL_TEXT => TemplatePart::AllText,
+            CACHED => TemplatePart::Cached,
+            HEX_NUMBER => TemplatePart::HexNumber,
+            INDEX => TemplatePart::Index,
+            LOGPROBS => TemplatePart::Logprobs,
+            NUMBER => TemplatePart::Number,
+            PROMPT => TemplatePart::Prompt,
+            SEQUENCE => TemplatePart::Sequence,
+            TEXT => TemplatePart::Text,
+            TIMES => TemplatePart::Times,
+            TOKENS => TemplatePart::Tokens,
+            _ => TemplatePart::Total,
         });
         rest = after;
     }
-    parts.push(Part::Fixed(rest.into()));
+    parts.push(TemplatePart::Fixed(rest.into()));
     parts
 }
 

@@ -21,7 +21,7 @@ use crate::reception::Reception;
 pub(super) struct Connection {
     socket: TcpStream,
     parser: RequestParser,
-    pub(super) stage: Stage,
+    pub(super) stage: ConnectionState,
     /// The reception of the bytes that were read last.
     reception: Reception,
     /// Bytes that the socket has not accepted yet.
@@ -38,7 +38,7 @@ pub(super) struct Connection {
 
 /// The state of a connection.
 #[derive(Debug)]
-pub(super) enum Stage {
+pub(super) enum ConnectionState {
     /// An answer is being sent, and its next step is in the queue.
     Answering(Box<Delivery>),
     /// Another thread serialises the answer.
@@ -68,7 +68,7 @@ impl Connection {
         Self {
             socket,
             parser: RequestParser::default(),
-            stage: Stage::Idle,
+            stage: ConnectionState::Idle,
             reception: Reception::default(),
             backlog: BytesMut::new(),
             is_readable: true,
@@ -130,7 +130,9 @@ impl Connection {
         most: NonZeroU32,
         bytes: &mut Vec<u8>,
     ) -> io::Result<Option<Stamp>> {
-        let Stage::Answering(mut delivery) = mem::replace(&mut self.stage, Stage::Idle) else {
+        let ConnectionState::Answering(mut delivery) =
+            mem::replace(&mut self.stage, ConnectionState::Idle)
+        else {
             return Ok(None);
         };
         bytes.clear();
@@ -141,9 +143,9 @@ impl Connection {
         }
         let due = delivery.due();
         let (stage, due) = match end {
-            Some(end) => (Stage::Ending(end), None),
-            None if self.is_blocked() => (Stage::Held(delivery), None),
-            None => (Stage::Answering(delivery), Some(due)),
+            Some(end) => (ConnectionState::Ending(end), None),
+            None if self.is_blocked() => (ConnectionState::Held(delivery), None),
+            None => (ConnectionState::Answering(delivery), Some(due)),
         };
         self.stage = stage;
         Ok(due)
@@ -151,9 +153,12 @@ impl Connection {
 
     /// Continues an answer that was held back. Returns when its next step is due.
     pub(super) fn resume(&mut self) -> Option<Stamp> {
-        let Stage::Held(delivery) = mem::replace(&mut self.stage, Stage::Idle) else { return None };
+        let ConnectionState::Held(delivery) = mem::replace(&mut self.stage, ConnectionState::Idle)
+        else {
+            return None;
+        };
         let due = delivery.due();
-        self.stage = Stage::Answering(delivery);
+        self.stage = ConnectionState::Answering(delivery);
         Some(due)
     }
 

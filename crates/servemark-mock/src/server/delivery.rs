@@ -6,14 +6,14 @@ use servemark_core::{Clock, Stamp};
 use servemark_pacer::MachineClock;
 
 use super::work::OpenWork;
-use crate::answer::{Answer, Step, TrueTimes};
+use crate::answer::{MockAnswer, Step, TrueTimes};
 use crate::http::End;
 use crate::truth::OpenTruth;
 
 /// An answer that is being sent on a connection.
 #[derive(Debug)]
 pub(super) struct Delivery {
-    answer: Answer,
+    answer: MockAnswer,
     truth: OpenTruth,
     work: OpenWork,
     times: TrueTimes,
@@ -23,7 +23,12 @@ pub(super) struct Delivery {
 }
 
 impl Delivery {
-    pub(super) fn new(answer: Answer, truth: OpenTruth, work: OpenWork, times: TrueTimes) -> Self {
+    pub(super) fn new(
+        answer: MockAnswer,
+        truth: OpenTruth,
+        work: OpenWork,
+        times: TrueTimes,
+    ) -> Self {
         Self { answer, truth, work, times, first_sent: None, sent: 0 }
     }
 

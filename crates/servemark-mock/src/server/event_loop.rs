@@ -17,7 +17,7 @@ use servemark_pacer::{MachineClock, thread_cpu_time};
 
 use super::acceptor::Acceptor;
 use super::alarm::Alarm;
-use super::connection::{Connection, Incoming, Stage};
+use super::connection::{Connection, ConnectionState, Incoming};
 use super::connections::Connections;
 use super::mailbox::{Command, Mailbox};
 use super::queue::Queue;
@@ -186,7 +186,7 @@ impl EventLoop {
                 continue;
             }
             let is_told = self.state.idle_limit.is_some_and(|limit| limit.is_told);
-            if matches!(connection.stage, Stage::Idle) && is_told {
+            if matches!(connection.stage, ConnectionState::Idle) && is_told {
                 // A peer that has left does not read it, so an error does not matter.
                 let _ = connection.send(REQUEST_TIMEOUT);
             }
@@ -198,7 +198,8 @@ impl EventLoop {
     fn wait_idle(&mut self, slot: usize) {
         let Some(connection) = self.connections.get(slot) else { return };
         let parting = connection.close_after.take();
-        connection.stage = if parting.is_some() { Stage::Parting } else { Stage::Idle };
+        connection.stage =
+            if parting.is_some() { ConnectionState::Parting } else { ConnectionState::Idle };
         let limit = parting.or(self.state.idle_limit.map(|limit| limit.after));
         connection.ends_at = limit.map(|limit| MachineClock.now() + limit);
         if let Some(ends_at) = connection.ends_at {
@@ -225,23 +226,25 @@ impl EventLoop {
             return Ok(Next::Wait);
         }
         match connection.stage {
-            Stage::Answering(_) | Stage::Elsewhere | Stage::Parting => Ok(Next::Wait),
-            Stage::Ending(End::Close) => Ok(Next::Close),
-            Stage::Ending(End::Hang) => {
+            ConnectionState::Answering(_)
+            | ConnectionState::Elsewhere
+            | ConnectionState::Parting => Ok(Next::Wait),
+            ConnectionState::Ending(End::Close) => Ok(Next::Close),
+            ConnectionState::Ending(End::Hang) => {
                 let is_left = connection.is_left(&mut self.read)?;
                 Ok(if is_left { Next::Close } else { Next::Wait })
             }
-            Stage::Ending(End::Whole) => {
+            ConnectionState::Ending(End::Whole) => {
                 self.wait_idle(slot);
                 Ok(Next::Go)
             }
-            Stage::Held(_) => {
+            ConnectionState::Held(_) => {
                 if let Some(due) = connection.resume() {
                     self.queue.push(due, slot);
                 }
                 Ok(Next::Wait)
             }
-            Stage::Idle => self.take_request(slot),
+            ConnectionState::Idle => self.take_request(slot),
         }
     }
 
@@ -266,12 +269,12 @@ impl EventLoop {
                     connection.close_after = close_after;
                 }
                 self.queue.push(delivery.due(), slot);
-                self.enter(slot, Stage::Answering(delivery));
+                self.enter(slot, ConnectionState::Answering(delivery));
                 Ok(())
             }
             Reply::Now(bytes, end) => self.send(slot, &bytes, end),
             Reply::SimulatedTimes(keep_alive) => {
-                self.enter(slot, Stage::Elsewhere);
+                self.enter(slot, ConnectionState::Elsewhere);
                 self.write_truth(slot, keep_alive)
             }
         }
@@ -279,11 +282,11 @@ impl EventLoop {
 
     fn send(&mut self, slot: usize, bytes: &[u8], end: End) -> io::Result<()> {
         let Some(connection) = self.connections.get(slot) else { return Ok(()) };
-        connection.stage = Stage::Ending(end);
+        connection.stage = ConnectionState::Ending(end);
         connection.send(bytes)
     }
 
-    fn enter(&mut self, slot: usize, stage: Stage) {
+    fn enter(&mut self, slot: usize, stage: ConnectionState) {
         if let Some(connection) = self.connections.get(slot) {
             connection.stage = stage;
         }

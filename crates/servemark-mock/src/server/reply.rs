@@ -10,8 +10,8 @@ use super::metrics;
 use super::route::{Route, VERSION};
 use super::state::ServerState;
 use crate::answer::{
-    Answer, Ask, AskFault, Dialect, Document, Injected, Length, ResponseBuilder, Schedule, Stream,
-    TrueTimes, error_document, refusal,
+    Ask, AskFault, Dialect, Document, Injected, Length, MockAnswer, ResponseBuilder, Schedule,
+    Stream, TrueTimes, error_document, refusal,
 };
 use crate::http::{End, Framing, KeepAlive, Refusal, Request, document};
 use crate::reception::Reception;
@@ -51,7 +51,7 @@ impl ServerState {
         if reception.at < self.ready_at {
             return error(503, "the server is not ready yet", keep_alive);
         }
-        match Route::of(head.method(), head.path()) {
+        match Route::of(head.method(), head.path(), self.spec.engine) {
             Route::Answer(dialect) => self.answer(request, dialect, reception),
             Route::ClearTruth => {
                 self.logs.truth.take();
@@ -75,10 +75,12 @@ impl ServerState {
                 Ok(model) => now(&model, keep_alive),
                 Err(fault) => refused(&fault, keep_alive),
             },
+            Route::LlamaProps => now(&self.llama_props(), keep_alive),
             Route::ModelInfo => now(&self.model_info(), keep_alive),
             Route::Models => now(&self.models(), keep_alive),
             Route::ServerInfo => now(&self.server_info(), keep_alive),
             Route::SimulatedTimes => Reply::SimulatedTimes(keep_alive),
+            Route::TgiInfo => now(&self.tgi_info(), keep_alive),
             Route::Version => now(VERSION, keep_alive),
             Route::Unknown => {
                 let message = format!("there is no route {} {}", head.method(), head.path());
@@ -149,9 +151,11 @@ impl ServerState {
         schedule: Schedule,
         injected: Injected,
         keep_alive: KeepAlive,
-    ) -> Answer {
+    ) -> MockAnswer {
         if let Some(status) = &injected.status {
-            return Answer::Document(Document::status(status, &schedule, &injected, keep_alive));
+            return MockAnswer::Document(Document::status(
+                status, &schedule, &injected, keep_alive,
+            ));
         }
         if let Some(script) = response.script(&self.scripts, injected.style()) {
             let stream = Stream::new(
@@ -162,11 +166,11 @@ impl ServerState {
                 injected,
                 keep_alive,
             );
-            return Answer::Stream(Box::new(stream));
+            return MockAnswer::Stream(Box::new(stream));
         }
         let (body, length) = (response.document(&self.vectors), response.length());
         let document = Document::new(&body, length, &schedule, &injected, keep_alive);
-        Answer::Document(document.with_tokens(response.all_tokens()))
+        MockAnswer::Document(document.with_tokens(response.all_tokens()))
     }
 }
 

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::state::ServerState;
 use crate::answer::{AskFault, Dialect};
+use crate::spec::ImitatedEngine;
 
 /// The handler of a request.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -19,17 +20,22 @@ pub(super) enum Route {
     Metrics,
     /// Describes the model that the path names.
     Model,
+    LlamaProps,
     ModelInfo,
     Models,
     ServerInfo,
     SimulatedTimes,
+    TgiInfo,
     Unknown,
     Version,
 }
 
 impl Route {
-    pub(super) fn of(method: &str, path: &str) -> Self {
+    /// Returns the handler of a request to a server that imitates an engine, or else has the routes
+    /// of all engines.
+    pub(super) fn of(method: &str, path: &str, engine: Option<ImitatedEngine>) -> Self {
         match (method, path) {
+            ("GET", path) if engine.is_some_and(|engine| !engine.has(path)) => Self::Unknown,
             ("POST", "/generate") => Self::Answer(Dialect::Generate),
             ("POST", "/v1/chat/completions") => Self::Answer(Dialect::Chat),
             ("POST", "/v1/completions" | "/v1/models/model:predict") => {
@@ -71,6 +77,9 @@ impl Route {
             ("GET", path) if path.starts_with(ONE_MODEL) => Self::Model,
             ("GET", "/server_info" | "/get_server_info") => Self::ServerInfo,
             ("GET", "/version") => Self::Version,
+            ("GET", "/api/version") if engine.is_some() => Self::Version,
+            ("GET", "/info") if engine.is_some() => Self::TgiInfo,
+            ("GET", "/props") if engine.is_some() => Self::LlamaProps,
             ("GET", "/__truth") => Self::SimulatedTimes,
             ("DELETE", "/__truth") => Self::ClearTruth,
             _ => Self::Unknown,
@@ -109,9 +118,22 @@ impl ServerState {
             "id": self.spec.model,
             "object": "model",
             "created": self.created,
-            "owned_by": "servemark",
+            "owned_by": self.spec.engine.map_or("servemark", |engine| engine.owner(&self.spec.model)),
             "root": self.spec.model,
         })
+    }
+
+    /// Describes the server as text-generation-inference's `/info` does.
+    pub(super) fn tgi_info(&self) -> String {
+        let model = &self.spec.model;
+        json!({"model_id": model, "router": "servemark-mock", "version": PROGRAM}).to_string()
+    }
+
+    /// Describes the server as llama.cpp's `/props` does.
+    pub(super) fn llama_props(&self) -> String {
+        let slots = self.spec.places.map_or(MOST_RUNNING, NonZeroUsize::get);
+        let model = &self.spec.model;
+        json!({"model_path": model, "total_slots": slots, "build_info": PROGRAM}).to_string()
     }
 
     pub(super) fn server_info(&self) -> String {
@@ -127,7 +149,7 @@ impl ServerState {
         json!({
             "model_path": self.spec.model,
             "tokenizer_path": self.spec.model,
-            "version": concat!("servemark-mock ", env!("CARGO_PKG_VERSION")),
+            "version": PROGRAM,
             "internal_states": [state],
         })
         .to_string()
@@ -150,8 +172,11 @@ fn decoded(path: &str) -> String {
 
 const ONE_MODEL: &str = "/v1/models/";
 
-/// The body of vLLM's `/version` route, with the version of this server: it imitates no particular
-/// release of vLLM.
+/// This server as the version of itself.
+const PROGRAM: &str = concat!("servemark-mock ", env!("CARGO_PKG_VERSION"));
+
+/// The body of vLLM's `/version` and Ollama's `/api/version`, with the version of this server: it
+/// imitates no particular release.
 pub(super) const VERSION: &str = concat!(r#"{"version":""#, env!("CARGO_PKG_VERSION"), r#""}"#);
 
 /// What `/server_info` reports of a server without a limit on requests, and of the capacity of a

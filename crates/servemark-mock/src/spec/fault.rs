@@ -89,7 +89,6 @@ impl Fault {
 
 /// The effect of a fault. The table at [`Fault`] has the details.
 #[derive(Clone, Debug, Eq, PartialEq)]
-#[non_exhaustive]
 pub enum FaultKind {
     /// A chunk is not JSON.
     BadFrame {
@@ -175,7 +174,6 @@ pub enum FaultKind {
 
 /// The JSON shapes in which servers report an error in the middle of a stream.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[non_exhaustive]
 pub enum ErrorShape {
     /// `{"object": "error", "message": …}`
     Flat,

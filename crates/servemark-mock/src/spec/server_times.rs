@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 /// Which times of its own the server reports with an answer.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
-#[non_exhaustive]
 pub enum ReportedTimes {
     /// Those of the route's usual server: SGLang's on `/generate`, vLLM's beside the counts of
     /// OpenAI's routes, Ollama's on its own routes.

@@ -102,8 +102,7 @@ fn a_client_that_leaves_ends_its_own_answer_only() {
 #[test]
 fn a_taken_port_is_an_error_that_says_so() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
-    let mut spec = MockSpec::default();
-    spec.listen = taken.local_addr().unwrap();
+    let spec = MockSpec { listen: taken.local_addr().unwrap(), ..MockSpec::default() };
     let error = MockServer::start(spec).unwrap_err();
     assert!(matches!(error, MockError::Listen { .. }));
     assert!(error.to_string().starts_with("cannot listen on 127.0.0.1:"), "{error}");

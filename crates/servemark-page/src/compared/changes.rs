@@ -1,6 +1,6 @@
 //! The table of changes, with the interval of each as a bar.
 
-use servemark_metrics::{Change, ChangeInterval, Comparison, Part, Significance};
+use servemark_metrics::{Change, ChangeInterval, Comparison, FigureScope, Significance};
 
 use crate::html::{Html, escaped};
 use crate::number::number;
@@ -11,7 +11,8 @@ pub(super) fn changes(comparison: &Comparison) -> String {
     html.element("h2", "Changes");
     html.element("p class=\"lead\"", "From A to B, with the 99 % interval of each change. Better and worse: by more than chance, with all figures tested at once at 1 %.");
     let reach = reach(comparison);
-    let parts = [(Part::Run, "Whole run"), (Part::Plateau, "At the load that was asked for")];
+    let parts =
+        [(FigureScope::Run, "Whole run"), (FigureScope::Plateau, "At the load that was asked for")];
     for (part, title) in parts {
         let of_part: Vec<&Change> =
             comparison.changes.iter().filter(|change| change.figure.of == part).collect();

@@ -42,7 +42,6 @@ fn plot(setting: &str, rows: &[&SloRow<'_>], index: usize) -> Option<Plot> {
     let limit = match first.objective.goal {
         Goal::Latency { limit_ms, .. } => Some(limit_ms),
         Goal::Success { share } | Goal::Goodput { share } => Some(share * factor),
-        _ => None,
     };
     if let Some(limit) = limit {
         plot.dashed("limit", 1, &[(low, limit), (high, limit)]);

@@ -18,7 +18,6 @@ pub enum LoadOutcome {
 /// Bounds of a capacity in three parts: loads up to `holds` hold, loads between the two ends of
 /// `undecided` are undecided, and loads from `fails` on fail.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[non_exhaustive]
 pub struct LoadBracket {
     /// Largest load that holds.
     pub holds: Option<f64>,

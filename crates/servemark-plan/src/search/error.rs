@@ -4,7 +4,6 @@ use thiserror::Error;
 
 /// Reason why a search cannot run.
 #[derive(Clone, Debug, Error, PartialEq)]
-#[non_exhaustive]
 pub enum SearchError {
     /// The bounds are not above zero, not finite or not in order.
     #[error("a search needs bounds above zero, the smaller one first, not {lower} and {upper}")]
@@ -22,8 +21,8 @@ pub enum SearchError {
     },
     /// The growth of rounds is out of range.
     #[error("a round must be 1 to 10 times as long as the one before it, not {given}")]
-    Growth {
-        /// Growth that was given.
+    GrowthFactor {
+        /// Factor that was given.
         given: f64,
     },
     /// There is an objective on goodput without limits for a good request.

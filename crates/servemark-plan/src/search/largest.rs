@@ -4,7 +4,6 @@ use super::SearchRange;
 
 /// Bounds of the largest value that holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[non_exhaustive]
 pub struct Bracket {
     /// Largest value that holds; absent if not even the lower bound does.
     pub holds: Option<f64>,

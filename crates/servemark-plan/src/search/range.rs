@@ -7,7 +7,6 @@ use super::SearchError;
 /// The values that a search may try, and the one with which it begins.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
-#[non_exhaustive]
 pub struct SearchRange {
     /// First value.
     pub start: f64,

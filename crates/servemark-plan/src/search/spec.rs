@@ -40,7 +40,6 @@ use crate::{BenchPlan, Isolation, PlanPath, Point, SloSpec, SweepError, SweptSet
 /// ```
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(deny_unknown_fields)]
-#[non_exhaustive]
 pub struct SloSearchSpec {
     /// The plan of all probes, except for the load and the number of requests.
     pub base: Box<BenchPlan>,
@@ -78,7 +77,6 @@ pub struct SloTier {
 /// Number and length of the rounds at each load.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
-#[non_exhaustive]
 pub struct Effort {
     /// Least number of requests in a round; if absent, 1.5 times the number that the objectives
     /// need, plus those that are not judged.
@@ -191,7 +189,7 @@ impl SloSearchSpec {
             return Err(SearchError::SameTier { name: twice[0].to_owned() });
         }
         if !(1.0..=MOST_GROWTH).contains(&self.effort.growth) {
-            return Err(SearchError::Growth { given: self.effort.growth });
+            return Err(SearchError::GrowthFactor { given: self.effort.growth });
         }
         if !(0.5..1.0).contains(confidence) {
             return Err(SearchError::Confidence { given: *confidence });

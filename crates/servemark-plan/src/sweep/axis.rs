@@ -28,7 +28,6 @@ pub struct Axis {
 /// A setting of a plan that can be changed.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(from = "String", into = "String")]
-#[non_exhaustive]
 pub enum SweptSetting {
     /// Any field, by its path.
     Field(PlanPath),

@@ -8,7 +8,6 @@ use crate::PlanError;
 
 /// Reason why a sweep cannot run.
 #[derive(Clone, Debug, Error)]
-#[non_exhaustive]
 pub enum SweepError {
     /// The sweep has no points.
     #[error("the sweep has no point")]

@@ -10,7 +10,6 @@ use super::Point;
 /// earlier one left there.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
-#[non_exhaustive]
 pub struct Isolation {
     /// Whether each point draws with a seed of its own: the plan's seed plus the point's number. A
     /// sweep along the seed itself keeps its seeds.

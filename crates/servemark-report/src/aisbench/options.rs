@@ -7,7 +7,6 @@ use servemark_metrics::{MetricPolicy, StableRule, StageSpec, StageStatistic};
 /// Options of AISBench's tables, from its configuration.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
-#[non_exhaustive]
 pub struct AisbenchOptions {
     /// Short name of the model, such as `vllm-api-stream-chat`. Default: the name of the backend.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -29,7 +28,6 @@ pub struct AisbenchOptions {
 /// Table in which the prefill throughput is shown. AISBench moved it in August 2026.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum PrefillRow {
     /// The first table, as a per-request quantity (`PrefillTokenThroughput`).
     #[default]

@@ -8,7 +8,6 @@ use super::AisbenchOptions;
 
 /// One data set of a run. Each has a details file of its own.
 #[derive(Clone, Debug, Eq, PartialEq)]
-#[non_exhaustive]
 pub struct AisbenchPart {
     /// Short name of the data set.
     pub name: String,

@@ -18,7 +18,6 @@ pub struct AisbenchRps {
 
 /// Target request rate, in requests per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
 pub enum RateTarget {
     /// A constant rate.
     Constant(f64),

@@ -4,7 +4,6 @@ use super::Look;
 
 /// A series of bars.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[non_exhaustive]
 pub struct Bars {
     /// Name in the legend; an empty name has no entry.
     pub label: String,

@@ -4,7 +4,6 @@ use std::str::FromStr;
 
 /// Scale of an axis.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-#[non_exhaustive]
 pub enum Scale {
     /// Linear scale.
     #[default]

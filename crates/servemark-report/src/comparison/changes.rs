@@ -3,7 +3,9 @@
 use std::io;
 
 use servemark_core::printable;
-use servemark_metrics::{Basis, Change, Comparison, Part, Quantity, Significance, Statistic};
+use servemark_metrics::{
+    Basis, Change, Comparison, FigureScope, Quantity, Significance, Statistic,
+};
 
 use super::{Side, number};
 
@@ -19,14 +21,16 @@ pub fn write_changes(
     }
     writeln!(out)?;
     write_doubts(comparison, out)?;
-    let of = |part: Part| comparison.changes.iter().filter(move |change| change.figure.of == part);
+    let of = |part: FigureScope| {
+        comparison.changes.iter().filter(move |change| change.figure.of == part)
+    };
     let has_spread = comparison.runs.iter().any(|runs| *runs > 1);
     write_heads(has_spread, out)?;
-    of(Part::Run)
+    of(FigureScope::Run)
         .try_for_each(|change| writeln!(out, "{}", row(comparison, change, has_spread)))?;
-    if of(Part::Plateau).next().is_some() {
+    if of(FigureScope::Plateau).next().is_some() {
         writeln!(out, "{:-^WIDTH$}", " Plateau ")?;
-        of(Part::Plateau)
+        of(FigureScope::Plateau)
             .try_for_each(|change| writeln!(out, "{}", row(comparison, change, has_spread)))?;
     }
     writeln!(out, "{:=<WIDTH$}", "")?;
@@ -120,7 +124,7 @@ fn write_notes(
 fn detectable(comparison: &Comparison) -> Option<(String, f64)> {
     let is_mean = |change: &&Change| {
         matches!(change.figure.quantity, Quantity::Latency(_, Statistic::Mean))
-            && change.figure.of == Part::Run
+            && change.figure.of == FigureScope::Run
     };
     let told = comparison.changes.iter().filter(is_mean).find_map(|change| {
         let percent = change.detectable_percent.filter(|percent| *percent < 100.0)?;
@@ -158,5 +162,5 @@ side, apart from the chance within each. Within: standard error by the requests 
 ";
 
 const VALUES_ALONE: &str = "\
-? where nobody can tell what chance would do: it takes run logs, or several results a side.
+? where the effect of chance is unknown: it takes run logs, or several results a side.
 ";

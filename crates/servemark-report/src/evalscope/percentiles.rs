@@ -86,7 +86,7 @@ pub(super) struct Samples<'a> {
 
 /// A column of the table: an extreme or a percentile.
 #[derive(Clone, Copy, Debug)]
-enum Place {
+enum PercentileColumn {
     Min,
     Percent(f64),
     Max,
@@ -103,7 +103,7 @@ impl Percentiles {
         let rows = samples.kinds(style).iter().map(row);
         let has_data = |row: &PercentileRow| row.values.iter().any(Option::is_some);
         let rows = rows.filter(|row| has_data(row) || !row.sample.is_of_handoff());
-        Self { labels: places.iter().map(Place::label).collect(), rows: rows.collect() }
+        Self { labels: places.iter().map(PercentileColumn::label).collect(), rows: rows.collect() }
     }
 
     /// Returns a percentile by the label of its column.
@@ -129,13 +129,16 @@ impl Samples<'_> {
         }
     }
 
-    fn read(&self, sample: Sample, place: Place, style: EvalscopeStyle) -> Option<f64> {
+    fn read(&self, sample: Sample, place: PercentileColumn, style: EvalscopeStyle) -> Option<f64> {
         let (latencies, each) = (self.latencies, self.per_request);
-        let in_seconds = style == EvalscopeStyle::V1_0;
+        let of_latency = |summary: &Summary| {
+            let value_ms = place.of_summary(summary);
+            value_ms.map(|ms| if style == EvalscopeStyle::V1_0 { ms / 1000.0 } else { ms })
+        };
         let value = match sample {
-            Sample::Ttft => place.of_summary(&latencies.ttft, in_seconds),
-            Sample::Itl => place.of_summary(&latencies.itl, in_seconds),
-            Sample::Tpot => place.of_summary(&latencies.tpot, in_seconds),
+            Sample::Ttft => of_latency(&latencies.ttft),
+            Sample::Itl => of_latency(&latencies.itl),
+            Sample::Tpot => of_latency(&latencies.tpot),
             Sample::SteadyItl => place.of(&self.handoff?.steady_itl_ms),
             Sample::Handoff => place.of(&self.handoff?.latency_ms),
             Sample::HandoffOverhead => place.of(&self.handoff?.overhead_ms),
@@ -151,7 +154,7 @@ impl Samples<'_> {
     }
 }
 
-impl Place {
+impl PercentileColumn {
     fn label(&self) -> String {
         match self {
             Self::Min => "min".to_owned(),
@@ -168,22 +171,24 @@ impl Place {
         }
     }
 
-    fn of_summary(self, sample: &Summary, in_seconds: bool) -> Option<f64> {
-        let value = match self {
+    /// Returns the value of a summary in milliseconds.
+    fn of_summary(self, sample: &Summary) -> Option<f64> {
+        match self {
             Self::Min => sample.min_ms,
             Self::Percent(percent) => sample.percentile_ms(percent),
             Self::Max => sample.max_ms,
-        };
-        value.map(|value| if in_seconds { value / 1000.0 } else { value })
+        }
     }
 }
 
-fn places(style: EvalscopeStyle) -> Vec<Place> {
-    let between = style.policy().percentiles.into_iter().map(Place::Percent);
+fn places(style: EvalscopeStyle) -> Vec<PercentileColumn> {
+    let between = style.policy().percentiles.into_iter().map(PercentileColumn::Percent);
     match style {
-        EvalscopeStyle::Newest => {
-            [Place::Min].into_iter().chain(between).chain([Place::Max]).collect()
-        }
+        EvalscopeStyle::Newest => [PercentileColumn::Min]
+            .into_iter()
+            .chain(between)
+            .chain([PercentileColumn::Max])
+            .collect(),
         _ => between.collect(),
     }
 }

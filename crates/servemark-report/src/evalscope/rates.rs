@@ -8,7 +8,6 @@ use super::field::Field;
 /// The two output rates that evalscope prints for one run. Both count the tokens of the successful
 /// requests, but they are divided by different durations.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
 pub struct EvalscopeRates {
     /// Output tokens per second in the summary.
     pub summary_per_s: f64,

@@ -1,7 +1,7 @@
 //! A run with its numbers as evalscope reports them.
 
 use servemark_core::RunLog;
-use servemark_metrics::{Handoff, PerRequest, RequestScore, TraceFigures, TurnPlaces, Workload};
+use servemark_metrics::{Handoff, PerRequest, TraceFigures, TurnPlaces, Workload};
 use servemark_pyjson::repr;
 
 use super::field::Field;
@@ -50,7 +50,8 @@ impl EvalscopeRun {
             numbers: Numbers::of(&figures, options),
             percentiles: Percentiles::of(&samples, options.style),
             traces: TraceFigures::of(log, &scores).filter(|_| is_newest),
-            workload: workload(log, &scores, is_newest),
+            // Versions before 1.14 have no workload figures.
+            workload: if is_newest { Workload::of(log, &scores) } else { Workload::default() },
             speeds: if options.speeds { speeds(&scores) } else { Vec::new() },
             points: points(report, &scores),
         }
@@ -77,9 +78,4 @@ impl EvalscopeRun {
 fn number(log: &RunLog) -> usize {
     let facts = &log.header().facts;
     if facts.sessions > 0 { facts.sessions } else { facts.requests }
-}
-
-/// Returns the workload figures; versions before 1.14 have none.
-fn workload(log: &RunLog, scores: &[RequestScore<'_>], is_newest: bool) -> Workload {
-    if is_newest { Workload::of(log, scores) } else { Workload::default() }
 }

@@ -6,7 +6,6 @@ use servemark_metrics::MetricPolicy;
 /// The evalscope version whose tables and files are written.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, Hash, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum EvalscopeStyle {
     /// Version 1.14.1.
     #[default]
@@ -42,7 +41,6 @@ impl EvalscopeStyle {
 /// Options of evalscope's tables and files, from its flags.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
-#[non_exhaustive]
 pub struct EvalscopeOptions {
     /// The evalscope version whose layout is used.
     pub style: EvalscopeStyle,

@@ -12,7 +12,6 @@ pub struct EvalscopeSweep<'a> {
 
 /// What was measured, as the report names it.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-#[non_exhaustive]
 pub struct EvalscopeSubject {
     /// Name of the model: the last part of its path.
     pub model: String,

@@ -76,7 +76,10 @@ fn pieces_per_read(reading: &Reading) -> String {
     let shared = reading.shared;
     let share = |pieces: u64| percent(reading.share_of_pieces(pieces));
     let (lay, came) = (share(shared.by_client + shared.unknown), share(shared.elsewhere));
-    format!("{}; {lay} lay unread, {came} came together", number(reading.pieces_per_read()))
+    format!(
+        "{}; {lay} queued unread, {came} coalesced by the network",
+        number(reading.pieces_per_read())
+    )
 }
 
 fn sending(table: &mut Table, sending: &Sending) {
@@ -148,7 +151,7 @@ fn waits(table: &mut Table, audit: &Audit) {
         ("read lag", &reading.lag),
         ("of first pieces", &reading.first_lag),
         ("sent after due", &sending.from_due),
-        ("left after sent", &network.departure),
+        ("left after sent", &network.transmit),
         ("round trip", &network.rtt),
     ];
     table.grid("The client's waits (ms)", ["samples", "p50", "p99", "p99.9", "max"]);

@@ -98,7 +98,7 @@ fn sources(tokens: &TokenTotals, counter: &Counter) -> String {
         ("our tokenizer", by.retokenized),
         (counter.pieces, by.deltas),
         ("the length asked for", by.requested),
-        ("nobody", by.unknown),
+        ("no source", by.unknown),
     ])
 }
 
@@ -107,7 +107,7 @@ fn pieces(tokens: &TokenTotals, counter: &Counter) -> String {
     listed(&[
         (counter.pieces, by.wire),
         ("our tokenizer", by.retokenized),
-        ("nobody, taken as one token each", by.assumed_one),
+        ("no source, taken as one token each", by.assumed_one),
     ])
 }
 

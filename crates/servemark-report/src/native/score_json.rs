@@ -28,6 +28,7 @@ impl ReportFormat for ScoreJson<'_> {
         let metrics = report.metrics;
         let RunSeries { series, gaps, .. } = RunSeries::of(report.log);
         let document = Document {
+            schema: "servemark/score/1",
             servemark: &report.log.header().servemark,
             metrics: Figures(metrics),
             verdicts: &metrics.verdicts,
@@ -54,6 +55,8 @@ impl ReportFormat for ScoreJson<'_> {
 
 #[derive(Serialize)]
 struct Document<'a> {
+    /// Name and version of the published schema.
+    schema: &'static str,
     servemark: &'a str,
     metrics: Figures<'a>,
     verdicts: &'a [RunVerdict],
@@ -94,6 +97,9 @@ impl Serialize for Figures<'_> {
         }
         map.serialize_entry("requests_per_s", &rates.map(|rates| rates.requests_per_s))?;
         map.serialize_entry("output_tokens_per_s", &rates.map(|rates| rates.output_tokens_per_s))?;
+        let shares = metrics.share_estimates;
+        map.serialize_entry("success", &shares.map(|shares| shares.success))?;
+        map.serialize_entry("goodput", &shares.and_then(|shares| shares.goodput))?;
         let mut own: Vec<_> = metrics.own.iter().collect();
         own.sort_by_key(|own| own.name);
         for own in own {

@@ -5,7 +5,6 @@ use thiserror::Error;
 
 /// A table cannot be filtered, binned or plotted as requested.
 #[derive(Clone, Debug, Error, PartialEq)]
-#[non_exhaustive]
 pub enum RecordsError {
     /// A run lacks the key that it is grouped by.
     #[error("a run has no {key:?}; it has {available}")]

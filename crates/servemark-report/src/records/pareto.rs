@@ -10,7 +10,6 @@ use crate::frontier;
 
 /// The keys of a run that hold its number of users and of GPUs.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[non_exhaustive]
 pub struct ParetoSpec {
     /// Key of the number of users. Without it, or if its value is zero, the request rate is used,
     /// and then the peak number of requests in flight.

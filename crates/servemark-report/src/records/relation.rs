@@ -10,7 +10,6 @@ use crate::chart::{Axis, Curve, Figure, Look, Mark, Panel, Scale};
 
 /// Definition of the plots: the axes, the splits, and the filters and bins.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[non_exhaustive]
 pub struct RelationSpec {
     /// Keys with one figure per combination of values.
     pub figure_by: Vec<String>,

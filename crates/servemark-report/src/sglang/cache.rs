@@ -16,12 +16,12 @@ pub(super) fn reads_server(facts: &RunFacts) -> bool {
 pub(super) struct CacheTotals<'a> {
     pub(super) prompt: u64,
     pub(super) cached: u64,
-    pub(super) places: Option<Places<'a>>,
+    pub(super) places: Option<CacheTiers<'a>>,
 }
 
 /// Cached tokens by location, for the requests whose answer reports it.
 #[derive(Default)]
-pub(super) struct Places<'a> {
+pub(super) struct CacheTiers<'a> {
     pub(super) device: u64,
     pub(super) host: u64,
     pub(super) storage: u64,
@@ -84,7 +84,7 @@ impl<'a> CacheTotals<'a> {
     }
 }
 
-impl<'a> Places<'a> {
+impl<'a> CacheTiers<'a> {
     fn add(&mut self, details: CachedDetails, storage_name: Option<&'a str>) {
         let count = |tokens: Option<u32>| u64::from(tokens.unwrap_or_default());
         self.device += count(details.device);

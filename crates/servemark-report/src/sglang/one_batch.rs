@@ -14,7 +14,6 @@ pub use self::report::OneBatchReport;
 
 /// Settings of one batch.
 #[derive(Clone, Debug, Default, PartialEq)]
-#[non_exhaustive]
 pub struct OneBatchAsked {
     /// Name of the run, given by the user.
     pub run_name: String,
@@ -32,7 +31,6 @@ pub struct OneBatchAsked {
 
 /// Measured figures of one batch.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub struct OneBatchResult {
     /// Settings of the batch.
     pub asked: OneBatchAsked,
@@ -68,7 +66,6 @@ pub struct OneBatchResult {
 
 /// The part of a batch in which all prompts were generating.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
 pub struct OneBatchSteady {
     /// Output tokens per second.
     pub output_throughput: f64,

@@ -9,7 +9,6 @@ use servemark_metrics::{Latency, MetricPolicy, Metrics, Summary};
     Clone, Copy, Debug, Default, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize,
 )]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum SglangStyle {
     /// 0.5.1: no time per output token, no peaks, and input tokens as one number.
     V0_5_1,

@@ -7,9 +7,10 @@ use servemark_metrics::RequestScore;
 use super::entries::Entries;
 use crate::Report;
 
-/// The per-request details in a result. Closed: all of them or a few.
+/// The per-request details in a result. Closed: all of them or a few. SGLang's line has none without
+/// `Full`.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum VllmDetails {
+pub enum ResultDetails {
     /// Latencies and queue times in the client.
     #[default]
     Brief,
@@ -17,18 +18,25 @@ pub enum VllmDetails {
     Full,
 }
 
+impl ResultDetails {
+    /// Returns all details if they were asked for.
+    pub fn of(is_asked: bool) -> Self {
+        if is_asked { Self::Full } else { Self::Brief }
+    }
+}
+
 /// One list per key, with an entry per request in the order of the plan, failed ones included.
 pub(super) struct Lists<'r, 'a> {
     pub(super) scores: &'r [RequestScore<'a>],
     pub(super) records: Vec<&'a RequestRecord>,
-    pub(super) details: VllmDetails,
+    pub(super) details: ResultDetails,
 }
 
 impl<'r, 'a> Lists<'r, 'a> {
     pub(super) fn of(
         report: &Report<'a>,
         scores: &'r [RequestScore<'a>],
-        details: VllmDetails,
+        details: ResultDetails,
     ) -> Self {
         Self { scores, records: report.log.measured().collect(), details }
     }
@@ -74,7 +82,7 @@ impl<'r, 'a> Lists<'r, 'a> {
 
     /// Writes a long list, if details were requested.
     fn detail(&self, out: &mut Entries, key: &str, list: impl FnOnce(&Self) -> Value) {
-        if self.details == VllmDetails::Full {
+        if self.details == ResultDetails::Full {
             out.put(key, list(self));
         }
     }

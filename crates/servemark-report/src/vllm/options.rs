@@ -8,7 +8,6 @@ use super::VllmStyle;
 /// Options of vLLM's table and result: the release, and vLLM's flags.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default, deny_unknown_fields)]
-#[non_exhaustive]
 pub struct VllmOptions {
     /// The release whose table and result are written.
     #[serde(skip_serializing_if = "is_newest")]
@@ -67,7 +66,6 @@ fn is_newest(style: &VllmStyle) -> bool {
 /// A metric with a section of its own.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum VllmMetric {
     /// Queue time in the client.
     ClientQueueTime,

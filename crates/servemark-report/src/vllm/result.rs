@@ -10,7 +10,7 @@ use servemark_pyjson::{Infinity, Text, to_writer};
 
 use super::entries::Entries;
 use super::families::{Family, families};
-use super::lists::{GAPS, Lists, VllmDetails};
+use super::lists::{GAPS, Lists, ResultDetails};
 use super::local_time::{WallClock, end_of};
 use super::{VllmOptions, own, ramp};
 use crate::{Report, ReportFormat};
@@ -20,14 +20,14 @@ use crate::{Report, ReportFormat};
 #[derive(Clone, Debug, Default)]
 pub struct VllmResult {
     options: VllmOptions,
-    details: VllmDetails,
+    details: ResultDetails,
     utc_offset_s: i32,
 }
 
 impl VllmResult {
     /// Returns a result with the given options and details; local time is `utc_offset_s` seconds
     /// ahead of UTC.
-    pub fn new(options: VllmOptions, details: VllmDetails, utc_offset_s: i32) -> Self {
+    pub fn new(options: VllmOptions, details: ResultDetails, utc_offset_s: i32) -> Self {
         Self { options, details, utc_offset_s }
     }
 

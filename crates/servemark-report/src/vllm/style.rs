@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
     Clone, Copy, Debug, Default, Deserialize, Eq, Hash, Ord, PartialEq, PartialOrd, Serialize,
 )]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum VllmStyle {
     /// 0.10.0: neither the requested load nor failures or peaks; `Total Token throughput`.
     V0_10_0,

@@ -7,7 +7,6 @@ use servemark_metrics::{Figure, Latency, Metrics, Quantity, Statistic};
 
 /// A run of a sweep.
 #[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
 pub struct SweptRun<'a> {
     /// Setting that distinguishes the run, such as `concurrency=4`.
     pub label: &'a str,

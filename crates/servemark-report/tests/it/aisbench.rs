@@ -118,7 +118,7 @@ fn details_have_the_time_points_of_every_request() {
 }
 
 #[test]
-fn details_have_what_was_asked_where_anybody_knows() {
+fn details_have_what_was_asked_where_it_is_known() {
     let golden = Golden::all().into_iter().find(|golden| golden.name == "pictures").unwrap();
     let asked = |body: &'static str| {
         let body = |_: &RequestRecord| Some(body.as_bytes().to_vec());

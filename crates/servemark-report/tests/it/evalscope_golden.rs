@@ -163,7 +163,7 @@ fn version(style: EvalscopeStyle) -> &'static str {
     match style {
         EvalscopeStyle::V1_0 => "1.0.2",
         EvalscopeStyle::V1_7 => "1.7.1",
-        _ => "1.14.1",
+        EvalscopeStyle::Newest => "1.14.1",
     }
 }
 

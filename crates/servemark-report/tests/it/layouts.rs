@@ -253,7 +253,7 @@ fn our_table_of_a_finished_run() {
                         say; steal: the system does not say
       arrivals by       the kernel's stamps
       p99 gap           5.00 ms; by the client's own clock 5.00 ms
-      pieces per read   1.00; 0.0 % lay unread, 0.0 % came together
+      pieces per read   1.00; 0.0 % queued unread, 0.0 % coalesced by the network
       late sends        0.0 % of 12 by more than 1.00 ms
       blocked by gate   0 of 12; let through 10.00 /s
       client CPU        1.3 % of one core
@@ -305,7 +305,7 @@ fn our_table_says_first_that_a_run_was_killed() {
       output            8
         counted by      the server's usage (2)
         retokenized     -
-        pieces by       nobody, taken as one token each (8)
+        pieces by       no source, taken as one token each (8)
     "#);
 }
 
@@ -381,7 +381,7 @@ fn our_table_tells_what_kept_the_client_from_its_work() {
                         shard 2 ran, or waited for a core, for 97.2 % of the time
       arrivals by       the kernel's stamps
       p99 gap           5.00 ms; by the client's own clock 5.00 ms
-      pieces per read   1.00; 0.0 % lay unread, 0.0 % came together
+      pieces per read   1.00; 0.0 % queued unread, 0.0 % coalesced by the network
       late sends        100.0 % of 12 by more than 1.00 ms
       blocked by gate   12 of 12, for at most 7.00 ms; let through 10.00 /s
       network           shortest round trip -, 0 sent again, 0 out of order
@@ -600,7 +600,7 @@ fn our_table_tells_of_an_engine_what_it_did_itself() {
       output            48
         counted by      the engine (12)
         retokenized     40
-        pieces by       our tokenizer (40), nobody, taken as one token each (8)
+        pieces by       our tokenizer (40), no source, taken as one token each (8)
     ");
     insta::assert_snapshot!(section(&table, "The client's part"), @r"
     The client's part (ms)
@@ -625,7 +625,7 @@ fn our_table_tells_of_an_engine_what_it_did_itself() {
       latencies         right
                         the engine stamps its own answers, so the client is in no latency
       not checked       waits for a core: the system does not say; steal: the system does not say
-      does not apply    the client's lag, and pieces that lay unread: the engine stamps its own answers;
+      does not apply    the client's lag, and pieces that were queued unread: the engine stamps its own answers;
                         the network: there is no connection
       arrivals by       the engine's stamps
       p99 gap           5.00 ms; by the client's own clock 5.00 ms

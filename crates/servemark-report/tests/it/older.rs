@@ -8,7 +8,7 @@ use serde::Deserialize;
 use servemark_core::JsonObject;
 use servemark_metrics::{Audit, Metrics};
 use servemark_report::{
-    Layout, Report, SglangOptions, SglangStyle, VllmDetails, VllmMetric, VllmResult, VllmStyle,
+    Layout, Report, ResultDetails, SglangOptions, SglangStyle, VllmMetric, VllmResult, VllmStyle,
 };
 
 use crate::golden::Golden;
@@ -99,8 +99,11 @@ fn compare_vllm(golden: &vllm_golden::Golden, theirs: &OlderVllm, style: VllmSty
     let table = written(&*Layout::Vllm(options.clone()).table(), &report);
     let table: Vec<&str> = table.lines().filter(|line| !is_ours(line)).collect();
     assert_eq!(table, theirs.console.lines().collect::<Vec<_>>(), "{name}");
-    let details =
-        if theirs.result.contains("\"ttfts\"") { VllmDetails::Full } else { VllmDetails::Brief };
+    let details = if theirs.result.contains("\"ttfts\"") {
+        ResultDetails::Full
+    } else {
+        ResultDetails::Brief
+    };
     let result = VllmResult::new(options, details, 0).object(&report);
     let theirs: JsonObject = serde_json::from_str(&theirs.result).unwrap();
     assert!(result.keys().eq(theirs.keys()), "{name}: {result:?}");

@@ -62,12 +62,14 @@ impl Recorded {
     }
 
     fn result(&self, body: &Value, events: &Value) -> OneBatchResult {
-        let mut asked = OneBatchAsked::default();
-        asked.run_name = self.values("--run-name").first().unwrap_or(&"default").to_string();
-        asked.output_len = output_len(body);
-        asked.stops_at_eos = self.has("--disable-ignore-eos");
-        asked.replays = ["sharegpt", "custom"].iter().any(|name| self.has(name));
-        asked.is_sglang = !self.is_vllm();
+        let asked = OneBatchAsked {
+            run_name: self.values("--run-name").first().unwrap_or(&"default").to_string(),
+            output_len: output_len(body),
+            stops_at_eos: self.has("--disable-ignore-eos"),
+            replays: ["sharegpt", "custom"].iter().any(|name| self.has(name)),
+            is_sglang: !self.is_vllm(),
+            ..OneBatchAsked::default()
+        };
         OneBatchResult::of(asked, &self.log(body, events)).unwrap()
     }
 

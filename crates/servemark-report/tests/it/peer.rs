@@ -101,8 +101,9 @@ fn compare(
 }
 
 fn options(golden: &Golden) -> SglangOptions {
-    let mut options = SglangOptions::default();
-    options.output_details = golden.flag("output_details");
-    options.cache_report = golden.flag("cache_report");
-    options
+    SglangOptions {
+        output_details: golden.flag("output_details"),
+        cache_report: golden.flag("cache_report"),
+        ..SglangOptions::default()
+    }
 }

@@ -84,9 +84,11 @@ fn the_frontier_is_the_peers() {
 #[test]
 fn labels_are_of_columns_as_pandas_has_them() {
     let runs = records(&Value::Array(golden("runs")));
-    let mut spec = ParetoSpec::default();
-    spec.users = Some("max_concurrency".to_owned());
-    spec.label_by = ["max_concurrency", "gpu_count", "nothing"].map(str::to_owned).into();
+    let spec = ParetoSpec {
+        users: Some("max_concurrency".to_owned()),
+        label_by: ["max_concurrency", "gpu_count", "nothing"].map(str::to_owned).into(),
+        ..ParetoSpec::default()
+    };
     let figure = spec.prepare(&runs).unwrap().figure(&spec);
     let labels: Vec<&str> =
         figure.rows[0][0].curves[1].points.iter().map(|mark| mark.label.as_str()).collect();

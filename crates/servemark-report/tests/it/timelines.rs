@@ -47,7 +47,7 @@ fn a_run_without_requests_has_a_page_too() {
     assert_eq!(data(&empty, TimelinePlot::new(25.0, 50.0))["requests"], Value::Array(Vec::new()));
 }
 
-struct Part<'a> {
+struct TimelinePart<'a> {
     request: usize,
     life: &'a Value,
     is_first: bool,
@@ -55,18 +55,18 @@ struct Part<'a> {
     end: i64,
 }
 
-fn parts((request, life): (usize, &Value)) -> impl Iterator<Item = Part<'_>> {
+fn parts((request, life): (usize, &Value)) -> impl Iterator<Item = TimelinePart<'_>> {
     let number = |key: &str| life[key].as_i64().unwrap();
     let gaps = life["gaps"].as_array().unwrap().iter().map(|gap| gap.as_i64().unwrap());
     let mut now = number("start");
     [number("ttft")].into_iter().chain(gaps).enumerate().map(move |(place, length)| {
         let start = now;
         now += length;
-        Part { request, life, is_first: place == 0, start, end: now }
+        TimelinePart { request, life, is_first: place == 0, start, end: now }
     })
 }
 
-impl Part<'_> {
+impl TimelinePart<'_> {
     fn seconds(&self) -> f64 {
         (self.end - self.start) as f64 / 1e6
     }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use servemark_core::JsonObject;
 use servemark_metrics::{Audit, MetricPolicy, Metrics};
 use servemark_report::{
-    Layout, Report, ReportFormat as _, VllmDetails, VllmOptions, VllmResult, vllm_file_name,
+    Layout, Report, ReportFormat as _, ResultDetails, VllmOptions, VllmResult, vllm_file_name,
     vllm_pytorch_records,
 };
 
@@ -170,7 +170,7 @@ pub(crate) fn options(golden: &Golden) -> VllmOptions {
 
 fn result(golden: &Golden) -> VllmResult {
     let is_full = golden.args["save_detailed"] == json!(true);
-    let details = if is_full { VllmDetails::Full } else { VllmDetails::Brief };
+    let details = if is_full { ResultDetails::Full } else { ResultDetails::Brief };
     VllmResult::new(options(golden), details, OFFSET)
 }
 

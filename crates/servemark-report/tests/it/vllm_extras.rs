@@ -10,7 +10,7 @@ use servemark_core::{
 };
 use servemark_metrics::{Audit, MetricPolicy, Metrics, PlateauSpec};
 use servemark_report::{
-    PlateauTable, Report, SweptRun, TurnsTable, VllmDetails, VllmOptions, VllmResult, write_swept,
+    PlateauTable, Report, ResultDetails, SweptRun, TurnsTable, VllmOptions, VllmResult, write_swept,
 };
 
 use crate::written;
@@ -210,7 +210,7 @@ fn the_runs_of_a_sweep_stand_side_by_side() {
 fn a_result_has_them_under_the_clients_keys() {
     let log = conversations();
     let (metrics, audit) = (scored(&log), Audit::of(&log));
-    let result = VllmResult::new(VllmOptions::default(), VllmDetails::Brief, 0);
+    let result = VllmResult::new(VllmOptions::default(), ResultDetails::Brief, 0);
     let object = result.object(&Report::new(&log, &metrics, &audit));
     let recorded = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/vllm/rust/limited.json");
     let recorded: Value = serde_json::from_slice(&std::fs::read(recorded).unwrap()).unwrap();

@@ -193,7 +193,7 @@ async fn one_that_cannot_start_keeps_all_from_starting() {
 #[tokio::test(start_paused = true)]
 async fn one_shard_alone_enlists_nobody() {
     let (pacer, world) = (TokioPacer::start(), World::new(TokioPacer::start(), 1, None));
-    let enlist = async |_| Err(io::Error::other("nobody asked"));
+    let enlist = async |_| Err(io::Error::other("no shard"));
     let measured = world.measure(&scripted(pacer), enlist).await.unwrap();
     assert_eq!(measured.outcomes.len(), TURNS);
     // Nothing waits for another shard, so the start is not delayed.

@@ -119,7 +119,7 @@ async fn what_is_due_when_the_time_is_over_is_not_sent_and_what_is_in_flight_end
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_waits_at_the_gate_when_the_time_is_over_is_not_sent() {
+async fn a_request_that_waits_at_the_gate_when_the_time_is_over_is_not_sent() {
     let world = World::lasting(Some(1), 31);
     let records = world.measure(&[0, 0, 0, 0]).await;
     check(&records, |record| record.sent, &[0, 15, 30]);

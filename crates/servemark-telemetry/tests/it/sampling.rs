@@ -9,7 +9,7 @@ use servemark_client::{Credentials, MetricsUrl, Target, TargetSpec};
 use servemark_core::{MonotonicClock, Telemetry, TelemetryLine};
 use servemark_mock::{MockServer, MockSpec};
 use servemark_telemetry::{DeviceReader, Sampler, SamplerSource, SamplerSpec};
-use servemark_testkit::{ExporterAnswer as Answer, ScriptedExporter as Exporter};
+use servemark_testkit::{ExporterAnswer, ScriptedExporter as Exporter};
 
 /// A running sampler with what it has told.
 struct Sampling {
@@ -85,8 +85,9 @@ fn the_simulators_own_metrics_are_read() {
 
 #[test]
 fn all_sources_can_be_asked_at_once_between_their_usual_questions() {
-    let exporter =
-        Exporter::start(|number| Answer::Text(format!("vllm:num_requests_running {number}\n")));
+    let exporter = Exporter::start(|number| {
+        ExporterAnswer::Text(format!("vllm:num_requests_running {number}\n"))
+    });
     let mut sampling =
         Sampling::with(Duration::from_secs(3600), vec![source(&exporter.url("/metrics"))]);
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
@@ -101,10 +102,10 @@ fn all_sources_can_be_asked_at_once_between_their_usual_questions() {
 #[test]
 fn a_source_that_fails_leaves_a_gap_and_is_told_of_once() {
     let exporter = Exporter::start(|number| match number {
-        2 => Answer::Status(404),
-        3 => Answer::Hangup,
-        4 => Answer::Text("<html>busy</html>".to_owned()),
-        _ => Answer::Text(format!("vllm:num_requests_running {number}\n")),
+        2 => ExporterAnswer::Status(404),
+        3 => ExporterAnswer::Hangup,
+        4 => ExporterAnswer::Text("<html>busy</html>".to_owned()),
+        _ => ExporterAnswer::Text(format!("vllm:num_requests_running {number}\n")),
     });
     let mut sampling = Sampling::start(vec![source(&exporter.url("/metrics"))]);
     let read =
@@ -120,7 +121,8 @@ fn a_source_that_fails_leaves_a_gap_and_is_told_of_once() {
 
 #[test]
 fn a_source_that_is_not_there_delays_no_other() {
-    let exporter = Exporter::start(|_| Answer::Text("vllm:num_requests_running 1\n".to_owned()));
+    let exporter =
+        Exporter::start(|_| ExporterAnswer::Text("vllm:num_requests_running 1\n".to_owned()));
     // Nothing listens any more at the address of a listener that is gone.
     let addr = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let silent = format!("http://{addr}/metrics");
@@ -141,7 +143,8 @@ fn a_restarted_server_counts_from_zero_and_a_long_text_is_read() {
         }
         format!("{text}vllm:generation_tokens_total {value}\n")
     };
-    let exporter = Exporter::start(move |number| Answer::Text(long([500, 900, 20][number.min(2)])));
+    let exporter =
+        Exporter::start(move |number| ExporterAnswer::Text(long([500, 900, 20][number.min(2)])));
     let mut sampling = Sampling::start(vec![source(&exporter.url("/metrics"))]);
     sampling.until(|telemetry| telemetry.samples.iter().any(|it| it.values == [(0, 20.0)]));
     let (telemetry, problems) = sampling.finish();
@@ -151,7 +154,7 @@ fn a_restarted_server_counts_from_zero_and_a_long_text_is_read() {
 
 #[test]
 fn secrets_of_an_address_are_sent_and_never_told() {
-    let exporter = Exporter::start(|_| Answer::Status(403));
+    let exporter = Exporter::start(|_| ExporterAnswer::Status(403));
     let url = exporter.url("/metrics?token=hush-hush").replace("http://", "http://me:s3cr3t@");
     let mut sampling = Sampling::start(vec![source(&url)]);
     sampling.until(|telemetry| !telemetry.samples.is_empty());

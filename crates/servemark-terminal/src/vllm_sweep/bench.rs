@@ -36,7 +36,7 @@ fn own(command: &[String]) -> Option<&[String]> {
 fn run_here(arguments: &[String], shown: ChildStdout, context: &RunContext) -> anyhow::Result<()> {
     let arguments = arguments.iter().map(Into::into);
     let parsed = vllm::parse("vllm bench serve", arguments, &Environment::from_process())?;
-    if parsed.plan_only {
+    if parsed.plan_only.is_some() {
         bail!("--plan-only measures nothing, and a sweep needs a result");
     }
     for warning in &parsed.warnings {

@@ -10,6 +10,7 @@ use super::experiment::{self, say, summary_file};
 use super::levels;
 use super::server::{Family, Server};
 use crate::context;
+use crate::screen::Bars;
 
 /// Measures every server with every benchmark.
 pub(super) fn run(sweep: &ServeSweep) -> anyhow::Result<ExitCode> {
@@ -19,7 +20,7 @@ pub(super) fn run(sweep: &ServeSweep) -> anyhow::Result<ExitCode> {
     if !sweep.experiment.dry_run {
         refuse_caches(sweep)?;
     }
-    let context = context::context(true)?;
+    let context = context::context(Bars::Shown)?;
     let study = Study { sweep, bench: &bench, context: &context };
     experiment::keep(&sweep.experiment, &context, || study.measure(&serve))
 }

@@ -15,6 +15,7 @@ use servemark_cli::vllm::sweep::{Combination, StartupSweep, folder_name, with_ou
 use super::bench;
 use super::experiment::{self, run_file, say, shown, summary_file};
 use crate::context;
+use crate::screen::Bars;
 
 /// Measures starts in all settings.
 pub(super) fn run(sweep: &StartupSweep) -> anyhow::Result<ExitCode> {
@@ -25,7 +26,7 @@ pub(super) fn run(sweep: &StartupSweep) -> anyhow::Result<ExitCode> {
         serve = known.only(serve, sweep.is_strict)?;
         startup = known.only(startup, sweep.is_strict)?;
     }
-    let context = context::context(true)?;
+    let context = context::context(Bars::Shown)?;
     let study = Study { sweep, context: &context };
     experiment::keep(&sweep.experiment, &context, || study.measure(&serve, &startup))
 }

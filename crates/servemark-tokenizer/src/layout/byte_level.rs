@@ -41,7 +41,7 @@ impl ByteLevel<'_> {
             "normalizer": normalizer,
             "pre_tokenizer": self.split.into_json(),
             "post_processor": null,
-            "decoder": step(false),
+            "decoder": step(Splits::Nothing),
             "model": {
                 "type": "BPE",
                 "dropout": null,
@@ -60,24 +60,31 @@ impl ByteLevel<'_> {
 
 impl Split<'_> {
     fn into_json(self) -> Value {
-        let Self::Pattern(pattern) = self else { return step(true) };
+        let Self::Pattern(pattern) = self else { return step(Splits::Words) };
         let split = json!({
             "type": "Split",
             "pattern": {"Regex": pattern},
             "behavior": "Isolated",
             "invert": false,
         });
-        json!({"type": "Sequence", "pretokenizers": [split, step(false)]})
+        json!({"type": "Sequence", "pretokenizers": [split, step(Splits::Nothing)]})
     }
 }
 
+/// What the step splits a text into.
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum Splits {
+    Words,
+    Nothing,
+}
+
 /// Returns the step that converts bytes to characters or back.
-fn step(use_regex: bool) -> Value {
+fn step(splits: Splits) -> Value {
     json!({
         "type": "ByteLevel",
         "add_prefix_space": false,
         "trim_offsets": true,
-        "use_regex": use_regex,
+        "use_regex": splits == Splits::Words,
     })
 }
 

@@ -111,8 +111,7 @@ mod tests {
         let record = recorder.finish(Ok(Finish::default()), ms(12));
         let header = Header::new(0, RunFacts::default(), serde_json::Value::Null);
         let log = RunLog::new(header, vec![record], None);
-        let mut scoring = ScoringSpec::default();
-        scoring.layouts = layouts;
+        let mut scoring = ScoringSpec { layouts, ..ScoringSpec::default() };
         scoring.evalscope.style = EvalscopeStyle::V1_0;
         Scores::of(&log, &scoring).differences()
     }

@@ -25,7 +25,6 @@ pub struct NoiseStore {
 
 /// Spread between runs of one plan against one server.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct KnownNoise {
     /// Time of the measurement in seconds since the Unix epoch.
     pub measured_unix_s: u64,

@@ -14,7 +14,7 @@ use super::CompareError;
 
 /// A run log or a result file.
 #[derive(Debug)]
-pub(super) enum Source {
+pub(super) enum ResultSource {
     Log(Box<RunLog>, LeftOut),
     Result(Value),
 }
@@ -43,7 +43,7 @@ impl Load {
     }
 }
 
-impl Source {
+impl ResultSource {
     pub(super) fn read(path: &Path, if_damaged: IfDamaged) -> Result<Self, CompareError> {
         let failed = |source| CompareError::Read { path: path.into(), source };
         if is_run_log(path).map_err(failed)? {

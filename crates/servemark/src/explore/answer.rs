@@ -13,7 +13,6 @@ use crate::{ExecuteError, Run, Scores};
 
 /// Result of an exploration.
 #[derive(Debug)]
-#[non_exhaustive]
 pub struct Exploration {
     /// The server.
     pub server: ExploredServer,
@@ -41,7 +40,6 @@ pub struct Exploration {
 
 /// Figures of one user alone: the load of a single stream.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct OneUser {
     /// Mean time to first token in milliseconds.
     pub ttft_ms: Option<f64>,
@@ -58,7 +56,6 @@ impl OneUser {
 
 /// Capacity of a server at objectives, as a number of streams.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct Capacity {
     /// Largest measured number of streams that meets the objectives.
     pub holds: Option<usize>,
@@ -79,7 +76,6 @@ impl Capacity {
 
 /// Figures of one load. Times are in milliseconds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct LevelFigures {
     /// Number of streams.
     pub streams: usize,
@@ -157,6 +153,7 @@ impl Exploration {
     /// Returns the result as a document for scripts; `report` is the page of the best load.
     pub fn to_json(&self, report: Option<&Path>) -> serde_json::Value {
         serde_json::json!({
+            "schema": "servemark/explore/1",
             "engine": self.server.engine.name(),
             "version": self.server.version,
             "model": self.server.model,

@@ -25,7 +25,7 @@ pub(super) struct Climb {
     /// Duration of the first answer, by which the first load is planned.
     first_answer: Duration,
     spent: Duration,
-    levels: Vec<Seen>,
+    levels: Vec<TriedLevel>,
     /// Number of levels whose streams were doubled: the first ones.
     doublings: usize,
     phase: Phase,
@@ -33,9 +33,9 @@ pub(super) struct Climb {
     refinements: usize,
 }
 
-/// What the following loads are decided by.
+/// Figures of a tried load, from which the next loads are chosen.
 #[derive(Clone, Copy, Debug)]
-struct Seen {
+struct TriedLevel {
     streams: usize,
     tokens_per_s: f64,
     requests_per_s: f64,
@@ -102,7 +102,7 @@ impl Climb {
         }
         self.doublings += usize::from(self.phase == Phase::Doubling);
         let all = level.requests + level.failed;
-        self.levels.push(Seen {
+        self.levels.push(TriedLevel {
             streams: level.streams,
             tokens_per_s: level.output_tokens_per_s.unwrap_or_default(),
             requests_per_s: level.requests_per_s.unwrap_or_default(),
@@ -135,7 +135,7 @@ impl Climb {
     /// Returns a number of streams between the largest load that meets the objectives and the
     /// smallest that does not, while there is one and the effort is not spent.
     fn between(&self) -> Option<usize> {
-        let holds = |level: &&Seen| level.slo == Some(SloVerdict::Holds);
+        let holds = |level: &&TriedLevel| level.slo == Some(SloVerdict::Holds);
         let low = self.levels.iter().filter(holds).map(|level| level.streams).max()?;
         let above = self.levels.iter().filter(|level| level.streams > low);
         let high = above.map(|level| level.streams).min()?;
@@ -145,7 +145,7 @@ impl Climb {
     }
 
     /// Returns the smallest load that yields about as many tokens as the best one.
-    fn best(&self) -> Option<Seen> {
+    fn best(&self) -> Option<TriedLevel> {
         let most = self.levels.iter().map(|level| level.tokens_per_s).fold(0.0, f64::max);
         let good = self.levels.iter().filter(|level| level.tokens_per_s >= ALIKE * most);
         good.min_by_key(|level| level.streams).copied()

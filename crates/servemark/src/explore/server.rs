@@ -16,7 +16,6 @@ use crate::{ExecuteError, RunContext, execute};
 
 /// A server, as far as it tells what it is.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct ExploredServer {
     /// Base URL of the server.
     pub url: BaseUrl,
@@ -40,7 +39,6 @@ pub struct ExploredServer {
 /// Engine of a server.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
 pub enum Engine {
     /// llama.cpp's server.
     LlamaCpp,
@@ -52,6 +50,8 @@ pub enum Engine {
     Simulator,
     /// SGLang's server.
     Sglang,
+    /// TensorRT-LLM's server.
+    TensorrtLlm,
     /// Hugging Face's Text Generation Inference.
     Tgi,
     /// vLLM's server.
@@ -69,6 +69,7 @@ impl Engine {
             Self::Ollama => "ollama",
             Self::Simulator => "servemark simulator",
             Self::Sglang => "sglang",
+            Self::TensorrtLlm => "tensorrt-llm",
             Self::Tgi => "tgi",
             Self::Vllm => "vllm",
             Self::Unknown => "unknown",
@@ -83,6 +84,7 @@ impl Engine {
             "lmdeploy" => Self::Lmdeploy,
             "servemark" => Self::Simulator,
             "sglang" => Self::Sglang,
+            "tensorrt_llm" => Self::TensorrtLlm,
             "vllm" => Self::Vllm,
             _ => return None,
         })
@@ -210,16 +212,21 @@ async fn engine(control: &ServerControl, known: Option<Engine>) -> (Engine, Opti
 }
 
 async fn version(control: &ServerControl, engine: Engine) -> Option<String> {
-    let (route, key) = match engine {
-        Engine::LlamaCpp => ("/props", "build_info"),
-        Engine::Ollama => ("/api/version", "version"),
-        Engine::Sglang => ("/server_info", "version"),
-        Engine::Tgi => ("/info", "version"),
-        Engine::Simulator | Engine::Vllm => ("/version", "version"),
+    let (routes, key) = match engine {
+        Engine::LlamaCpp => (&["/props"][..], "build_info"),
+        Engine::Ollama => (&["/api/version"][..], "version"),
+        // Servers of before November 2025 know only the second name.
+        Engine::Sglang => (&["/server_info", "/get_server_info"][..], "version"),
+        Engine::Tgi => (&["/info"][..], "version"),
+        Engine::Simulator | Engine::TensorrtLlm | Engine::Vllm => (&["/version"][..], "version"),
         Engine::Lmdeploy | Engine::Unknown => return None,
     };
-    let version = control.document(route).await.ok()?;
-    version.get(key)?.as_str().map(str::to_owned)
+    for route in routes {
+        if let Ok(description) = control.document(route).await {
+            return description.get(key)?.as_str().map(str::to_owned);
+        }
+    }
+    None
 }
 
 /// What the first answer tells of a server.

@@ -15,7 +15,7 @@ use super::{Profiler, RunEvent, Switch};
 impl fmt::Display for Profiler<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Nobody => f.write_str(
+            Self::NoWorker => f.write_str(
                 "Warning: PD separated mode requires --profile-prefill-url or \
                  --profile-decode-url\n\
                  Skipping profiler start. Please specify worker URLs for profiling.",

@@ -18,7 +18,6 @@ use crate::{Scores, Sent};
 
 /// Paths of the written files, and the reason why tables are missing.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-#[non_exhaustive]
 pub struct AisbenchSaved {
     /// Folder of the model, which contains the other files.
     pub folder: PathBuf,

@@ -8,15 +8,14 @@ use servemark_core::JsonObject;
 use servemark_plan::{Layout, SaveMode, VllmFiles};
 use servemark_pyjson::{Text, to_writer};
 use servemark_report::{
-    DatasetStatsPlot, Report, ReportFormat, TimelinePlot, VllmDetails, VllmResult, vllm_file_name,
-    vllm_pytorch_records,
+    DatasetStatsPlot, Report, ReportFormat, ResultDetails, TimelinePlot, VllmResult,
+    vllm_file_name, vllm_pytorch_records,
 };
 
 use crate::Scores;
 
 /// Paths of the files that were requested and written.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-#[non_exhaustive]
 pub struct VllmSaved {
     /// HTML page with the timeline of every request.
     pub timeline: Option<PathBuf>,
@@ -33,7 +32,7 @@ impl Scores<'_> {
     pub fn save_vllm(&self, files: &VllmFiles) -> io::Result<VllmSaved> {
         let place = self.vllm_place(files)?;
         let saved = self.save_vllm_at(files, place.path());
-        if let (Err(_), Place::Reserved(path)) = (&saved, &place) {
+        if let (Err(_), ResultPath::Reserved(path)) = (&saved, &place) {
             // An incomplete result would be taken for a result; the error is the one to report.
             let _ = fs::remove_file(path);
         }
@@ -51,7 +50,7 @@ impl Scores<'_> {
             saved.dataset_stats = Some(self.draw(&DatasetStatsPlot, path)?);
         }
         if let Some(mode) = files.save {
-            let result = self.vllm_result(files.details, files.utc_offset_s);
+            let result = self.vllm_result(ResultDetails::of(files.details), files.utc_offset_s);
             if let Some(args) = &files.pytorch {
                 saved.pytorch = Some(self.write_pytorch(&result, args, path)?);
             }
@@ -80,8 +79,7 @@ impl Scores<'_> {
         known.and_then(|seconds| seconds.try_into().ok()).unwrap_or_default()
     }
 
-    pub(crate) fn vllm_result(&self, details: bool, utc_offset_s: i32) -> VllmResult {
-        let details = if details { VllmDetails::Full } else { VllmDetails::Brief };
+    pub(crate) fn vllm_result(&self, details: ResultDetails, utc_offset_s: i32) -> VllmResult {
         VllmResult::new(self.scoring.vllm.clone(), details, utc_offset_s)
     }
 
@@ -98,19 +96,19 @@ impl Scores<'_> {
     }
 
     /// Creates the folder if one is named and returns the place of the result.
-    fn vllm_place(&self, files: &VllmFiles) -> io::Result<Place> {
+    fn vllm_place(&self, files: &VllmFiles) -> io::Result<ResultPath> {
         let folder = files.folder.clone().unwrap_or_default();
         if files.folder.is_some() {
             fs::create_dir_all(&folder)?;
         }
         if let Some(name) = &files.name {
-            return Ok(Place::Known(folder.join(name)));
+            return Ok(ResultPath::Known(folder.join(name)));
         }
         let usual = vllm_file_name(self.log, files.label.as_deref(), files.utc_offset_s);
         let path = folder.join(usual);
         match files.save {
-            Some(SaveMode::Replace) => reserve(&path).map(Place::Reserved),
-            _ => Ok(Place::Known(path)),
+            Some(SaveMode::Replace) => reserve(&path).map(ResultPath::Reserved),
+            _ => Ok(ResultPath::Known(path)),
         }
     }
 
@@ -139,14 +137,14 @@ impl Scores<'_> {
 }
 
 /// Path of the result. Its plots have the same name with other extensions.
-enum Place {
+enum ResultPath {
     /// A path that other runs may write to as well.
     Known(PathBuf),
     /// An empty file that was created for this result alone.
     Reserved(PathBuf),
 }
 
-impl Place {
+impl ResultPath {
     fn path(&self) -> &Path {
         match self {
             Self::Known(path) | Self::Reserved(path) => path,

@@ -64,12 +64,12 @@ async fn first_mismatch(
 }
 
 /// Cuts every prompt that is too long; a prompt that cannot be cut is left unchanged.
-async fn cut(load: Load, scissors: &Arc<PromptTruncator>) -> Load {
+async fn cut(load: Load, truncator: &Arc<PromptTruncator>) -> Load {
     let next = Arc::new(AtomicUsize::new(0));
     let mut workers = JoinSet::new();
     for _ in 0..AT_ONCE.min(load.sessions.len()) {
         let (sessions, next) = (Arc::clone(&load.sessions), Arc::clone(&next));
-        workers.spawn(Arc::clone(scissors).cut_all(sessions, next));
+        workers.spawn(Arc::clone(truncator).cut_all(sessions, next));
     }
     let cuts = workers.join_all().await;
     let mut sessions = load.sessions.to_vec();

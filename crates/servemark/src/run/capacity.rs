@@ -17,7 +17,7 @@ use servemark_core::Session;
 use servemark_plan::BenchPlan;
 
 use self::cache::SelftestCache;
-pub use self::figures::{Figures, Source};
+pub use self::figures::{Figures, FiguresSource};
 use super::draw::Load;
 use super::server;
 use crate::RunContext;
@@ -72,7 +72,7 @@ fn rate(plan: &BenchPlan, load: &Load) -> Option<f64> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MachineCapacity {
     pub(crate) figures: Figures,
-    pub(crate) source: Source,
+    pub(crate) source: FiguresSource,
     /// Number of client threads, each of which uses one core.
     pub(crate) shards: usize,
     pub(crate) capacity: Capacity,
@@ -84,7 +84,7 @@ impl MachineCapacity {
         let cores = available_parallelism().unwrap_or(NonZeroUsize::MIN);
         let known =
             context.cache.as_deref().map(|folder| SelftestCache::of_this_machine(folder).figures());
-        let (figures, source) = known.unwrap_or((Figures::ASSUMED, Source::Assumed));
+        let (figures, source) = known.unwrap_or((Figures::ASSUMED, FiguresSource::Assumed));
         Self { figures, source, shards: shards.min(cores).get(), capacity: Capacity::measure() }
     }
 
@@ -142,7 +142,7 @@ fn connections(demand: &PlannedLoad, has: u64, what: &str, cure: &str) -> Option
     })
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for FiguresSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Assumed => f.write_str("assumed; servemark selftest measures it"),
@@ -190,7 +190,7 @@ mod tests {
 
     const SMALL: MachineCapacity = MachineCapacity {
         figures: Figures::new(100_000.0, 10_000.0),
-        source: Source::Assumed,
+        source: FiguresSource::Assumed,
         shards: 1,
         capacity: Capacity::new(1_000, 28_232),
     };
@@ -243,7 +243,7 @@ mod tests {
 
     #[test]
     fn the_age_of_a_measurement_is_told() {
-        let measured = |seconds| Source::Measured(Duration::from_secs(seconds)).to_string();
+        let measured = |seconds| FiguresSource::Measured(Duration::from_secs(seconds)).to_string();
         assert_eq!(measured(59), "measured by servemark selftest 59 s ago");
         assert_eq!(measured(200_000), "measured by servemark selftest 2 days ago");
         assert_eq!(measured(7_199), "measured by servemark selftest 119 minutes ago");

@@ -11,7 +11,7 @@ use servemark_plan::{BenchPlan, ServerSpec};
 use servemark_runner::{LoadSpec, Runner, Share, Stop};
 
 use super::draw::Load;
-use super::prepare::{Numbering, Prepared, RunClock, prepare};
+use super::prepare::{Numbering, PreparedRun, RunClock, prepare};
 use super::run_log_sink::RunLogSink;
 use super::system::{Job, System};
 use super::{discover, facts, files, warm_up};
@@ -45,7 +45,7 @@ impl System for LoadedEngine {
         plan: &BenchPlan,
         context: &RunContext,
         clock: RunClock,
-    ) -> Result<(Self, Prepared), ExecuteError> {
+    ) -> Result<(Self, PreparedRun), ExecuteError> {
         let ServerSpec::Engine(spec) = &plan.server else {
             unreachable!("only a plan with an engine is measured here")
         };
@@ -61,7 +61,7 @@ impl System for LoadedEngine {
     }
 
     async fn header(&self, job: &Job<'_>) -> Result<Header, ExecuteError> {
-        let Prepared { names, load, .. } = job.prepared;
+        let PreparedRun { names, load, .. } = job.prepared;
         let (started, facts) = (job.clock.started_unix_ns, self.engine.facts());
         let mut header = facts::engine_header(started, job.plan, &self.spec, facts, names, load);
         header.server_info = self.info().await;

@@ -6,14 +6,15 @@ use servemark_plan::{BenchPlan, ServerSpec};
 #[cfg(feature = "engine")]
 use super::engine::LoadedEngine;
 use super::http;
+use super::local_faults::local_faults;
 use super::measure::measure;
 use super::outcome::Run;
-use super::prepare::{Prepared, RunClock};
+use super::prepare::{PreparedRun, RunClock};
 use super::provided::ProvidedSystem;
 use super::server::Server;
 use super::system::System;
 use crate::runtime::on_this_thread;
-use crate::{ExecuteError, Outputs, RunContext};
+use crate::{ExecuteError, RunContext};
 
 /// Executes a plan, from waiting for the server to the closed run log, on a runtime of its own on
 /// the calling thread. For an offline engine, the warm-up plan runs in the same call, because the
@@ -29,8 +30,9 @@ pub fn execute(plan: &BenchPlan, context: &RunContext) -> Result<Run, ExecuteErr
 
 /// Executes a plan on the current runtime.
 pub(super) async fn run(plan: &BenchPlan, context: &RunContext) -> Result<Run, ExecuteError> {
-    plan.check()?;
-    Outputs::of(plan).check()?;
+    if let Some(fault) = local_faults(plan).into_iter().next() {
+        return Err(fault);
+    }
     match &plan.server {
         ServerSpec::Provided { .. } => run_on::<ProvidedSystem>(plan, context).await,
         #[cfg(feature = "engine")]
@@ -47,7 +49,6 @@ async fn run_on<S: System>(plan: &BenchPlan, context: &RunContext) -> Result<Run
 
 /// Size of the load that a plan would send.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[non_exhaustive]
 pub struct DryRun {
     /// Number of requests.
     pub requests: usize,
@@ -61,7 +62,8 @@ pub struct DryRun {
 /// does not name one.
 pub fn dry_run(plan: &BenchPlan, context: &RunContext) -> Result<DryRun, ExecuteError> {
     plan.check()?;
-    let (_, Prepared { load, .. }) = on_this_thread(http::drawn(plan, context, RunClock::start()))?;
+    let (_, PreparedRun { load, .. }) =
+        on_this_thread(http::drawn(plan, context, RunClock::start()))?;
     let samples = || load.sessions.iter().flat_map(Session::samples);
     Ok(DryRun {
         requests: samples().count(),

@@ -114,9 +114,11 @@ mod tests {
     #[test]
     fn texts_are_counted_wherever_they_are() {
         let folder = tempfile::tempdir().unwrap();
-        let mut output = OutputSpec::default();
-        output.run_log = Some(folder.path().join("run.jsonl"));
-        output.run_log_if_taken = IfTaken::Number;
+        let output = OutputSpec {
+            run_log: Some(folder.path().join("run.jsonl")),
+            run_log_if_taken: IfTaken::Number,
+            ..OutputSpec::default()
+        };
         let counts = [0, 8, usize::MAX].map(|room| {
             let header = Header::new(0, RunFacts::default(), serde_json::Value::Null);
             let room = MemoryLimits::with_texts(room);

@@ -15,7 +15,7 @@ use servemark_schedule::ArrivalSpec;
 use servemark_telemetry::Sampler;
 
 use super::capacity::{MachineCapacity, PlannedLoad};
-use super::prepare::{Numbering, Prepared, RunClock, prepare};
+use super::prepare::{Numbering, PreparedRun, RunClock, prepare};
 use super::probes::{Probe, Probes};
 use super::profiler::Profilers;
 use super::run_log_sink::RunLogSink;
@@ -42,12 +42,12 @@ impl System for Server {
         plan: &BenchPlan,
         context: &RunContext,
         clock: RunClock,
-    ) -> Result<(Self, Prepared), ExecuteError> {
+    ) -> Result<(Self, PreparedRun), ExecuteError> {
         let (server, mut prepared) = drawn(plan, context, clock).await?;
-        let Prepared { names, load, .. } = prepared;
+        let PreparedRun { names, load, .. } = prepared;
         let aligning = align::align(plan, context, &server, &names, load, clock.clock);
         let load = context.unless_stopped(async { Ok(aligning.await) }).await?;
-        prepared = Prepared { names, load, ..prepared };
+        prepared = PreparedRun { names, load, ..prepared };
         Ok((server, prepared))
     }
 
@@ -173,7 +173,7 @@ pub(crate) async fn drawn(
     plan: &BenchPlan,
     context: &RunContext,
     clock: RunClock,
-) -> Result<(Server, Prepared), ExecuteError> {
+) -> Result<(Server, PreparedRun), ExecuteError> {
     let server = Server::reach(plan, context, clock.clock)?;
     let names = context.unless_stopped(meet(plan, context, &server)).await?;
     let numbering = if server.is_simulated() { Numbering::Numbered } else { Numbering::Plain };
@@ -230,8 +230,9 @@ fn probe(
 
 /// Stops the probes. A failure is reported and does not end the run.
 fn finish_probes(job: &Job<'_>, probes: Option<Probes>) {
-    let is_hurried = job.context.stop.signal().is(Stop::Now);
-    if let Some(Err(error)) = probes.map(|probes| probes.finish(is_hurried)) {
+    let is_now = job.context.stop.signal().is(Stop::Now);
+    let end = if is_now { Probes::abort } else { Probes::finish };
+    if let Some(Err(error)) = probes.map(end) {
         let reason = error.to_string();
         job.context.emit(&RunEvent::Missed { what: "send probes beside the load", reason });
     }

@@ -7,7 +7,7 @@ use servemark_runner::{self as runner, Fleet, Stop};
 use super::draw::Load;
 use super::finish;
 use super::outcome::Run;
-use super::prepare::{Prepared, RunClock};
+use super::prepare::{PreparedRun, RunClock};
 use super::run_log_sink::{Ended, MemoryLimits, RunLogSink};
 use super::system::{Job, System};
 use super::until::{RunStop, Watcher};
@@ -19,7 +19,7 @@ pub(crate) async fn measure<S: System>(
     system: &S,
     plan: &BenchPlan,
     context: &RunContext,
-    prepared: &Prepared,
+    prepared: &PreparedRun,
     clock: RunClock,
 ) -> Result<Run, ExecuteError> {
     let stop = RunStop::of(plan, context);
@@ -64,13 +64,13 @@ impl Job<'_> {
         let Load { sessions, schedule, .. } = self.load();
         let (requests, shards) = (self.load().measured(&self.plan.load), system.shards(self));
         context.emit(&RunEvent::Measuring { requests, shards });
-        context.live.measure(true);
+        context.live.begin_measurement();
         let fleet = Fleet::new(&runner, shards);
         let enlist = system.enlist(self, &transport);
         let measuring = fleet.measure(&transport, sessions, schedule, enlist);
         let measured = system.accompany(self, &transport, measuring).await;
         let ended = clock.now();
-        context.live.measure(false);
+        context.live.end_measurement();
         context.emit(&RunEvent::Measured);
         let mut footer = system.end(self, helpers, &transport).await;
         let runner::Measured { cost, lost, started: began, .. } =

@@ -21,7 +21,7 @@ use tokio::time::{Instant, sleep_until};
 pub use self::facts::{BatchLimits, BatchServer};
 use super::files;
 use super::measure::measure;
-use super::prepare::{Prepared, RunClock};
+use super::prepare::{PreparedRun, RunClock};
 use crate::observer::RunEvent;
 use crate::run::discover::{self, Names, TokenizerSource};
 use crate::run::draw::{self, Load};
@@ -52,7 +52,6 @@ impl std::fmt::Debug for BatchRunner {
 
 /// A batch that was sent.
 #[derive(Debug)]
-#[non_exhaustive]
 pub struct BatchRun {
     /// Run of the batch.
     pub run: Run,
@@ -131,7 +130,7 @@ impl BatchRunner {
         let mut plan = case.plan.clone();
         plan.control.profile = traces.as_ref().zip(case.profile.as_ref()).map(profiler);
         let (names, tokenizer) = (self.names.clone(), Arc::clone(&self.tokenizer));
-        let prepared = Prepared { names, tokenizer, load };
+        let prepared = PreparedRun { names, tokenizer, load };
         let run = measure(&self.server, &plan, &self.context, &prepared, self.clock).await?;
         Ok(BatchRun { run, traces })
     }

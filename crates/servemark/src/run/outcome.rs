@@ -9,7 +9,6 @@ use super::sent::Sent;
 
 /// A run that is complete or was stopped.
 #[derive(Debug)]
-#[non_exhaustive]
 pub struct Run {
     /// Everything that was observed. If answers have more than 64 MiB of text, the rest of the
     /// text is only in the run log's file, unless the plan prints or keeps texts.

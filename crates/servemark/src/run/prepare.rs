@@ -29,7 +29,7 @@ impl RunClock {
 }
 
 /// Inputs of a run that are ready before anything is measured.
-pub(crate) struct Prepared {
+pub(crate) struct PreparedRun {
     pub(crate) names: Names,
     pub(crate) tokenizer: Arc<dyn Tokenizer>,
     pub(crate) load: Load,
@@ -52,7 +52,7 @@ pub(crate) async fn prepare(
     names: Names,
     numbering: Numbering,
     clock: RunClock,
-) -> Result<(Prepared, Option<(LoadSpec, Load)>), ExecuteError> {
+) -> Result<(PreparedRun, Option<(LoadSpec, Load)>), ExecuteError> {
     let gathering = files::gather(plan, context, &names.tokenizer, clock.clock);
     let files = context.unless_stopped(gathering).await?;
     let (warm_up, run) = (warm_up.cloned(), clock.started_unix_ns);
@@ -66,7 +66,7 @@ pub(crate) async fn prepare(
         let load = draw(plan)?;
         let with_load = |plan: &BenchPlan| draw(plan).map(|load| (plan.load.clone(), load));
         let warm_up = warm_up.as_ref().map(with_load).transpose()?;
-        Ok((Prepared { names, tokenizer, load }, warm_up))
+        Ok((PreparedRun { names, tokenizer, load }, warm_up))
     };
     drawing(context, work).await
 }

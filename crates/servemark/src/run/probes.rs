@@ -43,14 +43,20 @@ impl Probes {
         Ok(Self { stop, first, thread })
     }
 
-    /// Stops the prober: waits for the probe in flight, or aborts it if `is_hurried`. Even if the
-    /// load was very short, one probe is completed unless `is_hurried`.
-    pub(crate) fn finish(self, is_hurried: bool) -> io::Result<()> {
-        if is_hurried {
-            self.stop.escalate();
-        } else {
-            let _ = self.first.recv();
-        }
+    /// Stops the prober after the probe in flight. Even if the load was very short, one probe is
+    /// completed.
+    pub(crate) fn finish(self) -> io::Result<()> {
+        let _ = self.first.recv();
+        self.end()
+    }
+
+    /// Stops the prober and aborts the probe in flight.
+    pub(crate) fn abort(self) -> io::Result<()> {
+        self.stop.escalate();
+        self.end()
+    }
+
+    fn end(self) -> io::Result<()> {
         self.stop.escalate();
         self.thread.join().unwrap_or_else(|_| Err(io::Error::other("the probe thread panicked")))
     }

@@ -43,7 +43,7 @@ impl<'a> Profilers<'a> {
     pub(crate) async fn start(&self) {
         let Some(spec) = self.spec else { return };
         if self.switches.is_empty() {
-            return self.emit(ProfilerEvent::Nobody);
+            return self.emit(ProfilerEvent::NoWorker);
         }
         self.turn(Switch::Start, &spec.start).await;
     }

@@ -10,7 +10,7 @@ use servemark_pacer::SystemPacer;
 use servemark_plan::{BenchPlan, ServerSpec};
 use servemark_runner::{Runner, Share};
 
-use super::prepare::{Numbering, Prepared, RunClock, prepare};
+use super::prepare::{Numbering, PreparedRun, RunClock, prepare};
 use super::run_log_sink::RunLogSink;
 use super::system::{Job, System};
 use super::{discover, facts, warm_up};
@@ -32,7 +32,7 @@ impl System for ProvidedSystem {
         plan: &BenchPlan,
         context: &RunContext,
         clock: RunClock,
-    ) -> Result<(Self, Prepared), ExecuteError> {
+    ) -> Result<(Self, PreparedRun), ExecuteError> {
         let ServerSpec::Provided { name } = &plan.server else {
             unreachable!("only a plan with a transport of the program is measured here")
         };
@@ -43,7 +43,7 @@ impl System for ProvidedSystem {
     }
 
     async fn header(&self, job: &Job<'_>) -> Result<Header, ExecuteError> {
-        let Prepared { names, load, .. } = job.prepared;
+        let PreparedRun { names, load, .. } = job.prepared;
         let started = job.clock.started_unix_ns;
         Ok(facts::transport_header(started, job.plan, &self.name, names, load))
     }

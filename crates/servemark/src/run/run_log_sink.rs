@@ -302,7 +302,7 @@ const MOST_BEHIND: NonZeroU64 = NonZeroU64::new(128 << 20).expect("it is not zer
 /// of thousands of records per second would take CPU time from the threads that send and read.
 const GATHERING: Duration = Duration::from_millis(1);
 
-/// Room for the text of about fifteen million tokens.
+/// Space for the text of about fifteen million tokens.
 const MOST_TEXT: usize = 64 << 20;
 
 /// Approximate size in bytes of a record's line without its chunks, and of each chunk.
@@ -321,9 +321,7 @@ mod tests {
     use super::*;
 
     fn output(path: &Path) -> OutputSpec {
-        let mut output = OutputSpec::default();
-        output.run_log = Some(path.to_owned());
-        output
+        OutputSpec { run_log: Some(path.to_owned()), ..OutputSpec::default() }
     }
 
     fn record(index: usize) -> RequestRecord {
@@ -374,7 +372,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("run.jsonl");
         let header = Header::new(0, RunFacts::default(), serde_json::Value::Null);
-        // Room for the texts of two records.
+        // Space for the texts of two records.
         let room = MemoryLimits::with_texts(40 << 10);
         let sink =
             RunLogSink::open(&output(&path), header, &RunContext::default(), room, None).unwrap();

@@ -11,7 +11,7 @@ use servemark_runner::{LoadSpec, Runner, Share, StopSignal};
 
 use super::Sent;
 use super::draw::Load;
-use super::prepare::{Prepared, RunClock};
+use super::prepare::{PreparedRun, RunClock};
 use super::run_log_sink::RunLogSink;
 use crate::{ExecuteError, RunContext};
 
@@ -29,7 +29,7 @@ pub(crate) trait System: Sized {
         plan: &BenchPlan,
         context: &RunContext,
         clock: RunClock,
-    ) -> Result<(Self, Prepared), ExecuteError>;
+    ) -> Result<(Self, PreparedRun), ExecuteError>;
 
     /// Returns the header of the run log.
     async fn header(&self, job: &Job<'_>) -> Result<Header, ExecuteError>;
@@ -99,7 +99,7 @@ pub(crate) struct Job<'a> {
     pub(crate) plan: &'a BenchPlan,
     pub(crate) context: &'a RunContext,
     pub(crate) clock: RunClock,
-    pub(crate) prepared: &'a Prepared,
+    pub(crate) prepared: &'a PreparedRun,
     /// Signal that stops the run.
     pub(crate) stop: StopSignal,
 }

@@ -37,7 +37,7 @@ fn sources(job: &Job<'_>, spec: &TelemetrySpec, target: &Target) -> Vec<SamplerS
         MetricsSource::Url(url) => SamplerSource::at(url).map_err(|error| missed(job, &error)).ok(),
         MetricsSource::Nvml => nvml().map_err(|error| missed(job, &error)).ok(),
         MetricsSource::NvmlIfPresent => nvml().ok(),
-        _ => Some(SamplerSource::of_server(target)),
+        MetricsSource::Server => Some(SamplerSource::of_server(target)),
     };
     spec.sources.iter().filter_map(source).collect()
 }

@@ -14,7 +14,6 @@ use crate::ExitCode;
 /// Results of a search: for each tier the largest load that holds, the undecided loads, the
 /// smallest load that fails, and an estimate of the capacity.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct SloAnswer {
     /// Name of the searched setting, such as the request rate.
     pub setting: String,
@@ -32,7 +31,6 @@ pub struct SloAnswer {
 
 /// Answer of one tier.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct TierAnswer {
     /// Name of the tier; empty if the spec names no tiers.
     pub name: String,

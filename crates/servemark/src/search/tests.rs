@@ -112,8 +112,7 @@ fn slo(text: &str) -> SloSpec {
 /// Returns a search over request rates with Poisson arrivals.
 fn rates(objectives: &str, requests: usize) -> SloSearchSpec {
     let base = base(ArrivalSpec::at_rate(1.0).unwrap());
-    let mut effort = Effort::default();
-    effort.requests = NonZeroUsize::new(requests);
+    let effort = Effort { requests: NonZeroUsize::new(requests), ..Effort::default() };
     SloSearchSpec::new(base, "request_rate", slo(objectives)).unwrap().with_effort(effort)
 }
 

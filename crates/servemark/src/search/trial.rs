@@ -13,7 +13,6 @@ use crate::{Origin, PointRun, PointScore};
 
 /// A load that was tried, and its results.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct Trial {
     /// Value of the load in the unit of the searched setting.
     pub value: f64,
@@ -134,7 +133,7 @@ impl Trial {
             doubt => {
                 self.usable += 1;
                 self.doubt = self.doubt.or(doubt);
-                let stretch = JudgedPart::Settled(spec.effort.settling);
+                let stretch = JudgedPart::SettledLoad(spec.effort.settling);
                 self.evidence.add(&done.run.log, policy, stretch);
             }
         }

@@ -7,7 +7,6 @@ use crate::ExecuteError;
 
 /// Limits on the number of connections of a machine. `None` stands for no limit.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct MachineLimits {
     /// Soft limit of open files when the program was started.
     pub descriptors_soft: Option<u64>,

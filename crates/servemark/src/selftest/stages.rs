@@ -19,7 +19,6 @@ use crate::{ExecuteError, Run, RunContext, execute};
 
 /// Difference between the reported and the true latencies of a paced load.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct Accuracy {
     /// Number of concurrent answers.
     pub streams: usize,
@@ -37,7 +36,6 @@ pub struct Accuracy {
 
 /// Cost of a load for the client, per chunk or per request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct Cost {
     /// Number of concurrent answers.
     pub streams: usize,

@@ -10,7 +10,6 @@ use servemark_pacer::{Pacer, SystemPacer};
 
 /// Distribution of a lateness in microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct Lateness {
     /// Median in microseconds.
     pub p50_us: f64,

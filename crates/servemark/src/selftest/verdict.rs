@@ -8,7 +8,6 @@ use super::Accuracy;
 
 /// Verdict of a self-test.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct SelftestVerdict {
     /// Whether the machine can measure accurately.
     pub fitness: Fitness,

@@ -12,7 +12,6 @@ use crate::{ExecuteError, ExitCode, OutputError, ProcessError};
 
 /// Why a sweep, search or A/B comparison failed.
 #[derive(Debug, Error)]
-#[non_exhaustive]
 pub enum SweepRunError {
     /// The spec is invalid.
     #[error(transparent)]

@@ -15,7 +15,6 @@ use crate::{ExitCode, Scores};
 
 /// Results of a sweep: the scores of its points in order.
 #[derive(Debug, Default)]
-#[non_exhaustive]
 pub struct SweepOutcome {
     /// Scores of the points that were run.
     pub points: Vec<PointScore>,
@@ -23,7 +22,6 @@ pub struct SweepOutcome {
 
 /// Score of a point by Servemark's own definitions.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct PointScore {
     /// Name of the point.
     pub name: String,

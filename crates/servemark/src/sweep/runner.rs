@@ -23,7 +23,6 @@ pub trait Probe {
 
 /// A completed point.
 #[derive(Debug)]
-#[non_exhaustive]
 pub struct PointRun {
     /// The point with its plan, which contains the path of the run log.
     pub point: Point,

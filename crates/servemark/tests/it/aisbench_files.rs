@@ -36,8 +36,8 @@ fn log(outcomes: &[bool]) -> RunLog {
 }
 
 fn saved(log: &RunLog, folder: &Path) -> AisbenchSaved {
-    let mut scoring = ScoringSpec::default();
-    scoring.aisbench = AisbenchOptions::new("a/model", "..");
+    let scoring =
+        ScoringSpec { aisbench: AisbenchOptions::new("a/model", ".."), ..ScoringSpec::default() };
     Scores::of(log, &scoring).save_aisbench(&AisbenchFiles::new(folder), None).unwrap()
 }
 

@@ -87,9 +87,11 @@ fn a_timeline_draws_its_requests() {
     let folder = tempfile::tempdir().unwrap();
     let plan = base();
     let run = execute(&plan, &context()).unwrap();
-    let mut files = VllmFiles::default();
-    files.folder = Some(folder.path().to_owned());
-    files.timeline = Some([1.0, 2.0]);
+    let files = VllmFiles {
+        folder: Some(folder.path().to_owned()),
+        timeline: Some([1.0, 2.0]),
+        ..VllmFiles::default()
+    };
     let saved = Scores::of_run(&run, &plan.scoring).save_vllm(&files).unwrap();
     let page = fs::read_to_string(saved.timeline.unwrap()).unwrap();
     let opened = open_page("timeline", &page);

@@ -76,7 +76,7 @@ fn a_refused_list_of_models_without_a_key_hints_at_the_key() {
 #[test]
 fn a_certificate_that_is_not_checked_is_told_of_at_the_start() {
     let mut target = TargetSpec::new("https://127.0.0.1:9".parse().unwrap());
-    target.trusts_anybody = true;
+    target.accepts_any_certificate = true;
     let mut plan = runs::plan(BackendName::SglangOaiChat, &[]);
     plan.server = ServerSpec::At(target);
     plan.control.ready_timeout = Duration::from_millis(1);

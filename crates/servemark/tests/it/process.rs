@@ -21,7 +21,7 @@ fn context() -> RunContext {
     RunContext::new(Arc::new(NoProgress))
 }
 
-fn nobody() -> BaseUrl {
+fn closed_port() -> BaseUrl {
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     format!("http://{free}").parse().unwrap()
 }
@@ -48,7 +48,7 @@ fn a_server_and_what_it_has_started_end_with_their_owner() {
 fn a_server_that_ends_is_not_waited_for() {
     let server = shell("exit 7").unwrap();
     let long = Duration::from_secs(1000);
-    let error = server.wait_ready(&nobody(), "/health", long, &context()).unwrap_err();
+    let error = server.wait_ready(&closed_port(), "/health", long, &context()).unwrap_err();
     assert_eq!(error.to_string(), "the server ended before it was ready: exit code 7");
     assert_eq!(error.exit_code(), ExitCode::NotReady);
 }
@@ -58,14 +58,13 @@ fn waiting_ends_when_the_user_says_so() {
     let (server, context) = (shell("sleep 1000").unwrap(), context());
     context.stop.escalate();
     let long = Duration::from_secs(1000);
-    let error = server.wait_ready(&nobody(), "/health", long, &context).unwrap_err();
+    let error = server.wait_ready(&closed_port(), "/health", long, &context).unwrap_err();
     assert!(matches!(error, ProcessError::Interrupted), "{error}");
 }
 
 #[test]
 fn a_server_that_answers_is_ready_and_does_as_it_is_told() {
-    let mut spec = MockSpec::default();
-    spec.keep_requests = 10;
+    let spec = MockSpec { keep_requests: 10, ..MockSpec::default() };
     let mock = MockServer::start(spec).unwrap();
     let (server, url) = (shell("sleep 1000").unwrap(), mock.base_url().parse().unwrap());
     server.wait_ready(&url, "/health", Duration::from_secs(60), &context()).unwrap();

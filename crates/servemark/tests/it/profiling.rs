@@ -32,10 +32,12 @@ impl RunObserver for Notes {
 
 /// Runs a plan that profiles `of` and returns the reported profiler events.
 fn profiled(of: Profiled) -> Vec<String> {
-    let mut spec = ProfileSpec::default();
-    spec.of = of;
-    spec.start = [("num_steps".to_owned(), json!(3))].into_iter().collect();
-    spec.stop = Some(JsonObject::new());
+    let spec = ProfileSpec {
+        of,
+        start: [("num_steps".to_owned(), json!(3))].into_iter().collect(),
+        stop: Some(JsonObject::new()),
+        ..ProfileSpec::default()
+    };
     let mut plan = plan(BackendName::Sglang, &[]);
     plan.control.profile = Some(spec);
     let notes = Arc::new(Notes::default());
@@ -83,14 +85,14 @@ fn workers_are_told_one_after_the_other() {
 }
 
 #[test]
-fn without_a_worker_nobody_is_told() {
+fn without_a_worker_no_server_is_profiled() {
     assert_eq!(profiled(Profiled::Workers(Vec::new())), recorded("profile_pd_no_url_sglang"));
 }
 
 #[test]
 fn a_worker_that_is_not_there_costs_the_run_nothing() {
-    let nobody = WorkerSpec::new("Decode-0", "http://127.0.0.1:9".parse().unwrap());
-    let said = profiled(Profiled::Workers(vec![nobody]));
+    let closed = WorkerSpec::new("Decode-0", "http://127.0.0.1:9".parse().unwrap());
+    let said = profiled(Profiled::Workers(vec![closed]));
     assert_eq!(said.len(), 4, "{said:?}");
     let start = "Failed to start profiler for Decode-0 worker at http://127.0.0.1:9: ";
     assert!(said[1].starts_with(start), "{said:?}");

@@ -260,7 +260,7 @@ fn what_is_sent_precisely_can_be_stamped_as_it_leaves() {
         let [sent, left, first] = [record.sent, record.left, record.first_byte].map(Option::unwrap);
         assert!(record.scheduled <= sent && sent <= left && left <= first, "{record:?}");
     }
-    assert_eq!(audit.network.departure.samples, 20, "{audit:?}");
+    assert_eq!(audit.network.transmit.samples, 20, "{audit:?}");
 }
 
 #[test]
@@ -286,7 +286,7 @@ fn a_disk_that_fails_in_the_middle_loses_no_request_of_the_report() {
     });
     let Run { log, run_log_error, .. } = run(&plan).unwrap();
     assert!(reader.join().unwrap() > 0);
-    let error = run_log_error.expect("nobody read the requests").to_string();
+    let error = run_log_error.expect("the requests were not read").to_string();
     assert!(error.starts_with("cannot write the run log"), "{error}");
     assert_eq!(log.measured().count(), 20);
     assert!(log.is_complete());
@@ -295,8 +295,8 @@ fn a_disk_that_fails_in_the_middle_loses_no_request_of_the_report() {
 #[test]
 fn a_server_that_is_not_there_is_named() {
     let mut plan = plan(BackendName::Sglang, &[]);
-    let nobody = TargetSpec::new("http://127.0.0.1:9".parse().unwrap());
-    plan.server = ServerSpec::At(nobody);
+    let closed = TargetSpec::new("http://127.0.0.1:9".parse().unwrap());
+    plan.server = ServerSpec::At(closed);
     plan.control.ready_timeout = Duration::from_millis(1);
     let error = run(&plan).unwrap_err();
     assert_eq!(error.exit_code(), ExitCode::NotReady);
@@ -314,8 +314,10 @@ fn a_plan_that_cannot_run_is_refused() {
 fn a_trace_is_replayed_when_it_says_on_every_backend_that_generates() {
     for backend in BackendName::ALL.into_iter().filter(|backend| backend.route().generates()) {
         let mut plan = plan(backend, &[]);
-        let mut trace = MooncakeSpec::default();
-        trace.path = Some(fixture("sglang/inputs/mooncake.jsonl"));
+        let trace = MooncakeSpec {
+            path: Some(fixture("sglang/inputs/mooncake.jsonl")),
+            ..MooncakeSpec::default()
+        };
         plan.workload.dataset = DatasetSpec::Mooncake(trace);
         plan.load.arrivals = ArrivalSpec::Trace { slowdown: Slowdown::new(0.01).unwrap() };
         let Run { log, .. } = run(&plan).unwrap();

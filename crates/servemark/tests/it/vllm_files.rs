@@ -9,6 +9,7 @@ use servemark::core::{
     Delta, Finish, Footer, Header, Phase, Recorder, RunFacts, RunLog, Sample, Sink, Stamp, Usage,
 };
 use servemark::plan::{Layout, SaveMode, ScoringSpec, VllmFiles};
+use servemark::report::ResultDetails;
 use servemark::{Scores, VllmSaved};
 
 fn log() -> RunLog {
@@ -47,10 +48,12 @@ fn results(path: &Path) -> Vec<Value> {
 #[test]
 fn what_is_appended_is_a_line_and_what_is_saved_is_alone() {
     let folder = tempfile::tempdir().unwrap();
-    let mut files = VllmFiles::default();
-    files.folder = Some(folder.path().join("new/folder"));
-    files.name = Some("r.json".to_owned());
-    files.save = Some(SaveMode::Append);
+    let mut files = VllmFiles {
+        folder: Some(folder.path().join("new/folder")),
+        name: Some("r.json".to_owned()),
+        save: Some(SaveMode::Append),
+        ..VllmFiles::default()
+    };
     let path = saved(&files).result.unwrap();
     saved(&files);
     let appended = results(&path);
@@ -65,9 +68,11 @@ fn what_is_appended_is_a_line_and_what_is_saved_is_alone() {
 #[test]
 fn runs_that_end_within_a_second_overwrite_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    let mut files = VllmFiles::default();
-    files.folder = Some(folder.path().to_owned());
-    files.save = Some(SaveMode::Replace);
+    let files = VllmFiles {
+        folder: Some(folder.path().to_owned()),
+        save: Some(SaveMode::Replace),
+        ..VllmFiles::default()
+    };
     let names = [0; 3].map(|_| name(saved(&files).result.as_ref()));
     let stem = "vllm-2.0qps-a-model-19700101-000002";
     assert_eq!(names, ["json", "2.json", "3.json"].map(|rest| format!("{stem}.{rest}")));
@@ -78,9 +83,11 @@ fn runs_that_end_together_overwrite_nothing() {
     const TOGETHER: usize = 8;
     for _ in 0..20 {
         let folder = tempfile::tempdir().unwrap();
-        let mut files = VllmFiles::default();
-        files.folder = Some(folder.path().to_owned());
-        files.save = Some(SaveMode::Replace);
+        let files = VllmFiles {
+            folder: Some(folder.path().to_owned()),
+            save: Some(SaveMode::Replace),
+            ..VllmFiles::default()
+        };
         let together = Barrier::new(TOGETHER);
         let save = || {
             together.wait();
@@ -100,10 +107,12 @@ fn runs_that_end_together_overwrite_nothing() {
 #[test]
 fn a_result_that_cannot_be_written_leaves_no_empty_file() {
     let folder = tempfile::tempdir().unwrap();
-    let mut files = VllmFiles::default();
-    files.folder = Some(folder.path().to_owned());
-    files.save = Some(SaveMode::Replace);
-    files.timeline = Some([25.0, 50.0]);
+    let files = VllmFiles {
+        folder: Some(folder.path().to_owned()),
+        save: Some(SaveMode::Replace),
+        timeline: Some([25.0, 50.0]),
+        ..VllmFiles::default()
+    };
     fs::create_dir(folder.path().join("vllm-2.0qps-a-model-19700101-000002.timeline.html"))
         .unwrap();
     let (log, scoring) = (log(), ScoringSpec::default());
@@ -114,12 +123,14 @@ fn a_result_that_cannot_be_written_leaves_no_empty_file() {
 #[test]
 fn files_are_named_after_the_run() {
     let folder = tempfile::tempdir().unwrap();
-    let mut files = VllmFiles::default();
-    files.folder = Some(folder.path().to_owned());
-    files.save = Some(SaveMode::Replace);
-    files.timeline = Some([25.0, 50.0]);
-    files.pytorch = json!({"model": "m"}).as_object().cloned();
-    files.utc_offset_s = 3600;
+    let mut files = VllmFiles {
+        folder: Some(folder.path().to_owned()),
+        save: Some(SaveMode::Replace),
+        timeline: Some([25.0, 50.0]),
+        pytorch: json!({"model": "m"}).as_object().cloned(),
+        utc_offset_s: 3600,
+        ..VllmFiles::default()
+    };
     let stem = "vllm-2.0qps-a-model-19700101-010002";
     let made = saved(&files);
     assert_eq!(name(made.timeline.as_ref()), format!("{stem}.timeline.html"));
@@ -133,10 +144,12 @@ fn files_are_named_after_the_run() {
 #[test]
 fn a_timeline_needs_no_result() {
     let folder = tempfile::tempdir().unwrap();
-    let mut files = VllmFiles::default();
-    files.folder = Some(folder.path().to_owned());
-    files.name = Some("own.name".to_owned());
-    files.timeline = Some([25.0, 50.0]);
+    let files = VllmFiles {
+        folder: Some(folder.path().to_owned()),
+        name: Some("own.name".to_owned()),
+        timeline: Some([25.0, 50.0]),
+        ..VllmFiles::default()
+    };
     assert_eq!(name(saved(&files).timeline.as_ref()), "own.timeline.html");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
 }
@@ -147,6 +160,6 @@ fn a_score_appends_vllms_result_where_its_table_is_the_first() {
     let path = folder.path().join("results.jsonl");
     let (log, mut scoring) = (log(), ScoringSpec::default());
     scoring.layouts = vec![Layout::Vllm];
-    Scores::of(&log, &scoring).append_result(true, &path).unwrap();
+    Scores::of(&log, &scoring).append_result(ResultDetails::Full, &path).unwrap();
     assert_eq!(results(&path)[0]["generated_texts"], json!(["text"]));
 }

@@ -12,18 +12,18 @@ pub(super) fn cases(task: Task) -> Vec<Case> {
         Task::Rank => RANKED,
         Task::Items => &[],
     };
-    asked.iter().map(Asked::case).collect()
+    asked.iter().map(RequestedCase::case).collect()
 }
 
 /// A run: backend, flags, and the number of vectors or scores in an answer.
-struct Asked {
+struct RequestedCase {
     backend: &'static str,
     name: &'static str,
     flags: &'static [&'static [&'static str]],
     items: usize,
 }
 
-impl Asked {
+impl RequestedCase {
     fn case(&self) -> Case {
         let flags: Vec<_> = self.flags.iter().copied().flatten().copied().collect();
         Case {
@@ -54,7 +54,7 @@ fn requests(flags: &[&str]) -> usize {
     warmups + if flags.contains(&"--random-batch-size") { 2 } else { 8 }
 }
 
-const GENERATED: &[Asked] = &[
+const GENERATED: &[RequestedCase] = &[
     generated("openai", "random", &[COMPLETIONS, RANDOM, GREEDY]),
     generated("openai", "shared prefix", &[COMPLETIONS, RANDOM, GREEDY, PREFIX]),
     generated("openai", "at a rate", &[COMPLETIONS, RANDOM, GREEDY, PACED]),
@@ -68,21 +68,22 @@ const GENERATED: &[Asked] = &[
     generated("openai-responses", "random", &[RESPONSES, RANDOM, GREEDY]),
 ];
 
-const EMBEDDED: &[Asked] = &[
+const EMBEDDED: &[RequestedCase] = &[
     pooled("openai-embeddings", "one text", &[EMBEDDINGS, RANDOM], 1),
     pooled("openai-embeddings", "batch of 4", &[EMBEDDINGS, RANDOM, BATCHED], 4),
     pooled("openai-embeddings-chat", "one text", &[EMBEDDINGS, RANDOM], 1),
     pooled("vllm-pooling", "one text", &[POOLING, RANDOM], 1),
 ];
 
-const RANKED: &[Asked] = &[pooled("vllm-rerank", "4 documents", &[RERANK, DOCUMENTS, BATCHED], 4)];
+const RANKED: &[RequestedCase] =
+    &[pooled("vllm-rerank", "4 documents", &[RERANK, DOCUMENTS, BATCHED], 4)];
 
 const fn generated(
     backend: &'static str,
     name: &'static str,
     flags: &'static [&'static [&'static str]],
-) -> Asked {
-    Asked { backend, name, flags, items: 0 }
+) -> RequestedCase {
+    RequestedCase { backend, name, flags, items: 0 }
 }
 
 const fn pooled(
@@ -90,8 +91,8 @@ const fn pooled(
     name: &'static str,
     flags: &'static [&'static [&'static str]],
     items: usize,
-) -> Asked {
-    Asked { backend, name, flags, items }
+) -> RequestedCase {
+    RequestedCase { backend, name, flags, items }
 }
 
 const COMPLETIONS: &[&str] = &["--endpoint", "/v1/completions"];

@@ -1,7 +1,7 @@
 //! Checks of offline runs: log, result and table must agree with each other and with the engine's
 //! own benchmark, and a run that was stopped must be reported as stopped.
 
-use super::client::Seen;
+use super::client::ObservedRun;
 use super::outcome::{Outcomes, Sides, Toll};
 use super::own::{OwnAnswer, OwnRun};
 use super::run::{End, REQUESTS, Run, Submission};
@@ -10,7 +10,7 @@ use crate::conformance::checks::{kept, same, unless};
 use crate::conformance::record::{Outcome, Record};
 use crate::conformance::tally::Tally;
 
-impl Seen {
+impl ObservedRun {
     pub(super) fn sides(&self, own: &OwnRun) -> Sides {
         let seconds = self.result["total_latency"].as_f64().unwrap_or_default();
         Sides {
@@ -191,18 +191,19 @@ mod tests {
         Record { outcome: Outcome::Failed { kind, message }, ..finished() }
     }
 
-    fn seen(code: i32, records: Vec<Record>, interrupted: bool) -> Seen {
+    fn seen(code: i32, records: Vec<Record>, interrupted: bool) -> ObservedRun {
         let log = Some(Log { records, interrupted });
-        Seen { code: Some(code), log, ..Seen::default() }
+        ObservedRun { code: Some(code), log, ..ObservedRun::default() }
     }
 
     /// Returns a complete run and the result of the engine's own benchmark.
-    fn whole() -> (Seen, OwnRun) {
+    fn whole() -> (ObservedRun, OwnRun) {
         let said = "Successful requests:   16\nTotal input tokens:   64   \n\
                     Total generated tokens:   48\n";
         let result = json!({"successful_requests": 16, "total_input_tokens": 64,
                             "total_output_tokens": 48, "total_latency": 0.25});
-        let ours = Seen { said: said.to_owned(), result, ..seen(0, vec![finished(); 16], false) };
+        let ours =
+            ObservedRun { said: said.to_owned(), result, ..seen(0, vec![finished(); 16], false) };
         let own = OwnRun { requests: 16, seconds: 0.5, answers: answers(ours.records()) };
         (ours, own)
     }
@@ -216,7 +217,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(change: impl FnOnce(&mut Seen, &mut OwnRun), fault: &str) {
+    fn check(change: impl FnOnce(&mut ObservedRun, &mut OwnRun), fault: &str) {
         let (mut ours, mut own) = whole();
         change(&mut ours, &mut own);
         let faults = ours.whole_faults(&own);
@@ -245,7 +246,7 @@ mod tests {
         assert_eq!(one_by_one.ended_faults(stream), Vec::<String>::new());
         let stopped = seen(130, vec![finished(); 8], true);
         assert_eq!(stopped.ended_faults(interrupted), Vec::<String>::new());
-        assert_eq!(Seen::default().ended_faults(killed), Vec::<String>::new());
+        assert_eq!(ObservedRun::default().ended_faults(killed), Vec::<String>::new());
         let code = "exit code: the log has Some(5), it should be Some(1)";
         assert_eq!(one_by_one.ended_faults(batch), [code, "what was answered is not as expected"]);
     }
@@ -261,7 +262,7 @@ mod tests {
             "its log has not what was lost, and how",
         ];
         assert_eq!(faults, expected);
-        let left = Seen { left: vec!["x".to_owned()], ..Seen::default() };
+        let left = ObservedRun { left: vec!["x".to_owned()], ..ObservedRun::default() };
         assert_eq!(left.ended_faults(killed), ["left behind: x"]);
     }
 }

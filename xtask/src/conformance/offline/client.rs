@@ -13,7 +13,7 @@ use super::run::{End, REQUESTS, Run, SHORT, Submission};
 use super::strays::{left_in, living_in, signal};
 use crate::conformance::bench::{Bench, renew};
 use crate::conformance::engine::{Engine, Offline};
-use crate::conformance::install::Place;
+use crate::conformance::install::Installation;
 use crate::conformance::process::{ProcessGroup, end_of, poll};
 use crate::conformance::record::{self, Log};
 
@@ -22,7 +22,7 @@ use crate::conformance::record::{self, Log};
 pub(super) struct Client<'a> {
     pub(super) engine: &'static Engine,
     pub(super) offline: Offline,
-    pub(super) place: &'a Place,
+    pub(super) place: &'a Installation,
     pub(super) bench: &'a Bench,
     pub(super) model: &'a Path,
     pub(super) prompts: &'a Path,
@@ -30,7 +30,7 @@ pub(super) struct Client<'a> {
 
 /// Observed results of a run.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct ObservedRun {
     /// Exit code; `None` if a signal ended the program.
     pub(super) code: Option<i32>,
     /// Run log; `None` if the program was killed.
@@ -45,13 +45,13 @@ pub(super) struct Seen {
 
 impl Client<'_> {
     /// Executes a run and collects its results.
-    pub(super) fn observe(&self, run: Run, folder: &Path) -> anyhow::Result<Seen> {
+    pub(super) fn observe(&self, run: Run, folder: &Path) -> anyhow::Result<ObservedRun> {
         renew(folder)?;
         let folder = folder.canonicalize()?;
         let mut group = ProcessGroup::spawn(&mut self.command(run, &folder)?)?;
         let ended = self.see_to_the_end(run, &folder, &mut group);
         let left = left_in(&folder)?;
-        Ok(Seen {
+        Ok(ObservedRun {
             code: ended?.code(),
             log: (run.end != End::ProgramKilled)
                 .then(|| record::log(&folder.join(RUN_LOG)))

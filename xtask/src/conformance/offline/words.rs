@@ -29,7 +29,7 @@ pub(super) struct Wording {
 
 /// Observed results of one of the two benchmarks.
 #[derive(Debug, Default)]
-struct Told {
+struct PrintedResults {
     result: Value,
     /// Printed result lines: labels, and values that are counts.
     lines: Vec<String>,
@@ -52,7 +52,7 @@ impl Wording {
         &self,
         client: &Client<'_>,
         folder: &Path,
-    ) -> anyhow::Result<(Vec<Record>, Told, Told)> {
+    ) -> anyhow::Result<(Vec<Record>, PrintedResults, PrintedResults)> {
         let mut ours = client.bench.program("servemark");
         ours.args(["vllm", "bench"]).args(self.words(client)?);
         ours.arg("--python").arg(&client.place.python).args(["--overwrite", "--run-log", RUN_LOG]);
@@ -80,7 +80,11 @@ impl Wording {
 }
 
 /// Runs a benchmark in a folder of its own and collects its results.
-fn told(client: &Client<'_>, mut command: Command, folder: &Path) -> anyhow::Result<Told> {
+fn told(
+    client: &Client<'_>,
+    mut command: Command,
+    folder: &Path,
+) -> anyhow::Result<PrintedResults> {
     renew(folder)?;
     let folder = folder.canonicalize()?;
     client.set_up(&mut command, &folder)?;
@@ -88,7 +92,7 @@ fn told(client: &Client<'_>, mut command: Command, folder: &Path) -> anyhow::Res
     let left = left_in(&folder)?;
     ensure!(ended.success(), "it ended with {ended}: {}", end_of(&folder.join(SAID)));
     ensure!(left.is_empty(), "left behind: {}", left.join(", "));
-    Ok(Told {
+    Ok(PrintedResults {
         result: serde_json::from_str(&fs::read_to_string(folder.join(RESULT))?)?,
         lines: result_lines(&fs::read_to_string(folder.join(SAID))?),
     })
@@ -100,7 +104,7 @@ fn result_lines(said: &str) -> Vec<String> {
 }
 
 /// Returns all differences between our results and the peer's.
-fn faults(records: &[Record], ours: &Told, own: &Told) -> Vec<String> {
+fn faults(records: &[Record], ours: &PrintedResults, own: &PrintedResults) -> Vec<String> {
     let log = logged(records);
     let Worded { tokens, .. } = worded(records, ours, own);
     let total = tokens.0.unwrap_or(log.prompt_tokens + log.output_tokens);
@@ -114,9 +118,9 @@ fn faults(records: &[Record], ours: &Told, own: &Told) -> Vec<String> {
     all.into_iter().flatten().chain(settings(&ours.result, &own.result)).collect()
 }
 
-fn worded(records: &[Record], ours: &Told, own: &Told) -> Worded {
-    let tokens = |told: &Told| told.result["total_num_tokens"].as_u64();
-    let seconds = |told: &Told| {
+fn worded(records: &[Record], ours: &PrintedResults, own: &PrintedResults) -> Worded {
+    let tokens = |told: &PrintedResults| told.result["total_num_tokens"].as_u64();
+    let seconds = |told: &PrintedResults| {
         let of = |key: &str| told.result[key].as_f64();
         of("elapsed_time").or_else(|| of("avg_latency")).unwrap_or_default()
     };
@@ -194,13 +198,13 @@ mod tests {
     use crate::conformance::record::tests::finished;
 
     /// Results of both benchmarks for two requests, and our log.
-    fn both() -> (Vec<Record>, Told, Told) {
+    fn both() -> (Vec<Record>, PrintedResults, PrintedResults) {
         let records = vec![finished(), finished()];
         let log = logged(&records);
         let total = log.prompt_tokens + log.output_tokens;
         let said =
             format!("noise: 3\nThroughput: 0.27 requests/s\nTotal num prompt tokens:  {total}\n");
-        let told = |seconds: f64| Told {
+        let told = |seconds: f64| PrintedResults {
             result: json!({"elapsed_time": seconds, "num_requests": 2, "total_num_tokens": total}),
             lines: result_lines(&said),
         };
@@ -219,7 +223,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(change: impl FnOnce(&mut Vec<Record>, &mut Told), fault: &str) {
+    fn check(change: impl FnOnce(&mut Vec<Record>, &mut PrintedResults), fault: &str) {
         let (mut records, mut ours, own) = both();
         change(&mut records, &mut ours);
         let faults = faults(&records, &ours, &own);

@@ -149,11 +149,11 @@ data: {"text_output": "b"}
 /// A server that records its requests.
 struct Service {
     port: u16,
-    asked: Arc<Mutex<Vec<Asked>>>,
+    asked: Arc<Mutex<Vec<RequestedBody>>>,
 }
 
 #[derive(Clone, Debug)]
-struct Asked {
+struct RequestedBody {
     route: String,
     body: String,
 }
@@ -163,7 +163,7 @@ impl Service {
     fn answering(events: &'static str) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
-        let asked: Arc<Mutex<Vec<Asked>>> = Arc::default();
+        let asked: Arc<Mutex<Vec<RequestedBody>>> = Arc::default();
         let kept = Arc::clone(&asked);
         thread::spawn(move || {
             for socket in listener.incoming().map_while(Result::ok) {
@@ -176,7 +176,7 @@ impl Service {
 
     /// Runs `model` on the only row of a data set and returns the run with its request.
     #[track_caller]
-    fn asked_by(&self, model: &str) -> (Done, Asked) {
+    fn asked_by(&self, model: &str) -> (Done, RequestedBody) {
         let line = format!(
             "--models {model} --custom-dataset-path {INPUTS}/custom.jsonl --num-prompts 1 \
              --num-warmups 0 --host-ip 127.0.0.1 --host-port {} --model-name m",
@@ -190,15 +190,15 @@ impl Service {
 }
 
 /// Records the request of a connection, if there is one, and answers it.
-fn answer(mut socket: TcpStream, events: &str, kept: &Mutex<Vec<Asked>>) {
-    let Some(asked) = Asked::read(&mut socket) else { return };
+fn answer(mut socket: TcpStream, events: &str, kept: &Mutex<Vec<RequestedBody>>) {
+    let Some(asked) = RequestedBody::read(&mut socket) else { return };
     kept.lock().unwrap().push(asked);
     let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n";
     let answer = format!("{head}Content-Length: {}\r\n\r\n{events}", events.len());
     socket.write_all(answer.as_bytes()).unwrap();
 }
 
-impl Asked {
+impl RequestedBody {
     fn read(socket: &mut TcpStream) -> Option<Self> {
         let mut reader = BufReader::new(socket);
         let lines = reader.by_ref().lines().map_while(Result::ok);

@@ -22,14 +22,14 @@ pub(super) fn check(
     }
     match api {
         EvalscopeApi::Autotrust => check_autotrust(document, question),
-        _ => Answer::of(document, question)?.check(question),
+        _ => DecisionAnswer::of(document, question)?.check(question),
     }
 }
 
 /// `SystemOne`'s answer to a question. Other keys are refused.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Answer {
+struct DecisionAnswer {
     #[serde(rename = "type")]
     kind: Kind,
     #[serde(default)]
@@ -41,7 +41,7 @@ struct Answer {
     confidence: Option<f64>,
 }
 
-impl Answer {
+impl DecisionAnswer {
     fn of(document: &JsonObject, question: &Question) -> Result<Self, String> {
         let answers = document.get("answers").and_then(Value::as_object);
         let answers = answers.filter(|answers| answers.len() == 1);

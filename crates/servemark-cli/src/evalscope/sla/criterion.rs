@@ -8,7 +8,6 @@ use crate::python;
 
 /// A metric and the goal that it has to meet.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub struct SlaCriterion {
     /// Metric of a run.
     pub metric: SlaMetric,
@@ -18,7 +17,6 @@ pub struct SlaCriterion {
 
 /// A metric of a run by which a search can judge loads.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[non_exhaustive]
 pub struct SlaMetric {
     /// Name in `--sla-params`.
     pub name: &'static str,
@@ -33,7 +31,6 @@ pub struct SlaMetric {
 
 /// The goal of a metric, in the metric's own unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
 pub enum SlaGoal {
     /// Below a limit (`<`).
     Below(f64),

@@ -96,8 +96,8 @@ pub(super) fn spec(
 
 impl CandleArgs {
     fn spec(&self, target: &TargetArgs) -> Result<CandleSpec, CliError> {
-        let mut spec = CandleSpec::default();
-        spec.model = target.model_name().map(Into::into);
+        let mut spec =
+            CandleSpec { model: target.model_name().map(Into::into), ..CandleSpec::default() };
         let is_model = |path: &str| Path::new(path).is_dir() || hub_name(path).is_some();
         if target.model_name().is_some_and(|model| !is_model(model)) {
             return Err(CliError::setting(TargetArgs::MODEL_PATH, NO_FOLDER));

@@ -60,15 +60,19 @@ fn dataset(
             DatasetSpec::Sharegpt(spec)
         }
         "custom" => {
-            let mut spec = CustomSpec::default();
-            spec.on_bad_line = args.server.bad_lines.unwrap_or(BadLine::Skip);
+            let mut spec = CustomSpec {
+                on_bad_line: args.server.bad_lines.unwrap_or(BadLine::Skip),
+                ..CustomSpec::default()
+            };
             (spec.path, spec.shaping) = (path(args), shaping(args));
             DatasetSpec::Custom(spec)
         }
         "longbench_v2" => {
-            let mut spec = LongBenchSpec::default();
-            spec.path = path(args);
-            spec.on_bad_line = args.server.bad_lines.unwrap_or_default();
+            let spec = LongBenchSpec {
+                path: path(args),
+                on_bad_line: args.server.bad_lines.unwrap_or_default(),
+                ..LongBenchSpec::default()
+            };
             DatasetSpec::LongBenchV2(spec)
         }
         "random-ids" => DatasetSpec::Random(random(Source::Vocabulary, input, output)),
@@ -77,9 +81,7 @@ fn dataset(
 }
 
 fn random(source: Source, input: u32, output: u32) -> RandomSpec {
-    let mut spec = RandomSpec::default();
-    spec.source = source;
-    spec.form = PromptForm::TokenIds;
+    let mut spec = RandomSpec { source, form: PromptForm::TokenIds, ..RandomSpec::default() };
     (spec.input_tokens, spec.output_tokens) = (input, output);
     spec.range_ratio = RangeRatio::FIXED;
     spec
@@ -93,8 +95,7 @@ fn shared_prefix(args: &OneBatchArgs, size: NonZero<u32>) -> Result<SharedPrefix
             .try_into()
             .unwrap_or(NonZero::<u32>::MIN);
     let groups = groups.min(size);
-    let mut spec = SharedPrefixSpec::default();
-    spec.groups = groups;
+    let mut spec = SharedPrefixSpec { groups, ..SharedPrefixSpec::default() };
     let prompts = size.get().div_ceil(groups.get());
     spec.prompts_per_group = NonZero::new(prompts).unwrap_or(NonZero::<u32>::MIN);
     spec.system_tokens =
@@ -105,9 +106,7 @@ fn shared_prefix(args: &OneBatchArgs, size: NonZero<u32>) -> Result<SharedPrefix
 }
 
 fn shaping(args: &OneBatchArgs) -> Shaping {
-    let mut shaping = Shaping::default();
-    shaping.prompt_format = prompt_format(args);
-    shaping
+    Shaping { prompt_format: prompt_format(args), ..Shaping::default() }
 }
 
 fn prompt_format(args: &OneBatchArgs) -> PromptFormat {

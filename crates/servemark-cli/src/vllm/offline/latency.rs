@@ -146,10 +146,11 @@ impl LatencyArgs {
         }
         at_least::<u32>(Self::N, 1, self.n)?;
         let size: u32 = at_least(Self::BATCH_SIZE, 1, self.batch_size)?;
-        let mut spec = VllmBatchSpec::default();
-        spec.size = NonZero::new(size).unwrap_or(NonZero::<u32>::MIN);
-        spec.input_tokens = at_least(Self::INPUT_LEN, 1, self.input_len)?;
-        spec.output_tokens = at_least(Self::OUTPUT_LEN, 1, self.output_len)?;
+        let spec = VllmBatchSpec {
+            size: NonZero::new(size).unwrap_or(NonZero::<u32>::MIN),
+            input_tokens: at_least(Self::INPUT_LEN, 1, self.input_len)?,
+            output_tokens: at_least(Self::OUTPUT_LEN, 1, self.output_len)?,
+        };
         let measured = if self.profile { 1 } else { at_least(Self::NUM_ITERS, 1, self.num_iters)? };
         let warm_up = at_least(Self::NUM_ITERS_WARMUP, 0, self.num_iters_warmup)?;
         Ok(Batches { spec, warm_up, measured })

@@ -86,17 +86,19 @@ impl PlotArgs {
             Some(name) if self.dry_run => Ok(name.parse().unwrap_or(Scale::Linear)),
             Some(name) => name.parse::<Scale>().map_err(|why| CliError::setting(flag, why)),
         };
-        let mut spec = RelationSpec::default();
-        spec.figure_by = names(&self.fig_by);
-        spec.row_by = names(&self.row_by);
-        spec.column_by = names(&self.col_by);
-        spec.curve_by = names(self.curve_by.as_deref().unwrap_or_default());
-        spec.filters = Filter::list(&self.filter_by).map_err(peer)?;
-        spec.bins = Binner::list(&self.bin_by).map_err(peer)?;
-        spec.x_scale = scale(Self::SCALE_X, self.scale_x.as_deref())?;
-        spec.y_scale = scale(Self::SCALE_Y, self.scale_y.as_deref())?;
-        spec.error_bars = !self.no_error_bars;
-        spec.panel = hundredths(self.fig_height)?;
+        let mut spec = RelationSpec {
+            figure_by: names(&self.fig_by),
+            row_by: names(&self.row_by),
+            column_by: names(&self.col_by),
+            curve_by: names(self.curve_by.as_deref().unwrap_or_default()),
+            filters: Filter::list(&self.filter_by).map_err(peer)?,
+            bins: Binner::list(&self.bin_by).map_err(peer)?,
+            x_scale: scale(Self::SCALE_X, self.scale_x.as_deref())?,
+            y_scale: scale(Self::SCALE_Y, self.scale_y.as_deref())?,
+            error_bars: !self.no_error_bars,
+            panel: hundredths(self.fig_height)?,
+            ..RelationSpec::default()
+        };
         (spec.x, spec.y) = (self.var_x, self.var_y);
         Ok(PlotSweep {
             figures: folder.join(&self.fig_dir),
@@ -111,10 +113,11 @@ impl PlotArgs {
 
 impl ParetoArgs {
     pub(super) fn command(self, folder: Option<PathBuf>) -> Result<ParetoSweep, CliError> {
-        let mut spec = ParetoSpec::default();
-        spec.users = Some(self.user_count_var).filter(|name| !name.is_empty());
-        spec.gpus = self.gpu_count_var.filter(|name| !name.is_empty());
-        spec.label_by = names(&self.label_by);
+        let spec = ParetoSpec {
+            users: Some(self.user_count_var).filter(|name| !name.is_empty()),
+            gpus: self.gpu_count_var.filter(|name| !name.is_empty()),
+            label_by: names(&self.label_by),
+        };
         let folder = folder.ok_or(CliError::Together(NO_FOLDER))?;
         Ok(ParetoSweep { folder, spec, dry_run: self.dry_run })
     }

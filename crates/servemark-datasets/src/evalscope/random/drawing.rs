@@ -10,7 +10,6 @@ use crate::image::{Pixels, png_uri};
 /// Colour mode of a generated image (`--image-format`), by Pillow's names. Pillow's other modes
 /// cannot be both filled with a colour and written as PNG.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
-#[non_exhaustive]
 pub enum EvalscopePictureMode {
     /// Red, green and blue (`RGB`).
     #[default]

@@ -5,13 +5,12 @@ use std::num::NonZero;
 use serde::{Deserialize, Serialize};
 use servemark_core::{DatasetError, DrawContext};
 
-use super::Source;
+use super::DrawSource;
 use crate::evalscope::{Conversation, EvalscopeSpec, RequestDraft};
 
 /// Conversations of prompts of drawn lengths.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
-#[non_exhaustive]
 pub struct EvalscopeRandomTurnsSpec {
     /// Number of tokens in the common prefix of every turn, in addition to the turn's own tokens
     /// (`--prefix-length`).
@@ -39,7 +38,7 @@ impl EvalscopeRandomTurnsSpec {
         count: usize,
         context: &mut DrawContext<'_>,
     ) -> Result<Vec<Conversation>, DatasetError> {
-        let source = Source::begin(of, self.prefix_tokens, NonZero::<u32>::MIN, context)?;
+        let source = DrawSource::begin(of, self.prefix_tokens, NonZero::<u32>::MIN, context)?;
         let numpy = &mut context.random.numpy;
         let turns = |turns: NonZero<u32>| i64::from(turns.get());
         let counts = numpy

@@ -13,7 +13,6 @@ use crate::evalscope::{EvalscopeSpec, RequestDraft};
 /// Prompts of drawn lengths with randomly drawn images.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
-#[non_exhaustive]
 pub struct EvalscopeRandomVlSpec {
     /// Number of tokens in the common prefix, in addition to each prompt's own tokens
     /// (`--prefix-length`).

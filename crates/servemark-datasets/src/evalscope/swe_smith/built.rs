@@ -15,12 +15,12 @@ use crate::{python_json, text_file};
 #[derive(Deserialize)]
 struct File {
     #[serde(default)]
-    conversations: Vec<Vec<Turn>>,
+    conversations: Vec<Vec<BuiltTurn>>,
 }
 
 /// The messages that a turn adds, and the conversation's id for routing.
 #[derive(Deserialize)]
-struct Turn {
+struct BuiltTurn {
     #[serde(default)]
     messages: Vec<JsonObject>,
     rid: Option<String>,
@@ -50,7 +50,7 @@ impl EvalscopeSweSmithSpec {
 
     fn conversation(
         &self,
-        turns: &[Turn],
+        turns: &[BuiltTurn],
         measure: &Measure<'_>,
     ) -> Result<Option<Conversation>, DatasetError> {
         let most = self.most_turns.map_or(usize::MAX, |most| most.get() as usize);

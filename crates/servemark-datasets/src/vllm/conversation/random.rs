@@ -12,7 +12,6 @@ use crate::fitting::{Fitted, Fitter, ids_of};
 /// Conversations of random turns.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
-#[non_exhaustive]
 pub struct RandomTurnsSpec {
     /// Minimum number of turns.
     pub fewest: NonZero<u32>,

@@ -16,7 +16,6 @@ use crate::vllm::rows::no_file;
 /// ShareGPT's conversations: the human's texts, and the lengths of the answers.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
-#[non_exhaustive]
 pub struct ShareGptTurnsSpec {
     /// Path of the file.
     pub path: Option<PathBuf>,

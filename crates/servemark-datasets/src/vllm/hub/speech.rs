@@ -12,7 +12,6 @@ use crate::table::{Cell, Record};
 /// Initial text of a speech model's decoder. Its tokens are counted, but it is not sent.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum SpeechPrompt {
     /// No initial text.
     #[default]

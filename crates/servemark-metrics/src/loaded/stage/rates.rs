@@ -7,7 +7,6 @@ use crate::RequestScore;
 /// Tokens and requests that the rates of a stable stage count.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum StableCounting {
     /// All tokens of the stage's requests, as in AISBench. Where requests are long, most of these
     /// tokens come after the stage, so the rates exceed what the server does.

@@ -11,7 +11,6 @@ use crate::{Latency, RequestScore, SampleBudget, TpotRule};
 /// A quantity with one value for each request, or many for times between tokens. Times are in
 /// seconds.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[non_exhaustive]
 pub enum StageQuantity {
     /// Prompt tokens.
     InputTokens,
@@ -28,7 +27,6 @@ pub enum StageQuantity {
 /// A statistic of a sample.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(try_from = "String", into = "String")]
-#[non_exhaustive]
 pub enum StageStatistic {
     /// The mean.
     Average,

@@ -8,7 +8,6 @@ use crate::statistics::whole;
 /// reaches the limit: the first one ends the ramp.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
 pub enum StableRule {
     /// The part ends at the last moment at which the limit is reached, whatever happens in between:
     /// `AISBench` since August 2026.

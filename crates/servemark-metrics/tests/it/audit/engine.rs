@@ -26,7 +26,7 @@ fn how_late_the_client_sees_an_answer_is_in_no_latency() {
     assert_eq!(audit.reading.lag.p99_us, Some(9_000.0));
     assert_eq!(audit.unchecked, [""; 0]);
     insta::assert_snapshot!(audit.inapplicable.join("\n"), @r"
-    the client's lag, and pieces that lay unread: the engine stamps its own answers
+    the client's lag, and pieces that were queued unread: the engine stamps its own answers
     the network: there is no connection
     ");
 }
@@ -48,7 +48,7 @@ fn a_client_that_takes_the_cores_of_its_engine_is_suspect() {
 }
 
 #[test]
-fn a_client_that_cannot_do_its_work_is_limited_whoever_stamps() {
+fn a_client_that_cannot_do_its_work_is_limited_with_any_clock() {
     let mut busy = run(|_| {});
     busy.cost.as_mut().unwrap().shards = vec![shard(96, 0)];
     busy.is(Verdict::ClientLimited, "shard 1 ran for 96.0 % of the time");

@@ -45,10 +45,10 @@ fn the_network_is_summed_up() {
 
 #[test]
 fn how_far_a_departure_is_from_the_write_is_told_where_it_is_known() {
-    assert_eq!(Run::clean().audit().network.departure.samples, 0);
-    let departure = Run::with(3, |request| request.left_after = Some(20)).audit().network.departure;
+    assert_eq!(Run::clean().audit().network.transmit.samples, 0);
+    let transmit = Run::with(3, |request| request.left_after = Some(20)).audit().network.transmit;
     assert_eq!(
-        (departure.samples, departure.median_us, departure.max_us),
+        (transmit.samples, transmit.median_us, transmit.max_us),
         (3, Some(20.0), Some(20.0))
     );
 }

@@ -30,7 +30,7 @@ fn gaps_are_told_by_both_clocks() {
     let reading = run.audit().reading;
     assert_eq!(reading.p99_itl_us, Some(10_000.0));
     assert_eq!(reading.p99_itl_by_user_clock_us, Some(14_000.0));
-    assert_eq!(reading.yardstick, Some(LagReference::Gap { median_us: 10_000.0 }));
+    assert_eq!(reading.reference, Some(LagReference::Gap { median_us: 10_000.0 }));
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn sharing(requests: usize, lag: u64, segments: Option<u32>) -> Run {
 #[test]
 fn pieces_that_lay_unread_in_segments_of_their_own_are_the_clients_fault() {
     sharing(39, 150, Some(6)).is(Verdict::Corrected, "");
-    sharing(40, 150, Some(6)).is(Verdict::Suspect, "1.0 % of the pieces lay unread");
+    sharing(40, 150, Some(6)).is(Verdict::Suspect, "1.0 % of the pieces were queued unread");
     assert_eq!(sharing(40, 150, Some(6)).audit().reading.shared.by_client, 40);
     sharing(40, 150, Some(6)).is(
         Verdict::Suspect,

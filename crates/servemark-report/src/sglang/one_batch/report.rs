@@ -7,7 +7,6 @@ use crate::boxes::{Align, Boxed};
 
 /// Settings of the report of all batches.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub struct OneBatchReport {
     /// Requested prompt lengths, as Python prints the list.
     pub input_lens: String,

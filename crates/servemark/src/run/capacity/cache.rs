@@ -12,7 +12,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use servemark_core::{HostFacts, unix_now};
 
-use super::figures::{Figures, Source};
+use super::figures::{Figures, FiguresSource};
 
 /// File that stores the capacity figures of a machine.
 #[derive(Clone, Debug)]
@@ -52,13 +52,13 @@ impl SelftestCache {
     }
 
     /// Returns the figures and their origin.
-    pub(crate) fn figures(&self) -> (Figures, Source) {
+    pub(crate) fn figures(&self) -> (Figures, FiguresSource) {
         let kept = fs::read(&self.path).ok();
         let kept = kept.and_then(|bytes| serde_json::from_slice::<CachedFigures>(&bytes).ok());
         let kept = kept.filter(|kept| kept.figures.are_usable());
-        kept.map_or((Figures::ASSUMED, Source::Assumed), |kept| {
+        kept.map_or((Figures::ASSUMED, FiguresSource::Assumed), |kept| {
             let age = unix_now().saturating_sub(Duration::from_secs(kept.measured_unix_s));
-            (kept.figures, Source::Measured(age))
+            (kept.figures, FiguresSource::Measured(age))
         })
     }
 }
@@ -77,13 +77,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let cache = folder.path().join("servemark");
         let known = SelftestCache::of(&cache, "node/1", 2);
-        assert_eq!(known.figures(), (Figures::ASSUMED, Source::Assumed));
+        assert_eq!(known.figures(), (Figures::ASSUMED, FiguresSource::Assumed));
         let path = known.keep(Figures::new(1.0, 2.0)).unwrap();
         assert!(path.file_name().unwrap().to_string_lossy().starts_with("selftest-node_1-2-0."));
         let (figures, source) = known.figures();
         assert_eq!(figures, Figures::new(1.0, 2.0));
-        assert!(matches!(source, Source::Measured(_)));
-        assert_eq!(SelftestCache::of(&cache, "node/1", 4).figures().1, Source::Assumed);
+        assert!(matches!(source, FiguresSource::Measured(_)));
+        assert_eq!(SelftestCache::of(&cache, "node/1", 4).figures().1, FiguresSource::Assumed);
     }
 
     #[test]
@@ -96,7 +96,7 @@ mod tests {
             r#"{"measured_unix_s":1,"figures":{"chunks_per_second":0,"requests_per_second":1}}"#,
         ] {
             fs::write(&known.path, broken).unwrap();
-            assert_eq!(known.figures(), (Figures::ASSUMED, Source::Assumed), "{broken}");
+            assert_eq!(known.figures(), (Figures::ASSUMED, FiguresSource::Assumed), "{broken}");
         }
     }
 }

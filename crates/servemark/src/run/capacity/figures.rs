@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 
 /// Client capacity of one core of a machine.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
-#[non_exhaustive]
 pub struct Figures {
     /// Output chunks per second, if each chunk arrives by itself.
     pub chunks_per_second: f64,
@@ -35,8 +34,7 @@ impl Figures {
 
 /// Origin of a machine's capacity figures.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-#[non_exhaustive]
-pub enum Source {
+pub enum FiguresSource {
     /// Default for a machine that was not measured.
     Assumed,
     /// Measured by `servemark selftest`; the value is the age of the measurement.

@@ -1,0 +1,181 @@
+//! Published JSON Schemas: what the program prints and reads is what they say.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::{RUN, servemark, text};
+
+/// Returns a published schema, and checks that the program prints the same.
+fn published(name: &str) -> Value {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema");
+    let kept = fs::read_to_string(path.join(format!("{name}.schema.json"))).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let printed = servemark(&folder, &["schema", name]);
+    assert_eq!(text(&printed.stdout), kept, "docs/schema: servemark schema {name} prints another");
+    serde_json::from_str(&kept).unwrap()
+}
+
+/// Returns why a value does not fit a schema, with the paths of its parts; empty if it fits. Knows
+/// the keywords that the published schemas use.
+fn faults(value: &Value, schema: &Value, root: &Value, path: &str) -> Vec<String> {
+    if let Some(reference) = schema["$ref"].as_str() {
+        let target = root.pointer(reference.trim_start_matches('#'));
+        return faults(value, target.expect("the reference is right"), root, path);
+    }
+    for (keyword, most) in [("oneOf", 1), ("anyOf", usize::MAX)] {
+        if let Some(all) = schema[keyword].as_array() {
+            let fit = all.iter().filter(|one| faults(value, one, root, path).is_empty()).count();
+            if fit == 0 || fit > most {
+                return vec![format!("{path}: {fit} of {keyword} fit {value}")];
+            }
+        }
+    }
+    let mut found = Vec::new();
+    let kinds = schema.get("type").map(|kinds| match kinds {
+        Value::Array(kinds) => kinds.clone(),
+        kind => vec![kind.clone()],
+    });
+    if let Some(kinds) = kinds
+        && !kinds.iter().any(|kind| is_of(value, kind.as_str().unwrap()))
+    {
+        found.push(format!("{path}: {value} is none of {kinds:?}"));
+    }
+    if schema.get("const").is_some_and(|only| only != value) {
+        found.push(format!("{path}: {value} is not {}", schema["const"]));
+    }
+    if schema["enum"].as_array().is_some_and(|names| !names.contains(value)) {
+        found.push(format!("{path}: {value} is none of {}", schema["enum"]));
+    }
+    if let Value::Object(fields) = value {
+        for key in schema["required"].as_array().into_iter().flatten() {
+            if !fields.contains_key(key.as_str().unwrap()) {
+                found.push(format!("{path}: {key} is missing"));
+            }
+        }
+        for (key, inner) in fields {
+            let place = format!("{path}.{key}");
+            match schema["properties"].get(key) {
+                Some(schema) => found.extend(faults(inner, schema, root, &place)),
+                None if schema["additionalProperties"] == false => {
+                    found.push(format!("{place} is not in the schema"));
+                }
+                None => {}
+            }
+        }
+    }
+    if let (Value::Array(items), Some(schema)) = (value, schema.get("items")) {
+        found.extend(
+            items.iter().flat_map(|item| faults(item, schema, root, &[path, "[]"].concat())),
+        );
+    }
+    found
+}
+
+fn is_of(value: &Value, kind: &str) -> bool {
+    match kind {
+        "array" => value.is_array(),
+        "boolean" => value.is_boolean(),
+        "integer" => value.is_i64() || value.is_u64(),
+        "null" => value.is_null(),
+        "number" => value.is_number(),
+        "object" => value.is_object(),
+        "string" => value.is_string(),
+        other => panic!("{other} is no kind of JSON"),
+    }
+}
+
+#[track_caller]
+fn check(name: &str, document: &[u8]) -> Value {
+    let schema = published(name);
+    let document: Value = serde_json::from_slice(document).expect("one document of JSON");
+    assert_eq!(faults(&document, &schema, &schema, name), Vec::<String>::new(), "{document:#}");
+    document
+}
+
+#[test]
+fn the_validator_sees_faults() {
+    let schema = published("explore");
+    let wrong =
+        json!({"schema": "servemark/explore/2", "engine": "vllm", "levels": [{"streams": 1.5}]});
+    let found = faults(&wrong, &schema, &schema, "").join("\n");
+    for part in [".schema: ", "\"model\" is missing", ".levels[].streams: 1.5"] {
+        assert!(found.contains(part), "{part} is not in {found}");
+    }
+}
+
+#[test]
+fn what_commands_print_is_what_their_schemas_say() {
+    let folder = tempfile::tempdir().unwrap();
+    servemark(&folder, &RUN);
+    fs::copy(folder.path().join("run.jsonl"), folder.path().join("other.jsonl")).unwrap();
+    let explored = ["demo", "--duration", "2", "--output-len", "4", "--slo", "ttft:p50<1s"];
+    for (name, args) in [
+        ("score", &["score", "run.jsonl", "--json", "--slo", "ttft:p90<1s"][..]),
+        ("compare", &["compare", "run.jsonl", "other.jsonl", "--json", "--no-worse-than", "50%"]),
+        ("selftest", &["doctor", "--streams", "4", "--duration", "0.1", "--json"]),
+        ("explore", &[&explored[..], &["--json"]].concat()),
+    ] {
+        let printed = servemark(&folder, args);
+        let document = check(name, &printed.stdout);
+        assert_eq!(document["schema"], format!("servemark/{name}/1"));
+    }
+}
+
+#[test]
+fn what_runs_against_servers_print_is_what_their_schemas_say() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = servemark_mock::MockServer::start(servemark_mock::MockSpec::default()).unwrap();
+    let url = server.base_url();
+    let tokenizer = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../fixtures/tokenizers/spm-unigram-botchan-1000");
+    let load = ["--", "--num-prompts", "4", "--dataset-name", "random-ids", "--random-input", "8"];
+    let load = [&load[..], &["--random-output", "4", "--tokenizer", tokenizer.to_str().unwrap()]];
+    let load = load.concat();
+    for (name, args) in [
+        ("noise", &["noise", &url, "--runs", "2", "--store", "noise.json", "--json"][..]),
+        ("ab", &["ab", "--a", &url, "--b", &url, "--max-runs", "2", "--json"]),
+    ] {
+        let printed = servemark(&folder, &[args, &load].concat());
+        assert!(!printed.stdout.is_empty(), "{}", text(&printed.stderr));
+        check(name, &printed.stdout);
+    }
+}
+
+#[test]
+fn plans_are_what_their_schema_says() {
+    let schema = published("plan");
+    let folder = tempfile::tempdir().unwrap();
+    let lines: [&[&str]; 4] = [
+        &["bench-serving", "--simulate", "ttft=5ms", "--request-rate", "3", "--plan-only"],
+        &[
+            "bench-serving",
+            "--base-url",
+            "http://h:1",
+            "--http2",
+            "--slo",
+            "ttft:p9<1s",
+            "--plan-only",
+        ],
+        &["vllm", "bench", "serve", "--model", "m", "--dataset-name", "random", "--plan-only"],
+        &[
+            "evalscope",
+            "perf",
+            "--model",
+            "m",
+            "--url",
+            "http://h:1/v1/chat/completions",
+            "--plan-only",
+        ],
+    ];
+    for line in lines {
+        let printed = servemark(&folder, line);
+        let plan: Value = serde_json::from_slice(&printed.stdout)
+            .unwrap_or_else(|error| panic!("{error}: {}", text(&printed.stderr)));
+        assert_eq!(faults(&plan, &schema, &schema, ""), Vec::<String>::new(), "{line:?}");
+    }
+    let wrong = json!({"server": {"at": {"base_url": "http://h:1", "bse": 1}}, "backend": "vllm"});
+    let found = faults(&wrong, &schema, &schema, "").join("\n");
+    assert!(found.contains("workload") && found.contains(".server"), "{found}");
+}

@@ -1,0 +1,41 @@
+//! `servemark export`: a run log in formats of other programs.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::Parser;
+
+use crate::error::UsageError;
+use crate::own::parse_command;
+
+/// Write a run log in a format of other programs
+///
+/// requests.parquet has a row for each request, tokens.parquet one for each piece of output, which
+/// names its request by the number of its row. Times are nanoseconds since the run's clock started.
+///
+/// Example:
+///   servemark export run.runlog.jsonl --parquet tables
+#[derive(Clone, Debug, Parser, PartialEq)]
+#[command(name = "export", max_term_width = 100, verbatim_doc_comment)]
+#[non_exhaustive]
+pub struct ExportArgs {
+    /// The run log
+    #[arg(value_name = "RUNLOG")]
+    pub run_log: PathBuf,
+    /// Folder for requests.parquet and tokens.parquet; it is created if it does not exist, and
+    /// existing files are replaced
+    #[arg(long, value_name = "DIR", required = true)]
+    pub parquet: PathBuf,
+    /// Leave damaged lines out; they are an error otherwise
+    #[arg(long)]
+    pub skip_damaged: bool,
+}
+
+/// Returns the command with its flags, for completions.
+pub(crate) fn clap_command() -> clap::Command {
+    <ExportArgs as clap::CommandFactory>::command()
+}
+
+pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> Result<ExportArgs, UsageError> {
+    parse_command("servemark export", args)
+}

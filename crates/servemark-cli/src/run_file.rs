@@ -1,0 +1,209 @@
+//! `servemark run FILE`: a run that a file describes.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use clap::Parser;
+use serde_json::Value;
+use servemark_core::IfTaken;
+use servemark_plan::{Layout, SloSpec};
+
+use crate::environment::Environment;
+use crate::error::UsageError;
+use crate::gates::GateArgs;
+use crate::own::{OWN_TOLERANCE, StoppingArgs, parse_command};
+use crate::parsed::Parsed;
+use crate::plan_file::{PlanFormat, Setting, plan_of, read};
+use crate::rerun::credentials;
+use crate::results_folder::{ResultsFolder, usual_folder};
+use crate::score::{Objectives, objectives};
+
+/// Run what a file describes
+///
+/// The file is a plan in TOML, YAML or JSON: docs/plans.md describes it, and `servemark schema plan`
+/// prints its JSON Schema for editors. Any other benchmark's command line becomes one with --plan-only
+/// --as toml. All faults of the file, and files that are missing or cannot be written, are told
+/// together before anything is sent. Exit codes: 0; 2, the file or the options are wrong; 3, an
+/// objective is not met; 4, the server is not ready; 5, too many requests failed; 6, undecided; 130,
+/// stopped.
+///
+/// Examples:
+///   servemark run bench.toml
+///   servemark run bench.toml --set load.max_concurrency=32 --set model.name=my-model
+///   vllm bench serve ... --plan-only --as toml > bench.toml   (with servemark in front)
+#[derive(Clone, Debug, Parser)]
+#[command(name = "run", max_term_width = 100, verbatim_doc_comment)]
+struct RunFileArgs {
+    /// The plan: a file that ends in .toml, .yaml or .json
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Give a key of the file another value: load.max_concurrency=8; the value is JSON, or else a
+    /// text. May be given several times
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<Setting>,
+    /// Objectives in place of those of the file, such as ttft:p99<2000ms,success>=99%
+    #[arg(long, value_name = "OBJECTIVES", num_args = 1.., value_parser = objectives)]
+    slo: Vec<Objectives>,
+    /// Header of every request, KEY=VALUE; may be given several times. The API key is read from
+    /// OPENAI_API_KEY or API_KEY
+    #[arg(long, value_name = "KEY=VALUE")]
+    header: Vec<String>,
+    /// Folder of the results: report.html, summary.json and run.runlog.jsonl; by default
+    /// servemark-results/DATE_TIME
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Print one document of JSON in place of the tables
+    #[arg(long)]
+    json: bool,
+    /// Print the plan and stop
+    #[arg(long)]
+    plan_only: bool,
+    /// Language of the plan that --plan-only prints; also --as
+    #[arg(long, value_name = "LANGUAGE", requires = "plan_only", default_value = "json")]
+    plan_format: PlanFormat,
+    #[command(flatten)]
+    stopping: StoppingArgs,
+    #[command(flatten)]
+    gates: GateArgs,
+}
+
+/// A run that a file describes.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct FileRun {
+    /// Path of the file.
+    pub file: PathBuf,
+    /// The run; absent if the file describes none.
+    pub parsed: Option<Parsed>,
+    /// Faults of the file and of the options, a line each. With any of them nothing is run.
+    pub faults: Vec<String>,
+    /// Folder of the results.
+    pub folder: ResultsFolder,
+    /// Whether one document of JSON is printed in place of the tables.
+    pub json: bool,
+    /// Where the verdicts of gates are written.
+    pub gates: GateArgs,
+}
+
+/// Returns the command with its flags, for completions.
+pub(crate) fn clap_command() -> clap::Command {
+    <RunFileArgs as clap::CommandFactory>::command()
+}
+
+/// Parses the arguments of `servemark run`. Faults of the file are part of the result.
+pub(crate) fn parse(
+    args: impl Iterator<Item = OsString>,
+    environment: &Environment,
+) -> Result<FileRun, UsageError> {
+    let args: RunFileArgs = parse_command("servemark run", args)?;
+    let mut faults = Vec::new();
+    let parsed = parsed(&args, environment, &mut faults);
+    let folder = args.out.map_or_else(|| usual_folder(environment), ResultsFolder::Named);
+    let gates = args.gates.in_environment(environment);
+    Ok(FileRun { file: args.file, parsed, faults, folder, json: args.json, gates })
+}
+
+/// Returns the run, and adds all faults that stand in its way.
+fn parsed(
+    args: &RunFileArgs,
+    environment: &Environment,
+    faults: &mut Vec<String>,
+) -> Option<Parsed> {
+    let credentials = credentials(&args.header, environment)
+        .map_err(|error| faults.push(error.to_string()))
+        .unwrap_or_default();
+    let mut document = read(&args.file, environment)
+        .map_err(|why| faults.push(format!("{} {why}", shown(&args.file))))
+        .ok()?;
+    faults.extend(args.set.iter().filter_map(|setting| setting.apply(&mut document).err()));
+    with_own_defaults(&mut document);
+    let mut plan = match plan_of(&document) {
+        Ok(plan) => plan,
+        Err(found) => {
+            faults.extend(found);
+            return None;
+        }
+    };
+    if !args.slo.is_empty() {
+        let objectives = args.slo.iter().flat_map(|list| list.0.iter().copied());
+        plan.scoring.slo = Some(SloSpec::new(objectives));
+    }
+    let parsed = Parsed::new(plan, credentials, environment, args.stopping.grace);
+    Some(Parsed { plan_only: args.plan_only.then_some(args.plan_format), ..parsed })
+}
+
+/// Sets what commands of Servemark's own do differently from the peers, unless the file says it.
+fn with_own_defaults(document: &mut Value) {
+    let Some(fields) = document.as_object_mut() else { return };
+    let scoring = fields.entry("scoring").or_insert_with(|| Value::Object(serde_json::Map::new()));
+    let own = [
+        ("layouts", serde_json::to_value([Layout::Native])),
+        ("tolerated_failures", serde_json::to_value(OWN_TOLERANCE)),
+    ];
+    if let Some(scoring) = scoring.as_object_mut() {
+        for (key, value) in own {
+            scoring.entry(key).or_insert_with(|| value.unwrap_or_default());
+        }
+    }
+}
+
+fn shown(path: &Path) -> String {
+    path.display().to_string()
+}
+
+impl FileRun {
+    /// Puts the run's log into the folder of the results, unless the file names another place.
+    pub fn keep_in(parsed: &mut Parsed, folder: &Path) {
+        let output = &mut parsed.plan.output;
+        if output.run_log.is_none() {
+            output.run_log = Some(folder.join("run.runlog.jsonl"));
+            output.run_log_if_taken = IfTaken::Refuse;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FILE: &str = "backend = 'vllm'\nserver.at.base_url = 'http://h:1'\n\
+                        workload.dataset.dataset = 'sharegpt'\n";
+
+    fn run(file: &str, args: &[&str]) -> FileRun {
+        let environment = Environment::default().with_file("a.toml", file);
+        let args = ["a.toml"].iter().chain(args).map(OsString::from);
+        parse(args, &environment).unwrap()
+    }
+
+    #[test]
+    fn options_change_the_plan_of_the_file() {
+        let args = ["--set", "load.max_concurrency=3", "--slo", "ttft:p90<1s", "--out", "x"];
+        let run = run(FILE, &args);
+        assert_eq!(run.faults, Vec::<String>::new());
+        let plan = run.parsed.unwrap().plan;
+        assert_eq!(plan.load.max_concurrency.map(usize::from), Some(3));
+        assert_eq!(plan.scoring.layouts, [Layout::Native]);
+        assert!(plan.scoring.slo.is_some());
+        assert_eq!(run.folder, ResultsFolder::Named("x".into()));
+    }
+
+    #[test]
+    fn all_faults_are_told_together() {
+        let file = format!("{FILE}workload.sed = 3\n[laod]\n");
+        let run = run(&file, &["--header", "x", "--set", "backend.x=1"]);
+        assert!(run.parsed.is_none());
+        let told = run.faults.join("\n");
+        for part in ["--header", "--set backend.x", "did you mean seed?", "did you mean load?"] {
+            assert!(told.contains(part), "{part:?} is not in {told}");
+        }
+    }
+
+    #[test]
+    fn the_log_is_in_the_folder_unless_the_file_names_another() {
+        for (more, log) in [("", "x/run.runlog.jsonl"), ("output.run_log = 'y'\n", "y")] {
+            let mut parsed = run(&format!("{FILE}{more}"), &[]).parsed.unwrap();
+            FileRun::keep_in(&mut parsed, Path::new("x"));
+            assert_eq!(parsed.plan.output.run_log.as_deref(), Some(Path::new(log)));
+        }
+    }
+}

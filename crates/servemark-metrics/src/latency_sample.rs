@@ -1,0 +1,70 @@
+//! Samples of latencies in the order of time, for confidence intervals.
+
+use servemark_statistics::Sample;
+
+use crate::latency::LatencyValues;
+use crate::{Latency, RequestScore, TpotRule};
+
+impl Latency {
+    /// Returns whether waits in a server's queue are part of the latency.
+    pub(crate) fn has_waits(self) -> bool {
+        matches!(
+            self,
+            Self::E2el | Self::Queue | Self::ResponseE2el | Self::ResponseTtft | Self::Ttft
+        )
+    }
+
+    /// Returns the sample of the latency from requests in the order of time.
+    pub(crate) fn sample(self, scores: &[&RequestScore<'_>], tpot: TpotRule) -> Sample {
+        let (mut sample, lengths) = (Sample::default(), AnswerLengths::of(scores.iter().copied()));
+        for score in scores {
+            lengths.add(self, score, self.values(score, tpot), &mut sample);
+        }
+        sample
+    }
+}
+
+/// The lengths of the answers of a run, which hide in end-to-end latencies how the server slows down.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AnswerLengths {
+    /// Mean number of tokens after the first.
+    mean: f64,
+}
+
+impl AnswerLengths {
+    pub(crate) fn of<'a, 's: 'a>(scores: impl Iterator<Item = &'a RequestScore<'s>>) -> Self {
+        let tokens: Vec<f64> = scores.map(after_first).collect();
+        Self { mean: tokens.iter().sum::<f64>() / tokens.len().max(1) as f64 }
+    }
+
+    /// Adds the values of the next request to the sample of a latency in the order of time.
+    pub(crate) fn add(
+        self,
+        latency: Latency,
+        score: &RequestScore<'_>,
+        values: LatencyValues<'_>,
+        sample: &mut Sample,
+    ) {
+        match latency {
+            Latency::E2el => self.add_e2el(sample, score, 0.0),
+            Latency::ResponseE2el => self.add_e2el(sample, score, score.waited_s),
+            _ => sample.push(values),
+        }
+    }
+
+    /// Adds the end-to-end latency of the next request, counted from `waited_s` seconds before it was
+    /// sent. A known part of it is the latency that its wait and its time per token would give an
+    /// answer of the mean length.
+    fn add_e2el(self, sample: &mut Sample, score: &RequestScore<'_>, waited_s: f64) {
+        let whole = waited_s + score.latency_s;
+        let Some(first) = score.ttft_s else { return sample.push([whole]) };
+        let rest = score.latency_s - first;
+        let tokens = after_first(score);
+        let of_mean_length = if tokens > 0.0 { rest * self.mean / tokens } else { rest };
+        sample.push_with_part(whole, waited_s + first + of_mean_length);
+    }
+}
+
+fn after_first(score: &RequestScore<'_>) -> f64 {
+    score.output_token_count().saturating_sub(1) as f64
+}

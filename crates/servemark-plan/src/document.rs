@@ -1,0 +1,133 @@
+//! A plan as a document that a person writes: sections and keys that are left out have default
+//! values, and unknown keys are refused.
+
+mod path;
+mod schema;
+mod trace;
+
+use serde_json::{Map, Value};
+use servemark_backends::{BackendName, BackendSpec, CommonSpec};
+
+use self::path::KeyPath;
+pub use self::schema::plan_schema;
+use crate::BenchPlan;
+
+/// A fault of a plan's document.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum DocumentFault {
+    /// A plan has no such key.
+    UnknownKey {
+        /// Path of the key, such as `load.max_concurency`.
+        path: String,
+        /// Keys that are known at this place.
+        known: Vec<String>,
+    },
+    /// A value is missing or has the wrong form.
+    Value {
+        /// Path of the value, as far as it is known; empty for the whole document.
+        path: String,
+        /// Description of the fault.
+        reason: String,
+    },
+}
+
+impl BenchPlan {
+    /// Returns the plan of a document. The sections `control`, `load`, `model`, `output` and
+    /// `scoring` may be left out, and so may `wire`: keys of it that are missing are those of the
+    /// backend.
+    ///
+    /// # Errors
+    ///
+    /// Returns the unknown keys of the document, and the first value that has the wrong form.
+    pub fn from_document(document: &Value) -> Result<Self, Vec<DocumentFault>> {
+        let mut document = document.clone();
+        let mut faults = Vec::new();
+        loop {
+            let reason = match read(&document) {
+                Ok(plan) => {
+                    let ignored = ignored_keys(&document, &plan);
+                    faults.extend(ignored.iter().map(|path| unknown(path, &document, "")));
+                    return if faults.is_empty() { Ok(plan) } else { Err(faults) };
+                }
+                Err(reason) => reason,
+            };
+            let Some(path) = denied_key(&document, &reason) else {
+                faults.push(DocumentFault::Value { path: place_of(&document, &reason), reason });
+                return Err(faults);
+            };
+            faults.push(unknown(&path, &document, &reason));
+            path.remove(&mut document);
+        }
+    }
+}
+
+/// Returns the plan of a document, or why it is none.
+fn read(document: &Value) -> Result<BenchPlan, String> {
+    serde_json::from_value(completed(document.clone())).map_err(|error| error.to_string())
+}
+
+/// Adds the wire dialect of the document's backend. Keys that the document gives keep their values.
+fn completed(mut document: Value) -> Value {
+    let backend = document.get("backend").cloned().unwrap_or_default();
+    let Ok(backend) = serde_json::from_value::<BackendName>(backend) else { return document };
+    let name = |key| Some(document.get("model")?.get(key)?.as_str()?.to_owned());
+    let model = name("served_name").or_else(|| name("name")).unwrap_or_default();
+    let usual = serde_json::to_value(BackendSpec::new(backend, CommonSpec::new(model)));
+    let Some(fields) = document.as_object_mut() else { return document };
+    let wire = fields.entry("wire").or_insert_with(|| Value::Object(Map::new()));
+    if let (Value::Object(wire), Ok(Value::Object(usual))) = (wire, usual)
+        && wire.get("route").is_none_or(|route| Some(route) == usual.get("route"))
+    {
+        for (key, value) in usual {
+            wire.entry(key).or_insert(value);
+        }
+    }
+    document
+}
+
+/// Returns the key that serde's message calls unknown, if that is what the message says.
+fn denied_key(document: &Value, reason: &str) -> Option<KeyPath> {
+    let name = reason.strip_prefix("unknown field `")?.split('`').next()?;
+    let without = |path: &KeyPath| {
+        let mut document = document.clone();
+        path.remove(&mut document);
+        read(&document).err().is_none_or(|other| other != reason)
+    };
+    KeyPath::all(document).into_iter().find(|path| path.last() == name && without(path))
+}
+
+/// Returns the keys of a readable document that do not change its plan, whatever their value is.
+/// Keys of an ignored object are not listed.
+fn ignored_keys(document: &Value, plan: &BenchPlan) -> Vec<KeyPath> {
+    let mut ignored: Vec<KeyPath> = Vec::new();
+    for path in KeyPath::all(document) {
+        let is_inside = ignored.iter().any(|outer| path.is_in(outer));
+        let gives_same = |document: Value| read(&document).is_ok_and(|other| other == *plan);
+        if !is_inside && path.spoilt(document).all(gives_same) {
+            ignored.push(path);
+        }
+    }
+    ignored
+}
+
+/// Returns the path of the value that is the reason for an error. Keys are read in their order, so
+/// it is the last one that, with another value, gives another error. If a key is missing, it is
+/// missing in the object of that last one.
+fn place_of(document: &Value, reason: &str) -> String {
+    let gives_other = |path: &KeyPath| {
+        path.spoilt(document).any(|document| read(&document).err().as_deref() != Some(reason))
+    };
+    let last = KeyPath::all(document).into_iter().rfind(gives_other);
+    let is_missing = reason.starts_with("missing field");
+    last.map(|path| if is_missing { path.parent() } else { path }.to_string()).unwrap_or_default()
+}
+
+fn unknown(path: &KeyPath, document: &Value, reason: &str) -> DocumentFault {
+    let told: Vec<String> = reason.split('`').skip(3).step_by(2).map(str::to_owned).collect();
+    let known =
+        if told.is_empty() { schema::known_keys(path, &completed(document.clone())) } else { told };
+    DocumentFault::UnknownKey { path: path.to_string(), known }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,115 @@
+//! Paths of keys in a document.
+
+use std::fmt;
+
+use serde_json::{Value, json};
+
+/// Path of a key in a document: the keys and the positions in lists that lead to it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct KeyPath(Vec<Step>);
+
+#[derive(Clone, Debug, Eq, PartialEq)]
+enum Step {
+    Key(String),
+    Item(usize),
+}
+
+impl KeyPath {
+    /// Returns the paths of all keys of a document, outer keys before their inner ones.
+    pub(super) fn all(document: &Value) -> Vec<Self> {
+        let mut paths = Vec::new();
+        Self(Vec::new()).collect(document, &mut paths);
+        paths
+    }
+
+    fn collect(&self, value: &Value, paths: &mut Vec<Self>) {
+        match value {
+            Value::Object(fields) => {
+                for (key, value) in fields {
+                    let path = self.then(Step::Key(key.clone()));
+                    paths.push(path.clone());
+                    path.collect(value, paths);
+                }
+            }
+            Value::Array(items) => {
+                for (place, value) in items.iter().enumerate() {
+                    self.then(Step::Item(place)).collect(value, paths);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn then(&self, step: Step) -> Self {
+        let mut steps = self.0.clone();
+        steps.push(step);
+        Self(steps)
+    }
+
+    /// Returns the name of the key.
+    pub(super) fn last(&self) -> &str {
+        match self.0.last() {
+            Some(Step::Key(key)) => key,
+            _ => "",
+        }
+    }
+
+    /// Returns the path without its last key.
+    pub(super) fn parent(&self) -> Self {
+        Self(self.0[..self.0.len().saturating_sub(1)].to_vec())
+    }
+
+    /// Returns whether the key is inside another one's value.
+    pub(super) fn is_in(&self, outer: &Self) -> bool {
+        self.0.starts_with(&outer.0)
+    }
+
+    /// Returns the names of the keys, without positions in lists.
+    pub(super) fn keys(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().filter_map(|step| match step {
+            Step::Key(key) => Some(key.as_str()),
+            Step::Item(_) => None,
+        })
+    }
+
+    /// Removes the key from a document.
+    pub(super) fn remove(&self, document: &mut Value) {
+        let name = self.last();
+        if let Some(Value::Object(fields)) = self.parent().find_mut(document) {
+            fields.shift_remove(name);
+        }
+    }
+
+    /// Returns copies of a document in which the key has values that no two kinds of keys both
+    /// take, and that are visible in the plan where a key takes any value.
+    pub(super) fn spoilt(&self, document: &Value) -> impl Iterator<Item = Value> {
+        [json!({"\u{1}": []}), json!("\u{1}")].into_iter().map(|spoilt| {
+            let mut document = document.clone();
+            if let Some(value) = self.find_mut(&mut document) {
+                *value = spoilt;
+            }
+            document
+        })
+    }
+
+    fn find_mut<'a>(&self, document: &'a mut Value) -> Option<&'a mut Value> {
+        self.0.iter().try_fold(document, |value, step| match (step, value) {
+            (Step::Key(key), Value::Object(fields)) => fields.get_mut(key),
+            (Step::Item(place), Value::Array(items)) => items.get_mut(*place),
+            _ => None,
+        })
+    }
+}
+
+impl fmt::Display for KeyPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, step) in self.0.iter().enumerate() {
+            match step {
+                Step::Key(key) if place == 0 => f.write_str(key)?,
+                Step::Key(key) => write!(f, ".{key}")?,
+                Step::Item(item) => write!(f, "[{item}]")?,
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,219 @@
+//! JSON Schema of a plan's document, made of the declarations of the plan's types.
+
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
+use servemark_backends::{BackendSpec, CommonSpec};
+use servemark_datasets::{
+    AgenticTraceSpec, CustomSpec, DatasetSpec, ImageSpec, LongBenchSpec, MmmuSpec, MooncakeSpec,
+    OpenaiSpec, RandomSpec, ShareGptSpec, SharedPrefixSpec, SpeedBenchSpec, TraceSpec,
+};
+use servemark_schedule::ArrivalSpec;
+
+use super::path::KeyPath;
+use super::trace::{Form, Step, form_at};
+use crate::BenchPlan;
+
+/// Returns the JSON Schema of a plan's document: of the files that `servemark run` reads. A section
+/// that is marked as an open object takes keys that depend on its kind.
+pub fn plan_schema() -> Value {
+    let mut schema = schema_of::<BenchPlan>();
+    let sections = schema["properties"].as_object_mut().into_iter().flatten();
+    for (name, section) in sections {
+        if let Some((_, description)) = SECTIONS.iter().find(|(known, _)| known == name) {
+            section["description"] = json!(description);
+        }
+    }
+    let mut whole = json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": "servemark/plan/1",
+        "title": "A run of Servemark, as servemark run reads it",
+        "required": ["server", "backend", "workload"],
+    });
+    if let (Some(whole), Value::Object(schema)) = (whole.as_object_mut(), schema) {
+        whole.extend(schema);
+    }
+    whole
+}
+
+/// Returns the keys that are known beside an unknown key of a document.
+pub(super) fn known_keys(path: &KeyPath, document: &Value) -> Vec<String> {
+    let whole = plan_schema();
+    let (mut schema, mut value) = (&whole, document);
+    let parent = path.parent();
+    for key in parent.keys() {
+        let Some(inside) = properties(schema, value).find_map(|fields| fields.get(key)) else {
+            return Vec::new();
+        };
+        schema = inside;
+        value = value.get(key).unwrap_or(&Value::Null);
+    }
+    let keys = properties(schema, value).flat_map(|fields| fields.keys().cloned());
+    keys.collect()
+}
+
+/// Returns the properties of a schema, of that of a list's items, and of those alternatives whose
+/// tag is that of the value.
+fn properties<'a>(
+    schema: &'a Value,
+    value: &'a Value,
+) -> impl Iterator<Item = &'a Map<String, Value>> {
+    let schema = if schema["$ref"] == "#" { &Value::Null } else { schema };
+    let alternatives = schema["oneOf"].as_array().into_iter().flatten();
+    let fits = |alternative: &&Value| {
+        let fields = alternative["properties"].as_object().into_iter().flatten();
+        let mut tags = fields.filter_map(|(key, form)| Some((key, form.get("const")?)));
+        tags.all(|(key, tag)| value.get(key) == Some(tag))
+    };
+    let all = alternatives.filter(fits).chain([schema, &schema["items"]]);
+    all.filter_map(|schema| schema["properties"].as_object())
+}
+
+/// Returns the schema of a type.
+fn schema_of<T: DeserializeOwned>() -> Value {
+    at::<T>(&mut Vec::new())
+}
+
+fn at<T: DeserializeOwned>(path: &mut Vec<Step>) -> Value {
+    let Some((form, is_optional)) = form_at::<T>(path) else { return json!({}) };
+    let schema = match form {
+        Form::Any(expected) => tagged(&expected),
+        Form::Boolean => json!({"type": "boolean"}),
+        Form::Integer => json!({"type": "integer"}),
+        Form::Number => json!({"type": "number"}),
+        Form::Text => json!({"type": "string"}),
+        Form::Unit => json!({"type": "null"}),
+        Form::Map => json!({"type": "object"}),
+        Form::List => json!({"type": "array", "items": inside::<T>(path, Step::Item)}),
+        Form::Struct(names) => {
+            let fields = names.iter().map(|name| {
+                // A plan holds a plan of its own type as its warm-up.
+                let is_plan = *name == "warm_up";
+                let mut field = || inside::<T>(path, Step::Field(name));
+                ((*name).to_owned(), if is_plan { json!({"$ref": "#"}) } else { field() })
+            });
+            let fields: Map<String, Value> = fields.collect();
+            json!({"type": "object", "properties": fields, "additionalProperties": false})
+        }
+        Form::Enum(names) => variants::<T>(path, names),
+    };
+    if is_optional { or_null(schema) } else { schema }
+}
+
+fn inside<T: DeserializeOwned>(path: &mut Vec<Step>, step: Step) -> Value {
+    path.push(step);
+    let schema = at::<T>(path);
+    path.pop();
+    schema
+}
+
+/// Returns the schema of an enum whose variants have names: texts, or objects with the variant's
+/// name as the only key.
+fn variants<T: DeserializeOwned>(path: &mut Vec<Step>, names: &'static [&'static str]) -> Value {
+    let mut texts = Vec::new();
+    let mut objects = Vec::new();
+    for name in names {
+        match inside::<T>(path, Step::Variant(name)) {
+            unit if unit["type"] == "null" => texts.push(json!(name)),
+            schema => objects.push(json!({
+                "type": "object",
+                "properties": {*name: schema},
+                "required": [name],
+                "additionalProperties": false,
+            })),
+        }
+    }
+    if objects.is_empty() {
+        return json!({"enum": texts});
+    }
+    objects.extend((!texts.is_empty()).then(|| json!({"enum": texts})));
+    json!({"oneOf": objects})
+}
+
+fn or_null(mut schema: Value) -> Value {
+    if let Some(kind) = schema["type"].as_str() {
+        schema["type"] = json!([kind, "null"]);
+    } else if let Some(names) = schema["enum"].as_array_mut() {
+        names.push(Value::Null);
+    } else if let Some(alternatives) = schema["oneOf"].as_array_mut() {
+        alternatives.push(json!({"type": "null"}));
+    }
+    schema
+}
+
+/// Returns the schema of an enum that a key of its object selects, from serde's name for it. Its
+/// contents are not visible through `Deserialize`, so each type is asked by itself. Other values
+/// may be anything.
+fn tagged(expected: &str) -> Value {
+    match expected.strip_prefix("internally tagged enum ") {
+        Some("ArrivalSpec") => alternatives::<ArrivalSpec>("process", arrivals),
+        Some("BackendSpec") => alternatives::<BackendSpec>("route", |_| schema_of::<CommonSpec>()),
+        Some("DatasetSpec") => alternatives::<DatasetSpec>("dataset", dataset),
+        _ => json!({}),
+    }
+}
+
+/// Returns the alternatives of an enum with a tag. Keys beside those of `contents` are allowed.
+fn alternatives<T: DeserializeOwned>(tag: &str, contents: impl Fn(&str) -> Value) -> Value {
+    let schemas = names_of::<T>(tag).into_iter().map(|name| {
+        let mut schema = contents(&name);
+        let mut fields = Map::from_iter([(tag.to_owned(), json!({"const": name}))]);
+        fields.extend(schema["properties"].as_object().cloned().unwrap_or_default());
+        schema["type"] = json!("object");
+        schema["properties"] = Value::Object(fields);
+        schema["required"] = json!([tag]);
+        if let Some(schema) = schema.as_object_mut() {
+            schema.remove("additionalProperties");
+        }
+        schema
+    });
+    json!({"oneOf": schemas.collect::<Vec<_>>()})
+}
+
+/// Returns the names of an enum with a tag, from serde's message about an unknown one.
+fn names_of<T: DeserializeOwned>(tag: &str) -> Vec<String> {
+    let unknown = serde_json::from_value::<T>(json!({tag: "\u{1}"})).err();
+    let message = unknown.map(|error| error.to_string()).unwrap_or_default();
+    message.split('`').skip(3).step_by(2).map(str::to_owned).collect()
+}
+
+fn dataset(name: &str) -> Value {
+    match name {
+        "agentic_trace" => schema_of::<AgenticTraceSpec>(),
+        "custom" => schema_of::<CustomSpec>(),
+        "generated_shared_prefix" => schema_of::<SharedPrefixSpec>(),
+        "longbench_v2" => schema_of::<LongBenchSpec>(),
+        "image" => schema_of::<ImageSpec>(),
+        "mmmu" => schema_of::<MmmuSpec>(),
+        "mooncake" => schema_of::<MooncakeSpec>(),
+        "openai" => schema_of::<OpenaiSpec>(),
+        "random" => schema_of::<RandomSpec>(),
+        "sharegpt" => schema_of::<ShareGptSpec>(),
+        "speed_bench" => schema_of::<SpeedBenchSpec>(),
+        "trace" => schema_of::<TraceSpec>(),
+        _ => json!({}),
+    }
+}
+
+fn arrivals(name: &str) -> Value {
+    let number = json!({"type": "number", "exclusiveMinimum": 0});
+    match name {
+        "poisson" => json!({"properties": {"requests_per_second": number}}),
+        "gamma" => json!({"properties": {"requests_per_second": number, "burstiness": number}}),
+        _ => json!({}),
+    }
+}
+
+/// Descriptions of the sections of a plan.
+const SECTIONS: [(&str, &str); 11] = [
+    ("server", "Server that is measured: at (an address), simulated (the bundled simulator)"),
+    ("control", "Control requests to the server around the measurement; may be left out"),
+    ("backend", "Name of the backend, as --backend has it; it selects the server's conventions"),
+    ("wire", "Wire dialect of the route; keys that are left out are those of the backend"),
+    ("model", "Model and tokenizer; if left out, the server is asked for its model"),
+    ("workload", "Requests that are sent"),
+    ("load", "When requests are sent; a burst if left out"),
+    ("warm_up", "Plan of a run before this one, which is not reported"),
+    ("scoring", "Scoring of the run: tables, objectives, gates"),
+    ("output", "Files besides those of the run's folder"),
+    ("echo", "Values that a peer's result file repeats, as an object or its JSON text"),
+];

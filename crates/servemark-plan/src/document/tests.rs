@@ -1,0 +1,124 @@
+use serde_json::json;
+
+use super::*;
+
+/// Returns the shortest document of a plan.
+fn shortest() -> Value {
+    json!({
+        "server": {"at": {"base_url": "http://h:1"}},
+        "backend": "sglang-oai-chat",
+        "workload": {"dataset": {"dataset": "sharegpt"}},
+    })
+}
+
+/// Returns the paths of the unknown keys of a document, each with one of the known ones.
+#[track_caller]
+fn check_unknown(document: &Value, path: &str, known: &str) {
+    let faults = BenchPlan::from_document(document).unwrap_err();
+    let [DocumentFault::UnknownKey { path: told, known: names }] = faults.as_slice() else {
+        panic!("{faults:?}")
+    };
+    assert_eq!(told, path);
+    assert!(names.iter().any(|name| name == known), "{names:?}");
+}
+
+#[test]
+fn sections_may_be_left_out() {
+    let plan = BenchPlan::from_document(&shortest()).unwrap();
+    assert_eq!(plan.wire.route().path(), "/v1/chat/completions");
+    assert_eq!((plan.workload.requests, plan.workload.seed), (1000, 42));
+    assert_eq!(plan.load, servemark_runner::LoadSpec::default());
+    let mut with_model = shortest();
+    with_model["model"] = json!({"name": "m"});
+    with_model["wire"] = json!({"stream": false});
+    let plan = BenchPlan::from_document(&with_model).unwrap();
+    let common = plan.wire.common();
+    assert_eq!((common.model.as_str(), common.stream, common.ignore_eos), ("m", false, true));
+}
+
+#[test]
+fn a_whole_plan_is_its_own_document() {
+    let plan = BenchPlan::from_document(&shortest()).unwrap();
+    assert_eq!(BenchPlan::from_document(&plan.to_json()).unwrap(), plan);
+}
+
+#[test]
+fn unknown_keys_are_told_wherever_they_are() {
+    let with = |section: &str, value: Value| {
+        let mut document = shortest();
+        document[section] = value;
+        document
+    };
+    check_unknown(&with("laod", json!({})), "laod", "load");
+    // `LoadSpec` and the data sets ignore unknown keys, and `OutputSpec` refuses them.
+    check_unknown(
+        &with("load", json!({"max_concurency": 3})),
+        "load.max_concurency",
+        "max_concurrency",
+    );
+    check_unknown(&with("output", json!({"run_logg": "x"})), "output.run_logg", "run_log");
+    check_unknown(&with("wire", json!({"streem": true})), "wire.streem", "stream");
+    let dataset = json!({"dataset": {"dataset": "sharegpt", "shaping": {"context": 1}}});
+    check_unknown(&with("workload", dataset), "workload.dataset.shaping.context", "context_tokens");
+    check_unknown(
+        &with("server", json!({"at": {"base_url": "http://h:1", "timeout": {}}})),
+        "server.at.timeout",
+        "timeouts",
+    );
+}
+
+#[test]
+fn all_unknown_keys_are_told_together() {
+    let mut document = shortest();
+    document["load"] = json!({"concurrency": 3, "lsats": {"deep": 1}});
+    document["output"] = json!({"run_logg": "x"});
+    let faults = BenchPlan::from_document(&document).unwrap_err();
+    let paths: Vec<&str> = faults
+        .iter()
+        .map(|fault| match fault {
+            DocumentFault::UnknownKey { path, .. } => path.as_str(),
+            DocumentFault::Value { reason, .. } => panic!("{reason}"),
+        })
+        .collect();
+    assert_eq!(paths, ["output.run_logg", "load.concurrency", "load.lsats"]);
+}
+
+#[test]
+fn keys_with_default_values_are_known() {
+    let mut document = shortest();
+    document["load"] = json!({"precise_send": false, "max_concurrency": null, "lasts": null});
+    document["echo"] = json!({"anything": 1});
+    BenchPlan::from_document(&document).unwrap();
+}
+
+#[test]
+fn a_wrong_value_is_told_with_its_path() {
+    for (section, value, place) in [
+        ("load", json!({"max_concurrency": "many", "in_waves": true}), "load.max_concurrency"),
+        ("load", json!({"arrivals": {"process": "poisson"}}), "load.arrivals"),
+        ("workload", json!({"requests": 3}), "workload"),
+        ("server", json!({"at": {"base_url": "h h"}}), "server.at.base_url"),
+    ] {
+        let mut document = shortest();
+        document[section] = value;
+        let faults = BenchPlan::from_document(&document).unwrap_err();
+        let [DocumentFault::Value { path, .. }] = faults.as_slice() else { panic!("{faults:?}") };
+        assert_eq!(path, place, "{faults:?}");
+    }
+}
+
+#[test]
+fn the_schema_has_the_keys_of_the_types() {
+    let schema = plan_schema();
+    let load = &schema["properties"]["load"]["properties"];
+    assert_eq!(load["precise_send"]["type"], "boolean");
+    assert_eq!(load["max_concurrency"]["type"], json!(["integer", "null"]));
+    let datasets = &schema["properties"]["workload"]["properties"]["dataset"]["oneOf"];
+    let sharegpt = datasets
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|dataset| dataset["properties"]["dataset"]["const"] == "sharegpt");
+    let shaping = &sharegpt.unwrap()["properties"]["shaping"]["properties"];
+    assert!(shaping.get("context_tokens").is_some(), "{shaping}");
+}

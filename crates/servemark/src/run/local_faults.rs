@@ -1,0 +1,55 @@
+//! Faults of a plan that are known on this machine, before anything is sent.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+use servemark_client::{Credentials, Target};
+use servemark_core::{DatasetError, TokenizerError};
+use servemark_plan::{BenchPlan, ServerSpec};
+
+use crate::{ExecuteError, Outputs};
+
+/// Returns what stands in the way of a run as far as this machine knows it: parts of the plan that
+/// do not go together, outputs that cannot be written, and inputs that are missing. Nothing is sent.
+pub fn local_faults(plan: &BenchPlan) -> Vec<ExecuteError> {
+    let mut faults: Vec<ExecuteError> = Vec::new();
+    faults.extend(plan.check().err().map(ExecuteError::from));
+    faults.extend(Outputs::of(plan).check().err().map(ExecuteError::from));
+    let dataset = serde_json::to_value(&plan.workload.dataset).unwrap_or_default();
+    missing_files(&dataset, &mut faults);
+    if let Some(spec) = &plan.model.tokenizer
+        && spec.hub_name().is_none()
+        && !spec.source().is_empty()
+        && !Path::new(spec.source()).exists()
+    {
+        faults.push(TokenizerError::Missing { path: spec.source().into() }.into());
+    }
+    if let ServerSpec::At(target) = &plan.server {
+        let target = Target::new(target, Credentials::new());
+        faults.extend(target.err().map(ExecuteError::Target));
+    }
+    faults
+}
+
+/// Adds a fault for each file of a data set that does not exist. A path of a data set of the hub
+/// may be its name there.
+fn missing_files(dataset: &Value, faults: &mut Vec<ExecuteError>) {
+    let Value::Object(fields) = dataset else { return };
+    if fields.get("kind").is_some_and(|kind| kind == "hub") {
+        return;
+    }
+    for (key, value) in fields {
+        match value {
+            Value::String(path) if FILES.contains(&key.as_str()) => {
+                if let Err(source) = fs::metadata(path) {
+                    faults.push(DatasetError::Read { path: path.into(), source }.into());
+                }
+            }
+            inner => missing_files(inner, faults),
+        }
+    }
+}
+
+/// Keys of data sets that are paths of files.
+const FILES: [&str; 5] = ["corpus", "meta", "path", "prefix_file", "trajectories"];

@@ -1,0 +1,91 @@
+//! The gates of a run, for continuous integration.
+
+use servemark_metrics::SloVerdict;
+use servemark_plan::Layout;
+use servemark_report::{Gate, GateReport};
+
+use super::Scores;
+
+impl Scores<'_> {
+    /// Returns the gates of the run with their verdicts, and its headline figures. `title` says
+    /// which run it is.
+    pub fn gate_report(&self, title: &str) -> GateReport {
+        GateReport {
+            title: title.to_owned(),
+            gates: self.all_gates(),
+            columns: ["", "mean", "p50", "p90", "p99"].map(str::to_owned).into(),
+            rows: self.headline_rows(),
+        }
+    }
+
+    fn all_gates(&self) -> Vec<Gate> {
+        let mut gates: Vec<Gate> = self
+            .judgements()
+            .iter()
+            .map(|judgement| {
+                let name = format!("--slo {}", judgement.objective);
+                Gate::new(name, judgement.verdict, judgement.to_string())
+            })
+            .collect();
+        gates.extend(self.known_enough().iter().map(|known| {
+            let verdict = if known.is_known { SloVerdict::Holds } else { SloVerdict::Undecided };
+            Gate::new("--until", verdict, known.to_string())
+        }));
+        gates.extend(self.scoring.fail_on.map(|limit| {
+            let name = format!("--fail-on-verdict {limit}");
+            let reason = format!("the client audit is {}", self.audit());
+            Gate::new(name, holds_if(self.broken_gate().is_none()), reason)
+        }));
+        gates.extend(self.scoring.unwanted.iter().map(|kind| {
+            let reason = self.reason(*kind);
+            let verdict = holds_if(reason.is_none());
+            let reason = reason.unwrap_or_else(|| "the run has no such verdict".to_owned());
+            Gate::new(format!("--fail-on {kind}"), verdict, reason)
+        }));
+        gates.extend(self.mlperf().map(|result| {
+            Gate::new("--profile mlperf", holds_if(result.is_valid), result.to_string())
+        }));
+        gates.push(self.failures_gate());
+        gates
+    }
+
+    /// Returns whether few enough requests failed.
+    fn failures_gate(&self) -> Gate {
+        let all = self.log.measured().count();
+        let failed = self.log.measured().filter(|record| !record.is_success()).count();
+        let is_tolerated = failed as f64 / all.max(1) as f64 <= self.scoring.tolerated_failures;
+        let tolerated = self.scoring.tolerated_failures * 100.0;
+        let name = format!("at most {tolerated:.1} % failed requests");
+        Gate::new(name, holds_if(is_tolerated), format!("{failed} of {all} requests failed"))
+    }
+
+    fn headline_rows(&self) -> Vec<Vec<String>> {
+        let metrics = self.metrics(Layout::Native);
+        let latencies = &metrics.latencies;
+        let shown =
+            |value: Option<f64>| value.map_or_else(String::new, |value| format!("{value:.2}"));
+        let mut rows = Vec::new();
+        for (name, values) in [
+            ("TTFT (ms)", &latencies.ttft),
+            ("TPOT (ms)", &latencies.tpot),
+            ("ITL (ms)", &latencies.itl),
+            ("E2E (ms)", &latencies.e2el),
+        ] {
+            let percentiles = [90.0, 99.0].map(|percent| values.percentile_ms(percent));
+            let figures = [values.mean_ms, values.median_ms].into_iter().chain(percentiles);
+            rows.push([name.to_owned()].into_iter().chain(figures.map(shown)).collect());
+        }
+        for (name, value) in [
+            ("Requests/s", metrics.throughput.requests_per_s),
+            ("Output tokens/s", metrics.throughput.output_tokens_per_s),
+        ] {
+            let empty = std::iter::repeat_n(String::new(), 3);
+            rows.push([name.to_owned(), shown(value)].into_iter().chain(empty).collect());
+        }
+        rows
+    }
+}
+
+fn holds_if(holds: bool) -> SloVerdict {
+    if holds { SloVerdict::Holds } else { SloVerdict::Fails }
+}
