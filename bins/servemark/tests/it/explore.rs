@@ -46,8 +46,7 @@ fn a_server_of_known_capacity_is_explored() {
 
 /// Explores a simulator that describes itself as an engine's server, in a new folder.
 fn explored(engine: ImitatedEngine) -> Value {
-    let mut spec = MockSpec::default();
-    spec.engine = Some(engine);
+    let mut spec = MockSpec { engine: Some(engine), ..MockSpec::default() };
     "org/served".clone_into(&mut spec.model);
     spec.places = NonZeroUsize::new(4);
     let server = MockServer::start(spec).unwrap();
