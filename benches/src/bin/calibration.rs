@@ -20,10 +20,10 @@ const RUNS_A_SEARCH: u32 = 4;
 const FIRST_ROUNDS: [u64; 2] = [30, 120];
 
 /// A table: its name on the command line, and what prints it for a number of runs.
-type Part = (&'static str, fn(u32));
+type StudyPart = (&'static str, fn(u32));
 
 /// The tables of the study, in the order in which they are printed.
-const PARTS: [Part; 5] = [
+const PARTS: [StudyPart; 5] = [
     ("intervals", intervals),
     ("gates", gates),
     ("warm-up", warm_up),

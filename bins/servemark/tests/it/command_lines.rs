@@ -42,14 +42,14 @@ fn evalscope() {
         "evalscope",
         &[
             ("failed without a stream", 2),
-            ("negative length", 3),
+            ("negative length", 2),
             ("no address", 1),
             ("no duration", 1),
             ("nothing to send", 1),
             ("pairs of a text API", 1),
             ("refused sooner", 5),
             ("whole numbers of 64 bits", 1),
-            ("words", 66),
+            ("words", 67),
         ],
     );
 }

@@ -24,15 +24,16 @@ fn a_server_of_known_capacity_is_explored() {
     assert_eq!(found["model"], "mock");
     assert_eq!(found["route"], "/v1/chat/completions");
     assert_eq!(found["saturated"], true, "{found:#}");
-    // A busy machine is slower than the simulator's schedule, and never faster.
+    // A busy machine is slower than the simulator's schedule; if it holds back the first token, the
+    // others seem faster.
     let within = |value: &Value, least: f64, most: f64| {
         let value = value.as_f64().unwrap();
         assert!((least..=most).contains(&value), "{value} is not in {least} to {most}: {found:#}");
     };
     within(&found["one_user"]["ttft_ms"], 49.0, 500.0);
-    within(&found["one_user"]["tokens_per_s"], 20.0, 110.0);
+    within(&found["one_user"]["tokens_per_s"], 20.0, 300.0);
     // Six requests at once, 16 tokens in 0.2 s each. A busy machine may keep places empty.
-    within(&found["best"]["output_tokens_per_s"], 120.0, 528.0);
+    within(&found["best"]["output_tokens_per_s"], 120.0, 720.0);
     assert!(found["best"]["streams"].as_u64().unwrap() >= 6, "{found:#}");
     let kept = fs::read(folder.path().join("results/summary.json")).unwrap();
     assert_eq!(serde_json::from_slice::<Value>(&kept).unwrap(), found);
@@ -46,9 +47,12 @@ fn a_server_of_known_capacity_is_explored() {
 
 /// Explores a simulator that describes itself as an engine's server, in a new folder.
 fn explored(engine: ImitatedEngine) -> Value {
-    let mut spec = MockSpec { engine: Some(engine), ..MockSpec::default() };
-    "org/served".clone_into(&mut spec.model);
-    spec.places = NonZeroUsize::new(4);
+    let spec = MockSpec {
+        engine: Some(engine),
+        model: "org/served".to_owned(),
+        places: NonZeroUsize::new(4),
+        ..MockSpec::default()
+    };
     let server = MockServer::start(spec).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let short = ["--json", "--out", "results", "--duration", "3", "--output-len", "16"];
@@ -82,9 +86,9 @@ fn the_first_minute_with_the_servers_of_seven_engines() {
         assert_eq!(found["route"], "/v1/chat/completions", "{found:#}");
         // Four requests at once, 16 tokens in 0.2 s each. A busy machine may keep places empty.
         let rate = found["best"]["output_tokens_per_s"].as_f64().unwrap();
-        assert!((80.0..=352.0).contains(&rate), "{engine}: {rate} tokens/s: {found:#}");
+        assert!((80.0..=480.0).contains(&rate), "{engine}: {rate} tokens/s: {found:#}");
         let alone = found["one_user"]["tokens_per_s"].as_f64().unwrap();
-        assert!((20.0..=110.0).contains(&alone), "{engine}: {alone} tokens/s: {found:#}");
+        assert!((20.0..=300.0).contains(&alone), "{engine}: {alone} tokens/s: {found:#}");
         assert!(found["best"]["streams"].as_u64().unwrap() >= 4, "{found:#}");
     }
 }

@@ -27,8 +27,8 @@ const READERS: [(&str, &str); 3] = [
     (
         "duckdb",
         "import duckdb as d\n\
-                r = d.sql(f\"select count(*), sum(success::int) from '{requests}'\").fetchone()\n\
-                t = d.sql(f\"select count(*), sum(tokens) from '{tokens}'\").fetchone()\n\
+                r = d.sql(f\"select count(*), sum(success::int) from '{requests}'\").fetchall()[0]\n\
+                t = d.sql(f\"select count(*), sum(tokens) from '{tokens}'\").fetchall()[0]\n\
                 print(*r, *map(int, t))",
     ),
 ];

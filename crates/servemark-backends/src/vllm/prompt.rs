@@ -26,11 +26,13 @@ pub(super) fn inputs(sample: &Sample, path: &str) -> Result<Value, RequestError>
     })
 }
 
-/// Returns the number of inputs that messages are to a route for texts.
+/// Returns the number of texts that messages are to a route for texts.
 pub(super) fn passed(messages: &[JsonObject]) -> usize {
     match messages {
         [message] if !is_of_text(messages) => {
-            message.get("content").and_then(Value::as_array).map_or(1, Vec::len)
+            let parts = message.get("content").and_then(Value::as_array);
+            let is_text = |part: &&Value| part["type"] == "text";
+            parts.map_or(1, |parts| parts.iter().filter(is_text).count().max(1))
         }
         messages => messages.len(),
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::Peer;
-use crate::{Argued, ComparedPart, Difference, Line, SentRequest};
+use crate::{Argued, ComparedPart, Difference, Line, Outcome, SentRequest};
 
 /// AISBench: `ais_bench … -m perf`.
 #[derive(Clone, Copy, Debug)]
@@ -62,6 +62,18 @@ impl Peer for Aisbench {
         cells.filter(|cell| !OF_GAPS.contains(cell)).map(str::to_owned).collect()
     }
 
+    /// Leaves of a line that asks for the stable stage only its requests: which moments are stable,
+    /// and whether any are, depends on times.
+    fn trim(&self, line: &mut Line) {
+        if asks_for_stable_stage(line) && !line.requests.is_empty() {
+            line.result = None;
+            line.labels.clear();
+            if line.outcome == Outcome::Failed {
+                line.outcome = Outcome::Done;
+            }
+        }
+    }
+
     fn compares(&self, method: &str, _path: &str) -> bool {
         method == "POST"
     }
@@ -85,7 +97,6 @@ const OF_GAPS: [&str; 2] = ["ITL", "TPOT"];
 /// The kinds in `docs/compat/aisbench.md`.
 const ARGUED: &[Argued] = &[
     Argued { kind: "tokenizer of the first model", is: tokenizer_of_the_first_model },
-    Argued { kind: "no stable stage", is: no_stable_stage },
     Argued { kind: "uncounted", is: uncounted },
     Argued { kind: "words", is: |_, _, difference| difference.part == ComparedPart::Message },
 ];
@@ -112,17 +123,14 @@ fn tokenizer_of_the_first_model(peer: &Line, _: &Line, difference: &Difference) 
     is_drawn && depends && peer.argv.iter().any(|word| word == "another_model")
 }
 
-/// The stable stage depends on times.
-fn no_stable_stage(peer: &Line, own: &Line, difference: &Difference) -> bool {
-    let is_stable = |line: &Line| {
-        let result = line.result.as_ref();
-        result.is_some_and(|result| result.values.values().any(|value| !value["stable"].is_null()))
-    };
-    let asked = peer.argv.iter().any(|word| word == "stable_stage")
-        || peer.inputs.values().any(|text| text.contains("stable_stage"));
-    let parts = [ComparedPart::File, ComparedPart::Labels, ComparedPart::Outcome];
-    asked && parts.contains(&difference.part) && !(is_stable(peer) && is_stable(own))
+/// Returns whether the figures of a line are those of its stable stage.
+fn asks_for_stable_stage(line: &Line) -> bool {
+    line.argv.iter().any(|word| word == STABLE)
+        || line.inputs.values().any(|text| text.contains(STABLE))
 }
+
+/// Name of the summary of the stable stage.
+const STABLE: &str = "stable_stage";
 
 #[cfg(test)]
 mod tests {
