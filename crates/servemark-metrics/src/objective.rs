@@ -118,12 +118,16 @@ impl Objective {
     ///
     /// let objective: Objective = "ttft:p99<2s".parse()?;
     /// assert_eq!(objective.fewest_requests(0.95), 368);
+    /// let objective: Objective = "success>=99%".parse()?;
+    /// assert_eq!(objective.fewest_requests(0.95), 299);
     /// # Ok::<(), servemark_metrics::MetricsError>(())
     /// ```
     pub fn fewest_requests(&self, confidence: f64) -> usize {
         match self.share() {
             None => FEWEST_FOR_A_MEAN,
             Some(share) if share >= 1.0 => 1,
+            // The bounds on a share are exact, so each may err with the whole chance.
+            Some(share) if self.is_of_share() => fewest_draws(share, 1.0 - confidence),
             Some(share) => fewest_draws(share, (1.0 - confidence) / 2.0),
         }
     }

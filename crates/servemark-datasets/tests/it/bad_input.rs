@@ -129,7 +129,9 @@ fn an_array_that_is_no_json_is_named() {
     let expected = "FILE:3: key must be a string at column 2";
     fails(As::Sharegpt, &text, expected);
     fails(As::Random, &text, expected);
-    fails(As::Sharegpt, TALK, "FILE:1: expected a JSON array");
+    let object = "FILE:1: expected a JSON array, got an object; a file with one object per line is read by \
+                  --dataset-name custom or openai";
+    fails(As::Sharegpt, TALK, object);
     fails(As::Sharegpt, "", "FILE:1: expected a JSON array");
     fails(As::Sharegpt, format!("[{TALK},\n{TALK}"), "FILE:2: the JSON array is not closed");
 }

@@ -48,8 +48,9 @@ pub struct Judgement {
 }
 
 impl Judgement {
-    /// Judges a sample of seconds, or of ones and zeros for an objective about a share, by the ends of
-    /// its interval, which is wrong with a probability of at most `error`.
+    /// Judges a sample of seconds by the ends of its interval, which is wrong with a probability of at
+    /// most `error`. A sample of ones and zeros, for an objective about a share, is judged by exact
+    /// bounds, each of which is wrong with that probability.
     pub(super) fn of(objective: Objective, sample: &Sample, error: f64) -> Self {
         let alpha = error / 2.0;
         let samples = sample.values().len();
@@ -69,7 +70,7 @@ impl Judgement {
             (_, Some(wanted)) if wanted >= 1.0 => all_of(sample),
             (_, Some(_)) => {
                 let holds: Vec<bool> = sample.values().iter().map(|value| *value > 0.0).collect();
-                share(&holds, 1.0 - 2.0 * alpha)
+                share(&holds, 1.0 - 2.0 * error)
             }
         };
         let estimate = match estimate.bounds {
@@ -93,23 +94,23 @@ impl Judgement {
             high,
             samples,
             effective: estimate.effective,
-            doubt: Self::too_few(&objective, sample, alpha, low)
+            doubt: Self::too_few(&objective, sample, error, low)
                 .or_else(|| UndecidedReason::of(estimate.bounds, sample, objective.share())),
         }
     }
 
     /// Returns how many requests show the share of an objective if none fails, if this run is too
     /// short to do so. Each of `n` requests would succeed with a probability of `share` or less, and
-    /// all of them with `share ^ n`, which must be at most `alpha`.
+    /// all of them with `share ^ n`, which must be at most `error`.
     fn too_few(
         objective: &Objective,
         sample: &Sample,
-        alpha: f64,
+        error: f64,
         low: f64,
     ) -> Option<UndecidedReason> {
         let share = objective.share().filter(|share| objective.is_of_share() && *share < 1.0)?;
         let is_flawless = sample.values().iter().all(|value| *value > 0.0);
-        let required = (alpha.ln() / share.ln()).ceil();
+        let required = (error.ln() / share.ln()).ceil();
         let is_few = is_flawless && low < share && required > sample.values().len() as f64;
         is_few.then_some(UndecidedReason::TooFew { required })
     }
@@ -186,9 +187,20 @@ fn far_from_limit(
     let middle = f64::midpoint(sample.percentile(0.5, 0.5).value * 1e3, limit_ms);
     let is_below = high < middle && !is_dependent(estimate, sample);
     let is_above = middle < low;
-    let bounds = if is_below { (0.0, high) } else { (low, f64::INFINITY) };
-    (is_below || is_above).then_some(Bounds::Known { low: bounds.0, high: bounds.1 })
+    if is_below || is_above {
+        let (low, high) = if is_below { (0.0, high) } else { (low, f64::INFINITY) };
+        return Some(Bounds::Known { low, high });
+    }
+    // Values that depend on each other and hardly differ, such as those of a server with constant
+    // times on a machine with some noise.
+    let at = |share: f64| sample.percentile(share, 0.5).value * 1e3;
+    let (low, high) = (at(0.1 * share), at(0.9 + 0.1 * share));
+    (limit_ms - high > FAR * (high - low)).then_some(Bounds::Known { low: 0.0, high })
 }
+
+/// Distance to the limit from which on the differences between values do not matter, as a multiple of
+/// these.
+const FAR: f64 = 10.0;
 
 /// Returns an upper bound on the server's percentile, or on its mean without a `share`, for a
 /// sample that is too short for an interval. The bounds are multiples of values of the sample. In

@@ -49,10 +49,11 @@ pub(crate) struct Row {
 
 impl Row {
     /// Returns what is planned for each request. The peer counts no input for conversations, so its
-    /// figures have none.
+    /// figures have none; what follows a request says that it is one of a conversation.
     fn requests(&self) -> impl Iterator<Item = Planned> {
         let mut planned = Planned::default();
         planned.output_tokens = self.output;
+        planned.follow_ups = self.rounds.map_or(0, |rounds| rounds as u32);
         if self.rounds.is_none() {
             planned.prompt_tokens = self.prompt;
             planned.text_tokens = self.text;

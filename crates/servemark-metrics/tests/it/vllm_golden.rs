@@ -108,6 +108,10 @@ impl Golden {
     fn facts(&self) -> RunFacts {
         let mut facts = RunFacts::default();
         facts.backend.clone_from(&self.backend);
+        // Of all backends only this one tells vLLM the length of the audio.
+        if self.outputs.iter().any(|output| output.input_audio_duration > 0.0) {
+            "openai-audio".clone_into(&mut facts.backend);
+        }
         let route = if self.generates() { "completions" } else { "embeddings" };
         facts.api_path = format!("/v1/{route}");
         "tokenizers/gpt2".clone_into(&mut facts.model);

@@ -70,8 +70,8 @@ fn a_known_capacity_is_found_and_found_again_after_a_kill() {
     let LoadBracket { holds, fails, .. } = answer.bracket();
     // Requests in lockstep depend on each other, so loads just below the capacity stay undecided in two
     // rounds.
-    assert!((30.0..=52.5).contains(&holds.unwrap()), "{answer}");
-    assert!(fails.unwrap() >= 47.5, "{answer}");
+    assert!(holds.is_some_and(|holds| (30.0..=52.5).contains(&holds)), "{answer}");
+    assert!(fails.is_some_and(|fails| fails >= 47.5), "{answer}");
     let capacity = answer.tiers[0].capacity.unwrap();
     assert!(capacity.high.is_some_and(|high| high >= 47.5), "{answer}");
     assert!(answer.to_string().contains("95 % confidence"), "{answer}");
