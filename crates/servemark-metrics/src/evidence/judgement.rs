@@ -192,15 +192,20 @@ fn far_from_limit(
         return Some(Bounds::Known { low, high });
     }
     // Values that depend on each other and hardly differ, such as those of a server with constant
-    // times on a machine with some noise.
+    // times on a machine with some noise. Those of a queue that is filling differ more.
     let at = |share: f64| sample.percentile(share, 0.5).value * 1e3;
     let (low, high) = (at(0.1 * share), at(0.9 + 0.1 * share));
-    (limit_ms - high > FAR * (high - low)).then_some(Bounds::Known { low: 0.0, high })
+    let is_constant = high - low < CONSTANT * high;
+    let is_far = limit_ms - high > FAR * (high - low);
+    (is_constant && is_far).then_some(Bounds::Known { low: 0.0, high })
 }
 
 /// Distance to the limit from which on the differences between values do not matter, as a multiple of
 /// these.
 const FAR: f64 = 10.0;
+
+/// Part of a value by which others may differ from it for all of them to count as constant.
+const CONSTANT: f64 = 0.1;
 
 /// Returns an upper bound on the server's percentile, or on its mean without a `share`, for a
 /// sample that is too short for an interval. The bounds are multiples of values of the sample. In
