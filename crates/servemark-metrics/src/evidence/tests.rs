@@ -133,7 +133,8 @@ fn small_differences_that_depend_on_each_other_do_not_matter_far_from_the_limit(
         (0..400).map(|index| if index == 77 { 0.08 } else { wave(index) }).collect();
     stands("e2el:median<125ms", &values, SloVerdict::Holds);
     stands("e2el:median<50.2ms", &values, SloVerdict::Undecided);
-    let wide: Vec<f64> = (0..400).map(|index| 0.05 + 0.02 * (index as f64 / 25.0).sin()).collect();
+    let wide: Vec<f64> =
+        (0..400).map(|index| 0.05 + 0.02 * (f64::from(index) / 25.0).sin()).collect();
     stands("e2el:median<125ms", &wide, SloVerdict::Undecided);
 }
 
