@@ -46,11 +46,11 @@ impl Energy {
     /// that succeeded. Returns `None` if no source reports power or energy, or if nothing was
     /// measured.
     pub(crate) fn of(log: &RunLog, output_tokens: Option<u64>, completed: usize) -> Option<Self> {
-        let span = span(log)?;
         let devices = devices(log);
         if devices.is_empty() {
             return None;
         }
+        let span = span(log)?;
         let used: Vec<f64> = devices.iter().map(|device| device.power.joules(0.0, span)).collect();
         let joules: f64 = used.iter().sum();
         let counters: Option<f64> = devices.iter().map(|device| device.counted(span)).sum();
