@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use crate::{Argued, Line, SentRequest};
+use crate::{Argued, Line, Outcome, SentRequest};
 
 mod aisbench;
 mod evalscope;
@@ -13,7 +13,7 @@ mod vllm;
 
 pub use aisbench::Aisbench;
 pub use evalscope::Evalscope;
-pub use sglang::Sglang;
+pub use sglang::{ONE_BATCH_LINES, Sglang};
 pub use vllm::Vllm;
 
 /// Description of a peer's client: the start of its command lines and the format of its results.
@@ -81,3 +81,12 @@ pub fn named(name: &str) -> Option<&'static dyn Peer> {
         _ => None,
     }
 }
+
+/// Returns whether Servemark refused a whole number beyond 64 bits, which Python takes.
+fn refuses_long_number(peer: &Line, own: &Line) -> bool {
+    let is_long = |word: &String| word.contains(LONG_NUMBER);
+    own.outcome == Outcome::Refused && peer.argv.iter().any(is_long)
+}
+
+/// A whole number beyond 64 bits that drawn command lines have.
+const LONG_NUMBER: &str = "99999999999999999999";

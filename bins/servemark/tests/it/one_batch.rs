@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use servemark_command_lines::ONE_BATCH_LINES;
 use servemark_mock::{MockServer, MockSpec, ReceivedRequest};
 use tempfile::TempDir;
 
@@ -68,7 +69,9 @@ fn the_same_requests_are_sent_as_by_sglang() {
 /// Returns SGLang's lines without their numbers, which depend on the server. Lines about the
 /// server's answers are omitted, because they differ.
 fn skeleton(said: &str) -> Vec<String> {
-    let is_sglangs = |line: &&str| SAID.iter().any(|start| line.starts_with(start));
+    let is_sglangs = |line: &&str| {
+        ONE_BATCH_LINES.iter().chain(&ABOUT_ITS_WORK).any(|start| line.starts_with(start))
+    };
     let words = |line: &str| -> String {
         let words = line.split_whitespace().filter(|word| !differs(word));
         words.collect::<Vec<_>>().join(" ")
@@ -81,33 +84,13 @@ fn differs(word: &str) -> bool {
     word.starts_with('$') || word.contains(|sign: char| sign.is_ascii_digit())
 }
 
-/// Beginnings of SGLang's lines.
-const SAID: [&str; 25] = [
-    "max_running_requests_per_dp=",
-    "num_dp_ranks=",
-    "skip_",
-    "NOTE: ",
-    "#Input tokens: ",
-    "#Output tokens: ",
-    "batch size: ",
-    "input_len: ",
-    "output_len: ",
-    "latency: ",
-    "input throughput: ",
-    "output throughput: ",
-    "last_ttft: ",
-    "last generation throughput: ",
-    "Warming up cache with ",
-    "Cache warmup completed",
+/// Beginnings of further lines of SGLang's, which depend on files and times.
+const ABOUT_ITS_WORK: [&str; 5] = [
     "Waiting for ",
     "Dump profiling traces to ",
-    "======== Warmup ",
-    "Warmup with ",
     "Connecting to ",
-    "Found model: ",
     "Loading tokenizer for ",
     "Tokenizer loaded.",
-    "Input lens: ",
 ];
 
 /// Formats a request like the recording.

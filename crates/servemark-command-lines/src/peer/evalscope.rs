@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::Peer;
+use super::{Peer, refuses_long_number};
 use crate::own::DATABASE;
 use crate::{Argued, ComparedPart, Difference, Line, Outcome, SentRequest};
 
@@ -131,13 +131,7 @@ const ARGUED: &[Argued] = &[
     Argued { kind: "nothing to send", is: |_, own, _| says(own, "--number must be 1 or more") },
     Argued { kind: "pairs of a text API", is: pairs_of_a_text_api },
     Argued { kind: "refused sooner", is: refused_sooner },
-    Argued {
-        kind: "whole numbers of 64 bits",
-        is: |peer, own, _| {
-            let is_long = |word: &String| word.contains("99999999999999999999");
-            own.outcome == Outcome::Refused && peer.argv.iter().any(is_long)
-        },
-    },
+    Argued { kind: "whole numbers of 64 bits", is: |peer, own, _| refuses_long_number(peer, own) },
     Argued { kind: "trace in a template", is: trace_in_a_template },
     Argued { kind: "words", is: |_, _, difference| difference.part == ComparedPart::Message },
     Argued { kind: "failed without a stream", is: failed_without_a_stream },

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use super::Peer;
+use super::{Peer, refuses_long_number};
 use crate::{Argued, ComparedPart, Line, Outcome, SentRequest};
 
 /// SGLang: `python -m sglang.bench_serving`, or the module of another subcommand.
@@ -64,7 +64,7 @@ impl Peer for Sglang {
             let table = lines.by_ref().take_while(|line| !line.starts_with("======"));
             labels.extend(table.map(label));
         }
-        let is_said = |line: &&str| SAID.iter().any(|start| line.starts_with(start));
+        let is_said = |line: &&str| ONE_BATCH_LINES.iter().any(|start| line.starts_with(start));
         labels.extend(stdout.lines().filter(is_said).map(label));
         labels
     }
@@ -113,7 +113,6 @@ impl Peer for Sglang {
 }
 
 const TIMESTAMPS: &str = "--use-trace-timestamps";
-const LONG_NUMBER: &str = "99999999999999999999";
 
 const ARGUED: &[Argued] = &[
     Argued {
@@ -125,13 +124,7 @@ const ARGUED: &[Argued] = &[
                 && is_of_text(&difference.part)
         },
     },
-    Argued {
-        kind: "whole-numbers-of-64-bits",
-        is: |peer, own, _| {
-            let is_long = |word: &String| word.contains(LONG_NUMBER);
-            own.outcome == Outcome::Refused && peer.argv.iter().any(is_long)
-        },
-    },
+    Argued { kind: "whole-numbers-of-64-bits", is: |peer, own, _| refuses_long_number(peer, own) },
     Argued {
         kind: "counters-of-another-server",
         is: |peer, _, difference| {
@@ -213,8 +206,8 @@ const TITLES: [&str; 3] = [
     "= Offline Throughput Benchmark Result =",
 ];
 
-/// Beginnings of the lines about one batch.
-const SAID: [&str; 20] = [
+/// Beginnings of the lines that SGLang prints about one batch and its server.
+pub const ONE_BATCH_LINES: [&str; 20] = [
     "max_running_requests_per_dp=",
     "num_dp_ranks=",
     "skip_",

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::Peer;
+use super::{Peer, refuses_long_number};
 use crate::{Argued, ComparedPart, Line, Outcome, SentRequest};
 
 /// vLLM: `vllm bench`.
@@ -169,13 +169,7 @@ const ARGUED: &[Argued] = &[
                 && peer.requests.iter().any(is_of_several)
         },
     },
-    Argued {
-        kind: "whole-numbers-of-64-bits",
-        is: |peer, own, _| {
-            let is_long = |word: &String| word.contains(LONG_NUMBER);
-            own.outcome == Outcome::Refused && peer.argv.iter().any(is_long)
-        },
-    },
+    Argued { kind: "whole-numbers-of-64-bits", is: |peer, own, _| refuses_long_number(peer, own) },
     Argued {
         kind: "no-token-asked-for",
         is: |peer, _, difference| {
@@ -185,8 +179,6 @@ const ARGUED: &[Argued] = &[
         },
     },
 ];
-
-const LONG_NUMBER: &str = "99999999999999999999";
 
 /// Command that cuts a text into prompts, and the file that it writes.
 const SLICING: &str = "create_txt_slices_dataset";
