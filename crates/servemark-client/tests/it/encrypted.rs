@@ -196,20 +196,7 @@ impl Server {
         let (authority, mut config) = authority_file(name);
         config.alpn_protocols =
             [protocol].into_iter().filter(|name| !name.is_empty()).map(<[u8]>::to_vec).collect();
-        let acceptor = TlsAcceptor::from(Arc::new(config));
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
-        tokio::spawn(async move {
-            loop {
-                let (stream, _) = listener.accept().await.unwrap();
-                // Some tests use a client that does not trust the server.
-                let Ok(stream) = acceptor.accept(stream).await else { continue };
-                match protocol {
-                    b"h2" => drop(tokio::spawn(serve_http2(stream))),
-                    _ => drop(tokio::spawn(serve_http1(stream))),
-                }
-            }
-        });
+        let address = serve_tls_as(protocol, config).await;
         Self { address, authority: Some(authority) }
     }
 
@@ -224,6 +211,10 @@ impl Server {
 
 /// Starts a server of HTTP/1 over TLS. Clients that do not trust it are no error of the test.
 pub(crate) async fn serve_tls(config: ServerConfig) -> SocketAddr {
+    serve_tls_as(b"http/1.1", config).await
+}
+
+async fn serve_tls_as(protocol: &'static [u8], config: ServerConfig) -> SocketAddr {
     let acceptor = TlsAcceptor::from(Arc::new(config));
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -231,7 +222,10 @@ pub(crate) async fn serve_tls(config: ServerConfig) -> SocketAddr {
         loop {
             let (stream, _) = listener.accept().await.unwrap();
             let Ok(stream) = acceptor.accept(stream).await else { continue };
-            tokio::spawn(serve_http1(stream));
+            match protocol {
+                b"h2" => drop(tokio::spawn(serve_http2(stream))),
+                _ => drop(tokio::spawn(serve_http1(stream))),
+            }
         }
     });
     address
