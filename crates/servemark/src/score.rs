@@ -353,8 +353,22 @@ fn outcome(log: &RunLog, scoring: &ScoringSpec) -> ExitCode {
     if log.footer().is_some_and(|footer| footer.interrupted) {
         return ExitCode::Interrupted;
     }
-    let all = log.measured().count();
-    let failed = log.measured().filter(|record| !record.is_success()).count();
-    let share = failed as f64 / all.max(1) as f64;
-    if share > scoring.tolerated_failures { ExitCode::TooManyFailed } else { ExitCode::Ok }
+    if Failed::of(log).is_tolerated(scoring) { ExitCode::Ok } else { ExitCode::TooManyFailed }
+}
+
+/// Number of requests of the measurement, and how many of them failed.
+struct Failed {
+    failed: usize,
+    all: usize,
+}
+
+impl Failed {
+    fn of(log: &RunLog) -> Self {
+        let failed = log.measured().filter(|record| !record.is_success()).count();
+        Self { failed, all: log.measured().count() }
+    }
+
+    fn is_tolerated(&self, scoring: &ScoringSpec) -> bool {
+        self.failed as f64 / self.all.max(1) as f64 <= scoring.tolerated_failures
+    }
 }

@@ -1,10 +1,10 @@
 //! The gates of a run, for continuous integration.
 
-use servemark_metrics::SloVerdict;
+use servemark_metrics::{Latency, SloVerdict};
 use servemark_plan::Layout;
 use servemark_report::{Gate, GateReport};
 
-use super::Scores;
+use super::{Failed, Scores};
 
 impl Scores<'_> {
     /// Returns the gates of the run with their verdicts, and its headline figures. `title` says
@@ -51,29 +51,25 @@ impl Scores<'_> {
 
     /// Returns whether few enough requests failed.
     fn failures_gate(&self) -> Gate {
-        let all = self.log.measured().count();
-        let failed = self.log.measured().filter(|record| !record.is_success()).count();
-        let is_tolerated = failed as f64 / all.max(1) as f64 <= self.scoring.tolerated_failures;
+        let requests = Failed::of(self.log);
+        let holds = holds_if(requests.is_tolerated(self.scoring));
+        let Failed { failed, all } = requests;
         let tolerated = self.scoring.tolerated_failures * 100.0;
         let name = format!("at most {tolerated:.1} % failed requests");
-        Gate::new(name, holds_if(is_tolerated), format!("{failed} of {all} requests failed"))
+        Gate::new(name, holds, format!("{failed} of {all} requests failed"))
     }
 
     fn headline_rows(&self) -> Vec<Vec<String>> {
         let metrics = self.metrics(Layout::Native);
-        let latencies = &metrics.latencies;
         let shown =
             |value: Option<f64>| value.map_or_else(String::new, |value| format!("{value:.2}"));
         let mut rows = Vec::new();
-        for (name, values) in [
-            ("TTFT (ms)", &latencies.ttft),
-            ("TPOT (ms)", &latencies.tpot),
-            ("ITL (ms)", &latencies.itl),
-            ("E2E (ms)", &latencies.e2el),
-        ] {
+        for latency in Latency::SERVICE {
+            let Some(values) = metrics.latency(latency) else { continue };
+            let name = format!("{} (ms)", latency.label());
             let percentiles = [90.0, 99.0].map(|percent| values.percentile_ms(percent));
             let figures = [values.mean_ms, values.median_ms].into_iter().chain(percentiles);
-            rows.push([name.to_owned()].into_iter().chain(figures.map(shown)).collect());
+            rows.push([name].into_iter().chain(figures.map(shown)).collect());
         }
         for (name, value) in [
             ("Requests/s", metrics.throughput.requests_per_s),
