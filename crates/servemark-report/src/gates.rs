@@ -4,6 +4,8 @@ use std::fmt::Write as _;
 
 use servemark_metrics::SloVerdict;
 
+use crate::page::entities;
+
 /// The gates of a command with their verdicts, and the figures that they are about.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GateReport {
@@ -133,19 +135,12 @@ fn markdown(text: &str) -> String {
 
 /// Escapes a text of an XML attribute or element. Signs that XML cannot hold are left out.
 fn xml(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for sign in text.chars() {
-        match sign {
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '&' => escaped.push_str("&amp;"),
-            '"' => escaped.push_str("&quot;"),
-            '\t' | '\n' | '\r' => escaped.push(' '),
-            sign if sign.is_control() || matches!(sign, '\u{fffe}' | '\u{ffff}') => {}
-            sign => escaped.push(sign),
-        }
-    }
-    escaped
+    let shown = text.chars().filter_map(|sign| match sign {
+        '\t' | '\n' | '\r' => Some(' '),
+        '\u{fffe}' | '\u{ffff}' => None,
+        sign => (!sign.is_control()).then_some(sign),
+    });
+    entities(&shown.collect::<String>())
 }
 
 /// Escapes a text of a command of GitHub Actions.

@@ -60,7 +60,11 @@ pub(crate) fn end(out: &mut dyn io::Write) -> io::Result<()> {
 
 /// Escapes text for HTML and removes control characters, including those that reorder text.
 pub(crate) fn escaped(text: &str) -> String {
-    let text = printable_lines(text);
+    entities(&printable_lines(text))
+}
+
+/// Escapes text for an element or attribute of HTML or XML.
+pub(crate) fn entities(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
