@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use servemark::{ExecuteError, ExitCode, Outputs, Run, Scores, local_faults, replace_file};
+use servemark::{ExitCode, Outputs, Run, Scores, local_faults, replace_file};
 use servemark_cli::{FileRun, Parsed};
 
 use crate::{context, gates, offline, report, results, results_folder, screen};
@@ -54,15 +54,15 @@ fn faults(asked: &FileRun) -> Vec<String> {
     let mut faults = asked.faults.clone();
     let is_run = |parsed: &&Parsed| parsed.plan_only.is_none();
     if let Some(parsed) = &asked.parsed.as_ref().filter(is_run) {
-        let told = |fault: &ExecuteError| format!("{:#}", anyhow::anyhow!(fault.to_string()));
-        faults.extend(local_faults(&parsed.plan).iter().map(told));
+        let local = local_faults(&parsed.plan).into_iter();
+        faults.extend(local.map(|fault| format!("{:#}", anyhow::Error::from(fault))));
     }
     if asked.parsed.as_ref().is_none_or(|parsed| is_run(&parsed)) {
         faults.extend(results_folder::refusal(&asked.folder).map(|error| format!("{error:#}")));
     }
     let mut outputs = Outputs::default();
     gates::add_outputs(&asked.gates, &mut outputs);
-    faults.extend(outputs.check().err().map(|error| error.to_string()));
+    faults.extend(outputs.check().err().map(|error| format!("{:#}", anyhow::Error::from(error))));
     faults
 }
 
