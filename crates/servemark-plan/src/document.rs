@@ -87,13 +87,18 @@ fn completed(mut document: Value) -> Value {
 
 /// Returns the key that serde's message calls unknown, if that is what the message says.
 fn denied_key(document: &Value, reason: &str) -> Option<KeyPath> {
-    let name = reason.strip_prefix("unknown field `")?.split('`').next()?;
+    let name = quoted_after("unknown field `", reason)?;
     let without = |path: &KeyPath| {
         let mut document = document.clone();
         path.remove(&mut document);
         read(&document).err().is_none_or(|other| other != reason)
     };
     KeyPath::all(document).into_iter().find(|path| path.last() == name && without(path))
+}
+
+/// Returns the name that follows the beginning of one of serde's messages.
+fn quoted_after<'a>(beginning: &str, reason: &'a str) -> Option<&'a str> {
+    reason.strip_prefix(beginning)?.split('`').next()
 }
 
 /// Returns the keys of a readable document that do not change its plan, whatever their value is.
@@ -111,15 +116,24 @@ fn ignored_keys(document: &Value, plan: &BenchPlan) -> Vec<KeyPath> {
 }
 
 /// Returns the path of the value that is the reason for an error. Keys are read in their order, so
-/// it is the last one that, with another value, gives another error. If a key is missing, it is
-/// missing in the object of that last one.
+/// it is the last one that, with another value, gives another error. If a key is missing, it is the
+/// object in which that key gives another error.
 fn place_of(document: &Value, reason: &str) -> String {
+    if let Some(name) = quoted_after("missing field `", reason) {
+        // Where the key is read, its value decides. Elsewhere it is ignored, or always an error.
+        let is_read_there = |path: &KeyPath| {
+            let errors: Vec<_> =
+                path.with_key(name, document).iter().map(|document| read(document).err()).collect();
+            errors.contains(&None) || errors.windows(2).any(|pair| pair[0] != pair[1])
+        };
+        let place = KeyPath::objects(document).into_iter().find(is_read_there);
+        return place.map(|path| path.to_string()).unwrap_or_default();
+    }
     let gives_other = |path: &KeyPath| {
         path.spoilt(document).any(|document| read(&document).err().as_deref() != Some(reason))
     };
     let last = KeyPath::all(document).into_iter().rfind(gives_other);
-    let is_missing = reason.starts_with("missing field");
-    last.map(|path| if is_missing { path.parent() } else { path }.to_string()).unwrap_or_default()
+    last.map(|path| path.to_string()).unwrap_or_default()
 }
 
 fn unknown(path: &KeyPath, document: &Value, reason: &str) -> DocumentFault {

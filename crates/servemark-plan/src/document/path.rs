@@ -22,6 +22,15 @@ impl KeyPath {
         paths
     }
 
+    /// Returns the paths of all objects of a document, the whole document first.
+    pub(super) fn objects(document: &Value) -> Vec<Self> {
+        let mut document = document.clone();
+        let mut paths = vec![Self(Vec::new())];
+        paths.extend(Self::all(&document));
+        paths.retain(|path| path.find_mut(&mut document).is_some_and(|value| value.is_object()));
+        paths
+    }
+
     fn collect(&self, value: &Value, paths: &mut Vec<Self>) {
         match value {
             Value::Object(fields) => {
@@ -90,6 +99,16 @@ impl KeyPath {
             }
             document
         })
+    }
+
+    /// Returns copies of a document in which the object at this path has a further key, with the values
+    /// of [`spoilt`](Self::spoilt).
+    pub(super) fn with_key(&self, name: &str, document: &Value) -> Vec<Value> {
+        let mut document = document.clone();
+        if let Some(Value::Object(fields)) = self.find_mut(&mut document) {
+            fields.entry(name).or_insert(Value::Null);
+        }
+        self.then(Step::Key(name.to_owned())).spoilt(&document).collect()
     }
 
     fn find_mut<'a>(&self, document: &'a mut Value) -> Option<&'a mut Value> {

@@ -108,6 +108,16 @@ fn a_wrong_value_is_told_with_its_path() {
 }
 
 #[test]
+fn a_missing_section_is_missing_in_the_whole_document() {
+    let mut document = shortest();
+    document.as_object_mut().unwrap().shift_remove("workload");
+    document["scoring"] = json!({"tolerated_failures": 0.5});
+    let faults = BenchPlan::from_document(&document).unwrap_err();
+    let reason = "missing field `workload`".to_owned();
+    assert_eq!(faults, [DocumentFault::Value { path: String::new(), reason }]);
+}
+
+#[test]
 fn the_schema_has_the_keys_of_the_types() {
     let schema = plan_schema();
     let load = &schema["properties"]["load"]["properties"];
