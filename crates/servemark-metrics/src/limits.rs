@@ -163,6 +163,24 @@ impl RunEvidence<'_> {
         })
     }
 
+    /// Returns by how much counters of this name grew during the measurement. Their points are rates
+    /// since the reading before; that of the first point is taken to be at the first due time.
+    fn counted(&self, name: &str) -> f64 {
+        let named = self.series.iter().filter(|series| series.name == name);
+        let grown = |series: &Series| {
+            let mut before = 0.0;
+            let mut sum = 0.0;
+            for &(at, per_s) in &series.points {
+                if at > 0.0 && before < self.end_s {
+                    sum += per_s * (at - before);
+                }
+                before = at;
+            }
+            sum
+        };
+        named.map(grown).sum()
+    }
+
     fn gate(&self) -> Option<Limit> {
         let share = self.share(RequestPart::GateWait);
         let mean = self.mean_ms(RequestPart::GateWait);
@@ -265,10 +283,9 @@ impl RunEvidence<'_> {
     }
 
     fn preemption(&self) -> Option<Limit> {
-        let rates = self.values("preemptions").filter_map(|values| mean_of(&values));
-        let per_s: f64 = rates.sum();
-        (per_s > 0.0).then(|| {
-            let told = format!("the server preempted {:.0} requests", per_s * self.end_s);
+        let preempted = self.counted("preemptions");
+        (preempted > 0.0).then(|| {
+            let told = format!("the server preempted {preempted:.0} requests");
             // They explain time that other causes name, so they follow those.
             Limit::new(LimitCause::Preemption, CAUSE / 2.0, Confidence::High, told)
         })
