@@ -14,7 +14,7 @@ use crate::error::CliError;
 
 /// Returns the profile that an argument names, alone or with the one after it, and the number of
 /// arguments that it takes; `None` if it names none.
-pub(crate) fn named(arg: &OsStr, next: Option<&OsString>) -> Option<(RunProfile, usize)> {
+pub(crate) fn parse_profile(arg: &OsStr, next: Option<&OsString>) -> Option<(RunProfile, usize)> {
     match (split_value(arg.to_str()?), next.and_then(|next| next.to_str())) {
         ((flag, Some("mlperf")), _) if PROFILE.name() == flag => Some((RunProfile::Mlperf, 1)),
         ((flag, None), Some("mlperf")) if PROFILE.name() == flag => Some((RunProfile::Mlperf, 2)),

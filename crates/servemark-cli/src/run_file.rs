@@ -113,7 +113,7 @@ fn parsed(
         .map_err(|error| faults.push(error.to_string()))
         .unwrap_or_default();
     let mut document = read(&args.file, environment)
-        .map_err(|why| faults.push(format!("{} {why}", shown(&args.file))))
+        .map_err(|why| faults.push(format!("{} {why}", path_text(&args.file))))
         .ok()?;
     faults.extend(args.set.iter().filter_map(|setting| setting.apply(&mut document).err()));
     with_own_defaults(&mut document);
@@ -147,7 +147,7 @@ fn with_own_defaults(document: &mut Value) {
     }
 }
 
-fn shown(path: &Path) -> String {
+fn path_text(path: &Path) -> String {
     path.display().to_string()
 }
 

@@ -39,7 +39,7 @@ pub struct Estimated {
 
 impl Estimated {
     pub(crate) fn of(estimate: Estimate, confidence: f64) -> Self {
-        let known = estimate.bounds.known();
+        let known = estimate.bounds.interval();
         let (times_longer, reason) = match estimate.bounds {
             Bounds::Known { .. } => (None, None),
             Bounds::TooShort { times, reason } => (Some(times), Some(reason)),

@@ -60,7 +60,7 @@ impl OwnLatency {
     }
 
     /// Returns the registered latency of this name.
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         let known = REGISTERED.lock().unwrap_or_else(PoisonError::into_inner);
         known.iter().find(|latency| latency.name == name).copied()
     }

@@ -50,12 +50,12 @@ impl RateLimit {
     /// are answered, so the server limits them, too.
     pub(crate) fn of(facts: &RunFacts, scores: &[RequestScore<'_>]) -> Self {
         let is_saturated = || saturated(facts, scores).is_some();
-        Self::known(facts, scores, is_saturated)
+        Self::from_saturation(facts, scores, is_saturated)
     }
 
     /// Returns what limits the rates of a run of which it is known, or can be found out, whether it
     /// was saturated.
-    pub(crate) fn known(
+    pub(crate) fn from_saturation(
         facts: &RunFacts,
         scores: &[RequestScore<'_>],
         is_saturated: impl FnOnce() -> bool,

@@ -116,7 +116,7 @@ mod tests {
                 seen = next;
                 let sample: Sample = values[..seen].iter().copied().collect();
                 let confidence = looks.confidence(0.95);
-                let Some((low, high)) = sample.mean(confidence).bounds.known() else { continue };
+                let Some((low, high)) = sample.mean(confidence).bounds.interval() else { continue };
                 if high - low < 0.5 * truth {
                     stops += 1;
                     misses += u32::from(!(low..=high).contains(&truth));

@@ -24,7 +24,7 @@ pub(crate) fn ab(runs: &AbRuns) -> anyhow::Result<ExitCode> {
     }
     let policy = MetricPolicy::native();
     let compared = compare([&before, &after], &Figure::headline(), &policy, IfDamaged::Refuse)?;
-    let known = ab.known();
+    let known = ab.estimates();
     if runs.json {
         let mut document = comparison_json(&compared.comparison, &compared.sides, &[]);
         document["schema"] = json!("servemark/ab/1");
@@ -104,7 +104,7 @@ fn made<'a>(
         screen::eprint_line(&run.to_string());
         failures::note_metrics(&run.metrics);
         if sides == 2 && ab.runs().len().is_multiple_of(2) && ab.runs().len() > 2 {
-            ab.known().iter().for_each(|known| screen::eprint_line(&known.to_string()));
+            ab.estimates().iter().for_each(|known| screen::eprint_line(&known.to_string()));
         }
     }
     Ok((ab, Ok(())))

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, anyhow};
 use servemark::plan::OutputSpec;
 use servemark::report::{EvalscopeRun, ResultDetails};
-use servemark::{Scores, Sent, VllmSaved, replace_file};
+use servemark::{Scores, SentRequests, VllmSaved, replace_file};
 
 use crate::screen;
 
@@ -15,7 +15,7 @@ use crate::screen;
 pub(crate) fn write(
     scores: &Scores<'_>,
     output: &OutputSpec,
-    sent: Option<&Sent>,
+    sent: Option<&SentRequests>,
     run_log: Option<&Path>,
 ) -> Unwritten {
     let mut unwritten = Unwritten::default();
@@ -71,7 +71,7 @@ pub(crate) fn write_page(
 pub(crate) fn write_evalscope(
     scores: &Scores<'_>,
     run: &EvalscopeRun,
-    sent: Option<&Sent>,
+    sent: Option<&SentRequests>,
     folder: &Path,
 ) -> anyhow::Result<()> {
     let written = scores.save_evalscope(run, sent, folder);

@@ -29,12 +29,12 @@ pub fn run_command(
             .stdout(shown.stdio())
             .kill_on_drop(true)
             .spawn()?;
-        ended(child, context).await
+        wait_for_exit(child, context).await
     };
     runtime()?.block_on(work).map_err(failed)
 }
 
-async fn ended(mut child: Child, context: &RunContext) -> io::Result<ExitStatus> {
+async fn wait_for_exit(mut child: Child, context: &RunContext) -> io::Result<ExitStatus> {
     let stop = context.stop.signal();
     tokio::select! {
         biased;

@@ -303,7 +303,7 @@ impl<'a> Scores<'a> {
             }
             _ => {
                 let own = self.scoring.own_latencies.iter();
-                let own = own.filter_map(|name| OwnLatency::named(name));
+                let own = own.filter_map(|name| OwnLatency::from_name(name));
                 MetricPolicy::native().with_own_latencies(own)
             }
         }

@@ -54,7 +54,7 @@ pub(super) fn examine(
     let own = own.context("the engine's own benchmark")?;
     let in_our_words = runs.into_iter().map(|run| run.examine(&client, &evidence, own.as_ref()));
     let in_its_words = wordings.into_iter().map(|wording| wording.examine(&client, &evidence));
-    let tell = |report: &RunReport| super::say(&line(report));
+    let tell = |report: &RunReport| super::eprint_line(&line(report));
     Ok(in_our_words.chain(in_its_words).inspect(tell).collect())
 }
 

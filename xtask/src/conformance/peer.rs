@@ -49,11 +49,15 @@ pub(super) fn compare(pairs: &[(Record, WireAnswer)], ours: &Run, peers: &Run) -
         servers: ours.tally - measured(pairs, |record| !record.is_warmup),
     };
     let faults = [
-        same("the server's counters", &told(pairs), &ours.tally),
+        same("the server's counters", &wire_counts(pairs), &ours.tally),
         same("the server's counters of both runs", &ours.tally, &peers.tally),
         same("the result's counts", &row.ours, &of_result(&ours.result)),
         same("the counts of vLLM's client", &row.ours, &row.peers),
-        same("the requests of vLLM's client", &asked(&ours.exchanges), &asked(&peers.exchanges)),
+        same(
+            "the requests of vLLM's client",
+            &request_lines(&ours.exchanges),
+            &request_lines(&peers.exchanges),
+        ),
         unless(has_keys(&ours.result, &peers.result), "our result has not vLLM's keys in front"),
         same("vLLM's table", &table(&ours.said), &table(&peers.said)),
         unless(!table(&peers.said).is_empty(), "vLLM's client printed no table"),
@@ -70,7 +74,7 @@ fn measured(pairs: &[(Record, WireAnswer)], is_left_out: impl Fn(&Record) -> boo
 
 /// Counts of all replies on the wire. The server counts every text and every document as a
 /// request.
-fn told(pairs: &[(Record, WireAnswer)]) -> Tally {
+fn wire_counts(pairs: &[(Record, WireAnswer)]) -> Tally {
     let answers = pairs.iter().map(|(_, answer)| answer);
     let sum = total(answers.clone().map(|answer| (Some(answer.status.into()), answer.counts)));
     let further = answers.map(|answer| answer.items.saturating_sub(1) as u64);
@@ -98,7 +102,7 @@ fn of_result(result: &Value) -> Tally {
 
 /// Returns path, number and body of each request, sorted. The names of requests begin with a
 /// prefix that differs for every run, so only the number at the end is kept.
-fn asked(exchanges: &[Exchange]) -> Vec<String> {
+fn request_lines(exchanges: &[Exchange]) -> Vec<String> {
     let line = |exchange: &Exchange| {
         let number = exchange.id.as_deref().and_then(|id| id.rsplit('-').next());
         let body = String::from_utf8_lossy(&exchange.asked);
@@ -190,8 +194,8 @@ mod tests {
     fn requests_are_the_same_in_any_order_and_under_any_prefix() {
         let ours = [exchange("bench-1-0", r#"{"a":1}"#), exchange("bench-1-1", r#"{"a":2}"#)];
         let peers = [exchange("bench-2-1", r#"{ "a": 2 }"#), exchange("bench-2-0", r#"{"a":1}"#)];
-        assert_eq!(asked(&ours), asked(&peers));
-        assert_ne!(asked(&ours[..1]), asked(&peers[..1]));
+        assert_eq!(request_lines(&ours), request_lines(&peers));
+        assert_ne!(request_lines(&ours[..1]), request_lines(&peers[..1]));
     }
 
     #[test]

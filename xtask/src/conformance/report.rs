@@ -120,7 +120,7 @@ fn times(cases: &[CaseReport]) -> String {
 fn times_row(report: &CaseReport) -> Option<String> {
     let CaseReport { case, pairs, .. } = report;
     let Expected::Answers(promises) = &case.expected else { return None };
-    if !times::are_told(promises) {
+    if !times::are_comparable(promises) {
         return None;
     }
     let measured = pairs.iter().filter(|(record, _)| !record.is_warmup);

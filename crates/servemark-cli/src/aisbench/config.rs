@@ -18,12 +18,12 @@ pub(super) struct Config {
     pub(super) summarizer: Option<Located>,
     pub(super) work_dir: Option<String>,
     /// Place where each name was found, for `--search`.
-    pub(super) found: Vec<Found>,
+    pub(super) found: Vec<ConfigFile>,
 }
 
 /// A config that was given by name, and the place where it was found.
 #[derive(Clone, Debug)]
-pub(super) struct Found {
+pub(super) struct ConfigFile {
     pub(super) kind: Kind,
     pub(super) name: String,
     pub(super) place: String,
@@ -99,7 +99,7 @@ impl Config {
             Some(path) => (of_file(kind, key, &path, library)?, path),
             None => (catalog::find(kind, stem, library)?, format!("built in: {stem}")),
         };
-        self.found.push(Found { kind, name: name.to_owned(), place });
+        self.found.push(ConfigFile { kind, name: name.to_owned(), place });
         match value {
             Some(value) if kind == Kind::Summarizer => Ok(vec![value]),
             Some(value) => items(&value, kind.folder()),

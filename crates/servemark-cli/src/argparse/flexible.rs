@@ -7,7 +7,7 @@ use servemark_core::JsonObject;
 
 use super::refusal::expected_argument;
 use super::token::split_value;
-use super::{Given, HELP};
+use super::{HELP, ParsedCommandLine};
 use crate::error::{CliError, UsageError};
 
 /// A command line that needs only argparse's rules, not those of vLLM's `FlexibleArgumentParser`.
@@ -29,7 +29,7 @@ impl Flexible {
         let mut args = args.into_iter().map(|arg| with_dashes(&arg));
         while let Some(arg) = args.next() {
             match (arg.strip_prefix("--help="), Dotted::of(&arg)) {
-                (Some(keyword), _) => flexible.asked_about(keyword),
+                (Some(keyword), _) => flexible.request_help(keyword),
                 (_, Some(dotted)) => objects.add(&dotted, || args.next())?,
                 _ => flexible.args.push(arg),
             }
@@ -46,19 +46,19 @@ impl Flexible {
     pub(crate) fn typed<T: CommandFactory + FromArgMatches>(
         &self,
         program: &str,
-    ) -> Result<(T, Given), UsageError> {
+    ) -> Result<(T, ParsedCommandLine), UsageError> {
         let mut command = self.searched(T::command().bin_name(program));
         command.build();
         let named = |arg: &Arg| Some(format!("--{}", arg.get_long()?));
         let peer: Vec<String> = command.get_arguments().filter_map(named).collect();
         let peer: Vec<&str> = peer.iter().map(String::as_str).collect();
         let refuse = |error| UsageError::refused(program, error);
-        let given = Given::read(command, &peer, &[], &self.args).map_err(refuse)?;
+        let given = ParsedCommandLine::read(command, &peer, &[], &self.args).map_err(refuse)?;
         let (args, _) = given.typed(program)?;
         Ok((args, given))
     }
 
-    fn asked_about(&mut self, keyword: &str) {
+    fn request_help(&mut self, keyword: &str) {
         self.keyword = Some(keyword.to_lowercase().replace('_', "-"));
         self.args.push(HELP.to_string());
     }

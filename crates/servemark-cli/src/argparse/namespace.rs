@@ -5,7 +5,7 @@ use std::fmt;
 use clap::{Arg, ArgAction, ArgMatches};
 use servemark_metrics::Slo;
 
-use super::{Flag, Given, HELP};
+use super::{Flag, HELP, ParsedCommandLine};
 use crate::python;
 
 /// The values of a peer's flags, printed as Python prints `argparse.Namespace`.
@@ -14,7 +14,11 @@ pub struct Namespace(Vec<(String, String)>);
 
 impl Namespace {
     /// Creates the values of `flags`, which are the peer's in its order, each flag once.
-    pub(crate) fn of(given: &Given, matches: &ArgMatches, flags: &[&'static str]) -> Self {
+    pub(crate) fn of(
+        given: &ParsedCommandLine,
+        matches: &ArgMatches,
+        flags: &[&'static str],
+    ) -> Self {
         let member = |name: &&'static str| {
             let flag = Flag::new(name);
             (flag.python(), value(given, matches, flag))
@@ -77,7 +81,7 @@ impl fmt::Display for Namespace {
     }
 }
 
-fn value(given: &Given, matches: &ArgMatches, flag: Flag) -> String {
+fn value(given: &ParsedCommandLine, matches: &ArgMatches, flag: Flag) -> String {
     let Some(arg) = given.arg(flag) else { return NONE.to_owned() };
     let id = arg.get_id().as_str();
     if matches!(arg.get_action(), ArgAction::SetTrue) {

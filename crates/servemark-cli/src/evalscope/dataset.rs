@@ -71,7 +71,7 @@ fn data(
     environment: &Environment,
 ) -> Result<EvalscopeData, CliError> {
     if let Some(prompt) = args.own_prompt() {
-        let text = said(PromptArgs::PROMPT, prompt, environment)?;
+        let text = text_or_file(PromptArgs::PROMPT, prompt, environment)?;
         return Ok(EvalscopeData::Prompt(EvalscopePromptSpec::new(text)));
     }
     let mut data = EvalscopeData::named(resolved.dataset);
@@ -207,7 +207,11 @@ fn takes_turn_settings(name: EvalscopeName) -> bool {
 }
 
 /// Returns a text as it is given, or the content of the file whose path follows an `@`.
-pub(super) fn said(flag: Flag, text: &str, environment: &Environment) -> Result<String, CliError> {
+pub(super) fn text_or_file(
+    flag: Flag,
+    text: &str,
+    environment: &Environment,
+) -> Result<String, CliError> {
     let Some(path) = text.strip_prefix('@') else { return Ok(text.to_owned()) };
     let read = environment.read(path);
     read.map_err(|error| CliError::setting(flag, format!("{path} cannot be read: {error}")))

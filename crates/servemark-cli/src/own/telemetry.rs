@@ -45,7 +45,7 @@ flags! { TelemetryArgs {
     SERVER_TIMES = "--server-times";
     METRICS_URL = "--metrics-url";
     METRICS_INTERVAL = "--metrics-interval" => [OnlyWhere(
-        |given| given.is(Self::METRICS_URL) || given.asks(Self::GPU_METRICS),
+        |given| given.is(Self::METRICS_URL) || given.is_requested(Self::GPU_METRICS),
         "--metrics-url and --gpu-metrics",
     )];
     GPU_METRICS = "--gpu-metrics";

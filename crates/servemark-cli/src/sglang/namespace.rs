@@ -4,13 +4,17 @@
 use clap::ArgMatches;
 
 use super::args::{DatasetArgs, LoadArgs, PEER, SglangArgs, TargetArgs};
-use crate::argparse::{Given, Namespace};
+use crate::argparse::{Namespace, ParsedCommandLine};
 use crate::parsed::PeerArguments;
 use crate::python;
 
 /// Returns the arguments as they were given, and as SGLang's client changes them before their use.
 /// Values of headers are replaced by `***`, because each may be a secret.
-pub(super) fn arguments(args: &SglangArgs, given: &Given, matches: &ArgMatches) -> PeerArguments {
+pub(super) fn arguments(
+    args: &SglangArgs,
+    given: &ParsedCommandLine,
+    matches: &ArgMatches,
+) -> PeerArguments {
     let mut arguments = Namespace::of(given, matches, &PEER.names());
     put_chosen(&mut arguments, args);
     if given.is(TargetArgs::HEADER) {

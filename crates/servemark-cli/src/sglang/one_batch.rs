@@ -20,7 +20,7 @@ use servemark_report::{OneBatchAsked, OneBatchReport};
 use self::args::{OneBatchArgs, PEER, ServerArgs};
 use self::batches::Grid;
 use crate::address::at_host;
-use crate::argparse::{Flag, Given, texts};
+use crate::argparse::{Flag, ParsedCommandLine, texts};
 use crate::credentials::keyed;
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
@@ -98,14 +98,15 @@ pub(crate) fn parse(
 ) -> Result<OneBatch, UsageError> {
     let refuse = |error| UsageError::refused(program, error);
     let args = texts(args).map_err(refuse)?;
-    let given = Given::read(args::command(program), &PEER.names(), &[], &args).map_err(refuse)?;
+    let given = ParsedCommandLine::read(args::command(program), &PEER.names(), &[], &args)
+        .map_err(refuse)?;
     let (args, _): (OneBatchArgs, _) = given.typed(program)?;
     understand(&args, &given, python, environment).map_err(refuse)
 }
 
 fn understand(
     args: &OneBatchArgs,
-    given: &Given,
+    given: &ParsedCommandLine,
     python: Option<&str>,
     environment: &Environment,
 ) -> Result<OneBatch, CliError> {
@@ -138,7 +139,7 @@ fn understand(
 /// to start it.
 fn server(
     args: &OneBatchArgs,
-    given: &Given,
+    given: &ParsedCommandLine,
     python: Option<&str>,
 ) -> Result<(ServerSpec, Option<Launch>), CliError> {
     if let Some(spec) = args.simulator.spec(None) {
@@ -162,7 +163,7 @@ fn server(
 /// knows too, as they were given, and all arguments that are not flags of the benchmark.
 fn launch_command(
     args: &OneBatchArgs,
-    given: &Given,
+    given: &ParsedCommandLine,
     python: Option<&str>,
 ) -> Result<Vec<String>, CliError> {
     let Some(model) = args.server.model_name() else {
@@ -211,7 +212,7 @@ fn files(args: &OneBatchArgs, environment: &Environment) -> OneBatchFiles {
     }
 }
 
-fn report(args: &OneBatchArgs, given: &Given) -> Result<OneBatchReport, CliError> {
+fn report(args: &OneBatchArgs, given: &ParsedCommandLine) -> Result<OneBatchReport, CliError> {
     // To SGLang's client, lengths of the command line are a list, and default lengths a tuple.
     let shown = |flag: Flag, numbers: &[i64]| {
         if given.is(flag) { format!("{numbers:?}") } else { format!("({},)", numbers[0]) }

@@ -48,16 +48,16 @@ impl RequestedSweep {
     /// Takes our flags out of a command line. Returns the other arguments and the values of our
     /// flags.
     pub(super) fn of(args: Vec<OsString>) -> Result<(Vec<OsString>, Self), CliError> {
-        Self::taken(args, |_| true)
+        Self::split_args(args, |_| true)
     }
 
     /// Takes our flags out of a command line in which `--sweep` and `--sweep-repeats` belong to a
     /// grid with flags of its own. Returns the other arguments and the values of our flags.
     pub(crate) fn beside_a_grid(args: Vec<OsString>) -> Result<(Vec<OsString>, Self), CliError> {
-        Self::taken(args, |flag| ![Self::SWEEP, Self::SWEEP_REPEATS].contains(&flag))
+        Self::split_args(args, |flag| ![Self::SWEEP, Self::SWEEP_REPEATS].contains(&flag))
     }
 
-    fn taken(
+    fn split_args(
         args: Vec<OsString>,
         is_ours: impl Fn(Flag) -> bool,
     ) -> Result<(Vec<OsString>, Self), CliError> {
@@ -68,7 +68,7 @@ impl RequestedSweep {
             let begin = all.len() - args.len();
             let Some(arg) = args.next() else { break };
             let mut is_identifying = true;
-            if let Some((named, arguments)) = profile::named(&arg, args.peek()) {
+            if let Some((named, arguments)) = profile::parse_profile(&arg, args.peek()) {
                 asked.profile = Some(named);
                 args.next_if(|_| arguments == 2);
             } else if let Some((flag, attached)) =

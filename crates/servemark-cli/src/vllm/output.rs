@@ -9,7 +9,7 @@ use servemark_report::VllmOptions;
 
 use super::args::{ExtrasArgs, OutputArgs, VllmArgs};
 use super::files;
-use crate::argparse::Given;
+use crate::argparse::ParsedCommandLine;
 use crate::environment::Environment;
 use crate::error::CliError;
 use crate::number::{percentiles, refused};
@@ -55,7 +55,7 @@ fn plateau(args: &ExtrasArgs) -> Result<Option<PlateauSpec>, CliError> {
 /// The files.
 pub(super) fn output(
     args: &VllmArgs,
-    given: &Given,
+    given: &ParsedCommandLine,
     environment: &Environment,
 ) -> Result<OutputSpec, CliError> {
     let mut output = OutputSpec::default();

@@ -103,10 +103,10 @@ impl ComparedRun {
     }
 
     /// Returns the value of a figure and its confidence interval from the requests of the run.
-    pub(super) fn known(&self, figure: Figure, confidence: f64) -> Option<ValueInterval> {
+    pub(super) fn value_interval(&self, figure: Figure, confidence: f64) -> Option<ValueInterval> {
         let requests = self.requests.as_ref().filter(|_| figure.of == FigureScope::Run)?;
         let estimate = requests.estimate(figure.quantity, confidence)?;
-        let (low, high) = estimate.bounds.known()?;
+        let (low, high) = estimate.bounds.interval()?;
         // The estimate of a rate leaves out the beginning and the end of a run, so its relative
         // width is applied to the figure's value.
         let value = self.value(figure)?;
@@ -139,7 +139,7 @@ impl ComparedRun {
     fn relative_error(&self, figure: Figure) -> Option<f64> {
         let requests = self.requests.as_ref().filter(|_| figure.of == FigureScope::Run)?;
         let estimate = requests.estimate(figure.quantity, 0.95)?;
-        estimate.bounds.known()?;
+        estimate.bounds.interval()?;
         Some(estimate.error? / estimate.value).filter(|error| error.is_finite())
     }
 }

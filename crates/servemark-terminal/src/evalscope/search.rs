@@ -164,7 +164,7 @@ impl<'a> Tuner<'a> {
 /// Returns whether all criteria hold at a load and no request of its runs failed.
 fn holds(probe: &EvalscopeProbe, group: &[SlaCriterion]) -> bool {
     let holds = |criterion: &SlaCriterion| {
-        value(probe, criterion).is_some_and(|value| criterion.goal.holds(value))
+        value(probe, criterion).is_some_and(|value| criterion.goal.is_met(value))
     };
     probe.is_whole() && group.iter().all(holds)
 }

@@ -6,7 +6,7 @@ use anyhow::{Context, bail};
 use servemark::client::BaseUrl;
 use servemark::core::JsonObject;
 use servemark::runner::Stop;
-use servemark::{ChildStdout, RunContext, ServerProcess, tell_server};
+use servemark::{ChildStdout, RunContext, ServerProcess, post_to_server};
 use servemark_cli::vllm::sweep::{Combination, ServeSweep, folder_name};
 
 use super::bench;
@@ -56,7 +56,7 @@ impl<'a> Server<'a> {
             return Ok(server);
         }
         say("[BEGIN SERVER]");
-        say(&format!("Server overrides: {}", parameters.shown()));
+        say(&format!("Server overrides: {}", parameters.python_text()));
         say(&format!("Server command: {}", shown(&command)));
         if !sweep.experiment.dry_run {
             let process = ServerProcess::start(&command, server.shown(), &VARIABLES)?;
@@ -133,7 +133,7 @@ impl<'a> Server<'a> {
     ) -> anyhow::Result<Option<JsonObject>> {
         let command = with_result(bench.apply(&self.sweep.bench), result);
         say("[BEGIN BENCHMARK]");
-        say(&format!("Benchmark overrides: {}", bench.shown()));
+        say(&format!("Benchmark overrides: {}", bench.python_text()));
         say(&format!("Run Number: {run}"));
         say(&format!("Benchmark command: {}", shown(&command)));
         say(&format!("Output file: {}", result.display()));
@@ -169,7 +169,7 @@ impl<'a> Server<'a> {
         let program = self.sweep.serve.first().map_or("", String::as_str);
         if Family::of(program) == Family::Vllm {
             say(&format!("Resetting caches at {}", self.url));
-            tell_server(&self.url, &CACHES)?;
+            post_to_server(&self.url, &CACHES)?;
         }
         Ok(())
     }

@@ -120,8 +120,8 @@ impl Study<'_> {
             let command = startup.apply(&serve.apply(&self.sweep.command));
             let command = with_output(&command, &result.to_string_lossy());
             say("[BEGIN BENCHMARK]");
-            say(&format!("Serve overrides: {}", serve.shown()));
-            say(&format!("Startup overrides: {}", startup.shown()));
+            say(&format!("Serve overrides: {}", serve.python_text()));
+            say(&format!("Startup overrides: {}", startup.python_text()));
             say(&format!("Run Number: {run}"));
             say(&format!("Benchmark command: {}", shown(&command)));
             say(&format!("Output file: {}", result.display()));

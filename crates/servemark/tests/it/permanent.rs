@@ -83,7 +83,7 @@ fn a_certificate_that_is_not_checked_is_told_of_at_the_start() {
     let listener = Arc::new(Listener::default());
     let context = RunContext::new(Arc::clone(&listener) as Arc<dyn RunObserver>);
     assert!(execute(&plan, &context).is_err());
-    assert!(listener.heard("NOT CHECKED (--insecure)") > 0, "{listener:?}");
+    assert!(listener.count_events("NOT CHECKED (--insecure)") > 0, "{listener:?}");
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::conformance::engine::Serving;
 
 /// Returns all runs for a server of this kind.
 pub(super) fn cases(serving: &'static Serving) -> Vec<Case> {
-    let asked = ASKED.iter().map(|(backend, name, flags, items)| Case {
+    let asked = ITEM_CASES.iter().map(|(backend, name, flags, items)| Case {
         name: (*name).to_owned(),
         dialect: Dialect::SglangItems,
         backend,
@@ -18,7 +18,7 @@ pub(super) fn cases(serving: &'static Serving) -> Vec<Case> {
 }
 
 /// Backend, name, flags, and number of items in an answer.
-const ASKED: [(&str, &str, &[&str], usize); 8] = [
+const ITEM_CASES: [(&str, &str, &[&str], usize); 8] = [
     ("vllm-embedding", "one text", &[], 1),
     ("vllm-embedding", "batch of 4", &["--batch-size", "4"], 4),
     ("vllm-embedding", "float", &["--encoding-format", "float", "--batch-size", "2"], 2),

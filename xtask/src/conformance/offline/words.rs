@@ -8,7 +8,7 @@ use anyhow::{Context, ensure};
 use serde_json::Value;
 
 use super::checks::logged;
-use super::client::{Client, LONGEST_RUN, RUN_LOG, SAID};
+use super::client::{Client, LONGEST_RUN, OUTPUT_FILE, RUN_LOG};
 use super::outcome::{Counts, RunReport, Worded};
 use super::run::slug;
 use super::strays::left_in;
@@ -56,11 +56,12 @@ impl Wording {
         let mut ours = client.bench.program("servemark");
         ours.args(["vllm", "bench"]).args(self.words(client)?);
         ours.arg("--python").arg(&client.place.python).args(["--overwrite", "--run-log", RUN_LOG]);
-        let ours = told(client, ours, folder)?;
+        let ours = collect_results(client, ours, folder)?;
         let records = records(&folder.join(RUN_LOG))?;
         let mut own = Command::new(&client.place.python);
         own.args(client.offline.bench.context("it has no benchmarks")?).args(self.words(client)?);
-        let own = told(client, own, &folder.join("own")).context("the engine's own benchmark")?;
+        let own = collect_results(client, own, &folder.join("own"))
+            .context("the engine's own benchmark")?;
         let measured = records.into_iter().filter(|record| !record.is_warmup).collect();
         Ok((measured, ours, own))
     }
@@ -80,7 +81,7 @@ impl Wording {
 }
 
 /// Runs a benchmark in a folder of its own and collects its results.
-fn told(
+fn collect_results(
     client: &Client<'_>,
     mut command: Command,
     folder: &Path,
@@ -90,11 +91,11 @@ fn told(
     client.set_up(&mut command, &folder)?;
     let ended = ProcessGroup::spawn(&mut command)?.wait(LONGEST_RUN)?;
     let left = left_in(&folder)?;
-    ensure!(ended.success(), "it ended with {ended}: {}", end_of(&folder.join(SAID)));
+    ensure!(ended.success(), "it ended with {ended}: {}", end_of(&folder.join(OUTPUT_FILE)));
     ensure!(left.is_empty(), "left behind: {}", left.join(", "));
     Ok(PrintedResults {
         result: serde_json::from_str(&fs::read_to_string(folder.join(RESULT))?)?,
-        lines: result_lines(&fs::read_to_string(folder.join(SAID))?),
+        lines: result_lines(&fs::read_to_string(folder.join(OUTPUT_FILE))?),
     })
 }
 

@@ -101,10 +101,10 @@ impl Grid<'_> {
             case.cached_share = self.cached_share()?;
         }
         case.profile = (purpose == Purpose::Profile).then(|| self.profile(cell));
-        Ok(Batch { case, asked: self.asked(output_len, purpose) })
+        Ok(Batch { case, asked: self.requested_batch(output_len, purpose) })
     }
 
-    fn asked(&self, output_len: u32, purpose: Purpose) -> OneBatchAsked {
+    fn requested_batch(&self, output_len: u32, purpose: Purpose) -> OneBatchAsked {
         let mut asked = OneBatchAsked::default();
         asked.run_name.clone_from(&self.args.run_name);
         asked.output_len = output_len;
