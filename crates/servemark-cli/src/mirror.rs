@@ -166,8 +166,8 @@ impl Mirror {
     pub(crate) fn check_choices(&self) {
         for flag in self.flags.iter().filter(|flag| flag["kind"] == "store") {
             let choices = self.arg(&text(&flag["name"])).get_possible_values();
-            let shown = choices.iter().filter(|choice| !choice.is_hide_set());
-            let choices: Vec<&str> = shown.map(PossibleValue::get_name).collect();
+            let visible = choices.iter().filter(|choice| !choice.is_hide_set());
+            let choices: Vec<&str> = visible.map(PossibleValue::get_name).collect();
             let expected = if choices.is_empty() { Value::Null } else { json!(choices) };
             assert_eq!(expected, flag["choices"], "{}", flag["name"]);
         }

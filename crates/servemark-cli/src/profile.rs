@@ -90,8 +90,8 @@ mod tests {
         // 6,000 requests and four standard deviations.
         assert_eq!(parsed.plan.workload.requests, 6310);
         assert_eq!(parsed.plan.scoring.profile, Some(RunProfile::Mlperf));
-        let told = "--profile mlperf takes 600 s, so 6310 requests are sent and not 500";
-        assert!(parsed.warnings.iter().any(|warning| warning == told), "{:?}", parsed.warnings);
+        let message = "--profile mlperf takes 600 s, so 6310 requests are sent and not 500";
+        assert!(parsed.warnings.iter().any(|warning| warning == message), "{:?}", parsed.warnings);
         let line = format!("--profile=mlperf {LIMITS} --request-rate 10 --num-prompts 9000");
         let Ok(Invocation::Bench(parsed)) = sglang(&line) else { panic!("no run") };
         assert_eq!((parsed.plan.workload.requests, parsed.warnings.len()), (9000, 0));

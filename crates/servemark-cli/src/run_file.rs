@@ -192,9 +192,9 @@ mod tests {
         let file = format!("{FILE}workload.sed = 3\n[laod]\n");
         let run = run(&file, &["--header", "x", "--set", "backend.x=1"]);
         assert!(run.parsed.is_none());
-        let told = run.faults.join("\n");
+        let reported = run.faults.join("\n");
         for part in ["--header", "--set backend.x", "did you mean seed?", "did you mean load?"] {
-            assert!(told.contains(part), "{part:?} is not in {told}");
+            assert!(reported.contains(part), "{part:?} is not in {reported}");
         }
     }
 

@@ -110,8 +110,8 @@ impl BatchAnswer {
         };
         let mut counts: Vec<_> = rows.map(count).collect();
         counts.push((record.ended, total));
-        let asked = u64::from(record.planned.output_tokens);
-        let tokens = if is_counted { total } else { asked };
+        let requested = u64::from(record.planned.output_tokens);
+        let tokens = if is_counted { total } else { requested };
         let stopped = reason == Some("stop");
         Some(Self { counts, is_counted, first, ended: record.ended, tokens, stopped })
     }

@@ -28,10 +28,10 @@ impl RateEstimates {
     ) -> Option<Self> {
         let confidence = policy.confidence?;
         let flow = Flow::of(scores, limit)?;
-        let told = |estimate: Estimate| Estimated::of(estimate, confidence);
+        let estimated = |estimate: Estimate| Estimated::of(estimate, confidence);
         Some(Self {
-            requests_per_s: told(flow.requests_per_s(confidence)),
-            output_tokens_per_s: told(flow.output_tokens_per_s(confidence)),
+            requests_per_s: estimated(flow.requests_per_s(confidence)),
+            output_tokens_per_s: estimated(flow.output_tokens_per_s(confidence)),
         })
     }
 }

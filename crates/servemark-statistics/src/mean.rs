@@ -158,12 +158,12 @@ impl Spread {
 
     /// Returns the lower end by the effective sample size, however small it is.
     fn at_least(&self, alpha: f64) -> f64 {
-        let is_told =
+        let is_significant =
             self.clusters >= FEWEST_CLUSTERS && self.dependence.effective() >= FEWEST_ROUGH;
         // A variance that a few values determine is known no better than their number allows.
         let free = self.free().min(self.participants / 4.0);
         let low = self.mean - self.half_widths(alpha, free).0 * self.error();
-        if is_told { low } else { f64::NEG_INFINITY }
+        if is_significant { low } else { f64::NEG_INFINITY }
     }
 
     fn error(&self) -> f64 {

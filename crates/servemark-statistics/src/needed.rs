@@ -127,10 +127,10 @@ mod tests {
             (0..count).map(|_| random.normal(0.0, 0.5).exp()).collect()
         };
         let first = draw(500).mean(0.95);
-        let asked = 0.02 * first.value;
-        let count = 500.0 * first.needed(asked, 0.95).unwrap().times;
+        let half_width = 0.02 * first.value;
+        let count = 500.0 * first.needed(half_width, 0.95).unwrap().times;
         let (low, high) = draw(whole(count)).mean(0.95).bounds.interval().unwrap();
-        let share = (high - low) / 2.0 / asked;
+        let share = (high - low) / 2.0 / half_width;
         assert!((0.9..1.1).contains(&share), "{share}");
     }
 }

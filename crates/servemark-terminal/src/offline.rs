@@ -21,13 +21,13 @@ use crate::{context, report, rewrite};
 pub(crate) fn bench(offline: &Offline) -> anyhow::Result<ExitCode> {
     let whole = offline.whole();
     let Some(mut context) = context::prepare(&whole)? else { return Ok(ExitCode::Ok) };
-    if let OfflineMessages::Prompts { skipped } = offline.told {
+    if let OfflineMessages::Prompts { skipped } = offline.message {
         let screen = Screen::new(Bars::of(&whole), Arc::clone(&context.live));
         context.observer = Arc::new(screen.in_words_of(BenchMessages::Offline { skipped }));
     }
     let plan = &whole.plan;
     let run = run(plan, &context)?;
-    let (text, document) = told(&run, offline.told)?;
+    let (text, document) = told(&run, offline.message)?;
     screen::print(&text);
     let scores = Scores::of_run(&run, &plan.scoring);
     report::show(&scores)?;

@@ -175,7 +175,7 @@ impl BatchTurn<'_> {
             let BatchRun { run, .. } = self.runner.run(&batch.case)?;
             let scoring = &batch.case.plan.scoring;
             let scores = Scores::of_run(&run, scoring);
-            let result = OneBatchResult::of(batch.asked.clone(), &run.log);
+            let result = OneBatchResult::of(batch.requested.clone(), &run.log);
             if let Some(result) = &result {
                 screen::print(&result.to_string());
             }
@@ -291,7 +291,7 @@ fn list_style() -> pyjson::Style<'static> {
 }
 
 fn result(batch: &Batch, run: &servemark::Run) -> anyhow::Result<OneBatchResult> {
-    let result = OneBatchResult::of(batch.asked.clone(), &run.log);
+    let result = OneBatchResult::of(batch.requested.clone(), &run.log);
     result.with_context(|| failure(batch, run))
 }
 

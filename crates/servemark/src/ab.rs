@@ -199,11 +199,11 @@ impl<P: Probe> Iterator for Ab<P> {
 impl fmt::Display for AbRun {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.name)?;
-        let shown = Estimand::HEADLINE
+        let changes = Estimand::HEADLINE
             .into_iter()
             .filter_map(|estimand| Some((estimand, estimand.figure().read(&self.metrics)?)));
         for (mark, (estimand, value)) in
-            [": "].into_iter().chain(std::iter::repeat(", ")).zip(shown)
+            [": "].into_iter().chain(std::iter::repeat(", ")).zip(changes)
         {
             write!(f, "{mark}{estimand} {value:.2} {}", estimand.unit())?;
         }

@@ -17,7 +17,7 @@ use crate::{ChildStdout, ProcessError, RunContext, StopCause, stopped_by};
 /// command is killed.
 pub fn run_command(
     command: &[String],
-    shown: ChildStdout,
+    output: ChildStdout,
     context: &RunContext,
 ) -> Result<ExitStatus, ProcessError> {
     let failed = |source| ProcessError::Start { command: command.join(" "), source };
@@ -26,7 +26,7 @@ pub fn run_command(
     let work = async {
         let child = Command::new(program)
             .args(arguments)
-            .stdout(shown.stdio())
+            .stdout(output.stdio())
             .kill_on_drop(true)
             .spawn()?;
         wait_for_exit(child, context).await

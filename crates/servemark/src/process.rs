@@ -91,7 +91,7 @@ impl ServerProcess {
     /// Starts a command with additional environment variables; its first word is the program.
     pub fn start(
         command: &[String],
-        shown: ChildStdout,
+        output: ChildStdout,
         variables: &[(&str, &str)],
     ) -> Result<Self, ProcessError> {
         let failed = |source| ProcessError::Start { command: command.join(" "), source };
@@ -100,7 +100,7 @@ impl ServerProcess {
         let child = Command::new(program)
             .args(arguments)
             .envs(variables.iter().copied())
-            .stdout(shown.stdio())
+            .stdout(output.stdio())
             .process_group(0)
             .spawn()
             .map_err(failed)?;

@@ -72,8 +72,8 @@ impl Bench {
         let folder = target.evidence.join(case.slug());
         let ours = self.watch(target, case, &folder, self.client(case, &folder))?;
         let is_right = ours.status.code() == Some(exit_code(&case.expected));
-        let said = end_of(&folder.join(OUTPUT_FILE));
-        ensure!(is_right, "the client ended with {}: {said}", ours.status);
+        let tail = end_of(&folder.join(OUTPUT_FILE));
+        ensure!(is_right, "the client ended with {}: {tail}", ours.status);
         let records = records(&folder.join(RUN_LOG))?;
         let peer = target.serving.peer.filter(|_| case.dialect == Dialect::Vllm);
         let peers = peer.map(|words| {
@@ -118,7 +118,7 @@ impl Bench {
             status: ended?,
             exchanges,
             tally: tally(target)? - before,
-            said: fs::read_to_string(folder.join(OUTPUT_FILE))?,
+            output: fs::read_to_string(folder.join(OUTPUT_FILE))?,
             result: result(folder)?,
         })
     }
@@ -130,7 +130,7 @@ impl Bench {
         folder: &Path,
         mut client: Command,
     ) -> anyhow::Result<ExitStatus> {
-        let said = File::create(folder.join(OUTPUT_FILE))?;
+        let output = File::create(folder.join(OUTPUT_FILE))?;
         let url = format!("http://127.0.0.1:{}", target.wiretap.port());
         case.dialect.keep_result(&mut client, folder);
         client
@@ -140,8 +140,8 @@ impl Bench {
             .args(["--model", target.serving.model, "--tokenizer"])
             .arg(target.model)
             .args(&case.flags)
-            .stdout(said.try_clone()?)
-            .stderr(said);
+            .stdout(output.try_clone()?)
+            .stderr(output);
         ProcessGroup::spawn(&mut client)?.wait(LONGEST_RUN)
     }
 }

@@ -134,8 +134,8 @@ fn refused(refusal: &Refusal, record: &Record) -> Vec<String> {
         same("kind of failure", kind, &refusal.kind.to_owned()),
         same("status", &record.status, &Some(u64::from(refusal.status))),
         unless(
-            message.contains(refusal.says),
-            &format!("{message:?} does not say {:?}", refusal.says),
+            message.contains(refusal.excerpt),
+            &format!("{message:?} does not say {:?}", refusal.excerpt),
         ),
     ];
     found.into_iter().flatten().collect()

@@ -59,8 +59,8 @@ pub(super) fn compare(pairs: &[(Record, WireAnswer)], ours: &Run, peers: &Run) -
             &request_lines(&peers.exchanges),
         ),
         unless(has_keys(&ours.result, &peers.result), "our result has not vLLM's keys in front"),
-        same("vLLM's table", &table(&ours.said), &table(&peers.said)),
-        unless(!table(&peers.said).is_empty(), "vLLM's client printed no table"),
+        same("vLLM's table", &table(&ours.output), &table(&peers.output)),
+        unless(!table(&peers.output).is_empty(), "vLLM's client printed no table"),
     ];
     let faults = faults.into_iter().flatten().chain(settings(&ours.result, &peers.result));
     Comparison { row, faults: faults.collect() }
@@ -105,7 +105,7 @@ fn of_result(result: &Value) -> Tally {
 fn request_lines(exchanges: &[Exchange]) -> Vec<String> {
     let line = |exchange: &Exchange| {
         let number = exchange.id.as_deref().and_then(|id| id.rsplit('-').next());
-        let body = String::from_utf8_lossy(&exchange.asked);
+        let body = String::from_utf8_lossy(&exchange.request_body);
         let body = serde_json::from_str(&body).unwrap_or_else(|_| Value::from(body));
         format!("{} {} {body}", exchange.path, number.unwrap_or("without a name"))
     };
@@ -136,8 +136,8 @@ pub(super) fn settings(ours: &Value, peers: &Value) -> Vec<String> {
 }
 
 /// Returns the table that a client printed: every label, and the values that are counts.
-fn table(said: &str) -> Vec<String> {
-    let lines = said.lines().skip_while(|line| !line.contains(TITLE));
+fn table(output: &str) -> Vec<String> {
+    let lines = output.lines().skip_while(|line| !line.contains(TITLE));
     let lines = lines.map_while(|line| (!line.bytes().all(|sign| sign == b'=')).then_some(line));
     lines.map(labelled).collect()
 }
@@ -180,11 +180,11 @@ mod tests {
 
     use super::*;
 
-    fn exchange(id: &str, asked: &str) -> Exchange {
+    fn exchange(id: &str, body: &str) -> Exchange {
         Exchange {
             path: "/v1/completions".to_owned(),
             id: Some(id.to_owned()),
-            asked: asked.as_bytes().to_vec(),
+            request_body: body.as_bytes().to_vec(),
             status: 200,
             reply: Vec::new(),
         }
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn a_table_is_its_labels_and_its_counts() {
-        let said = "noise\n==== Serving Benchmark Result ====\nSuccessful requests:   8   \n\
+        let output = "noise\n==== Serving Benchmark Result ====\nSuccessful requests:   8   \n\
                     Benchmark duration (s):   14.01\n----Time----\n=====\nMore: 1\n";
         let expected = [
             "==== Serving Benchmark Result ====",
@@ -208,7 +208,7 @@ mod tests {
             "Benchmark duration (s)",
             "----Time----",
         ];
-        assert_eq!(table(said), expected);
+        assert_eq!(table(output), expected);
     }
 
     #[test]

@@ -130,9 +130,9 @@ fn runs_that_start_together_have_a_folder_each() {
         let log = fs::read_to_string(results.join("synthetic.runlog.jsonl")).unwrap();
         assert!(log.lines().last().is_some_and(|line| line.starts_with("{\"footer\"")), "{log}");
         assert!(results.join("synthetic.json").exists());
-        let told = format!("{}", run.strip_prefix(folder.path()).unwrap().display());
-        let is_told = |output: &Output| text(&output.stderr).contains(&format!("{told}\n"));
-        assert_eq!(outputs.iter().filter(|output| is_told(output)).count(), 1, "{told}");
+        let message = format!("{}", run.strip_prefix(folder.path()).unwrap().display());
+        let is_reported = |output: &Output| text(&output.stderr).contains(&format!("{message}\n"));
+        assert_eq!(outputs.iter().filter(|output| is_reported(output)).count(), 1, "{message}");
     }
 }
 
@@ -236,10 +236,10 @@ fn a_config_is_read_and_not_written_over() {
 #[test]
 fn a_run_that_never_began_leaves_nothing_and_says_who_speaks() {
     let done = ran(&format!("{CHAT} {SIX} --host-ip 127.0.0.1 --host-port 9 --model-name m"));
-    let said = done.said();
-    assert_ne!(done.output.status.code(), Some(0), "{said}");
-    assert!(said.contains("ais_bench: error: "), "{said}");
-    assert!(!said.contains("\nerror: "), "{said}");
+    let message = done.said();
+    assert_ne!(done.output.status.code(), Some(0), "{message}");
+    assert!(message.contains("ais_bench: error: "), "{message}");
+    assert!(!message.contains("\nerror: "), "{message}");
     let lost = ran(&format!("{CHAT} mtbench_gen --dataset-path absent.jsonl"));
     assert!(
         lost.said().contains("ais_bench: error: built-in datasets:81: cannot read absent.jsonl"),

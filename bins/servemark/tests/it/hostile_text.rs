@@ -24,18 +24,18 @@ const FORGED: [&str; 2] = ["Client audit: clean", "Forged line"];
 fn is_harmless(output: &Output, what: &str) {
     for (stream, bytes) in [("standard output", &output.stdout), ("standard error", &output.stderr)]
     {
-        let shown = String::from_utf8(bytes.clone()).expect("UTF-8");
+        let rendered = String::from_utf8(bytes.clone()).expect("UTF-8");
         let is_raw = |character: &char| {
             (character.is_control() && *character != '\n')
                 || "\u{61c}\u{200e}\u{200f}\u{2028}\u{2029}".contains(*character)
                 || ('\u{202a}'..='\u{202e}').contains(character)
                 || ('\u{2066}'..='\u{2069}').contains(character)
         };
-        let raw: Vec<char> = shown.chars().filter(is_raw).collect();
-        assert!(raw.is_empty(), "{what}: {raw:?} on {stream}: {shown}");
+        let raw: Vec<char> = rendered.chars().filter(is_raw).collect();
+        assert!(raw.is_empty(), "{what}: {raw:?} on {stream}: {rendered}");
         let is_forged = |line: &&str| FORGED.iter().any(|forged| line.trim().starts_with(forged));
-        let forged: Vec<&str> = shown.lines().filter(is_forged).collect();
-        assert!(forged.is_empty(), "{what}: {forged:?} on {stream}: {shown}");
+        let forged: Vec<&str> = rendered.lines().filter(is_forged).collect();
+        assert!(forged.is_empty(), "{what}: {forged:?} on {stream}: {rendered}");
     }
 }
 

@@ -142,12 +142,13 @@ fn of_file(
         Kind::Summarizer if key.is_empty() => "summarizer",
         Kind::Datasets | Kind::Summarizer => key,
     };
-    let is_asked = |name: &str| match kind {
+    let is_requested = |name: &str| match kind {
         Kind::Datasets => name.ends_with(end),
         _ => name == end,
     };
     let file = Place { file: path.into(), line: 0 };
-    let mut values = names.into_iter().filter(|(name, _)| is_asked(name)).map(|(_, value)| value);
+    let mut values =
+        names.into_iter().filter(|(name, _)| is_requested(name)).map(|(_, value)| value);
     let first = values.next().ok_or_else(|| file.fault(format!("the file has no {end}")))?;
     let mut list = match (&first.value, kind) {
         (Value::List(_), Kind::Datasets) => items(&first, end)?,

@@ -67,13 +67,13 @@ impl Group {
 #[derive(Debug)]
 pub(crate) struct Effects<'a> {
     given: &'a ParsedCommandLine,
-    settled: Vec<(Flag, String)>,
+    resolved: Vec<(Flag, String)>,
     is_encrypted: bool,
 }
 
 impl<'a> Effects<'a> {
     pub(crate) fn of(given: &'a ParsedCommandLine) -> Self {
-        Self { given, settled: Vec::new(), is_encrypted: false }
+        Self { given, resolved: Vec::new(), is_encrypted: false }
     }
 
     /// Sets whether the address of the server begins with `https://`.
@@ -88,7 +88,7 @@ impl<'a> Effects<'a> {
 
     /// Sets the value that counts for a flag, whether it was given or chosen.
     pub(crate) fn with(mut self, flag: Flag, value: impl Into<String>) -> Self {
-        self.settled.push((flag, value.into()));
+        self.resolved.push((flag, value.into()));
         self
     }
 
@@ -104,8 +104,8 @@ impl<'a> Effects<'a> {
 
     /// Returns the value that counts for a flag; its default if it was not given, or an empty text.
     pub(crate) fn value(&self, flag: Flag) -> &str {
-        let settled = self.settled.iter().find(|(known, _)| *known == flag);
-        settled.map_or_else(|| self.given.value(flag), |(_, value)| value)
+        let resolved = self.resolved.iter().find(|(known, _)| *known == flag);
+        resolved.map_or_else(|| self.given.value(flag), |(_, value)| value)
     }
 
     /// Returns whether the value that counts for a flag is one of these.

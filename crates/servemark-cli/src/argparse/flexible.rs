@@ -70,12 +70,12 @@ impl Flexible {
         let Some(keyword) = self.keyword.as_deref().filter(|keyword| *keyword != "all") else {
             return command;
         };
-        let is_meant = |arg: &Arg| {
+        let is_match = |arg: &Arg| {
             let group = arg.get_help_heading().unwrap_or_default();
             arg.get_long().is_some_and(|name| name.contains(keyword))
                 || group.to_lowercase() == keyword
         };
-        command.mut_args(|arg| if is_meant(&arg) { arg } else { arg.hide(true) })
+        command.mut_args(|arg| if is_match(&arg) { arg } else { arg.hide(true) })
     }
 }
 
@@ -166,13 +166,13 @@ impl Objects {
 
     /// Returns the flags and keys that were given more than once, and forgets them.
     fn twice(&mut self, args: &[String]) -> Vec<String> {
-        let mut seen = Vec::new();
+        let mut names = Vec::new();
         for flag in args.iter().filter(|arg| arg.starts_with("--")) {
             let name = flag.split('=').next().unwrap_or_default();
-            if seen.contains(&name) {
+            if names.contains(&name) {
                 self.twice.push(name.to_owned());
             }
-            seen.push(name);
+            names.push(name);
         }
         std::mem::take(&mut self.twice)
     }
@@ -278,7 +278,7 @@ mod tests {
         assert_eq!(flexible.args, ["--help"]);
         let args = ["--max-concurrency", "--seed"].map(|name| Arg::new(name).long(&name[2..]));
         let command = flexible.searched(Command::new("x").args(args));
-        let shown = command.get_arguments().filter(|arg| !arg.is_hide_set());
-        assert_eq!(shown.filter_map(Arg::get_long).collect::<Vec<_>>(), ["max-concurrency"]);
+        let visible = command.get_arguments().filter(|arg| !arg.is_hide_set());
+        assert_eq!(visible.filter_map(Arg::get_long).collect::<Vec<_>>(), ["max-concurrency"]);
     }
 }

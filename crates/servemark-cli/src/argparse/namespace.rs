@@ -106,10 +106,10 @@ fn value(given: &ParsedCommandLine, matches: &ArgMatches, flag: Flag) -> String 
 fn typed<T: Clone + Send + Sync + 'static>(
     matches: &ArgMatches,
     id: &str,
-    shown: impl Fn(&T) -> String,
+    render: impl Fn(&T) -> String,
 ) -> Option<Vec<String>> {
     let values = matches.try_get_many::<T>(id).ok()?;
-    Some(values.into_iter().flatten().map(shown).collect())
+    Some(values.into_iter().flatten().map(render).collect())
 }
 
 fn slo(slo: &Slo) -> String {

@@ -35,10 +35,10 @@ pub(super) fn workload(
     // A drawn length cannot be negative; of a file's prompts none is too short then, or all are too
     // long.
     let is_drawn = args.dataset.dataset.starts_with("random");
-    let settled = |length: i64| if is_drawn { length } else { length.max(0) };
+    let clamped = |length: i64| if is_drawn { length } else { length.max(0) };
     let PromptArgs { min_prompt_length, max_prompt_length, .. } = args.prompt;
-    spec.shortest = at_least(PromptArgs::MIN_PROMPT_LENGTH, 0, settled(min_prompt_length))?;
-    spec.longest = at_least(PromptArgs::MAX_PROMPT_LENGTH, 0, settled(max_prompt_length))?;
+    spec.shortest = at_least(PromptArgs::MIN_PROMPT_LENGTH, 0, clamped(min_prompt_length))?;
+    spec.longest = at_least(PromptArgs::MAX_PROMPT_LENGTH, 0, clamped(max_prompt_length))?;
     spec.max_tokens = match resolved.max_tokens {
         MaxTokens::Between { least, most, .. } => {
             MaxTokens::Between { least, most, tested: resolved.tests_connection(args) }

@@ -142,8 +142,8 @@ impl Planner {
         plan.scoring = output::scoring(args, resolved)?;
         args.until.apply(&mut plan)?;
         plan.output = output::output(folder);
-        let shown = folder.to_string_lossy();
-        plan.echo = namespace::of_run(self.namespace.clone(), step, &shown, place.offset);
+        let rendered = folder.to_string_lossy();
+        plan.echo = namespace::of_run(self.namespace.clone(), step, &rendered, place.offset);
         plan.check().map_err(refuse(WORDS))?;
         Ok(plan)
     }

@@ -10,8 +10,8 @@ use crate::error::CliError;
 
 /// Refuses flags that are not built, by name.
 pub(super) fn check_built(given: &ParsedCommandLine) -> Result<(), CliError> {
-    let asked = NOT_BUILT.iter().find(|flag| given.is_requested(**flag));
-    asked.map_or(Ok(()), |flag| Err(CliError::not_built(flag.name())))
+    let requested = NOT_BUILT.iter().find(|flag| given.is_requested(**flag));
+    requested.map_or(Ok(()), |flag| Err(CliError::not_built(flag.name())))
 }
 
 /// Checks `--data-source` for a data set without a local file, and sets its hub.

@@ -225,7 +225,7 @@ impl SweepArgs {
                 return Err(CliError::setting(TargetArgs::BACKEND, why));
             }
         };
-        if self.task.is_some_and(|asked| asked != task) {
+        if self.task.is_some_and(|requested| requested != task) {
             return Err(CliError::setting(
                 Self::TASK,
                 format!("does not go with --backend {backend}"),
@@ -303,8 +303,10 @@ fn parse_task(name: &str) -> Result<Task, String> {
 
 fn parse_axis(text: &str) -> Result<Axis, String> {
     let expected = || {
-        let shown = python::repr(text);
-        format!("expected KEY=N,N with KEY in batch-size, documents, max-concurrency, got {shown}")
+        let rendered = python::repr(text);
+        format!(
+            "expected KEY=N,N with KEY in batch-size, documents, max-concurrency, got {rendered}"
+        )
     };
     let (name, values) = text.split_once('=').ok_or_else(expected)?;
     let key = Key::ALL.into_iter().find(|key| key.as_str() == name).ok_or_else(expected)?;

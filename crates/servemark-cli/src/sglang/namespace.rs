@@ -22,14 +22,14 @@ pub(super) fn arguments(
             given.values(TargetArgs::HEADER).iter().map(|item| hidden(item)).collect::<Vec<_>>();
         arguments.set(TargetArgs::HEADER, format!("[{}]", items.join(", ")));
     }
-    let mut settled = arguments.clone();
+    let mut resolved = arguments.clone();
     if !given.is(TargetArgs::PORT) {
-        settled.set(TargetArgs::PORT, port(&args.target.backend).to_string());
+        resolved.set(TargetArgs::PORT, port(&args.target.backend).to_string());
     }
     if ["image", "mmmu"].contains(&args.dataset.dataset_name.as_str()) {
-        settled.set(DatasetArgs::APPLY_CHAT_TEMPLATE, "True");
+        resolved.set(DatasetArgs::APPLY_CHAT_TEMPLATE, "True");
     }
-    PeerArguments::Sglang { given: arguments, settled }
+    PeerArguments::Sglang { given: arguments, settled: resolved }
 }
 
 /// Sets the values that Servemark chose for flags that were not given.

@@ -63,7 +63,7 @@ pub(crate) fn parse(
     Ok(Offline {
         warm_up,
         run,
-        told: OfflineMessages::Prompts { skipped },
+        message: OfflineMessages::Prompts { skipped },
         output_json: None,
         stays: args.do_not_exit,
     })

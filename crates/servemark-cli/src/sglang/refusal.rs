@@ -69,17 +69,17 @@ fn check_rust_client(args: &SglangArgs, given: &ParsedCommandLine) -> Result<(),
         return refuse(format!("does not implement --dataset-name {dataset}; supported: {all}"));
     }
     // A list without a value is one that was given.
-    let is_asked = |flag: &&Flag| {
+    let needs_refusal = |flag: &&Flag| {
         given.is_requested(**flag) || (**flag == LoadArgs::LORA_NAME && given.is(**flag))
     };
-    let asked = NOT_IN_RUST.iter().filter(is_asked);
-    let asked: Vec<String> = asked.map(|flag| flag.name()[2..].replace('-', "_")).collect();
-    if asked.is_empty() {
+    let requested = NOT_IN_RUST.iter().filter(needs_refusal);
+    let requested: Vec<String> = requested.map(|flag| flag.name()[2..].replace('-', "_")).collect();
+    if requested.is_empty() {
         return Ok(());
     }
-    let asked = asked.join(", ");
+    let requested = requested.join(", ");
     Err(CliError::Peer(format!(
-        "--rust-client does not implement: {asked}. Drop --rust-client to run these on the Python \
+        "--rust-client does not implement: {requested}. Drop --rust-client to run these on the Python \
          client."
     )))
 }

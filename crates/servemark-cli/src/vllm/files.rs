@@ -64,9 +64,9 @@ const UNNAMED: CliError = CliError::Together(
 fn thresholds(output: &OutputArgs) -> Result<[f64; 2], CliError> {
     let refused = |why| CliError::Peer(format!("Invalid --timeline-itl-thresholds format: {why}"));
     let numbers = output.timeline_itl_thresholds.split(',').map(|text| {
-        let shown = python::repr(text.trim());
+        let rendered = python::repr(text.trim());
         python::float(text)
-            .map_err(|_| refused(format!("could not convert string to float: {shown}")))
+            .map_err(|_| refused(format!("could not convert string to float: {rendered}")))
     });
     let numbers = numbers.collect::<Result<Vec<f64>, _>>()?;
     let count = numbers.len();

@@ -106,7 +106,7 @@ fn check_suffix(url: &str, dialect: VllmDialect) -> Result<(), CliError> {
         return Ok(());
     }
     let api = dialect.api();
-    let shown: Vec<String> = suffixes.iter().map(|suffix| format!("'{suffix}'")).collect();
-    let shown = shown.join(", ");
-    Err(CliError::Peer(format!("{api} URL must end with one of: {{{shown}}}.")))
+    let quoted: Vec<String> = suffixes.iter().map(|suffix| format!("'{suffix}'")).collect();
+    let quoted = quoted.join(", ");
+    Err(CliError::Peer(format!("{api} URL must end with one of: {{{quoted}}}.")))
 }

@@ -276,7 +276,7 @@ fn flags_without_effect_are_told() {
 #[test]
 fn no_secret_is_in_a_plan() {
     let parsed = read("--header Authorization=Bearer-x X-A=1").unwrap();
-    let shown = format!("{:?} {}", parsed.credentials, parsed.plan.to_json());
-    assert!(shown.contains("x-a") && shown.contains("authorization"), "{shown}");
-    assert!(!shown.contains("sk-secret") && !shown.contains("Bearer-x"), "{shown}");
+    let debug = format!("{:?} {}", parsed.credentials, parsed.plan.to_json());
+    assert!(debug.contains("x-a") && debug.contains("authorization"), "{debug}");
+    assert!(!debug.contains("sk-secret") && !debug.contains("Bearer-x"), "{debug}");
 }

@@ -199,9 +199,9 @@ impl LatencySample {
         };
         let by_request: Vec<SumAndCount> = scores.iter().map(sum).collect();
         let count: f64 = by_request.iter().map(|(_, count)| count).sum();
-        let is_told = 0.0 < count && count <= policy.sample_budget.values() as f64;
+        let fits_budget = 0.0 < count && count <= policy.sample_budget.values() as f64;
         let in_time = in_time(sampled.into_iter());
-        let values = is_told.then(|| latency.sample(&in_time, policy.tpot).sorted());
+        let values = fits_budget.then(|| latency.sample(&in_time, policy.tpot).sorted());
         Self { values, by_request }
     }
 }

@@ -69,9 +69,9 @@ fn log(records: Vec<RequestRecord>) -> RunLog {
 }
 
 #[track_caller]
-fn close(told: Option<f64>, expected: f64) {
-    let told = told.unwrap();
-    assert!((told - expected).abs() < 1e-6, "{told} is not {expected}");
+fn close(actual: Option<f64>, expected: f64) {
+    let actual = actual.unwrap();
+    assert!((actual - expected).abs() < 1e-6, "{actual} is not {expected}");
 }
 
 fn mean(anatomy: &Anatomy, part: RequestPart) -> Option<f64> {

@@ -24,8 +24,8 @@ fn log(dataset: &str, records: Vec<RequestRecord>, footer: Option<Footer>) -> Ru
 }
 
 #[track_caller]
-fn close(told: f64, expected: f64) {
-    assert!((told - expected).abs() < 1e-9, "{told} is not {expected}");
+fn close(actual: f64, expected: f64) {
+    assert!((actual - expected).abs() < 1e-9, "{actual} is not {expected}");
 }
 
 #[test]
@@ -39,9 +39,9 @@ fn random_prompts_in_a_cache_contaminate_a_run() {
     assert!(found.is_found());
     let verdicts = Metrics::score(&log, &MetricPolicy::native()).verdicts;
     let verdict = verdicts.iter().find(|it| it.kind == RunVerdictKind::Contaminated).unwrap();
-    let told = "90 % of the prompt tokens came from a prefix cache, and the data set intends 0 %: \
+    let message = "90 % of the prompt tokens came from a prefix cache, and the data set intends 0 %: \
                 18 of 20 requests, the first are 0, 1, 2, 3, 4";
-    assert_eq!(verdict.reason, told);
+    assert_eq!(verdict.reason, message);
 }
 
 #[test]

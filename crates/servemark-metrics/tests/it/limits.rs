@@ -69,15 +69,15 @@ impl Parts {
 /// A series of the server, and its readings every second from the first due time on.
 type ServerSeries<'a> = (&'a str, SeriesKind, [f64; 4]);
 
-fn log(parts: Parts, shown: &[ServerSeries<'_>]) -> RunLog {
+fn log(parts: Parts, series: &[ServerSeries<'_>]) -> RunLog {
     let mut telemetry = Telemetry::default();
     telemetry.add(TelemetryLine::Source(TelemetrySource::new(0, "http://server/metrics")));
-    for (id, (name, kind, _)) in shown.iter().enumerate() {
+    for (id, (name, kind, _)) in series.iter().enumerate() {
         telemetry.add(TelemetryLine::Series(SeriesHead::new(id, 0, *name, *kind)));
     }
     for second in 0..4 {
         let mut sample = TelemetrySample::new(0, at(10_000 + 1000 * second as u64), 0);
-        sample.values = shown.iter().map(|(_, _, values)| values[second]).enumerate().collect();
+        sample.values = series.iter().map(|(_, _, values)| values[second]).enumerate().collect();
         telemetry.add(TelemetryLine::Sample(sample));
     }
     let mut facts = RunFacts::default();
@@ -89,14 +89,14 @@ fn log(parts: Parts, shown: &[ServerSeries<'_>]) -> RunLog {
     RunLog::new(header, records, Some(footer)).with_telemetry(telemetry)
 }
 
-fn limits(parts: Parts, shown: &[ServerSeries<'_>]) -> Vec<Limit> {
-    let log = log(parts, shown);
+fn limits(parts: Parts, series: &[ServerSeries<'_>]) -> Vec<Limit> {
+    let log = log(parts, series);
     Limit::of(&log, &Audit::of(&log))
 }
 
 #[track_caller]
-fn first(parts: Parts, shown: &[ServerSeries<'_>], cause: LimitCause, evidence: &str) {
-    let limits = limits(parts, shown);
+fn first(parts: Parts, series: &[ServerSeries<'_>], cause: LimitCause, evidence: &str) {
+    let limits = limits(parts, series);
     let first = limits.first().unwrap_or_else(|| panic!("no cause instead of {cause:?}"));
     assert_eq!(first.cause, cause, "{limits:?}");
     assert!(first.evidence.contains(evidence), "{}", first.evidence);
@@ -128,13 +128,13 @@ fn too_few_places() {
 
 #[test]
 fn a_queue_of_a_server_that_says_nothing_of_requests() {
-    let shown: [ServerSeries<'_>; 2] = [
+    let series: [ServerSeries<'_>; 2] = [
         ("waiting", SeriesKind::Gauge, [8.0, 8.0, 8.0, 8.0]),
         ("running", SeriesKind::Gauge, [4.0, 4.0, 4.0, 4.0]),
     ];
     let parts = Parts { queue: 300, is_silent: true, ..even() };
-    first(parts, &shown, LimitCause::Queue, "8.0 requests waited and 4.0 ran");
-    assert_eq!(limits(parts, &shown)[0].confidence, Confidence::Medium);
+    first(parts, &series, LimitCause::Queue, "8.0 requests waited and 4.0 ran");
+    assert_eq!(limits(parts, &series)[0].confidence, Confidence::Medium);
 }
 
 #[test]

@@ -18,17 +18,17 @@ struct RequestCase {
     /// Number of pieces, each of one token.
     pieces: u32,
     gap: f64,
-    asked: u32,
+    requested: u32,
     usage: u32,
 }
 
 impl RequestCase {
     fn new(due: f64, ttft: f64) -> Self {
-        Self { due, ttft, pieces: 8, gap: 0.01, asked: 8, usage: 8 }
+        Self { due, ttft, pieces: 8, gap: 0.01, requested: 8, usage: 8 }
     }
 
     fn record(&self, index: usize) -> RequestRecord {
-        let sample = Sample::new("", 10, self.asked);
+        let sample = Sample::new("", 10, self.requested);
         let mut recorder = Recorder::new(index, Phase::Measure, &sample, at(self.due));
         recorder.granted(at(self.due));
         recorder.sent(at(self.due));
@@ -185,7 +185,7 @@ fn a_server_that_falls_behind_is_saturated_and_not_warming_up() {
 fn answers_shorter_than_asked_for_are_told() {
     let mut requests = open_loop(100, 1, |_| 1.0);
     for request in &mut requests {
-        request.asked = 64;
+        request.requested = 64;
     }
     let metrics = native(&log(&requests, Some(10.0), None));
     assert_eq!(kinds(&metrics), [RunVerdictKind::ShortOutputs]);
@@ -196,7 +196,7 @@ fn answers_shorter_than_asked_for_are_told() {
 fn pieces_that_are_no_tokens_are_told() {
     let mut requests = open_loop(100, 1, |_| 1.0);
     for request in &mut requests {
-        (request.asked, request.usage) = (24, 24);
+        (request.requested, request.usage) = (24, 24);
     }
     let metrics = native(&log(&requests, Some(10.0), None));
     assert_eq!(kinds(&metrics), [RunVerdictKind::UnknownTokens]);

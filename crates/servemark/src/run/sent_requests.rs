@@ -45,8 +45,8 @@ impl SentBodies<'_> {
         let before = (0..record.turn)
             .map_while(|turn| self.answers.get(&(record.index, turn)).copied())
             .collect::<Vec<_>>();
-        let asked = asked(&sessions[place], rules, &before);
-        let sample = asked.into_iter().nth(record.turn as usize).ok_or_else(unknown)??;
+        let samples = asked(&sessions[place], rules, &before);
+        let sample = samples.into_iter().nth(record.turn as usize).ok_or_else(unknown)??;
         Ok(backend.encode(&sample)?.body.into())
     }
 }

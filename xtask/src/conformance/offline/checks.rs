@@ -55,7 +55,7 @@ impl ObservedRun {
     pub(super) fn ended_faults(&self, run: Run) -> Vec<String> {
         let Outcomes { answered, lost } = self.toll().outcomes.unwrap_or_default();
         let is_interrupted = self.log.as_ref().is_some_and(|log| log.interrupted);
-        let tells_the_end = self.said.contains("the engine ended: ");
+        let tells_the_end = self.printed.contains("the engine ended: ");
         let lost_by_that = self.records().iter().all(|record| match &record.outcome {
             Outcome::Finished(_) => true,
             Outcome::Failed { message, .. } => message.starts_with("the engine ended: "),
@@ -107,7 +107,7 @@ impl ObservedRun {
     /// Counts of the printed table.
     fn table_counts(&self) -> Tally {
         let count = |label: &str| {
-            let value = self.said.lines().find_map(|line| line.strip_prefix(label));
+            let value = self.printed.lines().find_map(|line| line.strip_prefix(label));
             value.and_then(|value| value.trim().parse().ok()).unwrap_or_default()
         };
         Tally {
@@ -198,12 +198,12 @@ mod tests {
 
     /// Returns a complete run and the result of the engine's own benchmark.
     fn whole() -> (ObservedRun, OwnRun) {
-        let said = "Successful requests:   16\nTotal input tokens:   64   \n\
+        let output = "Successful requests:   16\nTotal input tokens:   64   \n\
                     Total generated tokens:   48\n";
         let result = json!({"successful_requests": 16, "total_input_tokens": 64,
                             "total_output_tokens": 48, "total_latency": 0.25});
         let ours = ObservedRun {
-            said: said.to_owned(),
+            printed: output.to_owned(),
             result,
             ..observed_run(0, vec![finished(); 16], false)
         };
@@ -232,7 +232,7 @@ mod tests {
         check(|_, own| own.answers[3].output_tokens += 1, "the counts of the engine's own");
         check(|_, own| own.answers[3].text.push('x'), "texts of the engine's own benchmark");
         check(|ours, _| ours.result["total_output_tokens"] = json!(47), "the result's counts");
-        check(|ours, _| ours.said.clear(), "the table's counts");
+        check(|ours, _| ours.printed.clear(), "the table's counts");
         check(|ours, _| ours.left.push("VLLM::Worker".to_owned()), "left behind: VLLM::Worker");
         check(|ours, _| ours.log = None, "the log does not end with a whole run");
     }
@@ -241,11 +241,11 @@ mod tests {
     fn an_end_has_its_exit_code_and_its_log() {
         let [.., batch, stream, interrupted, killed] = RUNS;
         let mut at_once = observed_run(1, vec![lost(); 16], true);
-        at_once.said = "error: the engine ended: signal 9".to_owned();
+        at_once.printed = "error: the engine ended: signal 9".to_owned();
         assert_eq!(at_once.ended_faults(batch), Vec::<String>::new());
         let half = [vec![finished(); 4], vec![lost(); 12]].concat();
         let mut one_by_one = observed_run(5, half, true);
-        one_by_one.said.clone_from(&at_once.said);
+        one_by_one.printed.clone_from(&at_once.printed);
         assert_eq!(one_by_one.ended_faults(stream), Vec::<String>::new());
         let stopped = observed_run(130, vec![finished(); 8], true);
         assert_eq!(stopped.ended_faults(interrupted), Vec::<String>::new());

@@ -46,10 +46,10 @@ fn worded(report: &RunReport) -> Option<String> {
     let Counts::Worded(Worded { log, tokens: (ours, its_own), seconds }) = &report.counts else {
         return None;
     };
-    let shown =
+    let summary =
         |count: &Option<u64>| count.map_or_else(|| "–".to_owned(), |count| count.to_string());
     let total = log.prompt_tokens + log.output_tokens;
-    let (ours, its_own) = (shown(ours), shown(its_own));
+    let (ours, its_own) = (summary(ours), summary(its_own));
     Some(format!(
         "| {} | {} | {} + {} = {total} / {ours} / {its_own} | {:.2} / {:.2} | {} |\n",
         report.name,

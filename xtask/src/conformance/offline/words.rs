@@ -99,9 +99,9 @@ fn collect_results(
     })
 }
 
-fn result_lines(said: &str) -> Vec<String> {
+fn result_lines(output: &str) -> Vec<String> {
     let is_result = |line: &&str| LABELS.iter().any(|label| line.contains(label));
-    said.lines().filter(is_result).map(labelled).collect()
+    output.lines().filter(is_result).map(labelled).collect()
 }
 
 /// Returns all differences between our results and the peer's.
@@ -120,9 +120,9 @@ fn faults(records: &[Record], ours: &PrintedResults, own: &PrintedResults) -> Ve
 }
 
 fn worded(records: &[Record], ours: &PrintedResults, own: &PrintedResults) -> Worded {
-    let tokens = |told: &PrintedResults| told.result["total_num_tokens"].as_u64();
-    let seconds = |told: &PrintedResults| {
-        let of = |key: &str| told.result[key].as_f64();
+    let tokens = |printed: &PrintedResults| printed.result["total_num_tokens"].as_u64();
+    let seconds = |printed: &PrintedResults| {
+        let of = |key: &str| printed.result[key].as_f64();
         of("elapsed_time").or_else(|| of("avg_latency")).unwrap_or_default()
     };
     Worded {
@@ -203,15 +203,15 @@ mod tests {
         let records = vec![finished(), finished()];
         let log = logged(&records);
         let total = log.prompt_tokens + log.output_tokens;
-        let said =
+        let output =
             format!("noise: 3\nThroughput: 0.27 requests/s\nTotal num prompt tokens:  {total}\n");
-        let told = |seconds: f64| PrintedResults {
+        let printed = |seconds: f64| PrintedResults {
             result: json!({"elapsed_time": seconds, "num_requests": 2, "total_num_tokens": total}),
-            lines: result_lines(&said),
+            lines: result_lines(&output),
         };
-        let mut ours = told(1.5);
+        let mut ours = printed(1.5);
         ours.result["measured_over"] = json!("calls");
-        (records, ours, told(2.5))
+        (records, ours, printed(2.5))
     }
 
     #[test]

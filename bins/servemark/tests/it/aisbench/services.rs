@@ -118,17 +118,17 @@ fn requests_are_sent_as_aisbench_sends_them() {
     let parameters = r#"{"ignore_eos": false, "temperature": 0.01, "max_new_tokens": 7}"#;
     let text = r#""Question: How many?\nAnswer: ""#;
     let tgi = Service::answering(TGI);
-    let (_, asked) = tgi.asked_by("tgi_stream_api_general");
-    assert_eq!(asked.route, "POST /generate_stream HTTP/1.1");
-    assert_eq!(asked.body, format!(r#"{{"inputs": {text}, "parameters": {parameters}}}"#));
-    let (_, asked) = tgi.asked_by("mindie_stream_api_general");
-    assert_eq!(asked.route, "POST /infer HTTP/1.1");
+    let (_, requested) = tgi.asked_by("tgi_stream_api_general");
+    assert_eq!(requested.route, "POST /generate_stream HTTP/1.1");
+    assert_eq!(requested.body, format!(r#"{{"inputs": {text}, "parameters": {parameters}}}"#));
+    let (_, requested) = tgi.asked_by("mindie_stream_api_general");
+    assert_eq!(requested.route, "POST /infer HTTP/1.1");
     let expected = format!(r#"{{"inputs": {text}, "stream": true, "parameters": {parameters}}}"#);
-    assert_eq!(asked.body, expected);
+    assert_eq!(requested.body, expected);
     let triton = Service::answering(TRITON);
-    let (_, asked) = triton.asked_by("triton_stream_api_general");
-    assert_eq!(asked.route, "POST /v2/models/m/generate_stream HTTP/1.1");
-    let (id, rest) = asked.body.strip_prefix(r#"{"id": ""#).unwrap().split_at(36);
+    let (_, requested) = triton.asked_by("triton_stream_api_general");
+    assert_eq!(requested.route, "POST /v2/models/m/generate_stream HTTP/1.1");
+    let (id, rest) = requested.body.strip_prefix(r#"{"id": ""#).unwrap().split_at(36);
     assert_eq!(id.matches('-').count(), 4, "{id}");
     let expected = format!(r#"", "text_input": {text}, "parameters": {parameters}}}"#);
     assert_eq!(rest, expected);
@@ -149,7 +149,7 @@ data: {"text_output": "b"}
 /// A server that records its requests.
 struct Service {
     port: u16,
-    asked: Arc<Mutex<Vec<RequestedBody>>>,
+    requested: Arc<Mutex<Vec<RequestedBody>>>,
 }
 
 #[derive(Clone, Debug)]
@@ -163,15 +163,15 @@ impl Service {
     fn answering(events: &'static str) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
-        let asked: Arc<Mutex<Vec<RequestedBody>>> = Arc::default();
-        let kept = Arc::clone(&asked);
+        let requested: Arc<Mutex<Vec<RequestedBody>>> = Arc::default();
+        let kept = Arc::clone(&requested);
         thread::spawn(move || {
             for socket in listener.incoming().map_while(Result::ok) {
                 let kept = Arc::clone(&kept);
                 thread::spawn(move || answer(socket, events, &kept));
             }
         });
-        Self { port, asked }
+        Self { port, requested }
     }
 
     /// Runs `model` on the only row of a data set and returns the run with its request.
@@ -183,16 +183,16 @@ impl Service {
             self.port
         );
         let done = ran(&line).well();
-        let mut asked = std::mem::take(&mut *self.asked.lock().unwrap());
-        assert_eq!(asked.len(), 1, "{asked:?}");
-        (done, asked.remove(0))
+        let mut requested = std::mem::take(&mut *self.requested.lock().unwrap());
+        assert_eq!(requested.len(), 1, "{requested:?}");
+        (done, requested.remove(0))
     }
 }
 
 /// Records the request of a connection, if there is one, and answers it.
 fn answer(mut socket: TcpStream, events: &str, kept: &Mutex<Vec<RequestedBody>>) {
-    let Some(asked) = RequestedBody::read(&mut socket) else { return };
-    kept.lock().unwrap().push(asked);
+    let Some(requested) = RequestedBody::read(&mut socket) else { return };
+    kept.lock().unwrap().push(requested);
     let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n";
     let answer = format!("{head}Content-Length: {}\r\n\r\n{events}", events.len());
     socket.write_all(answer.as_bytes()).unwrap();

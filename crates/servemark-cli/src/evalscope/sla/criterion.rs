@@ -198,8 +198,8 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(name: &str, text: &str, shown: &str) {
-        assert_eq!(criterion(name, text).unwrap().text(), shown);
+    fn check(name: &str, text: &str, message: &str) {
+        assert_eq!(criterion(name, text).unwrap().text(), message);
     }
 
     #[test]

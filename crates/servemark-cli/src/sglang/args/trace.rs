@@ -62,6 +62,6 @@ pub(in crate::sglang) fn replays(dataset: DatasetName, use_trace_timestamps: boo
 }
 
 pub(super) fn is_replayed(effects: &Effects<'_>) -> bool {
-    let asks = effects.is(TraceArgs::USE_TRACE_TIMESTAMPS);
-    dataset(effects).is_some_and(|dataset| replays(dataset, asks))
+    let is_requested = effects.is(TraceArgs::USE_TRACE_TIMESTAMPS);
+    dataset(effects).is_some_and(|dataset| replays(dataset, is_requested))
 }

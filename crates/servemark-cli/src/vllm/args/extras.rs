@@ -188,8 +188,8 @@ fn is_swept(effects: &Effects<'_>) -> bool {
 }
 
 fn shows_vllms_table(effects: &Effects<'_>) -> bool {
-    let shown = effects.value(JudgingArgs::LAYOUT);
-    shown.is_empty() || shown.split(',').any(|name| name == "vllm")
+    let rendered = effects.value(JudgingArgs::LAYOUT);
+    rendered.is_empty() || rendered.split(',').any(|name| name == "vllm")
 }
 
 const RANDOM: Limit = datasets(&["random"]);

@@ -200,7 +200,7 @@ pub(super) fn with_serve_flags(
 ) -> Command {
     let (shared, serves) = (peer.names(), PEER.names());
     let is_own = |arg: &Arg| command.get_arguments().any(|own| own.get_long() == arg.get_long());
-    let is_meant = |arg: &&Arg| {
+    let is_match = |arg: &&Arg| {
         let name = format!("--{}", arg.get_long().unwrap_or_default());
         let is_in = |flags: &[Flag]| flags.iter().any(|flag| flag.name() == name);
         let is_servemarks = !serves.contains(&&*name) && !engine::is_flag(&name);
@@ -208,7 +208,7 @@ pub(super) fn with_serve_flags(
         (is_shared || is_servemarks) && !is_own(arg)
     };
     let serve = VllmArgs::command();
-    let args: Vec<Arg> = serve.get_arguments().filter(is_meant).cloned().collect();
+    let args: Vec<Arg> = serve.get_arguments().filter(is_match).cloned().collect();
     let mut command = command.args(args).after_help(NOTES).bin_name(program);
     command.build();
     command

@@ -131,7 +131,7 @@ pub(crate) fn parse(
     let offline = Offline {
         warm_up: warm_up.map(unlogged),
         run,
-        told: OfflineMessages::Throughput,
+        message: OfflineMessages::Throughput,
         output_json: line.args.output_json.as_ref().map(Into::into),
         stays: false,
     };
