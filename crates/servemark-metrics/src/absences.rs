@@ -110,7 +110,7 @@ mod tests {
         let at = Stamp::from_nanos(place as u64 * 100_000_000);
         let mut recorder = Recorder::new(place, Phase::Measure, &Sample::new("a", 1, 1), at);
         if sign == '+' || sign == '-' {
-            recorder.sent(at);
+            recorder.record_sent(at);
         }
         let failed = |kind| Err(RequestError::new(kind, "gone"));
         let outcome = match sign {

@@ -159,7 +159,7 @@ mod tests {
             let sent = 10 * index as u64;
             let mut recorder =
                 Recorder::new(index, Phase::Measure, &Request::new("", 1, 1), ms(sent));
-            recorder.sent(ms(sent));
+            recorder.record_sent(ms(sent));
             // The first request has no headers, and thus no value.
             if index > 0 {
                 recorder.headers(ms(sent + 2 + (7 * index as u64) % 3), 200);

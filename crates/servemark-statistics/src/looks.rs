@@ -30,13 +30,13 @@ impl Looks {
         sizes.take_while(move |size| *size < self.limit)
     }
 
-    /// Returns the next size above `seen` at which the sample is looked at; absent if that is the
+    /// Returns the next size above `requests` at which the sample is looked at; absent if that is the
     /// end.
     pub fn after(&self, requests: usize) -> Option<usize> {
         self.sizes().find(|size| *size > requests)
     }
 
-    /// Returns the one-based number of the look at `seen` values, which must be one of the sizes or
+    /// Returns the one-based number of the look at `requests` values, which must be one of the sizes or
     /// the end of the sample.
     pub fn number(&self, requests: usize) -> usize {
         1 + self.sizes().take_while(|size| *size < requests).count()

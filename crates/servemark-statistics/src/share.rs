@@ -29,7 +29,7 @@ pub fn share(holds: &[bool], confidence: f64) -> Estimate {
 /// Least number of independent requests.
 const FEWEST: f64 = 20.0;
 
-/// Returns bounds on the share of the process, if the share `seen` of `draws` independent requests
+/// Returns bounds on the share of the process, if the share `observed` of `draws` independent requests
 /// was observed (Clopper and Pearson 1934).
 pub fn share_bounds(observed: f64, draws: f64, alpha: f64) -> (f64, f64) {
     let (hits, misses) = (observed * draws, (1.0 - observed) * draws);

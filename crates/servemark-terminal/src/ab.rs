@@ -16,8 +16,8 @@ use crate::{context, failures, results_folder, screen};
 /// Measures two servers in turn and compares them.
 pub(crate) fn ab(runs: &AbRuns) -> anyhow::Result<ExitCode> {
     let Some(context) = context::prepare(&runs.first)? else { return Ok(ExitCode::Ok) };
-    let folder = results_folder::settled(&runs.folder)?;
-    let (ab, ended) = made(runs, &folder, &context)?;
+    let folder = results_folder::create(&runs.folder)?;
+    let (ab, ended) = make_runs(runs, &folder, &context)?;
     let [before, after] = ab.run_logs();
     if before.is_empty() {
         return ended.map(|()| ab.exit_code());
@@ -47,8 +47,8 @@ pub(crate) fn ab(runs: &AbRuns) -> anyhow::Result<ExitCode> {
 /// Measures one server several times and stores the spread of the results.
 pub(crate) fn noise(runs: &AbRuns) -> anyhow::Result<ExitCode> {
     let Some(context) = context::prepare(&runs.first)? else { return Ok(ExitCode::Ok) };
-    let folder = results_folder::settled(&runs.folder)?;
-    let (ab, ended) = made(runs, &folder, &context)?;
+    let folder = results_folder::create(&runs.folder)?;
+    let (ab, ended) = make_runs(runs, &folder, &context)?;
     let spreads = ab.spreads();
     let Some(header) = ab.header().filter(|_| !spreads.is_empty()) else {
         return ended.map(|()| ab.exit_code());
@@ -82,7 +82,7 @@ pub(crate) fn noise(runs: &AbRuns) -> anyhow::Result<ExitCode> {
 
 /// Makes the missing runs and prints the result of each. If a run fails, the runs before it are
 /// returned with its error.
-fn made<'a>(
+fn make_runs<'a>(
     runs: &AbRuns,
     folder: &Path,
     context: &'a RunContext,

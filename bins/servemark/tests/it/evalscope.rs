@@ -34,7 +34,7 @@ impl TestBed {
     fn args(&self, line: &str) -> Vec<String> {
         let url = self.mock.base_url();
         let usual = format!(
-            "evalscope perf --model m --url {url}/v1/chat/completions --max-tokens 4 {WRITTEN} {line}"
+            "evalscope perf --model m --url {url}/v1/chat/completions --max-tokens 4 {OUTPUT_FLAGS} {line}"
         );
         usual.split_whitespace().map(str::to_owned).collect()
     }
@@ -45,7 +45,7 @@ impl TestBed {
     }
 
     fn run_words(&self, words: &[String]) -> Output {
-        let begin = ["evalscope", "perf"].into_iter().chain(WRITTEN.split(' '));
+        let begin = ["evalscope", "perf"].into_iter().chain(OUTPUT_FLAGS.split(' '));
         let args: Vec<&str> = begin.chain(words.iter().map(String::as_str)).collect();
         servemark(&self.folder, &args)
     }
@@ -57,13 +57,13 @@ impl TestBed {
     }
 
     /// Returns the bodies of the POST requests to the server so far.
-    fn asked(&self) -> Vec<Value> {
+    fn request_bodies(&self) -> Vec<Value> {
         let posted = self.mock.requests().into_iter().filter(|request| request.method == "POST");
         posted.map(|request| serde_json::from_slice(&request.body).unwrap()).collect()
     }
 
     /// Returns the distinct paths of the POST requests.
-    fn asked_at(&self) -> Vec<String> {
+    fn request_paths(&self) -> Vec<String> {
         let posted = self.mock.requests().into_iter().filter(|request| request.method == "POST");
         let mut paths: Vec<String> = posted.map(|request| request.path).collect();
         paths.dedup();
@@ -81,7 +81,7 @@ impl TestBed {
     }
 }
 
-const WRITTEN: &str = "--sleep-interval 0 --outputs-dir out --no-timestamp --no-progress";
+const OUTPUT_FLAGS: &str = "--sleep-interval 0 --outputs-dir out --no-timestamp --no-progress";
 
 #[track_caller]
 fn ends_with(code: i32, output: &Output) -> String {
@@ -196,11 +196,11 @@ fn a_run_that_was_killed_is_not_measured_over() {
     ends_with(0, &stage.run("--prompt hello --parallel 1 -n 2"));
     let folder = stage.folder.path().join("out/m/parallel_1_number_2");
     fs::remove_file(folder.join("benchmark_args.json")).unwrap();
-    let requested = stage.asked().len();
+    let requested = stage.request_bodies().len();
     let output = stage.run("--prompt hello --parallel 1 -n 2");
     ends_with(2, &output);
     assert!(text(&output.stderr).contains("holds a run already"), "{}", text(&output.stderr));
-    assert_eq!(stage.asked().len(), requested);
+    assert_eq!(stage.request_bodies().len(), requested);
 }
 
 #[test]
@@ -208,7 +208,7 @@ fn ctrl_c_ends_a_sweep_and_what_was_done_is_reported() {
     // The first request of the second run never gets its full answer.
     let stage = TestBed::set(&["stall@1/5"]);
     let mut child = stage.start("--prompt hello --parallel 1 2 3 -n 2 2 2");
-    while stage.asked().len() < 6 {
+    while stage.request_bodies().len() < 6 {
         assert!(child.try_wait().expect("a child").is_none(), "it ended too early");
         std::thread::yield_now();
     }
@@ -263,7 +263,7 @@ fn long_prompts_of_the_speed_benchmark_are_completed() {
     let rows = stage.json("parallel_1_number_4/speed_benchmark.json");
     assert_eq!(rows.as_array().map(Vec::len), Some(1), "{rows}");
     let requested: Vec<_> = stage
-        .asked()
+        .request_bodies()
         .iter()
         .map(|body| body["prompt"].as_str().map(|text| text.chars().count()))
         .collect();
@@ -326,7 +326,7 @@ fn decisions_are_measured_by_their_inputs() {
         let line = format!("--api {api} --url {url} --dataset {name} --dataset-path {path} -n 6");
         let stdout = ends_with(0, &stage.run(&line));
         assert!(stdout.contains("Embedding/Rerank Performance Test Summary"), "{stdout}");
-        assert_eq!(stage.asked_at(), [route]);
+        assert_eq!(stage.request_paths(), [route]);
         let summary = stage.json("parallel_1_number_6/benchmark_summary.json");
         assert_eq!(summary["Success Requests"], 6, "{summary}");
         assert!(summary["Input Throughput (tok/s)"].as_f64() > Some(0.0), "{summary}");
@@ -359,7 +359,7 @@ fn a_ranking_has_the_tables_of_rankings_by_the_usual_path() {
     let line = format!("--api rerank --url {url} --dataset rerank --dataset-path {path} -n 3");
     let stdout = ends_with(0, &stage.run(&line));
     assert!(stdout.contains("Embedding/Rerank Performance Test Summary"), "{stdout}");
-    assert_eq!(stage.asked_at(), ["/v1/reranks"]);
+    assert_eq!(stage.request_paths(), ["/v1/reranks"]);
 }
 
 #[test]
@@ -371,7 +371,7 @@ fn pictures_have_the_colours_asked_for() {
          --max-prompt-length 40 --image-width 16 --image-height 16 -n 1"
     );
     ends_with(0, &stage.run(&format!("{line} --image-format P --name palette")));
-    let requested = stage.asked();
+    let requested = stage.request_bodies();
     let message =
         requested.last().unwrap()["messages"][0]["content"][1]["image_url"]["url"].to_string();
     // Base64 of the header of a PNG with palette indices as pixels.
@@ -436,7 +436,7 @@ fn runs_of_a_sweep_draw_one_after_the_other() {
         });
         let output = stage.run_words(&repeated(&recorded["argv"], &stage.mock.base_url()));
         ends_with(0, &output);
-        let mut requested = stage.asked().into_iter().filter(|body| !is_greeting(body));
+        let mut requested = stage.request_bodies().into_iter().filter(|body| !is_greeting(body));
         for run in recorded["runs"].as_array().unwrap() {
             let mut theirs: Vec<String> =
                 run.as_array().unwrap().iter().cloned().map(comparable).collect();

@@ -102,7 +102,7 @@ fn value(given: &ParsedCommandLine, matches: &ArgMatches, flag: Flag) -> String 
     }
 }
 
-/// Returns the values of a flag as `shown` prints them; `None` if they are not of this type.
+/// Returns the values of a flag as `render` prints them; `None` if they are not of this type.
 fn typed<T: Clone + Send + Sync + 'static>(
     matches: &ArgMatches,
     id: &str,

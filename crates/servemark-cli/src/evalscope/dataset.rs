@@ -74,7 +74,7 @@ fn data(
         let text = text_or_file(PromptArgs::PROMPT, prompt, environment)?;
         return Ok(EvalscopeData::Prompt(EvalscopePromptSpec::new(text)));
     }
-    let mut data = EvalscopeData::named(resolved.dataset);
+    let mut data = EvalscopeData::from_name(resolved.dataset);
     read_from(&mut data, args.dataset.dataset_path.as_ref().map(Into::into));
     shape(&mut data, args)?;
     converse(&mut data, args, step)?;
@@ -138,7 +138,7 @@ fn shape(data: &mut EvalscopeData, args: &EvalscopeArgs) -> Result<(), CliError>
 /// Parses the colour mode of pictures. Pillow, which draws evalscope's pictures, fails with any
 /// other of its modes.
 fn picture_mode(name: &str) -> Result<EvalscopePictureMode, CliError> {
-    EvalscopePictureMode::named(name).ok_or_else(|| {
+    EvalscopePictureMode::from_name(name).ok_or_else(|| {
         let why = format!("must be RGB, RGBA or P, which alone can be drawn as PNG, not {name}");
         CliError::setting(PromptArgs::IMAGE_FORMAT, why)
     })

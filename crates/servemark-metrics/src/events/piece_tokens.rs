@@ -74,7 +74,7 @@ impl<'a> Scaled<'a> {
         Self { counts, all, tokens, observed: 0 }
     }
 
-    /// Returns the scaled number of tokens at which the counts add up to `seen`.
+    /// Returns the scaled number of tokens at which the counts add up to `observed`.
     fn tokens_up_to(&self, observed: u64) -> u64 {
         let product = u128::from(observed) * u128::from(self.tokens);
         let rounded = (product + u128::from(self.all) / 2) / u128::from(self.all.max(1));

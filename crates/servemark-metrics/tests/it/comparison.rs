@@ -32,7 +32,7 @@ fn log(requests: usize, latency_ms: f64, seed: u64) -> RunLog {
 
 fn request(index: usize, start: Stamp, latency: Duration) -> RequestRecord {
     let mut recorder = Recorder::new(index, Phase::Measure, &Sample::new("", 5, 2), start);
-    recorder.sent(start);
+    recorder.record_sent(start);
     recorder.body(start + latency, 1);
     recorder.at(start + latency / 2).delta(Delta::content("x"));
     recorder.at(start + latency).delta(Delta::content("y"));

@@ -10,7 +10,7 @@ fn record(index: usize, turn: u32, cached: Option<u32>) -> RequestRecord {
     let due = Stamp::from_nanos(index as u64 * 1000);
     let mut recorder = Recorder::new(index, Phase::Measure, &Sample::new("hi", 1000, 100), due);
     recorder = recorder.of_turn(turn, 0);
-    recorder.sent(due);
+    recorder.record_sent(due);
     let end = Stamp::from_nanos(1_000_000_000);
     recorder.output(end, Delta::content("a"));
     recorder.at(end).usage(Usage::new(Some(1000), Some(100)).with_cached(cached));

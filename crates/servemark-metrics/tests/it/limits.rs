@@ -45,7 +45,7 @@ impl Parts {
         let ended = arrived + self.decode;
         let mut recorder = Recorder::new(index, Phase::Measure, &Sample::new("hi", 1, 2), at(due));
         recorder.granted(at(granted));
-        recorder.sent(at(sent));
+        recorder.record_sent(at(sent));
         recorder.arrival_clock(ArrivalClock::Kernel);
         recorder.output(at(arrived), Delta::content("a"));
         recorder.output(at(ended), Delta::content("b"));

@@ -23,7 +23,7 @@ fn request(index: usize, due: u64) -> Recorder {
     let sample = Sample::new("", 10, 4);
     let mut recorder = Recorder::new(index, Phase::Measure, &sample, at(due));
     recorder.granted(at(due));
-    recorder.sent(at(due));
+    recorder.record_sent(at(due));
     recorder
 }
 
@@ -225,7 +225,7 @@ fn response_times_count_from_due_and_service_times_from_sent() {
     let mut recorder = Recorder::new(0, Phase::Measure, &Sample::new("", 1, 1), at(0));
     recorder.granted(at(250));
     recorder.connected(Connection::New { connect_ns: 3 * MILLISECOND, tls_ns: Some(MILLISECOND) });
-    recorder.sent(at(375));
+    recorder.record_sent(at(375));
     piece(&mut recorder, 500, Delta::content("a"));
     let log = log("/generate", vec![finish(recorder)], None);
     let metrics = Metrics::score(&log, &MetricPolicy::native());

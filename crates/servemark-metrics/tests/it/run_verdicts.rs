@@ -31,7 +31,7 @@ impl RequestCase {
         let sample = Sample::new("", 10, self.requested);
         let mut recorder = Recorder::new(index, Phase::Measure, &sample, at(self.due));
         recorder.granted(at(self.due));
-        recorder.sent(at(self.due));
+        recorder.record_sent(at(self.due));
         for piece in 0..self.pieces {
             let now = at(self.due + self.ttft + f64::from(piece) * self.gap);
             recorder.body(now, 1);

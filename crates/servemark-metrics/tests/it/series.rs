@@ -45,7 +45,7 @@ fn log(telemetry: Telemetry) -> RunLog {
     let records = (0..2).map(|index| {
         let due = at(10.0 + index as f64);
         let mut recorder = Recorder::new(index, Phase::Measure, &Sample::new("hi", 7, 5), due);
-        recorder.sent(due);
+        recorder.record_sent(due);
         recorder.output(at(13.0), Delta::content("a"));
         recorder.at(at(14.0)).usage(Usage::new(Some(7), Some(5)));
         recorder.output(at(14.0), Delta::content("b"));

@@ -155,7 +155,7 @@ impl Golden {
         // The planned sizes must not count.
         let sample = Sample::new("", 1_000_000, 1_000_000);
         let mut recorder = Recorder::new(index, phase, &sample, stamp(due));
-        recorder.sent(stamp(output.start_time));
+        recorder.record_sent(stamp(output.start_time));
         let mut end = output.start_time + output.latency;
         if output.success && self.generates() {
             let mut now = output.start_time + output.ttft;

@@ -10,7 +10,7 @@ use servemark_report::{
 };
 
 use crate::aisbench_golden::{Golden, GoldenOutput};
-use crate::written;
+use crate::report_text;
 
 #[test]
 fn the_tables_and_files_are_aisbenchs() {
@@ -172,5 +172,5 @@ fn tables(text: &str) -> String {
 fn scored(golden: &Golden, format: &dyn ReportFormat) -> String {
     let log = golden.log();
     let metrics = Metrics::score(&log, &golden.policy());
-    written(format, &Report::new(&log, &metrics, &Audit::of(&log)))
+    report_text(format, &Report::new(&log, &metrics, &Audit::of(&log)))
 }

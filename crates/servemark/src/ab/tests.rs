@@ -32,7 +32,7 @@ impl Probe for Scripted {
             let at = 10.0 * index as f64;
             let sample = Sample::new("", 1, 1);
             let mut recorder = Recorder::new(index, Phase::Measure, &sample, stamp(at));
-            recorder.sent(stamp(at));
+            recorder.record_sent(stamp(at));
             recorder.at(stamp(at + ttft_ms)).delta(Delta::content("a"));
             recorder.finish(Ok(Finish::default()), stamp(at + ttft_ms))
         };

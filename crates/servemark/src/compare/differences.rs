@@ -101,7 +101,7 @@ mod tests {
     fn differences_of(layouts: Vec<Layout>) -> Vec<String> {
         let mut recorder = Recorder::new(0, Phase::Measure, &Sample::new("hi", 1, 2), Stamp::ZERO);
         let ms = |ms: u64| Stamp::from_nanos(ms * 1_000_000);
-        recorder.sent(ms(1));
+        recorder.record_sent(ms(1));
         recorder.headers(ms(2), 200);
         recorder.body(ms(3), 10);
         recorder.at(ms(11)).delta(Delta::content("a"));

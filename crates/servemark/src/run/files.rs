@@ -4,7 +4,7 @@ use servemark_core::{DatasetError, MonotonicClock};
 use servemark_datasets::{DatasetSpec, VllmData, VllmHubSpec, VllmSpec};
 #[cfg(feature = "engine")]
 use servemark_engine::{CandleSpec, EngineSpec, LoadFormat};
-use servemark_hub::{DatasetSource, Found, Hub, ModelPart};
+use servemark_hub::{DatasetSource, FoundFile, Hub, ModelPart};
 use servemark_plan::BenchPlan;
 use servemark_tokenizer::TokenizerSpec;
 #[cfg(feature = "engine")]
@@ -142,7 +142,7 @@ fn source(spec: &VllmHubSpec, repository: String) -> Result<DatasetSource, Datas
 
 /// Returns the path. Reports to the user if the copy may be out of date because the hub could not
 /// be asked.
-pub(crate) fn resolved_path(context: &RunContext, found: Found) -> String {
+pub(crate) fn resolved_path(context: &RunContext, found: FoundFile) -> String {
     if let Some(error) = found.stale {
         let what = "ask the hub for the newest version, so the copy in the cache is used";
         context.emit(&RunEvent::Missed { what, reason: error.to_string() });

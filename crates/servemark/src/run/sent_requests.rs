@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use servemark_backends::{Backend, WireBackend};
 use servemark_core::{ErrorKind, RequestError, RequestKey, RequestRecord, RunLog, Session};
-use servemark_runner::{SessionSpec, asked};
+use servemark_runner::{SessionSpec, sent_samples};
 
 /// Requests that a run sent. A run does not keep the bodies: each is encoded again from the drawn
 /// sample and, for later turns, from the answers that it repeats.
@@ -45,7 +45,7 @@ impl SentBodies<'_> {
         let before = (0..record.turn)
             .map_while(|turn| self.answers.get(&(record.index, turn)).copied())
             .collect::<Vec<_>>();
-        let samples = asked(&sessions[place], rules, &before);
+        let samples = sent_samples(&sessions[place], rules, &before);
         let sample = samples.into_iter().nth(record.turn as usize).ok_or_else(unknown)??;
         Ok(backend.encode(&sample)?.body.into())
     }

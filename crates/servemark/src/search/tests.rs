@@ -87,7 +87,7 @@ fn records(plan: &BenchPlan, places: usize) -> Vec<RequestRecord> {
 /// Returns the record of a request whose first token comes half a second before its end.
 fn recorded(index: usize, due: Stamp, sent: Stamp, end: Stamp) -> RequestRecord {
     let mut recorder = Recorder::new(index, Phase::Measure, &Sample::new("", 1, 1), due);
-    recorder.sent(sent);
+    recorder.record_sent(sent);
     recorder.at(Stamp::from_nanos(end.as_nanos() - SECOND / 2)).delta(Delta::content("x"));
     recorder.body(end, 1);
     recorder.at(end).usage(Usage::new(Some(1), Some(1)));

@@ -17,7 +17,7 @@ use servemark::{AisbenchSaved, Scores};
 fn record(index: usize, succeeds: bool) -> RequestRecord {
     let at = |ms: u64| Stamp::from_nanos((index as u64 * 10 + ms) * 1_000_000);
     let mut recorder = Recorder::new(index, Phase::Measure, &Sample::new("", 3, 2), at(0));
-    recorder.sent(at(0));
+    recorder.record_sent(at(0));
     recorder.at(at(20)).delta(Delta::content("a"));
     recorder.at(at(25)).delta(Delta::content("b"));
     recorder.at(at(25)).usage(Usage::new(Some(3), Some(2)));

@@ -61,7 +61,7 @@ impl Transport for Echo {
         if prompt == "refuse me" {
             return Err(RequestError::new(ErrorKind::Status, "refused"));
         }
-        recorder.sent(self.clock.now());
+        recorder.record_sent(self.clock.now());
         for _ in 0..tokens {
             pause(Duration::from_millis(1)).await;
             let word = Delta::content("word ").with_tokens(Some(1));

@@ -26,7 +26,7 @@ fn bodies_are_what_the_server_was_sent() {
     let folder = tempfile::tempdir().unwrap();
     let talks = folder.path().join("talks.jsonl");
     fs::write(&talks, TALKS).unwrap();
-    let mut data = EvalscopeData::named(EvalscopeName::CustomMultiTurn);
+    let mut data = EvalscopeData::from_name(EvalscopeName::CustomMultiTurn);
     let EvalscopeData::Turns(turns) = &mut data else { panic!("{data:?}") };
     turns.path = Some(talks);
     let dataset = DatasetSpec::Evalscope(EvalscopeSpec::new(data));

@@ -127,7 +127,7 @@ fn an_open_loop_has_rates_and_no_limit() {
     let plans = plans(&runs);
     assert_eq!(plans[1].0, "rate_4.5_number_9");
     let load = &plans[1].1.load;
-    assert_eq!((load.max_concurrency, load.lead_in), (None, LeadInSpec::ended(3)));
+    assert_eq!((load.max_concurrency, load.lead_in), (None, LeadInSpec::already_ended(3)));
     assert_eq!(load.arrivals.mean_rate(), Some(4.5));
     assert_eq!(load.lasts, Some(Duration::from_secs(7)));
 }
