@@ -238,15 +238,18 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn given(args: &[&str]) -> Result<ExploreArgs, UsageError> {
+    fn parse_args(args: &[&str]) -> Result<ExploreArgs, UsageError> {
         parse(args.iter().map(OsString::from), &Environment::default())
     }
 
     #[test]
     fn an_address_needs_no_scheme() {
-        let ExploreTarget::At(target) = given(&["gpu-box:8000"]).unwrap().server else { panic!() };
+        let ExploreTarget::At(target) = parse_args(&["gpu-box:8000"]).unwrap().server else {
+            panic!()
+        };
         assert_eq!(target.base_url.to_string(), "http://gpu-box:8000");
-        let ExploreTarget::At(target) = given(&["https://api.example/x"]).unwrap().server else {
+        let ExploreTarget::At(target) = parse_args(&["https://api.example/x"]).unwrap().server
+        else {
             panic!()
         };
         assert_eq!(target.base_url.to_string(), "https://api.example/x");
@@ -273,7 +276,7 @@ mod tests {
             (&["a:80", "--insecure"], "--insecure"),
             (&["--max-streams", "0"], "--max-streams"),
         ] {
-            let error = given(args).unwrap_err().to_string();
+            let error = parse_args(args).unwrap_err().to_string();
             assert!(error.contains(flag), "{error}");
         }
     }

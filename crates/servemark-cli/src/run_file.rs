@@ -118,7 +118,7 @@ fn parsed(
         .map_err(|error| faults.push(error.to_string()))
         .unwrap_or_default();
     let mut document = read(&args.file, environment)
-        .map_err(|why| faults.push(format!("{} {why}", shown(&args.file))))
+        .map_err(|why| faults.push(format!("{} {why}", path_text(&args.file))))
         .ok()?;
     faults.extend(args.set.iter().filter_map(|setting| setting.apply(&mut document).err()));
     with_own_defaults(&mut document);
@@ -152,7 +152,7 @@ fn with_own_defaults(document: &mut Value) {
     }
 }
 
-fn shown(path: &Path) -> String {
+fn path_text(path: &Path) -> String {
     path.display().to_string()
 }
 
@@ -197,9 +197,9 @@ mod tests {
         let file = format!("{FILE}workload.sed = 3\n[laod]\n");
         let run = run(&file, &["--header", "x", "--set", "backend.x=1"]);
         assert!(run.parsed.is_none());
-        let told = run.faults.join("\n");
+        let reported = run.faults.join("\n");
         for part in ["--header", "--set backend.x", "did you mean seed?", "did you mean load?"] {
-            assert!(told.contains(part), "{part:?} is not in {told}");
+            assert!(reported.contains(part), "{part:?} is not in {reported}");
         }
     }
 

@@ -19,10 +19,10 @@ pub(crate) fn run(asked: &FileRun) -> anyhow::Result<ExitCode> {
         return context::prepare(parsed).map(|_| ExitCode::Ok);
     }
     let folder = results_folder::new_empty(&asked.folder)?;
-    done(asked, parsed, &folder).inspect_err(|_| results_folder::remove_if_empty(&folder))
+    run_once(asked, parsed, &folder).inspect_err(|_| results_folder::remove_if_empty(&folder))
 }
 
-fn done(asked: &FileRun, parsed: &Parsed, folder: &Path) -> anyhow::Result<ExitCode> {
+fn run_once(asked: &FileRun, parsed: &Parsed, folder: &Path) -> anyhow::Result<ExitCode> {
     let mut parsed = parsed.clone();
     FileRun::keep_in(&mut parsed, folder);
     let Some(mut context) = context::prepare(&parsed)? else { return Ok(ExitCode::Ok) };

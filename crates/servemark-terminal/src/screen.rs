@@ -244,7 +244,7 @@ pub(crate) fn print_line(line: &str) {
 }
 
 /// Writes text to standard output. Values from outside that are not in a table of the `report`
-/// crate must pass through `printable` first. Errors are reported by [`settled`].
+/// crate must pass through `printable` first. Errors are reported by [`final_code`].
 pub(crate) fn print(text: &str) {
     print_bytes(text.as_bytes());
 }
@@ -263,7 +263,7 @@ pub(crate) fn print_bytes(bytes: &[u8]) {
 
 /// Returns the exit code of the program, which is at least 1 if standard output failed; the failure
 /// is printed.
-pub(crate) fn settled(code: ExitCode) -> ExitCode {
+pub(crate) fn final_code(code: ExitCode) -> ExitCode {
     match lock(&STDOUT_FAILURE).take() {
         None => code,
         Some(error) => {

@@ -86,8 +86,8 @@ fn explored(engine: ImitatedEngine) -> Value {
     let folder = tempfile::tempdir().unwrap();
     let short = ["--json", "--out", "results", "--duration", "3", "--output-len", "16"];
     let done = servemark(&folder, &[&[server.base_url().as_str()][..], &short].concat());
-    let told = text(&done.stderr);
-    assert_eq!(done.status.code(), Some(0), "{engine}: {told}");
+    let errors = text(&done.stderr);
+    assert_eq!(done.status.code(), Some(0), "{engine}: {errors}");
     let kept: Vec<_> = ["report.html", "summary.json", "run.runlog.jsonl"]
         .into_iter()
         .filter(|name| folder.path().join("results").join(name).metadata().unwrap().len() > 100)
@@ -140,14 +140,14 @@ fn the_capacity_at_an_objective_is_looked_for() {
 fn the_table_and_the_summary_fit_the_screen() {
     let folder = tempfile::tempdir().unwrap();
     let done = servemark(&folder, &[&SHORT[..], &["--max-streams", "2"]].concat());
-    let told = text(&done.stdout);
-    assert_eq!(done.status.code(), Some(0), "{told}{}", text(&done.stderr));
+    let printed = text(&done.stdout);
+    assert_eq!(done.status.code(), Some(0), "{printed}{}", text(&done.stderr));
     for part in ["One user", "Best", "Client", "Results", "Next"] {
-        assert!(told.contains(&format!("\n  {part} ")), "{told}");
+        assert!(printed.contains(&format!("\n  {part} ")), "{printed}");
     }
-    assert!(told.contains("more streams may yield more"), "{told}");
-    let wide = told.lines().find(|line| line.chars().count() > 100);
-    assert_eq!(wide, None, "{told}");
+    assert!(printed.contains("more streams may yield more"), "{printed}");
+    let wide = printed.lines().find(|line| line.chars().count() > 100);
+    assert_eq!(wide, None, "{printed}");
 }
 
 #[test]
@@ -155,9 +155,9 @@ fn an_address_without_a_server_ends_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let done = servemark(&folder, &[&closed.to_string()]);
-    let told = text(&done.stderr);
-    assert_eq!(done.status.code(), Some(4), "{told}");
-    assert!(told.contains(&closed.to_string()), "{told}");
+    let errors = text(&done.stderr);
+    assert_eq!(done.status.code(), Some(4), "{errors}");
+    assert!(errors.contains(&closed.to_string()), "{errors}");
     let left = fs::read_dir(folder.path().join("servemark-results")).unwrap().count();
     assert_eq!(left, 0, "no folder is left of an exploration that measured nothing");
 }
@@ -168,7 +168,7 @@ fn results_are_never_mixed_with_others() {
     fs::create_dir(folder.path().join("results")).unwrap();
     fs::write(folder.path().join("results/notes.txt"), "mine").unwrap();
     let done = servemark(&folder, &["demo", "--out", "results"]);
-    let told = text(&done.stderr);
-    assert_eq!(done.status.code(), Some(2), "{told}");
-    assert!(told.contains("not empty; name another"), "{told}");
+    let errors = text(&done.stderr);
+    assert_eq!(done.status.code(), Some(2), "{errors}");
+    assert!(errors.contains("not empty; name another"), "{errors}");
 }
