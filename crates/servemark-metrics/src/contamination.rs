@@ -79,17 +79,17 @@ impl Contamination {
         let interval = self.interval.map(|ends| ends.map(|end| format!("{:.0}", end * 100.0)));
         let interval = interval.map(|[low, high]| format!(" ({low} to {high} %)"));
         let interval = interval.unwrap_or_default();
-        let told = format!(
+        let message = format!(
             "{share:.0} %{interval} of the prompt tokens came from a prefix cache, and the data set \
              intends {expected:.0} %"
         );
         match self.first.as_slice() {
-            [] => told,
+            [] => message,
             first => {
                 let first: Vec<String> = first.iter().map(usize::to_string).collect();
                 let (requests, counted) = (self.requests, self.counted);
                 format!(
-                    "{told}: {requests} of {counted} requests, the first are {}",
+                    "{message}: {requests} of {counted} requests, the first are {}",
                     first.join(", ")
                 )
             }
@@ -104,13 +104,13 @@ impl Contamination {
         for record in log.measured().filter(|record| record.is_success()) {
             let Some(found) = record.usage.and_then(|usage| usage.cached_tokens) else { continue };
             let prompt = prompt_tokens(record);
-            let meant = history(record, &records).min(prompt);
+            let reusable = history(record, &records).min(prompt);
             counted += 1;
             cached += f64::from(found);
-            intended += f64::from(meant);
+            intended += f64::from(reusable);
             all += f64::from(prompt);
             let least = FEWEST_TOKENS.max(prompt / 10);
-            if found.saturating_sub(meant) >= least && !is_shared {
+            if found.saturating_sub(reusable) >= least && !is_shared {
                 requests += 1;
                 if first.len() < MOST_NAMED {
                     first.push(record.index);
@@ -158,8 +158,8 @@ fn shares_prefixes(log: &RunLog) -> bool {
 }
 
 pub(crate) fn prompt_tokens(record: &RequestRecord) -> u32 {
-    let told = record.usage.and_then(|usage| usage.prompt_tokens).filter(|tokens| *tokens > 0);
-    told.unwrap_or(record.planned.prompt_tokens)
+    let reported = record.usage.and_then(|usage| usage.prompt_tokens).filter(|tokens| *tokens > 0);
+    reported.unwrap_or(record.planned.prompt_tokens)
 }
 
 /// Returns the number of tokens that a later turn has in common with the turn before it: its prompt
