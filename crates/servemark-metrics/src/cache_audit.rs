@@ -67,7 +67,8 @@ pub struct SavedTime {
 pub enum CacheFinding {
     /// The share of cached tokens can be estimated.
     Estimated,
-    /// A repeated prompt was as slow as a new one: no cache shows, and none made the run quicker.
+    /// A repeated prompt was not quicker than a new one by more than a tenth: no cache shows, and none
+    /// made the run much quicker.
     NoCache,
     /// The measured prompts were slower than cold ones or quicker than warm ones, so the load of
     /// the audit was not that of the measurement, and the times cannot be compared.
@@ -104,10 +105,13 @@ impl CacheAudit {
         let by_cache = times(|it| it.cold - it.warm);
         let in_run = times(|it| it.cold - it.measured);
         let over_warm = times(|it| it.measured - it.warm);
+        let cold_ms = median(times(|it| it.cold));
         let shift = |differences: &[f64]| signed_rank(differences, CONFIDENCE);
         let finding = match (shift(&by_cache), shift(&in_run), shift(&over_warm)) {
             _ if triples.len() < FEWEST => CacheFinding::TooFew,
-            (Some(saved), ..) if saved.low <= 0.0 => CacheFinding::NoCache,
+            (Some(saved), ..) if saved.low <= LEAST_SAVED * cold_ms.unwrap_or_default() => {
+                CacheFinding::NoCache
+            }
             (Some(saved), Some(cold), Some(warm)) => {
                 let is_beyond = |it: PairedShift| it.high < 0.0 && -it.shift > BEYOND * saved.shift;
                 let differs = is_beyond(cold) || is_beyond(warm);
@@ -127,7 +131,7 @@ impl CacheAudit {
         let found = if finding == CacheFinding::Estimated { found } else { Vec::new() };
         Some(Self {
             prompts: triples.len(),
-            cold_ms: median(times(|it| it.cold)),
+            cold_ms,
             warm_ms: median(times(|it| it.warm)),
             measured_ms: median(times(|it| it.measured)),
             saved_by_cache: shift(&by_cache).map(SavedTime::of),
@@ -217,6 +221,10 @@ const CONFIDENCE: f64 = 0.95;
 
 /// Least number of prompts with all three times.
 const FEWEST: usize = 8;
+
+/// Least share of a cold time that a cache saves. The first request after a pause, or on a new
+/// connection, may be slower by less than this without any cache.
+const LEAST_SAVED: f64 = 0.1;
 
 /// Share of the time that a cache saves from which a measured time is beyond those of the audit.
 const BEYOND: f64 = 0.1;

@@ -8,6 +8,7 @@ use std::fmt;
 use serde::Serialize;
 use servemark_core::RunLog;
 
+use crate::series::{Axis, Replayed, grown, replay};
 use crate::{Anatomy, Audit, LoadVerdict, RequestPart, RunSeries, Series};
 
 /// A cause that limits a run.
@@ -97,7 +98,12 @@ impl Limit {
     /// four.
     pub fn of(log: &RunLog, audit: &Audit) -> Vec<Self> {
         let (anatomy, series) = (Anatomy::of(log), RunSeries::of(log));
-        let evidence = RunEvidence { anatomy: &anatomy, series: &series.series, end_s: end_s(log) };
+        let evidence = RunEvidence {
+            anatomy: &anatomy,
+            series: &series.series,
+            end_s: end_s(log),
+            preempted: counted(log, "preemptions"),
+        };
         let mut limits: Vec<Self> = [
             client(audit),
             evidence.gate(),
@@ -141,6 +147,8 @@ struct RunEvidence<'a> {
     series: &'a [Series],
     /// Seconds from the first due time to the end of the measurement.
     end_s: f64,
+    /// Number of preemptions that the server counted during the measurement.
+    preempted: f64,
 }
 
 impl RunEvidence<'_> {
@@ -161,24 +169,6 @@ impl RunEvidence<'_> {
             let during = series.points.iter().filter(|(at, _)| (0.0..=self.end_s).contains(at));
             during.map(|&(_, value)| value).collect()
         })
-    }
-
-    /// Returns by how much counters of this name grew during the measurement. Their points are rates
-    /// since the reading before; that of the first point is taken to be at the first due time.
-    fn counted(&self, name: &str) -> f64 {
-        let named = self.series.iter().filter(|series| series.name == name);
-        let grown = |series: &Series| {
-            let mut before = 0.0;
-            let mut sum = 0.0;
-            for &(at, per_s) in &series.points {
-                if at > 0.0 && before < self.end_s {
-                    sum += per_s * (at - before);
-                }
-                before = at;
-            }
-            sum
-        };
-        named.map(grown).sum()
     }
 
     fn gate(&self) -> Option<Limit> {
@@ -283,7 +273,7 @@ impl RunEvidence<'_> {
     }
 
     fn preemption(&self) -> Option<Limit> {
-        let preempted = self.counted("preemptions");
+        let preempted = self.preempted;
         (preempted > 0.0).then(|| {
             let message = format!("the server preempted {preempted:.0} requests");
             // They explain time that other causes name, so they follow those.
@@ -312,6 +302,23 @@ fn client(audit: &Audit) -> Option<Limit> {
     let is_limited = audit.load.verdict == LoadVerdict::ClientLimited;
     let reason = audit.load.reasons.first().filter(|_| is_limited)?;
     Some(Limit::new(LimitCause::Client, 1.0, Confidence::High, reason.reason.clone()))
+}
+
+/// Returns by how much counters of this name grew from the last reading before the measurement to
+/// the first one after it.
+fn counted(log: &RunLog, name: &str) -> f64 {
+    let (axis, end_s, telemetry) = (Axis::of(log), end_s(log), log.telemetry());
+    let mut sum = 0.0;
+    replay(telemetry, |event| {
+        if let Replayed::Reading { id, at, value, before: Some((then, earlier)), .. } = event
+            && telemetry.series[id].name == name
+            && axis.seconds(at) > 0.0
+            && axis.seconds(then) < end_s
+        {
+            sum += grown(earlier, value);
+        }
+    });
+    sum
 }
 
 fn of_ttft(share: f64) -> String {

@@ -32,7 +32,8 @@ pub(super) fn cache_audit(table: &mut Table, audit: &CacheAudit) {
     }
     let why = match audit.finding {
         CacheFinding::NoCache => {
-            "a repeated prompt is as slow as a new one: no cache made this run quicker"
+            "a repeated prompt is quicker than a new one by less than a tenth, if at all: no cache made \
+             this run much quicker"
         }
         CacheFinding::LoadDiffers => {
             "not known: measured prompts were slower than new ones, or quicker than repeated ones, \

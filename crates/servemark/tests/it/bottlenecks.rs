@@ -127,7 +127,7 @@ fn a_slow_network() {
 #[test]
 fn preemptions_are_counted_beside_the_decode_that_they_slow_down() {
     let mut mock = MockSpec::new(MS(2), Duration::from_micros(100));
-    mock.faults.push("preempt@3:300ms/2".parse().unwrap());
+    mock.faults.push("preempt@1:300ms/2".parse().unwrap());
     let limits = limits(&watched(mock));
     assert_eq!(limits[0].cause, LimitCause::Decode, "{limits:?}");
     let preempted = limits.iter().find(|limit| limit.cause == LimitCause::Preemption);
