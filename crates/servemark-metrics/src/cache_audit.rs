@@ -119,8 +119,7 @@ impl CacheAudit {
             }
             _ => CacheFinding::TooFew,
         };
-        let share =
-            (finding == CacheFinding::Estimated).then(|| share(&in_run, &by_cache)).flatten();
+        let share = (finding == CacheFinding::Estimated).then(|| share(&triples)).flatten();
         let tokens: f64 = triples.iter().map(|it| it.tokens).sum();
         let shared: f64 = triples.iter().map(|it| it.shared).sum();
         let found: Vec<usize> = triples
@@ -168,17 +167,25 @@ impl SavedTime {
 /// Returns the share of the time that a cache saves which was saved in the run, and its confidence
 /// interval. As that time grows with the tokens, it is the share of the tokens.
 ///
-/// The audited prompts are drawn evenly from a run that is over, so a share that changed during the
-/// run is no obstacle, and the pairs count as independent.
-fn share(in_run: &[f64], by_cache: &[f64]) -> Option<(f64, [f64; 2])> {
-    let (saved, possible) = (statistics::mean(in_run)?, statistics::mean(by_cache)?);
-    let share = saved / possible;
+/// What a cache saves for a token is Hodges and Lehmann's estimate, which single delays do not move.
+/// What was saved in the run is a mean, because a part of the prompts may be cached and the rest not.
+/// The interval combines the far ends of both intervals. The audited prompts are drawn evenly from a
+/// run that is over, so a share that changed during the run is no obstacle, and the pairs count as
+/// independent.
+fn share(triples: &[Triple]) -> Option<(f64, [f64; 2])> {
+    let tokens = |it: &Triple| it.tokens.max(1.0);
+    let by_cache: Vec<f64> = triples.iter().map(|it| (it.cold - it.warm) / tokens(it)).collect();
+    let by_cache = signed_rank(&by_cache, CONFIDENCE)?;
+    let mean_tokens = statistics::mean(&triples.iter().map(tokens).collect::<Vec<f64>>())?;
+    let saved: f64 = triples.iter().map(|it| it.cold - it.measured).sum();
+    let in_run = saved / (mean_tokens * triples.len() as f64);
     // The terms of the linearised ratio, whose mean it is.
-    let terms =
-        in_run.iter().zip(by_cache).map(|(saved, all)| share + (saved - share * all) / possible);
-    let (low, high) = independent_mean(&terms.collect::<Vec<f64>>(), CONFIDENCE)?;
+    let term = |it: &Triple| in_run + (it.cold - it.measured - in_run * tokens(it)) / mean_tokens;
+    let (low, high) =
+        independent_mean(&triples.iter().map(term).collect::<Vec<f64>>(), CONFIDENCE)?;
     let within = |share: f64| share.clamp(0.0, 1.0);
-    (possible > 0.0).then(|| (within(share), [within(low), within(high)]))
+    let interval = [within(low / by_cache.high), within(high / by_cache.low)];
+    (by_cache.low > 0.0).then(|| (within(in_run / by_cache.shift), interval))
 }
 
 fn median(mut times: Vec<f64>) -> Option<f64> {

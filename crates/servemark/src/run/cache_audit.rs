@@ -39,8 +39,9 @@ pub(super) async fn audit(
     job.context.emit(&RunEvent::AuditingCache { prompts: chosen.len() });
     let mut load = LoadSpec::new(ArrivalSpec::Burst);
     load.max_concurrency = Some(at_once);
-    // Each block is repeated soon, so that a small cache still holds it.
-    for block in chosen.chunks(FEWEST_IN_A_BLOCK.max(2 * at_once.get())) {
+    // Each block is repeated soon, so that a small cache still holds it and a delay of the machine
+    // meets both of its phases.
+    for block in chosen.chunks(FEWEST_IN_A_BLOCK.max(at_once.get())) {
         let sessions = salted(job, block)?;
         let observer = Arc::new(Renumbered { places: block.to_vec(), inner: sink.observer() });
         let pacer = SystemPacer::new(job.clock.clock).map_err(ExecuteError::Machine)?;
@@ -161,7 +162,7 @@ fn message(message: &JsonObject) -> Vec<u8> {
 }
 
 /// Number of prompts that are sent before the first of them is repeated, unless more are in flight.
-const FEWEST_IN_A_BLOCK: usize = 8;
+const FEWEST_IN_A_BLOCK: usize = 2;
 
 #[cfg(test)]
 mod tests {
