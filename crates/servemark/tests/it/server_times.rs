@@ -224,7 +224,7 @@ fn a_log_from_before_all_this_is_scored_as_ever() {
         }
     }
     std::fs::write(&old, lines.concat()).unwrap();
-    let old = servemark::core::RunLog::read(&old).unwrap();
+    let old = RunLog::read(&old).unwrap();
     let policy = servemark::metrics::MetricPolicy::native();
     let metrics = |log: &RunLog| servemark::metrics::Metrics::score(log, &policy);
     assert_eq!(metrics(&old).latencies, metrics(&log).latencies);
