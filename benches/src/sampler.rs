@@ -185,7 +185,8 @@ fn while_running<T>(
     let seen = watching.join().ok().context("the watching thread panicked")?;
     let share = seen.first().zip(seen.last()).and_then(|(first, last)| {
         let span = last.0.duration_since(first.0);
-        (span >= shortest).then(|| (last.1 - first.1).as_secs_f64() / span.as_secs_f64())
+        (span >= shortest)
+            .then(|| last.1.saturating_sub(first.1).as_secs_f64() / span.as_secs_f64())
     });
     Ok((result?, share))
 }
