@@ -91,6 +91,11 @@ impl Tasks {
     }
 }
 
+/// Returns the command with its flags, for completions.
+pub(crate) fn clap_command() -> clap::Command {
+    AisbenchArgs::whole_command("servemark ais_bench")
+}
+
 /// Parses the arguments of `ais_bench`, without the program's name. Help and messages call the
 /// program `program`.
 ///

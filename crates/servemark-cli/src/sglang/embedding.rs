@@ -67,6 +67,11 @@ pub fn parse(
     Ok(sweep)
 }
 
+/// Returns the command with its flags, for completions.
+pub(crate) fn clap_command() -> Command {
+    SglangArgs::extended_command("servemark bench-embedding", extend)
+}
+
 fn extend(command: Command) -> Command {
     let hide = |arg: Arg| {
         let is_idle = arg.get_long().is_some_and(|name| IDLE.contains(&name));
