@@ -82,6 +82,7 @@ impl Recorder {
                 is_document: false,
                 deltas: DeltaLog::default(),
                 silent_events: 0,
+                is_restated: false,
                 ended: scheduled,
                 end_lag_us: 0,
                 connection: None,

@@ -83,7 +83,11 @@ fn recount(
     };
     let sum: u64 = pieces.iter().copied().map(u64::from).sum();
     let is_placed = !pieces.is_empty() && sum != u64::from(tokens);
-    let counted = Retokenized::new(record.key(), tokens, pieces);
+    let joined = record.is_restated.then(|| {
+        let joined = record.joined_text();
+        tokenizer.count(&joined, SpecialTokens::Omit)
+    });
+    let counted = Retokenized::new(record.key(), tokens, pieces).with_joined(joined.transpose()?);
     Ok(match is_placed.then(|| placed(tokenizer, record)).flatten() {
         Some(placed) => counted.with_placed(placed),
         None => counted,
