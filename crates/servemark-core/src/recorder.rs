@@ -386,6 +386,17 @@ mod tests {
     }
 
     #[test]
+    fn the_joined_text_repeats_what_events_repeat() {
+        let mut recorder = recorder();
+        let mut sink = recorder.at(at(12));
+        ["é", "", "b"].into_iter().for_each(|text| sink.delta(Delta::content(text)));
+        let plain = recorder.finish(Ok(Finish::default()), at(20));
+        assert_eq!(plain.joined_text(), "éb");
+        let restated = RequestRecord { is_restated: true, ..plain };
+        assert_eq!((&*restated.joined_text(), &*restated.text), ("éééb", "éb"));
+    }
+
+    #[test]
     fn usage_is_merged_field_by_field() {
         let mut recorder = recorder();
         let mut sink = recorder.at(at(12));

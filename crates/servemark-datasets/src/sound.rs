@@ -223,7 +223,20 @@ const FULL_SCALE: f64 = 2_147_483_648.0;
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    #[test]
+    fn bare_audio_is_a_part_of_its_own_or_none() {
+        let sound = || Audio::new(Rewritten::samples(Samples::of_floats(&[0.5], 8_000)));
+        assert_eq!(sound().chat_part(), Ok(None));
+        let part = Bare::with_part(sound(), "audio", json!([[0.5], 8_000])).chat_part();
+        assert_eq!(json!(part.unwrap()), json!({"audio": [[0.5], 8_000]}));
+        let bare = Bare::without_part(sound());
+        assert_eq!(bare.chat_part().unwrap_err().kind, ErrorKind::Encode);
+        assert_eq!(bare.file(), sound().file());
+    }
 
     #[test]
     fn floats_beyond_full_scale_are_clipped() {

@@ -137,7 +137,9 @@ const ARGUED: &[Argued] = &[
     Argued { kind: "negative offset", is: |_, own, _| says(own, "--dataset-offset must be 0") },
     Argued { kind: "no address", is: no_address },
     Argued { kind: "no duration", is: |_, own, _| says(own, "--duration must be more than 0") },
+    Argued { kind: "nothing to send", is: |_, own, _| says(own, "--number must be 1 or more") },
     Argued { kind: "pairs of a text API", is: pairs_of_a_text_api },
+    Argued { kind: "several conversations at once", is: draws_at_once },
     Argued { kind: "whole numbers of 64 bits", is: |peer, own, _| refuses_long_number(peer, own) },
     Argued { kind: "words", is: |_, _, difference| difference.part == ComparedPart::Message },
 ];
@@ -169,6 +171,14 @@ fn embeddings_in_a_conversation(peer: &Line, _: &Line, _: &Difference) -> bool {
         request.body["input"].as_array().is_some_and(|texts| texts.iter().any(is_answer))
     };
     peer.requests.iter().any(holds)
+}
+
+/// evalscope draws the lengths of an agent's answers while conversations run side by side, so that
+/// the next run of a search begins where their order left the generators.
+fn draws_at_once(peer: &Line, own: &Line, _: &Difference) -> bool {
+    let has = |start: &str| peer.argv.iter().any(|word| word.starts_with(start));
+    let is_agents = peer.argv.iter().any(|word| word.contains("trie_"));
+    own.outcome == Outcome::Done && is_agents && has("--sla-a")
 }
 
 /// evalscope sends the pairs of a rerank data set with the settings of a text API, too.

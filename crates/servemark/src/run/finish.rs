@@ -116,6 +116,15 @@ mod tests {
     }
 
     #[test]
+    fn a_restated_answer_is_counted_as_a_text_and_as_it_is_joined() {
+        let mut restated = record(2);
+        restated.is_restated = true;
+        let counted = recount(&ByteTokenizer, &restated).unwrap();
+        assert_eq!((counted.tokens, counted.joined), (5, Some(8)));
+        assert_eq!(recount(&ByteTokenizer, &record(2)).unwrap().joined, None);
+    }
+
+    #[test]
     fn texts_are_counted_wherever_they_are() {
         let folder = tempfile::tempdir().unwrap();
         let output = OutputSpec {
