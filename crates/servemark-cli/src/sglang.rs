@@ -32,7 +32,7 @@ use servemark_backends::BackendName;
 use servemark_plan::BenchPlan;
 
 use self::args::{EXCLUSIVE, OutputArgs, PEER, SglangArgs, TargetArgs};
-use crate::argparse::{Flag, Given, texts};
+use crate::argparse::{Flag, ParsedCommandLine, texts};
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 use crate::parsed::Parsed;
@@ -73,15 +73,15 @@ fn read(
     program: &str,
     command: Command,
     args: impl IntoIterator<Item = OsString>,
-) -> Result<Given, UsageError> {
+) -> Result<ParsedCommandLine, UsageError> {
     let refuse = |error| UsageError::refused(program, error);
     let args = texts(args).map_err(refuse)?;
-    Given::read(command, &PEER.names(), EXCLUSIVE, &args).map_err(refuse)
+    ParsedCommandLine::read(command, &PEER.names(), EXCLUSIVE, &args).map_err(refuse)
 }
 
 fn understand(
     args: &SglangArgs,
-    given: &Given,
+    given: &ParsedCommandLine,
     environment: &Environment,
 ) -> Result<Parsed, CliError> {
     refusal::check(args, given)?;

@@ -142,7 +142,7 @@ impl Recorder {
     }
 
     /// Records that the first byte was sent.
-    pub fn sent(&mut self, at: Stamp) {
+    pub fn record_sent(&mut self, at: Stamp) {
         self.record.sent = Some(at);
         self.reading.ended = at;
     }
@@ -158,7 +158,7 @@ impl Recorder {
     }
 
     /// Records that the kernel passed the last byte to the network device.
-    pub fn left(&mut self, at: Stamp) {
+    pub fn record_transmitted(&mut self, at: Stamp) {
         self.record.left = Some(at);
     }
 
@@ -316,7 +316,7 @@ mod tests {
     #[test]
     fn a_success_ends_with_its_last_byte() {
         let mut recorder = recorder();
-        recorder.sent(at(11));
+        recorder.record_sent(at(11));
         recorder.headers(at(12), 200);
         recorder.body(at(13), 5);
         recorder.at(at(13)).delta(Delta::content("a"));
@@ -334,10 +334,10 @@ mod tests {
         let mut recorder = recorder();
         recorder.granted(at(10));
         recorder.connected(Connection::Reused);
-        recorder.sent(at(11));
+        recorder.record_sent(at(11));
         recorder.resent(Unprocessed::Closed);
         recorder.connected(Connection::New { connect_ns: 5, tls_ns: None });
-        recorder.sent(at(20));
+        recorder.record_sent(at(20));
         recorder.body(at(23), 5);
         let record = recorder.finish(Ok(Finish::default()), at(99));
         let resent = Resent::new(Unprocessed::Closed, Some(at(11)));
@@ -353,7 +353,7 @@ mod tests {
     fn a_second_sending_that_gets_no_connection_was_not_sent() {
         let mut recorder = recorder();
         recorder.connected(Connection::Reused);
-        recorder.sent(at(11));
+        recorder.record_sent(at(11));
         recorder.resent(Unprocessed::Closed);
         let error = RequestError::new(ErrorKind::Connect, "refused");
         let record = recorder.finish(Err(error), at(99));
@@ -364,7 +364,7 @@ mod tests {
     #[test]
     fn a_failure_keeps_what_was_seen_and_ends_when_noticed() {
         let mut recorder = recorder();
-        recorder.sent(at(11));
+        recorder.record_sent(at(11));
         recorder.at(at(13)).delta(Delta::content("é"));
         let error = RequestError::new(ErrorKind::Truncated, "cut");
         let record = recorder.finish(Err(error), at(99));
@@ -389,7 +389,9 @@ mod tests {
     fn the_joined_text_repeats_what_events_repeat() {
         let mut recorder = recorder();
         let mut sink = recorder.at(at(12));
-        ["é", "", "b"].into_iter().for_each(|text| sink.delta(Delta::content(text)));
+        for text in ["é", "", "b"] {
+            sink.delta(Delta::content(text));
+        }
         let plain = recorder.finish(Ok(Finish::default()), at(20));
         assert_eq!(plain.joined_text(), "éb");
         let restated = RequestRecord { is_restated: true, ..plain };

@@ -118,7 +118,7 @@ mod tests {
             (credentials.unwrap().names().join(" "), warnings.len())
         };
         assert_eq!(names(&[]), (String::new(), 1));
-        assert_eq!(names(&["--trt-headers"]), ("authorization a".to_owned(), 0));
+        assert_eq!(names(&["--trt-headers"]), ("a authorization".to_owned(), 0));
     }
 
     #[test]

@@ -164,7 +164,7 @@ pub(super) fn bare_audio(args: &VllmArgs) -> Option<String> {
         "custom_audio" if !args.dataset.enable_multimodal_chat => {
             DatasetArgs::ENABLE_MULTIMODAL_CHAT.to_string()
         }
-        "hf" if hub_name(args).is_ok_and(HubDataset::is_heard) => {
+        "hf" if hub_name(args).is_ok_and(HubDataset::is_audio) => {
             format!("{} openai-audio", TargetArgs::BACKEND)
         }
         _ => return None,
@@ -187,7 +187,7 @@ mod tests {
     use crate::Environment;
     use crate::vllm::parse;
 
-    fn said(line: &str) -> Result<String, String> {
+    fn dataset_json(line: &str) -> Result<String, String> {
         let words = shell(line).into_iter().chain(["--model".into(), "tiny".into()]);
         let parsed = parse("vllm bench serve", words, &Environment::default());
         let plan = parsed.map_err(|error| error.to_string())?.plan;
@@ -201,13 +201,13 @@ mod tests {
 
     #[track_caller]
     fn has(line: &str, part: &str) {
-        let plan = said(line).unwrap();
+        let plan = dataset_json(line).unwrap();
         assert!(plan.contains(part), "{plan}");
     }
 
     #[track_caller]
     fn refuses(line: &str, part: &str) {
-        let refusal = said(line).unwrap_err();
+        let refusal = dataset_json(line).unwrap_err();
         assert!(refusal.contains(part), "{refusal}");
     }
 

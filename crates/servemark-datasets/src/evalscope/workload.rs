@@ -67,7 +67,7 @@ impl EvalscopeWorkloadSpec {
             let begins = Duration::try_from_secs_f64(offset_s);
             let asked = match self.marked_warm_ups {
                 Some(warm_ups) => self.marked(record, offset_s, index < warm_ups),
-                None => self.asked(record),
+                None => self.request_draft(record),
             };
             Conversation { begins: begins.ok(), ..asked.into() }
         };
@@ -77,7 +77,7 @@ impl EvalscopeWorkloadSpec {
     /// Returns a request whose body has what evalscope notes of it.
     fn marked(&self, record: Record, offset_s: f64, is_warm_up: bool) -> RequestDraft {
         let (headers, request_id) = (record.headers.clone(), record.request_id.clone());
-        let mut asked = self.asked(record);
+        let mut asked = self.request_draft(record);
         (asked.headers, asked.request_id) = (Vec::new(), None);
         if let Prompt::Body(body) = &mut asked.prompt {
             body.insert("__evalscope_arrival_offset".to_owned(), offset_s.into());
@@ -96,7 +96,7 @@ impl EvalscopeWorkloadSpec {
         asked
     }
 
-    fn asked(&self, record: Record) -> RequestDraft {
+    fn request_draft(&self, record: Record) -> RequestDraft {
         let Record { mut body, headers, request_id, output, .. } = record;
         if let Some(model) = self.model_for(&body) {
             body.insert("model".to_owned(), model.into());

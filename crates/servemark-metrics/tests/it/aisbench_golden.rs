@@ -21,14 +21,14 @@ pub(crate) struct Golden {
     streams: bool,
     statistics: Option<Vec<StageStatistic>>,
     requests: Vec<Request>,
-    pub(crate) left: Left,
+    pub(crate) left: GoldenOutput,
     pub(crate) failed: Option<String>,
 }
 
 /// The output that AISBench wrote, or its reason for writing none.
 #[derive(Deserialize)]
 #[serde(untagged)]
-pub(crate) enum Left {
+pub(crate) enum GoldenOutput {
     Tables { console: String, csv: String, json: String },
     Nothing { error: String },
 }
@@ -112,7 +112,7 @@ impl Request {
     fn record(&self, index: usize) -> RequestRecord {
         let sent = Stamp::from_nanos(self.points[0]);
         let mut recorder = Recorder::new(index, Phase::Measure, &Sample::new("", 0, 1), sent);
-        recorder.sent(sent);
+        recorder.record_sent(sent);
         for (place, at) in self.points[1..].iter().enumerate() {
             let text = if place == 0 { "" } else { "x" };
             recorder.at(Stamp::from_nanos(*at)).delta(Delta::content(text));

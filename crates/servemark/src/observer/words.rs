@@ -84,7 +84,9 @@ impl fmt::Display for RunEvent<'_> {
                  has {drawn} that can be sent"
             ),
             Self::LookingUp { what, place } => write!(f, "Looking up {what} on {place}."),
-            Self::Drawn { summary, skipped, notices } => drawn(f, summary, *skipped, notices),
+            Self::Drawn { summary, skipped, notices } => {
+                write_summary(f, summary, *skipped, notices)
+            }
             Self::NotAligned { url, model, error } => not_aligned(f, url, model, error),
             Self::Aligning { counted, expected } => write!(
                 f,
@@ -187,7 +189,7 @@ fn not_aligned(
     write!(f, "WARNING: /tokenize unavailable ({why}), skipping alignment.")
 }
 
-fn drawn(
+fn write_summary(
     f: &mut fmt::Formatter<'_>,
     summary: &Summary,
     skipped: Option<&SkippedLines>,

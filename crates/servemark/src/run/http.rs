@@ -21,7 +21,7 @@ use super::profiler::Profilers;
 use super::run_log_sink::RunLogSink;
 use super::server::{self, Server, WireTransport};
 use super::system::{Job, System};
-use super::{Sent, align, discover, facts, telemetry, warm_up};
+use super::{SentRequests, align, discover, facts, telemetry, warm_up};
 use crate::observer::RunEvent;
 use crate::{ExecuteError, RunContext};
 
@@ -43,7 +43,7 @@ impl System for Server {
         context: &RunContext,
         clock: RunClock,
     ) -> Result<(Self, PreparedRun), ExecuteError> {
-        let (server, mut prepared) = drawn(plan, context, clock).await?;
+        let (server, mut prepared) = connect_and_draw(plan, context, clock).await?;
         let PreparedRun { names, load, .. } = prepared;
         let aligning = align::align(plan, context, &server, &names, load, clock.clock);
         let load = context.unless_stopped(async { Ok(aligning.await) }).await?;
@@ -162,14 +162,14 @@ impl System for Server {
         footer
     }
 
-    fn sent(&self, job: &Job<'_>) -> Option<Sent> {
+    fn sent_requests(&self, job: &Job<'_>) -> Option<SentRequests> {
         let rules = job.plan.load.sessions.clone();
-        Some(Sent::new(Arc::clone(&job.load().sessions), wire(job).ok()?, rules))
+        Some(SentRequests::new(Arc::clone(&job.load().sessions), wire(job).ok()?, rules))
     }
 }
 
 /// Reaches the server of a plan and draws the load.
-pub(crate) async fn drawn(
+pub(crate) async fn connect_and_draw(
     plan: &BenchPlan,
     context: &RunContext,
     clock: RunClock,

@@ -83,7 +83,7 @@ fn a_certificate_that_is_not_checked_is_told_of_at_the_start() {
     let listener = Arc::new(Listener::default());
     let context = RunContext::new(Arc::clone(&listener) as Arc<dyn RunObserver>);
     assert!(execute(&plan, &context).is_err());
-    assert!(listener.heard("NOT CHECKED (--insecure)") > 0, "{listener:?}");
+    assert!(listener.count_events("NOT CHECKED (--insecure)") > 0, "{listener:?}");
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn a_certificate_that_was_not_checked_is_a_line_of_the_report() {
         let mut table = Vec::new();
         Scores::of(&log, &plan.scoring).write_tables(&mut table).unwrap();
         let table = String::from_utf8(table).unwrap();
-        let is_told = table.contains("NOT CHECKED (--insecure)");
-        assert_eq!(is_told, certificate == CertificateCheck::Skipped, "{table}");
+        let has_warning = table.contains("NOT CHECKED (--insecure)");
+        assert_eq!(has_warning, certificate == CertificateCheck::Skipped, "{table}");
     }
 }
