@@ -168,7 +168,7 @@ fn recorded_requests_keep_their_names() {
 /// evalscope does not find its notes in a request that became a part of another body.
 #[test]
 fn recorded_requests_within_other_bodies_keep_evalscopes_notes() {
-    let mut data = EvalscopeData::named(EvalscopeName::WorkloadTrace);
+    let mut data = EvalscopeData::from_name(EvalscopeName::WorkloadTrace);
     let EvalscopeData::Workload(spec) = &mut data else { panic!("{data:?}") };
     spec.path = Some(fixture("evalscope/inputs/workload.jsonl"));
     spec.marked_warm_ups = Some(1);
