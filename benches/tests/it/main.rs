@@ -4,6 +4,7 @@
 
 mod memory;
 mod prepare;
+mod sampler;
 
 use std::process::{Command, Output};
 

@@ -85,11 +85,23 @@ struct Flags {
     /// negative if it is behind
     #[arg(long, value_name = "MS", default_value = "0", allow_negative_numbers = true)]
     clock_skew_ms: f64,
+    /// Milliseconds that a request takes to the server, and each piece of output back; the server's
+    /// own times do not contain them
+    #[arg(long, value_name = "MS", default_value = "0", value_parser = parse_duration)]
+    network_ms: Duration,
+    /// Milliseconds that each token of a prompt takes beyond --ttft-ms, unless it is found in the
+    /// prefix cache
+    #[arg(long, value_name = "MS", default_value = "0", value_parser = parse_duration)]
+    prefill_per_token_ms: Duration,
+    /// Number of blocks of memory for the keys and values of the requests that are being answered;
+    /// others wait. Unlimited by default
+    #[arg(long, value_name = "BLOCKS")]
+    kv_blocks: Option<NonZeroUsize>,
     /// Number of blocks that a prefix cache holds; the block used least recently makes room. No cache
     /// by default
     #[arg(long, value_name = "BLOCKS")]
     cache_blocks: Option<NonZeroUsize>,
-    /// Tokens in a block of the prefix cache
+    /// Tokens in a block of the prefix cache and of --kv-blocks
     #[arg(long, value_name = "TOKENS", default_value = "16")]
     cache_block_tokens: NonZeroUsize,
     /// Say nothing of tokens that were found in the prefix cache
@@ -153,6 +165,9 @@ impl Flags {
         spec.listen = resolve(&self.host, self.port)?;
         spec.frontend = self.frontend_ms;
         spec.kv_transfer = self.kv_transfer_ms;
+        spec.network = self.network_ms;
+        spec.prefill_per_token = self.prefill_per_token_ms;
+        spec.kv_blocks = self.kv_blocks;
         spec.server_times = self.server_times;
         spec.clock_skew_ms = self.clock_skew_ms;
         spec.cache_blocks = self.cache_blocks;

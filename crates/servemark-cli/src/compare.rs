@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Parser;
 use servemark_metrics::{
-    Condition, Figure, MetricPolicy, PlateauSpec, Quantity, Statistic, Tolerance,
+    Condition, Figure, Latency, MetricPolicy, PlateauSpec, Quantity, Statistic, Tolerance,
 };
 
 use crate::environment::Environment;
@@ -128,6 +128,9 @@ impl CompareArgs {
     pub fn policy(&self) -> MetricPolicy {
         let mut policy = self.policy.clone().with_plateau(Some(PlateauSpec::default()));
         for figure in self.figures() {
+            if let Quantity::Latency(Latency::Part(part), _) = figure.quantity {
+                policy = policy.with_parts([part]);
+            }
             if let Quantity::Latency(_, Statistic::Percentile(percent)) = figure.quantity
                 && !policy.percentiles.contains(&percent)
             {
@@ -164,6 +167,8 @@ pub(crate) fn parse(
 
 #[cfg(test)]
 mod tests {
+    use servemark_metrics::RequestPart;
+
     use super::*;
 
     fn parsed(line: &str) -> Result<CompareArgs, UsageError> {
@@ -178,6 +183,8 @@ mod tests {
         assert_eq!(args.policy().percentiles, [90.0, 95.0, 99.0]);
         assert_eq!(args.policy().name, "sglang");
         assert!(!args.beyond_noise);
+        let args = parsed("a b --fail-if server_queue:p95>+5% --no-worse-than prefill:mean=3%");
+        assert_eq!(args.unwrap().policy().parts, [RequestPart::ServerQueue, RequestPart::Prefill]);
         let args = parsed("a b --no-worse-than ttft:p75=3% --no-worse-than 5%").unwrap();
         assert_eq!(args.figures().len(), Figure::headline().len() + 1);
         assert!(args.policy().percentiles.contains(&75.0));

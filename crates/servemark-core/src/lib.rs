@@ -55,8 +55,9 @@ pub use run_log::{
     CertificateCheck, ClientCost, DataPart, EarlyStop, EngineFacts, Footer, Hardware, Header,
     HistogramReading, HostFacts, IfDamaged, IfTaken, LeftOut, PieceCounts, PieceCountsIter,
     Retokenized, RunFacts, RunLog, RunLogError, RunLogReader, RunLogWriter, SeriesHead, SeriesKind,
-    ShardCost, SimulatedParts, SimulatedTimes, Telemetry, TelemetryLine, TelemetrySample,
-    TelemetrySource, Weights, check_run_log, first_free, is_stream, remove_run_log,
+    ShardCost, SharedPrefix, SimulatedParts, SimulatedTimes, Telemetry, TelemetryLine,
+    TelemetrySample, TelemetrySource, Weights, check_run_log, first_free, is_stream,
+    remove_run_log,
 };
 pub use sample::{JsonObject, Prompt, Sample};
 pub use server_times::ServerTimes;

@@ -199,6 +199,12 @@ pub enum Phase {
     Retried,
     /// Sent beside the measurement, to see the latency of a small request under its load.
     Probe,
+    /// Sent after the measurement, with a measured prompt behind words that no prefix cache holds.
+    /// Its index is that of the measured request.
+    CacheCold,
+    /// The request of [`CacheCold`](Self::CacheCold) with the same index, sent again after it was
+    /// answered.
+    CacheWarm,
 }
 
 /// What the data set planned for a request.

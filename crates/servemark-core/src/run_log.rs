@@ -22,7 +22,8 @@ mod writer;
 
 pub use facts::{
     CertificateCheck, ClientCost, DataPart, EarlyStop, EngineFacts, Footer, Hardware, Header,
-    HostFacts, Retokenized, RunFacts, ShardCost, SimulatedParts, SimulatedTimes, Weights,
+    HostFacts, Retokenized, RunFacts, ShardCost, SharedPrefix, SimulatedParts, SimulatedTimes,
+    Weights,
 };
 pub use file::{IfTaken, check_run_log, first_free, is_stream, remove_run_log};
 pub use piece_counts::{PieceCounts, PieceCountsIter};
@@ -40,6 +41,8 @@ fn place(phase: Phase) -> u8 {
         Phase::Measure => 1,
         Phase::Retried => 2,
         Phase::Probe => 3,
+        Phase::CacheCold => 4,
+        Phase::CacheWarm => 5,
     }
 }
 
@@ -120,6 +123,16 @@ impl RunLog {
     /// Returns the records of the requests sent beside the measurement.
     pub fn probes(&self) -> impl Iterator<Item = &RequestRecord> + Clone {
         self.of(Phase::Probe)
+    }
+
+    /// Returns the records of the audit of the server's prefix cache: prompts that no cache held.
+    pub fn cache_cold(&self) -> impl Iterator<Item = &RequestRecord> + Clone {
+        self.of(Phase::CacheCold)
+    }
+
+    /// Returns the records of the audit of the server's prefix cache: prompts that were sent again.
+    pub fn cache_warm(&self) -> impl Iterator<Item = &RequestRecord> + Clone {
+        self.of(Phase::CacheWarm)
     }
 
     fn of(&self, phase: Phase) -> impl Iterator<Item = &RequestRecord> + Clone {

@@ -1,12 +1,14 @@
 //! Prompt tokens that a server found in its prefix cache although the data set did not intend it.
 //!
 //! Caches of an earlier run, a warm-up with the same prompts or a data set that repeats itself make
-//! prefill look faster than it is.
+//! prefill look faster than it is. The server's own counts show it, or else the audit of its cache.
 
 use std::collections::HashMap;
 
 use serde::Serialize;
 use servemark_core::{RequestKey, RequestRecord, RunLog};
+
+use crate::CacheAudit;
 
 /// How much of the prompts came from a prefix cache, and how much was meant to.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -19,18 +21,45 @@ pub struct Contamination {
     pub expected_share: Option<f64>,
     /// Number of requests whose cached tokens were not intended.
     pub requests: usize,
-    /// Number of requests with a count of cached tokens.
+    /// Number of requests whose cached tokens are known.
     pub counted: usize,
+    /// How the cached tokens are known.
+    pub source: ContaminationSource,
+    /// Confidence interval of `share`; absent if the tokens were counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<[f64; 2]>,
     /// Zero-based positions of the first sessions whose cached tokens were not intended.
     pub first: Vec<usize>,
 }
 
+/// How the cached tokens of a run are known.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ContaminationSource {
+    /// The server counts them in each answer.
+    Answers,
+    /// The server counts them over all requests.
+    Counters,
+    /// The times to the first token show them, beside those of prompts that no cache or surely a
+    /// cache held.
+    Audit,
+}
+
 impl Contamination {
-    /// Reads the cached tokens of a run; `None` if the server reports none, neither in its answers
-    /// nor by its counters.
+    /// Finds the cached tokens of a run; `None` if the server reports none, neither in its answers
+    /// nor by its counters, and no audit of its cache shows them.
+    ///
+    /// Counts that are zero may be those of a server that does not count, so an audit outweighs
+    /// them.
     pub fn of(log: &RunLog) -> Option<Self> {
-        let is_shared = SHARES_PREFIXES.contains(&log.header().facts.dataset.as_str());
-        Self::of_answers(log, is_shared).or_else(|| Self::of_counters(log, is_shared))
+        let is_shared = shares_prefixes(log);
+        let counted =
+            Self::of_answers(log, is_shared).or_else(|| Self::of_counters(log, is_shared));
+        if counted.as_ref().is_some_and(|counted| counted.share > 0.0) {
+            return counted;
+        }
+        CacheAudit::of(log).and_then(|audit| audit.contamination()).or(counted)
     }
 
     /// Returns whether the run is contaminated: at least 10 % of all prompt tokens came from a cache
@@ -38,17 +67,21 @@ impl Contamination {
     pub fn is_found(&self) -> bool {
         let Some(expected) = self.expected_share else { return false };
         let are_many = self.requests as f64 >= MOST_REQUESTS * self.counted as f64;
+        let is_sure = self.interval.is_none_or(|[low, _]| low > expected);
         // A warm-up that sends the first prompt ahead stays below this in all but tiny runs.
-        self.share - expected >= MOST_SHARE && are_many
+        self.share - expected >= MOST_SHARE && are_many && is_sure
     }
 
     /// Returns the finding as a sentence.
     pub(crate) fn words(&self) -> String {
         let share = self.share * 100.0;
         let expected = self.expected_share.unwrap_or_default() * 100.0;
+        let interval = self.interval.map(|ends| ends.map(|end| format!("{:.0}", end * 100.0)));
+        let interval = interval.map(|[low, high]| format!(" ({low} to {high} %)"));
+        let interval = interval.unwrap_or_default();
         let message = format!(
-            "{share:.0} % of the prompt tokens came from a prefix cache, and the data set intends \
-             {expected:.0} %"
+            "{share:.0} %{interval} of the prompt tokens came from a prefix cache, and the data set \
+             intends {expected:.0} %"
         );
         match self.first.as_slice() {
             [] => message,
@@ -91,6 +124,8 @@ impl Contamination {
             expected_share,
             requests,
             counted,
+            source: ContaminationSource::Answers,
+            interval: None,
             first,
         })
     }
@@ -110,12 +145,19 @@ impl Contamination {
             expected_share: is_known.then_some(0.0),
             requests: 0,
             counted: 0,
+            source: ContaminationSource::Counters,
+            interval: None,
             first: Vec::new(),
         })
     }
 }
 
-fn prompt_tokens(record: &RequestRecord) -> u32 {
+/// Returns whether the prompts of a run share prefixes by design.
+fn shares_prefixes(log: &RunLog) -> bool {
+    SHARES_PREFIXES.contains(&log.header().facts.dataset.as_str())
+}
+
+pub(crate) fn prompt_tokens(record: &RequestRecord) -> u32 {
     let reported = record.usage.and_then(|usage| usage.prompt_tokens).filter(|tokens| *tokens > 0);
     reported.unwrap_or(record.planned.prompt_tokens)
 }
@@ -145,4 +187,4 @@ const MOST_REQUESTS: f64 = 0.05;
 const MOST_SHARE: f64 = 0.1;
 
 /// Number of requests that a verdict names.
-const MOST_NAMED: usize = 5;
+pub(crate) const MOST_NAMED: usize = 5;

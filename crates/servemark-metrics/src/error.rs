@@ -74,7 +74,10 @@ pub enum MetricsError {
         known: String,
     },
     /// A service-level objective is not of the form `METRIC:MILLISECONDS`.
-    #[error("expected METRIC:MILLISECONDS with METRIC in ttft, tpot, e2el, got {given:?}")]
+    #[error(
+        "expected METRIC:MILLISECONDS with METRIC in ttft, tpot, e2el or a part such as \
+         server_queue, got {given:?}"
+    )]
     Slo {
         /// The text that cannot be parsed.
         given: String,

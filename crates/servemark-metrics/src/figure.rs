@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Serialize, Serializer};
 
-use crate::{Latency, Metrics, MetricsError, Summary};
+use crate::{Latency, Metrics, MetricsError, RequestPart, Summary};
 
 /// A figure of a run that can be compared with another run's.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -182,7 +182,7 @@ impl Figure {
 }
 
 fn of_run(quantity: Quantity, metrics: &Metrics) -> Option<f64> {
-    let (rates, latencies) = (&metrics.throughput, &metrics.latencies);
+    let rates = &metrics.throughput;
     match quantity {
         Quantity::Completed => Some(metrics.requests.completed as f64),
         Quantity::Failed => Some(metrics.requests.failed as f64),
@@ -196,7 +196,7 @@ fn of_run(quantity: Quantity, metrics: &Metrics) -> Option<f64> {
         Quantity::JoulesPerOutputToken => metrics.energy.as_ref()?.joules_per_output_token,
         Quantity::CostPerMillionOutputTokens => metrics.cost.as_ref()?.per_million_output_tokens,
         Quantity::OutputTokensPerGpu => metrics.cost.as_ref()?.output_tokens_per_s_per_gpu,
-        Quantity::Latency(latency, statistic) => statistic.read(latencies.summary(latency)?),
+        Quantity::Latency(latency, statistic) => statistic.read(metrics.latency(latency)?),
     }
 }
 
@@ -261,7 +261,7 @@ impl fmt::Display for Figure {
             Quantity::CostPerMillionOutputTokens => "Cost per million output tokens",
             Quantity::OutputTokensPerGpu => "Output throughput per GPU (tok/s)",
             Quantity::Latency(latency, statistic) => {
-                let name = latency.name().to_uppercase();
+                let name = latency.name().to_uppercase().replace('_', " ");
                 return match statistic {
                     Statistic::Mean => write!(f, "Mean {name} (ms)"),
                     Statistic::Median => write!(f, "Median {name} (ms)"),
@@ -287,13 +287,19 @@ impl FromStr for Figure {
 
 fn latency(text: &str) -> Option<Quantity> {
     if let Some(latency) = text.strip_suffix("_ms.p50") {
-        return Some(Quantity::Latency(service(latency)?, Statistic::Median));
+        return Some(Quantity::Latency(compared(latency)?, Statistic::Median));
     }
     let (latency, statistic) = match text.split_once(':').or_else(|| text.split_once("_ms.")) {
         Some(pair) => pair,
-        None => text.strip_suffix("_ms")?.rsplit_once('_').map(|(left, right)| (right, left))?,
+        None => text.strip_suffix("_ms")?.split_once('_').map(|(left, right)| (right, left))?,
     };
-    Some(Quantity::Latency(service(latency)?, Statistic::from_name(statistic)?))
+    Some(Quantity::Latency(compared(latency)?, Statistic::from_name(statistic)?))
+}
+
+/// Returns the latency with this name that can be compared: one that every run has, or a part of a
+/// request's time.
+fn compared(name: &str) -> Option<Latency> {
+    service(name).or_else(|| RequestPart::from_name(name).map(Latency::Part))
 }
 
 /// Returns the latency with this name that every run has, and that result files of peers have, too.
@@ -366,6 +372,7 @@ mod tests {
         reads("e2el:mean", "mean_e2el_ms", "Mean E2EL (ms)");
         reads("median_itl_ms", "median_itl_ms", "Median ITL (ms)");
         reads("tpot:p99.9", "p99.9_tpot_ms", "P99.9 TPOT (ms)");
+        reads("server_queue:p99", "p99_server_queue_ms", "P99 SERVER QUEUE (ms)");
         reads("request_throughput", "request_throughput", "Request throughput (req/s)");
         reads(
             "energy.joules_per_output_token",

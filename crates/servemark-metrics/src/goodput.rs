@@ -5,12 +5,12 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::policy::{MetricPolicy, MissingTtft};
-use crate::{Latency, MetricsError, RequestScore};
+use crate::{Latency, MetricsError, RequestPart, RequestScore};
 
 /// A service-level objective: a latency that a request must not exceed.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Slo {
-    /// The limited latency, one of [`Slo::METRICS`].
+    /// The limited latency, as [`Slo::metric`] names it.
     #[serde(deserialize_with = "metric")]
     pub metric: Latency,
     /// Limit in milliseconds; a latency equal to it meets the objective.
@@ -21,9 +21,11 @@ impl Slo {
     /// Latencies that `--goodput` takes, in the order in which a request shows them.
     pub const METRICS: [Latency; 4] = [Latency::Ttft, Latency::Ttst, Latency::Tpot, Latency::E2el];
 
-    /// Returns the latency that `--goodput` knows by this name.
+    /// Returns the latency that `--goodput` knows by this name: one of [`Slo::METRICS`], or a part
+    /// of a request's time.
     pub fn metric(name: &str) -> Option<Latency> {
-        Self::METRICS.into_iter().find(|metric| metric.name() == name)
+        let of_service = Self::METRICS.into_iter().find(|metric| metric.name() == name);
+        of_service.or_else(|| RequestPart::from_name(name).map(Latency::Part))
     }
 
     /// Creates an objective from its parts. The limit must be finite and not below zero.
@@ -142,11 +144,14 @@ mod tests {
         let slo: Slo = "tpot:25.5".parse().unwrap();
         assert_eq!((slo.metric, slo.limit_ms), (Latency::Tpot, 25.5));
         assert_eq!("e2el:1e3".parse(), Slo::new(Latency::E2el, 1000.0));
+        let of_part: Slo = "server_queue:200".parse().unwrap();
+        assert_eq!(of_part.metric, Latency::Part(RequestPart::ServerQueue));
     }
 
     #[test]
     fn a_wrong_objective_is_told_what_is_expected() {
-        let form = "expected METRIC:MILLISECONDS with METRIC in ttft, tpot, e2el";
+        let form = "expected METRIC:MILLISECONDS with METRIC in ttft, tpot, e2el or a part such as \
+                    server_queue";
         refused("ttft", &format!("{form}, got \"ttft\""));
         refused("itl:5", &format!("{form}, got \"itl:5\""));
         refused("ttft:-1", "expected a finite limit of 0 ms or more, got \"-1\"");

@@ -148,12 +148,14 @@ impl Latency {
 
     /// Returns the values of a scored request in seconds: one for each gap between tokens, at most
     /// one for any other latency. A score has none of the latencies that only its record shows:
-    /// [`Own`](Self::Own), [`Part`](Self::Part) and [`Queue`](Self::Queue).
+    /// [`Own`](Self::Own) and [`Queue`](Self::Queue). It has those [parts](Self::Part) that its policy
+    /// asks for.
     pub fn values<'a>(self, score: &'a RequestScore<'_>, tpot: TpotRule) -> LatencyValues<'a> {
         let value = match self {
             Self::Itl => return LatencyValues(LatencySource::Gaps(score.itl_sample())),
             Self::E2el => Some(score.latency_s),
-            Self::Own(_) | Self::Part(_) | Self::Queue => None,
+            Self::Own(_) | Self::Queue => None,
+            Self::Part(part) => score.part_s(part),
             Self::ResponseE2el => Some(score.waited_s + score.latency_s),
             Self::ResponseTtft => score.ttft_s.map(|ttft| score.waited_s + ttft),
             Self::Tpot => score.tpot_s(tpot),

@@ -11,6 +11,7 @@ mod absences;
 mod anatomy;
 mod audit;
 mod budget;
+mod cache_audit;
 mod comparison;
 mod contamination;
 mod cost;
@@ -77,11 +78,12 @@ pub use audit::{
     StampError, Verdict,
 };
 pub use budget::{BeyondBudget, SampleBudget};
+pub use cache_audit::{CacheAudit, CacheFinding, SavedTime};
 pub use comparison::{
     Basis, Bound, Broken, Change, ChangeInterval, ComparedRun, ComparedSide, Comparison, Condition,
     Doubt, Significance, Tolerance, ToleranceJudgement,
 };
-pub use contamination::Contamination;
+pub use contamination::{Contamination, ContaminationSource};
 pub use cost::Cost;
 pub use distribution::Distribution;
 pub use energy::{Energy, EnergyPhases};
@@ -107,7 +109,9 @@ pub use loaded::{
     SettledPart, SettledRun, SettledStatus, SettlingOf, Shift, StableCounting, StableRule,
     StableStage, Stage, StageQuantity, StageRates, StageSpec, StageStatistic, SteadyState,
 };
-pub use metrics::{Completeness, Concurrency, Latencies, Metrics, RequestCounts, ResponseTimes};
+pub use metrics::{
+    Completeness, Concurrency, Latencies, Metrics, PartLatency, RequestCounts, ResponseTimes,
+};
 pub use mlperf::{MlperfLimit, MlperfResult};
 pub use objective::{Goal, Objective};
 pub use one_batch::{BatchScore, BatchWindow};

@@ -8,6 +8,7 @@ use std::fmt;
 use serde::Serialize;
 use servemark_core::RunLog;
 
+use crate::series::{Axis, Replayed, grown, replay};
 use crate::{Anatomy, Audit, LoadVerdict, RequestPart, RunSeries, Series};
 
 /// A cause that limits a run.
@@ -97,7 +98,12 @@ impl Limit {
     /// four.
     pub fn of(log: &RunLog, audit: &Audit) -> Vec<Self> {
         let (anatomy, series) = (Anatomy::of(log), RunSeries::of(log));
-        let evidence = RunEvidence { anatomy: &anatomy, series: &series.series, end_s: end_s(log) };
+        let evidence = RunEvidence {
+            anatomy: &anatomy,
+            series: &series.series,
+            end_s: end_s(log),
+            preempted: counted(log, "preemptions"),
+        };
         let mut limits: Vec<Self> = [
             client(audit),
             evidence.gate(),
@@ -141,6 +147,8 @@ struct RunEvidence<'a> {
     series: &'a [Series],
     /// Seconds from the first due time to the end of the measurement.
     end_s: f64,
+    /// Number of preemptions that the server counted during the measurement.
+    preempted: f64,
 }
 
 impl RunEvidence<'_> {
@@ -265,10 +273,9 @@ impl RunEvidence<'_> {
     }
 
     fn preemption(&self) -> Option<Limit> {
-        let rates = self.values("preemptions").filter_map(|values| mean_of(&values));
-        let per_s: f64 = rates.sum();
-        (per_s > 0.0).then(|| {
-            let message = format!("the server preempted {:.0} requests", per_s * self.end_s);
+        let preempted = self.preempted;
+        (preempted > 0.0).then(|| {
+            let message = format!("the server preempted {preempted:.0} requests");
             // They explain time that other causes name, so they follow those.
             Limit::new(LimitCause::Preemption, CAUSE / 2.0, Confidence::High, message)
         })
@@ -295,6 +302,23 @@ fn client(audit: &Audit) -> Option<Limit> {
     let is_limited = audit.load.verdict == LoadVerdict::ClientLimited;
     let reason = audit.load.reasons.first().filter(|_| is_limited)?;
     Some(Limit::new(LimitCause::Client, 1.0, Confidence::High, reason.reason.clone()))
+}
+
+/// Returns by how much counters of this name grew from the last reading before the measurement to
+/// the first one after it.
+fn counted(log: &RunLog, name: &str) -> f64 {
+    let (axis, end_s, telemetry) = (Axis::of(log), end_s(log), log.telemetry());
+    let mut sum = 0.0;
+    replay(telemetry, |event| {
+        if let Replayed::Reading { id, at, value, before: Some((then, earlier)), .. } = event
+            && telemetry.series[id].name == name
+            && axis.seconds(at) > 0.0
+            && axis.seconds(then) < end_s
+        {
+            sum += grown(earlier, value);
+        }
+    });
+    sum
 }
 
 fn of_ttft(share: f64) -> String {

@@ -5,7 +5,7 @@ mod latencies;
 use serde::Serialize;
 use servemark_core::{RequestRecord, RunLog, Stamp};
 
-pub use self::latencies::{Latencies, ResponseTimes};
+pub use self::latencies::{Latencies, PartLatency, ResponseTimes};
 pub(crate) use self::latencies::{sampled, sampled_of, ttft_requests};
 use crate::absences::absences;
 use crate::failures::failures;
@@ -63,6 +63,9 @@ pub struct Metrics {
     /// Latencies that the program defines.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub own: Vec<OwnSummary>,
+    /// Parts of the requests' time that the policy lists.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<PartLatency>,
     /// Latencies from when a request was due.
     pub response: ResponseTimes,
     /// Delays that the client itself added.
@@ -107,12 +110,16 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// Returns the summary of a latency; absent for a part of a request's time, and for a latency
-    /// of the program that the policy does not list.
+    /// Returns the summary of a latency; absent for a part of a request's time and for a latency of
+    /// the program that the policy does not list.
     pub fn latency(&self, latency: Latency) -> Option<&Summary> {
         match latency {
             Latency::Own(own) => {
                 let found = self.own.iter().find(|known| known.name == own.name());
+                found.map(|known| &known.summary)
+            }
+            Latency::Part(part) => {
+                let found = self.parts.iter().find(|known| known.name == part);
                 found.map(|known| &known.summary)
             }
             Latency::Queue => Some(&self.waits.queue),
@@ -171,6 +178,7 @@ impl Metrics {
             latencies: Latencies::of(policy, scores, waits),
             response: ResponseTimes::of(policy, scores, waits),
             own: OwnSummary::of_log(log, policy),
+            parts: PartLatency::of(policy, scores, waits),
             waits: Waits::of(log, policy),
             rates: Rates::of(log),
             goodput: Goodput::of(scores, policy, duration_s),

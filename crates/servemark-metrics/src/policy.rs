@@ -18,7 +18,7 @@ pub use self::rules::{
     TpotRule,
 };
 pub use self::vllm::{EndRule, PromptTokenRule};
-use crate::{ConcurrencyRatio, OwnLatency, PlateauSpec, SampleBudget, Slo};
+use crate::{ConcurrencyRatio, Latency, OwnLatency, PlateauSpec, RequestPart, SampleBudget, Slo};
 
 /// A set of definitions for scoring a run.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -80,6 +80,9 @@ pub struct MetricPolicy {
     /// Confidence of the intervals of figures, from 0 to 1; if absent, no intervals are computed.
     #[serde(default, skip_serializing_if = "is_default")]
     pub confidence: Option<f64>,
+    /// Parts of a request's time whose samples are wanted, too.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<RequestPart>,
     /// Latencies that the program defines, in addition to those of the policy.
     #[serde(skip)]
     pub own_latencies: Vec<OwnLatency>,
@@ -125,6 +128,7 @@ impl MetricPolicy {
             sample_budget: SampleBudget::default(),
             recounted: RecountedText::Joined,
             confidence: None,
+            parts: Vec::new(),
             own_latencies: Vec::new(),
         }
     }
@@ -174,6 +178,7 @@ impl MetricPolicy {
             sample_budget: SampleBudget::default(),
             recounted: RecountedText::default(),
             confidence: Some(0.95),
+            parts: Vec::new(),
             own_latencies: Vec::new(),
         }
     }
@@ -189,6 +194,26 @@ impl MetricPolicy {
             }
         }
         self
+    }
+
+    /// Returns the policy with samples of more parts of a request's time.
+    #[must_use]
+    pub fn with_parts(mut self, parts: impl IntoIterator<Item = RequestPart>) -> Self {
+        for part in parts {
+            if !self.parts.contains(&part) {
+                self.parts.push(part);
+            }
+        }
+        self
+    }
+
+    /// Returns the parts of a request's time that samples or objectives are about.
+    pub(crate) fn parts_in_use(&self) -> Vec<RequestPart> {
+        let of_slos = self.slos.iter().filter_map(|slo| match slo.metric {
+            Latency::Part(part) => Some(part),
+            _ => None,
+        });
+        self.parts.iter().copied().chain(of_slos).collect()
     }
 
     /// Returns the policy with a steady state from this share of the peak concurrency on, or

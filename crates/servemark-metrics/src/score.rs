@@ -14,6 +14,7 @@ use crate::policy::{
     TokenSource, TpotRule,
 };
 use crate::seconds::{seconds, seconds_between};
+use crate::{RequestAnatomy, RequestPart, ServerClock};
 
 /// One request as a policy scores it. Times are in seconds.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,6 +56,9 @@ pub struct RequestScore<'a> {
     pub prompt_tokens: u32,
     /// Sizes of the request as the data set planned them.
     pub planned: Planned,
+    /// Parts of the request's time in milliseconds, as far as the policy asks for them and they are
+    /// known.
+    pub parts_ms: Vec<(RequestPart, f64)>,
 }
 
 impl<'a> RequestScore<'a> {
@@ -91,6 +95,12 @@ impl<'a> RequestScore<'a> {
         let score = Reader::of_facts(facts, policy).score(record);
         let gaps: Vec<f64> = score.itl_sample().collect();
         RequestScore { itl_s: gaps.into(), speculative_itl_s: None, ..score }
+    }
+
+    /// Returns a part of the request's time in seconds, if the policy asks for it and it is known.
+    pub fn part_s(&self, part: RequestPart) -> Option<f64> {
+        let found = self.parts_ms.iter().find(|(known, _)| *known == part);
+        found.map(|(_, ms)| ms / 1e3)
     }
 
     /// Returns the number of output tokens; zero if it is not known.
@@ -145,23 +155,36 @@ struct Reader<'a, 'p> {
     rules: &'p StreamRules,
     speculative: bool,
     retokenized: HashMap<RequestKey, &'a Retokenized>,
+    parts: Vec<RequestPart>,
+    clock: Option<ServerClock>,
 }
 
 impl<'a, 'p> Reader<'a, 'p> {
     /// Creates a reader for a run that is not over.
     fn of_facts(facts: &RunFacts, policy: &'p MetricPolicy) -> Self {
         let rules = policy.stream_rules(facts);
-        Self { policy, rules, speculative: false, retokenized: HashMap::new() }
+        Self {
+            policy,
+            rules,
+            speculative: false,
+            retokenized: HashMap::new(),
+            // The server's clock is placed when all requests are known.
+            parts: Vec::new(),
+            clock: None,
+        }
     }
 
     fn new(log: &'a RunLog, policy: &'p MetricPolicy) -> Self {
         let footer = log.footer();
         let counts = footer.map_or(&[][..], |footer| &footer.retokenized);
+        let parts = policy.parts_in_use();
         Self {
             policy,
             rules: policy.stream_rules(&log.header().facts),
             speculative: footer.and_then(|footer| footer.accept_length).is_some_and(|n| n > 0.0),
             retokenized: counts.iter().map(|count| (count.key(), count)).collect(),
+            clock: if parts.is_empty() { None } else { ServerClock::of(log) },
+            parts,
         }
     }
 
@@ -196,7 +219,19 @@ impl<'a, 'p> Reader<'a, 'p> {
             retokenized_tokens: counted.map(|counted| self.policy.recounted.of(counted)),
             prompt_tokens: prompt_tokens(record),
             planned: record.planned,
+            parts_ms: self.parts_ms(record),
         }
+    }
+
+    fn parts_ms(&self, record: &RequestRecord) -> Vec<(RequestPart, f64)> {
+        if self.parts.is_empty() {
+            return Vec::new();
+        }
+        let anatomy = RequestAnatomy::of(record, self.clock.as_ref());
+        let of = |anatomy: RequestAnatomy| {
+            self.parts.iter().filter_map(move |part| Some((*part, anatomy.part_ms(*part)?)))
+        };
+        anatomy.into_iter().flat_map(of).collect()
     }
 
     /// Returns the number of events without output that the policy's events do not contain.

@@ -7,4 +7,6 @@ mod request;
 mod response;
 
 pub(crate) use request::{Parsed, Refusal, Request, RequestParser};
-pub(crate) use response::{End, Framing, KeepAlive, document, push_chunk, push_head};
+pub(crate) use response::{
+    End, Framing, KeepAlive, document, json_document, push_chunk, push_head,
+};

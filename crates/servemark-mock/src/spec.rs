@@ -29,6 +29,14 @@ pub struct MockSpec {
     /// The time from the arrival of a request to its first piece of output.
     #[serde(with = "duration")]
     pub ttft: Duration,
+    /// The time that `ttft` grows by for each token of the prompt that is not found in the prefix
+    /// cache.
+    #[serde(with = "duration", skip_serializing_if = "Duration::is_zero")]
+    pub prefill_per_token: Duration,
+    /// The time that a request takes to the server, and each piece of output back: the server's own
+    /// times do not contain it.
+    #[serde(with = "duration", skip_serializing_if = "Duration::is_zero")]
+    pub network: Duration,
     /// The time from the arrival of a request until it waits for a place. It comes before `ttft`,
     /// which counts from the place.
     #[serde(with = "duration", skip_serializing_if = "Duration::is_zero")]
@@ -56,6 +64,11 @@ pub struct MockSpec {
     /// second, and exactly that under load.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub places: Option<NonZeroUsize>,
+    /// The capacity, in blocks, of the memory for the keys and values of the requests that are being
+    /// answered; unlimited if absent. A request takes the blocks of its prompt and its whole output
+    /// at once and waits until they are free, as for a place.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kv_blocks: Option<NonZeroUsize>,
     /// The seed of the jitter.
     pub seed: u64,
     /// The name of the served model.
@@ -82,7 +95,7 @@ pub struct MockSpec {
     /// The capacity in blocks of the prefix cache; without one there is no cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache_blocks: Option<NonZeroUsize>,
-    /// The number of tokens in a block of the prefix cache.
+    /// The number of tokens in a block of the prefix cache and of the memory for keys and values.
     #[serde(skip_serializing_if = "is_usual_block")]
     pub cache_block_tokens: NonZeroUsize,
     /// Whether answers and metrics say nothing of tokens that were found in the prefix cache.
@@ -118,6 +131,8 @@ impl Default for MockSpec {
         Self {
             listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
             ttft: Duration::from_millis(50),
+            prefill_per_token: Duration::ZERO,
+            network: Duration::ZERO,
             frontend: Duration::ZERO,
             kv_transfer: Duration::ZERO,
             itl: Duration::from_millis(10),
@@ -125,6 +140,7 @@ impl Default for MockSpec {
             pieces_per_write: NonZeroU32::MIN,
             jitter: Duration::ZERO,
             places: None,
+            kv_blocks: None,
             seed: 0,
             model: "mock".to_owned(),
             engine: None,

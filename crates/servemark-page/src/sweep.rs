@@ -5,7 +5,7 @@ mod objectives;
 use std::io;
 
 use serde_json::{Value, json};
-use servemark_metrics::{Estimated, Latency, Summary, Verdict};
+use servemark_metrics::{Better, Estimated, Latency, Summary, Verdict};
 use servemark_report::{GridRows, SloReport, SweepReport, SweepRow, frontier};
 
 use crate::frame::{Frame, Section};
@@ -176,6 +176,9 @@ fn best(html: &mut Html, report: &SweepReport<'_>) {
     let figures = [
         ("Most output tokens", "per second", of(output_tokens, 1.0)),
         ("Most requests", "per second", of(requests, 1.0)),
+        ("Most output of a GPU", "tokens/s", of(TRADES[1].value, 1.0)),
+        ("Lowest cost", "per 1M output tokens", of(TRADES[2].value, -1.0)),
+        ("Least energy", "J per output token", of(TRADES[3].value, -1.0)),
         ("Shortest TTFT", "ms, median", of(|row| latency(row, Latency::Ttft)?.median_ms, -1.0)),
         ("Shortest TPOT", "ms, median", of(|row| latency(row, Latency::Tpot)?.median_ms, -1.0)),
         ("Shortest E2E", "ms, median", of(|row| latency(row, Latency::E2el)?.median_ms, -1.0)),
@@ -190,13 +193,13 @@ fn best(html: &mut Html, report: &SweepReport<'_>) {
     html.raw("</div>\n");
 }
 
-/// Returns latency over throughput, and total throughput over the speed of a user.
+/// Returns latency over throughput, and what all users get and take over the speed of one user.
 fn curves(report: &SweepReport<'_>) -> Vec<Plot> {
     let of_latencies = LATENCIES
         .into_iter()
         .filter(|(latency, _)| *latency != Latency::Itl)
         .filter_map(|(latency, name)| over_throughput(report, latency, name));
-    of_latencies.chain(trade(report)).collect()
+    of_latencies.chain(TRADES.iter().filter_map(|trade| trade.plot(report))).collect()
 }
 
 fn over_throughput(report: &SweepReport<'_>, of: Latency, name: &str) -> Option<Plot> {
@@ -247,52 +250,115 @@ fn over_throughput(report: &SweepReport<'_>, of: Latency, name: &str) -> Option<
     Some(plot)
 }
 
-/// Returns total throughput over the speed of a user, with the Pareto frontier.
-fn trade(report: &SweepReport<'_>) -> Option<Plot> {
-    let marker = |row: &SweepRow<'_>| {
+/// What a point gives all users, or takes for them, against the speed of one user.
+struct Trade {
+    id: &'static str,
+    title: &'static str,
+    unit: &'static str,
+    /// What the vertical axis shows, as the note says it.
+    of: &'static str,
+    better: Better,
+    value: fn(&SweepRow<'_>) -> Option<f64>,
+}
+
+const TRADES: [Trade; 4] = [
+    Trade {
+        id: "trade",
+        title: "All users over one user",
+        unit: "tokens/s",
+        of: "output tokens/s",
+        better: Better::Higher,
+        value: output_tokens,
+    },
+    Trade {
+        id: "trade-gpu",
+        title: "One GPU over one user",
+        unit: "tokens/s",
+        of: "output tokens/s of a GPU",
+        better: Better::Higher,
+        value: |row| {
+            row.metrics().cost.as_ref()?.output_tokens_per_s_per_gpu.filter(|_| generates(row))
+        },
+    },
+    Trade {
+        id: "trade-cost",
+        title: "Cost over one user",
+        unit: "per 1M tokens",
+        of: "cost of a million output tokens",
+        better: Better::Lower,
+        value: |row| row.metrics().cost.as_ref()?.per_million_output_tokens,
+    },
+    Trade {
+        id: "trade-energy",
+        title: "Energy over one user",
+        unit: "J/token",
+        of: "joules per output token",
+        better: Better::Lower,
+        value: |row| {
+            let energy = row.metrics().energy.as_ref().filter(|energy| energy.valid)?;
+            energy.joules_per_output_token
+        },
+    },
+];
+
+impl Trade {
+    /// Returns the plot with the Pareto frontier, if any point has a value.
+    fn plot(&self, report: &SweepReport<'_>) -> Option<Plot> {
+        let markers: Vec<Marker> =
+            report.rows().iter().filter_map(|row| self.marker(row)).collect();
+        if markers.is_empty() {
+            return None;
+        }
+        let sign = if self.better == Better::Lower { -1.0 } else { 1.0 };
+        let best = frontier(&markers, |marker| (marker.x, sign * marker.y)).into_iter();
+        let mut best: Vec<(f64, f64)> =
+            best.map(|place| (markers[place].x, markers[place].y)).collect();
+        best.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let axis = Axis::from_zero(
+            "speed",
+            "tokens/s of one user",
+            "tokens/s",
+            markers.iter().map(|marker| marker.x),
+        );
+        let mut plot = Plot {
+            id: self.id.to_owned(),
+            title: self.title.to_owned(),
+            unit: self.unit,
+            note: format!("{}, over tokens/s of one user (1 / median TPOT)", self.of),
+            axis,
+            scales: Scales::Linear,
+            span: None,
+            layers: Vec::new(),
+        };
+        plot.line("Pareto frontier", 2, &best);
+        plot.markers("points", 2, &markers);
+        Some(plot)
+    }
+
+    fn marker(&self, row: &SweepRow<'_>) -> Option<Marker> {
         let tpot = latency(row, Latency::Tpot)?;
         let x = tpot.median_ms.filter(|tpot| *tpot > 0.0).map(|tpot| 1000.0 / tpot)?;
         let median = tpot.estimates.as_ref().and_then(|all| all.percentile(50.0));
         let x_range = median.and_then(|median| median.low.zip(median.high));
         let x_range = x_range.filter(|(low, _)| *low > 0.0);
-        let y = output_tokens(row)?;
+        let y = (self.value)(row)?;
         let rates = row.metrics().rate_estimates.as_ref();
-        let rate = rates.map(|rates| rates.output_tokens_per_s);
+        let rate = around(1.0, rates.map(|rates| rates.output_tokens_per_s).as_ref());
+        // Cost and power go on with the time, so what a token takes is known as well as the rate.
+        let y_range = match self.better {
+            Better::Higher => rate.map(|(low, high)| (y * low, y * high)),
+            Better::Lower => {
+                rate.filter(|(low, _)| *low > 0.0).map(|(low, high)| (y / high, y / low))
+            }
+        };
         Some(Marker {
             name: label(row),
             x,
             y,
             x_range: x_range.map(|(low, high)| (1000.0 / high, 1000.0 / low)),
-            y_range: around(y, rate.as_ref()),
+            y_range,
         })
-    };
-    let markers: Vec<Marker> = report.rows().iter().filter_map(marker).collect();
-    if markers.is_empty() {
-        return None;
     }
-    let best = frontier(&markers, |marker| (marker.x, marker.y)).into_iter();
-    let mut best: Vec<(f64, f64)> =
-        best.map(|place| (markers[place].x, markers[place].y)).collect();
-    best.sort_by(|one, other| one.0.total_cmp(&other.0));
-    let axis = Axis::from_zero(
-        "speed",
-        "tokens/s of one user",
-        "tokens/s",
-        markers.iter().map(|marker| marker.x),
-    );
-    let mut plot = Plot {
-        id: "trade".to_owned(),
-        title: "All users over one user".to_owned(),
-        unit: "tokens/s",
-        note: "output tokens/s, over tokens/s of one user (1 / median TPOT)".to_owned(),
-        axis,
-        scales: Scales::Linear,
-        span: None,
-        layers: Vec::new(),
-    };
-    plot.line("Pareto frontier", 2, &best);
-    plot.markers("points", 2, &markers);
-    Some(plot)
 }
 
 /// Returns the interval of a rate around the value of the whole run. The estimate leaves out the

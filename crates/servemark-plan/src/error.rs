@@ -62,6 +62,12 @@ pub enum PlanError {
         /// The backend.
         backend: BackendName,
     },
+    /// The route has no time to the first token, by which a prefix cache shows.
+    #[error("--cache-audit needs streamed answers with tokens, and {backend} has none here")]
+    NoCacheAudit {
+        /// The backend.
+        backend: BackendName,
+    },
     /// The text of pictures would be rendered twice or not at all.
     #[error("a picture's text for the backend {backend} must have the prompt format {expected:?}")]
     ImagePrompt {

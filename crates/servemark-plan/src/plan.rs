@@ -237,6 +237,10 @@ impl BenchPlan {
         if self.control.server_times && !self.wire.generates() {
             return Err(PlanError::NoServerTimes { backend });
         }
+        let has_first_token = self.wire.generates() && self.wire.common().stream;
+        if self.control.cache_audit.is_some() && !has_first_token {
+            return Err(PlanError::NoCacheAudit { backend });
+        }
         self.check_precision()?;
         self.check_transport()?;
         #[cfg(feature = "engine")]
@@ -281,6 +285,7 @@ impl BenchPlan {
             (control.flush_cache.is_some(), "--flush-cache"),
             (control.counters, "the server's counters"),
             (control.server_times, "--server-times"),
+            (control.cache_audit.is_some(), "--cache-audit"),
             (control.telemetry.is_some(), "--metrics-url"),
             (control.profile.is_some(), "--profile"),
         ];
@@ -309,6 +314,7 @@ impl BenchPlan {
             (self.workload.dataset.pictured().is_some(), "pictures"),
             (self.control.flush_cache.is_some(), "--flush-cache"),
             (self.control.server_times, "--server-times"),
+            (self.control.cache_audit.is_some(), "--cache-audit"),
             (self.control.telemetry.is_some(), "--metrics-url"),
         ];
         match refused.into_iter().find(|(is_asked, _)| *is_asked) {

@@ -80,6 +80,10 @@ pub struct ControlSpec {
     /// request. Times that it gives anyway are always recorded.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub server_times: bool,
+    /// Number of measured prompts with which the server's prefix cache is audited after the
+    /// measurement: each is sent twice behind words that no cache holds. Absent without an audit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_audit: Option<NonZero<u32>>,
     /// Metrics that are read while the run goes on; absent if none are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub telemetry: Option<TelemetrySpec>,
@@ -108,6 +112,7 @@ impl Default for ControlSpec {
             settle: Duration::ZERO,
             counters: false,
             server_times: false,
+            cache_audit: None,
             telemetry: None,
             hardware: Hardware::default(),
             profile: None,

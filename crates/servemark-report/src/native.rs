@@ -2,6 +2,7 @@
 
 mod anatomy;
 mod audit;
+mod cache_audit;
 mod document;
 mod energy;
 mod engine;

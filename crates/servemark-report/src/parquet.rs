@@ -250,6 +250,8 @@ const fn phase(phase: Phase) -> &'static str {
         Phase::Measure => "measure",
         Phase::Retried => "retried",
         Phase::Probe => "probe",
+        Phase::CacheCold => "cache_cold",
+        Phase::CacheWarm => "cache_warm",
         _ => "other",
     }
 }

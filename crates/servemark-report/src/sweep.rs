@@ -5,7 +5,7 @@ use std::io;
 
 use serde::{Serialize, Serializer};
 use serde_json::Value;
-use servemark_metrics::{Audit, Metrics, Summary, Verdict};
+use servemark_metrics::{Audit, Latency, Metrics, RequestPart, Summary, Verdict};
 
 use crate::grid::{Grid, GridRows, TableFormat};
 
@@ -146,7 +146,7 @@ struct Column {
     is_live: bool,
 }
 
-const COLUMNS: [Column; 27] = [
+const COLUMNS: [Column; 32] = [
     live("completed", "ok", |row| Some(row.metrics.requests.completed.to_string())),
     live("failed", "failed", |row| Some(row.metrics.requests.failed.to_string())),
     column("duration_s", "duration (s)", |row| number(Some(row.metrics.duration_s))),
@@ -181,6 +181,23 @@ const COLUMNS: [Column; 27] = [
     column("median_e2el_ms", "E2E p50 (ms)", |row| number(e2el(row).median_ms)),
     live("p99_e2el_ms", "E2E p99 (ms)", |row| number(e2el(row).percentile_ms(99.0))),
     column("p99_e2el_ms_half_width", "+/- 95 %", |row| half_width_of_p99(e2el(row))),
+    column("p99_server_queue_ms", "server queue p99 (ms)", |row| {
+        number(part_p99_ms(row, RequestPart::ServerQueue))
+    }),
+    column("p99_prefill_ms", "prefill p99 (ms)", |row| {
+        number(part_p99_ms(row, RequestPart::Prefill))
+    }),
+    column("output_tokens_per_s_per_gpu", "output tokens/s/GPU", |row| {
+        let cost = row.metrics.cost.as_ref().filter(|_| generates(row))?;
+        number(cost.output_tokens_per_s_per_gpu)
+    }),
+    column("cost_per_million_output_tokens", "cost per 1M output tokens", |row| {
+        row.metrics.cost.as_ref()?.per_million_output_tokens.map(significant)
+    }),
+    column("joules_per_output_token", "J per output token", |row| {
+        let energy = row.metrics.energy.as_ref().filter(|energy| energy.valid)?;
+        energy.joules_per_output_token.map(significant)
+    }),
     live("client_audit", "client audit", |row| Some(row.audit.verdict.to_string())),
     live("run_verdicts", "run verdicts", |row| row.metrics.verdict_names()),
 ];
@@ -228,6 +245,19 @@ fn half_width_of_p99(summary: &Summary) -> Option<String> {
 
 fn number(value: Option<f64>) -> Option<String> {
     value.map(|value| format!("{value:.2}"))
+}
+
+/// Formats a number of any size with four significant digits, and no fewer than two decimals for
+/// one below 100.
+fn significant(value: f64) -> String {
+    let digits = [(100.0, 1), (1.0, 2), (0.1, 4), (0.01, 5), (0.001, 6)];
+    let digits =
+        digits.into_iter().find(|(least, _)| value >= *least).map_or(9, |(_, digits)| digits);
+    format!("{value:.digits$}")
+}
+
+fn part_p99_ms(row: &SweepRow<'_>, part: RequestPart) -> Option<f64> {
+    row.metrics.latency(Latency::Part(part))?.percentile_ms(99.0)
 }
 
 fn as_object<S: Serializer>(settings: &[(String, Value)], to: S) -> Result<S::Ok, S::Error> {

@@ -155,6 +155,17 @@ impl<P: Pacer> Runner<P> {
         self.alone(transport, Phase::Warmup, sessions, schedule).await
     }
 
+    /// Starts all sessions at once, through the gate, as requests of a phase outside the
+    /// measurement. Returns how each request that was sent ended.
+    pub async fn aside<T: Transport>(
+        &self,
+        transport: &Arc<T>,
+        phase: Phase,
+        sessions: &Arc<[Session]>,
+    ) -> Vec<Result<(), RequestError>> {
+        self.alone(transport, phase, sessions, &Schedule::burst(sessions.len())).await
+    }
+
     async fn alone<T: Transport>(
         &self,
         transport: &Arc<T>,

@@ -31,6 +31,7 @@ mod ranks;
 mod sample;
 mod settling;
 mod share;
+mod signed_rank;
 mod spectrum;
 mod student;
 
@@ -47,6 +48,7 @@ pub use ranks::{fewest_draws, fewest_with_misses, rank_bounds};
 pub use sample::{Sample, SortedSample, UnmetWaits};
 pub use settling::{Settling, settling};
 pub use share::{share, share_bounds};
+pub use signed_rank::{PairedShift, signed_rank};
 pub use student::{independent_mean, mean_and_deviation, rises};
 
 /// Returns the mean and the unbiased variance of values; the variance of fewer than two values is

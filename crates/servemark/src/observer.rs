@@ -163,6 +163,11 @@ pub enum RunEvent<'a> {
     },
     /// The server's prefix cache was emptied.
     CacheFlushed,
+    /// The measurement is over, and the server's prefix cache is audited.
+    AuditingCache {
+        /// Number of prompts, each of which is sent twice.
+        prompts: usize,
+    },
     /// The server's prefix cache is being filled with the beginning of every prompt.
     FillingCache {
         /// Share of each prompt that is put into the cache, 0 to 1.
@@ -275,6 +280,8 @@ pub struct Live {
     finished: AtomicU64,
     failed: AtomicU64,
     sessions: AtomicU64,
+    /// Nanoseconds from the start to the end of each completed request, summed up.
+    busy_ns: AtomicU64,
 }
 
 /// Phase of the program, as far as it matters for termination.
@@ -324,9 +331,14 @@ impl Live {
         self.started.load(Relaxed).saturating_sub(self.finished())
     }
 
+    /// Returns the time in flight of all completed requests of the measurement together.
+    pub fn busy(&self) -> Duration {
+        Duration::from_nanos(self.busy_ns.load(Relaxed))
+    }
+
     /// Marks the beginning of a measurement, which resets the request counters.
     pub(crate) fn begin_measurement(&self) {
-        for counter in [&self.started, &self.finished, &self.failed] {
+        for counter in [&self.started, &self.finished, &self.failed, &self.busy_ns] {
             counter.store(0, Relaxed);
         }
         self.turn_to(Activity::Measuring);
@@ -349,6 +361,8 @@ impl Live {
             let ends_session = failed || record.planned.follow_ups == 0;
             self.failed.fetch_add(failed.into(), Relaxed);
             self.sessions.fetch_add(ends_session.into(), Relaxed);
+            let busy = record.ended.since(record.started()).as_nanos();
+            self.busy_ns.fetch_add(u64::try_from(busy).unwrap_or(u64::MAX), Relaxed);
             self.finished.fetch_add(1, Relaxed);
         }
     }

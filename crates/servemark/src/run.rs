@@ -5,6 +5,7 @@
 
 pub(crate) mod affinity;
 mod align;
+mod cache_audit;
 mod cache_bust;
 pub(crate) mod capacity;
 mod discover;

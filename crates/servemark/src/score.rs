@@ -11,7 +11,7 @@ use std::path::Path;
 use servemark_core::{Header, RunLog};
 use servemark_metrics::{
     Audit, FailOn, Judgement, KnownEnough, MetricPolicy, Metrics, MlperfResult, OwnLatency,
-    Planning, PlateauSpec, RunVerdict, ServerCounts, SloVerdict, Verdict,
+    Planning, PlateauSpec, RequestPart, RunVerdict, ServerCounts, SloVerdict, Verdict,
 };
 use servemark_page::{GridFormat, RunPage, write_sweep};
 use servemark_plan::{BenchPlan, Layout, RunProfile, ScoringSpec, SloSpec, UntilSpec};
@@ -304,7 +304,10 @@ impl<'a> Scores<'a> {
             _ => {
                 let own = self.scoring.own_latencies.iter();
                 let own = own.filter_map(|name| OwnLatency::from_name(name));
-                MetricPolicy::native().with_own_latencies(own)
+                let has_parts = self.log.measured().any(|record| record.server_times.is_some());
+                let parts = [RequestPart::ServerQueue, RequestPart::Prefill];
+                let parts = parts.into_iter().filter(|_| has_parts);
+                MetricPolicy::native().with_own_latencies(own).with_parts(parts)
             }
         }
     }

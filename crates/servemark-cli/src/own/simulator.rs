@@ -19,11 +19,12 @@ pub(crate) struct SimulatorArgs {
     /// pairs say how it behaves:
     /// ttft=200ms,itl=20ms,jitter=1ms,tokens_per_chunk=4,output_tokens=64,
     /// accept_length=2.5,model=NAME,seed=1, pieces_per_write=64,threads=2,spin=true,places=8,
-    /// frontend=3ms,kv_transfer=2ms,server_times=llama.cpp, clock_skew_ms=5000,cache_blocks=1000
+    /// frontend=3ms,kv_transfer=2ms,network=1ms,prefill_per_token=0.1ms, server_times=llama.cpp,
+    /// clock_skew_ms=5000,kv_blocks=500, cache_blocks=1000,hides_cached=true
     #[arg(long, value_name = "SPEC", num_args = 0..=1, value_parser = parse_simulator)]
     pub(crate) simulate: Option<Option<MockSpec>>,
     /// A fault of the bundled server, as NAME[@CHUNK][:ARGUMENT][/EVERY]: status:503/10, cut@5/3,
-    /// stall@5:2s, reset/100, close-after:0.1ms; may be given several times
+    /// stall@5:2s, preempt@5:2s/3, reset/100, close-after:0.1ms; may be given several times
     #[arg(long, value_name = "FAULT", action = ArgAction::Append)]
     simulate_fault: Vec<Fault>,
 }

@@ -1,6 +1,7 @@
 //! Flags about what the server and its machine show of themselves: times of each request, and
 //! metrics that are read while the run goes on.
 
+use std::num::NonZero;
 use std::time::Duration;
 
 use clap::{ArgAction, Args};
@@ -20,6 +21,17 @@ pub(crate) struct TelemetryArgs {
     /// that a server gives anyway are always shown
     #[arg(long)]
     server_times: bool,
+    /// After the measurement, send this many measured prompts twice more behind words that no cache
+    /// holds, and find by the times to the first token whether the measured ones came out of the
+    /// server's prefix cache (--fail-on contaminated); 32 without a number, at most 500
+    #[arg(
+        long,
+        value_name = "PROMPTS",
+        num_args = 0..=1,
+        default_missing_value = "32",
+        value_parser = clap::value_parser!(u32).range(8..=500)
+    )]
+    cache_audit: Option<u32>,
     /// Read the metrics of this address while the run goes on: the server's (auto is its /metrics)
     /// or those of an exporter, in Prometheus's text format; may be given several times. A user
     /// name, a password and a query of it are written nowhere
@@ -43,6 +55,7 @@ pub(crate) struct TelemetryArgs {
 
 flags! { TelemetryArgs {
     SERVER_TIMES = "--server-times";
+    CACHE_AUDIT = "--cache-audit";
     METRICS_URL = "--metrics-url";
     METRICS_INTERVAL = "--metrics-interval" => [OnlyWhere(
         |given| given.is(Self::METRICS_URL) || given.is_requested(Self::GPU_METRICS),
@@ -57,6 +70,7 @@ impl TelemetryArgs {
     /// Sets in the control requests what is asked of the server about itself, and what is read.
     pub(crate) fn apply(&self, control: &mut ControlSpec) -> Result<(), CliError> {
         control.server_times = self.server_times;
+        control.cache_audit = self.cache_audit.and_then(NonZero::new);
         control.telemetry = self.telemetry()?;
         control.hardware = self.hardware()?;
         Ok(())
@@ -115,6 +129,7 @@ mod tests {
         let metrics_url = urls.iter().map(|url| (*url).to_owned()).collect();
         TelemetryArgs {
             server_times: true,
+            cache_audit: Some(16),
             metrics_url,
             metrics_interval,
             gpu_metrics: "off".to_owned(),

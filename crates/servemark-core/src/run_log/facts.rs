@@ -272,6 +272,26 @@ pub struct Footer {
     /// What the bundled simulator really did, for each request.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub truth: Vec<SimulatedTimes>,
+    /// What the prompts of the audit of the server's prefix cache have in common with earlier ones.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub shared_prefixes: Vec<SharedPrefix>,
+}
+
+/// The part of a measured prompt that an earlier, different prompt of the run begins with, too.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct SharedPrefix {
+    /// Position of the request's session in the plan.
+    pub index: usize,
+    /// Number of tokens of that part.
+    pub tokens: u32,
+}
+
+impl SharedPrefix {
+    /// Creates the facts of one prompt.
+    pub fn new(index: usize, tokens: u32) -> Self {
+        Self { index, tokens }
+    }
 }
 
 /// The check of a run's precision that ended it.

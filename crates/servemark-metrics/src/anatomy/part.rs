@@ -1,6 +1,6 @@
 //! The names of the parts.
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A part of a request's time. Each part ends where the next one begins.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
@@ -78,6 +78,14 @@ impl RequestPart {
 
     pub(super) const fn place(self) -> usize {
         self as usize
+    }
+}
+
+impl<'de> Deserialize<'de> for RequestPart {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(from)?;
+        let unknown = || serde::de::Error::custom(format!("a request has no part {name:?}"));
+        Self::from_name(&name).ok_or_else(unknown)
     }
 }
 

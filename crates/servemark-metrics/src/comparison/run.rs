@@ -148,7 +148,11 @@ impl Requests {
     fn of(policy: &MetricPolicy, scores: &[RequestScore<'_>], limit: RateLimit) -> Self {
         let sample = |latency| (latency, LatencySample::of(latency, policy, scores));
         Self {
-            latencies: Latency::SERVICE.into_iter().map(sample).collect(),
+            latencies: Latency::SERVICE
+                .into_iter()
+                .chain(policy.parts.iter().copied().map(Latency::Part))
+                .map(sample)
+                .collect(),
             flow: Flow::of(scores, limit),
         }
     }

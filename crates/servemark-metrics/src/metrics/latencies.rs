@@ -5,7 +5,7 @@ use servemark_statistics::UnmetWaits;
 
 use crate::estimates::{estimated, in_time};
 use crate::policy::{CountedRequests, EmptySample, FirstTokensOf, MetricPolicy};
-use crate::{Latency, RequestScore, Summary};
+use crate::{Latency, RequestPart, RequestScore, Summary};
 
 /// Latencies from the policy's origin.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -54,6 +54,29 @@ impl Latencies {
             itl: of(Latency::Itl),
             e2el: of(Latency::E2el),
         }
+    }
+}
+
+/// A part of the requests' time, summarised over the requests in which it is known.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct PartLatency {
+    /// Name of the part.
+    pub name: RequestPart,
+    /// The summary.
+    #[serde(flatten)]
+    pub summary: Summary,
+}
+
+impl PartLatency {
+    /// Summarises the parts that a policy lists.
+    pub(crate) fn of(
+        policy: &MetricPolicy,
+        scores: &[RequestScore<'_>],
+        waits: UnmetWaits,
+    ) -> Vec<Self> {
+        let of = |name| summary(Latency::Part(name), policy, scores, waits);
+        policy.parts.iter().map(|&name| Self { name, summary: of(name) }).collect()
     }
 }
 

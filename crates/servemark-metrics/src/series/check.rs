@@ -86,9 +86,14 @@ impl Counter {
     }
 }
 
+/// Returns whether requests of a phase are sent while the measurement goes on.
+fn is_within(phase: Phase) -> bool {
+    !matches!(phase, Phase::Warmup | Phase::CacheCold | Phase::CacheWarm)
+}
+
 /// Returns when the first request of the measurement was sent, and when the last one ended.
 fn span(log: &RunLog) -> Option<(Stamp, Stamp)> {
-    let measured = || log.records().iter().filter(|record| record.phase != Phase::Warmup);
+    let measured = || log.records().iter().filter(|record| is_within(record.phase));
     let began = measured().filter_map(|record| record.sent).min()?;
     Some((began, measured().map(|record| record.ended).max()?))
 }
@@ -102,7 +107,10 @@ fn last_reading(log: &RunLog, source: usize, began: Stamp) -> Option<Stamp> {
 
 /// Returns the requests that ended after a reading, those of the warm-up too.
 fn ended_after(log: &RunLog, since: Stamp) -> impl Iterator<Item = &RequestRecord> {
-    log.records().iter().filter(move |record| record.ended > since)
+    let is_counted = move |record: &&RequestRecord| {
+        record.ended > since && (record.phase == Phase::Warmup || is_within(record.phase))
+    };
+    log.records().iter().filter(is_counted)
 }
 
 fn requests(log: &RunLog, since: Stamp) -> f64 {

@@ -7,7 +7,8 @@ use servemark_core::{
     Sample, ServerTimes, Sink, Stamp,
 };
 use servemark_metrics::{
-    Anatomy, Evidence, JudgedPart, MetricPolicy, Objective, RequestPart, SloVerdict,
+    Anatomy, ComparedRun, Comparison, Evidence, Figure, JudgedPart, MetricPolicy, Metrics,
+    Objective, RequestPart, SloVerdict,
 };
 
 const STARTED: u64 = 1_795_350_000_000_000_000;
@@ -239,4 +240,34 @@ fn an_old_record_has_no_further_times() {
     let read: RequestRecord = serde_json::from_value(line).unwrap();
     assert_eq!(read, life);
     assert!(life.ended.since(life.scheduled) > Duration::ZERO);
+}
+
+#[test]
+fn parts_are_limits_of_goodput_and_figures_of_comparisons() {
+    // Queues of 0 to 15 ms, all equally often.
+    let run = |step: usize| {
+        let record = |index: usize| {
+            let times = ServerTimes::new(Some((index * step % 16) as f64), None);
+            let times = times.with_prefill(Some(2.0));
+            Life::of(index as u64 * 10_000, 300, 200).record(index, Some(times))
+        };
+        log((0..400).map(record).collect())
+    };
+    let (before, after) = (run(7), run(11));
+    let policy = MetricPolicy::native().with_slos(["server_queue:5".parse().unwrap()]);
+    let goodput = Metrics::score(&before, &policy).goodput.unwrap();
+    assert_eq!((goodput.good, goodput.by_slo[0].met), (150, 150));
+    let figure: Figure = "server_queue:mean".parse().unwrap();
+    let metrics = Metrics::score(&before, &MetricPolicy::native());
+    assert_eq!(figure.read(&metrics), None, "only policies that ask for parts have them");
+    let policy = MetricPolicy::native().with_parts([RequestPart::ServerQueue]);
+    close(figure.read(&Metrics::score(&before, &policy)), 7.5);
+    let json = serde_json::to_value(&policy).unwrap();
+    assert_eq!(json["parts"], serde_json::json!(["server_queue"]));
+    assert_eq!(serde_json::from_value::<MetricPolicy>(json).unwrap(), policy);
+    let [before, after] =
+        [&before, &after].map(|log| [ComparedRun::of_log(log, &policy, &[figure])]);
+    let change = Comparison::of_runs(&before, &after, &[figure]).changes.pop().unwrap();
+    close(Some(change.after), 7.5);
+    assert!(change.basis.is_some(), "{change:?}");
 }

@@ -178,7 +178,7 @@ fn the_loads_own_concurrency_limit() {
 #[test]
 fn preemptions() {
     let counted: ServerSeries<'_> = ("preemptions", SeriesKind::Counter, [0.0, 5.0, 9.0, 9.0]);
-    first(even(), &[counted], LimitCause::Preemption, "preempted");
+    first(even(), &[counted], LimitCause::Preemption, "preempted 9 requests");
 }
 
 #[test]

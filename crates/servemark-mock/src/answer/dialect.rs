@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::ask::Ask;
 use super::script::{Length, Part, Script, Total};
-use super::scripts::{Form, Scripts};
+use super::scripts::{CachedTokens, Form, Scripts};
 use super::shapes::{
     LENGTH, MAX_TOKENS, OpenAi, anthropic_block, anthropic_counts, anthropic_message, count,
     dashscope, ollama_end, response, response_counts, response_message, response_part,
@@ -16,7 +16,7 @@ use super::shapes::{
 use super::template::Style;
 use super::vectors::{DIMENSIONS, Vectors};
 use super::{TimesWords, TrueTimes, decision, vectors, words};
-use crate::MockSpec;
+use crate::{MockSpec, ReportedTimes};
 
 /// The dialects that the server speaks.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -142,8 +142,12 @@ impl<'a> ResponseBuilder<'a> {
         let (dialect, logprobs) = (self.dialect, self.ask.logprobs(self.dialect));
         let times = TimesWords::of(self.spec.server_times, dialect);
         let usage = self.ask.usage();
-        let is_cached = self.cached.is_some();
-        let form = Form { dialect, usage, style, is_several, logprobs, times, is_cached };
+        let cached = match self.cached {
+            Some(_) => CachedTokens::Counted,
+            None if self.spec.hides_cached => CachedTokens::Hidden,
+            None => CachedTokens::NoCache,
+        };
+        let form = Form { dialect, usage, style, is_several, logprobs, times, cached };
         scripts.find(form, &self.spec.model, self.created)
     }
 
@@ -238,6 +242,17 @@ impl<'a> ResponseBuilder<'a> {
             Dialect::Triton { .. } => triton_event(&words::text(tokens)),
         };
         document.to_string()
+    }
+
+    /// Returns the headers with which the route's server reports its times, each a whole line.
+    pub(crate) fn headers(&self) -> String {
+        let is_told = self.spec.server_times != ReportedTimes::None;
+        match self.dialect {
+            Dialect::Tgi if is_told => {
+                self.times.tgi_headers(self.prompt_tokens(), self.length().tokens)
+            }
+            _ => String::new(),
+        }
     }
 
     fn chat_document(&self, tokens: u32) -> Value {
@@ -339,13 +354,15 @@ impl<'a> ResponseBuilder<'a> {
     }
 
     fn generated_for(&self, prompt_tokens: u32, tokens: u32) -> Value {
-        let meta = json!({
+        let mut meta = json!({
             "id": format!("{:032x}", self.number),
             "finish_reason": {"type": "length", "length": tokens},
             "prompt_tokens": prompt_tokens,
             "completion_tokens": tokens,
-            "cached_tokens": self.cached.unwrap_or_default(),
         });
+        if !self.spec.hides_cached {
+            meta["cached_tokens"] = json!(self.cached.unwrap_or_default());
+        }
         json!({"text": words::text(tokens), "meta_info": self.timed(meta, tokens)})
     }
 

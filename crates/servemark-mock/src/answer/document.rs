@@ -8,7 +8,7 @@ use super::injected::{Content, Injected, Interruption, Status};
 use super::script::Length;
 use super::shapes::error_document;
 use super::{Schedule, Step};
-use crate::http::{End, Framing, KeepAlive, document};
+use crate::http::{End, Framing, KeepAlive, json_document};
 
 /// An answer that is one document, sent in a single step.
 #[derive(Debug)]
@@ -20,18 +20,19 @@ pub(crate) struct Document {
 }
 
 impl Document {
-    /// Returns the whole answer, due when the last piece of a stream would be.
+    /// Returns the whole answer with additional headers, due when the last piece of a stream would
+    /// be.
     pub(crate) fn new(
         body: &str,
         length: Length,
         schedule: &Schedule,
-        injected: &Injected,
+        (injected, headers): (&Injected, &str),
         keep_alive: KeepAlive,
     ) -> Self {
         let last = length.last_piece();
-        let due = schedule.piece(last).max(schedule.head());
+        let due = schedule.piece_out(last).max(schedule.head());
         let body = if injected.content == Content::All { body } else { "" };
-        let mut whole = Self::response(200, body, due, injected, keep_alive);
+        let mut whole = Self::response(200, (body, headers), due, injected, keep_alive);
         match (0..=last).find_map(|piece| injected.interruption(piece)) {
             Some(Interruption::Cut) => {
                 whole.bytes.truncate(whole.bytes.len() - body.len().div_ceil(2));
@@ -62,7 +63,8 @@ impl Document {
     ) -> Self {
         let usual = || error_document(status.code, "an injected error");
         let body = status.body.clone().unwrap_or_else(usual);
-        let refusal = Self::response(status.code, &body, schedule.head(), injected, keep_alive);
+        let due = schedule.head();
+        let refusal = Self::response(status.code, (&body, ""), due, injected, keep_alive);
         Self { step: Step { pieces: 0, ..refusal.step }, ..refusal }
     }
 
@@ -81,7 +83,7 @@ impl Document {
 
     fn response(
         code: u16,
-        body: &str,
+        (body, headers): (&str, &str),
         due: Stamp,
         injected: &Injected,
         keep_alive: KeepAlive,
@@ -91,7 +93,7 @@ impl Document {
         } else {
             (Framing::Length(body.len()), keep_alive)
         };
-        let bytes = document(code, "application/json", body.as_bytes(), framing, keep_alive);
+        let bytes = json_document(code, body, headers, framing, keep_alive);
         let pieces = usize::from(!body.is_empty());
         let step = Step { pieces, end: Some(keep_alive.into()), ..Step::default() };
         Self { due, bytes, step, split: injected.split }

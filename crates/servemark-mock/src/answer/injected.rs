@@ -13,6 +13,8 @@ pub(crate) struct Injected {
     pub(super) head_delay: Duration,
     /// The index of the first delayed piece, and the delay of it and all later ones.
     pub(super) pause: Option<(u32, Duration)>,
+    /// The index of the piece before which the answer is preempted.
+    pub(crate) preempted_at: Option<u32>,
     pub(super) interruptions: Vec<(u32, Interruption)>,
     pub(super) content: Content,
     pub(super) style: Style,
@@ -73,6 +75,7 @@ impl Injected {
             status: None,
             head_delay: Duration::ZERO,
             pause: None,
+            preempted_at: None,
             interruptions: Vec::new(),
             content: Content::All,
             style: Style { line_end: "\n", comment: None },
@@ -97,6 +100,10 @@ impl Injected {
             FaultKind::Merge { events } => self.merge = events,
             FaultKind::NoDone => self.end_mark = false,
             FaultKind::OnlyDone => self.content = Content::EndMarkOnly,
+            FaultKind::Preempt { chunk, pause } => {
+                self.pause = Some((chunk, pause));
+                self.preempted_at = Some(chunk);
+            }
             FaultKind::SlowHeaders { delay } => self.head_delay = delay,
             FaultKind::Split { bytes } => self.split = Some(bytes),
             FaultKind::Stall { chunk, pause: Some(pause) } => self.pause = Some((chunk, pause)),

@@ -19,6 +19,8 @@ pub(crate) struct Schedule {
     /// The seed of this request's own jitter.
     seed: u64,
     head_delay: Duration,
+    /// The time that everything takes to the client.
+    network: Duration,
     pause: Option<(u32, Duration)>,
 }
 
@@ -32,8 +34,15 @@ impl Schedule {
             jitter: spec.jitter,
             seed: mix(spec.seed ^ mix(number)),
             head_delay: injected.head_delay,
+            network: spec.network,
             pause: injected.pause,
         }
+    }
+
+    /// Adds the time that computing the prompt takes beyond the server's `ttft`.
+    #[must_use]
+    pub(crate) fn with_prefill(self, prefill: Duration) -> Self {
+        Self { ttft: self.ttft.saturating_add(prefill), ..self }
     }
 
     /// The time from the reception to the last piece of an answer.
@@ -48,12 +57,17 @@ impl Schedule {
         Self { received, ..self }
     }
 
-    /// Returns when the response's head is due.
+    /// Returns when the response's head is due at the client's end of the network.
     pub(crate) fn head(&self) -> Stamp {
-        self.received + self.head_delay
+        self.received + self.head_delay + self.network
     }
 
-    /// Returns when a piece is due.
+    /// Returns when a piece is due at the client's end of the network.
+    pub(crate) fn piece_out(&self, piece: u32) -> Stamp {
+        self.piece(piece) + self.network
+    }
+
+    /// Returns when a piece leaves the server.
     pub(crate) fn piece(&self, piece: u32) -> Stamp {
         let pause = self.pause.filter(|(from, _)| piece >= *from).map_or(Duration::ZERO, |p| p.1);
         self.received + self.ttft + self.itl.saturating_mul(piece) + pause + self.draw(piece)

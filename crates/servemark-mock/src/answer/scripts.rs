@@ -38,8 +38,19 @@ pub(crate) struct Form {
     pub(super) logprobs: Option<Logprobs>,
     /// In whose words the server's times are reported, if they are.
     pub(super) times: Option<TimesWords>,
-    /// Whether the count of cached prompt tokens is reported.
-    pub(super) is_cached: bool,
+    /// What the stream says of cached prompt tokens.
+    pub(super) cached: CachedTokens,
+}
+
+/// What an answer says of prompt tokens from a prefix cache.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum CachedTokens {
+    /// Their number.
+    Counted,
+    /// Nothing, although there is a cache.
+    Hidden,
+    /// Nothing, or zero on a route that always has the count.
+    NoCache,
 }
 
 impl Scripts {
@@ -194,8 +205,12 @@ impl Form {
                 "finish_reason": finish,
                 "prompt_tokens": PROMPT,
                 "completion_tokens": TOKENS,
-                "cached_tokens": if self.is_cached { json!(CACHED) } else { json!(0) },
             });
+            match self.cached {
+                CachedTokens::Counted => meta["cached_tokens"] = json!(CACHED),
+                CachedTokens::NoCache => meta["cached_tokens"] = json!(0),
+                CachedTokens::Hidden => {}
+            }
             if self.times.is_some() && !meta["finish_reason"].is_null() {
                 meta[TIMES] = Value::Null;
             }
@@ -377,7 +392,10 @@ impl Form {
     /// The token counts, with those from the prefix cache if they are reported.
     fn counts(self) -> Value {
         let counts = count(json!(PROMPT), json!(TOKENS), json!(TOTAL));
-        if self.is_cached { with_cached(counts, &json!(CACHED)) } else { counts }
+        match self.cached {
+            CachedTokens::Counted => with_cached(counts, &json!(CACHED)),
+            CachedTokens::Hidden | CachedTokens::NoCache => counts,
+        }
     }
 
     /// Adds llama.cpp's times to the event with the finish reason.

@@ -167,10 +167,10 @@ impl Stream {
     fn go_on(&mut self) {
         if self.told < self.pieces {
             self.stage = StreamState::Pieces;
-            self.due = self.schedule.piece(self.group_end() - 1);
+            self.due = self.schedule.piece_out(self.group_end() - 1);
         } else {
             if self.stage == StreamState::Head {
-                self.due = self.schedule.piece(0);
+                self.due = self.schedule.piece_out(0);
             }
             self.stage = StreamState::Tail;
         }

@@ -56,6 +56,8 @@ pub(crate) struct TrueTimes {
     pub(crate) first_sent: Option<Stamp>,
     /// When the current bytes are about to be written.
     pub(crate) now: Stamp,
+    /// How long the bytes take from the server to the client's end of the network.
+    pub(crate) network: Duration,
     /// What the server's clock shows at [`Stamp::ZERO`], in nanoseconds since the Unix epoch.
     pub(crate) zero_unix_ns: i128,
 }
@@ -64,9 +66,9 @@ impl TrueTimes {
     /// Sets the time of the current bytes, which are the first output if `is_output` is set and
     /// there was none before.
     pub(super) fn advance(&mut self, now: Stamp, is_output: bool) {
-        self.now = now;
+        self.now = now - self.network;
         if is_output {
-            self.first_sent.get_or_insert(now);
+            self.first_sent.get_or_insert(self.now);
         }
     }
 
@@ -131,6 +133,22 @@ impl TrueTimes {
         members
     }
 
+    /// Returns the headers of text-generation-inference's answers: durations in whole milliseconds,
+    /// and the numbers of tokens.
+    pub(crate) fn tgi_headers(&self, prompt_tokens: u32, tokens: u32) -> String {
+        let inference = ms(self.begins, self.now);
+        let headers = [
+            ("x-total-time", ms(self.received, self.now)),
+            ("x-validation-time", ms(self.received, self.queued)),
+            ("x-queue-time", ms(self.queued, self.begins)),
+            ("x-inference-time", inference),
+            ("x-time-per-token", per(inference, tokens)),
+            ("x-prompt-tokens", prompt_tokens.into()),
+            ("x-generated-tokens", tokens.into()),
+        ];
+        headers.map(|(name, value)| format!("{name}: {value:.0}\r\n")).concat()
+    }
+
     fn llama_cpp(&self, first: Stamp, tokens: u32) -> Value {
         let (prompt, predicted) = (ms(self.begins, self.prefilled), ms(first, self.now));
         json!({
@@ -180,6 +198,7 @@ mod tests {
             begins: at(1005),
             prefilled: at(1025),
             kv_transfer: Duration::ZERO,
+            network: Duration::ZERO,
             first_sent: Some(at(1026)),
             now: at(1076),
             zero_unix_ns: 1_795_350_000_000_000_000,
@@ -205,6 +224,15 @@ mod tests {
         check_time(TimesWords::LlamaCpp, "predicted_ms", 50.0);
         check_time(TimesWords::Ollama, "load_duration", 4e6);
         check_time(TimesWords::Ollama, "total_duration", 76e6);
+    }
+
+    #[test]
+    fn tgis_headers_are_whole_milliseconds() {
+        let headers = times().tgi_headers(7, 6);
+        for line in ["x-total-time: 76", "x-validation-time: 1", "x-queue-time: 4"] {
+            assert!(headers.contains(line), "{headers}");
+        }
+        assert!(headers.contains("x-inference-time: 71\r\nx-time-per-token: 12\r\n"), "{headers}");
     }
 
     #[test]

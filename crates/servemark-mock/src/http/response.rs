@@ -38,17 +38,17 @@ pub(crate) enum Framing {
     Length(usize),
 }
 
-/// Appends a response's head to `out`.
-pub(crate) fn push_head(
+/// Appends a response's head to `out`. `headers` are whole lines.
+fn push_head_with(
     status: u16,
     content_type: &str,
-    framing: Framing,
-    keep_alive: KeepAlive,
+    headers: &str,
+    (framing, keep_alive): (Framing, KeepAlive),
     out: &mut Vec<u8>,
 ) {
     let version = if framing == Framing::Close { "1.0" } else { "1.1" };
     push(out, format_args!("HTTP/{version} {status} {}\r\n", reason(status)));
-    push(out, format_args!("content-type: {content_type}\r\n"));
+    push(out, format_args!("content-type: {content_type}\r\n{headers}"));
     match framing {
         Framing::Chunked => out.extend_from_slice(b"transfer-encoding: chunked\r\n"),
         Framing::Close => {}
@@ -58,6 +58,31 @@ pub(crate) fn push_head(
         out.extend_from_slice(b"connection: close\r\n");
     }
     out.extend_from_slice(b"\r\n");
+}
+
+/// Appends a response's head to `out`.
+pub(crate) fn push_head(
+    status: u16,
+    content_type: &str,
+    framing: Framing,
+    keep_alive: KeepAlive,
+    out: &mut Vec<u8>,
+) {
+    push_head_with(status, content_type, "", (framing, keep_alive), out);
+}
+
+/// Returns a whole JSON response with additional headers, each a whole line.
+pub(crate) fn json_document(
+    status: u16,
+    body: &str,
+    headers: &str,
+    framing: Framing,
+    keep_alive: KeepAlive,
+) -> Vec<u8> {
+    let mut out = Vec::with_capacity(body.len() + headers.len() + 128);
+    push_head_with(status, "application/json", headers, (framing, keep_alive), &mut out);
+    out.extend_from_slice(body.as_bytes());
+    out
 }
 
 /// Returns a whole response.

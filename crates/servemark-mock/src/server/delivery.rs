@@ -20,6 +20,8 @@ pub(super) struct Delivery {
     /// When the first output was written, and how many pieces were.
     first_sent: Option<Stamp>,
     sent: usize,
+    /// Number of written pieces after which the answer is preempted, if that is to come.
+    preempted_at: Option<u32>,
 }
 
 impl Delivery {
@@ -29,7 +31,12 @@ impl Delivery {
         work: OpenWork,
         times: TrueTimes,
     ) -> Self {
-        Self { answer, truth, work, times, first_sent: None, sent: 0 }
+        Self { answer, truth, work, times, first_sent: None, sent: 0, preempted_at: None }
+    }
+
+    /// Sets after how many pieces the answer is preempted.
+    pub(super) fn preempted_at(self, preempted_at: Option<u32>) -> Self {
+        Self { preempted_at, ..self }
     }
 
     /// Returns when the next step is due.
@@ -68,6 +75,9 @@ impl Delivery {
         self.sent += step.pieces;
         if step.pieces > 0 {
             self.first_sent.get_or_insert(written);
+        }
+        if self.preempted_at.take_if(|after| self.sent >= *after as usize).is_some() {
+            self.work.preempted();
         }
         if step.end.is_some() {
             self.truth.close();

@@ -6,9 +6,10 @@ use servemark_core::{Clock, Stamp};
 use servemark_pacer::MachineClock;
 
 use super::delivery::Delivery;
-use super::metrics;
+use super::metrics::{self, Shown};
 use super::route::{Route, VERSION};
 use super::state::ServerState;
+use super::work::PromptTokens;
 use crate::answer::{
     Ask, AskFault, Dialect, Document, Injected, Length, MockAnswer, ResponseBuilder, Schedule,
     Stream, TrueTimes, error_document, refusal,
@@ -66,9 +67,13 @@ impl ServerState {
             }
             Route::Health => now("", keep_alive),
             Route::Metrics => {
-                let counts = self.work.counts(MachineClock.now());
-                let (times, cache) = (self.work.times(), self.cache_counts());
-                let text = metrics::text(&counts, &times, cache, &self.spec.model);
+                let now = MachineClock.now();
+                let shown = Shown {
+                    counts: self.work.counts(now),
+                    kv_use: self.kv_use(now),
+                    cache: self.cache_counts(),
+                };
+                let text = metrics::text(&shown, &self.work.times(), &self.spec);
                 reply(200, metrics::CONTENT_TYPE, &text, keep_alive)
             }
             Route::Model => match self.model_of(head.path()) {
@@ -107,19 +112,30 @@ impl ServerState {
             return refused(&fault, keep_alive);
         }
         let injected = Injected::of(&self.spec.faults, number);
-        let schedule = Schedule::new(&self.spec, reception.at, number, &injected);
+        let preempted_at = injected.preempted_at;
         let response = ResponseBuilder::new(&self.spec, &ask, dialect, number, self.created);
-        let queued = reception.at + self.spec.frontend;
-        let begins = self.acquire_slot(queued, schedule.lasts(response.length()));
+        let cached = self.look_up(&request.body);
+        let prefill = self.prefill(response.all_prompt_tokens(), cached);
+        let received = reception.at + self.spec.network;
+        let schedule = Schedule::new(&self.spec, received, number, &injected);
+        let schedule = schedule.with_prefill(prefill);
+        let queued = received + self.spec.frontend;
+        let blocks =
+            self.blocks(response.all_prompt_tokens().saturating_add(response.all_tokens()));
+        let begins = self.acquire_slot(queued, schedule.lasts(response.length()), blocks);
         let (schedule, close_after) = (schedule.beginning(begins), injected.close_after);
-        let times = self.true_times(reception.at, queued, begins, &schedule, response.length());
-        let response = response.with_times(times).with_cached(self.look_up(&request.body));
+        let times = self.true_times(received, queued, begins, &schedule, response.length());
+        let told = cached.filter(|_| !self.spec.hides_cached);
+        let response = response.with_times(times).with_cached(told);
         let answer = self.compose(&response, schedule, injected, keep_alive);
         let index = index(request).unwrap_or(number as usize - 1);
         let truth = self.logs.truth.open(index, reception, answer.pieces(), response.prompts());
         let truth = truth.with_parts(times.parts());
-        let work = self.work.open(reception.at, begins, response.all_prompt_tokens());
-        Reply::Answer(Box::new(Delivery::new(answer, truth, work, times)), close_after)
+        let prompt =
+            PromptTokens { all: response.all_prompt_tokens(), cached: cached.unwrap_or_default() };
+        let work = self.work.open(received, (queued, begins), prompt);
+        let delivery = Delivery::new(answer, truth, work, times).preempted_at(preempted_at);
+        Reply::Answer(Box::new(delivery), close_after)
     }
 
     /// Returns the true times of an answer. Those of its output are still those of a document,
@@ -139,6 +155,7 @@ impl ServerState {
             begins,
             prefilled: first - self.spec.kv_transfer,
             kv_transfer: self.spec.kv_transfer,
+            network: self.spec.network,
             first_sent: None,
             now: begins + schedule.lasts(length),
             zero_unix_ns: self.zero_unix_ns,
@@ -169,7 +186,8 @@ impl ServerState {
             return MockAnswer::Stream(Box::new(stream));
         }
         let (body, length) = (response.document(&self.vectors), response.length());
-        let document = Document::new(&body, length, &schedule, &injected, keep_alive);
+        let headers = response.headers();
+        let document = Document::new(&body, length, &schedule, (&injected, &headers), keep_alive);
         MockAnswer::Document(document.with_tokens(response.all_tokens()))
     }
 }

@@ -42,7 +42,7 @@ impl ServerState {
         let zero_unix_ns = unix_ns - since_zero + skew_ns;
         Self {
             ready_at: MachineClock.now() + unready_time(&spec),
-            places: spec.places.map(|places| Mutex::new(Slots::new(places))),
+            places: Slots::of(spec.places, spec.kv_blocks).map(Mutex::new),
             cache: spec.cache_blocks.map(|blocks| {
                 Mutex::new(PrefixCache::new(blocks.get(), spec.cache_block_tokens.get()))
             }),
@@ -64,11 +64,16 @@ impl ServerState {
     }
 
     /// Looks up a request's prompt in the prefix cache. Returns the number of tokens that were
-    /// found, if there is a cache and the server reports them.
+    /// found, if there is a cache.
     pub(super) fn look_up(&self, body: &[u8]) -> Option<u32> {
         let cache = self.cache.as_ref()?;
-        let found = cache.lock().unwrap_or_else(PoisonError::into_inner).find(&tokens(body));
-        (!self.spec.hides_cached).then_some(found)
+        Some(cache.lock().unwrap_or_else(PoisonError::into_inner).find(&tokens(body)))
+    }
+
+    /// Returns how long computing a prompt takes beyond the server's `ttft`.
+    pub(super) fn prefill(&self, prompt_tokens: u32, cached: Option<u32>) -> Duration {
+        let computed = prompt_tokens.saturating_sub(cached.unwrap_or_default());
+        self.spec.prefill_per_token.saturating_mul(computed)
     }
 
     /// Empties the prefix cache.
@@ -85,10 +90,21 @@ impl ServerState {
     }
 
     /// Returns when a request that arrives at `now` and takes `lasts` begins to be served: at once,
-    /// unless the number of requests is limited and all places are taken.
-    pub(super) fn acquire_slot(&self, now: Stamp, lasts: Duration) -> Stamp {
+    /// unless the number of requests or their memory is limited and too little of it is free.
+    pub(super) fn acquire_slot(&self, now: Stamp, lasts: Duration, blocks: usize) -> Stamp {
         let Some(places) = &self.places else { return now };
-        places.lock().unwrap_or_else(PoisonError::into_inner).take(now, lasts)
+        places.lock().unwrap_or_else(PoisonError::into_inner).take(now, lasts, blocks)
+    }
+
+    /// Returns the number of blocks that keys and values of so many tokens take.
+    pub(super) fn blocks(&self, tokens: u32) -> usize {
+        (tokens as usize).div_ceil(self.spec.cache_block_tokens.get())
+    }
+
+    /// Returns the share of the memory for keys and values that is taken at `now`, if it is limited.
+    pub(super) fn kv_use(&self, now: Stamp) -> Option<f64> {
+        let places = self.places.as_ref()?;
+        places.lock().unwrap_or_else(PoisonError::into_inner).kv_use(now)
     }
 }
 

@@ -16,10 +16,32 @@ pub(super) struct Work {
     open: AtomicU64,
     prompt_tokens: AtomicU64,
     generated_tokens: AtomicU64,
+    computed_prompt_tokens: AtomicU64,
+    preemptions: AtomicU64,
     requests: AtomicU64,
     times: Mutex<WorkTimes>,
-    /// When each waiting request gets its place.
-    turns: Mutex<BinaryHeap<Reverse<Stamp>>>,
+    /// When requests that are not served yet reach the queue, and when they get their place.
+    ahead: Mutex<Ahead>,
+}
+
+/// The requests that are not served yet.
+#[derive(Debug, Default)]
+struct Ahead {
+    queued: BinaryHeap<Reverse<Stamp>>,
+    begins: BinaryHeap<Reverse<Stamp>>,
+}
+
+impl Ahead {
+    /// Returns the number of requests in the front end and in the queue at `now`.
+    fn counts(&mut self, now: Stamp) -> [u64; 2] {
+        for line in [&mut self.queued, &mut self.begins] {
+            while line.peek().is_some_and(|Reverse(until)| *until <= now) {
+                line.pop();
+            }
+        }
+        let (in_front, all) = (self.queued.len(), self.begins.len());
+        [in_front as u64, all.saturating_sub(in_front) as u64]
+    }
 }
 
 /// The reported counts at one instant.
@@ -31,8 +53,12 @@ pub(super) struct WorkCounts {
     pub(super) waiting: u64,
     /// Prompt tokens of requests of which some output was written.
     pub(super) prompt_tokens: u64,
+    /// The part of `prompt_tokens` that was not found in the prefix cache.
+    pub(super) computed_prompt_tokens: u64,
     /// Output tokens that were written.
     pub(super) generated_tokens: u64,
+    /// Answers that were put back into the queue.
+    pub(super) preemptions: u64,
     /// Requests that were answered whole.
     pub(super) requests: u64,
 }
@@ -50,20 +76,29 @@ pub(super) struct WorkTimes {
     pub(super) prefill: Histogram,
 }
 
+/// The number of tokens in a prompt, and of those that were found in the prefix cache.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct PromptTokens {
+    pub(super) all: u32,
+    pub(super) cached: u32,
+}
+
 impl Work {
-    /// Counts a request that arrived at `now`, is served from `begins` on, and has `prompt_tokens`
-    /// tokens in its prompt.
+    /// Counts a request that arrived at `now`, is in the queue from `queued` and served from `begins`
+    /// on, and has this prompt.
     pub(super) fn open(
         self: &Arc<Self>,
         now: Stamp,
-        begins: Stamp,
-        prompt_tokens: u32,
+        (queued, begins): (Stamp, Stamp),
+        prompt: PromptTokens,
     ) -> OpenWork {
         self.open.fetch_add(1, Ordering::Relaxed);
         if begins > now {
-            self.turns.lock().unwrap_or_else(PoisonError::into_inner).push(Reverse(begins));
+            let mut ahead = self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
+            ahead.queued.push(Reverse(queued));
+            ahead.begins.push(Reverse(begins));
         }
-        OpenWork { work: Some(Arc::clone(self)), prompt_tokens }
+        OpenWork { work: Some(Arc::clone(self)), prompt }
     }
 
     /// Returns the times of the requests that were answered whole.
@@ -75,27 +110,26 @@ impl Work {
         let seconds = |earlier: Stamp, later: Stamp| later.since(earlier).as_secs_f64();
         self.requests.fetch_add(1, Ordering::Relaxed);
         let mut all = self.times.lock().unwrap_or_else(PoisonError::into_inner);
-        all.ttft.add(seconds(times.received, first));
-        all.e2e.add(seconds(times.received, last));
+        all.ttft.add(seconds(times.received, first - times.network));
+        all.e2e.add(seconds(times.received, last - times.network));
         all.queue.add(seconds(times.queued, times.begins));
         all.prefill.add(seconds(times.begins, times.prefilled));
     }
 
     /// Returns the counts at `now`.
     pub(super) fn counts(&self, now: Stamp) -> WorkCounts {
-        let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
-        while turns.peek().is_some_and(|Reverse(turn)| *turn <= now) {
-            turns.pop();
-        }
-        let waiting = turns.len() as u64;
+        let mut ahead = self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
+        let [in_front, waiting] = ahead.counts(now);
         // A client that left while it waited keeps its place in the line until its turn, although
         // its request is no longer open; so the difference could be negative.
-        let running = self.open.load(Ordering::Relaxed).saturating_sub(waiting);
+        let running = self.open.load(Ordering::Relaxed).saturating_sub(waiting + in_front);
         WorkCounts {
             running,
             waiting,
             prompt_tokens: self.prompt_tokens.load(Ordering::Relaxed),
+            computed_prompt_tokens: self.computed_prompt_tokens.load(Ordering::Relaxed),
             generated_tokens: self.generated_tokens.load(Ordering::Relaxed),
+            preemptions: self.preemptions.load(Ordering::Relaxed),
             requests: self.requests.load(Ordering::Relaxed),
         }
     }
@@ -106,16 +140,25 @@ impl Work {
 pub(super) struct OpenWork {
     work: Option<Arc<Work>>,
     /// Prompt tokens that are not counted yet.
-    prompt_tokens: u32,
+    prompt: PromptTokens,
 }
 
 impl OpenWork {
     /// Counts `tokens` tokens of output in `pieces` pieces, which are about to be written.
     pub(super) fn count_sent(&mut self, pieces: usize, tokens: u64) {
         let Some(work) = self.work.as_ref().filter(|_| pieces > 0) else { return };
-        let prompt_tokens = std::mem::take(&mut self.prompt_tokens);
-        work.prompt_tokens.fetch_add(prompt_tokens.into(), Ordering::Relaxed);
+        let PromptTokens { all, cached } = std::mem::take(&mut self.prompt);
+        work.prompt_tokens.fetch_add(all.into(), Ordering::Relaxed);
+        let computed = all.saturating_sub(cached).into();
+        work.computed_prompt_tokens.fetch_add(computed, Ordering::Relaxed);
         work.generated_tokens.fetch_add(tokens, Ordering::Relaxed);
+    }
+
+    /// Counts that the answer was put back into the queue.
+    pub(super) fn preempted(&self) {
+        if let Some(work) = &self.work {
+            work.preemptions.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     /// Ends a request that was answered whole, with its first output at `first` and its last at
@@ -156,8 +199,9 @@ mod tests {
             let counts = work.counts(at(nanos));
             (counts.running, counts.waiting)
         };
-        let mut first = work.open(at(10), at(10), 5);
-        let second = work.open(at(11), at(50), 5);
+        let mut first = work.open(at(10), (at(10), at(10)), PromptTokens::default());
+        let second = work.open(at(11), (at(15), at(50)), PromptTokens::default());
+        assert_eq!(counts(12), (1, 0), "the second is in the front end");
         assert_eq!((counts(20), counts(50)), ((1, 1), (2, 0)));
         first.close();
         first.close();
@@ -168,13 +212,14 @@ mod tests {
     #[test]
     fn a_prompt_counts_once_and_only_if_it_is_answered() {
         let work = Arc::new(Work::default());
-        let mut answered = work.open(at(0), at(0), 5);
-        let mut refused = work.open(at(0), at(0), 7);
+        let mut answered = work.open(at(0), (at(0), at(0)), PromptTokens { all: 5, cached: 3 });
+        let mut refused = work.open(at(0), (at(0), at(0)), PromptTokens { all: 7, cached: 0 });
         answered.count_sent(0, 0);
         answered.count_sent(2, 4);
         answered.count_sent(1, 1);
         refused.count_sent(0, 0);
         let counts = work.counts(at(1));
         assert_eq!((counts.prompt_tokens, counts.generated_tokens), (5, 5));
+        assert_eq!(counts.computed_prompt_tokens, 2);
     }
 }

@@ -21,6 +21,7 @@ use crate::MockError;
 /// | `status:CODE[:BODY]` | the response has this status |
 /// | `cut@CHUNK` | the connection ends in place of the chunk |
 /// | `stall@CHUNK[:DURATION]` | the chunk and all later ones come DURATION later, or never |
+/// | `preempt@CHUNK:DURATION` | as `stall`, and the server counts a preemption |
 /// | `bad-frame@CHUNK` | the chunk is not JSON |
 /// | `error@CHUNK:object\|string\|flat` | an error in place of the chunk, then the end mark |
 /// | `empty` | a 200 without a body |
@@ -144,6 +145,14 @@ pub enum FaultKind {
     },
     /// The stream holds nothing but its end mark.
     OnlyDone,
+    /// The answer is put back into the queue before a chunk: that chunk and all later ones are
+    /// delayed, and the server counts a preemption.
+    Preempt {
+        /// Zero-based index of the first delayed chunk.
+        chunk: u32,
+        /// The length of the delay.
+        pause: Duration,
+    },
     /// The connection is reset as soon as it is accepted.
     Reset,
     /// The response's head is delayed.

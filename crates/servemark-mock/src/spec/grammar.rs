@@ -39,6 +39,9 @@ pub(super) fn write(kind: &FaultKind, out: &mut fmt::Formatter<'_>) -> fmt::Resu
         FaultKind::NoDone => out.write_str("no-done"),
         FaultKind::NotReady { until } => write!(out, "not-ready:{}ms", millis(*until)),
         FaultKind::OnlyDone => out.write_str("only-done"),
+        FaultKind::Preempt { chunk, pause } => {
+            write!(out, "preempt@{chunk}:{}ms", millis(*pause))
+        }
         FaultKind::Reset => out.write_str("reset"),
         FaultKind::SlowHeaders { delay } => write!(out, "slow-headers:{}ms", millis(*delay)),
         FaultKind::Split { bytes } => write!(out, "split:{bytes}"),
@@ -98,6 +101,10 @@ impl<'a> Parts<'a> {
                 FaultKind::NotReady { until: parse_duration(until).ok()? }
             }
             ("only-done", None, None) => FaultKind::OnlyDone,
+            ("preempt", Some(chunk), Some(pause)) => FaultKind::Preempt {
+                chunk: chunk.parse().ok()?,
+                pause: parse_duration(pause).ok()?,
+            },
             ("reset", None, None) => FaultKind::Reset,
             ("slow-headers", None, Some(delay)) => {
                 FaultKind::SlowHeaders { delay: parse_duration(delay).ok()? }
@@ -143,7 +150,7 @@ fn name_of(form: &str) -> &str {
 const SHAPES: [ErrorShape; 3] = [ErrorShape::Flat, ErrorShape::Object, ErrorShape::String];
 
 /// The text forms of all faults.
-const FORMS: [&str; 19] = [
+const FORMS: [&str; 20] = [
     "bad-frame@CHUNK",
     "close-after:DURATION",
     "close-delimited",
@@ -158,6 +165,7 @@ const FORMS: [&str; 19] = [
     "no-done",
     "not-ready:DURATION",
     "only-done",
+    "preempt@CHUNK:DURATION",
     "reset",
     "slow-headers:DURATION",
     "split:BYTES",
@@ -188,6 +196,7 @@ mod tests {
             "no-done",
             "not-ready:1500ms",
             "only-done",
+            "preempt@4:20ms/3",
             "reset/2",
             "slow-headers:0.25ms",
             "split:7",

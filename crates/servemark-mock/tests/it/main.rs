@@ -5,6 +5,7 @@
 mod client;
 mod connections;
 mod faults;
+mod metrics;
 mod openai;
 mod routes;
 mod sdk;

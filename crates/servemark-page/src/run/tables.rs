@@ -189,6 +189,8 @@ pub(super) fn groups(log: &RunLog) -> Vec<(&'static str, Vec<Vec<String>>)> {
         (Phase::Measure, "measurement"),
         (Phase::Retried, "failed tries, made again"),
         (Phase::Probe, "probes"),
+        (Phase::CacheCold, "cache audit, new prompts"),
+        (Phase::CacheWarm, "cache audit, repeated"),
     ];
     let of_phase =
         |phase| log.records().iter().filter(move |record: &&RequestRecord| record.phase == phase);

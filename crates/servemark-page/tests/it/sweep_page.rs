@@ -1,6 +1,10 @@
 //! The pages of a sweep and of a search.
 
 use serde_json::{Value, json};
+use servemark_core::{
+    Header, RunLog, SeriesHead, SeriesKind, Stamp, Telemetry, TelemetryLine, TelemetrySample,
+    TelemetrySource,
+};
 use servemark_metrics::{Audit, Judgement, MetricPolicy, Metrics, Objective};
 use servemark_page::{write_search, write_sweep};
 use servemark_report::{SloReport, SloRow, SloTierAnswer, SweepReport, SweepRow};
@@ -22,16 +26,19 @@ impl Point {
     fn of(per_s: f64) -> Self {
         // Latency rises with the load.
         let slowness = 1.0 / (1.0 - per_s / 50.0);
-        let log = Synthetic { requests: 200, per_s, slowness, ..Synthetic::SMALL }.log();
-        let (policy, audit) = (MetricPolicy::native(), Audit::of(&log));
+        Self::of_log(per_s, &Synthetic { requests: 200, per_s, slowness, ..Synthetic::SMALL }.log())
+    }
+
+    fn of_log(per_s: f64, log: &RunLog) -> Self {
+        let (policy, audit) = (MetricPolicy::native(), Audit::of(log));
         let objectives = Objective::list("e2el:p90<700ms,success>=90%").unwrap();
         let load = vec![("request_rate".to_owned(), json!(per_s))];
         Self {
             load: per_s,
             name: format!("request_rate={per_s}"),
             settings: load,
-            metrics: Metrics::score(&log, &policy),
-            judgements: servemark_metrics::gate(&log, &audit, &objectives, &policy, 0.95),
+            metrics: Metrics::score(log, &policy),
+            judgements: servemark_metrics::gate(log, &audit, &objectives, &policy, 0.95),
             audit,
         }
     }
@@ -50,6 +57,53 @@ fn swept(points: &[Point]) -> String {
     let report = SweepReport::of(points.iter().map(Point::row));
     write_sweep(&report, "0.0.0-test", &mut out).unwrap();
     String::from_utf8(out).unwrap()
+}
+
+/// Returns a point whose run was on two GPUs, of which the power is known, at a price.
+fn priced(per_s: f64) -> Point {
+    let log = Synthetic { requests: 200, per_s, ..Synthetic::SMALL }.log();
+    let mut header: Header = log.header().clone();
+    header.facts.hardware.gpus = Some(2);
+    header.facts.hardware.price_per_gpu_hour = Some(2.5);
+    let mut telemetry = Telemetry::default();
+    telemetry.add(TelemetryLine::Source(TelemetrySource::new(0, "gpus")));
+    for id in 0..2 {
+        let labels = [("gpu".to_owned(), id.to_string())].into();
+        let head = SeriesHead::new(id, 0, "gpu_power", SeriesKind::Gauge).with_labels(labels);
+        telemetry.add(TelemetryLine::Series(head));
+    }
+    for second in 0..200 {
+        let at = Stamp::from_nanos(second * 1_000_000_000);
+        let mut sample = TelemetrySample::new(0, at, 0);
+        sample.values = vec![(0, 300.0 + per_s), (1, 280.0 + per_s)];
+        telemetry.add(TelemetryLine::Sample(sample));
+    }
+    let log = RunLog::new(header, log.records().to_vec(), log.footer().cloned());
+    Point::of_log(per_s, &log.with_telemetry(telemetry))
+}
+
+#[test]
+fn what_a_gpu_gives_and_takes_is_drawn_over_the_speed_of_a_user() {
+    let points = [5.0, 10.0, 20.0].map(priced);
+    assert!(points[0].metrics.energy.as_ref().is_some_and(|energy| energy.valid));
+    let mut browser = Browser::start();
+    browser.open(&swept(&points), View::all()[2]);
+    for plot in ["trade", "trade-gpu", "trade-cost", "trade-energy"] {
+        assert_eq!(browser.count(&format!("#plot-{plot} .stage circle")), 3, "{plot}");
+    }
+    for words in
+        ["One GPU over one user", "cost of a million output tokens", "joules per output token"]
+    {
+        assert!(browser.text("#curves").contains(words), "{words}");
+    }
+    for words in ["Lowest cost", "Least energy", "Most output of a GPU"] {
+        assert!(browser.text("#summary").contains(words), "{words}");
+    }
+    let heads = browser.text("#points thead");
+    for head in ["output tokens/s/GPU", "cost per 1M output tokens", "J per output token"] {
+        assert!(heads.contains(head), "{heads}");
+    }
+    assert_eq!(browser.faults(), [""; 0]);
 }
 
 #[test]

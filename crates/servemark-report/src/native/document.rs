@@ -5,7 +5,8 @@ use std::io;
 use serde::Serialize;
 use servemark_core::{EngineFacts, HostFacts, RunFacts};
 use servemark_metrics::{
-    Anatomy, Audit, Contamination, Cost, Energy, Limit, Metrics, RunSeries, Series, SeriesGap,
+    Anatomy, Audit, CacheAudit, Contamination, Cost, Energy, Limit, Metrics, RunSeries, Series,
+    SeriesGap,
 };
 
 use crate::{Report, ReportFormat};
@@ -28,6 +29,7 @@ impl ReportFormat for NativeJson {
             audit: report.audit,
             anatomy: Anatomy::of(report.log),
             contamination: Contamination::of(report.log),
+            cache_audit: CacheAudit::of(report.log),
             energy: report.metrics.energy.as_ref(),
             cost: report.metrics.cost.as_ref(),
             limits: Limit::of(report.log, report.audit),
@@ -52,6 +54,8 @@ struct Document<'a> {
     anatomy: Anatomy,
     #[serde(skip_serializing_if = "Option::is_none")]
     contamination: Option<Contamination>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache_audit: Option<CacheAudit>,
     #[serde(skip_serializing_if = "Option::is_none")]
     energy: Option<&'a Energy>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -5,9 +5,9 @@ use std::io;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use servemark_metrics::{
-    Anatomy, Audit, Contamination, Cost, CountedTwice, Energy, Judgement, KnownEnough, Latency,
-    Limit, Metrics, MlperfResult, Planning, RunSeries, RunVerdict, Series, SeriesGap, SettledRun,
-    SloVerdict,
+    Anatomy, Audit, CacheAudit, Contamination, Cost, CountedTwice, Energy, Judgement, KnownEnough,
+    Latency, Limit, Metrics, MlperfResult, Planning, RunSeries, RunVerdict, Series, SeriesGap,
+    SettledRun, SloVerdict,
 };
 
 use crate::{Report, ReportFormat};
@@ -39,6 +39,7 @@ impl ReportFormat for ScoreJson<'_> {
             slo: self.slo.iter().map(Judged::of).collect(),
             anatomy: Anatomy::of(report.log),
             contamination: Contamination::of(report.log),
+            cache_audit: CacheAudit::of(report.log),
             energy: metrics.energy.as_ref(),
             cost: metrics.cost.as_ref(),
             limits: Limit::of(report.log, report.audit),
@@ -68,6 +69,8 @@ struct Document<'a> {
     slo: Vec<Judged>,
     anatomy: Anatomy,
     contamination: Option<Contamination>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cache_audit: Option<CacheAudit>,
     #[serde(skip_serializing_if = "Option::is_none")]
     energy: Option<&'a Energy>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -3,10 +3,13 @@
 use std::io;
 
 use servemark_core::{CertificateCheck, RunFacts};
-use servemark_metrics::{Absences, Anatomy, Completeness, FailureGroup, Limit, Metrics, Verdict};
+use servemark_metrics::{
+    Absences, Anatomy, CacheAudit, Completeness, FailureGroup, Limit, Metrics, Verdict,
+};
 
 use super::anatomy::anatomy;
 use super::audit::audit;
+use super::cache_audit::cache_audit;
 use super::energy::energy;
 use super::engine::engine;
 use super::latencies::latencies;
@@ -65,6 +68,9 @@ impl NativeTable {
         latencies(&mut table, metrics, header);
         anatomy(&mut table, &Anatomy::of(report.log));
         limits(&mut table, &Limit::of(report.log, report.audit));
+        if let Some(audit) = CacheAudit::of(report.log) {
+            cache_audit(&mut table, &audit);
+        }
         if let Some(sessions) = &metrics.sessions {
             table.part(TablePart::Sessions);
             self::sessions(&mut table, sessions);

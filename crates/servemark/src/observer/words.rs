@@ -122,6 +122,12 @@ impl fmt::Display for RunEvent<'_> {
                 share * 100.0
             ),
             Self::CacheFilled => f.write_str("Cache warmup completed"),
+            Self::AuditingCache { prompts } => {
+                write!(
+                    f,
+                    "Auditing the server's prefix cache with {prompts} prompts, twice each..."
+                )
+            }
             Self::CacheFlushed => f.write_str("The server's prefix cache is empty."),
             Self::Profiler(profiler) => profiler.fmt(f),
             Self::Replaying { dataset, sessions, slowdown } => {

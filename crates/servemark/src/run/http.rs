@@ -7,7 +7,7 @@ use std::thread::available_parallelism;
 
 use servemark_backends::{ServerKind, WireBackend};
 use servemark_client::{ClientError, HttpTransport};
-use servemark_core::{CountedWork, Footer, Header, ServerCounters};
+use servemark_core::{CountedWork, Footer, Header, ServerCounters, SharedPrefix};
 use servemark_pacer::SystemPacer;
 use servemark_plan::BenchPlan;
 use servemark_runner::{Runner, Share, Stop};
@@ -21,7 +21,7 @@ use super::profiler::Profilers;
 use super::run_log_sink::RunLogSink;
 use super::server::{self, Server, WireTransport};
 use super::system::{Job, System};
-use super::{SentRequests, align, discover, facts, telemetry, warm_up};
+use super::{SentRequests, align, cache_audit, discover, facts, telemetry, warm_up};
 use crate::observer::RunEvent;
 use crate::{ExecuteError, RunContext};
 
@@ -160,6 +160,16 @@ impl System for Server {
             footer.server_counters = counted.await;
         }
         footer
+    }
+
+    async fn audit_cache(
+        &self,
+        job: &Job<'_>,
+        transport: &Arc<WireTransport>,
+        sink: &RunLogSink,
+        in_flight: NonZeroUsize,
+    ) -> Result<Vec<SharedPrefix>, ExecuteError> {
+        cache_audit::audit(job, transport, sink, in_flight).await
     }
 
     fn sent_requests(&self, job: &Job<'_>) -> Option<SentRequests> {

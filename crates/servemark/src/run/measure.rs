@@ -1,5 +1,8 @@
 //! Measures a prepared run, from the open run log to the closed one.
 
+use std::num::NonZeroUsize;
+use std::time::Duration;
+
 use servemark_core::{Clock, Footer};
 use servemark_plan::BenchPlan;
 use servemark_runner::{self as runner, Fleet, Stop};
@@ -11,7 +14,7 @@ use super::prepare::{PreparedRun, RunClock};
 use super::run_log_sink::{ClosedRunLog, MemoryLimits, RunLogSink};
 use super::system::{Job, System};
 use super::until::{RunStop, Watcher};
-use crate::observer::RunEvent;
+use crate::observer::{Activity, RunEvent};
 use crate::{ExecuteError, RunContext};
 
 /// Measures a drawn load and closes the run log.
@@ -82,6 +85,19 @@ impl Job<'_> {
         footer.ended = ended;
         footer.client = Some(cost);
         footer.interrupted |= context.stop.signal().is(Stop::Drain) || !lost.is_empty();
+        if !footer.interrupted {
+            let in_flight = mean_in_flight(context.live.busy(), ended.since(began));
+            context.live.turn_to(Activity::Measuring);
+            footer.shared_prefixes = system.audit_cache(self, &transport, sink, in_flight).await?;
+            context.live.turn_to(Activity::Reporting);
+        }
         Ok(Measured { footer, lost_shards: lost.len() })
     }
+}
+
+/// Returns the mean number of requests in flight over a span, in which they were `busy` all together.
+fn mean_in_flight(busy: Duration, span: Duration) -> NonZeroUsize {
+    let span = span.as_nanos().max(1);
+    let mean = (busy.as_nanos() + span / 2) / span;
+    usize::try_from(mean).ok().and_then(NonZeroUsize::new).unwrap_or(NonZeroUsize::MIN)
 }

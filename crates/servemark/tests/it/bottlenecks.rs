@@ -9,68 +9,177 @@ use servemark::client::TargetSpec;
 use servemark::core::{NoProgress, RunLog};
 use servemark::metrics::{Contamination, Limit, LimitCause};
 use servemark::mock::{MockServer, MockSpec};
-use servemark::plan::{ServerSpec, TelemetrySpec};
+use servemark::plan::{BenchPlan, MetricsSource, ServerSpec, TelemetrySpec};
+use servemark::schedule::ArrivalSpec;
+use servemark::tokenizer::TokenizerSpec;
 use servemark::{RunContext, Scores, execute};
+use servemark_testkit::{ExporterAnswer, ScriptedExporter};
 
-use crate::runs::plan;
+use crate::runs::{TOKENIZER, plan};
 
-fn log(server: ServerSpec, concurrency: Option<usize>) -> RunLog {
+/// Returns a plan of twenty requests that are all due at once, for a server that is read often.
+fn watched(mock: MockSpec) -> BenchPlan {
     let mut plan = plan(BackendName::Sglang, &[]);
-    plan.server = server;
-    plan.load.max_concurrency = concurrency.and_then(NonZeroUsize::new);
-    plan.control.telemetry = Some(TelemetrySpec::of_server());
-    plan.model.tokenizer = Some(servemark::tokenizer::TokenizerSpec::new(crate::runs::TOKENIZER));
-    execute(&plan, &RunContext::new(Arc::new(NoProgress))).unwrap().log
+    plan.server = ServerSpec::Simulated(mock);
+    let mut telemetry = TelemetrySpec::of_server();
+    telemetry.interval = Duration::from_millis(20);
+    plan.control.telemetry = Some(telemetry);
+    plan.model.tokenizer = Some(TokenizerSpec::new(TOKENIZER));
+    plan
 }
 
-/// Returns what limits a run of twenty requests that are all due at once.
-fn causes(change: fn(&mut MockSpec), concurrency: Option<usize>) -> Vec<LimitCause> {
+fn log(plan: &BenchPlan) -> RunLog {
+    execute(plan, &RunContext::new(Arc::new(NoProgress))).unwrap().log
+}
+
+fn limits(plan: &BenchPlan) -> Vec<Limit> {
+    let log = log(plan);
+    Limit::of(&log, Scores::of(&log, &plan.scoring).audit())
+}
+
+/// Checks the first cause of a run against a changed simulator.
+#[track_caller]
+fn is_limited_by(cause: LimitCause, change: impl FnOnce(&mut MockSpec, &mut BenchPlan)) {
     let mut mock = MockSpec::new(Duration::from_millis(2), Duration::from_micros(100));
-    change(&mut mock);
-    let log = log(ServerSpec::Simulated(mock), concurrency);
-    let plan = plan(BackendName::Sglang, &[]);
-    let scores = Scores::of(&log, &plan.scoring);
-    Limit::of(&log, scores.audit()).iter().map(|limit| limit.cause).collect()
+    let mut plan = watched(MockSpec::default());
+    change(&mut mock, &mut plan);
+    plan.server = ServerSpec::Simulated(mock);
+    let limits = limits(&plan);
+    // A busy machine limits the client besides.
+    let is_scripted = |limit: &&Limit| limit.cause != LimitCause::Client || cause == limit.cause;
+    let first = limits.iter().find(is_scripted);
+    assert_eq!(first.map(|limit| limit.cause), Some(cause), "{limits:?}");
+}
+
+const MS: fn(u64) -> Duration = Duration::from_millis;
+
+#[test]
+fn few_places() {
+    is_limited_by(LimitCause::Queue, |mock, _| {
+        mock.ttft = MS(30);
+        mock.places = NonZeroUsize::new(2);
+    });
 }
 
 #[test]
-fn bottlenecks_are_named() {
-    let few_places = causes(
-        |mock| {
-            mock.ttft = Duration::from_millis(30);
-            mock.places = NonZeroUsize::new(2);
-        },
-        None,
-    );
-    assert_eq!(few_places.first(), Some(&LimitCause::Queue));
-    let slow_prefill = causes(|mock| mock.ttft = Duration::from_millis(300), None);
-    assert_eq!(slow_prefill.first(), Some(&LimitCause::Prefill));
-    let slow_decode = causes(|mock| mock.itl = Duration::from_millis(60), None);
-    assert_eq!(slow_decode.first(), Some(&LimitCause::Decode));
-    let slow_transfer = causes(|mock| mock.kv_transfer = Duration::from_millis(300), None);
-    assert_eq!(slow_transfer.first(), Some(&LimitCause::KvTransfer));
-    let slow_front = causes(|mock| mock.frontend = Duration::from_millis(300), None);
-    assert_eq!(slow_front.first(), Some(&LimitCause::InsideServer));
-    let gated = causes(|mock| mock.ttft = Duration::from_millis(30), Some(1));
-    assert_eq!(gated.first(), Some(&LimitCause::Gate));
+fn more_arrivals_than_are_served() {
+    is_limited_by(LimitCause::Queue, |mock, plan| {
+        mock.ttft = MS(20);
+        mock.places = NonZeroUsize::MIN.into();
+        plan.load.arrivals = ArrivalSpec::at_rate(200.0).unwrap();
+    });
+}
+
+/// A request of 16 prompt and 8 output tokens takes two blocks of 16.
+#[test]
+fn a_small_memory_for_keys_and_values() {
+    is_limited_by(LimitCause::QueueKvCache, |mock, _| {
+        mock.ttft = MS(60);
+        mock.kv_blocks = NonZeroUsize::new(4);
+    });
+}
+
+#[test]
+fn a_slow_prefill() {
+    is_limited_by(LimitCause::Prefill, |mock, _| mock.ttft = MS(300));
+}
+
+#[test]
+fn a_prefill_that_grows_with_the_prompt() {
+    is_limited_by(LimitCause::Prefill, |mock, _| mock.prefill_per_token = MS(15));
+}
+
+#[test]
+fn a_slow_decode() {
+    is_limited_by(LimitCause::Decode, |mock, _| mock.itl = MS(60));
+}
+
+#[test]
+fn an_answer_that_stalls() {
+    is_limited_by(LimitCause::Decode, |mock, _| {
+        mock.faults.push("stall@3:400ms".parse().unwrap());
+    });
+}
+
+#[test]
+fn a_slow_transfer_between_workers() {
+    is_limited_by(LimitCause::KvTransfer, |mock, _| mock.kv_transfer = MS(300));
+}
+
+#[test]
+fn a_slow_front_end() {
+    is_limited_by(LimitCause::InsideServer, |mock, _| mock.frontend = MS(300));
+}
+
+#[test]
+fn the_concurrency_limit_of_the_load() {
+    is_limited_by(LimitCause::Gate, |mock, plan| {
+        mock.ttft = MS(30);
+        plan.load.max_concurrency = NonZeroUsize::new(1);
+    });
+}
+
+#[test]
+fn a_slow_network() {
+    is_limited_by(LimitCause::Network, |mock, _| {
+        mock.network = MS(100);
+        mock.clock_skew_ms = 5000.0;
+    });
+}
+
+#[test]
+fn preemptions_are_counted_beside_the_decode_that_they_slow_down() {
+    let mut mock = MockSpec::new(MS(2), Duration::from_micros(100));
+    mock.faults.push("preempt@1:300ms/2".parse().unwrap());
+    let limits = limits(&watched(mock));
+    assert!(limits.iter().any(|limit| limit.cause == LimitCause::Decode), "{limits:?}");
+    let preempted = limits.iter().find(|limit| limit.cause == LimitCause::Preemption);
+    let evidence = &preempted.unwrap_or_else(|| panic!("{limits:?}")).evidence;
+    assert!(evidence.contains("preempted 10 requests"), "{evidence}");
+}
+
+#[test]
+fn a_throttled_gpu_is_named_beside_the_prefill() {
+    let mut mock = MockSpec::new(MS(400), Duration::from_micros(100));
+    mock.seed = 1;
+    let exporter = ScriptedExporter::start(|_| {
+        let text = "# TYPE DCGM_FI_DEV_CLOCKS_EVENT_REASONS gauge\n\
+                    DCGM_FI_DEV_CLOCKS_EVENT_REASONS{gpu=\"0\"} 64\n";
+        ExporterAnswer::Text(text.to_owned())
+    });
+    let mut plan = watched(mock);
+    let url = exporter.url("/metrics").parse().unwrap();
+    plan.control.telemetry.as_mut().unwrap().sources.push(MetricsSource::Url(url));
+    let causes: Vec<_> = limits(&plan).iter().map(|limit| limit.cause).collect();
+    assert!(causes.contains(&LimitCause::Prefill), "{causes:?}");
+    assert!(causes.contains(&LimitCause::GpuThrottled), "{causes:?}");
+}
+
+/// No client sends a million requests in a second.
+#[test]
+fn a_starved_client() {
+    is_limited_by(LimitCause::Client, |_, plan| {
+        plan.workload.requests = 3000;
+        plan.load.arrivals = ArrivalSpec::at_rate(1e6).unwrap();
+        plan.load.shards = NonZeroUsize::new(1);
+    });
 }
 
 #[test]
 fn a_second_run_of_the_same_prompts_is_contaminated() {
-    let mut mock = MockSpec::new(Duration::from_millis(2), Duration::from_micros(100));
+    let mut mock = MockSpec::new(MS(2), Duration::from_micros(100));
     mock.cache_blocks = NonZeroUsize::new(10_000);
     mock.cache_block_tokens = NonZeroUsize::MIN;
     let server = MockServer::start(mock).unwrap();
     let run = || {
         let url = server.base_url().parse().unwrap();
-        let mut plan = plan(BackendName::Sglang, &[]);
+        let mut plan = watched(MockSpec::default());
         plan.server = ServerSpec::At(TargetSpec::new(url));
-        plan.model.tokenizer =
-            Some(servemark::tokenizer::TokenizerSpec::new(crate::runs::TOKENIZER));
+        plan.control.telemetry = None;
         if let servemark::datasets::DatasetSpec::Random(random) = &mut plan.workload.dataset {
             random.input_tokens = 200;
         }
-        execute(&plan, &RunContext::new(Arc::new(NoProgress))).unwrap().log
+        log(&plan)
     };
     let cold = Contamination::of(&run()).unwrap();
     assert!(cold.share < 0.5 && !cold.is_found(), "{cold:?}");

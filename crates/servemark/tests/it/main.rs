@@ -4,6 +4,7 @@
 
 mod aisbench_files;
 mod bottlenecks;
+mod cache_audit;
 mod http2;
 mod listener;
 mod own_parts;

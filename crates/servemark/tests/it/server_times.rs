@@ -59,6 +59,28 @@ fn sglangs_instants_are_placed_whatever_the_clock_of_the_server_shows() {
     }
 }
 
+/// The median is held to the truth: a busy machine delays single wake-ups, which are on the way, too.
+#[test]
+fn the_ways_through_a_network_are_placed_whatever_the_clock_of_the_server_shows() {
+    for skew_ms in [5000.0, -5000.0] {
+        let mut mock = simulator(skew_ms);
+        mock.network = Duration::from_millis(20);
+        let log = run(BackendName::Sglang, mock);
+        let anatomy = Anatomy::of(&log);
+        let clock = anatomy.clock.as_ref().unwrap();
+        // Each way is bounded by the whole round trip only, so the bound is one way.
+        assert!((clock.offset_ms - skew_ms).abs() <= clock.bound_ms, "{clock:?}");
+        assert!(clock.bound_ms < 22.0, "{clock:?}");
+        for part in [RequestPart::RequestTransit, RequestPart::ResponseTransit] {
+            let told = anatomy.part(part).unwrap();
+            assert!((told.p50_ms - 20.0).abs() < 1.0, "{told:?}");
+        }
+        is_true(&log, &anatomy, RequestPart::ServerFrontend, |parts| parts.frontend_ns);
+        is_true(&log, &anatomy, RequestPart::ServerQueue, |parts| parts.queue_ns);
+        is_true(&log, &anatomy, RequestPart::Prefill, |parts| parts.prefill_ns);
+    }
+}
+
 #[test]
 fn every_engines_words_are_read() {
     let llama_cpp = |mut mock: MockSpec| {
@@ -103,12 +125,14 @@ fn documents_have_parts_too() {
 
 #[test]
 fn a_transfer_between_workers_is_a_part() {
-    let mut mock = simulator(0.0);
-    mock.kv_transfer = Duration::from_millis(2);
-    let log = run(BackendName::Sglang, mock);
-    let anatomy = Anatomy::of(&log);
-    is_true(&log, &anatomy, RequestPart::KvTransfer, |parts| parts.kv_transfer_ns);
-    is_true(&log, &anatomy, RequestPart::Prefill, |parts| parts.prefill_ns);
+    for skew_ms in [0.0, 5000.0, -5000.0] {
+        let mut mock = simulator(skew_ms);
+        mock.kv_transfer = Duration::from_millis(2);
+        let log = run(BackendName::Sglang, mock);
+        let anatomy = Anatomy::of(&log);
+        is_true(&log, &anatomy, RequestPart::KvTransfer, |parts| parts.kv_transfer_ns);
+        is_true(&log, &anatomy, RequestPart::Prefill, |parts| parts.prefill_ns);
+    }
 }
 
 #[test]
@@ -167,4 +191,51 @@ fn the_parts_are_in_the_table_and_in_json() {
         .map(|part| part["share_of_mean"].as_f64().unwrap())
         .sum();
     assert!((shares - 1.0).abs() < 0.01, "{shares}");
+}
+
+/// Logs of earlier versions have no times of servers, no metrics, no facts of sockets and no
+/// checksums.
+#[test]
+fn a_log_from_before_all_this_is_scored_as_ever() {
+    let folder = tempfile::tempdir().unwrap();
+    let (new, old) = (folder.path().join("new.jsonl"), folder.path().join("old.jsonl"));
+    let mut plan = plan(BackendName::Sglang, &[]);
+    plan.server = ServerSpec::Simulated(simulator(5000.0));
+    plan.control.telemetry = Some(servemark::plan::TelemetrySpec::of_server());
+    plan.output.run_log = Some(new.clone());
+    let log = execute(&plan, &RunContext::new(Arc::new(NoProgress))).unwrap().log;
+    let mut lines = Vec::new();
+    for line in std::fs::read_to_string(&new).unwrap().lines() {
+        let mut line: serde_json::Value = serde_json::from_str(line).unwrap();
+        let line = line.as_object_mut().unwrap();
+        line.remove("crc32");
+        for newer in ["server_times", "socket", "left", "connection", "end_lag_us"] {
+            if let Some(request) = line.get_mut("request") {
+                request.as_object_mut().unwrap().remove(newer);
+            }
+        }
+        for newer in ["audit", "server_counters", "truth"] {
+            if let Some(footer) = line.get_mut("footer") {
+                footer.as_object_mut().unwrap().remove(newer);
+            }
+        }
+        if !line.contains_key("telemetry") {
+            lines.push(serde_json::to_string(line).unwrap() + "\n");
+        }
+    }
+    std::fs::write(&old, lines.concat()).unwrap();
+    let old = RunLog::read(&old).unwrap();
+    let policy = servemark::metrics::MetricPolicy::native();
+    let metrics = |log: &RunLog| servemark::metrics::Metrics::score(log, &policy);
+    assert_eq!(metrics(&old).latencies, metrics(&log).latencies);
+    assert_eq!(metrics(&old).throughput, metrics(&log).throughput);
+    let anatomy = Anatomy::of(&old);
+    assert_eq!((anatomy.requests, anatomy.with_server_times), (20, 0));
+    assert!(anatomy.clock.is_none() && anatomy.part(RequestPart::InsideServer).is_some());
+    let scores = Scores::of(&old, &plan.scoring);
+    let mut out = Vec::new();
+    scores.write_tables(&mut out).unwrap();
+    scores.write_json(&mut out).unwrap();
+    scores.write_page(None, &mut out).unwrap();
+    assert!(servemark::metrics::CacheAudit::of(&old).is_none());
 }

@@ -1,0 +1,214 @@
+//! What reading the metrics of servers costs beside a measurement.
+//!
+//! Each pair has two runs of the same load against the simulator: one alone, and one beside which
+//! metrics are read from an exporter in a process of its own. It answers with the texts of real
+//! servers, whose numbers change with every question. The cost is the CPU time of the thread that
+//! reads, by the kernel's clock of that thread, which other work on the machine does not change. The
+//! effect is the error of the p99 gap between tokens against the simulator's own log.
+
+mod exporter;
+mod options;
+
+use std::ffi::OsStr;
+use std::io::{self, BufRead, BufReader, Write};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+use std::{fs, iter};
+
+use anyhow::{Context, ensure};
+use servemark::backends::{BackendName, BackendSpec, CommonSpec};
+use servemark::core::{NoProgress, RunLog};
+use servemark::datasets::{DatasetSpec, RandomSpec, RangeRatio, Source};
+use servemark::metrics::{MetricPolicy, Metrics};
+use servemark::mock::MockSpec;
+use servemark::plan::{BenchPlan, MetricsSource, ServerSpec, TelemetrySpec, WorkloadSpec};
+use servemark::runner::LoadSpec;
+use servemark::schedule::ArrivalSpec;
+use servemark::tokenizer::TokenizerSpec;
+use servemark::{RunContext, execute};
+
+pub use self::exporter::export;
+pub use self::options::Options;
+
+/// A run alone, and one beside which metrics were read.
+#[derive(Clone, Debug)]
+pub struct Pair {
+    /// Error of the p99 gap of the run alone, in milliseconds.
+    pub alone_ms: f64,
+    /// Error of the p99 gap of the other run, in milliseconds.
+    pub beside_ms: f64,
+    /// Share of a core that the reading thread used.
+    pub share: f64,
+    /// Number of answers that it read.
+    pub readings: usize,
+}
+
+/// Measures pairs of runs. `exporter` starts the process that answers with metrics.
+pub fn measure(
+    options: &Options,
+    exporter: &[&OsStr],
+    progress: impl Fn(&str),
+) -> anyhow::Result<Vec<Pair>> {
+    let exporter = Exporter::start(exporter)?;
+    let mut pairs = Vec::new();
+    for number in 1..=options.runs {
+        let alone = run(&plan(options, None)?)?;
+        let (beside, share) =
+            while_running(|| run(&plan(options, Some(&exporter))?), options.shortest())?;
+        let pair = Pair {
+            alone_ms: error_ms(&alone)?,
+            beside_ms: error_ms(&beside)?,
+            share: share.context("the thread that reads metrics was not seen")?,
+            readings: beside.telemetry().samples.len(),
+        };
+        progress(&format!("pair {number} of {}: {pair:?}", options.runs));
+        pairs.push(pair);
+    }
+    Ok(pairs)
+}
+
+/// Writes the pairs as a Markdown table, and the medians.
+pub fn write_table(options: &Options, pairs: &[Pair], out: &mut dyn Write) -> io::Result<()> {
+    let Options { urls, interval, streams, .. } = options;
+    writeln!(out, "{urls} URLs every {} ms beside {streams} streams:\n", interval.as_millis())?;
+    writeln!(out, "| pair | answers read | share of a core | p99 ITL error alone | beside it |")?;
+    writeln!(out, "|---|---|---|---|---|")?;
+    for (number, pair) in (1..).zip(pairs) {
+        let Pair { alone_ms, beside_ms, share, readings } = pair;
+        writeln!(
+            out,
+            "| {number} | {readings} | {:.3} % | {alone_ms:+.3} ms | {beside_ms:+.3} ms |",
+            share * 100.0
+        )?;
+    }
+    let of = |value: fn(&Pair) -> f64| median(pairs.iter().map(value).collect());
+    writeln!(
+        out,
+        "| median | | {:.3} % | {:+.3} ms | {:+.3} ms |",
+        of(|pair| pair.share) * 100.0,
+        of(|pair| pair.alone_ms),
+        of(|pair| pair.beside_ms)
+    )
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}
+
+/// The process that answers with metrics. It ends when it is dropped.
+struct Exporter {
+    process: Child,
+    addr: String,
+}
+
+impl Exporter {
+    fn start(command: &[&OsStr]) -> anyhow::Result<Self> {
+        let (program, args) = command.split_first().context("no program was given")?;
+        let mut process = Command::new(program)
+            .args(args)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .context("cannot start the exporter")?;
+        let stdout = process.stdout.take().context("the exporter has no output")?;
+        let mut addr = String::new();
+        BufReader::new(stdout).read_line(&mut addr).context("cannot read the address")?;
+        Ok(Self { process, addr: addr.trim().to_owned() })
+    }
+}
+
+impl Drop for Exporter {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn plan(options: &Options, exporter: Option<&Exporter>) -> anyhow::Result<BenchPlan> {
+    let mut mock = MockSpec::new(Duration::from_millis(20), options.itl);
+    mock.keep_requests = 0;
+    let dataset = RandomSpec {
+        source: Source::Vocabulary,
+        input_tokens: 16,
+        output_tokens: options.tokens,
+        range_ratio: RangeRatio::FIXED,
+        ..RandomSpec::default()
+    };
+    let mut plan = BenchPlan::new(
+        ServerSpec::Simulated(mock),
+        BackendName::VllmChat,
+        BackendSpec::new(BackendName::VllmChat, CommonSpec::default()),
+        WorkloadSpec::new(DatasetSpec::Random(dataset), options.streams),
+        LoadSpec::new(ArrivalSpec::Burst),
+    );
+    plan.model.tokenizer = Some(TokenizerSpec::new(TOKENIZER));
+    if let Some(Exporter { addr, .. }) = exporter {
+        let url = |number: usize| format!("http://{addr}/{number}").parse();
+        let urls = (0..options.urls).map(url).collect::<Result<Vec<_>, _>>()?;
+        let mut spec = TelemetrySpec::new(urls.into_iter().map(MetricsSource::Url).collect());
+        spec.interval = options.interval;
+        plan.control.telemetry = Some(spec);
+    }
+    Ok(plan)
+}
+
+fn run(plan: &BenchPlan) -> anyhow::Result<RunLog> {
+    let log = execute(plan, &RunContext::new(Arc::new(NoProgress)))?.log;
+    let failed = log.measured().filter(|record| !record.is_success()).count();
+    ensure!(failed == 0, "{failed} requests failed");
+    Ok(log)
+}
+
+fn error_ms(log: &RunLog) -> anyhow::Result<f64> {
+    let truth = Metrics::score(log, &MetricPolicy::native()).truth.context("no truth")?;
+    Ok(truth.p99_itl.context("no gaps between tokens")?.difference_ms)
+}
+
+/// Does something while the CPU time of the thread that reads metrics is watched. Returns the share
+/// of a core that the thread used between its first and its last sight, if they lie `shortest` apart.
+fn while_running<T>(
+    work: impl FnOnce() -> anyhow::Result<T>,
+    shortest: Duration,
+) -> anyhow::Result<(T, Option<f64>)> {
+    let is_over = Arc::new(AtomicBool::new(false));
+    let watching = thread::spawn({
+        let is_over = Arc::clone(&is_over);
+        move || watch(&is_over)
+    });
+    let result = work();
+    is_over.store(true, Ordering::Relaxed);
+    let seen = watching.join().ok().context("the watching thread panicked")?;
+    let share = seen.first().zip(seen.last()).and_then(|(first, last)| {
+        let span = last.0.duration_since(first.0);
+        (span >= shortest)
+            .then(|| last.1.saturating_sub(first.1).as_secs_f64() / span.as_secs_f64())
+    });
+    Ok((result?, share))
+}
+
+#[expect(clippy::disallowed_methods, reason = "nothing is measured by the sleep")]
+fn watch(is_over: &AtomicBool) -> Vec<(Instant, Duration)> {
+    let looks = iter::from_fn(|| {
+        thread::sleep(Duration::from_millis(20));
+        (!is_over.load(Ordering::Relaxed)).then(|| Some((Instant::now(), cpu_of_sampler()?)))
+    });
+    looks.flatten().collect()
+}
+
+/// Returns the CPU time of this process's thread that reads metrics, if it runs.
+fn cpu_of_sampler() -> Option<Duration> {
+    fs::read_dir("/proc/self/task").ok()?.flatten().find_map(|entry| {
+        let read = |name: &str| fs::read_to_string(entry.path().join(name)).ok();
+        let is_sampler = read("comm")?.trim() == "telemetry";
+        let on_cpu = is_sampler.then(|| read("schedstat"))??;
+        Some(Duration::from_nanos(on_cpu.split(' ').next()?.parse().ok()?))
+    })
+}
+
+const TOKENIZER: &str =
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/tokenizers/spm-unigram-botchan-1000");

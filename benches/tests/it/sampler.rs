@@ -1,0 +1,17 @@
+//! Runs the sampler study on a small load, as a user starts it.
+
+use std::process::Command;
+
+#[test]
+fn a_small_study_gives_a_table() {
+    let output = Command::new(env!("CARGO_BIN_EXE_sampler"))
+        .args("--runs 1 --urls 2 --streams 2 --tokens 60 --itl-ms 10".split(' '))
+        .output()
+        .expect("it starts");
+    let (table, news) = (String::from_utf8(output.stdout), String::from_utf8(output.stderr));
+    let (table, news) = (table.unwrap(), news.unwrap());
+    assert!(output.status.success(), "{news}");
+    assert!(table.starts_with("2 URLs every 100 ms beside 2 streams:"), "{table}");
+    assert!(table.contains("| 1 | ") && table.contains("| median | | 0."), "{table}");
+    assert!(news.starts_with("pair 1 of 1: Pair"), "{news}");
+}

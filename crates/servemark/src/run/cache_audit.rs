@@ -1,0 +1,185 @@
+//! Audits the server's prefix cache after the measurement: sends a sample of the measured prompts
+//! behind words that no cache holds, and then again, when a cache holds them.
+//!
+//! The times to the first token of both, beside that of the measured request, show whether the
+//! measured prompts came out of a cache, also where the server reports nothing.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use serde_json::Value;
+use servemark_core::{JsonObject, Phase, Prompt, RequestRecord, Session, SharedPrefix};
+use servemark_pacer::SystemPacer;
+use servemark_runner::{Backlog, LoadSpec, Observer, Runner, Stop};
+use servemark_schedule::ArrivalSpec;
+
+use super::cache_bust;
+use super::run_log_sink::RunLogSink;
+use super::server::WireTransport;
+use super::system::Job;
+use crate::ExecuteError;
+use crate::observer::RunEvent;
+
+/// Sends the audit's requests with `at_once` of them in flight, about as many as the measurement
+/// had on average, so that their times can be compared. Returns what the prompts have in common with earlier ones.
+pub(super) async fn audit(
+    job: &Job<'_>,
+    transport: &Arc<WireTransport>,
+    sink: &RunLogSink,
+    at_once: NonZeroUsize,
+) -> Result<Vec<SharedPrefix>, ExecuteError> {
+    let Some(prompts) = job.plan.control.cache_audit else { return Ok(Vec::new()) };
+    let chosen = chosen(job, prompts.get() as usize);
+    if chosen.is_empty() {
+        let (what, reason) = ("audit the prefix cache", "no prompt takes a prefix".to_owned());
+        job.context.emit(&RunEvent::Missed { what, reason });
+        return Ok(Vec::new());
+    }
+    job.context.emit(&RunEvent::AuditingCache { prompts: chosen.len() });
+    let mut load = LoadSpec::new(ArrivalSpec::Burst);
+    load.max_concurrency = Some(at_once);
+    // Each block is repeated soon, so that a small cache still holds it and a delay of the machine
+    // meets both of its phases.
+    for block in chosen.chunks(FEWEST_IN_A_BLOCK.max(at_once.get())) {
+        let sessions = salted(job, block)?;
+        let observer = Arc::new(Renumbered { places: block.to_vec(), inner: sink.observer() });
+        let pacer = SystemPacer::new(job.clock.clock).map_err(ExecuteError::Machine)?;
+        let runner = Runner::new(pacer, &load, observer, job.context.stop.signal());
+        for phase in [Phase::CacheCold, Phase::CacheWarm] {
+            runner.aside(transport, phase, &sessions).await;
+        }
+        if job.context.stop.signal().is(Stop::Drain) {
+            break;
+        }
+    }
+    Ok(shared_prefixes(&job.load().sessions, &chosen))
+}
+
+/// Returns the positions of evenly spaced measured sessions whose first prompt takes a prefix, in
+/// ascending order.
+fn chosen(job: &Job<'_>, count: usize) -> Vec<usize> {
+    let (load, live) = (job.load(), &job.context.live);
+    let leading = load.leading(&job.plan.load);
+    // Sessions start in the order of the plan, so the later ones of a run that ended early were
+    // not measured.
+    let ended = usize::try_from(live.finished()).unwrap_or(usize::MAX);
+    let sent = if load.converses() { usize::MAX } else { leading.saturating_add(ended) };
+    let sessions = load.sessions.iter().enumerate().take(sent).skip(leading);
+    let fit: Vec<usize> =
+        sessions.filter(|(_, session)| takes_prefix(session)).map(|(place, _)| place).collect();
+    let count = count.min(fit.len());
+    (0..count).map(|place| fit[place * fit.len() / count]).collect()
+}
+
+fn takes_prefix(session: &Session) -> bool {
+    match &session.first.prompt {
+        Prompt::Text(_) | Prompt::Lazy(_) | Prompt::TokenIds(_) => true,
+        Prompt::Messages(messages) => !messages.is_empty(),
+        _ => false,
+    }
+}
+
+/// Returns the first turns of sessions, each behind a word of its own.
+fn salted(job: &Job<'_>, places: &[usize]) -> Result<Arc<[Session]>, ExecuteError> {
+    let tokenizer = (!job.plan.model.untokenized).then_some(job.prepared.tokenizer.as_ref());
+    let mut sessions = Vec::with_capacity(places.len());
+    for &place in places {
+        let mut session = [Session::from(job.load().sessions[place].first.clone())];
+        let mut hasher = DefaultHasher::new();
+        (job.clock.started_unix_ns, place).hash(&mut hasher);
+        let salt = format!("{:08x}", hasher.finish() as u32);
+        cache_bust::prefix_prompts(&mut session, &salt, tokenizer)?;
+        sessions.extend(session);
+    }
+    Ok(sessions.into())
+}
+
+/// Passes records on under the positions that their sessions have in the plan.
+struct Renumbered {
+    places: Vec<usize>,
+    inner: Arc<dyn Observer>,
+}
+
+impl Observer for Renumbered {
+    fn started(&self, phase: Phase) {
+        self.inner.started(phase);
+    }
+
+    fn finished(&self, mut record: RequestRecord) {
+        record.index = self.places[record.index];
+        self.inner.finished(record);
+    }
+
+    fn backlog(&self) -> Option<&Backlog> {
+        self.inner.backlog()
+    }
+}
+
+/// Returns for the chosen sessions the longest beginning that their first prompt has in common with
+/// a different first prompt of an earlier session, in tokens.
+fn shared_prefixes(sessions: &[Session], chosen: &[usize]) -> Vec<SharedPrefix> {
+    let mut audited: Vec<(usize, Vec<u8>, usize)> =
+        chosen.iter().map(|&place| (place, content(&sessions[place].first.prompt), 0)).collect();
+    for (place, session) in sessions.iter().enumerate().take(chosen.last().map_or(0, |last| *last))
+    {
+        let earlier = content(&session.first.prompt);
+        for (_, later, longest) in audited.iter_mut().filter(|audited| audited.0 > place) {
+            if *later != earlier {
+                *longest = (*longest).max(common(later, &earlier));
+            }
+        }
+    }
+    let tokens = |(place, content, longest): &(usize, Vec<u8>, usize)| {
+        let all = sessions[*place].first.prompt_tokens as usize;
+        let shared = all * longest / content.len().max(1);
+        SharedPrefix::new(*place, u32::try_from(shared).unwrap_or(u32::MAX))
+    };
+    audited.iter().map(tokens).collect()
+}
+
+fn common(one: &[u8], other: &[u8]) -> usize {
+    one.iter().zip(other).take_while(|(one, other)| one == other).count()
+}
+
+/// Returns what the model reads of a prompt, as bytes of which each token has about equally many.
+fn content(prompt: &Prompt) -> Vec<u8> {
+    match prompt {
+        Prompt::TokenIds(ids) => ids.iter().flat_map(|id| id.to_be_bytes()).collect(),
+        Prompt::Messages(messages) => messages.iter().flat_map(message).collect(),
+        prompt => prompt.text().map(|text| text.into_owned().into_bytes()).unwrap_or_default(),
+    }
+}
+
+fn message(message: &JsonObject) -> Vec<u8> {
+    let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().to_owned();
+    match message.get("content") {
+        Some(Value::Array(parts)) => {
+            parts.iter().map(|part| text(part.get("text"))).collect::<String>().into_bytes()
+        }
+        content => text(content).into_bytes(),
+    }
+}
+
+/// Number of prompts that are sent before the first of them is repeated, unless more are in flight.
+const FEWEST_IN_A_BLOCK: usize = 2;
+
+#[cfg(test)]
+mod tests {
+    use servemark_core::Sample;
+
+    use super::*;
+
+    #[test]
+    fn a_prefix_is_shared_with_earlier_and_different_prompts() {
+        let session = |text: &str| Session::from(Sample::new(text, 10, 1));
+        let texts = ["abcdefghij", "abcdexxxxx", "abcdefghij", "zzzzzzzzzz", "abcdefghxx"];
+        let sessions = texts.map(session);
+        let shared: Vec<u32> =
+            shared_prefixes(&sessions, &[0, 1, 2, 3, 4]).iter().map(|it| it.tokens).collect();
+        assert_eq!(shared, [0, 5, 5, 0, 8], "an equal prompt does not count");
+        let ids = [[1_u32, 2, 3, 4], [1, 2, 9, 9]]
+            .map(|ids| Session::from(Sample::new(ids.to_vec(), 4, 1)));
+        assert_eq!(shared_prefixes(&ids, &[1]), [SharedPrefix::new(1, 2)]);
+    }
+}
