@@ -144,8 +144,8 @@ fn capacity(process: Process, objective: Objective) -> f64 {
     let (mut low, mut high) = (0.1 * process.capacity(), 1.2 * process.capacity());
     for _ in 0..HALVINGS {
         let rate = f64::midpoint(low, high);
-        let seen = process.at_rate(rate).truth()[place];
-        *(if seen * 1e3 < limit_ms { &mut low } else { &mut high }) = rate;
+        let observed = process.at_rate(rate).truth()[place];
+        *(if observed * 1e3 < limit_ms { &mut low } else { &mut high }) = rate;
     }
     f64::midpoint(low, high)
 }

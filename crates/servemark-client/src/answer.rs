@@ -66,9 +66,9 @@ impl<D: Decoder> AnswerReader<D> {
     pub(crate) fn begin(
         &mut self,
         headers: &HeaderMap,
-        asked: &HeaderMap,
+        request_headers: &HeaderMap,
     ) -> Result<(), RequestError> {
-        self.inflater = Inflater::of(headers, asked)?.map(Box::new);
+        self.inflater = Inflater::of(headers, request_headers)?.map(Box::new);
         self.holding.open();
         self.shape = Shape::of(headers, self.framing, self.holding.budget().each());
         match self.shape {

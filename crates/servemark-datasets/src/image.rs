@@ -91,10 +91,10 @@ impl ImageSpec {
         let drafts = self.draft(count, context)?;
         let tokenizer = context.tokenizer;
         let show = |draft: &Draft| draft.showing(tokenizer)?.count(self.prompt_format, tokenizer);
-        let shown = parallel::map("making prompts", &drafts, context.progress, show);
-        let shown = shown.into_iter().collect::<Result<Vec<_>, _>>()?;
-        let notices = notices(&shown);
-        let samples: Vec<_> = shown.into_iter().map(|shown| shown.sample).collect();
+        let with_images = parallel::map("making prompts", &drafts, context.progress, show);
+        let with_images = with_images.into_iter().collect::<Result<Vec<_>, _>>()?;
+        let notices = notices(&with_images);
+        let samples: Vec<_> = with_images.into_iter().map(|sample| sample.sample).collect();
         let statistics = Statistics::of(self, &drafts, &samples)?;
         let summary = Summary::of(DatasetName::Image, &samples).in_lines(statistics.to_string());
         Ok(Draw::of(samples, summary).noting(notices))

@@ -38,12 +38,12 @@ impl Worker {
         clock: MonotonicClock,
     ) -> Result<(Self, oneshot::Receiver<Result<EngineFacts, EngineError>>), EngineError> {
         let expected = Arc::new(Expected::default());
-        let told = expected.loaded();
+        let answer = expected.loaded();
         let name = spec.engine.as_str();
         let listener = Listener::new(name, router, Arc::clone(&expected), clock);
         let process = Process::start(spec, listener)?;
         process.write(&Order::load(spec, submission));
-        Ok((Self { process, expected }, told))
+        Ok((Self { process, expected }, answer))
     }
 
     pub(crate) fn generate(&self, requests: &[EngineRequest]) {
@@ -59,9 +59,9 @@ impl Worker {
         &self,
         control: &EngineControl,
     ) -> oneshot::Receiver<Result<Value, String>> {
-        let told = self.expected.control_answer();
+        let loaded = self.expected.control_answer();
         self.process.write(&Order::of(control));
-        told
+        loaded
     }
 
     /// Lets the engine end gracefully for a limited time, then kills it.

@@ -137,9 +137,12 @@ fn place_of(document: &Value, reason: &str) -> String {
 }
 
 fn unknown(path: &KeyPath, document: &Value, reason: &str) -> DocumentFault {
-    let told: Vec<String> = reason.split('`').skip(3).step_by(2).map(str::to_owned).collect();
-    let known =
-        if told.is_empty() { schema::known_keys(path, &completed(document.clone())) } else { told };
+    let names: Vec<String> = reason.split('`').skip(3).step_by(2).map(str::to_owned).collect();
+    let known = if names.is_empty() {
+        schema::known_keys(path, &completed(document.clone()))
+    } else {
+        names
+    };
     DocumentFault::UnknownKey { path: path.to_string(), known }
 }
 

@@ -284,7 +284,7 @@ impl BenchPlan {
             (control.telemetry.is_some(), "--metrics-url"),
             (control.profile.is_some(), "--profile"),
         ];
-        match refused.into_iter().find(|(is_asked, _)| *is_asked) {
+        match refused.into_iter().find(|(is_requested, _)| *is_requested) {
             Some((_, what)) => Err(PlanError::Provided { what }),
             None => Ok(()),
         }
@@ -311,7 +311,7 @@ impl BenchPlan {
             (self.control.server_times, "--server-times"),
             (self.control.telemetry.is_some(), "--metrics-url"),
         ];
-        match refused.into_iter().find(|(is_asked, _)| *is_asked) {
+        match refused.into_iter().find(|(is_requested, _)| *is_requested) {
             Some((_, what)) => Err(PlanError::Engine { what }),
             None => Ok(()),
         }

@@ -35,8 +35,8 @@ pub(crate) struct Follower {
 
 /// Creates a leader and a follower to clone. The leader waits for every clone.
 pub(crate) fn together() -> (Leader, Follower) {
-    let ((go, told), (tell, ready)) = (watch::channel(None), mpsc::channel(1));
-    (Leader { go, ready }, Follower { go: told, ready: tell })
+    let ((go, receiver), (sender, ready)) = (watch::channel(None), mpsc::channel(1));
+    (Leader { go, ready }, Follower { go: receiver, ready: sender })
 }
 
 impl Start<'_> {
@@ -76,8 +76,8 @@ impl Follower {
     async fn wait_for_start(self) -> Option<Stamp> {
         let Self { mut go, ready } = self;
         drop(ready);
-        let told = go.wait_for(Option::is_some).await;
-        told.ok().and_then(|start| *start)
+        let records = go.wait_for(Option::is_some).await;
+        records.ok().and_then(|start| *start)
     }
 }
 

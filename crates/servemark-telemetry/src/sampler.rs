@@ -285,10 +285,10 @@ impl Asking {
     }
 
     async fn ask(&mut self) {
-        let asked = self.clock.now();
+        let requested = self.clock.now();
         let answer = self.reader.text().await;
         let at = self.clock.now();
-        let took_ns = at.since(asked).as_nanos() as u64;
+        let took_ns = at.since(requested).as_nanos() as u64;
         let lines = answer.and_then(|text| {
             self.readings.read(&text, at, took_ns).ok_or_else(|| NO_METRICS.to_owned())
         });

@@ -179,10 +179,14 @@ fn log(found: &Exploration, folder: &Path) -> PathBuf {
 }
 
 fn one_user(found: &Exploration) -> String {
-    let told =
+    let message =
         |value: Option<f64>| value.map_or_else(|| "?".to_owned(), |value| format!("{value:.1}"));
     let one = &found.one_user;
-    format!("  One user    TTFT {} ms, {} tokens/s", told(one.ttft_ms), told(one.tokens_per_s))
+    format!(
+        "  One user    TTFT {} ms, {} tokens/s",
+        message(one.ttft_ms),
+        message(one.tokens_per_s)
+    )
 }
 
 fn best(found: &Exploration) -> String {

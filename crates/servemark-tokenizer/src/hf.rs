@@ -151,7 +151,7 @@ impl Tokenizer for HfTokenizer {
     }
 
     fn image_token_id(&self) -> Option<u32> {
-        self.vision.as_ref().map(|seen| seen.token)
+        self.vision.as_ref().map(|observed| observed.token)
     }
 
     fn count_with_images(
@@ -162,11 +162,11 @@ impl Tokenizer for HfTokenizer {
         let Some(SeenBy { vision, .. }) = &self.vision else { return Ok(None) };
         // A placeholder is already counted as one token, which is included in the picture's number
         // of tokens.
-        let shown = prompt.matches(&vision.placeholder).count().min(images.len());
-        let tokens = images[..shown].iter().map(|size| vision.tokens(*size));
+        let pictures = prompt.matches(&vision.placeholder).count().min(images.len());
+        let tokens = images[..pictures].iter().map(|size| vision.tokens(*size));
         let tokens = tokens.sum::<Result<u32, TokenizerError>>()?;
-        let framed = vision.framing(prompt, shown);
-        Ok(Some(self.count(&framed, SpecialTokens::Add)? - shown as u32 + tokens))
+        let framed = vision.framing(prompt, pictures);
+        Ok(Some(self.count(&framed, SpecialTokens::Add)? - pictures as u32 + tokens))
     }
 
     fn special_tokens_added(&self) -> u32 {

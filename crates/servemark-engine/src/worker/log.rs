@@ -71,15 +71,15 @@ impl Log {
 /// the last one is kept.
 fn remember(last: &Mutex<VecDeque<String>>, line: &[u8]) {
     let line = String::from_utf8_lossy(line);
-    let shown = line.trim_end().rsplit('\r').next().unwrap_or_default();
-    if shown.is_empty() {
+    let rendered = line.trim_end().rsplit('\r').next().unwrap_or_default();
+    if rendered.is_empty() {
         return;
     }
     let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
     if last.len() == MOST_LINES {
         last.pop_front();
     }
-    last.push_back(shown.chars().take(MOST_LETTERS).collect());
+    last.push_back(rendered.chars().take(MOST_LETTERS).collect());
 }
 
 const MOST_LINES: usize = 20;

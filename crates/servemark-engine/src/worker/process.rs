@@ -49,11 +49,11 @@ impl Process {
         let mut command = Command::new(&spec.python);
         command.arg(&program).envs(&spec.environment).env("PYTHONUNBUFFERED", "1");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let shown = format!("{} {}", spec.python.display(), program.display());
+        let message = format!("{} {}", spec.python.display(), program.display());
         let mut child = command
             .process_group(0)
             .spawn()
-            .map_err(|source| EngineError::Start { command: shown, source })?;
+            .map_err(|source| EngineError::Start { command: message, source })?;
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
             unreachable!("all three are piped")
@@ -64,9 +64,9 @@ impl Process {
             death: Mutex::default(),
         });
         let orders = write_to(stdin)?;
-        let ((alive, over), (say, ended)) = (channel(), watch::channel(false));
+        let ((alive, over), (notify, ended)) = (channel(), watch::channel(false));
         let reader =
-            OutputReader { child, listener, state: Arc::clone(&state), say, _alive: alive };
+            OutputReader { child, listener, state: Arc::clone(&state), notify, _alive: alive };
         Builder::new().name("engine-output".to_owned()).spawn(move || reader.run(stdout))?;
         Ok(Self { orders, state, over: Mutex::new(over), ended, _folder: folder })
     }
@@ -134,7 +134,7 @@ struct OutputReader {
     child: Child,
     listener: Listener,
     state: Arc<State>,
-    say: watch::Sender<bool>,
+    notify: watch::Sender<bool>,
     _alive: Sender<()>,
 }
 
@@ -148,7 +148,7 @@ impl OutputReader {
         let why = death.to_string();
         *self.state.death.lock().unwrap_or_else(PoisonError::into_inner) = Some(death);
         self.listener.close(&why);
-        self.say.send_replace(true);
+        self.notify.send_replace(true);
     }
 
     /// Waits for the supervisor's end without reaping it, kills the rest of its group, then reaps

@@ -155,7 +155,7 @@ mod tests {
             r#"vllm:request_success_total{model_name="a\"b"} 5"#,
             r#"sglang:e2e_request_latency_seconds_bucket{model_name="a\"b",le="0.5"} 1"#,
         ] {
-            assert!(text.lines().any(|told| told == line), "{line} is not in {text}");
+            assert!(text.lines().any(|logprobs| logprobs == line), "{line} is not in {text}");
         }
     }
 }

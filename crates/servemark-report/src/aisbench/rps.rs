@@ -104,8 +104,8 @@ impl ReportFormat for AisbenchRps {
 
 /// Draws the histograms of rates and of intervals between requests.
 fn spread(planned: &[f64], sent: &[f64]) -> Figure {
-    let shown = if planned.is_empty() { sent } else { planned };
-    let rates: Vec<f64> = gaps(shown).filter(|gap| *gap >= TOO_CLOSE).map(f64::recip).collect();
+    let rendered = if planned.is_empty() { sent } else { planned };
+    let rates: Vec<f64> = gaps(rendered).filter(|gap| *gap >= TOO_CLOSE).map(f64::recip).collect();
     let counts = histogram("rates between requests", 0, &below(&rates, 990));
     let counts = panel("RPS vs Request Count", "RPS", vec![counts]);
     let planned = histogram("intervals as planned", 2, &below(&all(planned), 999));

@@ -19,8 +19,8 @@ pub(super) fn latencies(runs: &[&EvalscopeRun], generates: bool) -> Figure {
         (Field::Ttft, Sample::Ttft, "TTFT (ms)"),
         (Field::Tpot, Sample::Tpot, "TPOT (ms)"),
     ];
-    let shown = if generates { &all[..] } else { &all[..1] };
-    Figure::new(vec![shown.iter().copied().map(panel).collect()]).sized(480, 400)
+    let formatted = if generates { &all[..] } else { &all[..1] };
+    Figure::new(vec![formatted.iter().copied().map(panel).collect()]).sized(480, 400)
 }
 
 /// Draws request rate, token rates and success rate over the load.

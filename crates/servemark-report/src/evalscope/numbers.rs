@@ -156,9 +156,9 @@ impl Figures<'_> {
     /// asks for streams.
     fn streams(&self) -> usize {
         let facts = &self.report.log.header().facts;
-        let asks = facts.generates() && facts.echo.get("stream") != Some(&false.into());
+        let requests = facts.generates() && facts.echo.get("stream") != Some(&false.into());
         let streams =
-            |record: &&RequestRecord| !record.is_document && (asks || record.is_success());
+            |record: &&RequestRecord| !record.is_document && (requests || record.is_success());
         self.report.log.measured().filter(streams).count()
     }
 }
