@@ -97,7 +97,7 @@ impl SloArgs {
             }
             Self::SLO_PRECISION => self.precision = Some(share(&values.one()?).map_err(refuse)?),
             Self::SLO_REQUESTS => {
-                self.requests = Some(parse_count(&values.one()?).map_err(refuse)?)
+                self.requests = Some(parse_count(&values.one()?).map_err(refuse)?);
             }
             Self::SLO_ROUNDS => self.rounds = Some(parse_count(&values.one()?).map_err(refuse)?),
             _ => self.start = Some(positive(&values.one()?).map_err(refuse)?),

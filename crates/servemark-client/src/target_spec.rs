@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::base_url::BaseUrl;
-use crate::holding::AnswerLimits;
 use crate::opening::OpeningSpec;
+use crate::reservation::AnswerLimits;
 use crate::reuse::ReuseSpec;
 use crate::timeouts::Timeouts;
 

@@ -54,7 +54,7 @@ impl MmmuSpec {
         let samples: Vec<_> = pictured.into_iter().map(|sample| sample.sample).collect();
         let lines = lines(count, total, rows.len(), samples.len());
         let summary = Summary::of(DatasetName::Mmmu, &samples).in_lines(lines);
-        Ok(Draw::of(samples, summary).noting(notices))
+        Ok(Draw::of(samples, summary).with_notices(notices))
     }
 
     /// Builds a row's request, or `None` if the row has no image.

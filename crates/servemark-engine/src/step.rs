@@ -158,14 +158,14 @@ impl Drive<'_> {
                 inbox.try_recv()
             };
             match order {
-                Ok(order) => self.obey(order),
+                Ok(order) => self.apply_order(order),
                 Err(TryRecvError::Empty) => return true,
                 Err(TryRecvError::Disconnected) => return false,
             }
         }
     }
 
-    fn obey(&mut self, order: Order) {
+    fn apply_order(&mut self, order: Order) {
         match order {
             Order::Generate(requests) => {
                 let now = self.clock.now();

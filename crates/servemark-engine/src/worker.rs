@@ -17,7 +17,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::reply_router::ReplyRouter;
 use crate::{
-    EngineControl, EngineError, EngineRequest, LastWords, RequestId, Submission, WorkerSpec,
+    EngineControl, EngineError, EngineRequest, LastLines, RequestId, Submission, WorkerSpec,
 };
 use process::Process;
 use protocol::{Expected, Listener, Order};
@@ -76,11 +76,11 @@ impl Worker {
 
     /// Returns how the process ended.
     pub(crate) fn end_error(&self) -> EngineError {
-        EngineError::Died(self.process.death())
+        EngineError::Died(self.process.exit_cause())
     }
 
     /// Returns the last lines that the process has printed so far.
-    pub(crate) fn printed(&self) -> LastWords {
+    pub(crate) fn printed(&self) -> LastLines {
         self.process.printed()
     }
 

@@ -108,7 +108,7 @@ fn ignored_keys(document: &Value, plan: &BenchPlan) -> Vec<KeyPath> {
     for path in KeyPath::all(document) {
         let is_inside = ignored.iter().any(|outer| path.is_in(outer));
         let gives_same = |document: Value| read(&document).is_ok_and(|other| other == *plan);
-        if !is_inside && path.spoilt(document).all(gives_same) {
+        if !is_inside && path.invalid_variants(document).all(gives_same) {
             ignored.push(path);
         }
     }
@@ -130,7 +130,8 @@ fn place_of(document: &Value, reason: &str) -> String {
         return place.map(|path| path.to_string()).unwrap_or_default();
     }
     let gives_other = |path: &KeyPath| {
-        path.spoilt(document).any(|document| read(&document).err().as_deref() != Some(reason))
+        path.invalid_variants(document)
+            .any(|document| read(&document).err().as_deref() != Some(reason))
     };
     let last = KeyPath::all(document).into_iter().rfind(gives_other);
     last.map(|path| path.to_string()).unwrap_or_default()

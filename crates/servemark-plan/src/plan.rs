@@ -210,7 +210,7 @@ impl BenchPlan {
     }
 
     /// Returns the name of the backend, as its wire dialect calls it.
-    pub fn speaks(&self) -> &str {
+    pub fn wire_name(&self) -> &str {
         match &self.wire {
             BackendSpec::Vllm(spec) => spec.dialect.as_str(),
             BackendSpec::Evalscope(spec) => spec.api.as_str(),

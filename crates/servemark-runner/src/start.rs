@@ -45,7 +45,9 @@ impl Start<'_> {
         match self {
             Self::AtOnce => Ok(clock.now()),
             Self::Leading(leader) => leader.set_start(clock).await,
-            Self::Following(follower) => follower.wait_for_start().await.ok_or_else(leaderless),
+            Self::Following(follower) => {
+                follower.wait_for_start().await.ok_or_else(no_leader_error)
+            }
         }
     }
 }
@@ -81,7 +83,7 @@ impl Follower {
     }
 }
 
-fn leaderless() -> io::Error {
+fn no_leader_error() -> io::Error {
     io::Error::other("the leading shard ended before it set the start")
 }
 

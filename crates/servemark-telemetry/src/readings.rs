@@ -382,14 +382,11 @@ mod tests {
              nv_trt_llm_request_metrics{request_type=\"waiting\"} 5\n\
              nv_trt_llm_request_metrics{request_type=\"max\"} 9\n",
         );
-        let mut problems_seen: Vec<_> =
+        let mut reported: Vec<_> =
             names.iter().map(String::as_str).zip(sample.values.iter().map(|it| it.1)).collect();
-        problems_seen.sort_by_key(|(name, _)| *name);
+        reported.sort_by_key(|(name, _)| *name);
         let memory = 2.0 * 1024.0 * 1024.0;
-        assert_eq!(
-            problems_seen,
-            [("gpu_memory_used", memory), ("gpu_use", 0.5), ("waiting", 5.0)]
-        );
+        assert_eq!(reported, [("gpu_memory_used", memory), ("gpu_use", 0.5), ("waiting", 5.0)]);
     }
 
     #[test]

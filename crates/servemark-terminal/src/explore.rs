@@ -102,7 +102,7 @@ fn identity(server: &ExploredServer) -> String {
         server.route.path()
     ))
     .into_owned();
-    if !server.tells_usage {
+    if !server.reports_usage {
         text.push_str(
             "\nThe server reports no token counts: answers are counted with the bundled tokenizer.",
         );

@@ -35,7 +35,7 @@ pub(crate) fn bench(bench: &OneBatch) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::Ok);
     }
     bench.notes.iter().for_each(|note| print_line(note));
-    let mut context = context::furnished(&context::context(Bars::Hidden)?, &bench.common);
+    let mut context = context::with_settings(&context::context(Bars::Hidden)?, &bench.common);
     let screen =
         Screen::new(Bars::Hidden, Arc::clone(&context.live)).in_words_of(BenchMessages::OneBatch);
     context.observer = Arc::new(screen);

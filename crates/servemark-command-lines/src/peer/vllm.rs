@@ -141,7 +141,7 @@ const ARGUED: &[Argued] = &[
     Argued {
         kind: "recording-in-chat",
         is: |peer, _, difference| {
-            difference.part == ComparedPart::Requests && peer.requests.iter().any(says_recording)
+            difference.part == ComparedPart::Requests && peer.requests.iter().any(is_recording)
         },
     },
     Argued {
@@ -213,7 +213,7 @@ const CHOICE: [&str; 6] = ["--freq", "--min", "--pres", "--rep", "--temp", "--to
 
 /// Returns whether a message contains a recording as a list of samples, or as a path on this
 /// machine.
-fn says_recording(request: &SentRequest) -> bool {
+fn is_recording(request: &SentRequest) -> bool {
     let part = &request.body["messages"][0]["content"][1];
     part["audio"].is_array() || part["audio_path"].is_string()
 }

@@ -30,7 +30,7 @@ pub(super) fn messages(row: &Value) -> Result<Vec<JsonObject>, String> {
 }
 
 /// Returns the human's texts, one per turn.
-pub(super) fn humans(row: &Value) -> Result<Vec<&str>, String> {
+pub(super) fn human_texts(row: &Value) -> Result<Vec<&str>, String> {
     let messages = turns(row)?.iter().map(|turn| turn_text(turn, "human"));
     messages.filter(|message| !matches!(message, Ok(""))).collect()
 }

@@ -111,7 +111,7 @@ impl Attention {
         let scale = 1.0 / (self.head_size as f64).sqrt();
         let queries = (turned(&queries, places)? * scale)?;
         let keys = turned(&keys, places)?;
-        let attended = spans.iter_mut().map(|span| self.see(span, &queries, &keys, &values));
+        let attended = spans.iter_mut().map(|span| self.attend(span, &queries, &keys, &values));
         self.output.forward(&Tensor::cat(&attended.collect::<Result<Vec<_>>>()?, 0)?)
     }
 
@@ -122,7 +122,7 @@ impl Attention {
 
     /// Computes the attention of one request's rows. The query heads that share a key head form one
     /// matrix, so that keys are not copied for each of them.
-    fn see(
+    fn attend(
         &self,
         span: &mut Span<'_>,
         queries: &Tensor,

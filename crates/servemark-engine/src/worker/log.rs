@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use servemark_core::{first_free, is_stream};
 
-use crate::{LastWords, WorkerSpec};
+use crate::{LastLines, WorkerSpec};
 
 /// An engine's printed output.
 #[derive(Debug)]
@@ -54,16 +54,16 @@ impl Log {
     }
 
     /// Returns the last lines once the output has ended, or after waiting for [`DRAINING`].
-    pub(super) fn last_words(&self) -> LastWords {
+    pub(super) fn last_words(&self) -> LastLines {
         let over = self.over.lock().unwrap_or_else(PoisonError::into_inner);
         let _ = over.recv_timeout(DRAINING);
         self.so_far()
     }
 
     /// Returns the last lines so far.
-    pub(super) fn so_far(&self) -> LastWords {
+    pub(super) fn so_far(&self) -> LastLines {
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        LastWords(last.iter().cloned().collect())
+        LastLines(last.iter().cloned().collect())
     }
 }
 

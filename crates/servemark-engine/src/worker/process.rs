@@ -17,7 +17,7 @@ use tokio::sync::watch;
 
 use super::log::{self, Log};
 use super::protocol::{Listener, Order};
-use crate::{Death, EngineError, LastWords, WorkerSpec};
+use crate::{EngineError, LastLines, WorkerExit, WorkerSpec};
 
 /// The process of a worker. Dropping this kills it and every process that it has started.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ struct State {
     /// The process id of the supervisor, until it is reaped.
     supervisor: Mutex<Option<Pid>>,
     log: Log,
-    death: Mutex<Option<Death>>,
+    exit: Mutex<Option<WorkerExit>>,
 }
 
 impl Process {
@@ -61,7 +61,7 @@ impl Process {
         let state = Arc::new(State {
             supervisor: Mutex::new(Some(Pid::from_child(&child))),
             log: Log::keep(stderr, log::created(spec)?)?,
-            death: Mutex::default(),
+            exit: Mutex::default(),
         });
         let orders = write_to(stdin)?;
         let ((alive, over), (notify, ended)) = (channel(), watch::channel(false));
@@ -85,13 +85,13 @@ impl Process {
     }
 
     /// Returns how the process ended.
-    pub(super) fn death(&self) -> Death {
-        let death = self.state.death.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        death.unwrap_or_else(|| Death::new("for an unknown reason", self.printed()))
+    pub(super) fn exit_cause(&self) -> WorkerExit {
+        let death = self.state.exit.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        death.unwrap_or_else(|| WorkerExit::new("for an unknown reason", self.printed()))
     }
 
     /// Returns the last lines that the process has printed so far.
-    pub(super) fn printed(&self) -> LastWords {
+    pub(super) fn printed(&self) -> LastLines {
         self.state.log.so_far()
     }
 
@@ -144,9 +144,9 @@ impl OutputReader {
         let how = { lines }.find_map(|line| self.listener.line(&line));
         self.reap();
         let how = how.unwrap_or_else(|| "it was killed with its supervisor".to_owned());
-        let death = Death::new(how, self.state.log.last_words());
+        let death = WorkerExit::new(how, self.state.log.last_words());
         let why = death.to_string();
-        *self.state.death.lock().unwrap_or_else(PoisonError::into_inner) = Some(death);
+        *self.state.exit.lock().unwrap_or_else(PoisonError::into_inner) = Some(death);
         self.listener.close(&why);
         self.notify.send_replace(true);
     }

@@ -27,14 +27,12 @@ impl Sampling {
     fn with(interval: Duration, sources: Vec<SamplerSource>) -> Self {
         let (tx, lines) = channel();
         let problems: Arc<Mutex<Vec<String>>> = Arc::default();
-        let problems_seen = Arc::clone(&problems);
+        let reported = Arc::clone(&problems);
         let sampler = Sampler::start(
             SamplerSpec::new(sources, interval),
             MonotonicClock::start(),
             Arc::new(move |line| drop(tx.send(line))),
-            Arc::new(move |source, why| {
-                problems_seen.lock().unwrap().push(format!("{source}: {why}"))
-            }),
+            Arc::new(move |source, why| reported.lock().unwrap().push(format!("{source}: {why}"))),
         );
         Self { sampler: sampler.unwrap(), lines, telemetry: Telemetry::default(), problems }
     }

@@ -42,9 +42,9 @@ fn run_here(arguments: &[String], text: ChildStdout, context: &RunContext) -> an
     for warning in &parsed.warnings {
         screen::eprint_line(&format!("warning: {warning}"));
     }
-    let mut context = context::furnished(context, &parsed);
+    let mut context = context::with_settings(context, &parsed);
     if text == ChildStdout::Yes {
-        context = context::voiced(context, &parsed);
+        context = context::with_screen(context, &parsed);
     }
     let run = execute(&parsed.plan, &context)?;
     let scores = Scores::of_run(&run, &parsed.plan.scoring);
