@@ -13,7 +13,7 @@ use servemark_metrics::Objective;
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 use crate::number::refused;
-use crate::own::{ConnectionArgs, OWN_TOLERANCE, TrustArgs, parse_command};
+use crate::own::{ConnectionArgs, DisplayArgs, OWN_TOLERANCE, TrustArgs, parse_command};
 use crate::python;
 use crate::rerun::credentials;
 use crate::results_folder::{ResultsFolder, usual_folder};
@@ -93,6 +93,8 @@ struct LoadArgs {
     /// Print one JSON document and no table
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    display: DisplayArgs,
 }
 
 /// An exploration as its command line describes it.
@@ -123,6 +125,8 @@ pub struct ExploreArgs {
     pub folder: ResultsFolder,
     /// Whether one JSON document is printed instead of the table.
     pub json: bool,
+    /// Whether no progress is displayed.
+    pub quiet: bool,
 }
 
 /// The server that is explored.
@@ -208,6 +212,7 @@ impl LoadArgs {
                 .clone()
                 .map_or_else(|| usual_folder(environment), ResultsFolder::Named),
             json: self.json,
+            quiet: self.display.quiet,
         }
     }
 }

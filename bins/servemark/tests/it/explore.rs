@@ -1,13 +1,15 @@
 //! Servers of which only the address is known.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 use std::num::NonZeroUsize;
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 use servemark_mock::{ImitatedEngine, MockServer, MockSpec};
 
-use super::{servemark, text};
+use super::{command, servemark, text};
 
 /// A short exploration of a simulator whose answers take 200 ms each: 50 ms to the first of 16
 /// tokens, and 10 ms to each later one.
@@ -42,6 +44,33 @@ fn a_server_of_known_capacity_is_explored() {
     assert!(page.starts_with("<!DOCTYPE html>") && page.contains("bundled passages"), "{page}");
     let log = folder.path().join("results/run.runlog.jsonl");
     let score = servemark(&folder, &["score", log.to_str().unwrap()]);
+    assert_eq!(score.status.code(), Some(0), "{}", text(&score.stderr));
+}
+
+#[test]
+fn a_stopped_exploration_keeps_what_it_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    let long = ["demo", "--duration", "60", "--output-len", "16", "--out", "results"];
+    let mut child = command(&folder, &long)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut rows = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let first = rows.find(|row| row.trim_start().starts_with("1 "));
+    assert!(first.is_some(), "no load was measured");
+    let sent = Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
+    assert!(sent.expect("kill runs").success());
+    let rest: Vec<String> = rows.collect();
+    let done = child.wait_with_output().unwrap();
+    let told = text(&done.stderr);
+    assert_eq!(done.status.code(), Some(143), "{told}");
+    assert!(told.starts_with("Stopping: SIGTERM; nothing more is sent"), "{told}");
+    assert!(rest.iter().any(|row| row.starts_with("  Stopped     early")), "{rest:#?}");
+    for file in ["report.html", "summary.json"] {
+        assert!(folder.path().join("results").join(file).exists(), "{file}");
+    }
+    let score = servemark(&folder, &["score", "results/run.runlog.jsonl"]);
     assert_eq!(score.status.code(), Some(0), "{}", text(&score.stderr));
 }
 

@@ -29,11 +29,16 @@ use std::process::{Command, Output};
 use tempfile::TempDir;
 
 fn servemark(folder: &TempDir, args: &[&str]) -> Output {
+    command(folder, args).output().expect("the program starts")
+}
+
+fn command(folder: &TempDir, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_servemark"));
     for variable in ["API_KEY", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "OPENAI_API_KEY"] {
         command.env_remove(variable);
     }
-    command.args(args).current_dir(folder.path()).output().expect("the program starts")
+    command.args(args).current_dir(folder.path());
+    command
 }
 
 fn text(bytes: &[u8]) -> String {

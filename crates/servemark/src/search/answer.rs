@@ -144,7 +144,11 @@ impl SloAnswer {
                 write!(f, "The largest {setting} that holds is {}", trial.value)?;
                 evidence(f, trial)?;
             }
-            None => write!(f, "No {setting} from {} on holds.", self.range.lower)?,
+            None if self.trials.is_empty() => write!(f, "No {setting} was judged.")?,
+            None if bracket.fails.is_some_and(|load| load <= self.range.lower) => {
+                write!(f, "No {setting} from {} on holds.", self.range.lower)?;
+            }
+            None => write!(f, "No {setting} was found that holds.")?,
         }
         if let Some((low, high)) = bracket.undecided {
             write!(f, "\n{setting} is undecided from {low} to {high}: all rounds are used up.")?;

@@ -211,6 +211,8 @@ fn a_search_that_was_killed_comes_to_the_same_answer() {
         let killed = Server { survives, ..Server::of(4) };
         let begun = search_answer(&killed, &spec);
         assert_eq!((begun.is_whole, begun.exit_code()), (false, ExitCode::Interrupted));
+        let begin = "The search was stopped; so far:\nNo request_rate was judged.";
+        assert_eq!(begun.to_string().starts_with(begin), survives == 0, "{begun}");
         let resumed = search_answer(&Server { survives: usize::MAX, ..killed }, &spec);
         assert_eq!(resumed.to_string(), whole.to_string());
         assert_eq!(resumed.bracket(), whole.bracket());
@@ -238,6 +240,7 @@ fn what_stays_undecided_neither_holds_nor_fails() {
     let answer = search_answer(&Server::of(4), &few.with_effort(effort));
     let LoadBracket { holds, undecided, fails, .. } = answer.bracket();
     assert_eq!((holds, undecided, fails), (None, Some((1.0, 1.0)), None));
+    assert!(answer.to_string().starts_with("No request_rate was found that holds."), "{answer}");
     let trial = &answer.trials[0];
     assert_eq!((trial.verdict(), trial.rounds.len()), (TrialVerdict::Undecided, 2));
     assert_eq!(answer.exit_code(), ExitCode::Undecided);
