@@ -13,6 +13,7 @@ use std::process::Command;
 use crate::metadata::{self, Package, packages};
 use anyhow::{Context, ensure};
 
+mod architecture;
 mod dependencies;
 mod spelling;
 mod words;
@@ -131,7 +132,8 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let sources: Vec<Vec<_>> = packages.iter().map(Package::sources).collect::<Result<_, _>>()?;
     let sources = sources.iter().flatten().map(|(path, text)| (path.as_path(), text.as_str()));
     faults.extend(words::faults(sources.clone()));
-    faults.extend(words::repeated(sources));
+    faults.extend(words::repeated(sources.clone()));
+    faults.extend(architecture::faults(&packages, sources)?);
     faults.extend(document_word_faults()?);
     faults.extend(spelling::faults()?);
     faults.extend(unknown_names(&packages));

@@ -28,7 +28,7 @@ fn run_once(requested: &FileRun, parsed: &Parsed, folder: &Path) -> anyhow::Resu
     let Some(mut context) = context::prepare(&parsed)? else { return Ok(ExitCode::Ok) };
     let plan = &parsed.plan;
     let screen = Screen::new(Bars::of(&parsed), Arc::clone(&context.live));
-    let screen = if asked.quiet { screen.quiet() } else { screen.with_live_figures(plan) };
+    let screen = if requested.quiet { screen.quiet() } else { screen.with_live_figures(plan) };
     context.observer = Arc::new(screen);
     let run = offline::run(plan, &context)?;
     let scores = Scores::of_run(&run, &plan.scoring);
