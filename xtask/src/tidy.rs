@@ -7,7 +7,7 @@
 //! alone.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::metadata::{self, Package, packages};
@@ -15,6 +15,7 @@ use anyhow::{Context, ensure};
 
 mod architecture;
 mod dependencies;
+mod modules;
 mod spelling;
 mod words;
 
@@ -133,7 +134,11 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let sources = sources.iter().flatten().map(|(path, text)| (path.as_path(), text.as_str()));
     faults.extend(words::faults(sources.clone()));
     faults.extend(words::repeated(sources.clone()));
-    faults.extend(architecture::faults(&packages, sources)?);
+    faults.extend(architecture::faults(&packages, sources.clone())?);
+    let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/architecture.md");
+    let document = std::fs::read_to_string(document)?;
+    faults.extend(architecture::layer_faults(&document, LAYERS));
+    faults.extend(modules::faults(&document, sources));
     faults.extend(document_word_faults()?);
     faults.extend(spelling::faults()?);
     faults.extend(unknown_names(&packages));

@@ -37,6 +37,27 @@ pub(super) fn faults<'a>(
     Ok(found)
 }
 
+/// Returns the crates whose layer in the architecture document's table differs from `layers`.
+pub(super) fn layer_faults(document: &str, layers: &[(&str, u8)]) -> Vec<String> {
+    let mut shown = BTreeSet::new();
+    for line in document.lines() {
+        let layer = line.strip_prefix("| ").and_then(|rest| rest.split_once(" |"));
+        let Some((layer, rest)) = layer.and_then(|(layer, rest)| Some((layer.parse().ok()?, rest)))
+        else {
+            continue;
+        };
+        let crates = rest.split('|').next().unwrap_or_default();
+        shown.extend(crates.split('`').skip(1).step_by(2).map(|name| (name, layer)));
+    }
+    let layers: BTreeSet<(&str, u8)> = layers.iter().copied().collect();
+    shown
+        .symmetric_difference(&layers)
+        .map(|(name, layer)| {
+            format!("docs/architecture.md: {name} on layer {layer} differs from tidy")
+        })
+        .collect()
+}
+
 /// Everything that a document can name.
 #[derive(Default)]
 struct Workspace<'a> {
@@ -63,6 +84,7 @@ impl<'a> Workspace<'a> {
                 workspace.paths.extend(relative.map(Path::to_owned));
             }
         }
+        workspace.paths.push("clippy.toml".into());
         for package in packages {
             workspace.packages.insert(package.name.clone());
             workspace.packages.extend(package.features.iter().cloned());
@@ -82,9 +104,12 @@ impl<'a> Workspace<'a> {
         if let Some(folder) = span.strip_suffix('/') {
             return self.paths.iter().any(|path| has_folder(path, Path::new(folder)));
         }
+        if span.contains(['*', ' ']) {
+            return true;
+        }
         let extension = Path::new(span).extension().and_then(|extension| extension.to_str());
         if extension.is_some_and(|extension| EXTENSIONS.contains(&extension)) {
-            return span.contains(' ') || self.paths.iter().any(|path| path.ends_with(span));
+            return self.paths.iter().any(|path| path.ends_with(span));
         }
         if !is_path_of_names(name) {
             return true;
@@ -208,6 +233,13 @@ mod tests {
         for span in ["Motor", "Engine::stop", "Motor::start", "tidy/nowhere.rs", "src/nowhere/"] {
             assert!(!workspace.has(span), "{span}");
         }
+    }
+
+    #[test]
+    fn the_documents_layers_are_those_of_the_check() {
+        let document = "| layer | crate | what |\n|---|---|---|\n| 0 | `a`, `b` | x `y` |\n";
+        assert!(layer_faults(document, &[("a", 0), ("b", 0)]).is_empty());
+        assert_eq!(layer_faults(document, &[("a", 0), ("b", 1)]).len(), 2);
     }
 
     #[test]
