@@ -59,14 +59,23 @@ pub fn parse(
     environment: &Environment,
 ) -> Result<Parsed, UsageError> {
     let refuse = |error| UsageError::refused(program, error);
+    let args: Vec<OsString> = args.into_iter().collect();
+    let names_nothing = args.is_empty();
     let given = read(program, SglangArgs::whole_command(program), args)?;
     let (mut args, matches): (SglangArgs, _) = given.typed(program)?;
     given.reading.refuse_leftovers().map_err(refuse)?;
     simulate::choose_the_rest(&mut args, &given);
     let peer_arguments = Some(namespace::arguments(&args, &given, &matches));
-    let parsed = understand(&args, &given, environment).map_err(refuse)?;
+    let mut parsed = understand(&args, &given, environment).map_err(refuse)?;
+    if names_nothing {
+        parsed.warnings.push(NAMES_NOTHING.to_owned());
+    }
     Ok(Parsed { peer_arguments, ..parsed })
 }
+
+/// Warning about a command line without arguments.
+const NAMES_NOTHING: &str = "no argument names a server, so SGLang's default address is asked; \
+    --base-url URL names one, --simulate needs none, and --help lists all flags";
 
 /// Reads a command line by argparse's rules, the first of the four steps.
 fn read(

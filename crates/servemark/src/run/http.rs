@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::thread::available_parallelism;
 
 use servemark_backends::{ServerKind, WireBackend};
-use servemark_client::HttpTransport;
+use servemark_client::{ClientError, HttpTransport};
 use servemark_core::{CountedWork, Footer, Header, ServerCounters};
 use servemark_pacer::SystemPacer;
 use servemark_plan::BenchPlan;
@@ -191,7 +191,16 @@ async fn meet(
     let patience = plan.control.ready_timeout;
     if !patience.is_zero() {
         context.emit(&RunEvent::WaitingForServer { url: &server.url(), patience });
-        let after = server.control.wait_ready(plan.server_kind().ready_path(), patience).await;
+        let mut reported = None;
+        let on_failure = |error: &ClientError| {
+            let message = Some(error.to_string());
+            if reported != message {
+                context.emit(&RunEvent::ServerNotReady { error });
+                reported = message;
+            }
+        };
+        let route = plan.server_kind().ready_path();
+        let after = server.control.wait_ready_reporting(route, patience, on_failure).await;
         context.emit(&RunEvent::ServerReady { after: after.map_err(ExecuteError::NotReady)? });
     }
     discover::names(plan, context, server).await

@@ -9,6 +9,7 @@ use std::time::Duration;
 use servemark::backends::BackendName;
 use servemark::client::TargetSpec;
 use servemark::core::{CertificateCheck, NoProgress, RunLog};
+use servemark::mock::{MockServer, MockSpec};
 use servemark::plan::{BenchPlan, Layout, ServerSpec};
 use servemark::{ExecuteError, ExitCode, RunContext, RunObserver, Scores, execute};
 
@@ -71,6 +72,28 @@ fn a_refused_list_of_models_without_a_key_hints_at_the_key() {
         assert!(error.to_string().contains("no key was given: set OPENAI_API_KEY"), "{error}");
         assert_eq!(error.exit_code(), ExitCode::NotReady);
     }
+}
+
+#[test]
+fn the_reason_of_a_wait_is_reported_once() {
+    let mut plan = plan_at(&format!("http://{}", refusing("503 Service Unavailable")));
+    plan.control.ready_timeout = Duration::from_millis(1500);
+    let listener = Arc::new(Listener::default());
+    let context = RunContext::new(Arc::clone(&listener) as Arc<dyn RunObserver>);
+    let error = execute(&plan, &context).unwrap_err();
+    assert_eq!(error.exit_code(), ExitCode::NotReady);
+    assert_eq!(listener.count_events("Not ready yet: "), 1, "{listener:?}");
+    assert_eq!(listener.count_events("answered 503"), 1, "{listener:?}");
+}
+
+#[test]
+fn a_simulator_without_tls_ends_the_wait_at_once() {
+    let server = MockServer::start(MockSpec::default()).unwrap();
+    let mut plan = plan_at(&server.base_url().as_str().replace("http://", "https://"));
+    plan.control.ready_timeout = AN_HOUR;
+    let error = error(&plan);
+    assert_eq!(error.exit_code(), ExitCode::NotReady);
+    assert!(error.to_string().contains("http://"), "{error}");
 }
 
 #[test]
