@@ -1,4 +1,4 @@
-//! Draws doc comments, for a review by somebody who did not write them.
+//! Draws doc comments for a review of their wording.
 
 use std::path::Path;
 
