@@ -45,9 +45,11 @@ pub fn record(index: usize, tokens: u32) -> RequestRecord {
     for token in 0..tokens {
         let wobble = (u64::from(token) * 7919 + index as u64 * 104_729) % 2000;
         let at = first + Duration::from_millis(20) * token + Duration::from_micros(wobble);
-        let seen = at + Duration::from_micros(30 + wobble % 220);
+        let observed = at + Duration::from_micros(30 + wobble % 220);
         recorder.body(at, 1);
-        recorder.at(Arrival::new(at, seen)).delta(Delta::content(" token").with_tokens(Some(1)));
+        recorder
+            .at(Arrival::new(at, observed))
+            .delta(Delta::content(" token").with_tokens(Some(1)));
     }
     let end = Finish::new(Some("length".to_owned()));
     recorder.finish(Ok(end), first)

@@ -34,10 +34,10 @@ pub struct Figures {
 pub fn measure(
     options: &Options,
     child: &[&OsStr],
-    mut tell: impl FnMut(&str),
+    mut report: impl FnMut(&str),
 ) -> anyhow::Result<Vec<(Case, Figures)>> {
     let run = |case: Case| {
-        tell(&case.to_string());
+        report(&case.to_string());
         Ok((case.clone(), figures(&case, child)?))
     };
     let cases = options.cases();

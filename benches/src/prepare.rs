@@ -46,12 +46,12 @@ pub struct Row {
 pub fn measure(
     options: &Options,
     child: &[&OsStr],
-    mut tell: impl FnMut(&str),
+    mut report: impl FnMut(&str),
 ) -> anyhow::Result<Study> {
     let inputs = Inputs::new(options.folder.clone(), options.scale)?;
     let mut rows = Vec::new();
     for case in CASES.iter().filter(|case| options.asks_for(case.name)) {
-        tell(case.name);
+        report(case.name);
         let argv = (case.argv)(&inputs)?;
         let ours = run(child, &argv)?;
         let peer = options.peer.as_ref().map(|peer| run(&peer.command(), &argv)).transpose()?;

@@ -1,13 +1,16 @@
 //! Development tasks. `cargo xtask check` runs everything that a change must pass; `cargo xtask
-//! tidy`, `features` and `deny` run parts of it; `cargo xtask conformance` runs every core
-//! backend against a real engine; `cargo xtask command-lines` compares our program with the
-//! peers' clients on drawn command lines.
+//! tidy`, `features` and `deny` run parts of it; `cargo xtask commits` checks the subjects of
+//! commits; `cargo xtask conformance` runs every core backend against a real engine; `cargo xtask
+//! command-lines` compares our program with the peers' clients on drawn command lines; `cargo xtask
+//! doc-sample` draws doc comments for a review.
 
 use std::process::ExitCode;
 
 mod check;
 mod command_lines;
+mod commits;
 mod conformance;
+mod doc_sample;
 mod metadata;
 mod tidy;
 
@@ -17,12 +20,15 @@ fn main() -> ExitCode {
     let done = match words.as_slice() {
         ["check"] => check::run(),
         ["command-lines", rest @ ..] => command_lines::run(rest),
+        ["commits", rest @ ..] => commits::run(rest),
         ["conformance", rest @ ..] => conformance::run(rest),
         ["deny"] => check::deny(),
+        ["doc-sample", rest @ ..] => doc_sample::run(rest),
         ["features"] => check::features(),
         ["tidy"] => tidy::run(),
         _ => Err(anyhow::anyhow!(
-            "usage: cargo xtask check | command-lines | conformance | deny | features | tidy"
+            "usage: cargo xtask check | command-lines | commits | conformance | deny | doc-sample | \
+             features | tidy"
         )),
     };
     match done {

@@ -7,13 +7,15 @@
 //! alone.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::metadata::{self, Package, packages};
 use anyhow::{Context, ensure};
 
+mod architecture;
 mod dependencies;
+mod modules;
 mod spelling;
 mod words;
 
@@ -131,7 +133,12 @@ pub(crate) fn run() -> anyhow::Result<()> {
     let sources: Vec<Vec<_>> = packages.iter().map(Package::sources).collect::<Result<_, _>>()?;
     let sources = sources.iter().flatten().map(|(path, text)| (path.as_path(), text.as_str()));
     faults.extend(words::faults(sources.clone()));
-    faults.extend(words::repeated(sources));
+    faults.extend(words::repeated(sources.clone()));
+    faults.extend(architecture::faults(&packages, sources.clone())?);
+    let document = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/architecture.md");
+    let document = std::fs::read_to_string(document)?;
+    faults.extend(architecture::layer_faults(&document, LAYERS));
+    faults.extend(modules::faults(&document, sources));
     faults.extend(document_word_faults()?);
     faults.extend(spelling::faults()?);
     faults.extend(unknown_names(&packages));

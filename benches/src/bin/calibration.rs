@@ -58,8 +58,8 @@ fn print_table(head: &str, rows: impl Iterator<Item = String>) {
 }
 
 /// Returns the processes of these names with every length of a run.
-fn of_lengths(is_told: impl Fn(&Process) -> bool) -> Vec<(Process, usize)> {
-    let processes = cells().into_iter().filter(is_told);
+fn of_lengths(is_reported: impl Fn(&Process) -> bool) -> Vec<(Process, usize)> {
+    let processes = cells().into_iter().filter(is_reported);
     processes.flat_map(|process| [400, 1000, 5000].map(|requests| (process, requests))).collect()
 }
 
@@ -88,8 +88,8 @@ fn warm_up(runs: u32) {
 }
 
 fn comparisons(runs: u32) {
-    let is_told = |process: &Process| Comparisons::PROCESSES.contains(&process.name);
-    let rows = cells().into_iter().filter(is_told).flat_map(|process| {
+    let is_reported = |process: &Process| Comparisons::PROCESSES.contains(&process.name);
+    let rows = cells().into_iter().filter(is_reported).flat_map(|process| {
         let row = move |design| Comparisons::simulate(&process, design, runs).to_string();
         Comparisons::designs().into_iter().map(row)
     });

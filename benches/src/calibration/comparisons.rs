@@ -29,7 +29,7 @@ pub struct Comparisons {
     any: u32,
     /// Number of comparisons with an interval that detect a change of the mean of the size that
     /// they claim to detect in eight of ten.
-    seen: u32,
+    observed: u32,
 }
 
 /// Design of a comparison.
@@ -70,14 +70,14 @@ impl Comparisons {
 
     /// Compares runs with other runs of the same process, and with slowed-down copies of those.
     pub fn simulate(process: &Process, design: Design, comparisons: u32) -> Self {
-        let mut told = Self {
+        let mut outcome = Self {
             name: process.name.to_owned(),
             design,
             count: comparisons,
             missed: [0; 3],
             refused: [0; 3],
             any: 0,
-            seen: 0,
+            observed: 0,
         };
         for number in 0..comparisons {
             let mut random = NumpyRandom::seeded(FIRST_SEED + number);
@@ -85,9 +85,9 @@ impl Comparisons {
                 (0..design.runs).map(|_| design.run(process, &mut random)).collect()
             };
             let (before, after) = (side(), side());
-            told.add(&before, &after, &FIGURES);
+            outcome.add(&before, &after, &FIGURES);
         }
-        told
+        outcome
     }
 
     fn add(&mut self, before: &[Vec<f64>], after: &[Vec<f64>], figures: &[Figure; 3]) {
@@ -109,7 +109,7 @@ impl Comparisons {
         let slower = compared(after, 1.0 + percent / 100.0, figures);
         let comparison = Comparison::of_runs(&before, &slower, figures);
         let interval = comparison.changes[0].interval;
-        self.seen += u32::from(interval.is_some_and(|interval| interval.low_percent > 0.0));
+        self.observed += u32::from(interval.is_some_and(|interval| interval.low_percent > 0.0));
     }
 }
 
@@ -168,7 +168,7 @@ impl fmt::Display for Comparisons {
         write!(f, " {:.1} |", percent(self.any, self.count))?;
         match self.count - self.refused[0] {
             0 => f.write_str(" - |"),
-            told => write!(f, " {:.2} |", f64::from(self.seen) / f64::from(told)),
+            nominal => write!(f, " {:.2} |", f64::from(self.observed) / f64::from(nominal)),
         }
     }
 }
@@ -195,12 +195,12 @@ mod tests {
             Design { requests: 400, runs: 1, spread_percent: 0.0 },
             Design { requests: 200, runs: 4, spread_percent: 2.0 },
         ] {
-            let told = Comparisons::simulate(&process, design, 60);
-            assert!(told.any <= 3 && told.missed[0] <= 4, "{told}");
+            let outcome = Comparisons::simulate(&process, design, 60);
+            assert!(outcome.any <= 3 && outcome.missed[0] <= 4, "{outcome}");
             // The change that is said to be seen in 80 % of comparisons leaves room for slow requests
             // that no run met, so independent runs show it more often.
             // Each side of a comparison is refused in up to 4 % of runs of independent values.
-            assert!(told.refused[0] <= 6 && told.seen >= 30, "{told}");
+            assert!(outcome.refused[0] <= 6 && outcome.observed >= 30, "{outcome}");
         }
     }
 }

@@ -66,10 +66,10 @@ interval: misses | loads | requests |
 
     fn new(process: Process, objective: &str, seconds: u64) -> Self {
         let objective = objective.parse().expect("an objective");
-        Self::knowing(capacity(process, objective), process, objective, seconds)
+        Self::with_capacity(capacity(process, objective), process, objective, seconds)
     }
 
-    fn knowing(capacity: f64, process: Process, objective: Objective, seconds: u64) -> Self {
+    fn with_capacity(capacity: f64, process: Process, objective: Objective, seconds: u64) -> Self {
         Self {
             process,
             objective,
@@ -144,8 +144,8 @@ fn capacity(process: Process, objective: Objective) -> f64 {
     let (mut low, mut high) = (0.1 * process.capacity(), 1.2 * process.capacity());
     for _ in 0..HALVINGS {
         let rate = f64::midpoint(low, high);
-        let seen = process.at_rate(rate).truth()[place];
-        *(if seen * 1e3 < limit_ms { &mut low } else { &mut high }) = rate;
+        let observed = process.at_rate(rate).truth()[place];
+        *(if observed * 1e3 < limit_ms { &mut low } else { &mut high }) = rate;
     }
     f64::midpoint(low, high)
 }
@@ -245,7 +245,7 @@ mod tests {
     fn a_search_encloses_the_capacity_of_a_simulated_queue() {
         // A run of two million requests has this capacity.
         let objective = "ttft:median<200ms".parse().unwrap();
-        let mut cell = SearchCell::knowing(14.82, Process::queue(false), objective, 30);
+        let mut cell = SearchCell::with_capacity(14.82, Process::queue(false), objective, 30);
         let answer = cell.search(1);
         cell.add(&answer);
         assert_eq!((cell.searches, cell.enclosed), (1, 1), "{answer}");

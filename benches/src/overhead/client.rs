@@ -85,7 +85,8 @@ impl Ready {
         let runner = Runner::new(pacer, load, observer, stop.signal());
         let fleet = Fleet::new(&runner, load.shards.unwrap_or(NonZeroUsize::MIN));
         let meter = CostMeter::start(&self.clock);
-        let measured = fleet.measure(&self.transport, sessions, schedule, self.enlist()).await?;
+        let measured =
+            fleet.measure(&self.transport, sessions, schedule, self.shard_factory()).await?;
         let cost = meter.stop(&self.clock);
         let ended = self.clock.now();
         Ok(ObservedRun {
@@ -96,7 +97,7 @@ impl Ready {
     }
 
     /// Returns the function that gives every other shard its timer and its connections.
-    fn enlist(
+    fn shard_factory(
         &self,
     ) -> impl AsyncFn(Share) -> io::Result<(SystemPacer, Transport)> + Send + Sync + use<> {
         let (transport, clock, connections) =

@@ -39,7 +39,7 @@ impl NoiseMeter {
         Self {
             waited: proc::waited(SELF),
             switches: proc::switches(SELF),
-            stolen: proc::stolen(),
+            stolen: proc::steal_time(),
             resent: proc::resent(),
         }
     }
@@ -50,7 +50,7 @@ impl NoiseMeter {
             waited_ms: millis(proc::waited(SELF).saturating_sub(self.waited)),
             server_waited_ms: millis(server_waited),
             switches: proc::switches(SELF).saturating_sub(self.switches),
-            stolen_ms: millis(proc::stolen().saturating_sub(self.stolen)),
+            stolen_ms: millis(proc::steal_time().saturating_sub(self.stolen)),
             resent: proc::resent().saturating_sub(self.resent),
         }
     }

@@ -23,7 +23,7 @@ pub(super) fn cpu(process: &str) -> Duration {
 }
 
 /// Returns the time that the hypervisor gave to others while a core of this machine wanted to run.
-pub(super) fn stolen() -> Duration {
+pub(super) fn steal_time() -> Duration {
     TICK * u32::try_from(stolen_ticks(&read("/proc/stat"))).unwrap_or(u32::MAX)
 }
 

@@ -187,8 +187,8 @@ fn last_line(errors: &mut std::fs::File) -> anyhow::Result<String> {
     errors.rewind()?;
     errors.read_to_end(&mut text)?;
     let text = String::from_utf8_lossy(&text);
-    let said = text.lines().rev().find(|line| !line.trim().is_empty());
-    Ok(said.unwrap_or("it did not say why").to_owned())
+    let message = text.lines().rev().find(|line| !line.trim().is_empty());
+    Ok(message.unwrap_or("it did not say why").to_owned())
 }
 
 /// Returns the instants of the first request's arrival and of the last chunk's sending.

@@ -75,21 +75,21 @@ pub struct Run<F> {
 pub fn measure(
     options: &Options,
     program: &Path,
-    mut tell: impl FnMut(&str),
+    mut report: impl FnMut(&str),
 ) -> anyhow::Result<Study> {
     let mut study = Study::planned(options);
     match study.cores {
         Some(cores) => pin(cores.reader)?,
-        None => tell(
+        None => report(
             "there is only one core: nothing is pinned, and the server competes with the readers",
         ),
     }
     let minutes = study.lasts(options.runs).as_secs_f64() / 60.0;
-    tell(&format!("about {minutes:.1} minutes"));
+    report(&format!("about {minutes:.1} minutes"));
     let bed = TestBed { program, cores: study.cores, places: &options.places };
     for run in 1..=options.runs {
-        let mut tell = |case: &str| tell(&format!("run {run} of {}: {case}", options.runs));
-        study.once_more(&bed, &mut tell);
+        let mut report = |case: &str| report(&format!("run {run} of {}: {case}", options.runs));
+        study.once_more(&bed, &mut report);
     }
     Ok(study)
 }
@@ -114,12 +114,12 @@ impl Study {
     }
 
     /// Runs each case once more. Failures are collected in `failed`.
-    fn once_more(&mut self, bed: &TestBed<'_>, tell: &mut impl FnMut(&str)) {
+    fn once_more(&mut self, bed: &TestBed<'_>, report: &mut impl FnMut(&str)) {
         let Self { streams, exchanges, open_loops, start_ups, failed, .. } = self;
-        run_each(streams, bed, failed, tell);
-        run_each(exchanges, bed, failed, tell);
-        run_each(open_loops, bed, failed, tell);
-        run_each(start_ups, bed, failed, tell);
+        run_each(streams, bed, failed, report);
+        run_each(exchanges, bed, failed, report);
+        run_each(open_loops, bed, failed, report);
+        run_each(start_ups, bed, failed, report);
     }
 
     /// Returns the UTC day on which the study began, as `2026-11-21`.
@@ -190,11 +190,11 @@ fn run_each<L: Experiment>(
     cases: &mut [Case<L, L::Figures>],
     bed: &TestBed<'_>,
     failed: &mut Vec<String>,
-    tell: &mut impl FnMut(&str),
+    report: &mut impl FnMut(&str),
 ) {
     for case in cases {
         let name = name(case);
-        tell(&name);
+        report(&name);
         match case.load.run(case.reader, bed).with_context(|| name) {
             Ok(run) => case.runs.push(run),
             Err(error) => failed.push(format!("{error:#}")),

@@ -153,8 +153,8 @@ fn serve(flags: Flags) -> Result<()> {
         write(file, |out| write_truth(&rows, out)).context("cannot write the truth log")?;
     }
     if let Some(file) = requests {
-        let seen = server.requests();
-        write(file, |out| write_requests(&seen, out)).context("cannot write the requests")?;
+        let received = server.requests();
+        write(file, |out| write_requests(&received, out)).context("cannot write the requests")?;
     }
     Ok(())
 }

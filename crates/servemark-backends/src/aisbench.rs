@@ -116,8 +116,8 @@ impl AisbenchSpec {
             AisbenchClass::VllmChat => {
                 let messages = messages(sample, &path)?;
                 let body = body.with("stream", streams).with("messages", messages);
-                let asked = streams.then(|| json!({"include_usage": true}));
-                self.limited(body.with_some("stream_options", asked), sample)
+                let options = streams.then(|| json!({"include_usage": true}));
+                self.limited(body.with_some("stream_options", options), sample)
             }
             AisbenchClass::Vllm => {
                 let body = body.with("prompt", text()?).with("stream", streams);

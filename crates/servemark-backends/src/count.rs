@@ -73,8 +73,8 @@ impl<'de> Visitor<'de> for CountVisitor {
     fn visit_str<E>(self, value: &str) -> Result<Count, E> {
         let is_digits = !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit());
         let tokens = if is_digits { value.parse().ok() } else { None };
-        let shown: String = value.chars().take(LONGEST_SHOWN).collect();
-        Ok(Count::odd(tokens, format!("{shown:?}")))
+        let debug: String = value.chars().take(LONGEST_SHOWN).collect();
+        Ok(Count::odd(tokens, format!("{debug:?}")))
     }
 
     fn visit_bool<E>(self, value: bool) -> Result<Count, E> {

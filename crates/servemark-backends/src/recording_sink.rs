@@ -30,11 +30,11 @@ pub(crate) fn decode_counting<D: Decoder>(
     frames: &[impl AsRef<[u8]>],
     mut is_unparsed: impl FnMut(&mut D, &[u8]) -> bool,
 ) -> (RecordingSink, Vec<Result<Flow, RequestError>>, usize) {
-    let (mut heard, mut outcomes, mut unparsed) = (RecordingSink::default(), Vec::new(), 0);
+    let (mut sink, mut outcomes, mut unparsed) = (RecordingSink::default(), Vec::new(), 0);
     for frame in frames.iter().map(AsRef::as_ref) {
         unparsed += usize::from(is_unparsed(&mut decoder, frame));
-        outcomes.push(decoder.event(Event::from_data(frame), &mut heard));
+        outcomes.push(decoder.event(Event::from_data(frame), &mut sink));
     }
     outcomes.push(decoder.end().map(|()| Flow::Done));
-    (heard, outcomes, unparsed)
+    (sink, outcomes, unparsed)
 }

@@ -7,7 +7,7 @@
 /// The text received so far, and what frames hold.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RunningText {
-    seen: String,
+    pending: String,
     frames: Frames,
 }
 
@@ -42,12 +42,12 @@ impl RunningText {
     /// Returns whether a frame may hold either the whole text again or an equal piece, because no
     /// frame has shown yet which of the two frames hold.
     pub(crate) fn may_repeat(&self, text: &str) -> bool {
-        self.frames == Frames::Unknown && !text.is_empty() && self.seen == text
+        self.frames == Frames::Unknown && !text.is_empty() && self.pending == text
     }
 
     /// Returns the text of the frames before the one that showed that frames hold pieces.
     pub(crate) fn pending_text(&self) -> &str {
-        &self.seen
+        &self.pending
     }
 
     /// Returns the new part of a frame's text.
@@ -55,7 +55,7 @@ impl RunningText {
         if self.frames == Frames::Pieces || text.is_empty() {
             return text;
         }
-        if let Some(new) = text.strip_prefix(self.seen.as_str()) {
+        if let Some(new) = text.strip_prefix(self.pending.as_str()) {
             return self.grow(new);
         }
         if self.frames == Frames::Unknown {
@@ -67,28 +67,28 @@ impl RunningText {
 
     /// Whether frames hold the whole text, and it currently equals this one.
     pub(crate) fn is_at(&self, text: &str) -> bool {
-        self.frames != Frames::Pieces && self.seen == text
+        self.frames != Frames::Pieces && self.pending == text
     }
 
     /// Appends `new` to the whole text and returns it.
     pub(crate) fn grow<'a>(&mut self, new: &'a str) -> &'a str {
-        if !self.seen.is_empty() && !new.is_empty() {
+        if !self.pending.is_empty() && !new.is_empty() {
             self.frames = Frames::Whole;
         }
-        self.seen.push_str(new);
+        self.pending.push_str(new);
         new
     }
 
     /// Handles text that the server took back. The removed text was already passed on; only its
     /// replacement is new.
     fn rewrite<'a>(&mut self, text: &'a str) -> &'a str {
-        if self.seen.starts_with(text) {
+        if self.pending.starts_with(text) {
             return "";
         }
-        let pairs = self.seen.chars().zip(text.chars());
+        let pairs = self.pending.chars().zip(text.chars());
         let common = pairs.take_while(|(old, new)| old == new).map(|(old, _)| old.len_utf8()).sum();
-        self.seen.truncate(common);
-        self.seen.push_str(&text[common..]);
+        self.pending.truncate(common);
+        self.pending.push_str(&text[common..]);
         &text[common..]
     }
 }

@@ -62,7 +62,7 @@ mod tests {
 
     const FRAME: &str = r#"{"a":"text","b":1}"#;
 
-    fn learnt() -> Template<u8> {
+    fn learned_template() -> Template<u8> {
         let mut template = Template::default();
         template.learn(FRAME.as_bytes(), &FRAME[6..10], 7);
         template
@@ -70,7 +70,7 @@ mod tests {
 
     #[track_caller]
     fn reads(frame: impl AsRef<[u8]>, text: Option<&str>) {
-        assert_eq!(learnt().read(frame.as_ref()), text.map(|text| (7, text)));
+        assert_eq!(learned_template().read(frame.as_ref()), text.map(|text| (7, text)));
     }
 
     #[test]

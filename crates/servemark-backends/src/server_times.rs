@@ -11,18 +11,18 @@ use servemark_core::{JsonObject, ServerTimes};
 /// first token begins at the end of the queue.
 pub(crate) fn of_vllm(metrics: &RawValue) -> Option<ServerTimes> {
     let times = Reported::of(metrics)?;
-    let told = ServerTimes::new(times.ms("queue_time_ms"), times.ms("time_to_first_token_ms"))
+    let times_of = ServerTimes::new(times.ms("queue_time_ms"), times.ms("time_to_first_token_ms"))
         .with_decode(times.ms("generation_time_ms"));
-    non_empty(told)
+    non_empty(times_of)
 }
 
 /// Reads llama.cpp's `timings`: durations in milliseconds, without the wait for a slot.
 pub(crate) fn of_llama_cpp(timings: &RawValue) -> Option<ServerTimes> {
     let times = Reported::of(timings)?;
-    let told = ServerTimes::default()
+    let times_of = ServerTimes::default()
         .with_prefill(times.ms("prompt_ms"))
         .with_decode(times.ms("predicted_ms"));
-    non_empty(told)
+    non_empty(times_of)
 }
 
 /// Reads the `timing` that Dynamo puts into `nvext`: durations in milliseconds. Its time to first
@@ -30,11 +30,11 @@ pub(crate) fn of_llama_cpp(timings: &RawValue) -> Option<ServerTimes> {
 pub(crate) fn of_dynamo(nvext: &RawValue) -> Option<ServerTimes> {
     let extension: DynamoExtension<'_> = serde_json::from_str(nvext.get()).ok()?;
     let times = Reported::of(extension.timing?)?;
-    let told = ServerTimes::new(times.ms("prefill_wait_time_ms"), None)
+    let times_of = ServerTimes::new(times.ms("prefill_wait_time_ms"), None)
         .with_prefill(times.ms("prefill_time_ms"))
         .with_kv_transfer(times.ms("kv_transfer_estimated_latency_ms"))
         .with_total(times.ms("total_time_ms"));
-    non_empty(told)
+    non_empty(times_of)
 }
 
 /// Reads SGLang's `meta_info`: durations in seconds, and instants in seconds since the Unix epoch.
@@ -47,12 +47,13 @@ pub(crate) fn of_sglang(meta_info: &RawValue) -> Option<ServerTimes> {
     let received = times.unix_s("request_received_ts");
     let sent = times.unix_s("response_sent_to_client_ts");
     let queue_ms = times.s_in_ms("queue_time");
-    let told = ServerTimes::new(queue_ms, None)
+    let times_of = ServerTimes::new(queue_ms, None)
         .with_total(times.s_in_ms("e2e_latency"))
         .with_instants(received.map(nanos), sent.map(nanos));
     if times.is_disaggregated() {
         return non_empty(
-            told.with_prefill(times.s_in_ms("pd_prefill_forward_duration"))
+            times_of
+                .with_prefill(times.s_in_ms("pd_prefill_forward_duration"))
                 .with_kv_transfer(times.s_in_ms("pd_decode_transfer_duration")),
         );
     }
@@ -62,7 +63,8 @@ pub(crate) fn of_sglang(meta_info: &RawValue) -> Option<ServerTimes> {
     let before_queue = since(received, entry).zip(queue_ms);
     let frontend = before_queue.map(|(until_forward, queue)| (until_forward - queue).max(0.0));
     non_empty(
-        told.with_frontend(frontend)
+        times_of
+            .with_frontend(frontend)
             .with_prefill(since(entry, prefilled))
             .with_decode(since(prefilled, finished)),
     )
@@ -90,10 +92,10 @@ pub(crate) fn of_tgi(headers: &HeaderMap) -> Option<ServerTimes> {
     let ms = |name: &str| -> Option<f64> {
         plausible(headers.get(name)?.to_str().ok()?.trim().parse().ok()?)
     };
-    let told = ServerTimes::new(ms("x-queue-time"), None)
+    let times_of = ServerTimes::new(ms("x-queue-time"), None)
         .with_frontend(ms("x-validation-time"))
         .with_total(ms("x-total-time"));
-    non_empty(told)
+    non_empty(times_of)
 }
 
 #[derive(Deserialize)]
@@ -164,8 +166,8 @@ mod tests {
     }
 
     #[track_caller]
-    fn close(told: Option<f64>, expected: f64) {
-        assert!((told.unwrap() - expected).abs() < 0.001, "{told:?} is not {expected}");
+    fn close(actual: Option<f64>, expected: f64) {
+        assert!((actual.unwrap() - expected).abs() < 0.001, "{actual:?} is not {expected}");
     }
 
     /// The last event of a real SGLang 0.5.23.

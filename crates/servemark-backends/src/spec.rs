@@ -239,7 +239,7 @@ mod tests {
 
     #[test]
     fn times_are_asked_of_a_server_that_gives_them_on_request() {
-        let asked = |stream: bool, is_sglang: bool| {
+        let options = |stream: bool, is_sglang: bool| {
             let mut common = CommonSpec::new("m");
             common.stream = stream;
             let spec = BackendSpec::new(BackendName::VllmChat, common);
@@ -249,10 +249,10 @@ mod tests {
             (body["stream_options"]["include_usage"].clone(), body["return_meta_info"].clone())
         };
         let (null, yes) = (serde_json::Value::Null, serde_json::Value::Bool(true));
-        assert_eq!(asked(true, false), (yes.clone(), null.clone()));
-        assert_eq!(asked(true, true), (yes.clone(), null.clone()));
-        assert_eq!(asked(false, true), (null.clone(), yes));
-        assert_eq!(asked(false, false), (null.clone(), null));
+        assert_eq!(options(true, false), (yes.clone(), null.clone()));
+        assert_eq!(options(true, true), (yes.clone(), null.clone()));
+        assert_eq!(options(false, true), (null.clone(), yes));
+        assert_eq!(options(false, false), (null.clone(), null));
     }
 
     #[test]

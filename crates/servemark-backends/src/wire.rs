@@ -77,19 +77,19 @@ pub(crate) struct Text<'a>(#[serde(borrow)] pub(crate) Cow<'a, str>);
 
 /// A list that allocates memory only from its second item on.
 #[derive(Debug)]
-pub(crate) struct Few<T> {
+pub(crate) struct SmallList<T> {
     first: Option<T>,
     rest: Vec<T>,
 }
 
-impl<T> Few<T> {
+impl<T> SmallList<T> {
     /// Returns the items in order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         self.first.iter().chain(&self.rest)
     }
 }
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Few<T> {
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for SmallList<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_seq(FewVisitor(PhantomData))
     }
@@ -98,14 +98,14 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Few<T> {
 struct FewVisitor<T>(PhantomData<T>);
 
 impl<'de, T: Deserialize<'de>> Visitor<'de> for FewVisitor<T> {
-    type Value = Few<T>;
+    type Value = SmallList<T>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a list")
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Few<T>, A::Error> {
-        let mut few = Few { first: items.next_element()?, rest: Vec::new() };
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<SmallList<T>, A::Error> {
+        let mut few = SmallList { first: items.next_element()?, rest: Vec::new() };
         while let Some(item) = items.next_element()? {
             few.rest.push(item);
         }
@@ -176,7 +176,7 @@ mod tests {
     #[test]
     fn a_few_are_kept_in_order() {
         for json in ["[]", "[1]", "[1,2,3]"] {
-            let few: Few<u8> = serde_json::from_str(json).unwrap();
+            let few: SmallList<u8> = serde_json::from_str(json).unwrap();
             let list: Vec<u8> = serde_json::from_str(json).unwrap();
             assert!(few.iter().eq(&list), "{json}");
         }

@@ -152,7 +152,7 @@ pub(crate) fn parse_ab(
     let spec = AbSpec::of_two(first.plan.clone(), urls, args.max_runs);
     let targets: Vec<Precision> = args.until.into_iter().flat_map(|list| list.0).collect();
     let spec = if targets.is_empty() { spec } else { spec.until(targets) };
-    let isolation = cooled(spec.isolation.clone(), &args.common).map_err(refuse)?;
+    let isolation = with_cool_down(spec.isolation.clone(), &args.common).map_err(refuse)?;
     Ok(AbRuns {
         spec: spec.isolated(isolation).known_as(identity),
         first,
@@ -175,7 +175,7 @@ pub(crate) fn parse_noise(
     let first = run_of(program, &args.common, environment, parse_run)?;
     let runs = NonZeroU32::new(args.runs).unwrap_or(NonZeroU32::MIN);
     let spec = AbSpec::of_one(first.plan.clone(), url, runs);
-    let isolation = cooled(spec.isolation.clone(), &args.common).map_err(refuse)?;
+    let isolation = with_cool_down(spec.isolation.clone(), &args.common).map_err(refuse)?;
     Ok(AbRuns {
         spec: spec.isolated(isolation).known_as(identity),
         first,
@@ -238,7 +238,7 @@ fn url(flag: &'static str, text: &str) -> Result<BaseUrl, CliError> {
     text.parse().map_err(|error| CliError::setting(flag, error))
 }
 
-fn cooled(isolation: Isolation, common: &CommonArgs) -> Result<Isolation, CliError> {
+fn with_cool_down(isolation: Isolation, common: &CommonArgs) -> Result<Isolation, CliError> {
     let rest =
         common.cool_down.map(|seconds| some_time(CommonArgs::COOL_DOWN, seconds)).transpose()?;
     Ok(isolation.with_cool_down(rest.unwrap_or_default()))

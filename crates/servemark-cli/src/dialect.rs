@@ -77,14 +77,14 @@ mod tests {
     #[test]
     fn flags_are_those_of_the_dialect() {
         let nothing = PlanError::NoRequests;
-        for (words, told) in [
+        for (words, expected) in [
             (sglang::WORDS, "(--num-prompts 1)"),
             (vllm::WORDS, "(--num-prompts 1)"),
             (evalscope::WORDS, "(--number 1)"),
             (aisbench::WORDS, "(--num-prompts 1)"),
         ] {
             let refusal = refuse(words)(nothing.clone()).to_string();
-            assert!(refusal.ends_with(told), "{refusal}");
+            assert!(refusal.ends_with(expected), "{refusal}");
         }
     }
 

@@ -209,7 +209,8 @@ pub fn bench_serving(
     environment: &Environment,
 ) -> Result<Invocation, UsageError> {
     let args = with_plan_format(args.into_iter().collect());
-    let renewed = older::renewed(args).map_err(|error| UsageError::refused(program, error))?;
+    let renewed =
+        older::replace_old_flags(args).map_err(|error| UsageError::refused(program, error))?;
     let parse = |program: &str, args, environment: &Environment| {
         let mut parsed = sglang::parse(program, args, environment)?;
         parsed.warnings.extend_from_slice(&renewed.warnings);

@@ -77,10 +77,10 @@ pub enum CliError {
         what: String,
     },
     /// An argument that is no text.
-    #[error("an argument is not UTF-8: {shown}")]
+    #[error("an argument is not UTF-8: {text}")]
     NotUtf8 {
-        /// As much of it as can be shown.
-        shown: String,
+        /// The argument, with replacement characters for invalid bytes.
+        text: String,
     },
     /// Parts that do not go together.
     #[error(transparent)]

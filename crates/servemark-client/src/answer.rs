@@ -13,7 +13,7 @@ use servemark_core::{Arrival, ErrorKind, Recorder, RequestError, Sink};
 use servemark_sse::{Event, FeedError, LineParser, Parser, Unfinished};
 
 use crate::coding::Inflater;
-use crate::holding::{AnswerBudget, Holding};
+use crate::reservation::{AnswerBudget, Reservation};
 use crate::web_page;
 
 /// The body of one answer.
@@ -24,7 +24,7 @@ pub(crate) struct AnswerReader<D> {
     shape: Shape,
     /// Present if the body is compressed. Boxed, so that answers stay small.
     inflater: Option<Box<Inflater>>,
-    holding: Holding,
+    holding: Reservation,
     last: Arrival,
     is_empty: bool,
 }
@@ -57,7 +57,7 @@ impl<D: Decoder> AnswerReader<D> {
     /// Creates an unread answer for a decoder whose dialect uses `framing`. Its memory counts in
     /// `budget`.
     pub(crate) fn new(decoder: D, framing: Framing, budget: Arc<AnswerBudget>) -> Self {
-        let (holding, last) = (Holding::new(budget), Arrival::default());
+        let (holding, last) = (Reservation::new(budget), Arrival::default());
         let shape = Shape::Unknown;
         Self { decoder, framing, shape, inflater: None, holding, last, is_empty: true }
     }
@@ -66,9 +66,9 @@ impl<D: Decoder> AnswerReader<D> {
     pub(crate) fn begin(
         &mut self,
         headers: &HeaderMap,
-        asked: &HeaderMap,
+        request_headers: &HeaderMap,
     ) -> Result<(), RequestError> {
-        self.inflater = Inflater::of(headers, asked)?.map(Box::new);
+        self.inflater = Inflater::of(headers, request_headers)?.map(Box::new);
         self.holding.open();
         self.shape = Shape::of(headers, self.framing, self.holding.budget().each());
         match self.shape {

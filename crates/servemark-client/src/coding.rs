@@ -17,7 +17,10 @@ pub(crate) enum Inflater {
 impl Inflater {
     /// Returns the inflater for an answer with this head; `None` if the body is not compressed. A
     /// coding that the request's headers did not accept is an error.
-    pub(crate) fn of(answer: &HeaderMap, asked: &HeaderMap) -> Result<Option<Self>, RequestError> {
+    pub(crate) fn of(
+        answer: &HeaderMap,
+        request: &HeaderMap,
+    ) -> Result<Option<Self>, RequestError> {
         let coding =
             answer.get(CONTENT_ENCODING).map(|coding| name(coding.to_str().unwrap_or("?")));
         let inflater = match coding.as_deref() {
@@ -32,7 +35,8 @@ impl Inflater {
             }
         };
         let coding = if matches!(inflater, Self::Gzip(_)) { "gzip" } else { "deflate" };
-        let mut accepted = asked.get_all(ACCEPT_ENCODING).iter().filter_map(|it| it.to_str().ok());
+        let mut accepted =
+            request.get_all(ACCEPT_ENCODING).iter().filter_map(|it| it.to_str().ok());
         if accepted.any(|list| list.split(',').any(|one| name(one) == coding)) {
             return Ok(Some(inflater));
         }

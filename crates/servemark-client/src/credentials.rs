@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn debug_hides_the_values() {
-        let shown = format!("{:?}", Credentials::new().bearer("sk-hunter2").unwrap());
-        assert!(shown.contains("authorization") && !shown.contains("hunter2"), "{shown}");
+        let debug = format!("{:?}", Credentials::new().bearer("sk-hunter2").unwrap());
+        assert!(debug.contains("authorization") && !debug.contains("hunter2"), "{debug}");
     }
 }

@@ -64,7 +64,7 @@ fn unknown(target: &Target, error: io::Error) -> ClientError {
     let base = target.base_url();
     // The standard library hides the resolver's error code, so the C library's text is searched.
     let words = error.to_string();
-    let is_for_now = ["Temporary failure", "Try again"].iter().any(|said| words.contains(said));
+    let is_for_now = ["Temporary failure", "Try again"].iter().any(|phrase| words.contains(phrase));
     let message = format!("cannot find the address of {}; is the name right?", base.host());
     ClientError::new(ClientErrorKind::Connect, message).caused_by(error).permanent_if(!is_for_now)
 }

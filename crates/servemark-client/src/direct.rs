@@ -17,7 +17,7 @@ use servemark_core::{SocketFacts, Stamp};
 use servemark_http1::{Body, Framing, Head, Piece};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use crate::failure::Lost;
+use crate::failure::ConnectionLoss;
 use crate::stream::Stream;
 
 /// An encoded request. Clones share its bytes.
@@ -117,7 +117,7 @@ impl Direct {
         &mut self,
         request: &Encoded,
         mut written: usize,
-    ) -> Result<Head, Lost> {
+    ) -> Result<Head, ConnectionLoss> {
         self.stream.was_written(written);
         let (mut writing, asks_for) = (true, request.asks_for);
         let outcome = std::future::poll_fn(|cx| {
@@ -144,7 +144,7 @@ impl Direct {
         &mut self,
         cx: &mut Context<'_>,
         mut visit: impl FnMut(&[u8]),
-    ) -> Poll<Result<Progress, Lost>> {
+    ) -> Poll<Result<Progress, ConnectionLoss>> {
         if self.body.is_over() {
             return Poll::Ready(Ok(Progress::End));
         }
@@ -188,7 +188,11 @@ impl Direct {
         !self.keeps_alive
     }
 
-    fn poll_head(&mut self, asks_for: AsksFor, cx: &mut Context<'_>) -> Poll<Result<Head, Lost>> {
+    fn poll_head(
+        &mut self,
+        asks_for: AsksFor,
+        cx: &mut Context<'_>,
+    ) -> Poll<Result<Head, ConnectionLoss>> {
         loop {
             if let Some(head) = self.head(asks_for)? {
                 return Poll::Ready(Ok(head));
@@ -199,13 +203,13 @@ impl Direct {
                 Poll::Ready(Ok::<_, io::Error>(read.len()))
             });
             if ready!(read)? == 0 {
-                return Poll::Ready(Err(Lost::closed()));
+                return Poll::Ready(Err(ConnectionLoss::closed()));
             }
         }
     }
 
     /// Returns the head, once all of it was read. Interim heads are skipped.
-    fn head(&mut self, asks_for: AsksFor) -> Result<Option<Head>, Lost> {
+    fn head(&mut self, asks_for: AsksFor) -> Result<Option<Head>, ConnectionLoss> {
         while !self.kept.is_empty() {
             let Some((head, length)) = Head::parse(&self.kept)? else { break };
             self.kept.drain(..length);
@@ -225,7 +229,7 @@ impl Direct {
         &mut self,
         mut input: &[u8],
         mut visit: impl FnMut(&[u8]),
-    ) -> Result<Progress, Lost> {
+    ) -> Result<Progress, ConnectionLoss> {
         loop {
             match self.body.next(&mut input)? {
                 Piece::Data(data) => visit(data),
@@ -238,9 +242,9 @@ impl Direct {
         Ok(Progress::End)
     }
 
-    fn closed(&mut self) -> Result<Progress, Lost> {
+    fn closed(&mut self) -> Result<Progress, ConnectionLoss> {
         self.keeps_alive = false;
-        if self.body.may_end_here() { Ok(Progress::End) } else { Err(Lost::closed()) }
+        if self.body.may_end_here() { Ok(Progress::End) } else { Err(ConnectionLoss::closed()) }
     }
 }
 

@@ -12,7 +12,7 @@ use servemark_core::{
 
 use crate::direct::Progress;
 use crate::error::{ClientError, ClientErrorKind};
-use crate::failure::Lost;
+use crate::failure::ConnectionLoss;
 use crate::link::{Answered, Link, SendObserver, Sending, WholeRequest};
 use crate::pool::Pool;
 use crate::timeouts::Timeouts;
@@ -95,7 +95,7 @@ impl Exchange {
                 Outcome::Unprocessed(reason, cause) => {
                     if tries >= most_tries(reason) || !pool.target().reuse().resend {
                         let base = pool.target().base_url();
-                        return Err(Lost::unprocessed_error(cause, reason, base));
+                        return Err(ConnectionLoss::unprocessed_error(cause, reason, base));
                     }
                     observer.resent(reason);
                 }
@@ -151,7 +151,7 @@ impl Exchange {
             self.arrival_clock = self.arrival_clock.min(self.source.link.arrival_clock());
         }
         self.is_over = matches!(progress, Ok(Progress::End));
-        Poll::Ready(progress.map_err(Lost::in_body))
+        Poll::Ready(progress.map_err(ConnectionLoss::in_body))
     }
 
     /// Waits for the next read and passes each piece of the body with its arrival time to `visit`.
@@ -232,7 +232,7 @@ impl AnswerSource {
         &mut self,
         cx: &mut Context<'_>,
         mut visit: impl FnMut(Arrival, &[u8]),
-    ) -> Poll<Result<Progress, Lost>> {
+    ) -> Poll<Result<Progress, ConnectionLoss>> {
         match &mut self.body {
             None => self.link.poll_body(cx, visit),
             Some(body) => match ready!(Pin::new(body).poll_frame(cx)?) {
@@ -258,11 +258,11 @@ enum Outcome {
     /// The head of its answer was read.
     Answered(Answered),
     /// None of the request was written.
-    NeverLeft(Lost),
+    NeverLeft(ConnectionLoss),
     /// The request was written, at least in part, and the server may have processed it.
-    Lost(Lost),
+    Lost(ConnectionLoss),
     /// The request was written, at least in part, and the server cannot have processed it.
-    Unprocessed(Unprocessed, Option<Lost>),
+    Unprocessed(Unprocessed, Option<ConnectionLoss>),
 }
 
 impl Outcome {

@@ -12,7 +12,7 @@ use crate::tls::TlsAdvice;
 
 /// Why there is no answer, or no more of it.
 #[derive(Debug)]
-pub(crate) enum Lost {
+pub(crate) enum ConnectionLoss {
     /// The received bytes are not HTTP.
     Malformed(Cause),
     /// The other side closed the connection in order.
@@ -25,7 +25,7 @@ pub(crate) enum Lost {
 
 type Cause = Box<dyn Error + Send + Sync>;
 
-impl Lost {
+impl ConnectionLoss {
     /// Creates the failure of a connection that the other side closed in order.
     pub(crate) fn closed() -> Self {
         Self::Closed("the stream ended".into())
@@ -148,20 +148,20 @@ impl Lost {
     }
 }
 
-impl From<Malformed> for Lost {
+impl From<Malformed> for ConnectionLoss {
     fn from(error: Malformed) -> Self {
         Self::Malformed(error.into())
     }
 }
 
-impl From<io::Error> for Lost {
+impl From<io::Error> for ConnectionLoss {
     fn from(error: io::Error) -> Self {
         Self::Broken(error.into())
     }
 }
 
 /// Classifies by hyper's predicates and by the kind of the I/O error within.
-impl From<hyper::Error> for Lost {
+impl From<hyper::Error> for ConnectionLoss {
     fn from(error: hyper::Error) -> Self {
         let malformed = matches!(
             io_kind(&error),

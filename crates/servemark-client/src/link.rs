@@ -19,7 +19,7 @@ use servemark_http1::Head;
 use crate::dial::dial;
 use crate::direct::{Direct, Encoded, Progress};
 use crate::error::ClientError;
-use crate::failure::Lost;
+use crate::failure::ConnectionLoss;
 use crate::precise::PreciseSender;
 use crate::reuse::KeptLife;
 use crate::stamp_io::Wire;
@@ -61,9 +61,9 @@ pub(crate) enum Sending {
     /// The head of an answer was read.
     Answered(Answered),
     /// The connection turned out to be closed and nothing was written.
-    NeverLeft(Lost),
+    NeverLeft(ConnectionLoss),
     /// The connection was lost after at least a part of the request was sent.
-    Lost(Lost),
+    Lost(ConnectionLoss),
 }
 
 /// The head of an answer, and its body if hyper reads it.
@@ -136,7 +136,7 @@ impl Link {
         &mut self,
         cx: &mut Context<'_>,
         mut visit: impl FnMut(Arrival, &[u8]),
-    ) -> Poll<Result<Progress, Lost>> {
+    ) -> Poll<Result<Progress, ConnectionLoss>> {
         match &mut self.sender {
             Sender::Direct(direct) => {
                 let wire = &self.wire;
@@ -241,7 +241,7 @@ impl Link {
 
 impl Sender {
     /// Performs the protocol handshake; a connection of hyper's is given to a task.
-    async fn handshake(mut stream: Stream, target: &Target) -> Result<Self, Lost> {
+    async fn handshake(mut stream: Stream, target: &Target) -> Result<Self, ConnectionLoss> {
         match (target.http_version(), target.http1_stack()) {
             (HttpVersion::Http1, Http1Stack::Direct) => {
                 if target.send_stamps() {

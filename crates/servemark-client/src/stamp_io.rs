@@ -30,7 +30,7 @@ use crate::transmit_stamp;
 #[derive(Debug)]
 pub(crate) struct Wire {
     arrived: AtomicU64,
-    seen: AtomicU64,
+    read_at: AtomicU64,
     stamped: AtomicBool,
     first_write: AtomicU64,
     /// The first byte of an answer since the last [`arm`](Self::arm), or [`UNANSWERED`].
@@ -41,7 +41,7 @@ impl Wire {
     fn new(now: Stamp) -> Self {
         Self {
             arrived: AtomicU64::new(now.as_nanos()),
-            seen: AtomicU64::new(now.as_nanos()),
+            read_at: AtomicU64::new(now.as_nanos()),
             stamped: AtomicBool::new(false),
             first_write: AtomicU64::new(UNWRITTEN),
             first_byte: AtomicU16::new(UNANSWERED),
@@ -84,7 +84,7 @@ impl Wire {
     /// Returns when the bytes of the last read arrived, and when they were read.
     pub(crate) fn last_read(&self) -> Arrival {
         let stamp = |nanos: &AtomicU64| Stamp::from_nanos(nanos.load(Ordering::Relaxed));
-        Arrival::new(stamp(&self.arrived), stamp(&self.seen))
+        Arrival::new(stamp(&self.arrived), stamp(&self.read_at))
     }
 
     /// Returns whether the kernel stamped the last read.
@@ -94,11 +94,11 @@ impl Wire {
 
     /// Records a read that returned at `seen` and whose bytes had arrived `lag` earlier by the
     /// kernel's stamp.
-    fn read_at(&self, seen: Stamp, lag: Option<Duration>) {
+    fn read_at(&self, observed: Stamp, lag: Option<Duration>) {
         let previous = Stamp::from_nanos(self.arrived.load(Ordering::Relaxed));
-        let arrived = arrived(seen, lag.unwrap_or_default(), previous);
+        let arrived = arrived(observed, lag.unwrap_or_default(), previous);
         self.arrived.store(arrived.as_nanos(), Ordering::Relaxed);
-        self.seen.store(seen.as_nanos(), Ordering::Relaxed);
+        self.read_at.store(observed.as_nanos(), Ordering::Relaxed);
         self.stamped.store(lag.is_some(), Ordering::Relaxed);
     }
 
@@ -114,9 +114,9 @@ impl Wire {
 
 /// Returns the arrival of bytes read at `seen`. A stream keeps its order, so it is not before the
 /// `previous` arrival; that also bounds the effect of a jump of the wall clock.
-fn arrived(seen: Stamp, lag: Duration, previous: Stamp) -> Stamp {
+fn arrived(read_at: Stamp, lag: Duration, previous: Stamp) -> Stamp {
     let lag = u64::try_from(lag.as_nanos()).unwrap_or(u64::MAX);
-    Stamp::from_nanos(seen.as_nanos().saturating_sub(lag)).max(previous).min(seen)
+    Stamp::from_nanos(read_at.as_nanos().saturating_sub(lag)).max(previous).min(read_at)
 }
 
 /// A stream that stamps its reads and writes.
@@ -143,9 +143,9 @@ impl StampIo {
 
     /// Asks the kernel for transmit stamps. Must be called before the first write.
     pub(crate) fn enable_transmit_stamps(&mut self) {
-        let asked = ask_for_send_stamps(&self.stream);
-        self.has_transmit_stamps = asked.is_ok();
-        if let Err(error) = asked {
+        let result = ask_for_send_stamps(&self.stream);
+        self.has_transmit_stamps = result.is_ok();
+        if let Err(error) = result {
             tracing::debug!(%error, "the kernel does not stamp what it sends");
         }
     }

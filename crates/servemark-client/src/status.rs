@@ -17,13 +17,13 @@ pub(crate) fn status_error(
     // Redacted before the message is truncated, which could leave a part of a key.
     let body = target.redact(&String::from_utf8_lossy(body));
     let words = servemark_backends::error_message(body.as_bytes());
-    let said = if words.is_empty() { String::new() } else { format!(": {words}") };
+    let reason = if words.is_empty() { String::new() } else { format!(": {words}") };
     let is_for_https = status == StatusCode::BAD_REQUEST && is_for_https(&body);
     let cure = match Key::of(target) {
         _ if is_for_https => "; ask it by https:// instead",
         key => cure(status, route, key),
     };
-    let message = format!("the server answered {code} for {route}{said}{cure}");
+    let message = format!("the server answered {code} for {route}{reason}{cure}");
     ClientError::new(ClientErrorKind::Status(code), message).permanent_if(is_for_https)
 }
 
@@ -31,7 +31,7 @@ pub(crate) fn status_error(
 fn is_for_https(body: &str) -> bool {
     ["plain HTTP request was sent to HTTPS port", "HTTP request to an HTTPS server"]
         .iter()
-        .any(|said| body.contains(said))
+        .any(|phrase| body.contains(phrase))
 }
 
 /// Whether requests carry a key.

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::base_url::BaseUrl;
-use crate::holding::AnswerLimits;
 use crate::opening::OpeningSpec;
+use crate::reservation::AnswerLimits;
 use crate::reuse::ReuseSpec;
 use crate::timeouts::Timeouts;
 
@@ -133,8 +133,8 @@ impl Http1Stack {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands fields by reference")]
-fn is_off(asked: &bool) -> bool {
-    !*asked
+fn is_off(is_set: &bool) -> bool {
+    !*is_set
 }
 
 fn one() -> usize {

@@ -11,7 +11,7 @@ use std::net;
 use std::os::fd::AsFd;
 use std::task::{Context, Poll, ready};
 
-use servemark_receive::{TransmitReport, departed};
+use servemark_receive::{TransmitReport, transmit_report};
 use tokio::net::TcpStream;
 
 /// Writes as much as the socket's buffer takes, or waits until it takes something.
@@ -20,30 +20,30 @@ pub(crate) fn poll_write(
     cx: &mut Context<'_>,
     pieces: &[IoSlice<'_>],
 ) -> Poll<io::Result<usize>> {
-    let mut is_said_writable = false;
+    let mut is_reported_writable = false;
     loop {
         match stream.try_write_vectored(pieces) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             written => return Poll::Ready(written),
         }
-        if is_said_writable {
+        if is_reported_writable {
             watch_anew(stream)?;
         }
         ready!(stream.poll_write_ready(cx))?;
-        is_said_writable = true;
+        is_reported_writable = true;
     }
 }
 
 /// Returns the transmit stamp of the byte at `position`, the last of a write. Stamps of earlier
 /// bytes are dropped.
 pub(crate) fn stamp_of(position: u32, stream: &TcpStream) -> Option<TransmitReport> {
-    std::iter::from_fn(|| departed(stream)).find(|departed| departed.last_byte == position)
+    std::iter::from_fn(|| transmit_report(stream)).find(|report| report.last_byte == position)
 }
 
 /// Registers the socket again under a new descriptor. A task that waits to read must poll again
 /// afterwards.
 fn watch_anew(stream: &mut TcpStream) -> io::Result<()> {
-    std::iter::from_fn(|| departed(stream)).for_each(drop);
+    std::iter::from_fn(|| transmit_report(stream)).for_each(drop);
     let same = net::TcpStream::from(stream.as_fd().try_clone_to_owned()?);
     *stream = TcpStream::from_std(same)?;
     Ok(())

@@ -149,8 +149,8 @@ impl<B: Backend> HttpTransport<B> {
         recorder.headers(exchange.head_at(), exchange.status().as_u16());
         let outcome = match exchange.status() {
             StatusCode::OK => {
-                let asked = self.pool.target().headers();
-                receive(&mut exchange, asked, answer, watch, recorder).await
+                let headers = self.pool.target().headers();
+                receive(&mut exchange, headers, answer, watch, recorder).await
             }
             status => {
                 Err(Box::pin(self.refused(status, &route, &mut exchange, watch)).await.into())
@@ -187,12 +187,12 @@ impl<B: Backend> HttpTransport<B> {
 /// the answer.
 async fn receive<D: Decoder>(
     exchange: &mut Exchange,
-    asked: &HeaderMap,
+    request_headers: &HeaderMap,
     answer: &mut AnswerReader<D>,
     watch: &mut Watch,
     recorder: &mut Recorder,
 ) -> Result<(), RequestError> {
-    answer.begin(exchange.headers(), asked)?;
+    answer.begin(exchange.headers(), request_headers)?;
     answer.head(exchange.headers(), &mut recorder.at(exchange.head_at()));
     let flow = poll_fn(|cx| poll_receive(exchange, answer, watch, recorder, cx)).await;
     flow.and_then(|flow| answer.end(flow, recorder)).inspect_err(|error| {

@@ -49,9 +49,9 @@ fn apart(one: &str, other: &str) -> (String, String) {
     let skipped = common.saturating_sub(BEFORE);
     let cut = |text: &str| {
         let start = if skipped > 0 { "[...]" } else { "" };
-        let shown: String = text.chars().skip(skipped).take(MAX_SHOWN_CHARS).collect();
+        let rendered: String = text.chars().skip(skipped).take(MAX_SHOWN_CHARS).collect();
         let end = if text.chars().count() > skipped + MAX_SHOWN_CHARS { "[...]" } else { "" };
-        format!("{start}{shown}{end}")
+        format!("{start}{rendered}{end}")
     };
     (cut(one), cut(other))
 }
@@ -111,11 +111,11 @@ impl Differences {
         let pairs = theirs.iter().zip(&ours);
         let at = pairs.take_while(|(peer, own)| peer == own).count();
         if at < theirs.len().max(ours.len()) {
-            let said = |all: &[(String, String)]| {
+            let texts = |all: &[(String, String)]| {
                 let request = all.get(at).map_or("nothing", |(_, request)| request);
                 format!("request {} of {}: {request}", at + 1, all.len())
             };
-            let (peer, own) = (said(&theirs), said(&ours));
+            let (peer, own) = (texts(&theirs), texts(&ours));
             self.0.push(Difference { part: ComparedPart::Requests, peer, own });
         }
     }

@@ -136,7 +136,7 @@ impl ObservedRequest {
         SentRequest {
             method: self.method.clone(),
             path: neutral.text(&self.path),
-            headers: (headers.filter(|(name, value)| says_something(name, value)))
+            headers: (headers.filter(|(name, value)| is_compared(name, value)))
                 .map(|(name, value)| (name, neutral.text(value)))
                 .collect(),
             body,
@@ -153,7 +153,7 @@ fn without_headers(mut request: SentRequest, peer: &dyn Peer) -> SentRequest {
 
 /// Returns whether a header describes the request, and not the program that sends it or the
 /// connection.
-fn says_something(name: &str, value: &str) -> bool {
+fn is_compared(name: &str, value: &str) -> bool {
     match name {
         "accept" => value != "*/*",
         "accept-encoding" | "connection" | "content-length" | "host" | "transfer-encoding" => false,

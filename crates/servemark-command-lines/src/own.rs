@@ -202,9 +202,10 @@ fn lossy(bytes: &[u8]) -> String {
 }
 
 impl From<ReceivedRequest> for ObservedRequest {
-    fn from(seen: ReceivedRequest) -> Self {
+    fn from(observed: ReceivedRequest) -> Self {
         let mut line = Vec::new();
-        servemark_mock::write_requests(&[seen], &mut line).expect("memory takes what is written");
+        servemark_mock::write_requests(&[observed], &mut line)
+            .expect("memory takes what is written");
         serde_json::from_slice(&line).expect("a line of requests is one request")
     }
 }

@@ -19,14 +19,14 @@ use crate::Stamp;
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Arrival {
     at: Stamp,
-    seen: Stamp,
+    observed: Stamp,
 }
 
 impl Arrival {
     /// Creates an arrival at `at` that was read at `seen`; `seen` is raised to `at` if it is
     /// earlier.
-    pub fn new(at: Stamp, seen: Stamp) -> Self {
-        Self { at, seen: seen.max(at) }
+    pub fn new(at: Stamp, read_at: Stamp) -> Self {
+        Self { at, observed: read_at.max(at) }
     }
 
     /// Returns the best known arrival time of the bytes. Latencies are measured to this time.
@@ -36,18 +36,18 @@ impl Arrival {
 
     /// Returns when the read that delivered the bytes returned.
     pub const fn read_at(self) -> Stamp {
-        self.seen
+        self.observed
     }
 
     /// Returns the time between arrival and read in whole microseconds: the client's own lag.
     pub fn lag_us(self) -> u32 {
-        u32::try_from(self.seen.since(self.at).as_micros()).unwrap_or(u32::MAX)
+        u32::try_from(self.observed.since(self.at).as_micros()).unwrap_or(u32::MAX)
     }
 }
 
 impl From<Stamp> for Arrival {
     fn from(at: Stamp) -> Self {
-        Self { at, seen: at }
+        Self { at, observed: at }
     }
 }
 

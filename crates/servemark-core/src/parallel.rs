@@ -46,7 +46,7 @@ where
     E: Send,
 {
     let task = Task::begin(progress, name, count.min(items.len()) as u64);
-    let tell = |results: &[Result<Option<R>, E>]| {
+    let report = |results: &[Result<Option<R>, E>]| {
         let found = results.iter().filter(|result| matches!(result, Ok(Some(_))));
         task.advance(found.count() as u64);
     };
@@ -56,7 +56,7 @@ where
         let missing = count - found.len();
         let (block, later) = rest.split_at(block_size(missing).min(rest.len()));
         rest = later;
-        let made = spread(block, &work, tell).into_iter().filter_map(Result::transpose);
+        let made = spread(block, &work, report).into_iter().filter_map(Result::transpose);
         found.extend(made.take(missing).collect::<Result<Vec<R>, E>>()?);
     }
     Ok(found)
@@ -68,14 +68,16 @@ fn block_size(missing: usize) -> usize {
 }
 
 /// Splits the items among the cores and reports the results of each share in about fifty steps.
-fn spread<T, R>(items: &[T], work: impl Fn(&T) -> R + Sync, tell: impl Fn(&[R]) + Sync) -> Vec<R>
+fn spread<T, R>(items: &[T], work: impl Fn(&T) -> R + Sync, report: impl Fn(&[R]) + Sync) -> Vec<R>
 where
     T: Sync,
     R: Send,
 {
     let work_share = |share: &[T]| -> Vec<R> {
         let steps = share.chunks(share.len().div_ceil(50));
-        steps.flat_map(|step| report_completion(step.iter().map(&work).collect(), &tell)).collect()
+        steps
+            .flat_map(|step| report_completion(step.iter().map(&work).collect(), &report))
+            .collect()
     };
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
     let shares = items.chunks(items.len().div_ceil(cores).max(1));
@@ -87,8 +89,8 @@ where
     })
 }
 
-fn report_completion<R>(results: Vec<R>, tell: impl Fn(&[R])) -> Vec<R> {
-    tell(&results);
+fn report_completion<R>(results: Vec<R>, report: impl Fn(&[R])) -> Vec<R> {
+    report(&results);
     results
 }
 
@@ -119,9 +121,9 @@ mod tests {
     fn results_keep_the_order_and_every_step_is_told() {
         for length in [0_u64, 1, 2, 7, 1000] {
             let items: Vec<u64> = (0..length).collect();
-            let told = RecordedProgress::default();
-            assert_eq!(map("counting", &items, &told, |item| *item), items);
-            assert_eq!(told.0.into_inner().unwrap(), (length, length, true));
+            let reported = RecordedProgress::default();
+            assert_eq!(map("counting", &items, &reported, |item| *item), items);
+            assert_eq!(reported.0.into_inner().unwrap(), (length, length, true));
         }
     }
 
@@ -153,8 +155,8 @@ mod tests {
 
     #[test]
     fn work_that_fails_is_over_too() {
-        let told = RecordedProgress::default();
-        assert_eq!(first("searching", &[500], 1, &told, |item| odd(*item)), Err(500));
-        assert_eq!(told.0.into_inner().unwrap(), (1, 0, true));
+        let reported = RecordedProgress::default();
+        assert_eq!(first("searching", &[500], 1, &reported, |item| odd(*item)), Err(500));
+        assert_eq!(reported.0.into_inner().unwrap(), (1, 0, true));
     }
 }

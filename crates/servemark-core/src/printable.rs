@@ -31,20 +31,20 @@ fn escaped(text: &str, must_go: impl Fn(char) -> bool) -> Cow<'_, str> {
     if !text.chars().any(&must_go) {
         return Cow::Borrowed(text);
     }
-    let mut shown = String::with_capacity(text.len() + 16);
+    let mut rendered = String::with_capacity(text.len() + 16);
     for character in text.chars() {
         match character {
-            character if !must_go(character) => shown.push(character),
-            '\n' => shown.push_str("\\n"),
-            '\r' => shown.push_str("\\r"),
-            '\t' => shown.push_str("\\t"),
+            character if !must_go(character) => rendered.push(character),
+            '\n' => rendered.push_str("\\n"),
+            '\r' => rendered.push_str("\\r"),
+            '\t' => rendered.push_str("\\t"),
             character => {
                 // Writing to a string does not fail.
-                let _ = write!(shown, "\\u{:04x}", u32::from(character));
+                let _ = write!(rendered, "\\u{:04x}", u32::from(character));
             }
         }
     }
-    Cow::Owned(shown)
+    Cow::Owned(rendered)
 }
 
 /// Returns whether it is a control character, a line or paragraph separator, or a mark of
@@ -68,9 +68,9 @@ mod tests {
     #[test]
     fn escape_codes_line_ends_and_bidi_marks_become_visible() {
         let hostile = "a\u{1b}[31m\r\n\t\0\u{9b}2J\u{7f}\u{202e}\u{2066}\u{200f}\u{61c}\u{2028}z";
-        let shown =
+        let message =
             "a\\u001b[31m\\r\\n\\t\\u0000\\u009b2J\\u007f\\u202e\\u2066\\u200f\\u061c\\u2028z";
-        assert_eq!(printable(hostile), shown);
+        assert_eq!(printable(hostile), message);
         assert_eq!(printable_lines("one\ntwo\r\n"), "one\ntwo\\r\n");
     }
 

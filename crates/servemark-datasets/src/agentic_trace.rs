@@ -81,9 +81,9 @@ impl AgenticTraceSpec {
             serde_json::from_str(raw.get()).map_err(|error| malformed(error.to_string()))?;
         let first_tokens = turns.first().map_or(0, |turn| turn.prompt_tokens);
         let most = self.max_turns.unwrap_or(usize::MAX);
-        let asked = turns.into_iter().filter(TraceTurn::says_something).take(most);
+        let drafts = turns.into_iter().filter(TraceTurn::has_text).take(most);
         let messages: Vec<Vec<JsonObject>> =
-            asked.map(TraceTurn::messages).collect::<Result<_, _>>().map_err(malformed)?;
+            drafts.map(TraceTurn::messages).collect::<Result<_, _>>().map_err(malformed)?;
         let mut messages = messages.into_iter();
         let Some(first) = messages.next() else { return Ok(None) };
         let first = Sample::new(first, first_tokens, self.output_tokens);
@@ -121,7 +121,7 @@ struct TraceTurn {
 
 impl TraceTurn {
     /// Returns whether `messages` is neither null nor empty (Python's truth test).
-    fn says_something(&self) -> bool {
+    fn has_text(&self) -> bool {
         match &self.messages {
             Value::Null => false,
             Value::String(text) => !text.is_empty(),

@@ -150,9 +150,9 @@ impl BatchSpec {
         }
     }
 
-    pub(crate) fn unfiled(&mut self) -> Option<(&'static str, &mut Option<PathBuf>)> {
+    pub(crate) fn missing_path(&mut self) -> Option<(&'static str, &mut Option<PathBuf>)> {
         match &mut self.source {
-            BatchSource::Dataset(dataset) => dataset.unfiled(),
+            BatchSource::Dataset(dataset) => dataset.missing_path(),
             BatchSource::File { .. } => None,
         }
     }

@@ -28,7 +28,7 @@ impl<'a> Table<'a> {
     /// Opens a table whose first line names its columns, which must include `columns`.
     pub(crate) fn open(path: &'a Path, columns: &[&str]) -> Result<Self, DatasetError> {
         let mut reader = reader(path, FirstLine::Headers)?;
-        let header = reader.headers().map_err(|error| wrong(path, &error))?.clone();
+        let header = reader.headers().map_err(|error| csv_error(path, &error))?.clone();
         if columns.iter().all(|column| header.iter().any(|name| name == *column)) {
             return Ok(Self { path, header, reader });
         }
@@ -47,8 +47,8 @@ impl<'a> Table<'a> {
     pub(crate) fn untouched(path: &'a Path, delimiter: u8) -> Result<Self, DatasetError> {
         let mut builder = ReaderBuilder::new();
         let reader = builder.flexible(true).delimiter(delimiter).from_path(path);
-        let mut reader = reader.map_err(|error| wrong(path, &error))?;
-        let header = reader.headers().map_err(|error| wrong(path, &error))?.clone();
+        let mut reader = reader.map_err(|error| csv_error(path, &error))?;
+        let header = reader.headers().map_err(|error| csv_error(path, &error))?.clone();
         Ok(Self { path, header, reader })
     }
 
@@ -59,7 +59,7 @@ impl<'a> Table<'a> {
         mut take: impl FnMut(&Row<'_>) -> Result<ControlFlow<()>, String>,
     ) -> Result<(), DatasetError> {
         let mut cells = StringRecord::new();
-        while self.reader.read_record(&mut cells).map_err(|error| wrong(self.path, &error))? {
+        while self.reader.read_record(&mut cells).map_err(|error| csv_error(self.path, &error))? {
             let line = cells.position().map_or(0, |position| position.line() as usize);
             let taken = self.row(&cells, line).and_then(|row| take(&row));
             if taken.map_err(|reason| malformed(self.path, line, reason))?.is_break() {
@@ -134,10 +134,10 @@ fn reader(path: &Path, first: FirstLine) -> Result<Reader<File>, DatasetError> {
         .flexible(true)
         .terminator(Terminator::Any(b'\n'))
         .trim(Trim::All);
-    builder.from_path(path).map_err(|error| wrong(path, &error))
+    builder.from_path(path).map_err(|error| csv_error(path, &error))
 }
 
-fn wrong(path: &Path, error: &csv::Error) -> DatasetError {
+fn csv_error(path: &Path, error: &csv::Error) -> DatasetError {
     let line = error.position().map_or(1, |position| position.line() as usize);
     match error.kind() {
         ErrorKind::Io(source) => DatasetError::Read {

@@ -32,7 +32,7 @@ impl Draw {
     }
 
     /// Sets the notices.
-    pub(crate) fn noting(self, notices: Vec<String>) -> Self {
+    pub(crate) fn with_notices(self, notices: Vec<String>) -> Self {
         Self { notices, ..self }
     }
 

@@ -171,7 +171,7 @@ impl EvalscopeSpec {
 
     /// Returns the name under which the data set's file or folder is published, and the field that
     /// takes its local path.
-    pub(crate) fn unfiled(&mut self) -> Option<(&'static str, &mut Option<PathBuf>)> {
+    pub(crate) fn missing_path(&mut self) -> Option<(&'static str, &mut Option<PathBuf>)> {
         let published = self.data.name().published(self.hub)?;
         let path = match &mut self.data {
             EvalscopeData::Texts(spec) => &mut spec.path,
@@ -216,7 +216,7 @@ impl EvalscopeSpec {
         let sessions: Vec<_> = again.map(|one| one.session(&mut tokens)).collect();
         let summary = Summary::of_sessions(self.name(), &sessions).in_lines(String::new());
         let draw = Draw::of_sessions(sessions, summary).greeting_with(hello);
-        Ok(draw.noting(self.notices()))
+        Ok(draw.with_notices(self.notices()))
     }
 
     /// Returns the source of each request's `max_tokens`; all requests of one prompt share a draw.

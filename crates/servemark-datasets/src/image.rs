@@ -90,14 +90,15 @@ impl ImageSpec {
     ) -> Result<Draw, DatasetError> {
         let drafts = self.draft(count, context)?;
         let tokenizer = context.tokenizer;
-        let show = |draft: &Draft| draft.showing(tokenizer)?.count(self.prompt_format, tokenizer);
-        let shown = parallel::map("making prompts", &drafts, context.progress, show);
-        let shown = shown.into_iter().collect::<Result<Vec<_>, _>>()?;
-        let notices = notices(&shown);
-        let samples: Vec<_> = shown.into_iter().map(|shown| shown.sample).collect();
+        let show =
+            |draft: &Draft| draft.text_with_images(tokenizer)?.count(self.prompt_format, tokenizer);
+        let with_images = parallel::map("making prompts", &drafts, context.progress, show);
+        let with_images = with_images.into_iter().collect::<Result<Vec<_>, _>>()?;
+        let notices = notices(&with_images);
+        let samples: Vec<_> = with_images.into_iter().map(|sample| sample.sample).collect();
         let statistics = Statistics::of(self, &drafts, &samples)?;
         let summary = Summary::of(DatasetName::Image, &samples).in_lines(statistics.to_string());
-        Ok(Draw::of(samples, summary).noting(notices))
+        Ok(Draw::of(samples, summary).with_notices(notices))
     }
 
     /// Makes all random draws, in SGLang's order.
@@ -171,7 +172,7 @@ struct Draft {
 }
 
 impl Draft {
-    fn showing(&self, tokenizer: &dyn Tokenizer) -> Result<TextWithImages, DatasetError> {
+    fn text_with_images(&self, tokenizer: &dyn Tokenizer) -> Result<TextWithImages, DatasetError> {
         Ok(TextWithImages {
             text: tokenizer.decode(&self.ids)?,
             pictures: self.pictures.clone(),
@@ -206,7 +207,7 @@ pub(crate) enum Pixels {
     /// Red, green, blue and alpha bytes.
     Rgba(Vec<u8>),
     /// Indices into a colour palette.
-    Places {
+    Indexed {
         /// Palette index of each pixel.
         places: Vec<u8>,
         /// Palette colours.

@@ -47,14 +47,14 @@ impl MmmuSpec {
         let rows = table::rows(&files(path)?, &[QUESTION, PICTURE], choose)?;
         let tokenizer = context.tokenizer;
         let ask = |row: &Row| self.ask(row, tokenizer);
-        let asked = parallel::map("reading pictures", &rows, context.progress, ask);
-        let Usable { shown, left_out } = usable(asked)?;
-        let mut notices = notices(&shown);
+        let drafts = parallel::map("reading pictures", &rows, context.progress, ask);
+        let Usable { with_images: pictured, left_out } = usable(drafts)?;
+        let mut notices = notices(&pictured);
         notices.extend(left_out);
-        let samples: Vec<_> = shown.into_iter().map(|shown| shown.sample).collect();
+        let samples: Vec<_> = pictured.into_iter().map(|sample| sample.sample).collect();
         let lines = lines(count, total, rows.len(), samples.len());
         let summary = Summary::of(DatasetName::Mmmu, &samples).in_lines(lines);
-        Ok(Draw::of(samples, summary).noting(notices))
+        Ok(Draw::of(samples, summary).with_notices(notices))
     }
 
     /// Builds a row's request, or `None` if the row has no image.
@@ -78,17 +78,17 @@ impl MmmuSpec {
 
 /// Requests made from the rows, and a notice about malformed rows that were left out.
 struct Usable {
-    shown: Vec<ImageSample>,
+    with_images: Vec<ImageSample>,
     left_out: Option<String>,
 }
 
 /// Separates the requests from the errors. A malformed row is left out, as in SGLang, and counted
 /// in a notice; any other error is returned.
-fn usable(asked: Vec<Result<Option<ImageSample>, DatasetError>>) -> Result<Usable, DatasetError> {
-    let (mut shown, mut broken) = (Vec::new(), Vec::new());
-    for asked in asked {
-        match asked {
-            Ok(found) => shown.extend(found),
+fn usable(drafts: Vec<Result<Option<ImageSample>, DatasetError>>) -> Result<Usable, DatasetError> {
+    let (mut with_images, mut broken) = (Vec::new(), Vec::new());
+    for drafts in drafts {
+        match drafts {
+            Ok(found) => with_images.extend(found),
             Err(error @ DatasetError::Row { .. }) => broken.push(error),
             Err(error) => return Err(error),
         }
@@ -97,7 +97,7 @@ fn usable(asked: Vec<Result<Option<ImageSample>, DatasetError>>) -> Result<Usabl
         let count = broken.len();
         format!("Rows left out: {count}; the first is {first}")
     });
-    Ok(Usable { shown, left_out })
+    Ok(Usable { with_images, left_out })
 }
 
 /// Returns the indices of the rows to send: `count` randomly sampled ones in drawn order, or all

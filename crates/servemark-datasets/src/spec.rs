@@ -200,7 +200,7 @@ impl DatasetSpec {
 
     /// Returns the published name of a data set that has no file set, and the field that takes the
     /// file's path. Returns `None` if a file is set or the data set is not published.
-    pub fn unfiled(&mut self) -> Option<(&'static str, &mut Option<PathBuf>)> {
+    pub fn missing_path(&mut self) -> Option<(&'static str, &mut Option<PathBuf>)> {
         let (name, path) = match self {
             Self::Random(RandomSpec { source: Source::Sharegpt { path }, .. }) => ("random", path),
             Self::LongBenchV2(LongBenchSpec { path, .. }) => ("longbench_v2", path),
@@ -209,8 +209,8 @@ impl DatasetSpec {
             Self::Mooncake(MooncakeSpec { path, workload, .. }) if !workload.is_here() => {
                 (workload.published(), path)
             }
-            Self::Evalscope(spec) => spec.unfiled()?,
-            Self::Batch(spec) => return spec.unfiled(),
+            Self::Evalscope(spec) => spec.missing_path()?,
+            Self::Batch(spec) => return spec.missing_path(),
             _ => return None,
         };
         path.is_none().then_some((name, path))

@@ -27,9 +27,9 @@ pub(crate) fn of_split(
     if !named.is_empty() {
         return Ok(named);
     }
-    let says_nothing =
+    let ambiguous =
         SPLITS.iter().all(|names| !files.iter().any(|file| is_of(&within(file), names[0])));
-    if split == TRAINING && says_nothing && !files.is_empty() {
+    if split == TRAINING && ambiguous && !files.is_empty() {
         return Ok(files);
     }
     let reason = format!("it holds no parquet, json or jsonl file of the split {split:?}");

@@ -66,8 +66,8 @@ impl TextGenerator {
     /// The prompt's token count is the sum of the extracts' counts, special tokens included. The
     /// text has at least one word.
     pub(crate) fn sample(self: &Arc<Self>, extracts: Vec<Extract>, output_tokens: u32) -> Sample {
-        let asked: u32 = extracts.iter().map(|extract| extract.tokens).sum();
-        let words = asked.saturating_sub(self.special_tokens).max(1);
+        let drafts: u32 = extracts.iter().map(|extract| extract.tokens).sum();
+        let words = drafts.saturating_sub(self.special_tokens).max(1);
         let passage = Passage { generator: Arc::clone(self), extracts, words };
         Sample::new(LazyText::new(passage), words + self.special_tokens, output_tokens)
     }

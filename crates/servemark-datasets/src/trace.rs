@@ -112,7 +112,7 @@ impl Trace {
     }
 
     /// Adds a notice with a count of rows left out, if the count is not zero.
-    fn noting(mut self, what: &str, count: u64) -> Self {
+    fn with_notice(mut self, what: &str, count: u64) -> Self {
         if count > 0 {
             self.notes.push(format!("{what}: {count}"));
         }

@@ -124,7 +124,7 @@ impl VllmSpec {
         }
         // vLLM prints no summary of its data sets.
         let summary = Summary::of_sessions(self.name(), &sessions).in_lines(String::new());
-        Ok(Draw::of_sessions(sessions, summary).noting(notices))
+        Ok(Draw::of_sessions(sessions, summary).with_notices(notices))
     }
 
     /// Removes sessions above the token limit and returns a notice about them.

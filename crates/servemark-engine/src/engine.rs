@@ -14,7 +14,7 @@ use crate::reply_router::{Reply, ReplyRouter};
 use crate::step::{Load, StepThread};
 use crate::worker::Worker;
 use crate::{
-    EngineError, EngineRequest, EngineRunSpec, EngineSpec, LastWords, RequestId, ScriptedEngine,
+    EngineError, EngineRequest, EngineRunSpec, EngineSpec, LastLines, RequestId, ScriptedEngine,
     StepEngine, Submission,
 };
 
@@ -54,13 +54,13 @@ impl Engine {
     /// Loads an engine. Dropping the future before it is ready kills the engine.
     pub async fn start(spec: &EngineRunSpec, clock: MonotonicClock) -> Result<Self, EngineError> {
         let (began, router) = (clock.now(), Arc::new(ReplyRouter::default()));
-        let (driver, told) = Driver::start(spec, &router, clock)?;
+        let (driver, loaded) = Driver::start(spec, &router, clock)?;
         let inner = Arc::new(EngineInner { spec: spec.clone(), router, driver, clock });
         let deadline = Instant::from_std(clock.instant(began + spec.patience));
-        let mut facts = match timeout_at(deadline, told).await {
-            Ok(Ok(told)) => told?,
+        let mut facts = match timeout_at(deadline, loaded).await {
+            Ok(Ok(loaded)) => loaded?,
             Ok(Err(_)) => return Err(inner.end_error()),
-            Err(_) => return Err(inner.hung()),
+            Err(_) => return Err(inner.unresponsive_error()),
         };
         facts.load_ns = u64::try_from(clock.now().since(began).as_nanos()).unwrap_or(u64::MAX);
         Ok(Self { inner, facts })
@@ -83,9 +83,9 @@ impl Engine {
         let deadline = self.inner.clock.now() + self.inner.spec.patience;
         let deadline = Instant::from_std(self.inner.clock.instant(deadline));
         match timeout_at(deadline, worker.control(&control)).await {
-            Ok(Ok(told)) => told.map_err(|reason| EngineError::Control { what, reason }),
+            Ok(Ok(loaded)) => loaded.map_err(|reason| EngineError::Control { what, reason }),
             Ok(Err(_)) => Err(self.inner.end_error()),
-            Err(_) => Err(self.inner.hung()),
+            Err(_) => Err(self.inner.unresponsive_error()),
         }
     }
 
@@ -142,7 +142,7 @@ impl Engine {
 
     /// Kills an engine that was silent for too long.
     pub(crate) fn give_up(&self) {
-        let _ = self.inner.hung();
+        let _ = self.inner.unresponsive_error();
     }
 }
 
@@ -159,12 +159,12 @@ impl EngineInner {
 
     /// Kills an engine that was silent for too long. Waiting requests fail with that reason, not
     /// with the way in which the process then ended.
-    fn hung(&self) -> EngineError {
+    fn unresponsive_error(&self) -> EngineError {
         let last_words = match &self.driver {
-            Driver::Thread(_) => LastWords::default(),
+            Driver::Thread(_) => LastLines::default(),
             Driver::Worker(worker) => worker.printed(),
         };
-        let error = EngineError::Hung { patience: self.spec.patience, last_words };
+        let error = EngineError::Hung { patience: self.spec.patience, last_lines: last_words };
         self.router.close(ErrorKind::Timeout, &error.to_string());
         if let Driver::Worker(worker) = &self.driver {
             worker.kill();
@@ -182,8 +182,8 @@ impl Driver {
         let router = Arc::clone(router);
         let load = match spec.engine.clone() {
             EngineSpec::Worker(worker) => {
-                let (worker, told) = Worker::start(&worker, spec.submission, router, clock)?;
-                return Ok((Self::Worker(worker), told));
+                let (worker, loaded) = Worker::start(&worker, spec.submission, router, clock)?;
+                return Ok((Self::Worker(worker), loaded));
             }
             #[cfg(feature = "candle")]
             EngineSpec::Candle(spec) => boxed(move || crate::CandleEngine::load(spec)),
@@ -191,8 +191,8 @@ impl Driver {
             EngineSpec::Candle(_) => return Err(EngineError::NotBuilt { feature: "candle" }),
             EngineSpec::Scripted(script) => boxed(move || ScriptedEngine::load(script)),
         };
-        let (thread, told) = StepThread::start(load, router, clock)?;
-        Ok((Self::Thread(thread), told))
+        let (thread, loaded) = StepThread::start(load, router, clock)?;
+        Ok((Self::Thread(thread), loaded))
     }
 }
 

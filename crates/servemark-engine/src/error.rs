@@ -67,14 +67,14 @@ pub enum EngineError {
     },
     /// The engine ended while it was needed.
     #[error(transparent)]
-    Died(Death),
+    Died(WorkerExit),
     /// The engine was silent for too long and was killed.
-    #[error("the engine was silent for {patience:?} and was killed{last_words}")]
+    #[error("the engine was silent for {patience:?} and was killed{last_lines}")]
     Hung {
         /// How long an engine may be silent.
         patience: Duration,
         /// The last lines that the engine printed.
-        last_words: LastWords,
+        last_lines: LastLines,
     },
     /// A line from the engine's worker is not a message of the protocol.
     #[error("the engine's worker sent a line that is not of its protocol: {line}")]
@@ -100,34 +100,34 @@ pub enum EngineError {
 
 /// How an engine ended while it was needed.
 #[derive(Clone, Debug, Error)]
-#[error("the engine ended: {how}{last_words}")]
-pub struct Death {
+#[error("the engine ended: {how}{last_lines}")]
+pub struct WorkerExit {
     /// The exit code or signal, in words.
     pub how: String,
     /// The last lines that the engine printed.
-    pub last_words: LastWords,
+    pub last_lines: LastLines,
 }
 
-impl Death {
+impl WorkerExit {
     /// Returns a description of an engine's end.
-    pub(crate) fn new(how: impl Into<String>, last_words: LastWords) -> Self {
-        Self { how: how.into(), last_words }
+    pub(crate) fn new(how: impl Into<String>, last_words: LastLines) -> Self {
+        Self { how: how.into(), last_lines: last_words }
     }
 }
 
 /// The last lines that an engine printed. `Display` starts them on a new line, to follow a
 /// sentence.
 #[derive(Clone, Debug, Default)]
-pub struct LastWords(pub(crate) Vec<String>);
+pub struct LastLines(pub(crate) Vec<String>);
 
-impl LastWords {
+impl LastLines {
     /// Returns the lines.
     pub fn lines(&self) -> &[String] {
         &self.0
     }
 }
 
-impl fmt::Display for LastWords {
+impl fmt::Display for LastLines {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !self.0.is_empty() {
             write!(f, "; its last output:")?;

@@ -29,7 +29,7 @@ mod worker;
 pub use candle::CandleEngine;
 pub use candle_spec::{CandleSpec, LoadFormat};
 pub use engine::{Engine, EngineControl};
-pub use error::{Death, EngineError, LastWords};
+pub use error::{EngineError, LastLines, WorkerExit};
 pub use intake::Waves;
 pub use request::{EnginePrompt, EngineRequest, RequestId, Sampling};
 pub use scripted::{Fault, ScriptedEngine, ScriptedSpec};

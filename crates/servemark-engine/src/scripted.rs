@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use servemark_core::{EngineFacts, ErrorKind, RequestError, Usage, Weights};
 
 use crate::{
-    Death, Emission, EngineError, EnginePrompt, EngineRequest, LastWords, RequestId, StepEngine,
+    Emission, EngineError, EnginePrompt, EngineRequest, LastLines, RequestId, StepEngine,
+    WorkerExit,
 };
 
 /// The configuration of a scripted engine.
@@ -123,10 +124,13 @@ impl StepEngine for ScriptedEngine {
     fn step(&mut self, out: &mut dyn FnMut(Emission)) -> Result<(), EngineError> {
         match self.fault() {
             Some(Fault::CrashAfter(_)) => {
-                return Err(EngineError::Died(Death::new("its script ends", LastWords::default())));
+                return Err(EngineError::Died(WorkerExit::new(
+                    "its script ends",
+                    LastLines::default(),
+                )));
             }
             Some(Fault::HangAfter(_)) => {
-                loiter();
+                idle_step();
                 return Ok(());
             }
             _ => {}
@@ -160,7 +164,7 @@ fn refusal(why: &str) -> RequestError {
 
 /// A step that takes one millisecond and produces nothing.
 #[expect(clippy::disallowed_methods, reason = "no other work runs on this thread")]
-fn loiter() {
+fn idle_step() {
     std::thread::sleep(Duration::from_millis(1));
 }
 

@@ -92,20 +92,20 @@ impl StepThread {
         router: Arc<ReplyRouter>,
         clock: MonotonicClock,
     ) -> Result<(Self, oneshot::Receiver<Result<EngineFacts, EngineError>>), EngineError> {
-        let ((orders, inbox), (tell, told)) = (channel(), oneshot::channel());
+        let ((orders, inbox), (result_sender, result)) = (channel(), oneshot::channel());
         let work = move || {
             let engine = match load() {
                 Ok(engine) => engine,
-                Err(error) => return drop(tell.send(Err(error))),
+                Err(error) => return drop(result_sender.send(Err(error))),
             };
             // If the receiver is gone, so is the sender of orders, which ends the thread.
-            let _ = tell.send(Ok(engine.facts()));
+            let _ = result_sender.send(Ok(engine.facts()));
             let drive = Drive { engine, router: &router, clock, waiting: VecDeque::new() };
             let why = drive.drive(&inbox);
             router.close(ErrorKind::Truncated, &why);
         };
         Builder::new().name("engine".to_owned()).spawn(work)?;
-        Ok((Self { orders }, told))
+        Ok((Self { orders }, result))
     }
 
     /// Submits requests. If the thread has ended, its router is closed, and they fail for that
@@ -158,14 +158,14 @@ impl Drive<'_> {
                 inbox.try_recv()
             };
             match order {
-                Ok(order) => self.obey(order),
+                Ok(order) => self.apply_order(order),
                 Err(TryRecvError::Empty) => return true,
                 Err(TryRecvError::Disconnected) => return false,
             }
         }
     }
 
-    fn obey(&mut self, order: Order) {
+    fn apply_order(&mut self, order: Order) {
         match order {
             Order::Generate(requests) => {
                 let now = self.clock.now();

@@ -84,8 +84,8 @@ impl EngineTransport {
         let encode_failed = |why: String| RequestError::new(ErrorKind::Encode, why);
         let form = self.engine.spec().prompts;
         match (prompt, form) {
-            (Prompt::Messages(said), PromptForm::Chat) => {
-                return Ok(EnginePrompt::Chat(said.clone()));
+            (Prompt::Messages(messages), PromptForm::Chat) => {
+                return Ok(EnginePrompt::Chat(messages.clone()));
             }
             (Prompt::TokenIds(ids), _) => return Ok(EnginePrompt::Ids(ids.clone())),
             _ => {}
@@ -215,8 +215,8 @@ impl<'a> EngineAnswer<'a> {
         Self { recorder, tokenizer, tokens: Detokenizer::default() }
     }
 
-    fn piece(&mut self, piece: Piece, seen: Stamp) -> Result<(), RequestError> {
-        let arrival = Arrival::new(piece.at, seen);
+    fn piece(&mut self, piece: Piece, read_at: Stamp) -> Result<(), RequestError> {
+        let arrival = Arrival::new(piece.at, read_at);
         let (tokens, text) = match piece.output {
             Output::Text { tokens, text } => (tokens, text),
             Output::Token(id) => (1, self.text_of(id)?),

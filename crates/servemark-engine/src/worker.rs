@@ -17,7 +17,7 @@ use tokio::time::{Instant, timeout_at};
 
 use crate::reply_router::ReplyRouter;
 use crate::{
-    EngineControl, EngineError, EngineRequest, LastWords, RequestId, Submission, WorkerSpec,
+    EngineControl, EngineError, EngineRequest, LastLines, RequestId, Submission, WorkerSpec,
 };
 use process::Process;
 use protocol::{Expected, Listener, Order};
@@ -38,12 +38,12 @@ impl Worker {
         clock: MonotonicClock,
     ) -> Result<(Self, oneshot::Receiver<Result<EngineFacts, EngineError>>), EngineError> {
         let expected = Arc::new(Expected::default());
-        let told = expected.loaded();
+        let answer = expected.loaded();
         let name = spec.engine.as_str();
         let listener = Listener::new(name, router, Arc::clone(&expected), clock);
         let process = Process::start(spec, listener)?;
         process.write(&Order::load(spec, submission));
-        Ok((Self { process, expected }, told))
+        Ok((Self { process, expected }, answer))
     }
 
     pub(crate) fn generate(&self, requests: &[EngineRequest]) {
@@ -59,9 +59,9 @@ impl Worker {
         &self,
         control: &EngineControl,
     ) -> oneshot::Receiver<Result<Value, String>> {
-        let told = self.expected.control_answer();
+        let loaded = self.expected.control_answer();
         self.process.write(&Order::of(control));
-        told
+        loaded
     }
 
     /// Lets the engine end gracefully for a limited time, then kills it.
@@ -76,11 +76,11 @@ impl Worker {
 
     /// Returns how the process ended.
     pub(crate) fn end_error(&self) -> EngineError {
-        EngineError::Died(self.process.death())
+        EngineError::Died(self.process.exit_cause())
     }
 
     /// Returns the last lines that the process has printed so far.
-    pub(crate) fn printed(&self) -> LastWords {
+    pub(crate) fn printed(&self) -> LastLines {
         self.process.printed()
     }
 

@@ -88,10 +88,11 @@ impl Head {
 
     /// Returns whether another request may follow on the connection after the body.
     pub fn keeps_alive(&self) -> bool {
-        let says = |word| self.tokens(CONNECTION).any(|token| token.eq_ignore_ascii_case(word));
+        let has_option =
+            |word| self.tokens(CONNECTION).any(|token| token.eq_ignore_ascii_case(word));
         match self.version {
-            Version::HTTP_10 => says(b"keep-alive") && !says(b"close"),
-            _ => !says(b"close"),
+            Version::HTTP_10 => has_option(b"keep-alive") && !has_option(b"close"),
+            _ => !has_option(b"close"),
         }
     }
 

@@ -122,15 +122,15 @@ impl Repository<'_> {
 
     fn url(&self, rest: &str) -> String {
         let (endpoint, name) = (&self.settings.endpoint, &self.wanted.name);
-        format!("{endpoint}/api/v1/{}/{name}/repo{rest}", self.shelf())
+        format!("{endpoint}/api/v1/{}/{name}/repo{rest}", self.collection())
     }
 
     fn snapshot(&self) -> PathBuf {
         let name = self.wanted.name.replace('/', "--");
-        self.settings.cache.join(self.shelf()).join(name).join("snapshots").join(BRANCH)
+        self.settings.cache.join(self.collection()).join(name).join("snapshots").join(BRANCH)
     }
 
-    fn shelf(&self) -> &'static str {
+    fn collection(&self) -> &'static str {
         match self.wanted.kind {
             Kind::Dataset => "datasets",
             Kind::Model(_) => "models",

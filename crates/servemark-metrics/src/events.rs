@@ -16,7 +16,7 @@ pub(crate) struct Events<'a> {
     /// Number of tokens of each piece within the whole text.
     tokens: PieceTokens<'a>,
     rule: OutputEvents,
-    text_seen: bool,
+    has_text: bool,
     /// Event without output before all pieces.
     before: Option<Stamp>,
     /// Number of events without output after all pieces, and their stamp.
@@ -50,7 +50,7 @@ impl<'a> Events<'a> {
             pieces,
             tokens: PieceTokens::of(record, counted),
             rule,
-            text_seen: false,
+            has_text: false,
             before: record.first_byte.filter(|_| is_every).filter(|at| is_first(*at, record)),
             after: (silent, record.ended),
         }
@@ -75,11 +75,11 @@ impl Iterator for Events<'_> {
             let Some(row) = self.rows.next() else { return self.silent() };
             let (piece, token) = (self.pieces.next(), self.tokens.next());
             let is_text = row.bytes > 0 && row.kind != DeltaKind::ToolCall;
-            self.text_seen |= is_text;
+            self.has_text |= is_text;
             let counts = match self.rule {
                 OutputEvents::Any => row.bytes > 0 || row.tokens.is_some_and(|tokens| tokens > 0),
                 OutputEvents::Every => true,
-                OutputEvents::SinceFirstText => self.text_seen,
+                OutputEvents::SinceFirstText => self.has_text,
                 OutputEvents::Text => is_text,
             };
             if counts {

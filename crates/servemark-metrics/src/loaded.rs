@@ -8,12 +8,12 @@
 //! | `settled` | Servemark | what remains without a change of level of latencies, output and load, at any load |
 
 mod plateau;
-mod settled;
+mod settled_run;
 mod stage;
 mod steady_state;
 
 pub use self::plateau::{Plateau, PlateauSpec, PlateauWindow};
-pub use self::settled::{
+pub use self::settled_run::{
     Level, SettledFigure, SettledPart, SettledRun, SettledStatus, SettlingOf, Shift,
 };
 pub(crate) use self::stage::span_s as stage_span_s;

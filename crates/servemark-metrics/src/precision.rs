@@ -88,7 +88,7 @@ impl KnownEnough {
         let first = scores.iter().map(|score| score.index).min().unwrap_or_default();
         let facts = &log.header().facts;
         let looks = Looks::new(FIRST_LOOK, facts.requests);
-        let mut found = Look { targets, facts, looks, confidence, first }.at(&mut scores);
+        let mut found = SampleLook { targets, facts, looks, confidence, first }.at(&mut scores);
         for known in &mut found {
             // The look saw these requests, except for those that ended within the same instant.
             known.is_known |= stop.is_some();
@@ -98,7 +98,7 @@ impl KnownEnough {
 }
 
 /// A look at the requests that are over.
-struct Look<'a> {
+struct SampleLook<'a> {
     targets: &'a [Precision],
     facts: &'a RunFacts,
     looks: Looks,
@@ -107,7 +107,7 @@ struct Look<'a> {
     first: usize,
 }
 
-impl Look<'_> {
+impl SampleLook<'_> {
     /// Evaluates the required precisions on these requests.
     fn at(&self, scores: &mut [RequestScore<'_>]) -> Vec<KnownEnough> {
         let mut policy = MetricPolicy::native();

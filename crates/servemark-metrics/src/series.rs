@@ -149,7 +149,7 @@ impl PlotSeries {
             }
             SeriesKind::Counter => {
                 let Some((then, earlier)) = before.filter(|(then, _)| now > *then) else { return };
-                self.points.push((now, grown(earlier, value) / (now - then)));
+                self.points.push((now, increase(earlier, value) / (now - then)));
             }
             _ => self.points.push((now, value)),
         }
@@ -188,7 +188,7 @@ impl PlotSeries {
 }
 
 /// Returns by how much a counter grew. A counter that fell began again at zero.
-pub(crate) fn grown(earlier: f64, later: f64) -> f64 {
+pub(crate) fn increase(earlier: f64, later: f64) -> f64 {
     if later < earlier { later } else { later - earlier }
 }
 

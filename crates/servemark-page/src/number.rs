@@ -65,9 +65,9 @@ mod tests {
 
     #[test]
     fn numbers_have_about_four_digits() {
-        let shown = [0.0, 0.000_31, 0.0123, 1.5, 12.345, 123.45, 999.96, 1234.5, -1_234_567.0];
+        let visible = [0.0, 0.000_31, 0.0123, 1.5, 12.345, 123.45, 999.96, 1234.5, -1_234_567.0];
         let texts = ["0", "0.00031", "0.012", "1.50", "12.35", "123.5", "1,000", "1,235"];
-        for (value, text) in shown.iter().zip(texts) {
+        for (value, text) in visible.iter().zip(texts) {
             assert_eq!(number(*value), text);
         }
         assert_eq!(number(-1_234_567.0), "-1,234,567");

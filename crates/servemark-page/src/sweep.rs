@@ -158,12 +158,12 @@ fn audits(html: &mut Html, report: &SweepReport<'_>) {
         html.raw("<li class=\"good\">").element("b", "client audit");
         html.element("span", "no point is suspect or client-limited").raw("</li>\n");
     }
-    let told =
+    let message =
         |row: &SweepRow<'_>| Some(format!("{}: {}", label(row), row.metrics().verdict_names()?));
-    let told: Vec<String> = report.rows().iter().filter_map(told).collect();
-    if !told.is_empty() {
+    let message: Vec<String> = report.rows().iter().filter_map(message).collect();
+    if !message.is_empty() {
         html.raw("<li class=\"fair\">").element("b", "run verdicts");
-        html.element("span", &told.join("; ")).raw("</li>\n");
+        html.element("span", &message.join("; ")).raw("</li>\n");
     }
 }
 

@@ -108,7 +108,7 @@ fn ignored_keys(document: &Value, plan: &BenchPlan) -> Vec<KeyPath> {
     for path in KeyPath::all(document) {
         let is_inside = ignored.iter().any(|outer| path.is_in(outer));
         let gives_same = |document: Value| read(&document).is_ok_and(|other| other == *plan);
-        if !is_inside && path.spoilt(document).all(gives_same) {
+        if !is_inside && path.invalid_variants(document).all(gives_same) {
             ignored.push(path);
         }
     }
@@ -130,16 +130,20 @@ fn place_of(document: &Value, reason: &str) -> String {
         return place.map(|path| path.to_string()).unwrap_or_default();
     }
     let gives_other = |path: &KeyPath| {
-        path.spoilt(document).any(|document| read(&document).err().as_deref() != Some(reason))
+        path.invalid_variants(document)
+            .any(|document| read(&document).err().as_deref() != Some(reason))
     };
     let last = KeyPath::all(document).into_iter().rfind(gives_other);
     last.map(|path| path.to_string()).unwrap_or_default()
 }
 
 fn unknown(path: &KeyPath, document: &Value, reason: &str) -> DocumentFault {
-    let told: Vec<String> = reason.split('`').skip(3).step_by(2).map(str::to_owned).collect();
-    let known =
-        if told.is_empty() { schema::known_keys(path, &completed(document.clone())) } else { told };
+    let names: Vec<String> = reason.split('`').skip(3).step_by(2).map(str::to_owned).collect();
+    let known = if names.is_empty() {
+        schema::known_keys(path, &completed(document.clone()))
+    } else {
+        names
+    };
     DocumentFault::UnknownKey { path: path.to_string(), known }
 }
 

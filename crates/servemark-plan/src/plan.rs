@@ -210,7 +210,7 @@ impl BenchPlan {
     }
 
     /// Returns the name of the backend, as its wire dialect calls it.
-    pub fn speaks(&self) -> &str {
+    pub fn wire_name(&self) -> &str {
         match &self.wire {
             BackendSpec::Vllm(spec) => spec.dialect.as_str(),
             BackendSpec::Evalscope(spec) => spec.api.as_str(),
@@ -289,7 +289,7 @@ impl BenchPlan {
             (control.telemetry.is_some(), "--metrics-url"),
             (control.profile.is_some(), "--profile"),
         ];
-        match refused.into_iter().find(|(is_asked, _)| *is_asked) {
+        match refused.into_iter().find(|(is_requested, _)| *is_requested) {
             Some((_, what)) => Err(PlanError::Provided { what }),
             None => Ok(()),
         }
@@ -317,7 +317,7 @@ impl BenchPlan {
             (self.control.cache_audit.is_some(), "--cache-audit"),
             (self.control.telemetry.is_some(), "--metrics-url"),
         ];
-        match refused.into_iter().find(|(is_asked, _)| *is_asked) {
+        match refused.into_iter().find(|(is_requested, _)| *is_requested) {
             Some((_, what)) => Err(PlanError::Engine { what }),
             None => Ok(()),
         }

@@ -39,20 +39,20 @@ pub fn repr(value: f64) -> String {
 /// Returns a text as Python's `repr` shows it.
 pub fn quoted(text: &str) -> String {
     let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
-    let mut shown = String::from(quote);
+    let mut repr = String::from(quote);
     for sign in text.chars() {
         match sign {
-            '\\' => shown.push_str("\\\\"),
-            '\n' => shown.push_str("\\n"),
-            '\r' => shown.push_str("\\r"),
-            '\t' => shown.push_str("\\t"),
-            sign if sign == quote => shown.extend(['\\', sign]),
-            sign if sign.is_ascii_control() => shown.extend(hex_escape(sign)),
-            sign => shown.push(sign),
+            '\\' => repr.push_str("\\\\"),
+            '\n' => repr.push_str("\\n"),
+            '\r' => repr.push_str("\\r"),
+            '\t' => repr.push_str("\\t"),
+            sign if sign == quote => repr.extend(['\\', sign]),
+            sign if sign.is_ascii_control() => repr.extend(hex_escape(sign)),
+            sign => repr.push(sign),
         }
     }
-    shown.push(quote);
-    shown
+    repr.push(quote);
+    repr
 }
 
 fn hex_escape(sign: char) -> [char; 4] {
@@ -419,7 +419,7 @@ mod tests {
     #[test]
     fn values_are_shown_as_python_shows_them() {
         let value = serde_json::json!({"b": [1e-7, 2, -3.0], "a": null, "it's": [true, false, {}]});
-        let shown = r#"{'b': [1e-07, 2, -3.0], 'a': None, "it's": [True, False, {}]}"#;
-        assert_eq!(literal(&value), shown);
+        let text = r#"{'b': [1e-07, 2, -3.0], 'a': None, "it's": [True, False, {}]}"#;
+        assert_eq!(literal(&value), text);
     }
 }

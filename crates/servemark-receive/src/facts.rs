@@ -14,8 +14,8 @@ mod machine {
     pub fn facts(socket: &impl AsFd) -> Option<SocketFacts> {
         match *FIELDS {
             TcpInfoFields::Nothing => None,
-            TcpInfoFields::Segments => getsockopt(socket, Segments).ok().map(|told| read(&told)),
-            TcpInfoFields::Order => getsockopt(socket, Order).ok().map(|told| read(&told)),
+            TcpInfoFields::Segments => getsockopt(socket, Segments).ok().map(|words| read(&words)),
+            TcpInfoFields::Order => getsockopt(socket, Order).ok().map(|words| read(&words)),
         }
     }
 
@@ -49,13 +49,13 @@ mod machine {
         }
     }
 
-    fn read(told: &[u32]) -> SocketFacts {
+    fn read(words: &[u32]) -> SocketFacts {
         let mut facts = SocketFacts::default();
-        facts.rtt_us = told[RTT];
-        facts.min_rtt_us = Some(told[MIN_RTT]).filter(|&rtt| rtt != UNKNOWN);
-        facts.retransmits = told[TOTAL_RETRANS];
-        facts.data_segments_in = Some(told[DATA_SEGS_IN]);
-        facts.out_of_order = told.get(RCV_OOOPACK).copied().unwrap_or_default();
+        facts.rtt_us = words[RTT];
+        facts.min_rtt_us = Some(words[MIN_RTT]).filter(|&rtt| rtt != UNKNOWN);
+        facts.retransmits = words[TOTAL_RETRANS];
+        facts.data_segments_in = Some(words[DATA_SEGS_IN]);
+        facts.out_of_order = words.get(RCV_OOOPACK).copied().unwrap_or_default();
         facts
     }
 

@@ -6,7 +6,7 @@
 //! busy reader.
 //!
 //! The crate also reads the kernel's counts of a connection ([`facts()`]) and, for a socket that
-//! asked for them, transmit stamps ([`departed`]).
+//! asked for them, transmit stamps ([`transmit_report`]).
 //!
 //! The crate never waits: reading a socket without bytes returns an error of kind `WouldBlock`.
 //!
@@ -34,7 +34,7 @@ use std::time::Duration;
 use servemark_core::unix_now;
 
 pub use facts::facts;
-pub use transmit_stamp::{TransmitReport, ask_for_send_stamps, departed};
+pub use transmit_stamp::{TransmitReport, ask_for_send_stamps, transmit_report};
 
 /// The result of one read.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]

@@ -38,7 +38,7 @@ mod machine {
     /// Asks for stamps of written bytes as well as of read bytes. Call it before anything is
     /// written, because the kernel counts bytes from the call on.
     ///
-    /// Stamps wait in the socket's error queue until [`departed`] takes them. An event loop sees a
+    /// Stamps wait in the socket's error queue until [`transmit_report`] takes them. An event loop sees a
     /// waiting stamp as an error of the socket, and some event loops remember that error forever.
     ///
     /// # Errors
@@ -54,7 +54,7 @@ mod machine {
     }
 
     /// Takes the oldest stamp from the socket's error queue, if there is one.
-    pub fn departed(socket: &impl AsFd) -> Option<TransmitReport> {
+    pub fn transmit_report(socket: &impl AsFd) -> Option<TransmitReport> {
         let mut control = Control::new();
         let flags = MsgFlags::MSG_ERRQUEUE | MsgFlags::MSG_DONTWAIT;
         let message =
@@ -99,9 +99,9 @@ mod machine {
     }
 
     /// Returns `None`: this system has no transmit stamps.
-    pub fn departed(_socket: &impl AsFd) -> Option<TransmitReport> {
+    pub fn transmit_report(_socket: &impl AsFd) -> Option<TransmitReport> {
         None
     }
 }
 
-pub use machine::{ask_for_send_stamps, departed};
+pub use machine::{ask_for_send_stamps, transmit_report};

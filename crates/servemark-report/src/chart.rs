@@ -53,14 +53,14 @@ pub struct Curve {
     /// Name in the legend. Curves with equal names share an entry; an empty name has none.
     pub label: String,
     /// Colour and style.
-    pub look: Look,
+    pub look: ChartStyle,
     /// Points from left to right.
     pub points: Vec<Mark>,
 }
 
 /// Colour and style of a curve. Each number selects an entry of a cyclic palette.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub struct Look {
+pub struct ChartStyle {
     /// Index of the colour; `None` is grey.
     pub hue: Option<usize>,
     /// Index of the dash pattern and of the marker shape.
@@ -125,23 +125,23 @@ impl Axis {
 impl Curve {
     /// Returns a curve of the given colour whose points are joined.
     pub fn line(label: impl Into<String>, hue: usize, points: Vec<Mark>) -> Self {
-        let look = Look { hue: Some(hue), is_joined: true, ..Look::default() };
+        let look = ChartStyle { hue: Some(hue), is_joined: true, ..ChartStyle::default() };
         Self { label: label.into(), look, points }
     }
 
     /// Returns a curve of grey points that are not joined.
     pub fn dots(label: impl Into<String>, points: Vec<Mark>) -> Self {
-        Self { label: label.into(), look: Look::default(), points }
+        Self { label: label.into(), look: ChartStyle::default(), points }
     }
 
     /// Sets the colour and style.
     #[must_use]
-    pub fn looking(self, look: Look) -> Self {
+    pub fn looking(self, look: ChartStyle) -> Self {
         Self { look, ..self }
     }
 }
 
-impl Look {
+impl ChartStyle {
     /// Returns the look of a joined curve: colour, dash pattern and line width.
     pub fn joined(hue: usize, style: usize, width: usize) -> Self {
         Self { hue: Some(hue), style, width, is_joined: true }

@@ -99,8 +99,8 @@ pub fn comparison_json(
         "changes": changes,
     });
     if !tolerances.is_empty() {
-        let told: Vec<Value> = tolerances.iter().map(tolerance_json).collect();
-        document["no_worse_than"] = told.into();
+        let listed: Vec<Value> = tolerances.iter().map(tolerance_json).collect();
+        document["no_worse_than"] = listed.into();
     }
     document
 }

@@ -95,7 +95,7 @@ impl GateReport {
 
     /// Returns a line for each gate that does not hold, which GitHub Actions shows beside the job.
     pub fn annotations(&self) -> Vec<String> {
-        let shown = self.gates.iter().filter_map(|Gate { name, verdict, reason }| {
+        let visible = self.gates.iter().filter_map(|Gate { name, verdict, reason }| {
             let level = match verdict {
                 SloVerdict::Holds => return None,
                 SloVerdict::Fails => "error",
@@ -105,7 +105,7 @@ impl GateReport {
             let title = title.replace(':', "%3A").replace(',', "%2C");
             Some(format!("::{level} title={title}::{}", command_text(reason)))
         });
-        shown.collect()
+        visible.collect()
     }
 }
 
@@ -135,12 +135,12 @@ fn markdown(text: &str) -> String {
 
 /// Escapes a text of an XML attribute or element. Signs that XML cannot hold are left out.
 fn xml(text: &str) -> String {
-    let shown = text.chars().filter_map(|sign| match sign {
+    let visible = text.chars().filter_map(|sign| match sign {
         '\t' | '\n' | '\r' => Some(' '),
         '\u{fffe}' | '\u{ffff}' => None,
         sign => (!sign.is_control()).then_some(sign),
     });
-    entities(&shown.collect::<String>())
+    entities(&visible.collect::<String>())
 }
 
 /// Escapes a text of a command of GitHub Actions.

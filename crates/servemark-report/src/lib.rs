@@ -67,7 +67,7 @@ pub use records::{
 };
 pub use several::write_several;
 pub use sglang::{
-    OneBatchAsked, OneBatchReport, OneBatchResult, OneBatchSteady, RequestLines, SglangLine,
+    OneBatchReport, OneBatchRequest, OneBatchResult, OneBatchSteady, RequestLines, SglangLine,
     SglangOfflineLine, SglangOfflineTable, SglangOptions, SglangStyle, SglangTable,
     SteadyStateLine,
 };

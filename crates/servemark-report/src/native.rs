@@ -14,7 +14,7 @@ mod score_json;
 mod series;
 mod server_work;
 mod sessions;
-mod settled;
+mod settled_run;
 mod style;
 mod table;
 mod truth;

@@ -315,7 +315,7 @@ mod tests {
         let read = |row: &parquet::record::Row| {
             [0, 1, 2, 3, 4].map(|column| row.get_long(column).unwrap())
         };
-        let told: Vec<_> = rows.iter().map(read).collect();
-        assert_eq!(told, [[0, 0, 2_001_000, 1, 2], [0, 1, 5_001_000, 1, 2]]);
+        let listed: Vec<_> = rows.iter().map(read).collect();
+        assert_eq!(listed, [[0, 0, 2_001_000, 1, 2], [0, 1, 5_001_000, 1, 2]]);
     }
 }

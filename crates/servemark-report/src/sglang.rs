@@ -16,7 +16,7 @@ mod table;
 
 pub use line::SglangLine;
 pub use offline::{SglangOfflineLine, SglangOfflineTable};
-pub use one_batch::{OneBatchAsked, OneBatchReport, OneBatchResult, OneBatchSteady};
+pub use one_batch::{OneBatchReport, OneBatchRequest, OneBatchResult, OneBatchSteady};
 pub use requests::RequestLines;
 pub use steady::SteadyStateLine;
 pub use style::SglangStyle;

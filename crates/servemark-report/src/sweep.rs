@@ -133,8 +133,8 @@ impl fmt::Display for SweepRow<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:", self.name)?;
         let figures = COLUMNS.iter().filter(|column| column.is_live);
-        let mut shown = figures.filter_map(|column| Some((column.words, (column.show)(self)?)));
-        shown.try_for_each(|(words, value)| write!(f, "  {words} {value}"))
+        let mut visible = figures.filter_map(|column| Some((column.words, (column.show)(self)?)));
+        visible.try_for_each(|(words, value)| write!(f, "  {words} {value}"))
     }
 }
 

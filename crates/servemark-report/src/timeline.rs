@@ -45,7 +45,7 @@ impl ReportFormat for TimelinePlot {
             colors: COLORS,
             slow_us: micros(self.slow_ms / 1e3),
             very_slow_us: micros(self.very_slow_ms / 1e3),
-            requests: scores.iter().map(|score| Life::of(score, began)).collect(),
+            requests: scores.iter().map(|score| RequestSpan::of(score, began)).collect(),
         };
         let (before, after) = PAGE.split_once(PLACE).expect("the page has a place for data");
         out.write_all(before.as_bytes())?;
@@ -60,12 +60,12 @@ struct Data {
     colors: [&'static str; 4],
     slow_us: i64,
     very_slow_us: i64,
-    requests: Vec<Life>,
+    requests: Vec<RequestSpan>,
 }
 
 /// Times of a request in whole microseconds, which keeps a page of many requests small.
 #[derive(Serialize)]
-struct Life {
+struct RequestSpan {
     start: i64,
     ttft: i64,
     /// Times from the first token on.
@@ -75,7 +75,7 @@ struct Life {
     ok: bool,
 }
 
-impl Life {
+impl RequestSpan {
     fn of(score: &RequestScore<'_>, began: f64) -> Self {
         Self {
             start: micros(score.start_s - began),

@@ -58,15 +58,15 @@ fn characteristic() -> Bits {
     let mut words = Mt19937::from_u32_seed(1);
     let (mut connection, mut previous) = (Bits::one(), Bits::one());
     let (mut recent, mut length, mut since) = (Bits::zero(), 0, 1);
-    for seen in 0..2 * DEGREE {
+    for used in 0..2 * DEGREE {
         recent.times_x();
         recent.0[0] |= u64::from(words.next_u32() & 1);
         if !connection.is_odd_with(&recent) {
             since += 1;
-        } else if 2 * length <= seen {
+        } else if 2 * length <= used {
             let before = connection.clone();
             connection.add_shifted(&previous, since);
-            (previous, length, since) = (before, seen + 1 - length, 1);
+            (previous, length, since) = (before, used + 1 - length, 1);
         } else {
             connection.add_shifted(&previous, since);
             since += 1;

@@ -95,12 +95,12 @@ impl PythonRandom {
 
     /// CPython's method for large populations: repeats a draw that was made before.
     fn sample_set(&mut self, n: usize, count: usize) -> Vec<usize> {
-        let mut seen = HashSet::with_capacity(count);
+        let mut used = HashSet::with_capacity(count);
         (0..count)
             .map(|_| {
                 loop {
                     let index = self.index_below(n);
-                    if seen.insert(index) {
+                    if used.insert(index) {
                         break index;
                     }
                 }

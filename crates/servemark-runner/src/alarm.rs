@@ -14,13 +14,13 @@ use tokio::sync::{Notify, oneshot};
 pub(crate) struct Alarm<P> {
     pacer: P,
     waiting: RefCell<BTreeMap<(Stamp, u64), oneshot::Sender<()>>>,
-    asked: Cell<u64>,
+    due_ns: Cell<u64>,
     changed: Notify,
 }
 
 impl<P: Pacer> Alarm<P> {
     pub(crate) fn new(pacer: P) -> Self {
-        Self { pacer, waiting: RefCell::default(), asked: Cell::default(), changed: Notify::new() }
+        Self { pacer, waiting: RefCell::default(), due_ns: Cell::default(), changed: Notify::new() }
     }
 
     /// Returns the current time.
@@ -67,7 +67,7 @@ impl<P: Pacer> Alarm<P> {
 
     fn enqueue(&self, due: Stamp) -> oneshot::Receiver<()> {
         let (wake, woken) = oneshot::channel();
-        let order = self.asked.replace(self.asked.get() + 1);
+        let order = self.due_ns.replace(self.due_ns.get() + 1);
         self.waiting.borrow_mut().insert((due, order), wake);
         self.changed.notify_one();
         woken

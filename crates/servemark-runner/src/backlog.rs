@@ -62,12 +62,12 @@ impl Backlog {
             return;
         }
         let since = clock.now();
-        self.ease().await;
+        self.wait_for_room().await;
         let waited = clock.now().since(since).as_nanos();
         self.waited_ns.fetch_add(u64::try_from(waited).unwrap_or(u64::MAX), Relaxed);
     }
 
-    async fn ease(&self) {
+    async fn wait_for_room(&self) {
         loop {
             // Created before the check, so that a notification between the check and the wait is
             // not lost.

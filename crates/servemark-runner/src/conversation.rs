@@ -38,12 +38,12 @@ impl SessionRules {
     /// Returns the text of an answer as it goes into the history. Reasoning is left out unless it is
     /// echoed, and tool calls always.
     fn answer(self, record: &RequestRecord) -> String {
-        let is_said = |row: &DeltaRow| match row.kind {
+        let is_visible = |row: &DeltaRow| match row.kind {
             DeltaKind::Reasoning => self.echo_reasoning,
             DeltaKind::ToolCall => false,
             _ => true,
         };
-        record.pieces().filter(|(row, _)| is_said(row)).map(|(_, text)| text).collect()
+        record.pieces().filter(|(row, _)| is_visible(row)).map(|(_, text)| text).collect()
     }
 }
 
@@ -59,7 +59,7 @@ pub(crate) struct Turn<'a> {
     /// The messages that the turn adds to the history.
     pub(crate) adds: &'a Sample,
     /// The sample to send: the history and the added messages; or why it cannot be built.
-    pub(crate) asks: Result<Sample, RequestError>,
+    pub(crate) sample: Result<Sample, RequestError>,
 }
 
 impl<'a> Conversation<'a> {
@@ -95,7 +95,7 @@ impl<'a> Conversation<'a> {
             follow_ups: self.follow_ups(),
             due: record.ended + next.pause,
             adds: &next.sample,
-            asks: self.ask(record, &next.sample),
+            sample: self.ask(record, &next.sample),
         })
     }
 
@@ -127,7 +127,7 @@ pub fn sent_samples(
     let mut conversation = Conversation::of(session, SessionRules::of(spec));
     let opening = Conversation::opening(session).map(Cow::into_owned);
     let later = answers.iter().map_while(|answer| conversation.after(answer));
-    iter::once(opening).chain(later.map(|turn| turn.asks)).collect()
+    iter::once(opening).chain(later.map(|turn| turn.sample)).collect()
 }
 
 /// Returns a sample's prompt as messages with a role and a content.
@@ -200,7 +200,7 @@ mod tests {
 
     #[track_caller]
     fn check_messages(turn: Option<Turn<'_>>, messages: &str) {
-        let sample = turn.expect("a turn").asks.expect("a sample");
+        let sample = turn.expect("a turn").sample.expect("a sample");
         assert_eq!(serde_json::to_string(&sample.prompt).unwrap(), messages);
     }
 
@@ -224,8 +224,8 @@ mod tests {
     fn what_was_asked_can_be_put_again() {
         let session = session(&["one", "two", "three"]);
         let answer = answered(&[(DeltaKind::Content, "A")], None);
-        let asked = sent_samples(&session, &SessionSpec::default(), &[&answer]);
-        let prompts: Vec<String> = sent_samples
+        let requested = sent_samples(&session, &SessionSpec::default(), &[&answer]);
+        let prompts: Vec<String> = requested
             .into_iter()
             .map(|sample| serde_json::to_string(&sample.unwrap().prompt).unwrap())
             .collect();
@@ -266,7 +266,7 @@ mod tests {
         let session = session(&["one", "two"]);
         let rules = SessionRules { history: History::Left, ..SessionRules::default() };
         let turn = Conversation::of(&session, rules).after(&answered(&[], None)).unwrap();
-        assert_eq!(turn.asks.unwrap(), session.follow_ups[0].sample);
+        assert_eq!(turn.sample.unwrap(), session.follow_ups[0].sample);
     }
 
     #[test]
@@ -288,7 +288,7 @@ mod tests {
             let turn = Conversation::of(&session, SessionRules::default())
                 .after(&answered(&[], usage))
                 .unwrap();
-            let sample = turn.asks.unwrap();
+            let sample = turn.sample.unwrap();
             assert_eq!((sample.prompt_tokens, sample.text_tokens), (expected, expected));
         }
     }

@@ -36,7 +36,7 @@ pub(crate) struct RunMeter {
 
 impl RunMeter {
     pub(crate) fn start(clock: &dyn Clock) -> Self {
-        Self { since: clock.now(), stolen: stolen() }
+        Self { since: clock.now(), stolen: steal_time() }
     }
 
     /// Returns the cost of a run from the costs of its threads.
@@ -44,7 +44,7 @@ impl RunMeter {
         let cpu_ns = shards.iter().map(|shard| shard.cpu_ns).sum();
         let mut cost = ClientCost::new(cpu_ns, nanos(clock.now().since(self.since)));
         cost.shards = shards;
-        cost.steal_ns = since(self.stolen, stolen()).map(nanos);
+        cost.steal_ns = since(self.stolen, steal_time()).map(nanos);
         cost
     }
 }
@@ -99,7 +99,7 @@ fn run_delay_in(schedstat: &str) -> Option<Duration> {
 }
 
 /// Returns the machine's steal time: core time that the hypervisor gave to others.
-fn stolen() -> Option<Duration> {
+fn steal_time() -> Option<Duration> {
     let ticks = stolen_ticks_in(&fs::read_to_string("/proc/stat").ok()?)?;
     Some(Duration::from_secs_f64(ticks as f64 / rustix::param::clock_ticks_per_second() as f64))
 }

@@ -153,7 +153,7 @@ struct Common<F> {
 /// A shard on a thread of its own. It returns what it sent, or `None` if it did not start.
 struct Other {
     share: Share,
-    told: oneshot::Receiver<Option<SendResult>>,
+    reported: oneshot::Receiver<Option<SendResult>>,
 }
 
 impl<F> Common<F> {
@@ -164,14 +164,14 @@ impl<F> Common<F> {
         F: AsyncFn(Share) -> io::Result<(P, Arc<T>)> + Send + Sync + 'static,
     {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let (common, (tell, told)) = (Arc::clone(self), oneshot::channel());
+        let (common, (sender, result)) = (Arc::clone(self), oneshot::channel());
         let work = move || {
             let sent = runtime.block_on(common.take_part(share, follower));
             // The receiver is gone if the run was abandoned.
-            let _ = tell.send(sent);
+            let _ = sender.send(sent);
         };
         thread::Builder::new().name(format!("shard-{}", share.shard())).spawn(work)?;
-        Ok(Other { share, told })
+        Ok(Other { share, reported: result })
     }
 
     async fn take_part<P, T>(&self, share: Share, follower: Follower) -> Option<SendResult>
@@ -217,8 +217,8 @@ impl<F> Common<F> {
 async fn join(clock: &dyn Clock, first: SendResult, others: Vec<Other>) -> Measured {
     let SendResult { mut outcomes, cost, start, since } = first;
     let (mut costs, mut lost) = (vec![cost], Vec::new());
-    for Other { share, told } in others {
-        if let Ok(sent) = told.await {
+    for Other { share, reported: result } in others {
+        if let Ok(sent) = result.await {
             let SendResult { outcomes: more, cost, .. } = sent.unwrap_or_default();
             outcomes.extend(more);
             costs.push(cost);

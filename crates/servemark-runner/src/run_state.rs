@@ -54,8 +54,8 @@ impl RunState {
 
     /// Returns whether a request with this record is sent again.
     pub(crate) fn retries(&self, record: &RequestRecord) -> bool {
-        let is_asked = self.retry.as_ref().is_some_and(|retry| retry.follows(record));
-        is_asked && !self.stop.is(Stop::Drain)
+        let is_requested = self.retry.as_ref().is_some_and(|retry| retry.follows(record));
+        is_requested && !self.stop.is(Stop::Drain)
     }
 
     /// Waits while too many finished records are not written yet.

@@ -101,7 +101,7 @@ impl<P: Pacer> Runner<P> {
         copy.output_tokens = copy.output_tokens.min(warmup.most_output_tokens);
         let copies: Arc<[Session]> = vec![Session::from(copy); warmup.requests].into();
         let at_once = Schedule::burst(copies.len());
-        self.alone(transport, Phase::Warmup, &copies, &at_once).await
+        self.run_single_shard(transport, Phase::Warmup, &copies, &at_once).await
     }
 
     /// Starts all sessions of a warm-up with sessions of its own, all at once. Returns how each
@@ -112,7 +112,7 @@ impl<P: Pacer> Runner<P> {
         sessions: &Arc<[Session]>,
     ) -> Vec<Result<(), RequestError>> {
         let at_once = Schedule::burst(sessions.len());
-        self.alone(transport, Phase::Warmup, sessions, &at_once).await
+        self.run_single_shard(transport, Phase::Warmup, sessions, &at_once).await
     }
 
     /// Sends one request at once that is not part of the measurement, and returns how it ended;
@@ -123,7 +123,7 @@ impl<P: Pacer> Runner<P> {
         sample: &Sample,
     ) -> Option<Result<(), RequestError>> {
         let one: Arc<[Session]> = [Session::from(sample.clone())].into();
-        self.alone(transport, Phase::Probe, &one, &Schedule::burst(1)).await.pop()
+        self.run_single_shard(transport, Phase::Probe, &one, &Schedule::burst(1)).await.pop()
     }
 
     /// Starts every session at its scheduled time, sends each later turn when its pause after the
@@ -141,7 +141,7 @@ impl<P: Pacer> Runner<P> {
         sessions: &Arc<[Session]>,
         schedule: &Schedule,
     ) -> Vec<Result<(), RequestError>> {
-        self.alone(transport, Phase::Measure, sessions, schedule).await
+        self.run_single_shard(transport, Phase::Measure, sessions, schedule).await
     }
 
     /// Sends sessions as [`measure`](Self::measure) does, outside the measurement and with a
@@ -152,7 +152,7 @@ impl<P: Pacer> Runner<P> {
         sessions: &Arc<[Session]>,
         schedule: &Schedule,
     ) -> Vec<Result<(), RequestError>> {
-        self.alone(transport, Phase::Warmup, sessions, schedule).await
+        self.run_single_shard(transport, Phase::Warmup, sessions, schedule).await
     }
 
     /// Starts all sessions at once, through the gate, as requests of a phase outside the
@@ -163,10 +163,10 @@ impl<P: Pacer> Runner<P> {
         phase: Phase,
         sessions: &Arc<[Session]>,
     ) -> Vec<Result<(), RequestError>> {
-        self.alone(transport, phase, sessions, &Schedule::burst(sessions.len())).await
+        self.run_single_shard(transport, phase, sessions, &Schedule::burst(sessions.len())).await
     }
 
-    async fn alone<T: Transport>(
+    async fn run_single_shard<T: Transport>(
         &self,
         transport: &Arc<T>,
         phase: Phase,

@@ -53,7 +53,7 @@ struct Request<C> {
     recorder: Recorder,
     call: C,
     /// The sample of a later turn, kept if failed requests are retried.
-    asks: Option<Box<Sample>>,
+    sample: Option<Box<Sample>>,
 }
 
 impl<T: Transport, P: Pacer> SessionRun<T, P> {
@@ -75,7 +75,7 @@ impl<T: Transport, P: Pacer> SessionRun<T, P> {
         let recorder = Recorder::new(index, phase, &session.first, due);
         let mut recorder = recorder.of_turn(0, conversation.follow_ups());
         recorder.granted(granted);
-        let mut next = Some(Request { recorder, call, asks: None });
+        let mut next = Some(Request { recorder, call, sample: None });
         let mut outcomes = Vec::with_capacity(session.turns());
         while let Some(request) = next.take() {
             (0..request.recorder.records()).for_each(|_| self.state.observer.0.started(phase));
@@ -98,14 +98,14 @@ impl<T: Transport, P: Pacer> SessionRun<T, P> {
         request: Request<PreparedResult<T>>,
         session: &Session,
     ) -> (RequestRecord, Vec<RequestRecord>) {
-        let Request { mut recorder, mut call, asks } = request;
+        let Request { mut recorder, mut call, sample } = request;
         loop {
             let outcome = self.carry(call, &mut recorder).await;
             let (record, others) = recorder.finish_each(outcome, self.alarm.now());
             if !others.is_empty() || !self.state.retries(&record) {
                 return (record, others);
             }
-            (recorder, call) = Box::pin(self.again(record, asks.as_deref(), session)).await;
+            (recorder, call) = Box::pin(self.again(record, sample.as_deref(), session)).await;
         }
     }
 
@@ -113,16 +113,16 @@ impl<T: Transport, P: Pacer> SessionRun<T, P> {
     async fn again(
         &self,
         mut failed: RequestRecord,
-        asks: Option<&Sample>,
+        request: Option<&Sample>,
         session: &Session,
     ) -> (Recorder, PreparedResult<T>) {
-        let planned = asks.unwrap_or(&session.first);
+        let planned = request.unwrap_or(&session.first);
         let recorder = Recorder::new(failed.index, failed.phase, planned, failed.scheduled);
         let recorder = recorder.after(&failed);
         failed.phase = Phase::Retried;
         self.state.observer.0.finished(failed);
-        let asks = asks.map(Cow::Borrowed).map_or_else(|| Conversation::opening(session), Ok);
-        let call = match asks {
+        let request = request.map(Cow::Borrowed).map_or_else(|| Conversation::opening(session), Ok);
+        let call = match request {
             Ok(sample) => prepare(&self.transport, sample.into_owned()).await,
             Err(error) => Err(error),
         };
@@ -138,21 +138,21 @@ impl<T: Transport, P: Pacer> SessionRun<T, P> {
     /// Prepares a later turn and waits until it is due; `None` if the run was stopped before, or
     /// its time is over.
     async fn follow_up(&self, index: usize, turn: Turn<'_>) -> Option<Request<PreparedResult<T>>> {
-        let Turn { number, follow_ups, due, adds, asks } = turn;
+        let Turn { number, follow_ups, due, adds, sample } = turn;
         let phase = self.state.phase_of(index, self.phase);
         if phase == Phase::Measure && self.is_over(due) {
             return None;
         }
-        let planned = asks.as_ref().unwrap_or(adds);
+        let planned = sample.as_ref().unwrap_or(adds);
         let recorder = Recorder::new(index, phase, planned, due);
         let mut recorder = recorder.of_turn(number, follow_ups);
-        let kept = asks.as_ref().ok().filter(|_| self.state.may_retry()).cloned().map(Box::new);
-        let call = match asks {
+        let kept = sample.as_ref().ok().filter(|_| self.state.may_retry()).cloned().map(Box::new);
+        let call = match sample {
             Ok(sample) => prepare(&self.transport, sample).await,
             Err(error) => Err(error),
         };
         recorder.granted(self.wait(due).await?);
-        Some(Request { recorder, call, asks: kept })
+        Some(Request { recorder, call, sample: kept })
     }
 
     /// Waits for a due time. Returns when the request may be sent; `None` if the run was stopped
@@ -189,7 +189,7 @@ impl<T: Transport, P: Pacer> SessionRun<T, P> {
         // Under Tokio's budget a task that has used up its turn would get `Pending` here and would
         // not be woken by a stop.
         let mut stop = pin!(unconstrained(self.state.stop.reached(Stop::Now)));
-        let mut asked: Option<Waker> = None;
+        let mut requested: Option<Waker> = None;
         poll_fn(|cx| {
             if let Poll::Ready(outcome) = work.as_mut().poll(cx) {
                 return Poll::Ready(outcome);
@@ -198,10 +198,10 @@ impl<T: Transport, P: Pacer> SessionRun<T, P> {
             // once. Later every poll asks again: a level is set before it wakes its listeners, so a
             // poll between the two must not take that wake-up for the next level's.
             let is_listening = |waker: &Waker| waker.will_wake(cx.waker());
-            if self.state.stop.level() == Stop::No && asked.as_ref().is_some_and(is_listening) {
+            if self.state.stop.level() == Stop::No && requested.as_ref().is_some_and(is_listening) {
                 return Poll::Pending;
             }
-            asked = Some(cx.waker().clone());
+            requested = Some(cx.waker().clone());
             stop.as_mut().poll(cx).map(|()| Err(cancelled()))
         })
         .await

@@ -35,8 +35,8 @@ pub(crate) struct Follower {
 
 /// Creates a leader and a follower to clone. The leader waits for every clone.
 pub(crate) fn together() -> (Leader, Follower) {
-    let ((go, told), (tell, ready)) = (watch::channel(None), mpsc::channel(1));
-    (Leader { go, ready }, Follower { go: told, ready: tell })
+    let ((go, receiver), (sender, ready)) = (watch::channel(None), mpsc::channel(1));
+    (Leader { go, ready }, Follower { go: receiver, ready: sender })
 }
 
 impl Start<'_> {
@@ -45,7 +45,9 @@ impl Start<'_> {
         match self {
             Self::AtOnce => Ok(clock.now()),
             Self::Leading(leader) => leader.set_start(clock).await,
-            Self::Following(follower) => follower.wait_for_start().await.ok_or_else(leaderless),
+            Self::Following(follower) => {
+                follower.wait_for_start().await.ok_or_else(no_leader_error)
+            }
         }
     }
 }
@@ -76,12 +78,12 @@ impl Follower {
     async fn wait_for_start(self) -> Option<Stamp> {
         let Self { mut go, ready } = self;
         drop(ready);
-        let told = go.wait_for(Option::is_some).await;
-        told.ok().and_then(|start| *start)
+        let records = go.wait_for(Option::is_some).await;
+        records.ok().and_then(|start| *start)
     }
 }
 
-fn leaderless() -> io::Error {
+fn no_leader_error() -> io::Error {
     io::Error::other("the leading shard ended before it set the start")
 }
 

@@ -42,9 +42,9 @@ impl StopHandle {
 
     /// Asks for `level`, unless it or a higher level was asked for before.
     pub fn raise(&self, level: Stop) {
-        self.level.send_if_modified(|asked| {
-            let is_more = *asked < level;
-            *asked = level.max(*asked);
+        self.level.send_if_modified(|current| {
+            let is_more = *current < level;
+            *current = level.max(*current);
             is_more
         });
     }
@@ -79,8 +79,8 @@ impl StopSignal {
 
     /// Waits until at least `level` is asked for; forever if all handles are dropped before that.
     pub async fn reached(&self, level: Stop) {
-        let asked = self.level.clone().wait_for(|asked| *asked >= level).await.is_ok();
-        if !asked {
+        let current = self.level.clone().wait_for(|current| *current >= level).await.is_ok();
+        if !current {
             std::future::pending::<()>().await;
         }
     }

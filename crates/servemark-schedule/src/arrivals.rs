@@ -139,8 +139,8 @@ impl ArrivalSpec {
 }
 
 fn timetable(begins: &[Option<Duration>]) -> Result<Schedule, ScheduleError> {
-    let told = begins.iter().zip(1..);
-    let due = told.map(|(begins, request)| begins.ok_or(ScheduleError::NoTimestamp { request }));
+    let lines = begins.iter().zip(1..);
+    let due = lines.map(|(begins, request)| begins.ok_or(ScheduleError::NoTimestamp { request }));
     let due: Vec<f64> =
         due.map(|due| due.map(|due| due.as_secs_f64())).collect::<Result<_, _>>()?;
     Ok(Schedule::from_offsets(&due))

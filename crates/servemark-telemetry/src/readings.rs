@@ -71,7 +71,7 @@ struct State {
     kind: SeriesKind,
     reported: Option<HistogramReading>,
     current: HistogramReading,
-    is_seen: bool,
+    is_present: bool,
 }
 
 /// Series whose lines were not seen before.
@@ -261,7 +261,7 @@ impl State {
     fn new(id: usize, kind: SeriesKind, buckets: usize) -> Self {
         let counts = if kind == SeriesKind::Histogram { buckets + 1 } else { 0 };
         let current = HistogramReading::new(vec![0.0; counts], 0.0);
-        Self { id, kind, reported: None, current, is_seen: false }
+        Self { id, kind, reported: None, current, is_present: false }
     }
 
     fn set(&mut self, part: SamplePart, value: f64) {
@@ -269,7 +269,7 @@ impl State {
         if !value.is_finite() {
             return;
         }
-        self.is_seen = true;
+        self.is_present = true;
         match part {
             SamplePart::Value | SamplePart::Sum => self.current.sum = value,
             SamplePart::Bucket(place) => self.current.counts[place] = value,
@@ -283,8 +283,8 @@ impl State {
 
     /// Returns the current reading if it differs from the one that was reported last.
     fn changed(&mut self) -> Option<HistogramReading> {
-        let is_seen = std::mem::take(&mut self.is_seen);
-        if !is_seen || self.reported.as_ref() == Some(&self.current) {
+        let is_present = std::mem::take(&mut self.is_present);
+        if !is_present || self.reported.as_ref() == Some(&self.current) {
             return None;
         }
         self.reported = Some(self.current.clone());
@@ -382,11 +382,11 @@ mod tests {
              nv_trt_llm_request_metrics{request_type=\"waiting\"} 5\n\
              nv_trt_llm_request_metrics{request_type=\"max\"} 9\n",
         );
-        let mut told: Vec<_> =
+        let mut reported: Vec<_> =
             names.iter().map(String::as_str).zip(sample.values.iter().map(|it| it.1)).collect();
-        told.sort_by_key(|(name, _)| *name);
+        reported.sort_by_key(|(name, _)| *name);
         let memory = 2.0 * 1024.0 * 1024.0;
-        assert_eq!(told, [("gpu_memory_used", memory), ("gpu_use", 0.5), ("waiting", 5.0)]);
+        assert_eq!(reported, [("gpu_memory_used", memory), ("gpu_use", 0.5), ("waiting", 5.0)]);
     }
 
     #[test]

@@ -189,7 +189,7 @@ impl Sampler {
             let count = Rc::new(Cell::new(0));
             for (index, source) in spec.sources.into_iter().enumerate() {
                 lines(TelemetryLine::Source(TelemetrySource::new(index, source.name.clone())));
-                let asking = Asking {
+                let asking = SourceSampler {
                     index,
                     readings: Readings::new(index, Rc::clone(&count)),
                     name: source.name,
@@ -198,7 +198,7 @@ impl Sampler {
                     lines: Arc::clone(&lines),
                     problems: Arc::clone(&problems),
                     last_problem: None,
-                    has_told: false,
+                    has_reported: false,
                     done: Arc::clone(&carried_out),
                 };
                 local.spawn_local(asking.run(interval, ordered.clone()));
@@ -243,7 +243,7 @@ impl Drop for Sampler {
 }
 
 /// One source that is asked again and again.
-struct Asking {
+struct SourceSampler {
     index: usize,
     name: String,
     reader: Reader,
@@ -253,11 +253,11 @@ struct Asking {
     problems: ProblemSink,
     /// Why the last question had no answer.
     last_problem: Option<String>,
-    has_told: bool,
+    has_reported: bool,
     done: Arc<watch::Sender<u64>>,
 }
 
-impl Asking {
+impl SourceSampler {
     async fn run(mut self, interval: Duration, mut ordered: watch::Receiver<Order>) {
         let started = self.clock.now();
         let (mut ticks, mut last) = (0_u32, Order::Ask(0));
@@ -285,10 +285,10 @@ impl Asking {
     }
 
     async fn ask(&mut self) {
-        let asked = self.clock.now();
+        let requested = self.clock.now();
         let answer = self.reader.text().await;
         let at = self.clock.now();
-        let took_ns = at.since(asked).as_nanos() as u64;
+        let took_ns = at.since(requested).as_nanos() as u64;
         let lines = answer.and_then(|text| {
             self.readings.read(&text, at, took_ns).ok_or_else(|| NO_METRICS.to_owned())
         });
@@ -305,7 +305,7 @@ impl Asking {
 
     /// Reports a gap when it begins, and when its reason changes.
     fn miss(&mut self, at: Stamp, problem: String) {
-        if !std::mem::replace(&mut self.has_told, true) {
+        if !std::mem::replace(&mut self.has_reported, true) {
             (self.problems)(&self.name, &problem);
         }
         if self.last_problem.as_ref() != Some(&problem) {

@@ -56,7 +56,7 @@ fn measure(task: &Task, shared: &RunContext) -> anyhow::Result<ExitCode> {
         fs::create_dir_all(folder)
             .with_context(|| format!("cannot make the folder {}", folder.display()))?;
     }
-    let context = context::voiced(context::furnished(shared, parsed), parsed);
+    let context = context::with_screen(context::with_settings(shared, parsed), parsed);
     let run = execute(&parsed.plan, &context).map_err(|error| {
         if let Some(folder) = folder {
             leave_nothing(folder, task);

@@ -33,12 +33,14 @@ impl BetweenRuns {
     /// Prints the known spread of these figures.
     pub(crate) fn print(&self, figures: impl Iterator<Item = Figure>) {
         let Some(runs) = self.known.iter().map(|known| known.runs).max() else { return };
-        let told: Vec<String> = figures
+        let reported: Vec<String> = figures
             .filter_map(|figure| Some(format!("{figure} {:.2} %", self.spread(figure)?)))
             .collect();
-        if !told.is_empty() {
-            let told = told.join(", ");
-            screen::eprint_line(&format!("Spread between runs of the same ({runs} runs): {told}"));
+        if !reported.is_empty() {
+            let reported = reported.join(", ");
+            screen::eprint_line(&format!(
+                "Spread between runs of the same ({runs} runs): {reported}"
+            ));
         }
     }
 

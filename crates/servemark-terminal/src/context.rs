@@ -17,8 +17,8 @@ pub(crate) fn prepare(parsed: &Parsed) -> anyhow::Result<Option<RunContext>> {
         screen::print(&format.write(&parsed.plan).map_err(anyhow::Error::msg)?);
         return Ok(None);
     }
-    let context = furnished(&context(Bars::of(parsed))?, parsed);
-    Ok(Some(voiced(context, parsed)))
+    let context = with_settings(&context(Bars::of(parsed))?, parsed);
+    Ok(Some(with_screen(context, parsed)))
 }
 
 /// Returns the context of a run of one of Servemark's own commands, which displays live figures
@@ -42,7 +42,7 @@ pub(crate) fn context(bars: Bars) -> anyhow::Result<RunContext> {
 }
 
 /// Adds the settings of a command line to a context.
-pub(crate) fn furnished(context: &RunContext, parsed: &Parsed) -> RunContext {
+pub(crate) fn with_settings(context: &RunContext, parsed: &Parsed) -> RunContext {
     let mut context = context.clone();
     context.credentials = parsed.credentials.clone();
     context.hub = parsed.hub.clone();
@@ -52,7 +52,7 @@ pub(crate) fn furnished(context: &RunContext, parsed: &Parsed) -> RunContext {
 }
 
 /// Adds a screen that prints the messages of the command line's dialect.
-pub(crate) fn voiced(mut context: RunContext, parsed: &Parsed) -> RunContext {
+pub(crate) fn with_screen(mut context: RunContext, parsed: &Parsed) -> RunContext {
     let screen = Screen::new(Bars::of(parsed), Arc::clone(&context.live)).about(parsed);
     context.observer = Arc::new(screen);
     context

@@ -22,29 +22,33 @@ use crate::rewrite::{self, Rewrite};
 use crate::{context, report, results_folder, screen};
 
 /// Does the requested runs. Returns the exit code of the worst one.
-pub(crate) fn run(asked: &EvalscopeRuns) -> anyhow::Result<ExitCode> {
-    let Some(context) = context::prepare(&asked.first)? else { return Ok(ExitCode::Ok) };
-    let asked = &results_folder::evalscope(asked)?;
-    match &asked.task {
-        EvalscopeTask::Runs(spec) => runs(asked, spec, &context),
-        EvalscopeTask::Search(search) => search::search(asked, search, &context),
+pub(crate) fn run(requested: &EvalscopeRuns) -> anyhow::Result<ExitCode> {
+    let Some(context) = context::prepare(&requested.first)? else { return Ok(ExitCode::Ok) };
+    let requested = &results_folder::evalscope(requested)?;
+    match &requested.task {
+        EvalscopeTask::Runs(spec) => runs(requested, spec, &context),
+        EvalscopeTask::Search(search) => search::search(requested, search, &context),
     }
 }
 
 /// Runs a sweep and reports it. A run that fails before its report ends the sweep; earlier runs are
 /// still reported.
-fn runs(asked: &EvalscopeRuns, spec: &SweepSpec, context: &RunContext) -> anyhow::Result<ExitCode> {
+fn runs(
+    requested: &EvalscopeRuns,
+    spec: &SweepSpec,
+    context: &RunContext,
+) -> anyhow::Result<ExitCode> {
     make_folders(spec)?;
     let live = || Arc::clone(&context.live);
-    let tracker = asked.tracked.map(|total| Tracker::start(&asked.folder, total, live()));
+    let tracker = requested.tracked.map(|total| Tracker::start(&requested.folder, total, live()));
     let (tracker, mut done) = (tracker.transpose()?, Vec::<EvalscopeRun>::new());
     let mut logs = Vec::new();
-    let swept = sweep(asked, spec, context, (&mut done, &mut logs));
+    let swept = sweep(requested, spec, context, (&mut done, &mut logs));
     let is_whole = swept.as_ref().is_ok_and(|&code| code != ExitCode::Interrupted);
     tracker.map_or(Ok(()), |tracker| tracker.end(is_whole))?;
     if !done.is_empty() {
-        let summary = report(asked, &done);
-        let page = page(asked, &done, Rewrite::Whole);
+        let summary = report(requested, &done);
+        let page = page(requested, &done, Rewrite::Whole);
         let written = rewrite::both(&summary, page).and(summary);
         let logs = logs.iter().map(Option::as_deref);
         rewrite::both(&swept, rewrite::with_logs(written, logs, "--as evalscope"))?;
@@ -54,7 +58,7 @@ fn runs(asked: &EvalscopeRuns, spec: &SweepSpec, context: &RunContext) -> anyhow
 
 /// Does the runs one after the other. Returns the exit code of the worst one.
 fn sweep(
-    asked: &EvalscopeRuns,
+    requested: &EvalscopeRuns,
     spec: &SweepSpec,
     context: &RunContext,
     (done, logs): (&mut Vec<EvalscopeRun>, &mut Vec<Option<PathBuf>>),
@@ -62,11 +66,11 @@ fn sweep(
     let mut worst = ExitCode::Ok;
     for run in servemark::Sweep::open(spec, None, context)? {
         let run = run?;
-        let (reported, code) = run_one(asked, &run)?;
+        let (reported, code) = run_one(requested, &run)?;
         logs.push(run.run.run_log);
         done.push(reported.run);
-        summarize(asked, done, Rewrite::SoFar)?;
-        page(asked, done, Rewrite::SoFar)?;
+        summarize(requested, done, Rewrite::SoFar)?;
+        page(requested, done, Rewrite::SoFar)?;
         worst = worst.max(code?);
     }
     let is_stopped = context.stop.signal().is(Stop::Drain);
@@ -92,7 +96,7 @@ impl Reported {
 /// Writes the tables and files of a completed run. Returns its exit code, or the error if a file
 /// could not be written.
 fn run_one(
-    asked: &EvalscopeRuns,
+    requested: &EvalscopeRuns,
     done: &PointRun,
 ) -> anyhow::Result<(Reported, anyhow::Result<ExitCode>)> {
     let plan = &done.point.plan;
@@ -104,8 +108,8 @@ fn run_one(
         let sent = done.run.sent.as_ref();
         unwritten.add("--files", results::write_evalscope(&scores, &reported.run, sent, folder));
     }
-    let debugged = if asked.debug {
-        let path = asked.folder.join("benchmark.log");
+    let debugged = if requested.debug {
+        let path = requested.folder.join("benchmark.log");
         debug::append(&done.run, &path).with_context(|| format!("cannot write {}", path.display()))
     } else {
         Ok(())
@@ -121,35 +125,40 @@ fn run_one(
 }
 
 /// Prints the report of all runs and writes it beside their folders.
-fn report(asked: &EvalscopeRuns, runs: &[EvalscopeRun]) -> anyhow::Result<()> {
-    screen::print(&summary(asked, runs));
-    summarize(asked, runs, Rewrite::Whole)
+fn report(requested: &EvalscopeRuns, runs: &[EvalscopeRun]) -> anyhow::Result<()> {
+    screen::print(&summary(requested, runs));
+    summarize(requested, runs, Rewrite::Whole)
 }
 
-fn summary(asked: &EvalscopeRuns, runs: &[EvalscopeRun]) -> String {
-    let subject = subject(&asked.first.plan.echo, &asked.folder);
+fn summary(requested: &EvalscopeRuns, runs: &[EvalscopeRun]) -> String {
+    let subject = subject(&requested.first.plan.echo, &requested.folder);
     EvalscopeSweep::of(runs, &subject).summary()
 }
 
-fn summarize(asked: &EvalscopeRuns, runs: &[EvalscopeRun], rewrite: Rewrite) -> anyhow::Result<()> {
-    let path = asked.folder.join("performance_summary.txt");
-    rewrite.file(&path, "the report", &summary(asked, runs))
+fn summarize(
+    requested: &EvalscopeRuns,
+    runs: &[EvalscopeRun],
+    rewrite: Rewrite,
+) -> anyhow::Result<()> {
+    let path = requested.folder.join("performance_summary.txt");
+    rewrite.file(&path, "the report", &summary(requested, runs))
 }
 
 /// Writes the report as a page. A search has no page.
-fn page(asked: &EvalscopeRuns, runs: &[EvalscopeRun], rewrite: Rewrite) -> anyhow::Result<()> {
-    let arguments = &asked.first.plan.echo;
-    let subject = subject(arguments, &asked.folder);
+fn page(requested: &EvalscopeRuns, runs: &[EvalscopeRun], rewrite: Rewrite) -> anyhow::Result<()> {
+    let arguments = &requested.first.plan.echo;
+    let subject = subject(arguments, &requested.folder);
     let page =
         screen::text(|mut out| EvalscopeSweep::of(runs, &subject).write_page(arguments, &mut out))?;
-    rewrite.file(&asked.folder.join("perf_report.html"), "the page", &page)
+    rewrite.file(&requested.folder.join("perf_report.html"), "the page", &page)
 }
 
 fn subject(arguments: &JsonObject, folder: &Path) -> EvalscopeSubject {
-    let said = |key: &str| arguments.get(key).and_then(|value| value.as_str()).unwrap_or_default();
-    EvalscopeSubject::new(said("model_id"), said("dataset"), said("api"))
-        .with_alias(said("alias"))
-        .at(said("url"))
+    let message =
+        |key: &str| arguments.get(key).and_then(|value| value.as_str()).unwrap_or_default();
+    EvalscopeSubject::new(message("model_id"), message("dataset"), message("api"))
+        .with_alias(message("alias"))
+        .at(message("url"))
         .in_folder(&folder.to_string_lossy())
 }
 

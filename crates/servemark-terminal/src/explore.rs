@@ -124,7 +124,7 @@ fn identity(server: &ExploredServer) -> String {
         server.route.path()
     ))
     .into_owned();
-    if !server.tells_usage {
+    if !server.reports_usage {
         text.push_str(
             "\nThe server reports no token counts: answers are counted with the bundled tokenizer.",
         );
@@ -204,10 +204,14 @@ fn log(found: &Exploration, folder: &Path) -> PathBuf {
 }
 
 fn one_user(found: &Exploration) -> String {
-    let told =
+    let message =
         |value: Option<f64>| value.map_or_else(|| "?".to_owned(), |value| format!("{value:.1}"));
     let one = &found.one_user;
-    format!("  One user    TTFT {} ms, {} tokens/s", told(one.ttft_ms), told(one.tokens_per_s))
+    format!(
+        "  One user    TTFT {} ms, {} tokens/s",
+        message(one.ttft_ms),
+        message(one.tokens_per_s)
+    )
 }
 
 fn best(found: &Exploration) -> String {

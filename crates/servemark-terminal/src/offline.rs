@@ -65,8 +65,8 @@ fn warm(warm_up: &BenchPlan, context: &RunContext) -> anyhow::Result<()> {
 const WARMING: &str = "Warming up...\n";
 
 /// Returns vLLM's text and its JSON document.
-fn vllm_output(run: &Run, told: OfflineMessages) -> anyhow::Result<(String, String)> {
-    match told {
+fn vllm_output(run: &Run, reported: OfflineMessages) -> anyhow::Result<(String, String)> {
+    match reported {
         OfflineMessages::Throughput => {
             let throughput = offline_throughput(run);
             Ok((throughput.to_string(), throughput.to_json()))

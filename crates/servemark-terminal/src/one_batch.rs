@@ -35,7 +35,7 @@ pub(crate) fn bench(bench: &OneBatch) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::Ok);
     }
     bench.notes.iter().for_each(|note| print_line(note));
-    let mut context = context::furnished(&context::context(Bars::Hidden)?, &bench.common);
+    let mut context = context::with_settings(&context::context(Bars::Hidden)?, &bench.common);
     let screen =
         Screen::new(Bars::Hidden, Arc::clone(&context.live)).in_words_of(BenchMessages::OneBatch);
     context.observer = Arc::new(screen);
@@ -57,9 +57,9 @@ pub(crate) fn bench(bench: &OneBatch) -> anyhow::Result<ExitCode> {
     if measured.is_ok() && turn.code != ExitCode::Interrupted {
         turn.profile();
     }
-    let told = turn.report();
+    let message = turn.report();
     let appended = std::mem::replace(&mut turn.appended, Ok(()));
-    let written = rewrite::both(&appended, told).and(appended);
+    let written = rewrite::both(&appended, message).and(appended);
     let logs = turn.logs.iter().map(Option::as_deref);
     rewrite::both(&measured, rewrite::with_logs(written, logs, "--json"))?;
     measured.map(|()| turn.code)
@@ -111,13 +111,14 @@ fn say_limits(bench: &OneBatch, server: &BatchServer) {
     if server.is_router() {
         print_line(ROUTER);
     }
-    let told = |limit: Option<u64>| limit.map_or_else(|| "inf".to_owned(), |most| most.to_string());
+    let message =
+        |limit: Option<u64>| limit.map_or_else(|| "inf".to_owned(), |most| most.to_string());
     let per_rank = server.running_per_dp().map_or_else(|| "-1".to_owned(), |most| most.to_string());
     let capacity = server.token_capacity().filter(|_| !bench.exceeds_capacity);
     print_line(&format!("max_running_requests_per_dp={per_rank}"));
     print_line(&format!("num_dp_ranks={}", server.dp_ranks()));
-    print_line(&format!("skip_max_running_requests_threshold={}", told(server.most_running())));
-    print_line(&format!("skip_token_capacity_threshold={}", told(capacity)));
+    print_line(&format!("skip_max_running_requests_threshold={}", message(server.most_running())));
+    print_line(&format!("skip_token_capacity_threshold={}", message(capacity)));
     if let Some(most) = server.most_running().filter(|_| bench.exceeds_running) {
         say_single_waves(bench, most);
     }
@@ -216,7 +217,7 @@ impl BatchTurn<'_> {
             }
         }
         for (result, link) in self.results.iter_mut().zip(traces) {
-            result.asked.profile_link = link;
+            result.wanted.profile_link = link;
         }
     }
 
@@ -257,8 +258,8 @@ impl BatchTurn<'_> {
     fn report(&mut self) -> anyhow::Result<()> {
         let files = &self.bench.files;
         if self.appended.is_ok() {
-            let shown = files.lines.as_deref().unwrap_or(Path::new("")).display().to_string();
-            print_lines(&format!("\nResults are saved to {}", printable(&shown)));
+            let message = files.lines.as_deref().unwrap_or(Path::new("")).display().to_string();
+            print_lines(&format!("\nResults are saved to {}", printable(&message)));
         }
         let mut summary = Ok(());
         if let Some(report) = &self.bench.report {
@@ -277,7 +278,7 @@ impl BatchTurn<'_> {
         let files = &self.bench.files;
         let Some(path) = &files.list else { return Ok(()) };
         let entry = |result: &OneBatchResult| -> Value {
-            let traces = result.asked.profile_link.as_deref().map(traces).unwrap_or_default();
+            let traces = result.wanted.profile_link.as_deref().map(traces).unwrap_or_default();
             result.entry(&files.model, files.server_args.as_deref(), &traces)
         };
         let entries: Vec<Value> = self.results.iter().map(entry).collect();

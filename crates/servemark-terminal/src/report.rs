@@ -71,8 +71,8 @@ pub(crate) fn say_verdict(scores: &Scores<'_>) {
 
 /// Returns the message about resent requests, if no table shows their number.
 fn resent_beside_tables(scores: &Scores<'_>) -> Option<String> {
-    let is_told = scores.has_table(Layout::Native);
-    scores.audit().resending.resent_in_words().filter(|_| !is_told)
+    let is_reported = scores.has_table(Layout::Native);
+    scores.audit().resending.resent_in_words().filter(|_| !is_reported)
 }
 
 /// Prints a line for each objective of the run.
@@ -140,10 +140,10 @@ mod tests {
 
     #[test]
     fn requests_that_were_sent_once_more_are_told_beside_the_peers_tables() {
-        let told = resent_message(vec![Layout::Vllm]).unwrap();
+        let reported = resent_message(vec![Layout::Vllm]).unwrap();
         assert!(
-            told.starts_with("1 requests were sent once more on a new connection: 1 "),
-            "{told}"
+            reported.starts_with("1 requests were sent once more on a new connection: 1 "),
+            "{reported}"
         );
         assert_eq!(resent_message(vec![Layout::Vllm, Layout::Native]), None);
     }

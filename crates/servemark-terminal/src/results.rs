@@ -112,18 +112,18 @@ impl Unwritten {
     pub(crate) fn into_result(self, run_log: Option<&Path>) -> anyhow::Result<()> {
         let mut errors = self.errors.iter().map(|error| format!("{error:#}"));
         let Some(first) = errors.next() else { return Ok(()) };
-        let mut told = errors.fold(first, |told, error| told + "\nerror: " + &error);
+        let mut message = errors.fold(first, |message, error| message + "\nerror: " + &error);
         let _ = match run_log {
             Some(path) => write!(
-                told,
+                message,
                 "; the run is whole in {}, and this writes what is missing:\n  servemark score {} {}",
                 path.display(),
                 quoted(path),
                 self.flags.join(" ")
             ),
-            None => write!(told, "; the run has no log to make it of"),
+            None => write!(message, "; the run has no log to make it of"),
         };
-        Err(anyhow!(told))
+        Err(anyhow!(message))
     }
 }
 
@@ -179,9 +179,9 @@ mod tests {
         unwritten.add("--files", Err(anyhow!("no room for a")));
         unwritten.add("--files", Err(anyhow!("no room for b")));
         unwritten.add("--result-file c", Ok(()));
-        let told = unwritten.into_result(Some(Path::new("run.jsonl"))).unwrap_err().to_string();
+        let message = unwritten.into_result(Some(Path::new("run.jsonl"))).unwrap_err().to_string();
         assert_eq!(
-            told,
+            message,
             "no room for a\nerror: no room for b; the run is whole in run.jsonl, and this writes \
              what is missing:\n  servemark score run.jsonl --files"
         );

@@ -20,18 +20,18 @@ pub(crate) fn create(folder: &ResultsFolder) -> anyhow::Result<PathBuf> {
 
 /// Returns evalscope's runs with a folder of their own, if its path has the time in it:
 /// `outputs/TIME/NAME`, or `outputs/TIME_2/NAME` if that exists.
-pub(crate) fn evalscope(asked: &EvalscopeRuns) -> anyhow::Result<EvalscopeRuns> {
-    let mut asked = asked.clone();
-    if let ResultsFolder::Dated(path) = asked.results_folder()
+pub(crate) fn evalscope(requested: &EvalscopeRuns) -> anyhow::Result<EvalscopeRuns> {
+    let mut requested = requested.clone();
+    if let ResultsFolder::Dated(path) = requested.results_folder()
         && let (Some(dated), Some(name)) = (path.parent(), path.file_name())
     {
         let names = numbered(dated.to_owned()).map(|dated| dated.join(name));
         let folder = created(&path, names)?;
         if folder != path {
-            asked.move_to(folder)?;
+            requested.move_to(folder)?;
         }
     }
-    Ok(asked)
+    Ok(requested)
 }
 
 /// Returns AISBench's tasks with a folder of their own, unless they go on with an earlier run.
@@ -48,24 +48,24 @@ pub(crate) fn aisbench(tasks: &Tasks) -> anyhow::Result<Tasks> {
 
 /// Creates the folder of the results of one command. A folder that the user named must be empty,
 /// so that no other results are in it.
-pub(crate) fn new_empty(asked: &ResultsFolder) -> anyhow::Result<PathBuf> {
-    if let Some(refusal) = refusal(asked) {
+pub(crate) fn new_empty(requested: &ResultsFolder) -> anyhow::Result<PathBuf> {
+    if let Some(refusal) = refusal(requested) {
         return Err(refusal);
     }
-    let folder = create(asked)?;
+    let folder = create(requested)?;
     fs::create_dir_all(&folder).map_err(|source| refused(&folder, source))?;
     Ok(folder)
 }
 
 /// Returns why [`new_empty`] would refuse a folder. Nothing is created.
-pub(crate) fn refusal(asked: &ResultsFolder) -> Option<anyhow::Error> {
-    let folder = asked.path();
+pub(crate) fn refusal(requested: &ResultsFolder) -> Option<anyhow::Error> {
+    let folder = requested.path();
     let mut outputs = Outputs::default();
     outputs.add_folder(RESULTS, folder);
     if let Err(error) = outputs.check() {
         return Some(ExecuteError::from(error).into());
     }
-    let ResultsFolder::Named(_) = asked else { return None };
+    let ResultsFolder::Named(_) = requested else { return None };
     match fs::read_dir(folder) {
         Err(error) if error.kind() == ErrorKind::NotFound => None,
         Err(source) => Some(refused(folder, source)),

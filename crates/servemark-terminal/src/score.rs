@@ -67,8 +67,8 @@ pub(crate) fn say_left_out(path: &Path, left_out: &LeftOut) {
 /// Returns the folder of evalscope's files, which is that of the run log, if evalscope's dialect
 /// made the run.
 fn evalscope_folder<'a>(args: &'a ScoreArgs, dialect: Option<&Layout>) -> Option<&'a Path> {
-    let is_asked = args.files && dialect == Some(&Layout::Evalscope);
-    args.run_log.parent().filter(|_| is_asked)
+    let is_requested = args.files && dialect == Some(&Layout::Evalscope);
+    args.run_log.parent().filter(|_| is_requested)
 }
 
 /// Adds the peers' files that the run was to write.

@@ -101,7 +101,7 @@ fn traffic(plan: &BenchPlan) -> Vec<String> {
 }
 
 fn load(plan: &BenchPlan) -> Vec<String> {
-    let said = |key: &str| plan.echo.get(key).map_or_else(|| "None".to_owned(), python);
+    let message = |key: &str| plan.echo.get(key).map_or_else(|| "None".to_owned(), python);
     if plan.load.arrivals.is_trace() {
         return vec!["Self timing is set, using the timestamps from the trace file.".to_owned()];
     }
@@ -110,16 +110,16 @@ fn load(plan: &BenchPlan) -> Vec<String> {
             format!("Traffic ramp-up strategy: {strategy}."),
             format!(
                 "Will increase RPS from {} to {} RPS over the duration of the benchmark.",
-                said("ramp_up_start_rps"),
-                said("ramp_up_end_rps")
+                message("ramp_up_start_rps"),
+                message("ramp_up_end_rps")
             ),
         ],
-        _ => vec![format!("Traffic request rate: {}", said("request_rate"))],
+        _ => vec![format!("Traffic request rate: {}", message("request_rate"))],
     };
-    let burstiness = said("burstiness");
+    let burstiness = message("burstiness");
     let process = if burstiness == "1.0" { "Poisson process" } else { "Gamma distribution" };
     lines.push(format!("Burstiness factor: {burstiness} ({process})"));
-    lines.push(format!("Maximum request concurrency: {}", said("max_concurrency")));
+    lines.push(format!("Maximum request concurrency: {}", message("max_concurrency")));
     lines
 }
 

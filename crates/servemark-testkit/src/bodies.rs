@@ -38,7 +38,7 @@ fn prompt(body: &Value) -> Prompt {
 fn images(body: &Value) -> Vec<Medium> {
     let listed = body["image_data"].as_array().into_iter().flatten();
     let parts = body["messages"][0]["content"].as_array().into_iter().flatten();
-    let shown = parts.map(|part| &part["image_url"]["url"]);
-    let uris = listed.chain(shown).filter_map(Value::as_str);
+    let rendered = parts.map(|part| &part["image_url"]["url"]);
+    let uris = listed.chain(rendered).filter_map(Value::as_str);
     uris.map(|uri| Medium::image(uri.to_owned())).collect()
 }

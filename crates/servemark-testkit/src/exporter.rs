@@ -35,11 +35,11 @@ impl ScriptedExporter {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let addr = listener.local_addr().unwrap();
         let heads: Arc<Mutex<Vec<String>>> = Arc::default();
-        let (seen, script) = (Arc::clone(&heads), Arc::new(script));
+        let (received, script) = (Arc::clone(&heads), Arc::new(script));
         thread::spawn(move || {
             for socket in listener.incoming().map_while(Result::ok) {
-                let (seen, script) = (Arc::clone(&seen), Arc::clone(&script));
-                thread::spawn(move || serve(socket, &seen, &*script));
+                let (received, script) = (Arc::clone(&received), Arc::clone(&script));
+                thread::spawn(move || serve(socket, &received, &*script));
             }
         });
         Self { addr, heads }
@@ -59,7 +59,7 @@ impl ScriptedExporter {
 /// Answers the questions of one connection until it ends.
 fn serve(
     mut socket: TcpStream,
-    seen: &Mutex<Vec<String>>,
+    received: &Mutex<Vec<String>>,
     script: &dyn Fn(usize) -> ExporterAnswer,
 ) {
     let (mut head, mut byte) = (Vec::new(), [0]);
@@ -69,9 +69,9 @@ fn serve(
             continue;
         }
         let number = {
-            let mut seen = seen.lock().unwrap();
-            seen.push(String::from_utf8(std::mem::take(&mut head)).unwrap());
-            seen.len() - 1
+            let mut received = received.lock().unwrap();
+            received.push(String::from_utf8(std::mem::take(&mut head)).unwrap());
+            received.len() - 1
         };
         let (status, body) = match script(number) {
             ExporterAnswer::Text(text) => (200, text),

@@ -58,7 +58,7 @@ struct Shared {
     files: Mutex<BTreeMap<String, HubFile>>,
     /// The key that every request must carry, if one is required.
     key: Mutex<Option<String>>,
-    seen: Mutex<Vec<ReceivedRequest>>,
+    observed: Mutex<Vec<ReceivedRequest>>,
 }
 
 impl HubFile {
@@ -109,7 +109,7 @@ impl StandInHub {
             store: address(&store),
             files: Mutex::default(),
             key: Mutex::default(),
-            seen: Mutex::default(),
+            observed: Mutex::default(),
         });
         let stand_in = Self { hub: address(&hub), shared };
         stand_in.serve(hub, FileLocation::Hub);
@@ -143,7 +143,7 @@ impl StandInHub {
 
     /// Returns all requests since the last call.
     pub fn take_requests(&self) -> Vec<ReceivedRequest> {
-        std::mem::take(&mut *lock(&self.shared.seen))
+        std::mem::take(&mut *lock(&self.shared.observed))
     }
 
     fn serve(&self, listener: TcpListener, location: FileLocation) {
@@ -161,7 +161,7 @@ impl StandInHub {
 impl Shared {
     fn answer(&self, stream: &TcpStream, location: FileLocation) -> std::io::Result<()> {
         let request = read(stream, location)?;
-        lock(&self.seen).push(request.clone());
+        lock(&self.observed).push(request.clone());
         let reply = match location {
             FileLocation::Store => self.of_store(&request),
             FileLocation::Hub => self.of_hub(&request),

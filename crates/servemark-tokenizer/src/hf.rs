@@ -27,12 +27,12 @@ pub struct HfTokenizer {
     wrapping: Wrapping,
     bos_token: Option<String>,
     chat_template: Option<ChatTemplate>,
-    vision: Option<SeenBy>,
+    vision: Option<VisionTokens>,
 }
 
 /// A model's image processor, and the id of its placeholder token.
 #[derive(Debug)]
-struct SeenBy {
+struct VisionTokens {
     vision: Vision,
     token: u32,
 }
@@ -64,7 +64,7 @@ impl HfTokenizer {
         if let Some(ids) = read.special_ids {
             (tokenizer.special_ids, tokenizer.finds_special) = (ids, false);
         }
-        tokenizer.seeing(Vision::of(&folder, &config)?)
+        tokenizer.with_vision(Vision::of(&folder, &config)?)
     }
 
     /// Loads a tokenizer from the contents of a `tokenizer.json`, without other files.
@@ -98,11 +98,11 @@ impl HfTokenizer {
 
     /// Adds an image processor, unless its placeholder is not a single token: then the processor
     /// belongs to another tokenizer.
-    fn seeing(mut self, vision: Option<Vision>) -> Result<Self, TokenizerError> {
+    fn with_vision(mut self, vision: Option<Vision>) -> Result<Self, TokenizerError> {
         if let Some(vision) = vision
             && let [token] = self.pipeline.token_ids(&vision.placeholder)?[..]
         {
-            self.vision = Some(SeenBy { vision, token });
+            self.vision = Some(VisionTokens { vision, token });
         }
         Ok(self)
     }
@@ -151,7 +151,7 @@ impl Tokenizer for HfTokenizer {
     }
 
     fn image_token_id(&self) -> Option<u32> {
-        self.vision.as_ref().map(|seen| seen.token)
+        self.vision.as_ref().map(|observed| observed.token)
     }
 
     fn count_with_images(
@@ -159,14 +159,14 @@ impl Tokenizer for HfTokenizer {
         prompt: &str,
         images: &[ImageSize],
     ) -> Result<Option<u32>, TokenizerError> {
-        let Some(SeenBy { vision, .. }) = &self.vision else { return Ok(None) };
+        let Some(VisionTokens { vision, .. }) = &self.vision else { return Ok(None) };
         // A placeholder is already counted as one token, which is included in the picture's number
         // of tokens.
-        let shown = prompt.matches(&vision.placeholder).count().min(images.len());
-        let tokens = images[..shown].iter().map(|size| vision.tokens(*size));
+        let pictures = prompt.matches(&vision.placeholder).count().min(images.len());
+        let tokens = images[..pictures].iter().map(|size| vision.tokens(*size));
         let tokens = tokens.sum::<Result<u32, TokenizerError>>()?;
-        let framed = vision.framing(prompt, shown);
-        Ok(Some(self.count(&framed, SpecialTokens::Add)? - shown as u32 + tokens))
+        let framed = vision.framing(prompt, pictures);
+        Ok(Some(self.count(&framed, SpecialTokens::Add)? - pictures as u32 + tokens))
     }
 
     fn special_tokens_added(&self) -> u32 {

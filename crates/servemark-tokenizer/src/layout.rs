@@ -44,14 +44,14 @@ pub(crate) fn read(path: &Path, config: &Config) -> Result<Read, TokenizerError>
     }
     let text = limits::read_text(path)?;
     if name != "vocab.json" && name != TEKKEN && !text.contains("\"regular_tokens\"") {
-        return Ok(Read::alone(Document::Text(text)));
+        return Ok(Read::without_config(Document::Text(text)));
     }
     let json: Value = serde_json::from_str(&text).map_err(unusable(path))?;
     match &*name {
         TEKKEN => tekken::read(path, json),
         "vocab.json" => word_pairs::read(path, json, config),
         _ if json.get("regular_tokens").is_some() => sglang_json::read(path, json),
-        _ => Ok(Read::alone(Document::Value(json))),
+        _ => Ok(Read::without_config(Document::Value(json))),
     }
 }
 

@@ -8,11 +8,11 @@ pub(crate) fn signs(bytes: &[u8]) -> String {
 /// Returns the character for a byte. A printable byte stands for itself, the others are numbered
 /// from U+0100.
 pub(crate) fn sign(byte: u8) -> char {
-    let is_seen = |byte: u8| matches!(byte, 0x21..=0x7e | 0xa1..=0xac | 0xae..);
-    if is_seen(byte) {
+    let is_printable = |byte: u8| matches!(byte, 0x21..=0x7e | 0xa1..=0xac | 0xae..);
+    if is_printable(byte) {
         return char::from(byte);
     }
-    let unseen_before = (0..byte).filter(|before| !is_seen(*before)).count();
+    let unseen_before = (0..byte).filter(|before| !is_printable(*before)).count();
     char::from_u32(0x100 + unseen_before as u32).unwrap_or_default()
 }
 

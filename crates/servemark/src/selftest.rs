@@ -149,7 +149,7 @@ fn on_this_core(
         limits,
         timer,
         paced: stages.paced()?,
-        flood: stages.flood()?,
+        flood: stages.measure_chunks()?,
         requests: stages.requests()?,
         accuracy,
         verdict,

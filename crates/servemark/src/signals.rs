@@ -70,28 +70,28 @@ impl Listener {
         let first = self.signals.next().await;
         let grace = (!first.is_interactive()).then(|| self.context.grace.get());
         let _ = FIRST.set(first);
-        self.heed(first, grace);
+        self.handle(first, grace);
         if let Some(grace) = grace {
             let clock = MonotonicClock::start();
             let over = sleep_until(Instant::from_std(clock.instant(clock.now() + grace)));
             tokio::select! {
-                next = self.signals.next() => self.heed(next, None),
+                next = self.signals.next() => self.handle(next, None),
                 () = over => self.give_up(),
             }
         }
         loop {
             let next = self.signals.next().await;
-            self.heed(next, None);
+            self.handle(next, None);
         }
     }
 
     /// Raises the stop level of the run by one, or ends the program.
-    fn heed(&mut self, cause: StopCause, grace: Option<Duration>) {
+    fn handle(&mut self, cause: StopCause, grace: Option<Duration>) {
         self.received += 1;
         let RunContext { live, stop, .. } = &self.context;
         let is_worth_waiting = live.activity() != Activity::Preparing;
         if self.received > 2 || (self.received == 2 && !is_worth_waiting) {
-            quit();
+            exit_now();
         }
         let in_flight = live.in_flight();
         let level = stop.escalate();
@@ -112,7 +112,7 @@ impl Listener {
 }
 
 #[expect(clippy::exit, reason = "the program was told to end, and all that is finished is on disk")]
-fn quit() {
+fn exit_now() {
     let cause = stopped_by().unwrap_or(StopCause::Interrupt);
     exit(cause.exit_code().into());
 }

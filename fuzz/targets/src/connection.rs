@@ -44,9 +44,9 @@ async fn ask(backend: BackendName, length: usize, answer: &[u8]) {
     let sample = Sample::new("x", 1, 16);
     let Ok(call) = transport.prepare(&sample) else { return };
     let mut recorder = Recorder::new(0, Phase::Measure, &sample, Stamp::ZERO);
-    let asked = transport.execute(call, &mut recorder);
+    let requested = transport.execute(call, &mut recorder);
     let answered = serve(&listener, length, answer);
-    let (outcome, ()) = tokio::join!(asked, answered);
+    let (outcome, ()) = tokio::join!(requested, answered);
     let record = recorder.finish(outcome, Stamp::from_nanos(u64::MAX));
     if let Err(error) = record.outcome {
         assert!(!error.message.is_empty());

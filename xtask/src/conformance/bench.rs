@@ -110,7 +110,7 @@ impl Bench {
         folder: &Path,
         client: Command,
     ) -> anyhow::Result<Run> {
-        renew(folder)?;
+        recreate_folder(folder)?;
         let before = tally(target)?;
         let ended = self.drive(target, case, folder, client);
         let exchanges = capture_exchanges(target.wiretap, folder)?;
@@ -203,7 +203,7 @@ fn exit_code(expected: &Expected) -> i32 {
 }
 
 /// Creates an empty folder, so that files of an earlier run are not taken for this one's.
-pub(super) fn renew(folder: &Path) -> anyhow::Result<()> {
+pub(super) fn recreate_folder(folder: &Path) -> anyhow::Result<()> {
     if folder.exists() {
         fs::remove_dir_all(folder)?;
     }

@@ -2,7 +2,7 @@
 
 use super::answer::WireAnswer;
 use super::case::Case;
-use super::peer::Beside;
+use super::peer::ComparedCounts;
 use super::record::Record;
 
 /// Result of one case.
@@ -12,7 +12,7 @@ pub(super) struct CaseReport {
     pub(super) pairs: Vec<(Record, WireAnswer)>,
     pub(super) faults: Vec<String>,
     /// Counts of our client, the engine's own client and the server, if they were compared.
-    pub(super) beside: Option<Beside>,
+    pub(super) beside: Option<ComparedCounts>,
 }
 
 impl CaseReport {

@@ -72,7 +72,7 @@ pub(super) fn install(
 
 /// Whether an earlier run completely installed exactly these packages.
 pub(super) fn is_installed(engine: &Engine, folder: &Path) -> bool {
-    fs::read_to_string(mark(folder)).is_ok_and(|names| names == wish(engine))
+    fs::read_to_string(mark(folder)).is_ok_and(|names| names == requirement(engine))
 }
 
 /// Removes the environment and keeps the results.
@@ -91,7 +91,7 @@ fn packages(engine: &Engine, folder: &Path) -> anyhow::Result<()> {
     let mut install = uv(folder);
     install.args(["install", "--quiet"]).args(engine.install_flags);
     output(install.arg("--override").arg(overrides).args(engine.packages))?;
-    fs::write(mark(folder), wish(engine))?;
+    fs::write(mark(folder), requirement(engine))?;
     Ok(())
 }
 
@@ -174,7 +174,7 @@ fn mark(folder: &Path) -> PathBuf {
     environment(folder).join("conformance")
 }
 
-fn wish(engine: &Engine) -> String {
+fn requirement(engine: &Engine) -> String {
     [engine.packages, engine.install_flags, engine.overrides].concat().join("\n")
 }
 

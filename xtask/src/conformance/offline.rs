@@ -66,7 +66,7 @@ impl Run {
             Ok(observed) => {
                 let (counts, faults) = match own.filter(|_| self.end == End::Done) {
                     Some(own) => (Counts::Whole(observed.sides(own)), observed.whole_faults(own)),
-                    None => (Counts::Ended(observed.toll()), observed.ended_faults(self)),
+                    None => (Counts::Ended(observed.stopped_run()), observed.ended_faults(self)),
                 };
                 RunReport { name: self.name, faults, counts }
             }

@@ -14,19 +14,19 @@ use super::wire::Exchange;
 /// Result of a comparison.
 #[derive(Debug)]
 pub(super) struct Comparison {
-    pub(super) row: Beside,
+    pub(super) row: ComparedCounts,
     pub(super) faults: Vec<String>,
 }
 
 /// Equal counts from our client, the engine's client and the server.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Beside {
+pub(super) struct ComparedCounts {
     ours: Tally,
     peers: Tally,
     servers: Tally,
 }
 
-impl Beside {
+impl ComparedCounts {
     /// Formats requests, prompt tokens and output tokens.
     pub(super) fn rows(&self) -> [String; 3] {
         let Self { ours, peers, servers } = self;
@@ -43,7 +43,7 @@ impl Beside {
 
 /// Compares our run, its log and the wire with the peer's run and the server's counters.
 pub(super) fn compare(pairs: &[(Record, WireAnswer)], ours: &Run, peers: &Run) -> Comparison {
-    let row = Beside {
+    let row = ComparedCounts {
         ours: measured(pairs, |record| record.is_warmup),
         peers: of_result(&peers.result),
         servers: ours.tally - measured(pairs, |record| !record.is_warmup),

@@ -10,21 +10,61 @@ use std::path::Path;
 const VAGUE: &[&str] =
     &["nobody", "somebody", "anybody", "whoever", "so many", "so much", "how-manieth"];
 
-/// Names of functions that stand for something else than what the function does.
+/// Names of functions and modules that stand for something else than what they do or hold: a
+/// metaphor, or a participle that does not say what is returned.
 const FIGURATIVE_FUNCTIONS: &[&str] = &[
+    "asked",
+    "asks",
+    "begun",
+    "brought",
     "complain",
+    "counted",
+    "done",
+    "drawn",
+    "finds",
     "fly",
+    "found",
     "furnish",
+    "given",
+    "gone",
     "greet",
     "hear",
+    "heard",
+    "held",
+    "holds",
+    "kept",
+    "known",
     "land",
+    "left",
+    "lent",
     "lift",
+    "made",
+    "meant",
+    "named",
     "overhear",
+    "overheard",
     "pass_over",
     "perform",
     "restock",
+    "said",
+    "say",
+    "says",
     "season",
     "seat",
+    "seen",
+    "sees",
+    "settled",
+    "shown",
+    "shows",
+    "spoken",
+    "taken",
+    "takes",
+    "tell",
+    "tells",
+    "told",
+    "wanted",
+    "wants",
+    "written",
 ];
 
 /// Names of items that stand for something else than what the item is.
@@ -34,31 +74,53 @@ const FIGURATIVE: &[&str] = &[
     "Asked",
     "Audience",
     "Author",
+    "Begun",
+    "Clerk",
     "Correspondent",
+    "Counted",
     "Departure",
     "Desk",
+    "Done",
+    "Drawn",
     "Ear",
+    "Ended",
     "Flight",
+    "Found",
+    "Given",
+    "Growth",
     "Heard",
     "House",
     "Journal",
     "Kept",
     "Knob",
+    "Left",
     "Lift",
+    "Made",
+    "Meant",
     "News",
     "Orders",
+    "Parlour",
+    "Places",
     "Prose",
     "Room",
+    "Said",
+    "Salt",
     "Scissors",
     "Seen",
+    "Sent",
     "Settled",
     "Shelf",
     "Shop",
+    "Shown",
+    "Site",
     "Standing",
+    "Taken",
     "Told",
     "Undertaking",
     "Used",
+    "Wanted",
     "Worth",
+    "Written",
     "Yardstick",
 ];
 
@@ -148,13 +210,13 @@ fn item_names(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-/// Returns the names of the functions of a file, each with its one-based line.
+/// Returns the names of the functions and modules of a file, each with its one-based line.
 fn function_names(text: &str) -> impl Iterator<Item = (usize, &str)> {
     (1..).zip(text.lines()).filter_map(|(number, line)| {
         if line.trim_start().starts_with("//") || line.contains('"') {
             return None;
         }
-        let (_, rest) = line.split_once("fn ")?;
+        let (_, rest) = ["fn ", "mod "].iter().find_map(|item| line.split_once(item))?;
         let end = rest.find(|sign: char| !sign.is_alphanumeric() && sign != '_');
         Some((number, &rest[..end.unwrap_or(rest.len())]))
     })
@@ -299,6 +361,10 @@ mod tests {
     #[test]
     fn functions_and_ordinary_comments_are_read_too() {
         check("fn season(text: &str) {}\nfn seasonal() {}\n", &["a.rs:1: season"]);
+        check(
+            "pub(super) fn told() {}\nfn one_is_told() {}\nmod shown;\n",
+            &["a.rs:1:", "a.rs:3:"],
+        );
         check("    // Nobody waits.\n    let a = 1; // whoever\n", &["a.rs:1: \"nobody\""]);
     }
 

@@ -12,24 +12,24 @@ pub(super) fn arguments(
     url: &str,
     result: &Path,
 ) -> Vec<OsString> {
-    let told = match program {
+    let args = match program {
         Program::VllmPython | Program::VllmRust => vllm(workload, url, result),
         Program::Servemark | Program::SglangPython | Program::SglangRust => {
             sglang(workload, url, result)
         }
     };
-    told.into_iter().map(OsString::from).collect()
+    args.into_iter().map(OsString::from).collect()
 }
 
 /// Returns SGLang's command line, which Servemark's program takes too.
 fn sglang(workload: &Workload, url: &str, result: &Path) -> Vec<String> {
     let backend = if workload.embeddings { "sglang-embedding" } else { "vllm-chat" };
-    let mut told = common(workload, url);
-    told.extend(pairs(&[("--backend", backend), ("--dataset-name", "random-ids")]));
-    told.extend(pairs(&[("--random-range-ratio", "1"), ("--warmup-requests", "0")]));
-    told.extend(pairs(&[("--output-file", &result.to_string_lossy())]));
-    told.push("--output-details".to_owned());
-    told
+    let mut arguments = common(workload, url);
+    arguments.extend(pairs(&[("--backend", backend), ("--dataset-name", "random-ids")]));
+    arguments.extend(pairs(&[("--random-range-ratio", "1"), ("--warmup-requests", "0")]));
+    arguments.extend(pairs(&[("--output-file", &result.to_string_lossy())]));
+    arguments.push("--output-details".to_owned());
+    arguments
 }
 
 fn vllm(workload: &Workload, url: &str, result: &Path) -> Vec<String> {
@@ -42,19 +42,19 @@ fn vllm(workload: &Workload, url: &str, result: &Path) -> Vec<String> {
     };
     let file = result.file_name().unwrap_or_default().to_string_lossy();
     let folder = result.parent().unwrap_or(result).to_string_lossy();
-    let mut told = common(workload, url);
-    told.extend(pairs(&[("--backend", backend), ("--endpoint", endpoint)]));
-    told.extend(pairs(&[("--dataset-name", "random"), ("--ready-check-timeout-sec", "0")]));
-    told.extend(pairs(&[("--result-dir", &folder), ("--result-filename", &file)]));
-    told.extend(["--ignore-eos", "--save-result", "--save-detailed"].map(str::to_owned));
-    told
+    let mut arguments = common(workload, url);
+    arguments.extend(pairs(&[("--backend", backend), ("--endpoint", endpoint)]));
+    arguments.extend(pairs(&[("--dataset-name", "random"), ("--ready-check-timeout-sec", "0")]));
+    arguments.extend(pairs(&[("--result-dir", &folder), ("--result-filename", &file)]));
+    arguments.extend(["--ignore-eos", "--save-result", "--save-detailed"].map(str::to_owned));
+    arguments
 }
 
 /// Returns the flags that both command lines have in common.
 fn common(workload: &Workload, url: &str) -> Vec<String> {
     let number = |number: u32| number.to_string();
     let rate = workload.per_second.map_or_else(|| "inf".to_owned(), |rate| rate.to_string());
-    let mut told = pairs(&[
+    let mut arguments = pairs(&[
         ("--base-url", url),
         ("--model", "mock"),
         ("--tokenizer", TOKENIZER),
@@ -65,10 +65,10 @@ fn common(workload: &Workload, url: &str) -> Vec<String> {
         ("--seed", "1"),
     ]);
     if let Some(in_flight) = workload.in_flight {
-        told.extend(pairs(&[("--max-concurrency", &in_flight.to_string())]));
+        arguments.extend(pairs(&[("--max-concurrency", &in_flight.to_string())]));
     }
-    told.push("--disable-tqdm".to_owned());
-    told
+    arguments.push("--disable-tqdm".to_owned());
+    arguments
 }
 
 fn pairs(flags: &[(&str, &str)]) -> Vec<String> {
@@ -89,9 +89,9 @@ mod tests {
     }
 
     #[track_caller]
-    fn has_parts(told: &str, parts: &[&str]) {
+    fn has_parts(message: &str, parts: &[&str]) {
         for part in parts {
-            assert!(told.contains(part), "{part} is not in {told}");
+            assert!(message.contains(part), "{part} is not in {message}");
         }
     }
 

@@ -159,9 +159,9 @@ fn rankings_are_asked_for_and_counted_by_document() {
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     assert!(table.contains("= Rerank report ="), "{table}");
     assert!((value(&table, "items per request") - 3.0).abs() < f64::EPSILON, "{table}");
-    let asked = server.requests().into_iter().filter(|request| request.path == "/v1/rerank");
+    let requested = server.requests().into_iter().filter(|request| request.path == "/v1/rerank");
     let bodies: Vec<Value> =
-        asked.map(|request| serde_json::from_slice(&request.body).unwrap()).collect();
+        requested.map(|request| serde_json::from_slice(&request.body).unwrap()).collect();
     assert_eq!(bodies.len(), 5, "four and the warm-up");
     assert!(bodies.iter().all(|body| body["documents"].as_array().unwrap().len() == 3));
 }

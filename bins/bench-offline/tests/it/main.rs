@@ -92,10 +92,10 @@ fn a_scripted_engine_runs_from_flags_to_files() {
     assert!(table.contains("====== Offline Throughput Benchmark Result ======="), "{table}");
     assert!(table.contains("Successful requests:                     4"), "{table}");
     // The data set and the warm-up, counted by SGLang's client before anything else.
-    let said: Vec<&str> = table.lines().take(4).collect();
+    let message: Vec<&str> = table.lines().take(4).collect();
     let is_counted = |line: &&str| line.starts_with("#Input tokens: ");
-    assert_eq!((is_counted(&said[0]), said[2]), (true, "#Input tokens: 1024"), "{table}");
-    assert_eq!((said[1], said[3]), ("#Output tokens: 20", "#Output tokens: 64"), "{table}");
+    assert_eq!((is_counted(&message[0]), message[2]), (true, "#Input tokens: 1024"), "{table}");
+    assert_eq!((message[1], message[3]), ("#Output tokens: 20", "#Output tokens: 64"), "{table}");
     assert!(table.contains("dummy: random numbers"), "{table}");
     assert!(table.contains("counted by      the engine (4)"), "{table}");
     assert!(table.contains("arrivals by       the engine's stamps"), "{table}");
@@ -116,10 +116,10 @@ fn without_an_argument_the_engine_in_this_program_computes() {
     let bench = Bench::new();
     let small = ["--num-prompts", "4", "--random-output-len", "5", "--run-log", "run.jsonl"];
     let output = bench.program().args(small).arg("--skip-warmup").output().unwrap();
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{said}");
-    assert!(said.contains("a small one is made up: its weights are random"), "{said}");
-    assert!(said.contains("is loaded with dummy weights"), "{said}");
+    let errors = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{errors}");
+    assert!(errors.contains("a small one is made up: its weights are random"), "{errors}");
+    assert!(errors.contains("is loaded with dummy weights"), "{errors}");
     let table = text(&output.stdout);
     assert!(table.contains("====== Offline Throughput Benchmark Result ======="), "{table}");
     assert!(table.contains("Successful requests:                     4"), "{table}");
@@ -161,13 +161,14 @@ fn a_model_is_had_from_the_hub_by_its_name() {
     command.args(["--engine", "candle", "--model-path", "org/tiny", "--num-prompts", "2"]);
     command.args(["--random-output-len", "5", "--run-log", "run.jsonl", "--skip-warmup"]);
     let output = command.output().unwrap();
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{said}");
-    assert!(said.contains("Looking up the model org/tiny on the hub."), "{said}");
+    let errors = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{errors}");
+    assert!(errors.contains("Looking up the model org/tiny on the hub."), "{errors}");
     let header = &bench.lines("run.jsonl")[0]["header"];
     assert_eq!(header["engine"]["weights"], "real");
-    let asked: HashSet<String> = hub.take_requests().into_iter().map(|seen| seen.route).collect();
-    assert!(asked.iter().any(|route| route.ends_with("/model.safetensors")), "{asked:?}");
+    let requested: HashSet<String> =
+        hub.take_requests().into_iter().map(|received| received.route).collect();
+    assert!(requested.iter().any(|route| route.ends_with("/model.safetensors")), "{requested:?}");
 }
 
 #[test]
@@ -218,9 +219,9 @@ fn an_engine_that_dies_in_the_middle_leaves_an_incomplete_run_that_is_scored() {
     let mut command = bench.fake(&json!({"crash_at": 3, "child": bench.pid_file()}));
     let output =
         command.args(["--stream", "--max-concurrency", "1", "--skip-warmup"]).output().unwrap();
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(5), "{said}");
-    assert!(said.contains("the engine ended: signal 9"), "{said}");
+    let errors = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(5), "{errors}");
+    assert!(errors.contains("the engine ended: signal 9"), "{errors}");
     assert!(text(&output.stdout).contains("INCOMPLETE: this run was interrupted"));
     let footer = bench.lines("run.jsonl").pop().unwrap();
     assert!(footer["footer"]["engine_ended"].as_str().unwrap().contains("is about to die"));
@@ -272,10 +273,10 @@ fn wait_until(is_so: impl Fn() -> bool) {
 fn ctrl_c_twice_ends_a_hanging_engine_with_its_run() {
     let bench = Bench::new();
     let mut child = hanging(&bench);
-    let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
+    let mut errors = BufReader::new(child.stderr.take().unwrap()).lines();
     for answer in ["Stopping", "Giving up"] {
         kill_process(Pid::from_child(&child), Signal::INT).unwrap();
-        assert!(said.any(|line| line.unwrap().contains(answer)), "it never said {answer}");
+        assert!(errors.any(|line| line.unwrap().contains(answer)), "it never said {answer}");
     }
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert!(!bench.has_stray());
@@ -286,8 +287,8 @@ fn sigterm_ends_a_hanging_engine_and_all_that_it_has_started_after_the_grace() {
     let bench = Bench::new();
     let mut child = hanging_with(&bench, &["--grace", "0"]);
     kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
-    let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
-    assert!(said.any(|line| line.unwrap().contains("Giving up")), "it never gave up");
+    let mut errors = BufReader::new(child.stderr.take().unwrap()).lines();
+    assert!(errors.any(|line| line.unwrap().contains("Giving up")), "it never gave up");
     assert_eq!(child.wait().unwrap().code(), Some(143));
     assert!(!bench.has_stray());
     let footer = bench.lines("run.jsonl").pop().unwrap();
@@ -299,8 +300,8 @@ fn a_program_that_is_not_to_exit_waits_for_ctrl_c() {
     let bench = Bench::new();
     let mut command = bench.command(&["--engine", "scripted", "--do-not-exit"]);
     let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    let mut said = BufReader::new(child.stderr.take().unwrap()).lines();
-    assert!(said.any(|line| line.unwrap().starts_with("All is done; ")));
+    let mut errors = BufReader::new(child.stderr.take().unwrap()).lines();
+    assert!(errors.any(|line| line.unwrap().starts_with("All is done; ")));
     assert!(child.try_wait().unwrap().is_none());
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(0));

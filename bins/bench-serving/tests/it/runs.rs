@@ -142,9 +142,9 @@ fn a_trace_is_replayed_and_the_result_says_so() {
     let output = folder.run(&line.split_whitespace().collect::<Vec<_>>());
     let (table, news) = (text(&output.stdout), text(&output.stderr));
     assert_eq!(output.status.code(), Some(0), "{news}");
-    let told = "Using time-based Mooncake request scheduler, ignoring --request-rate.\nStarting \
+    let message = "Using time-based Mooncake request scheduler, ignoring --request-rate.\nStarting \
         Mooncake trace replay. Sessions: 6, Rounds per session: 2. Slowdown factor: 0.01\n";
-    assert!(table.contains(told), "{table}");
+    assert!(table.contains(message), "{table}");
     assert!((number(&table, "Successful requests:") - 12.0).abs() < f64::EPSILON, "{table}");
     assert!(table.contains("Traffic request rate:                    trace"), "{table}");
     let result: Value = serde_json::from_str(&folder.read("result.jsonl")).unwrap();
@@ -286,8 +286,8 @@ fn a_group_of_prompts_begins_alike_and_is_routed_alike() {
     let output = folder.run(&line.split_whitespace().chain(target).collect::<Vec<_>>());
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     assert!(text(&output.stdout).contains("Total prompts: 4"), "{}", text(&output.stdout));
-    let seen = server.requests();
-    let prompts = seen.iter().filter(|request| request.path == "/generate");
+    let received = server.requests();
+    let prompts = received.iter().filter(|request| request.path == "/generate");
     let sent: Vec<(String, String)> = prompts.map(group_and_beginning).collect();
     assert_eq!(sent.len(), 4);
     assert!(sent[0] == sent[1] && sent[2] == sent[3] && sent[0] != sent[2], "{sent:?}");

@@ -70,8 +70,8 @@ fn ctrl_c_twice_gives_up_what_is_in_flight_and_reports() {
     let mut child = under_way(&folder, 3);
     signal(&child, "-INT");
     let news = BufReader::new(child.stderr.take().expect("a pipe"));
-    let heard = news.lines().map_while(Result::ok).any(|line| line.starts_with("Stopping:"));
-    assert!(heard, "the first was not heard");
+    let received = news.lines().map_while(Result::ok).any(|line| line.starts_with("Stopping:"));
+    assert!(received, "the first was not heard");
     signal(&child, "-INT");
     let output = wait_for_output(child);
     assert_eq!(output.status.code(), Some(130));

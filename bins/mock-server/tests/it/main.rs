@@ -52,9 +52,9 @@ fn complete(addr: &str) -> String {
 #[cfg(unix)]
 fn check_ends_in_order(signal: &str) {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("truth{signal}.jsonl"));
-    let seen = path.with_extension("requests.jsonl");
+    let log = path.with_extension("requests.jsonl");
     let times = ["--ttft-ms", "2", "--itl-ms", "0.5"];
-    let files = ["--truth", path.to_str().unwrap(), "--requests", seen.to_str().unwrap()];
+    let files = ["--truth", path.to_str().unwrap(), "--requests", log.to_str().unwrap()];
     let (mut child, addr) = start(&[times, files].concat());
     assert!(complete(&addr).contains("[DONE]"));
     let signal = format!("kill {signal} {}", child.id());
@@ -63,10 +63,10 @@ fn check_ends_in_order(signal: &str) {
     let lines = fs::read_to_string(path).unwrap();
     assert_eq!(lines.lines().count(), 1);
     assert!(lines.starts_with(r#"{"index":0,"received":"#), "{lines}");
-    let seen = fs::read_to_string(seen).unwrap();
-    assert_eq!(seen.lines().count(), 1);
-    assert!(seen.starts_with(r#"{"method":"POST","path":"/v1/completions""#), "{seen}");
-    assert!(seen.contains(r#""body":"{\"prompt\": \"a\","#), "{seen}");
+    let log = fs::read_to_string(log).unwrap();
+    assert_eq!(log.lines().count(), 1);
+    assert!(log.starts_with(r#"{"method":"POST","path":"/v1/completions""#), "{log}");
+    assert!(log.contains(r#""body":"{\"prompt\": \"a\","#), "{log}");
 }
 
 #[test]

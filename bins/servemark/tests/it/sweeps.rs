@@ -46,10 +46,10 @@ impl TestBed {
     fn set() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let spec = MockSpec { keep_requests: 1000, ..MockSpec::default() };
-        let stage = Self { folder, mock: MockServer::start(spec).unwrap() };
-        stage.script("vllm", SERVER);
-        stage.script("bench", BENCH);
-        stage
+        let bed = Self { folder, mock: MockServer::start(spec).unwrap() };
+        bed.script("vllm", SERVER);
+        bed.script("bench", BENCH);
+        bed
     }
 
     fn script(&self, name: &str, script: &str) {
@@ -119,12 +119,11 @@ fn is_well(output: &Output) -> String {
 
 #[test]
 fn each_server_is_measured_with_each_benchmark() {
-    let stage = TestBed::set();
-    stage.parameters("serve.json", &json!({"small": {"tp": 1}, "large": {"tp": 2, "fast": true}}));
-    stage
-        .parameters("bench.json", &json!([{"max_concurrency": 1}, {"max_concurrency": 2, "x": 3}]));
+    let bed = TestBed::set();
+    bed.parameters("serve.json", &json!({"small": {"tp": 1}, "large": {"tp": 2, "fast": true}}));
+    bed.parameters("bench.json", &json!([{"max_concurrency": 1}, {"max_concurrency": 2, "x": 3}]));
     let params = ["--serve-params", "serve.json", "--bench-params", "bench.json"];
-    let run = stage.serve("serve", &[&params[..], &["-e", "e", "--num-runs", "2"]].concat());
+    let run = bed.serve("serve", &[&params[..], &["-e", "e", "--num-runs", "2"]].concat());
     let stdout = is_well(&run);
     let marks: Vec<&str> = stdout.lines().filter(|line| line.starts_with('[')).collect();
     let benchmark = ["[BEGIN BENCHMARK]", "[END BENCHMARK]"].repeat(4);
@@ -135,20 +134,17 @@ fn each_server_is_measured_with_each_benchmark() {
         stdout.contains("Server overrides: {'_benchmark_name': 'large', 'tp': 2, 'fast': True}")
     );
     assert!(stdout.contains("Benchmark command: ['./bench', '--x', '3', '--max-concurrency', '2', '--percentile-metrics', 'ttft,tpot,itl,e2el', '--save-result', '--result-dir', 'results/e/SERVE--large-BENCH--max_concurrency=2-x=3', '--result-filename', 'run=1.json']"), "{stdout}");
-    assert_eq!(stage.has_no_server(), 2);
-    assert_eq!(stage.resets().len(), 3 * 8);
+    assert_eq!(bed.has_no_server(), 2);
+    assert_eq!(bed.resets().len(), 3 * 8);
     assert_eq!(
-        stage.resets()[..3],
+        bed.resets()[..3],
         ["/reset_prefix_cache", "/reset_mm_cache", "/reset_encoder_cache"]
     );
-    let summary = stage.json("results/e/SERVE--small-BENCH--max_concurrency=1/summary.json");
-    assert_eq!(
-        summary[1],
-        stage.json("results/e/SERVE--small-BENCH--max_concurrency=1/run=1.json")
-    );
+    let summary = bed.json("results/e/SERVE--small-BENCH--max_concurrency=1/summary.json");
+    assert_eq!(summary[1], bed.json("results/e/SERVE--small-BENCH--max_concurrency=1/run=1.json"));
     assert_eq!(summary[1]["run_number"], json!(1));
     assert_eq!(
-        stage.text("results/e/summary.csv").lines().take(3).collect::<Vec<_>>(),
+        bed.text("results/e/summary.csv").lines().take(3).collect::<Vec<_>>(),
         [
             ",request_throughput,mean_e2el_ms,output_throughput,run_number,_benchmark_name,tp,max_concurrency,x,fast",
             "0,0.5,1.5,5.0,0,small,1,1,,",
@@ -159,53 +155,53 @@ fn each_server_is_measured_with_each_benchmark() {
 
 #[test]
 fn a_sweep_that_was_killed_leaves_no_server_and_goes_on() {
-    let stage = TestBed::set();
-    stage.parameters("bench.json", &json!([{"max_concurrency": 1}, {"max_concurrency": 7}]));
+    let bed = TestBed::set();
+    bed.parameters("bench.json", &json!([{"max_concurrency": 1}, {"max_concurrency": 7}]));
     let sweep = ["--bench-params", "bench.json", "-e", "e", "--num-runs", "1"];
-    let killed = stage.serve("serve", &sweep);
+    let killed = bed.serve("serve", &sweep);
     assert_eq!(killed.status.code(), None, "{}", text(&killed.stdout));
-    assert_eq!(stage.has_no_server(), 1);
-    let again = stage.serve("serve", &sweep);
+    assert_eq!(bed.has_no_server(), 1);
+    let again = bed.serve("serve", &sweep);
     assert!(text(&again.stderr).contains("--resume goes on with it"), "{}", text(&again.stderr));
     assert_eq!(again.status.code(), Some(2));
-    let resumed = stage.serve("serve", &[&sweep[..], &["--resume"]].concat());
+    let resumed = bed.serve("serve", &[&sweep[..], &["--resume"]].concat());
     let printed = is_well(&resumed);
     assert_eq!(printed.matches("[SKIPPED BENCHMARK]").count(), 1, "{printed}");
-    let benches = stage.text("benches");
+    let benches = bed.text("benches");
     let limits: Vec<&str> = benches.lines().filter_map(|line| line.split(' ').nth(3)).collect();
     assert_eq!(limits, ["1", "7", "7"], "what was measured is not measured again");
-    assert_eq!(stage.has_no_server(), 2);
-    let whole = stage.serve("serve", &[&sweep[..], &["--resume"]].concat());
+    assert_eq!(bed.has_no_server(), 2);
+    let whole = bed.serve("serve", &[&sweep[..], &["--resume"]].concat());
     assert!(!is_well(&whole).contains("[BEGIN SERVER]"), "nothing is left to measure");
 }
 
 #[test]
 fn what_fails_is_told_in_a_file_if_the_sweep_is_to_go_on() {
-    let stage = TestBed::set();
-    stage.parameters("bench.json", &json!([{"max_concurrency": 9}, {"max_concurrency": 1}]));
+    let bed = TestBed::set();
+    bed.parameters("bench.json", &json!([{"max_concurrency": 9}, {"max_concurrency": 1}]));
     let sweep = ["--bench-params", "bench.json", "--num-runs", "1", "--warmup-num-prompts", "4"];
-    let strict = stage.serve("serve", &[&sweep[..], &["-e", "strict"]].concat());
+    let strict = bed.serve("serve", &[&sweep[..], &["-e", "strict"]].concat());
     assert_eq!(strict.status.code(), Some(1));
     let why = text(&strict.stderr);
     assert!(why.contains("Use `--resume`") && why.contains("exit status: 3"), "{why}");
-    let run = stage.serve("serve", &[&sweep[..], &["-e", "e", "--continue-on-error"]].concat());
+    let run = bed.serve("serve", &[&sweep[..], &["-e", "e", "--continue-on-error"]].concat());
     let stdout = is_well(&run);
     assert_eq!(stdout.matches("[FAILED BENCHMARK]").count(), 2, "{stdout}");
     assert!(stdout.contains("[NO SUCCESSFUL MEASURED RUNS]"), "{stdout}");
-    let failure = stage.json("results/e/BENCH--max_concurrency=9/run=0.failure.json");
+    let failure = bed.json("results/e/BENCH--max_concurrency=9/run=0.failure.json");
     assert_eq!(failure["bench_overrides"], json!({"max_concurrency": 9}));
-    let warmup = stage.json("results/e/BENCH--max_concurrency=1/warmup.json");
+    let warmup = bed.json("results/e/BENCH--max_concurrency=1/warmup.json");
     assert_eq!((&warmup["run_number"], &warmup["num_prompts"]), (&json!(-1), &json!(4)));
-    assert!(!stage.text("results/e/summary.csv").contains("num_prompts"), "it is not measured");
+    assert!(!bed.text("results/e/summary.csv").contains("num_prompts"), "it is not measured");
 }
 
 #[test]
 fn levels_of_load_lie_between_the_two_ends() {
-    let stage = TestBed::set();
-    stage.parameters("bench.json", &json!([{"num_prompts": 20}]));
+    let bed = TestBed::set();
+    bed.parameters("bench.json", &json!([{"num_prompts": 20}]));
     let more =
         ["-e", "e", "--num-runs", "1", "--workload-iters", "4", "--bench-params", "bench.json"];
-    let stdout = is_well(&stage.serve("serve_workload", &more));
+    let stdout = is_well(&bed.serve("serve_workload", &more));
     let steps: Vec<&str> = stdout.lines().filter(|line| line.contains(": request_rate=")).collect();
     assert_eq!(
         steps,
@@ -216,48 +212,48 @@ fn levels_of_load_lie_between_the_two_ends() {
             "Exploring: request_rate=7",
         ]
     );
-    let csv = stage.text("results/e/summary.csv");
+    let csv = bed.text("results/e/summary.csv");
     let rates = csv.lines().map(|line| line.rsplit(',').next().unwrap());
     assert_eq!(rates.collect::<Vec<_>>(), ["request_rate", "1", "4", "7", "20"], "{csv}");
     let batch = "BENCH--num_prompts=20-max_concurrency=20-WL--request_rate=20/summary.json";
-    assert!(stage.path("results/e").join(batch).exists());
+    assert!(bed.path("results/e").join(batch).exists());
     let variable = ["--workload-var", "max_concurrency"];
-    stage.parameters("bench.json", &json!([{"max-concurrency": 20}]));
-    let refused = stage.serve("serve_workload", &[&more[..], &variable].concat());
+    bed.parameters("bench.json", &json!([{"max-concurrency": 20}]));
+    let refused = bed.serve("serve_workload", &[&more[..], &variable].concat());
     assert!(text(&refused.stderr).contains("You should not override `max_concurrency`"));
 }
 
 #[test]
 fn a_dry_run_starts_nothing() {
-    let stage = TestBed::set();
-    let stdout = is_well(&stage.serve("serve", &["-e", "e", "--dry-run", "--num-runs", "1"]));
+    let bed = TestBed::set();
+    let stdout = is_well(&bed.serve("serve", &["-e", "e", "--dry-run", "--num-runs", "1"]));
     assert!(stdout.ends_with("Experiment will be saved at: results/e\n"), "{stdout}");
-    assert_eq!((stage.text("servers"), stage.text("benches")), (String::new(), String::new()));
-    assert!(!stage.path("results").exists());
+    assert_eq!((bed.text("servers"), bed.text("benches")), (String::new(), String::new()));
+    assert!(!bed.path("results").exists());
 }
 
 #[test]
 fn caches_that_nobody_can_empty_are_refused_before_the_start() {
-    let stage = TestBed::set();
+    let bed = TestBed::set();
     let sweep =
         ["vllm", "bench", "sweep", "serve", "--serve-cmd", "./other", "--bench-cmd", "./bench"];
-    let run = servemark(&stage.folder, &sweep);
+    let run = servemark(&bed.folder, &sweep);
     assert!(text(&run.stderr).contains("--after-bench-cmd"), "{}", text(&run.stderr));
     let more = ["--after-bench-cmd", "touch emptied", "--num-runs", "1", "-e", "e"];
-    is_well(&stage.serve("serve", &more));
-    assert!(stage.path("emptied").exists());
-    assert!(stage.resets().is_empty());
+    is_well(&bed.serve("serve", &more));
+    assert!(bed.path("emptied").exists());
+    assert!(bed.resets().is_empty());
 }
 
 #[test]
 fn starts_are_measured_by_the_users_command() {
-    let stage = TestBed::set();
-    stage.script(
+    let bed = TestBed::set();
+    bed.script(
         "start",
         "#!/bin/sh\nif [ \"$1\" = --help=all ]; then echo 'x [--load-format F] --[no-]eager --output-json P'; exit; fi\n\
          echo \"{\\\"args\\\": \\\"$*\\\"}\" > \"$4\"\n",
     );
-    stage.parameters("serve.json", &json!([{"load-format": "dummy", "port": 1}]));
+    bed.parameters("serve.json", &json!([{"load-format": "dummy", "port": 1}]));
     let sweep = [
         "vllm",
         "bench",
@@ -270,15 +266,15 @@ fn starts_are_measured_by_the_users_command() {
         "-e",
         "e",
     ];
-    let stdout = is_well(&servemark(&stage.folder, &sweep));
+    let stdout = is_well(&servemark(&bed.folder, &sweep));
     assert!(
         stdout.contains("Ignoring unsupported startup params for load-format=dummy-port=1: port\n"),
         "{stdout}"
     );
-    let result = stage.json("results/e/SERVE--load-format=dummy/summary.json");
+    let result = bed.json("results/e/SERVE--load-format=dummy/summary.json");
     let args = "--load-format dummy --output-json results/e/SERVE--load-format=dummy/run=0.json";
     assert_eq!(result, json!([{"args": args, "run_number": 0, "load-format": "dummy"}]));
-    let strict = servemark(&stage.folder, &[&sweep[..9], &["f", "--strict-params"]].concat());
+    let strict = servemark(&bed.folder, &[&sweep[..9], &["f", "--strict-params"]].concat());
     assert_eq!(strict.status.code(), Some(1), "{}", text(&strict.stderr));
 }
 
@@ -288,33 +284,32 @@ fn is_picture(path: &Path) -> bool {
 
 #[test]
 fn results_are_plotted() {
-    let stage = TestBed::set();
+    let bed = TestBed::set();
     let run = |tp: u32, limit: u32| {
         json!({"tp": tp, "max_concurrency": limit, "output_throughput": 100.0 * f64::from(limit * tp),
                "total_token_throughput": 200.0 * f64::from(limit), "median_ttft_ms": 10.0 + f64::from(limit * tp)})
     };
     for tp in [1, 2] {
-        fs::create_dir_all(stage.path(&format!("e/{tp}"))).unwrap();
+        fs::create_dir_all(bed.path(&format!("e/{tp}"))).unwrap();
         let runs = [run(tp, 1), run(tp, 2), run(tp, 4)];
-        stage.parameters(&format!("e/{tp}/summary.json"), &json!(runs));
+        bed.parameters(&format!("e/{tp}/summary.json"), &json!(runs));
     }
     let plot = ["vllm", "bench", "sweep", "plot", "e", "--curve-by", "tp", "--fig-dpi", "50"];
-    let stdout = is_well(&servemark(&stage.folder, &plot));
+    let stdout = is_well(&servemark(&bed.folder, &plot));
     assert!(stdout.contains("Grid: 1 rows x 1 cols\nOutput file: e/FIGURE.png\n"), "{stdout}");
-    assert!(is_picture(&stage.path("e/FIGURE.png")));
-    assert!(stage.text("e/FIGURE.svg").contains("tp=2"));
+    assert!(is_picture(&bed.path("e/FIGURE.png")));
+    assert!(bed.text("e/FIGURE.svg").contains("tp=2"));
     let by = ["--fig-by", "tp", "--fig-dir", "figs", "--fig-name", "F", "--filter-by", "tp==1"];
-    let stdout = is_well(&servemark(&stage.folder, &[&plot[..5], &by].concat()));
+    let stdout = is_well(&servemark(&bed.folder, &[&plot[..5], &by].concat()));
     assert!(
         stdout.contains("Group: {'tp': '2'}") && stdout.contains("No data to plot"),
         "{stdout}"
     );
-    assert!(is_picture(&stage.path("e/figs/F-tp=1.png")));
-    let stdout =
-        is_well(&servemark(&stage.folder, &["vllm", "bench", "sweep", "plot_pareto", "e"]));
+    assert!(is_picture(&bed.path("e/figs/F-tp=1.png")));
+    let stdout = is_well(&servemark(&bed.folder, &["vllm", "bench", "sweep", "plot_pareto", "e"]));
     assert!(stdout.contains("Plotted 6 points; Pareto frontier size: 2."), "{stdout}");
-    assert!(is_picture(&stage.path("e/pareto/PARETO.png")));
-    let wrong = servemark(&stage.folder, &[&plot[..5], &["--var-x", "nothing"]].concat());
+    assert!(is_picture(&bed.path("e/pareto/PARETO.png")));
+    let wrong = servemark(&bed.folder, &[&plot[..5], &["--var-x", "nothing"]].concat());
     assert!(
         text(&wrong.stderr).contains("var_x=\"nothing\" is in no result"),
         "{}",
@@ -324,8 +319,8 @@ fn results_are_plotted() {
 
 #[test]
 fn vllms_benchmark_is_run_by_this_program() {
-    let stage = TestBed::set();
-    let url = stage.mock.base_url();
+    let bed = TestBed::set();
+    let url = bed.mock.base_url();
     let tokenizer = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/tokenizers/gpt2");
     let server =
         format!("./vllm serve m --host=127.0.0.1 --port={}", url.rsplit(':').next().unwrap());
@@ -333,16 +328,16 @@ fn vllms_benchmark_is_run_by_this_program() {
         "vllm bench serve --base-url {url} --model mock --tokenizer {tokenizer} --dataset-name random \
          --random-input-len 8 --random-output-len 4 --num-prompts 3"
     );
-    stage.parameters("bench.json", &json!([{"max_concurrency": 2, "request_rate": "inf"}]));
+    bed.parameters("bench.json", &json!([{"max_concurrency": 2, "request_rate": "inf"}]));
     let sweep = ["vllm", "bench", "sweep", "serve", "--serve-cmd", &server, "--bench-cmd", &bench];
     let more = ["--bench-params", "bench.json", "--num-runs", "1", "-e", "e"];
-    let stdout = is_well(&servemark(&stage.folder, &[&sweep[..], &more].concat()));
+    let stdout = is_well(&servemark(&bed.folder, &[&sweep[..], &more].concat()));
     assert!(!stdout.contains("Serving Benchmark Result"), "{stdout}");
-    let result = stage.json("results/e/BENCH--max_concurrency=2-request_rate=inf/run=0.json");
+    let result = bed.json("results/e/BENCH--max_concurrency=2-request_rate=inf/run=0.json");
     assert_eq!((&result["completed"], &result["total_output_tokens"]), (&json!(3), &json!(12)));
     assert!(result["p99_e2el_ms"].is_number(), "{result}");
     assert_eq!((&result["run_number"], &result["max_concurrency"]), (&json!(0), &json!(2)));
-    assert_eq!(stage.has_no_server(), 1);
+    assert_eq!(bed.has_no_server(), 1);
 }
 
 #[test]

@@ -69,7 +69,7 @@ fn exchange(mut stream: &TcpStream, replay: &Mutex<Replay>) -> Option<()> {
     let length =
         request.headers.get("content-length").map_or(0, |text| text.parse().expect("a number"));
     reader.take(length).read_to_string(&mut request.body).ok()?;
-    let answer = replay.lock().expect("nobody panicked").answer(request);
+    let answer = replay.lock().expect("no thread panicked").answer(request);
     let (status, body) = (answer["status"].as_u64().unwrap_or(404), text(&answer["body"]));
     let (kind, length) = (text(&answer["type"]), body.len());
     let head =
@@ -160,7 +160,7 @@ fn check(recorded: &Value) {
     assert_eq!(output.status.code(), Some(0), "{case}\n{news}");
     check_lines(&String::from_utf8_lossy(&printed).replace(&base, "$BASE"), recorded, &case);
     let in_order = case.contains("--max-concurrency 1 ");
-    let ours = parted(replay.lock().expect("nobody panicked").observed.drain(..), in_order);
+    let ours = parted(replay.lock().expect("no thread panicked").observed.drain(..), in_order);
     let recorded = recorded["requests"].as_array().expect("a list").iter().map(ObservedRun::of);
     for (ours, recorded) in ours.iter().zip(parted(recorded, in_order)) {
         check_all(ours, &recorded, &case);

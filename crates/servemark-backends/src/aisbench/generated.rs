@@ -67,8 +67,8 @@ impl GeneratedDecoder {
     /// Returns the new part of a text that is either all text so far or a piece.
     fn whole<'t>(&mut self, text: &'t str) -> &'t str {
         self.answer.over();
-        let seen = self.answer.choice(0);
-        if seen.by_token { "" } else { seen.whole.advance(text) }
+        let observed = self.answer.choice(0);
+        if observed.by_token { "" } else { observed.whole.advance(text) }
     }
 
     fn details(&mut self, details: &Details<'_>, out: &mut dyn Sink) -> Result<(), RequestError> {

@@ -12,7 +12,7 @@ use servemark_sse::Event;
 
 use crate::answer::Answer;
 use crate::count::Count;
-use crate::wire::{Few, Frame, Text, in_stream, parse};
+use crate::wire::{Frame, SmallList, Text, in_stream, parse};
 use crate::{Decoder, Flow};
 
 /// Decodes an answer of `/v1/messages`.
@@ -106,7 +106,9 @@ impl AnthropicDecoder {
         if message.error.is_some() {
             return Err(in_stream(json));
         }
-        for (kind, text) in message.content.iter().flat_map(Few::iter).filter_map(Block::output) {
+        for (kind, text) in
+            message.content.iter().flat_map(SmallList::iter).filter_map(Block::output)
+        {
             if !text.is_empty() {
                 self.answer.delta(Delta::content(text).of_kind(kind), out);
             }
@@ -160,7 +162,7 @@ struct StreamEvent<'a> {
 #[derive(Debug, Deserialize)]
 struct Message<'a> {
     #[serde(borrow)]
-    content: Option<Few<Block<'a>>>,
+    content: Option<SmallList<Block<'a>>>,
     #[serde(borrow)]
     stop_reason: Option<Text<'a>>,
     usage: Option<Counts>,

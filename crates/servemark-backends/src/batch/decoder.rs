@@ -77,7 +77,7 @@ impl Decoder for BatchDecoder {
         let count = decoders.len();
         self.is_over = true;
         for (place, item) in items.iter().enumerate() {
-            let decoder = decoders.get_mut(place).ok_or_else(|| stranger(place, count))?;
+            let decoder = decoders.get_mut(place).ok_or_else(|| unexpected_index(place, count))?;
             out.prompt(place);
             decoder.document(item.get().as_bytes(), out)?;
         }
@@ -102,7 +102,7 @@ fn generated(
 ) -> Result<(), RequestError> {
     let Some(index) = index_of(event.data())? else { return Err(in_stream(event.data())) };
     let count = decoders.len();
-    let decoder = decoders.get_mut(index).ok_or_else(|| stranger(index, count))?;
+    let decoder = decoders.get_mut(index).ok_or_else(|| unexpected_index(index, count))?;
     out.prompt(index);
     decoder.event(event, out).map(drop)
 }
@@ -132,7 +132,7 @@ fn last_index(data: &[u8]) -> Option<usize> {
     std::str::from_utf8(number).ok().filter(|_| is_key)?.parse().ok()
 }
 
-fn stranger(index: usize, prompts: usize) -> RequestError {
+fn unexpected_index(index: usize, prompts: usize) -> RequestError {
     let story = format!("the answer names a prompt {index} of a batch of {prompts}");
     RequestError::new(ErrorKind::Decode, story)
 }
@@ -163,7 +163,7 @@ fn completed(finished: &mut [bool], json: &[u8], out: &mut dyn Sink) -> Result<(
     let count = finished.len();
     for choice in &chunk.choices {
         let is_finished =
-            finished.get_mut(choice.index).ok_or_else(|| stranger(choice.index, count))?;
+            finished.get_mut(choice.index).ok_or_else(|| unexpected_index(choice.index, count))?;
         out.prompt(choice.index);
         // vLLM sends no token counts here; its own benchmark counts every event of a choice as
         // output.

@@ -16,7 +16,7 @@ use crate::answer::{Answer, TokenCounter};
 use crate::count::Count;
 use crate::payload::cannot_say;
 use crate::running_text::RunningText;
-use crate::wire::{Few, Frame, Text, in_stream, parse};
+use crate::wire::{Frame, SmallList, Text, in_stream, parse};
 use crate::{Decoder, Flow};
 
 /// Returns a body with the prompt under `input` and the parameters, including the run's additional
@@ -177,7 +177,7 @@ struct Output<'a> {
     #[serde(borrow)]
     finish_reason: Option<Text<'a>>,
     #[serde(borrow)]
-    choices: Option<Few<DashscopeChoice<'a>>>,
+    choices: Option<SmallList<DashscopeChoice<'a>>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -214,7 +214,7 @@ impl Output<'_> {
     }
 
     fn choices(&self) -> impl Iterator<Item = (u32, &DashscopeChoice<'_>)> {
-        (0..).zip(self.choices.iter().flat_map(Few::iter))
+        (0..).zip(self.choices.iter().flat_map(SmallList::iter))
     }
 }
 

@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use servemark_core::{Delta, RequestError, Sample, Sink, Usage};
 use servemark_sse::Event;
 
-use super::growing::{Growing, Grown};
+use super::growing::{FrameTemplate, NewParts};
 use super::part::GenerateFrame;
 use crate::answer::{Answer, TokenCounter};
 use crate::running_text::RunningText;
@@ -27,7 +27,7 @@ pub struct GenerateDecoder {
 /// The last frame that held nothing but growing fields.
 #[derive(Clone, Debug, Default)]
 struct Last {
-    growing: Growing,
+    growing: FrameTemplate,
     index: u32,
     usage: Option<Usage>,
 }
@@ -78,7 +78,7 @@ impl GenerateDecoder {
     }
 
     /// Handles a frame that differs from the one before it only in its growing fields.
-    fn grow(&mut self, grown: &Grown<'_>, out: &mut dyn Sink) {
+    fn grow(&mut self, grown: &NewParts<'_>, out: &mut dyn Sink) {
         let choice = self.answer.choice(self.last.index);
         let tokens = choice.tokens.advance(Some(grown.tokens));
         let text = choice.text.grow(&grown.text);

@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 
 /// A frame that was parsed, split at the fields that grow.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Growing {
+pub(super) struct FrameTemplate {
     before: Vec<u8>,
     /// All text so far, with JSON escapes.
     text: Vec<u8>,
@@ -28,14 +28,14 @@ pub(super) struct Growing {
 
 /// The new parts of a frame.
 #[derive(Debug, PartialEq)]
-pub(super) struct Grown<'a> {
+pub(super) struct NewParts<'a> {
     /// The text after the known text.
     pub(super) text: Cow<'a, str>,
     /// The number of tokens in the answer so far.
     pub(super) tokens: u32,
 }
 
-impl Growing {
+impl FrameTemplate {
     /// Stores a frame to match the next one against. Stops doing so for a server whose frames also
     /// differ in other fields.
     pub(super) fn learn(&mut self, frame: &[u8]) {
@@ -55,7 +55,7 @@ impl Growing {
     }
 
     /// Returns the new parts of a frame that differs only in growing fields.
-    pub(super) fn read<'a>(&mut self, frame: &'a [u8]) -> Option<Grown<'a>> {
+    pub(super) fn read<'a>(&mut self, frame: &'a [u8]) -> Option<NewParts<'a>> {
         if self.before.is_empty() {
             return None;
         }
@@ -72,7 +72,7 @@ impl Growing {
         if rest != self.after || !is_whole {
             return None;
         }
-        let grown = Grown { text: unescaped(text)?, tokens };
+        let grown = NewParts { text: unescaped(text)?, tokens };
         self.text.extend_from_slice(text);
         self.ids.extend_from_slice(ids);
         (self.id_count, self.wasted) = (id_count, 0);
@@ -107,12 +107,12 @@ impl FieldPositions {
         is_ordered.then_some(Self { text, ids, count })
     }
 
-    fn cut(self, frame: &[u8]) -> Growing {
+    fn cut(self, frame: &[u8]) -> FrameTemplate {
         let Self { text, ids, count } = self;
         let id_count = ids.as_ref().map(|ids| commas(&frame[ids.clone()]) + 1);
         let ids = ids.unwrap_or(text.end..text.end);
         let bytes = |range: Range<usize>| frame[range].to_vec();
-        Growing {
+        FrameTemplate {
             before: bytes(0..text.start),
             to_ids: bytes(text.end..ids.start),
             to_count: bytes(ids.end..count.start),

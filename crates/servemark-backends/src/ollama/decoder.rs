@@ -11,7 +11,7 @@ use servemark_sse::Event;
 
 use crate::answer::Answer;
 use crate::count::Count;
-use crate::wire::{Few, Frame, Text, in_stream, parse};
+use crate::wire::{Frame, SmallList, Text, in_stream, parse};
 use crate::{Decoder, Flow};
 
 /// Decodes an answer of `/api/chat` or `/api/generate`.
@@ -121,7 +121,7 @@ struct Message<'a> {
     #[serde(borrow)]
     thinking: Option<Text<'a>>,
     #[serde(borrow)]
-    tool_calls: Option<Few<ToolCall<'a>>>,
+    tool_calls: Option<SmallList<ToolCall<'a>>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -154,7 +154,7 @@ impl Line<'_> {
         let thinking = [self.thinking.as_ref(), message.and_then(|it| it.thinking.as_ref())];
         let content = [self.response.as_ref(), message.and_then(|it| it.content.as_ref())];
         let calls = message.and_then(|it| it.tool_calls.as_ref());
-        let calls = calls.into_iter().flat_map(Few::iter).flat_map(ToolCall::pieces);
+        let calls = calls.into_iter().flat_map(SmallList::iter).flat_map(ToolCall::pieces);
         of_kind(DeltaKind::Reasoning, thinking)
             .into_iter()
             .chain(of_kind(DeltaKind::Content, content))

@@ -8,13 +8,13 @@ use servemark_core::{DeltaKind, ServerTimes, Sink, Usage};
 
 use crate::count::Count;
 use crate::server_times;
-use crate::wire::{Cached, Few, Text};
+use crate::wire::{Cached, SmallList, Text};
 
 /// A frame of a stream, or a whole document.
 #[derive(Debug, Deserialize)]
 pub(super) struct Chunk<'a> {
     #[serde(borrow)]
-    choices: Option<Few<Choice<'a>>>,
+    choices: Option<SmallList<Choice<'a>>>,
     usage: Option<WireUsage>,
     #[serde(borrow)]
     sglext: Option<SglangExtension<'a>>,
@@ -134,7 +134,7 @@ impl<'a> Chunk<'a> {
     }
 
     fn choices(&self) -> impl Iterator<Item = &Choice<'a>> {
-        self.choices.iter().flat_map(Few::iter)
+        self.choices.iter().flat_map(SmallList::iter)
     }
 }
 
@@ -183,7 +183,7 @@ struct Message<'a> {
     #[serde(borrow)]
     content: Option<Text<'a>>,
     #[serde(borrow)]
-    tool_calls: Option<Few<ToolCall<'a>>>,
+    tool_calls: Option<SmallList<ToolCall<'a>>>,
 }
 
 impl Message<'_> {
@@ -191,7 +191,7 @@ impl Message<'_> {
     fn pieces(&self) -> impl Iterator<Item = (DeltaKind, &str)> {
         let reasoning = self.reasoning().map(|text| (DeltaKind::Reasoning, text));
         let content = self.content.as_ref().map(|text| (DeltaKind::Content, &*text.0));
-        let calls = self.tool_calls.iter().flat_map(Few::iter).flat_map(ToolCall::pieces);
+        let calls = self.tool_calls.iter().flat_map(SmallList::iter).flat_map(ToolCall::pieces);
         let calls = calls.map(|text| (DeltaKind::ToolCall, text));
         reasoning.into_iter().chain(content).chain(calls)
     }

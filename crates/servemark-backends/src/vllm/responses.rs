@@ -263,20 +263,20 @@ mod tests {
 
     fn read(body: &str) -> (RecordingSink, Result<(), RequestError>) {
         let mut decoder = ResponsesDecoder::new(&Sample::new("Hi", 1, 8));
-        let mut heard = RecordingSink::default();
-        let read = decoder.document(body.as_bytes(), &mut heard);
-        (heard, read.and_then(|()| decoder.end()))
+        let mut sink = RecordingSink::default();
+        let read = decoder.document(body.as_bytes(), &mut sink);
+        (sink, read.and_then(|()| decoder.end()))
     }
 
     #[test]
     fn a_whole_answer_is_read_at_once() {
-        let (heard, end) = read(
+        let (sink, end) = read(
             r#"{"status":"completed","error":null,"output":[{"type":"reasoning","content":[{"type":"reasoning_text","text":"Hm"}]},{"type":"message","content":[{"type":"output_text","text":"Yes"},{"type":"refusal","refusal":"No"}]}],"usage":{"input_tokens":3,"output_tokens":2,"input_tokens_details":{"cached_tokens":1}}}"#,
         );
         assert_eq!(end, Ok(()));
-        let heard = format!("{heard:?}");
+        let sink = format!("{sink:?}");
         for part in ["Hm", "Reasoning", "Yes", "No", "completed", "Some(1)"] {
-            assert!(heard.contains(part), "{heard}");
+            assert!(sink.contains(part), "{sink}");
         }
     }
 

@@ -75,8 +75,8 @@ impl Recording {
 
     fn bodies(&self) -> Vec<&Value> {
         let path = self.backend_name().path();
-        let asked = |request: &&Value| request["path"].as_str().unwrap().ends_with(path);
-        self.requests.iter().filter(asked).map(|request| &request["body"]).collect()
+        let options = |request: &&Value| request["path"].as_str().unwrap().ends_with(path);
+        self.requests.iter().filter(options).map(|request| &request["body"]).collect()
     }
 
     fn backend_name(&self) -> BackendName {

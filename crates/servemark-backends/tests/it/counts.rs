@@ -107,8 +107,8 @@ fn odd_counts_in_a_stream_are_told_with_their_field() {
     );
     let reading = Reading::of_stream(decoder(Route::COMPLETIONS), [stream.as_bytes()]);
     assert_eq!(reading.outcome, Ok(()));
-    let told = ["prompt_tokens: \"4\"", "completion_tokens: 7.5", "cached_tokens: 2.0"];
-    assert_eq!(reading.odd_counts, told);
+    let actual = ["prompt_tokens: \"4\"", "completion_tokens: 7.5", "cached_tokens: 2.0"];
+    assert_eq!(reading.odd_counts, actual);
     assert_eq!(reading.usage, Some(Usage::new(Some(4), None).with_cached(Some(2))));
 }
 

@@ -94,14 +94,14 @@ fn counts(usage: Option<Usage>) -> [u32; 2] {
 fn what_is_wrong_with_an_answer_is_told() {
     let cases = Case::all();
     let case = cases.iter().find(|case| case.counts == Some([9, 1])).unwrap();
-    let told = |answer: &str| {
+    let text = |answer: &str| {
         let decoder = case.backend().decoder(&case.sample());
         Reading::of_document(decoder, answer.as_bytes()).outcome.unwrap_err()
     };
-    let unfit = told(r#"{"model": "m", "answers": {"answer": {"type": "choice"}}}"#);
+    let unfit = text(r#"{"model": "m", "answers": {"answer": {"type": "choice"}}}"#);
     let expected = "this is no valid decision: its labels are not those of the question";
     assert_eq!((unfit.kind, unfit.message.as_str()), (ErrorKind::Decode, expected));
-    let failed = told(r#"{"error": {"message": "overloaded"}}"#);
+    let failed = text(r#"{"error": {"message": "overloaded"}}"#);
     assert_eq!((failed.kind, failed.message.as_str()), (ErrorKind::InStream, "overloaded"));
-    assert_eq!(told("").kind, ErrorKind::Empty);
+    assert_eq!(text("").kind, ErrorKind::Empty);
 }

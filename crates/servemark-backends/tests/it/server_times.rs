@@ -41,16 +41,16 @@ fn openai() -> OpenAiDecoder {
 }
 
 #[track_caller]
-fn close(told: Option<f64>, expected: f64) {
-    assert!((told.unwrap() - expected).abs() < 0.01, "{told:?} is not {expected}");
+fn close(actual: Option<f64>, expected: f64) {
+    assert!((actual.unwrap() - expected).abs() < 0.01, "{actual:?} is not {expected}");
 }
 
 #[test]
 fn vllm_reports_durations_beside_its_counts() {
-    let told = times("vllm-0.32.0.chat.stream.usage.include_metrics", openai());
-    close(told.queue_ms, 0.04);
-    close(told.ttft_ms, 13.74);
-    close(told.decode_ms, 41.63);
+    let actual = times("vllm-0.32.0.chat.stream.usage.include_metrics", openai());
+    close(actual.queue_ms, 0.04);
+    close(actual.ttft_ms, 13.74);
+    close(actual.decode_ms, 41.63);
     close(times("vllm-0.32.0.chat.include_metrics", openai()).decode_ms, 58.16);
     assert!(times("vllm-0.32.0.comp.include_metrics", openai()).ttft_ms.is_some());
     let responses = ResponsesDecoder::new(&Sample::new("hi", 1, 6));
@@ -60,10 +60,10 @@ fn vllm_reports_durations_beside_its_counts() {
 #[test]
 fn sglang_reports_instants_in_its_last_event() {
     let decoder = || GenerateDecoder::new(&Sample::new("hi", 1, 6));
-    let told = times("sglang-0.5.23.generate.stream", decoder());
-    close(told.prefill_ms, 16.484);
-    close(told.frontend_ms, 1.52);
-    assert!(told.received_unix_ns < told.first_sent_unix_ns);
+    let actual = times("sglang-0.5.23.generate.stream", decoder());
+    close(actual.prefill_ms, 16.484);
+    close(actual.frontend_ms, 1.52);
+    assert!(actual.received_unix_ns < actual.first_sent_unix_ns);
     let document = times("sglang-0.5.23.generate.plain", decoder());
     close(document.total_ms, 99.039);
     let chat = times("sglang-0.5.23.chat.plain.return_meta_info", openai());
@@ -73,12 +73,12 @@ fn sglang_reports_instants_in_its_last_event() {
 
 #[test]
 fn llama_cpp_reports_durations_in_its_last_chunk() {
-    let told = times("llamacpp-xllamacpp-2026.10.11549.chat.stream", openai());
-    close(told.prefill_ms, 2.831);
-    close(told.decode_ms, 14.026);
-    assert_eq!((told.queue_ms, told.ttft_ms), (None, None), "its clock starts at its slot");
+    let actual = times("llamacpp-xllamacpp-2026.10.11549.chat.stream", openai());
+    close(actual.prefill_ms, 2.831);
+    close(actual.decode_ms, 14.026);
+    assert_eq!((actual.queue_ms, actual.ttft_ms), (None, None), "its clock starts at its slot");
     assert!(times("llamacpp-xllamacpp-2026.10.11549.comp.plain", openai()).prefill_ms.is_some());
     let responses = ResponsesDecoder::new(&Sample::new("hi", 1, 6));
-    let told = times("llamacpp-xllamacpp-2026.10.11549.responses.stream", responses);
-    close(told.prefill_ms, 3.054);
+    let actual = times("llamacpp-xllamacpp-2026.10.11549.responses.stream", responses);
+    close(actual.prefill_ms, 3.054);
 }

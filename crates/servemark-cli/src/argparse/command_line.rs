@@ -111,6 +111,6 @@ fn is_same(default: &OsStr, given: &str) -> bool {
 /// Converts arguments to text, which every flag and value of the peers is; refuses arguments that
 /// are not UTF-8.
 pub(crate) fn texts(args: impl IntoIterator<Item = OsString>) -> Result<Vec<String>, CliError> {
-    let not_utf8 = |arg: OsString| CliError::NotUtf8 { shown: arg.to_string_lossy().into_owned() };
+    let not_utf8 = |arg: OsString| CliError::NotUtf8 { text: arg.to_string_lossy().into_owned() };
     args.into_iter().map(|arg| arg.into_string().map_err(not_utf8)).collect()
 }

@@ -50,7 +50,7 @@ impl Grammar {
         if let Some(flag) = self.exactly(name).filter(|_| attached.is_some()) {
             return Ok(Token::Flag { flag, attached });
         }
-        if let Some((flag, value)) = self.lettered(arg) {
+        if let Some((flag, value)) = self.short_flag(arg) {
             let attached = Some(value).filter(|value| !value.is_empty());
             return Ok(Token::Flag { flag, attached });
         }
@@ -72,7 +72,7 @@ impl Grammar {
 
     /// Returns the peer's flag that an argument gives by its letter, and the value right behind it,
     /// as in `-n5` and `-n=5`; the value may be empty.
-    fn lettered<'a>(&'a self, arg: &'a str) -> Option<(&'a FlagSyntax, &'a str)> {
+    fn short_flag<'a>(&'a self, arg: &'a str) -> Option<(&'a FlagSyntax, &'a str)> {
         let mut letters = arg.strip_prefix('-')?.chars();
         let letter = letters.next();
         let flag = self.peer.iter().find(|flag| flag.letter.is_some() && flag.letter == letter)?;

@@ -20,8 +20,8 @@ pub(super) fn check_source(
     dataset: &mut DatasetSpec,
 ) -> Result<(), CliError> {
     match source {
-        Some("modelscope") if dataset.unfiled().is_some() => from_modelscope(dataset),
-        Some("local") if dataset.unfiled().is_some() => {
+        Some("modelscope") if dataset.missing_path().is_some() => from_modelscope(dataset),
+        Some("local") if dataset.missing_path().is_some() => {
             Err(CliError::Together("--data-source local needs --dataset-path"))
         }
         _ => Ok(()),
@@ -34,7 +34,7 @@ fn from_modelscope(dataset: &mut DatasetSpec) -> Result<(), CliError> {
     if let DatasetSpec::Evalscope(spec) = dataset {
         spec.hub = EvalscopeHub::ModelScope;
     }
-    if dataset.unfiled().is_some() {
+    if dataset.missing_path().is_some() {
         return Ok(());
     }
     let name = dataset.name();

@@ -281,8 +281,8 @@ fn check_open(number: &[i64], rate: &[f64], dataset: EvalscopeName) -> Result<()
             listed(number)
         )));
     }
-    let says_when = dataset == EvalscopeName::WorkloadTrace;
-    if !says_when && rate.iter().any(|&rate| rate <= 0.0) {
+    let has_own_times = dataset == EvalscopeName::WorkloadTrace;
+    if !has_own_times && rate.iter().any(|&rate| rate <= 0.0) {
         return Err(CliError::Peer(format!(
             "In open-loop mode all --rate values must be > 0, but got: {rates}"
         )));

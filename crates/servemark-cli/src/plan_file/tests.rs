@@ -96,7 +96,7 @@ fn settings_change_a_document() {
 
 #[test]
 fn a_file_that_is_no_plan_is_told() {
-    for (name, text, told) in [
+    for (name, text, message) in [
         ("a.txt", "", "name it .toml, .yaml or .json"),
         ("a.toml", "a = 1\nb = ", "is not TOML: line 2"),
         ("a.yaml", "a: [1", "is not YAML"),
@@ -106,7 +106,7 @@ fn a_file_that_is_no_plan_is_told() {
     ] {
         let environment = Environment::default().with_file(name, text);
         let refused = read(Path::new(name), &environment).unwrap_err();
-        assert!(refused.contains(told), "{refused}");
+        assert!(refused.contains(message), "{refused}");
     }
     let refused = read(Path::new("b.toml"), &Environment::default()).unwrap_err();
     assert!(refused.contains("cannot be read"), "{refused}");

@@ -12,7 +12,7 @@ use crate::sweep::RequestedSweep;
 
 /// A command line that has only flags of today.
 #[derive(Debug, Default)]
-pub(crate) struct Renewed {
+pub(crate) struct ReplacedArgs {
     /// Arguments of the command line.
     pub(crate) args: Vec<OsString>,
     /// One warning for each replaced flag, which names the replacement.
@@ -21,8 +21,10 @@ pub(crate) struct Renewed {
 
 /// Replaces the flags of older versions, which are recognised only by their whole names. `--multi`
 /// becomes a sweep with the same prompts at each rate.
-pub(crate) fn renewed(args: impl IntoIterator<Item = OsString>) -> Result<Renewed, CliError> {
-    let (mut renewed, mut is_multi, mut range) = (Renewed::default(), false, None);
+pub(crate) fn replace_old_flags(
+    args: impl IntoIterator<Item = OsString>,
+) -> Result<ReplacedArgs, CliError> {
+    let (mut renewed, mut is_multi, mut range) = (ReplacedArgs::default(), false, None);
     let mut args = args.into_iter().collect::<Vec<_>>().into_iter().peekable();
     while let Some(arg) = args.next() {
         match arg.to_str().map(split_value) {
@@ -76,7 +78,7 @@ pub(crate) fn renewed(args: impl IntoIterator<Item = OsString>) -> Result<Renewe
     Ok(renewed)
 }
 
-impl Renewed {
+impl ReplacedArgs {
     /// Replaces a flag by one that takes the same value, which may be attached to it.
     fn rename(&mut self, old: &str, new: &str, attached: Option<&str>) {
         let value = attached.map(|value| format!("={value}")).unwrap_or_default();
@@ -151,13 +153,14 @@ const MOST_RATES: usize = 1000;
 mod tests {
     use super::*;
 
-    fn read(line: &str) -> Result<Renewed, String> {
-        renewed(line.split_whitespace().map(Into::into)).map_err(|error| error.to_string())
+    fn read(line: &str) -> Result<ReplacedArgs, String> {
+        replace_old_flags(line.split_whitespace().map(Into::into))
+            .map_err(|error| error.to_string())
     }
 
     #[track_caller]
     fn check(line: &str, expected: &str, exchanged: usize) {
-        let Renewed { args, warnings } = read(line).unwrap();
+        let ReplacedArgs { args, warnings } = read(line).unwrap();
         let args: Vec<_> = args.iter().map(|arg| arg.to_str().unwrap()).collect();
         assert_eq!(args.join(" "), expected, "{line}");
         assert_eq!(warnings.len(), exchanged, "{warnings:?}");

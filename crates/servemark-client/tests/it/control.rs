@@ -99,8 +99,8 @@ async fn what_a_server_tells_prometheus_is_text_as_it_is() {
     let text = "vllm:prefix_cache_hits_total 3\n";
     let server = RawServer::answering(document("200 OK", "text/plain", text)).await;
     assert_eq!(control(&server).metrics().await.unwrap(), text);
-    let asked = control(&mirror().await).metrics().await.unwrap_err();
-    assert!(format!("{asked:?}").contains("GET /metrics"), "{asked:?}");
+    let error = control(&mirror().await).metrics().await.unwrap_err();
+    assert!(format!("{error:?}").contains("GET /metrics"), "{error:?}");
 }
 
 #[tokio::test]
@@ -127,9 +127,9 @@ async fn switches_are_posts_with_the_key_and_errors_do_not_show_it() {
         (&stopped, "POST /stop_profile HTTP/1.1", "{}"),
     ] {
         assert_eq!(error.status(), Some(418));
-        let said = error.to_string();
-        assert!(said.contains(line) && said.ends_with(end), "{said}");
-        assert!(said.contains("authorization: ***"), "{said}");
+        let message = error.to_string();
+        assert!(message.contains(line) && message.ends_with(end), "{message}");
+        assert!(message.contains("authorization: ***"), "{message}");
     }
     assert!(!format!("{control:?}").contains("hunter2"));
 }
@@ -139,6 +139,6 @@ async fn an_unauthorized_call_says_where_the_key_comes_from() {
     let server = RawServer::answering(document("401 Unauthorized", "text/plain", "no")).await;
     let error = control(&server).models().await.unwrap_err();
     assert_eq!(error.status(), Some(401));
-    let shown = format!("{error} {error:?}");
-    assert!(shown.contains("OPENAI_API_KEY") && !shown.contains("hunter2"), "{shown}");
+    let debug = format!("{error} {error:?}");
+    assert!(debug.contains("OPENAI_API_KEY") && !debug.contains("hunter2"), "{debug}");
 }

@@ -86,8 +86,8 @@ async fn same<B: Backend + Clone>(bytes: &[u8], write: usize, after: After, back
     let server = server(bytes, write, after).await;
     let hyper = twice(&server, Http1Stack::Hyper, backend.clone()).await;
     let direct = twice(&server, Http1Stack::Direct, backend).await;
-    let shown = bytes[..bytes.len().min(500)].escape_ascii();
-    assert_eq!(direct, hyper, "in writes of {write}, then {after:?}: {shown}");
+    let rendered = bytes[..bytes.len().min(500)].escape_ascii();
+    assert_eq!(direct, hyper, "in writes of {write}, then {after:?}: {rendered}");
 }
 
 async fn alike(bytes: impl AsRef<[u8]>, after: After) {
@@ -207,13 +207,13 @@ async fn heads_of_every_sort() {
 
 #[tokio::test]
 async fn the_requests_are_the_same_bytes() {
-    let seen = Arc::new(Mutex::new(Vec::new()));
-    let told = Arc::clone(&seen);
+    let requests = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&requests);
     let server = RawServer::start(move |mut peer| {
-        let told = Arc::clone(&told);
+        let log = Arc::clone(&log);
         async move {
             while let Some(request) = peer.request().await {
-                told.lock().unwrap().push(request);
+                log.lock().unwrap().push(request);
                 peer.send(stream(&["a"])).await;
             }
         }
@@ -221,7 +221,7 @@ async fn the_requests_are_the_same_bytes() {
     .await;
     twice(&server, Http1Stack::Hyper, Echo::default()).await;
     twice(&server, Http1Stack::Direct, Echo::default()).await;
-    let seen = seen.lock().unwrap();
-    assert_eq!(seen.len(), 4);
-    assert!(seen.iter().all(|request| *request == seen[0]), "{seen:#?}");
+    let requests = requests.lock().unwrap();
+    assert_eq!(requests.len(), 4);
+    assert!(requests.iter().all(|request| *request == requests[0]), "{requests:#?}");
 }

@@ -89,18 +89,18 @@ async fn answers_share_a_budget_and_a_small_one_is_not_refused() {
     let mut spec = server.spec();
     spec.answers.together = Some(1 << 17);
     let transport = transport(&spec);
-    let asked = async |what: &str| {
+    let send = async |what: &str| {
         let mut sample = Sample::new("hi", 1, 4);
         sample.headers.push(("x-answer".to_owned(), what.to_owned()));
         ask_for(&transport, &sample).await
     };
     let hogs = async {
-        let [a, b, c, d] = ENDLESS.map(|(name, ..)| asked(name));
+        let [a, b, c, d] = ENDLESS.map(|(name, ..)| send(name));
         let records = tokio::join!(a, b, c, d);
         release.notify_one();
         records
     };
-    let ((a, b, c, d), small) = tokio::join!(hogs, asked("small"));
+    let ((a, b, c, d), small) = tokio::join!(hogs, send("small"));
     assert!(small.is_success(), "{small:?}");
     for record in [a, b, c, d] {
         let (kind, message) = error(&record);

@@ -49,24 +49,24 @@ pub(crate) fn soon(clock: MonotonicClock, millis: u64) -> Stamp {
 
 /// Starts a server that keeps the text of its requests.
 async fn listener() -> (RawServer, Arc<Mutex<Vec<String>>>) {
-    let heard = Arc::new(Mutex::new(Vec::new()));
-    let told = Arc::clone(&heard);
+    let received = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&received);
     let server = RawServer::start(move |mut peer| {
-        let told = Arc::clone(&told);
+        let log = Arc::clone(&log);
         async move {
             while let Some(request) = peer.request().await {
-                told.lock().unwrap().push(request);
+                log.lock().unwrap().push(request);
                 peer.send(stream(&["a", "b"])).await;
             }
         }
     })
     .await;
-    (server, heard)
+    (server, received)
 }
 
 #[tokio::test]
 async fn the_bytes_are_those_that_the_requests_own_task_writes() {
-    let (server, heard) = listener().await;
+    let (server, received) = listener().await;
     assert!(ask(&ordinary(&server.spec())).await.is_success());
     let clock = MonotonicClock::start();
     let transport = precise(&server, clock, Echo::default());
@@ -78,8 +78,8 @@ async fn the_bytes_are_those_that_the_requests_own_task_writes() {
         assert_eq!(record.connection == Some(Connection::Reused), turn > 0);
     }
     assert_eq!(server.accepted(), 2);
-    let heard = heard.lock().unwrap();
-    assert_eq!(heard.as_slice(), [heard[0].as_str(); 5]);
+    let received = received.lock().unwrap();
+    assert_eq!(received.as_slice(), [received[0].as_str(); 5]);
 }
 
 #[tokio::test]
@@ -121,14 +121,14 @@ async fn shards_share_the_thread_and_have_a_head_start_too() {
 
 #[tokio::test]
 async fn what_one_call_does_not_take_follows() {
-    let (server, heard) = listener().await;
+    let (server, received) = listener().await;
     assert!(ask(&over(&server.spec(), Verbose)).await.is_success());
     let clock = MonotonicClock::start();
     let (transport, due) = (precise(&server, clock, Verbose), soon(clock, 3));
     let record = ask_at(&transport, &hi(), due).await;
     assert!(record.is_success() && record.sent.unwrap() >= due, "{:?}", record.outcome);
-    let heard = heard.lock().unwrap();
-    assert!(heard.len() == 2 && heard[0] == heard[1], "they differ");
+    let received = received.lock().unwrap();
+    assert!(received.len() == 2 && received[0] == received[1], "they differ");
 }
 
 /// Starts a server that closes a connection when it is told to.
@@ -178,7 +178,7 @@ async fn a_write_that_fails_sends_nothing_and_the_request_goes_over_a_new_connec
 
 #[tokio::test]
 async fn a_request_that_is_abandoned_before_it_is_due_is_never_sent() {
-    let (server, heard) = listener().await;
+    let (server, received) = listener().await;
     let clock = MonotonicClock::start();
     let transport = precise(&server, clock, Echo::default());
     transport.preconnect(1).await.unwrap();
@@ -194,7 +194,7 @@ async fn a_request_that_is_abandoned_before_it_is_due_is_never_sent() {
     assert_eq!(record.sent, None);
     // A request that is due later is sent, and nothing before it.
     assert!(ask_at(&transport, &sample, due + Duration::from_millis(1)).await.is_success());
-    assert_eq!(heard.lock().unwrap().len(), 1);
+    assert_eq!(received.lock().unwrap().len(), 1);
 }
 
 #[test]

@@ -179,8 +179,8 @@ async fn a_server_of_few_streams_and_requests_per_connection_loses_none() {
     });
     let transport = transport(&spec(address));
     for round in 0..10 {
-        let asked: Vec<_> = (0..16).map(|_| ask(&transport)).collect();
-        for record in futures_of(asked).await {
+        let calls: Vec<_> = (0..16).map(|_| ask(&transport)).collect();
+        for record in futures_of(calls).await {
             assert_eq!(record.text, "HTTP/2.0", "{round}: {record:?}");
         }
     }

@@ -35,10 +35,10 @@ fn is_new(record: &RequestRecord) -> bool {
 
 #[track_caller]
 fn sent_again(record: &RequestRecord, reason: Unprocessed) {
-    let Some(Resent { reason: told, first_sent: Some(first), .. }) = record.resent else {
+    let Some(Resent { reason: reported, first_sent: Some(first), .. }) = record.resent else {
         panic!("{record:?}");
     };
-    assert_eq!((record.text.as_str(), told), ("a", reason), "{record:?}");
+    assert_eq!((record.text.as_str(), reported), ("a", reason), "{record:?}");
     assert!(is_new(record) && record.sent.unwrap() > first, "{record:?}");
 }
 

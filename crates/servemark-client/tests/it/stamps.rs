@@ -18,15 +18,15 @@ fn arrivals(record: &RequestRecord) -> Vec<Stamp> {
 #[tokio::test]
 async fn all_events_of_one_read_share_its_stamp() {
     let echo = Echo::default();
-    let seen = Arc::clone(&echo.seen);
+    let notify = Arc::clone(&echo.decoded);
     let server = RawServer::start(move |mut peer| {
-        let seen = Arc::clone(&seen);
+        let notify = Arc::clone(&notify);
         async move {
             peer.request().await;
             let first = chunk("data: a\n\ndata: b\n\n") + &chunk("data: c\n\n");
             peer.send(format!("{STREAM}{first}")).await;
             // The client has parsed the first read before the second is written.
-            seen.notified().await;
+            notify.notified().await;
             peer.send(chunk("data: d\n\ndata: [DONE]\n\n") + LAST_CHUNK).await;
         }
     })
@@ -53,14 +53,14 @@ async fn stamps_are_in_the_order_of_a_requests_life() {
 async fn an_event_cut_in_two_arrives_with_its_end() {
     let clock = MonotonicClock::start();
     let finished = Arc::new(std::sync::Mutex::new(Stamp::ZERO));
-    let told = Arc::clone(&finished);
+    let notify = Arc::clone(&finished);
     let server = RawServer::start(move |mut peer| {
-        let told = Arc::clone(&told);
+        let notify = Arc::clone(&notify);
         async move {
             peer.request().await;
             peer.send(format!("{STREAM}{}", chunk("data: a"))).await;
             tokio::task::yield_now().await;
-            *told.lock().unwrap() = clock.now();
+            *notify.lock().unwrap() = clock.now();
             peer.send(chunk("b\n\n") + LAST_CHUNK).await;
         }
     })
@@ -76,12 +76,12 @@ async fn an_event_cut_in_two_arrives_with_its_end() {
 async fn the_departure_is_before_the_server_reads() {
     let clock = MonotonicClock::start();
     let received = Arc::new(std::sync::Mutex::new(Stamp::ZERO));
-    let told = Arc::clone(&received);
+    let notify = Arc::clone(&received);
     let server = RawServer::start(move |mut peer| {
-        let told = Arc::clone(&told);
+        let notify = Arc::clone(&notify);
         async move {
             peer.request().await;
-            *told.lock().unwrap() = clock.now();
+            *notify.lock().unwrap() = clock.now();
             peer.send(crate::support::stream(&["a"])).await;
         }
     })
@@ -96,12 +96,12 @@ async fn the_departure_is_before_the_server_reads() {
 #[tokio::test]
 async fn an_abandoned_request_keeps_its_departure() {
     let received = Arc::new(Notify::new());
-    let tell = Arc::clone(&received);
+    let notify = Arc::clone(&received);
     let server = RawServer::start(move |mut peer| {
-        let tell = Arc::clone(&tell);
+        let notify = Arc::clone(&notify);
         async move {
             peer.request().await;
-            tell.notify_one();
+            notify.notify_one();
             peer.hold().await;
         }
     })

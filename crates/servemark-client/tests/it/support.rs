@@ -155,12 +155,12 @@ fn content_length(head: &str) -> usize {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Echo {
     /// Notified of every event.
-    pub(crate) seen: Arc<Notify>,
+    pub(crate) decoded: Arc<Notify>,
 }
 
 #[derive(Debug)]
 pub(crate) struct EchoDecoder {
-    seen: Arc<Notify>,
+    decoded: Arc<Notify>,
 }
 
 impl Backend for Echo {
@@ -172,13 +172,13 @@ impl Backend for Echo {
     }
 
     fn decoder(&self, _sample: &Sample) -> EchoDecoder {
-        EchoDecoder { seen: Arc::clone(&self.seen) }
+        EchoDecoder { decoded: Arc::clone(&self.decoded) }
     }
 }
 
 impl Decoder for EchoDecoder {
     fn event(&mut self, event: Event<'_>, out: &mut dyn Sink) -> Result<Flow, RequestError> {
-        self.seen.notify_one();
+        self.decoded.notify_one();
         match std::str::from_utf8(event.data()).unwrap() {
             "[DONE]" => return Ok(Flow::Done),
             "!" => return Err(RequestError::new(ErrorKind::InStream, "boom")),

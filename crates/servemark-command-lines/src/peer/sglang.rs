@@ -64,8 +64,8 @@ impl Peer for Sglang {
             let table = lines.by_ref().take_while(|line| !line.starts_with("======"));
             labels.extend(table.map(label));
         }
-        let is_said = |line: &&str| ONE_BATCH_LINES.iter().any(|start| line.starts_with(start));
-        labels.extend(stdout.lines().filter(is_said).map(label));
+        let is_reported = |line: &&str| ONE_BATCH_LINES.iter().any(|start| line.starts_with(start));
+        labels.extend(stdout.lines().filter(is_reported).map(label));
         labels
     }
 
@@ -87,10 +87,10 @@ impl Peer for Sglang {
     /// Servemark once before and once after. Removes the number of failures, which only Servemark's
     /// table has. Counts an error before the first request as a refusal, whatever its exit code.
     fn trim(&self, line: &mut Line) {
-        let asks = |request: &SentRequest| request.path == "/server_info";
-        let last = line.requests.iter().rposition(asks);
+        let is_requested = |request: &SentRequest| request.path == "/server_info";
+        let last = line.requests.iter().rposition(is_requested);
         let mut at = 0..;
-        line.requests.retain(|request| at.next() == last || !asks(request));
+        line.requests.retain(|request| at.next() == last || !is_requested(request));
         line.labels.retain(|label| label != "Failed requests");
         // SGLang refuses some command lines with 1, after it has asked the server for its models.
         let has_sent = line.requests.iter().any(|request| request.method != "GET");
@@ -145,8 +145,8 @@ const ARGUED: &[Argued] = &[
     Argued {
         kind: "rust-client",
         is: |peer, own, _| {
-            let is_asked = |word: &String| word.starts_with("--rust-c");
-            own.outcome == Outcome::Done && peer.argv.iter().any(is_asked)
+            let is_requested = |word: &String| word.starts_with("--rust-c");
+            own.outcome == Outcome::Done && peer.argv.iter().any(is_requested)
         },
     },
     Argued {

@@ -85,8 +85,8 @@ impl Peer for Vllm {
             let own = line.labels.iter().position(is_ours);
             line.labels.truncate(own.unwrap_or(line.labels.len()));
             // Servemark prints these on standard error.
-            let said = ["When dataset path is not set", "Warming up with"];
-            line.labels.retain(|label| !said.iter().any(|start| label.starts_with(start)));
+            let texts = ["When dataset path is not set", "Warming up with"];
+            line.labels.retain(|label| !texts.iter().any(|start| label.starts_with(start)));
             // The engine's own parser prints this, with the name of the worker.
             line.message.take_if(|message| !message.starts_with("argument "));
         }

@@ -19,9 +19,9 @@ fn a_plain_answer_is_two_columns() {
 
 #[test]
 fn a_lag_is_kept_where_it_is_known() {
-    let (arrived, seen) = (Stamp::from_nanos(1), Stamp::from_nanos(30_001));
+    let (arrived, read_at) = (Stamp::from_nanos(1), Stamp::from_nanos(30_001));
     let mut log = DeltaLog::default();
-    log.push(Arrival::new(arrived, seen), Delta::content("a"));
+    log.push(Arrival::new(arrived, read_at), Delta::content("a"));
     round_trips(&log, r#"{"at":[1],"bytes":[1],"lag_us":[30]}"#);
 }
 
@@ -41,8 +41,8 @@ fn stream(counted: Option<u32>) -> DeltaLog {
     let mut log = DeltaLog::with_capacity(1000);
     for token in 0..1000 {
         let at = Stamp::from_nanos(60_000_000_000 + token * 20_000_000);
-        let seen = Stamp::from_nanos(at.as_nanos() + 50_000);
-        log.push(Arrival::new(at, seen), Delta::content(" token").with_tokens(counted));
+        let read_at = Stamp::from_nanos(at.as_nanos() + 50_000);
+        log.push(Arrival::new(at, read_at), Delta::content(" token").with_tokens(counted));
     }
     log
 }

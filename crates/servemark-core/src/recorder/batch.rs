@@ -163,11 +163,11 @@ mod tests {
         }
         assert_eq!(recorder.records(), 3);
         let records = all(recorder, Ok(Finish::default()));
-        let seen = |record: &RequestRecord| {
+        let read_at = |record: &RequestRecord| {
             (record.index, record.planned.prompt_tokens, record.deltas.len(), record.ended)
         };
-        let seen: Vec<_> = records.iter().map(seen).collect();
-        assert_eq!(seen, [(6, 2, 2, at(15)), (7, 1, 2, at(16)), (8, 3, 1, at(14))]);
+        let read_at: Vec<_> = records.iter().map(read_at).collect();
+        assert_eq!(read_at, [(6, 2, 2, at(15)), (7, 1, 2, at(16)), (8, 3, 1, at(14))]);
         assert!(records.iter().all(|record| record.sent == Some(at(11)) && record.is_success()));
         assert_eq!(records.iter().map(|record| record.received_bytes).sum::<u64>(), 50);
         assert_eq!(records.iter().map(|record| record.reads).collect::<Vec<_>>(), [2, 2, 1]);

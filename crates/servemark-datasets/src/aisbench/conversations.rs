@@ -77,10 +77,10 @@ impl AisbenchConversations {
 
 /// Returns the conversation of a record if a human begins it and it ends with an answer.
 fn sharegpt(record: &Value) -> Option<Row> {
-    let said = record["conversations"].as_array()?;
-    let is_whole = said.len() >= 2 && said.len() % 2 == 0 && said[0]["from"] == "human";
+    let messages = record["conversations"].as_array()?;
+    let is_whole = messages.len() >= 2 && messages.len() % 2 == 0 && messages[0]["from"] == "human";
     let text = |turn: &Value| turn["value"].as_str().unwrap_or_default().to_owned();
-    let turns = said.chunks_exact(2).map(|turn| (text(&turn[0]), text(&turn[1]))).collect();
+    let turns = messages.chunks_exact(2).map(|turn| (text(&turn[0]), text(&turn[1]))).collect();
     is_whole.then(|| Row { turns, ..Row::default() })
 }
 

@@ -90,14 +90,14 @@ impl AisbenchMediaSpec {
             );
         }
         let paths = record.get("path").and_then(Value::as_array).ok_or("\"path\" is not a list")?;
-        let shown = paths.iter().filter_map(Value::as_str).map(|path| self.file(kind, path));
-        Ok(Row { shown: shown.collect(), ..Row::of("question", question(record)?) })
+        let visible = paths.iter().filter_map(Value::as_str).map(|path| self.file(kind, path));
+        Ok(Row { media: visible.collect(), ..Row::of("question", question(record)?) })
     }
 
     fn textvqa(&self, record: &JsonObject) -> Result<Row, String> {
         let path = record.get("image").and_then(Value::as_str).ok_or("there is no \"image\"")?;
-        let shown = vec![self.file("image", path)];
-        Ok(Row { shown, ..Row::of("question", question(record)?) })
+        let media = vec![self.file("image", path)];
+        Ok(Row { media, ..Row::of("question", question(record)?) })
     }
 
     fn file(&self, kind: &'static str, path: &str) -> MediaFile {
@@ -128,8 +128,8 @@ impl AisbenchMediaSpec {
                 MediaForm::Base64 => MediaContent::Text(picture.clone()),
                 MediaForm::Path => MediaContent::Text(store_image(&folder, &entry.index, picture)?),
             };
-            let shown = vec![MediaFile { kind: "image", source }];
-            Ok(Row { shown, ..Row::of("question", entry.question) })
+            let media = vec![MediaFile { kind: "image", source }];
+            Ok(Row { media, ..Row::of("question", entry.question) })
         };
         entries.into_iter().map(row).collect()
     }
@@ -211,12 +211,12 @@ pub(super) fn content(
     fill: impl Fn(&str) -> String,
 ) -> Result<(Value, Vec<Medium>), DatasetError> {
     let (mut content, mut media) = (Vec::new(), Vec::new());
-    for shown in &row.shown {
-        let part = parts.get(shown.kind).ok_or_else(|| {
-            let why = format!("the template has no part for the row's {:?}", shown.kind);
+    for media_file in &row.media {
+        let part = parts.get(media_file.kind).ok_or_else(|| {
+            let why = format!("the template has no part for the row's {:?}", media_file.kind);
             DatasetError::Settings(why)
         })?;
-        let (part, medium) = shown.placed(part.clone())?;
+        let (part, medium) = media_file.placed(part.clone())?;
         content.push(part);
         media.extend(medium);
     }

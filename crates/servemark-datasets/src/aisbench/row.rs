@@ -14,7 +14,7 @@ pub(super) struct Row {
     /// Cells with the names of their columns.
     pub(super) columns: Vec<(String, Cell)>,
     /// Images, videos and audio that come before the text.
-    pub(super) shown: Vec<MediaFile>,
+    pub(super) media: Vec<MediaFile>,
     /// Questions with their recorded answers, one pair per turn.
     pub(super) turns: Vec<(String, String)>,
     /// Requested output length, in tokens.

@@ -95,8 +95,12 @@ impl AisbenchTemplate {
                 None => fill(text).into(),
             },
             Self::Rounds { begin, round } => {
-                let said = fill_messages(begin.iter().chain(round), fill);
-                if messages { conversation(before_the_answer(said)) } else { joined(&said).into() }
+                let turns = fill_messages(begin.iter().chain(round), fill);
+                if messages {
+                    conversation(before_the_answer(turns))
+                } else {
+                    joined(&turns).into()
+                }
             }
             Self::Parts(parts) => {
                 let (content, media) = media::content(parts, row, fill)?;
@@ -112,22 +116,23 @@ impl AisbenchTemplate {
     /// Builds the session of a conversation. A template without rounds sends each turn's question
     /// unchanged.
     pub(super) fn conversation(&self, row: &Row, turns: AisbenchTurns, output: u32) -> Session {
-        let said = self.filled_rounds(row);
-        let answers = said.iter().enumerate().filter(|(_, said)| said.speaker == ChatRole::Bot);
+        let messages = self.filled_rounds(row);
+        let answers =
+            messages.iter().enumerate().filter(|(_, messages)| messages.speaker == ChatRole::Bot);
         let ends: Vec<usize> = answers.map(|(place, _)| place).collect();
         let sample = |part: &[AisbenchMessage]| Sample::new(conversation(part.to_vec()), 0, output);
-        let asked = |from: usize, end: usize| FollowUp::new(sample(&said[from..end]));
-        let whole = &said[..ends.last().copied().unwrap_or(said.len())];
-        let first = ends.first().copied().unwrap_or(said.len());
+        let drafts = |from: usize, end: usize| FollowUp::new(sample(&messages[from..end]));
+        let whole = &messages[..ends.last().copied().unwrap_or(messages.len())];
+        let first = ends.first().copied().unwrap_or(messages.len());
         match turns {
             AisbenchTurns::Last => Session::from(sample(whole)),
             AisbenchTurns::Every => {
-                let later = ends.windows(2).map(|ends| asked(ends[0] + 1, ends[1])).collect();
-                Session::from(sample(&said[..first])).followed_by(later)
+                let later = ends.windows(2).map(|ends| drafts(ends[0] + 1, ends[1])).collect();
+                Session::from(sample(&messages[..first])).followed_by(later)
             }
             AisbenchTurns::EveryWithAnswers => {
-                let later = ends.iter().skip(1).map(|end| asked(0, *end)).collect();
-                Session::from(sample(&said[..first])).followed_by(later)
+                let later = ends.iter().skip(1).map(|end| drafts(0, *end)).collect();
+                Session::from(sample(&messages[..first])).followed_by(later)
             }
         }
     }
@@ -161,18 +166,18 @@ fn fill_messages<'a>(
 
 /// Returns the messages up to the last user message and what follows it before the next message of
 /// the model.
-fn before_the_answer(mut said: Vec<AisbenchMessage>) -> Vec<AisbenchMessage> {
-    let asked =
-        said.iter().rposition(|saying| saying.speaker == ChatRole::Human).unwrap_or_default();
-    let answer = said[asked..].iter().position(|saying| saying.speaker == ChatRole::Bot);
-    said.truncate(answer.map_or(said.len(), |answer| asked + answer));
-    said
+fn before_the_answer(mut turns: Vec<AisbenchMessage>) -> Vec<AisbenchMessage> {
+    let drafts =
+        turns.iter().rposition(|saying| saying.speaker == ChatRole::Human).unwrap_or_default();
+    let answer = turns[drafts..].iter().position(|saying| saying.speaker == ChatRole::Bot);
+    turns.truncate(answer.map_or(turns.len(), |answer| drafts + answer));
+    turns
 }
 
 /// Converts to chat messages, joining consecutive ones of the same speaker.
-fn conversation(said: Vec<AisbenchMessage>) -> Prompt {
+fn conversation(turns: Vec<AisbenchMessage>) -> Prompt {
     let mut merged: Vec<AisbenchMessage> = Vec::new();
-    for saying in said {
+    for saying in turns {
         match merged.last_mut() {
             Some(last) if last.speaker == saying.speaker => {
                 last.text.push('\n');
@@ -194,8 +199,8 @@ fn message(role: &str, content: Value) -> JsonObject {
 }
 
 /// Joins the texts into one prompt for a route that takes no messages.
-fn joined(said: &[AisbenchMessage]) -> String {
-    let texts = said.iter().map(|saying| saying.text.as_str()).filter(|text| !text.is_empty());
+fn joined(turns: &[AisbenchMessage]) -> String {
+    let texts = turns.iter().map(|saying| saying.text.as_str()).filter(|text| !text.is_empty());
     texts.collect::<Vec<_>>().join("\n")
 }
 

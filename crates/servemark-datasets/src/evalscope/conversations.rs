@@ -111,7 +111,7 @@ impl EvalscopeTurns {
         match self {
             Self::Custom => between_answers(row),
             Self::ShareGptEn | Self::ShareGptZh => {
-                let humans = share_gpt::humans(row)?;
+                let humans = share_gpt::human_texts(row)?;
                 Ok(humans.into_iter().map(|text| vec![user(text)]).collect())
             }
         }

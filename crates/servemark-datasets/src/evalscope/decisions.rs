@@ -63,8 +63,8 @@ fn read(
 fn body(row: &Value) -> Result<JsonObject, String> {
     let state = row.get("state").ok_or("it has no state")?;
     let question = row.get("question").and_then(Value::as_object).ok_or("it has no question")?;
-    let said = question.iter().filter(|(_, value)| !value.is_null());
-    let question: JsonObject = said.map(|(key, value)| (key.clone(), value.clone())).collect();
+    let turns = question.iter().filter(|(_, value)| !value.is_null());
+    let question: JsonObject = turns.map(|(key, value)| (key.clone(), value.clone())).collect();
     let parts = [("state", state.clone()), ("questions", json!({"answer": question}))];
     Ok(parts.map(|(key, value)| (key.to_owned(), value)).into_iter().collect())
 }

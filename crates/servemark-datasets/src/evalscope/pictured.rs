@@ -43,8 +43,11 @@ impl EvalscopePicturedSpec {
                 captioned(path, count, context, "jpg", |row| row.text("txt").map(str::to_owned))
             }
             EvalscopePictured::KontextBench => captioned(path, count, context, "image", |row| {
-                let asked = row.cell.get("instruction").and_then(Cell::text);
-                Ok(asked.filter(|text| !text.is_empty()).unwrap_or("Describe the image").to_owned())
+                let drafts = row.cell.get("instruction").and_then(Cell::text);
+                Ok(drafts
+                    .filter(|text| !text.is_empty())
+                    .unwrap_or("Describe the image")
+                    .to_owned())
             }),
             EvalscopePictured::MmmuMultiImage => mmmu::ask(path, count, context),
         }
@@ -66,8 +69,8 @@ fn captioned(
         let picture = picture(row, column)?.ok_or_else(|| row.malformed(no_picture(column)))?;
         Ok(message(vec![text_part(&text(row)?), place()], vec![picture]))
     };
-    let asked = parallel::map("reading pictures", &records.read(&rows)?, context.progress, ask);
-    asked.into_iter().collect()
+    let drafts = parallel::map("reading pictures", &records.read(&rows)?, context.progress, ask);
+    drafts.into_iter().collect()
 }
 
 fn no_picture(column: &str) -> String {

@@ -48,7 +48,7 @@ impl EvalscopeRandomSpec {
     ) -> Result<Vec<RequestDraft>, DatasetError> {
         let source = DrawSource::begin(of, self.prefix_tokens, self.prefixes, context)?;
         let rows = source.plan(of, count, &mut context.random.numpy)?;
-        let asked = parallel::map("making prompts", &rows, context.progress, |row| {
+        let drafts = parallel::map("making prompts", &rows, context.progress, |row| {
             let ids = source.ids(row);
             if of.tokenize {
                 let tokens = ids.len() as u32;
@@ -59,7 +59,7 @@ impl EvalscopeRandomSpec {
             let text = source.alphabet.fit(ids, target, &mut own, source.tokenizer)?;
             Ok(source.request_draft(text, of))
         });
-        asked.into_iter().collect()
+        drafts.into_iter().collect()
     }
 }
 

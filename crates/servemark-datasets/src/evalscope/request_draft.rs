@@ -135,7 +135,7 @@ impl Conversation {
 
     /// Returns mutable references to all requests.
     pub(super) fn all_mut(&mut self) -> impl Iterator<Item = &mut RequestDraft> {
-        let later = self.follow_ups.iter_mut().map(|(_, asked)| asked);
+        let later = self.follow_ups.iter_mut().map(|(_, drafts)| drafts);
         std::iter::once(&mut self.first).chain(later)
     }
 
@@ -143,8 +143,8 @@ impl Conversation {
     /// length.
     pub(super) fn session(&self, mut draw: impl FnMut() -> u32) -> Session {
         let first = self.first.sample(draw());
-        let turn = |(pause, asked): &(Duration, RequestDraft)| {
-            FollowUp::new(asked.sample(draw())).after(*pause)
+        let turn = |(pause, drafts): &(Duration, RequestDraft)| {
+            FollowUp::new(drafts.sample(draw())).after(*pause)
         };
         let follow_ups = self.follow_ups.iter().map(turn).collect();
         let mut session = Session::from(first).followed_by(follow_ups);
@@ -155,13 +155,13 @@ impl Conversation {
 
 /// Replaces texts and messages by the token ids that a server would encode them to.
 pub(super) fn tokenize(
-    asked: &mut [Conversation],
+    drafts: &mut [Conversation],
     context: &DrawContext<'_>,
 ) -> Result<(), DatasetError> {
-    let ids = parallel::map("making token ids", asked, context.progress, |one| {
+    let ids = parallel::map("making token ids", drafts, context.progress, |one| {
         ids_of(&one.first.prompt, context.tokenizer)
     });
-    for (one, ids) in asked.iter_mut().zip(ids) {
+    for (one, ids) in drafts.iter_mut().zip(ids) {
         if let Some(ids) = ids? {
             one.first.tokens = ids.len() as u32;
             one.first.prompt = ids.into();

@@ -30,9 +30,9 @@ pub(super) fn messages(row: &Value) -> Result<Vec<JsonObject>, String> {
 }
 
 /// Returns the human's texts, one per turn.
-pub(super) fn humans(row: &Value) -> Result<Vec<&str>, String> {
-    let said = turns(row)?.iter().map(|turn| turn_text(turn, "human"));
-    said.filter(|said| !matches!(said, Ok(""))).collect()
+pub(super) fn human_texts(row: &Value) -> Result<Vec<&str>, String> {
+    let messages = turns(row)?.iter().map(|turn| turn_text(turn, "human"));
+    messages.filter(|message| !matches!(message, Ok(""))).collect()
 }
 
 fn turns(row: &Value) -> Result<&[Value], String> {

@@ -116,8 +116,8 @@ impl Asker<'_> {
             }
             EvalscopeTexts::ShareGptEn | EvalscopeTexts::ShareGptZh => {
                 let row = self.parse(line, text)?;
-                let asked = share_gpt::messages(&row).map_err(|why| self.bad(line, why))?;
-                if asked.is_empty() { Ok(None) } else { self.shaper.ask_last(asked) }
+                let drafts = share_gpt::messages(&row).map_err(|why| self.bad(line, why))?;
+                if drafts.is_empty() { Ok(None) } else { self.shaper.ask_last(drafts) }
             }
         }
     }

@@ -107,10 +107,10 @@ impl EvalscopeWorkloadSpec {
                 body.insert("ignore_eos".to_owned(), true.into());
             }
         }
-        let mut asked = RequestDraft::new(Prompt::Body(body), 0);
-        asked.request_id = request_id;
-        asked.headers = headers.into_iter().filter(|(name, _)| self.repeats(name)).collect();
-        asked
+        let mut drafts = RequestDraft::new(Prompt::Body(body), 0);
+        drafts.request_id = request_id;
+        drafts.headers = headers.into_iter().filter(|(name, _)| self.repeats(name)).collect();
+        drafts
     }
 
     fn model_for(&self, body: &JsonObject) -> Option<&str> {

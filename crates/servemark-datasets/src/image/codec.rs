@@ -36,7 +36,7 @@ pub(super) fn png_of(pixels: &Pixels, size: ImageSize) -> Result<Vec<u8>, String
     match pixels {
         Pixels::Rgb(pixels) => png(pixels, size),
         Pixels::Rgba(pixels) => png_in(pixels, size, ExtendedColorType::Rgba8),
-        Pixels::Places { places, palette } => {
+        Pixels::Indexed { places, palette } => {
             indexed(places, palette, size).map_err(|error| error.to_string())
         }
     }

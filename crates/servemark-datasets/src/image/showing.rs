@@ -74,12 +74,12 @@ fn render(content: Value, tokenizer: &dyn Tokenizer) -> Result<String, Tokenizer
 }
 
 /// Returns the notices on how the tokens of a draw were counted.
-pub(crate) fn notices(shown: &[ImageSample]) -> Vec<String> {
-    let unrendered = shown.iter().find_map(|shown| shown.unrendered.as_ref());
+pub(crate) fn notices(samples: &[ImageSample]) -> Vec<String> {
+    let unrendered = samples.iter().find_map(|sample| sample.unrendered.as_ref());
     let unrendered = unrendered.map(|why| {
         format!("The chat template accepts no images ({why}); \"<image>\" is sent in their place.")
     });
-    let is_uncounted = shown.iter().any(|shown| !shown.is_counted);
+    let is_uncounted = samples.iter().any(|samples| !samples.is_counted);
     let uncounted = is_uncounted.then(|| UNCOUNTED.to_owned());
     unrendered.into_iter().chain(uncounted).collect()
 }

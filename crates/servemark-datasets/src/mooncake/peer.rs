@@ -48,10 +48,10 @@ fn conversation(row: &Row, round: u32) -> Vec<JsonObject> {
 }
 
 /// Returns the words of all blocks, followed by the question.
-fn question(row: &Row, words_a_block: usize, asked: &str) -> String {
+fn question(row: &Row, words_a_block: usize, drafts: &str) -> String {
     let words = ["hi"].repeat(words_a_block).join(" ");
     let blocks = row.hash_ids.iter().map(|id| format!("{id}{words}"));
-    blocks.chain([asked.to_owned()]).collect()
+    blocks.chain([drafts.to_owned()]).collect()
 }
 
 fn message(role: &str, content: String) -> JsonObject {

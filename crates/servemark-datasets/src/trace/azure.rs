@@ -34,7 +34,7 @@ pub(super) fn read(
         pictures += pictures_of(row)?;
         Ok(ControlFlow::Continue(()))
     })?;
-    Ok(Trace::new(sessions).noting("Images of the trace that are not sent", pictures))
+    Ok(Trace::new(sessions).with_notice("Images of the trace that are not sent", pictures))
 }
 
 fn time(row: &Row<'_>) -> Result<Timestamp, String> {

@@ -35,7 +35,7 @@ pub(super) fn read(
     let start = talks.calls.first().map(|talk| talk[0].at).unwrap_or_default();
     let mut writer = Writer { generator: &generator, turns: 0 };
     let sessions = talks.calls.iter().map(|talk| writer.session(talk, start)).collect();
-    Ok(Trace::new(sessions).noting("Failed requests of the trace left out", failed))
+    Ok(Trace::new(sessions).with_notice("Failed requests of the trace left out", failed))
 }
 
 /// A row of the trace.

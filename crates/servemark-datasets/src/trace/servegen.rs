@@ -33,7 +33,8 @@ pub(super) fn read(
     };
     let sessions = (0..).zip(&requests).map(session).collect();
     let others = clients.iter().filter(|client| client.lengths.has_media()).count() as u64;
-    Ok(Trace::new(sessions).noting("Clients whose images, audio and videos are not sent", others))
+    Ok(Trace::new(sessions)
+        .with_notice("Clients whose images, audio and videos are not sent", others))
 }
 
 /// Reads the clients of a folder, in the order of their file names.

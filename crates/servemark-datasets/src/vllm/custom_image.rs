@@ -120,13 +120,13 @@ impl VllmCustomImageSpec {
             Some("image_url") => {
                 let url = &part["image_url"];
                 let place = url.as_str().or_else(|| url["url"].as_str());
-                let mut shown =
+                let mut rendered =
                     self.image_part(place.ok_or("an \"image_url\" has no \"url\"")?, row)?;
                 let others = url.as_object().into_iter().flatten().filter(|(key, _)| *key != "url");
                 for (key, value) in others {
-                    shown["image_url"][key] = value.clone();
+                    rendered["image_url"][key] = value.clone();
                 }
-                Ok(shown)
+                Ok(rendered)
             }
             _ => Err("a part of \"content\" is neither text, image nor image_url".to_owned()),
         }

@@ -190,8 +190,8 @@ impl VllmHubSpec {
             }
             let rows: Vec<_> = (turn * at_once..).zip(records.read(rows)?).collect();
             let ask = |(place, row): &(usize, Record)| asker.ask_at(*place, row);
-            for asked in parallel::map("making prompts", &rows, context.progress, ask) {
-                samples.extend(asked?);
+            for drafts in parallel::map("making prompts", &rows, context.progress, ask) {
+                samples.extend(drafts?);
             }
         }
         samples.truncate(count);

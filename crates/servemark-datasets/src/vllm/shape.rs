@@ -27,8 +27,8 @@ impl PromptShape {
 pub(super) fn shape(mut sample: Sample, shape: PromptShape) -> Sample {
     if let (PromptShape::Message, Some(text)) = (shape, sample.prompt.text()) {
         let text = json!({"text": text, "type": "text"});
-        let shown = sample.media.iter().map(|medium| place(medium.kind()));
-        let parts: Vec<Value> = [text].into_iter().chain(shown).collect();
+        let rendered = sample.media.iter().map(|medium| place(medium.kind()));
+        let parts: Vec<Value> = [text].into_iter().chain(rendered).collect();
         sample.prompt = message(&parts).into();
     }
     sample

@@ -72,15 +72,15 @@ fn check(name: &str, mut spec: AisbenchSpec) {
     // AISBench lists the times that rows have, and sends by that list.
     let times: Vec<f64> = expected.rows.iter().filter_map(|row| row.timestamp).collect();
     for (index, (session, row)) in sessions.iter().zip(&expected.rows).enumerate() {
-        let said: Vec<Value> = session.samples().map(|sample| messages(&sample.prompt)).collect();
-        let said = if session.turns() > 1 || row.messages[0].is_array() {
-            json!(said)
+        let texts: Vec<Value> = session.samples().map(|sample| messages(&sample.prompt)).collect();
+        let texts = if session.turns() > 1 || row.messages[0].is_array() {
+            json!(texts)
         } else {
-            said[0].clone()
+            texts[0].clone()
         };
-        let said =
-            said.to_string().replace(&*fixture("aisbench/inputs").to_string_lossy(), "$HERE");
-        assert_eq!(said, row.messages.to_string(), "{name}");
+        let texts =
+            texts.to_string().replace(&*fixture("aisbench/inputs").to_string_lossy(), "$HERE");
+        assert_eq!(texts, row.messages.to_string(), "{name}");
         let length = row.max_out_len.unwrap_or(DEFAULT_LENGTH);
         assert!(session.samples().all(|sample| sample.output_tokens == length), "{name}");
         let begins = session.begins.map(|begins| begins.as_nanos() as f64 / 1e6);
@@ -118,9 +118,9 @@ fn conversations_with_their_own_answers_are_the_peers() {
 fn turns_may_follow_the_models_own_answers() {
     let sessions = sessions(&conversations(AisbenchTurns::Every));
     let long = &sessions[1];
-    let said: Vec<Value> = long.samples().map(|sample| messages(&sample.prompt)).collect();
+    let turns: Vec<Value> = long.samples().map(|sample| messages(&sample.prompt)).collect();
     let user = |text: &str| json!([{"content": text, "role": "user"}]);
-    assert_eq!(said, [user("Name a unit of time — and \"why\"."), user("And another?")]);
+    assert_eq!(turns, [user("Name a unit of time — and \"why\"."), user("And another?")]);
     assert_eq!(long.first.output_tokens, DEFAULT_LENGTH);
 }
 
@@ -161,8 +161,8 @@ fn what_is_shown_by_its_path_is_the_peers() {
     let sessions = sessions(&spec);
     let here = folder.path().to_string_lossy();
     for (session, row) in sessions.iter().zip(&recorded("mmstar").rows) {
-        let said = messages(&session.first.prompt).to_string().replace(&*here, "$HERE");
-        assert_eq!(said, row.messages.to_string());
+        let message = messages(&session.first.prompt).to_string().replace(&*here, "$HERE");
+        assert_eq!(message, row.messages.to_string());
     }
     let pictures = ["q0", "q1"]
         .map(|name| fs::read(folder.path().join(format!("MMStar_images/{name}.jpg"))).unwrap());
@@ -233,9 +233,9 @@ fn numbers_beside_ones_own_questions_may_be_texts() {
         AisbenchCustomSpec::new(Some(input("custom_plain.jsonl")), Some(meta.path().to_owned()));
     let mut spec = spec(AisbenchData::Custom(data));
     spec.own_lengths = true;
-    let asked: Vec<u32> =
+    let drafts: Vec<u32> =
         sessions(&spec).iter().map(|session| session.first.output_tokens).collect();
-    assert_eq!(asked, [4, 4, 4]);
+    assert_eq!(drafts, [4, 4, 4]);
 }
 
 #[test]
@@ -246,9 +246,9 @@ fn synthetic_prompts_and_lengths_are_the_peers() {
         ("zipf", AisbenchLengths::Zipf { alpha: 1.7, min: 2, max: 30 }),
     ];
     for (given, input) in methods {
-        for (asked, output) in methods {
+        for (output_name, output) in methods {
             let data = AisbenchTextSpec::new(12, input, output);
-            let name = format!("synthetic_{given}_{asked}");
+            let name = format!("synthetic_{given}_{output_name}");
             check(&name, spec(AisbenchData::SyntheticText(data)));
         }
     }
@@ -338,8 +338,9 @@ fn a_part_may_be_sent_and_each_row_more_than_once() {
     let samples: Vec<&Sample> = sessions.iter().map(|session| &session.first).collect();
     let texts: Vec<String> = samples.iter().map(|sample| text(&sample.prompt)).collect();
     assert_eq!(texts, ["number 1", "number 1", "number 2", "number 2"]);
-    let asked: Vec<Option<&str>> = samples.iter().map(|sample| sample.adapter.as_deref()).collect();
-    assert_eq!(asked, [None, None, Some("second"), Some("second")]);
+    let drafts: Vec<Option<&str>> =
+        samples.iter().map(|sample| sample.adapter.as_deref()).collect();
+    assert_eq!(drafts, [None, None, Some("second"), Some("second")]);
     let ids: Vec<&JsonObject> = samples.iter().map(|sample| &sample.extra_body).collect();
     assert!(ids.windows(2).all(|pair| pair[0]["id"] != pair[1]["id"]));
 }

@@ -77,9 +77,9 @@ fn check(name: &str, sessions: &[Session], expected: &[Request], backend: &WireB
             let headers =
                 sample.headers.iter().map(|(key, value)| (key.clone(), value.as_str().into()));
             assert_eq!(request.headers, headers.collect(), "{name}");
-            let asked = in_turn(sample, &mut history, session.turns() > 1);
+            let drafts = in_turn(sample, &mut history, session.turns() > 1);
             let body =
-                backend.encode(&asked).unwrap_or_else(|error| panic!("{name}: {error}")).body;
+                backend.encode(&drafts).unwrap_or_else(|error| panic!("{name}: {error}")).body;
             same(name, serde_json::from_slice(&body).unwrap(), request.body.clone());
         }
     }
@@ -88,24 +88,24 @@ fn check(name: &str, sessions: &[Session], expected: &[Request], backend: &WireB
 
 /// Returns a turn's request with the history that the runner puts before it.
 fn in_turn(sample: &Sample, history: &mut Vec<JsonObject>, converses: bool) -> Sample {
-    let mut asked = sample.clone();
+    let mut drafts = sample.clone();
     if let Prompt::Messages(messages) = &sample.prompt
         && converses
     {
         history.extend(messages.iter().cloned());
-        asked.prompt = Prompt::Messages(history.clone());
+        drafts.prompt = Prompt::Messages(history.clone());
         history.push(Flags::answer());
     }
-    asked
+    drafts
 }
 
 /// Checks that two bodies have the same keys in the same order, and equal images.
 fn same(name: &str, mut ours: Value, mut expected: Value) {
-    let shown = [pictures(&mut ours), pictures(&mut expected)];
+    let rendered = [pictures(&mut ours), pictures(&mut expected)];
     // Comparing texts includes the order of keys, which matters on the wire but not for `Value`.
     assert_eq!(ours.to_string(), expected.to_string(), "{name}");
-    assert_eq!(shown[0].len(), shown[1].len(), "{name}");
-    for (ours, expected) in shown[0].iter().zip(&shown[1]) {
+    assert_eq!(rendered[0].len(), rendered[1].len(), "{name}");
+    for (ours, expected) in rendered[0].iter().zip(&rendered[1]) {
         alike(name, ours, expected);
     }
 }
@@ -227,9 +227,9 @@ fn file_error(name: EvalscopeName, text: &str) -> String {
 
 #[track_caller]
 fn refuses(name: EvalscopeName, text: &str, reason: &str) {
-    let told = file_error(name, text);
-    let (_, at) = told.split_once("rows.jsonl").unwrap_or(("", &told));
-    assert!(at.starts_with(reason), "{told}");
+    let reported = file_error(name, text);
+    let (_, at) = reported.split_once("rows.jsonl").unwrap_or(("", &reported));
+    assert!(at.starts_with(reason), "{reported}");
 }
 
 #[test]
@@ -258,14 +258,15 @@ fn bad_lines_are_told_with_their_places() {
 fn all_bad_records_are_told_at_once() {
     let good = r#"{"body":{},"timestamp":1}"#;
     let unknown = r#"{"body":{},"timestamp":1,"extra":2}"#;
-    let told = file_error(
+    let reported = file_error(
         EvalscopeName::WorkloadTrace,
         &[good, unknown, r#"{"body":3,"timestamp":1}"#, r#"{"body":{},"timestamp":"soon"}"#]
             .join("\n"),
     );
-    assert!(told.contains("rows.jsonl:2: unknown field `extra`"), "{told}");
+    assert!(reported.contains("rows.jsonl:2: unknown field `extra`"), "{reported}");
     assert!(
-        told.contains("; line 3: its body is not a JSON object; line 4: \"soon\" is not a date"),
-        "{told}"
+        reported
+            .contains("; line 3: its body is not a JSON object; line 4: \"soon\" is not a date"),
+        "{reported}"
     );
 }

@@ -123,7 +123,7 @@ fn check(name: &str) {
     let case = Case::load(name);
     let spec = case.spec().unwrap();
     let (drawn, mut random) = case.draw(&spec);
-    let told = drawn.summary.to_string();
+    let message = drawn.summary.to_string();
     let samples = drawn.into_samples();
     let found: Vec<Row> = samples.iter().map(Row::from).collect();
     assert_eq!(found, case.rows, "{name}");
@@ -131,7 +131,7 @@ fn check(name: &str) {
     assert_eq!(after, case.after, "{name}: arrivals come from another place");
     let images = || samples.iter().flat_map(|sample| &sample.media);
     assert!(images().map(head).eq(case.uris.iter().cloned()), "{name}");
-    check_printed(&told, &case.stdout);
+    check_printed(&message, &case.stdout);
     check_pixels(name, &case, &spec);
     if let Some(settings) = &case.jpeg {
         assert_eq!(&jpeg_settings(&file(images().next().unwrap())), settings, "{name}");

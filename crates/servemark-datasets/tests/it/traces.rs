@@ -75,8 +75,8 @@ fn burstgpts_rows_are_requests() {
         drawn.sessions.iter().map(|session| (millis(session), lengths(session))).collect();
     let expected = [(0, vec![(472, 18)]), (40_000, vec![(1087, 230)]), (113_000, vec![(417, 276)])];
     assert_eq!(rows, expected);
-    let told = drawn.summary.to_string();
-    assert!(told.ends_with("Failed requests of the trace left out: 1\n"), "{told}");
+    let message = drawn.summary.to_string();
+    assert!(message.ends_with("Failed requests of the trace left out: 1\n"), "{message}");
 }
 
 #[test]

@@ -49,8 +49,8 @@ fn a_first_turn_is_long_and_later_ones_are_short() {
         // The length of a text may change when it is decoded and encoded again.
         let off = lengths.iter().zip([20_u32, 8, 8]).map(|(found, wanted)| found.abs_diff(wanted));
         assert!(off.max().unwrap() <= 1, "{lengths:?}");
-        let asked = session.samples().map(|sample| sample.extra_body["min_tokens"].as_u64());
-        assert!(asked.eq([Some(5); 3]));
+        let drafts = session.samples().map(|sample| sample.extra_body["min_tokens"].as_u64());
+        assert!(drafts.eq([Some(5); 3]));
         assert!(session.follow_ups.iter().all(|turn| turn.pause == Duration::from_millis(30)));
     }
     assert_ne!(text(&sessions[0], 0), text(&sessions[1], 0));

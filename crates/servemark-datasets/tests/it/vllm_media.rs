@@ -154,18 +154,18 @@ fn same(ours: &Value, theirs: &Value, place: &str) {
 
 #[track_caller]
 fn same_text(ours: &str, theirs: &str, place: &str) {
-    let told = |kind: &str| theirs.strip_prefix(kind);
-    if let Some(told) = told("$JPEG ") {
-        let told: Picture = serde_json::from_str(told).unwrap();
-        same_picture(ours.strip_prefix("data:image/jpeg;base64,").unwrap(), &told, place);
-    } else if let Some(told) = told("$PNG ") {
-        let told: Picture = serde_json::from_str(told).unwrap();
+    let message = |kind: &str| theirs.strip_prefix(kind);
+    if let Some(message) = message("$JPEG ") {
+        let message: Picture = serde_json::from_str(message).unwrap();
+        same_picture(ours.strip_prefix("data:image/jpeg;base64,").unwrap(), &message, place);
+    } else if let Some(message) = message("$PNG ") {
+        let message: Picture = serde_json::from_str(message).unwrap();
         let file = STANDARD.decode(ours.strip_prefix("data:image/png;base64,").unwrap()).unwrap();
         let pixels = image::load_from_memory(&file).unwrap().into_rgb8();
-        assert_eq!(crc32fast::hash(&pixels), told.crc32, "{place}");
-    } else if let Some(told) = told("$VIDEO ") {
-        let told: Video = serde_json::from_str(told).unwrap();
-        same_video(ours.strip_prefix("data:video/mp4;base64,").unwrap(), &told, place);
+        assert_eq!(crc32fast::hash(&pixels), message.crc32, "{place}");
+    } else if let Some(message) = message("$VIDEO ") {
+        let message: Video = serde_json::from_str(message).unwrap();
+        same_video(ours.strip_prefix("data:video/mp4;base64,").unwrap(), &message, place);
     } else {
         let here = fixture("vllm/hub").to_string_lossy().into_owned();
         assert_eq!(ours.replace(&here, "$HERE"), theirs, "{place}");
@@ -174,21 +174,21 @@ fn same_text(ours: &str, theirs: &str, place: &str) {
 
 /// Checks that an image file has the checksum of the recorded one.
 #[track_caller]
-fn same_picture(file: &str, told: &Picture, place: &str) {
+fn same_picture(file: &str, reported: &Picture, place: &str) {
     let file = STANDARD.decode(file).unwrap();
-    assert_eq!(crc32fast::hash(&file), told.file, "{place}: {told:?}");
+    assert_eq!(crc32fast::hash(&file), reported.file, "{place}: {reported:?}");
 }
 
 /// Checks the frames of a video, each of which is an image file here.
 #[track_caller]
-fn same_video(file: &str, told: &Video, place: &str) {
+fn same_video(file: &str, reported: &Video, place: &str) {
     let file = STANDARD.decode(file).unwrap();
     let starts = file.windows(3).filter(|bytes| *bytes == [0xff, 0xd8, 0xff]).count();
-    assert_eq!(starts, told.frames, "{place}");
+    assert_eq!(starts, reported.frames, "{place}");
     let first = file.windows(3).position(|bytes| bytes == [0xff, 0xd8, 0xff]).unwrap();
     let jpeg = image::ImageFormat::Jpeg;
     let frame = image::load_from_memory_with_format(&file[first..], jpeg).unwrap();
-    assert_eq!((frame.width(), frame.height()), told.size, "{place}");
+    assert_eq!((frame.width(), frame.height()), reported.size, "{place}");
 }
 
 /// Checks the pixels that were passed to the client's encoder, by making the draws with a lossless
@@ -206,7 +206,8 @@ fn drawn_pixels_are_the_peers() {
         random.media.format = ImageFormat::Png;
         let (sessions, _) = case.samples(&spec);
         for (session, row) in sessions.iter().zip(&case.rows) {
-            let peers = row.messages.iter().flat_map(links).filter_map(|told| picture(&told));
+            let peers =
+                row.messages.iter().flat_map(links).filter_map(|reported| picture(&reported));
             for (ours, theirs) in
                 links(&sent_messages(&session.first)).filter(|link| is_png(link)).zip(peers)
             {
@@ -232,6 +233,6 @@ fn is_png(link: &str) -> bool {
     link.starts_with("data:image/png")
 }
 
-fn picture(told: &str) -> Option<String> {
-    Some(format!("$PNG {}", told.strip_prefix("$JPEG ")?))
+fn picture(message: &str) -> Option<String> {
+    Some(format!("$PNG {}", message.strip_prefix("$JPEG ")?))
 }

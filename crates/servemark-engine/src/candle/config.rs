@@ -157,9 +157,9 @@ impl Document {
 
     fn rope(&self, head_size: usize) -> Result<Rope, String> {
         let parameters = self.rope_parameters.as_ref().or(self.rope_scaling.as_ref());
-        let told = parameters.and_then(|parameters| parameters.get("rope_theta"));
-        let told = told.and_then(Value::as_f64).map(|theta| theta as f32);
-        let rope = Rope::plain(told.or(self.rope_theta).unwrap_or(10_000.0), head_size);
+        let loaded = parameters.and_then(|parameters| parameters.get("rope_theta"));
+        let loaded = loaded.and_then(Value::as_f64).map(|theta| theta as f32);
+        let rope = Rope::plain(loaded.or(self.rope_theta).unwrap_or(10_000.0), head_size);
         match parameters {
             Some(scaling) if !scaling.is_null() => rope.scaled(scaling),
             _ => Ok(rope),

@@ -62,8 +62,8 @@ impl Layer {
         places: &RotaryPositions,
         spans: &mut [Span<'_>],
     ) -> Result<Tensor> {
-        let seen = self.before_attention.forward(rows)?;
-        let rows = (rows + self.attention.forward(&seen, places, spans)?)?;
+        let attended = self.before_attention.forward(rows)?;
+        let rows = (rows + self.attention.forward(&attended, places, spans)?)?;
         let wide = self.gate_up.forward(&self.before_mlp.forward(&rows)?)?;
         rows + self.down.forward(&swiglu(&wide)?)?
     }
@@ -111,8 +111,8 @@ impl Attention {
         let scale = 1.0 / (self.head_size as f64).sqrt();
         let queries = (turned(&queries, places)? * scale)?;
         let keys = turned(&keys, places)?;
-        let seen = spans.iter_mut().map(|span| self.see(span, &queries, &keys, &values));
-        self.output.forward(&Tensor::cat(&seen.collect::<Result<Vec<_>>>()?, 0)?)
+        let attended = spans.iter_mut().map(|span| self.attend(span, &queries, &keys, &values));
+        self.output.forward(&Tensor::cat(&attended.collect::<Result<Vec<_>>>()?, 0)?)
     }
 
     /// Splits each row into its heads.
@@ -122,7 +122,7 @@ impl Attention {
 
     /// Computes the attention of one request's rows. The query heads that share a key head form one
     /// matrix, so that keys are not copied for each of them.
-    fn see(
+    fn attend(
         &self,
         span: &mut Span<'_>,
         queries: &Tensor,
@@ -141,9 +141,9 @@ impl Attention {
             let apart = scores.reshape((self.kv_heads, group, n, ()))?;
             scores = apart.broadcast_add(mask)?.flatten(1, 2)?;
         }
-        let seen = softmax_last_dim(&scores)?.matmul(&values)?;
-        let seen = seen.reshape((self.kv_heads, group, n, self.head_size))?;
-        seen.permute((2, 0, 1, 3))?.reshape((n, self.heads * self.head_size))
+        let attended = softmax_last_dim(&scores)?.matmul(&values)?;
+        let attended = attended.reshape((self.kv_heads, group, n, self.head_size))?;
+        attended.permute((2, 0, 1, 3))?.reshape((n, self.heads * self.head_size))
     }
 }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use servemark_core::{first_free, is_stream};
 
-use crate::{LastWords, WorkerSpec};
+use crate::{LastLines, WorkerSpec};
 
 /// An engine's printed output.
 #[derive(Debug)]
@@ -54,16 +54,16 @@ impl Log {
     }
 
     /// Returns the last lines once the output has ended, or after waiting for [`DRAINING`].
-    pub(super) fn last_words(&self) -> LastWords {
+    pub(super) fn last_words(&self) -> LastLines {
         let over = self.over.lock().unwrap_or_else(PoisonError::into_inner);
         let _ = over.recv_timeout(DRAINING);
         self.so_far()
     }
 
     /// Returns the last lines so far.
-    pub(super) fn so_far(&self) -> LastWords {
+    pub(super) fn so_far(&self) -> LastLines {
         let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        LastWords(last.iter().cloned().collect())
+        LastLines(last.iter().cloned().collect())
     }
 }
 
@@ -71,15 +71,15 @@ impl Log {
 /// the last one is kept.
 fn remember(last: &Mutex<VecDeque<String>>, line: &[u8]) {
     let line = String::from_utf8_lossy(line);
-    let shown = line.trim_end().rsplit('\r').next().unwrap_or_default();
-    if shown.is_empty() {
+    let rendered = line.trim_end().rsplit('\r').next().unwrap_or_default();
+    if rendered.is_empty() {
         return;
     }
     let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
     if last.len() == MOST_LINES {
         last.pop_front();
     }
-    last.push_back(shown.chars().take(MOST_LETTERS).collect());
+    last.push_back(rendered.chars().take(MOST_LETTERS).collect());
 }
 
 const MOST_LINES: usize = 20;

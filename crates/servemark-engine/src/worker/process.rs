@@ -17,7 +17,7 @@ use tokio::sync::watch;
 
 use super::log::{self, Log};
 use super::protocol::{Listener, Order};
-use crate::{Death, EngineError, LastWords, WorkerSpec};
+use crate::{EngineError, LastLines, WorkerExit, WorkerSpec};
 
 /// The process of a worker. Dropping this kills it and every process that it has started.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ struct State {
     /// The process id of the supervisor, until it is reaped.
     supervisor: Mutex<Option<Pid>>,
     log: Log,
-    death: Mutex<Option<Death>>,
+    exit: Mutex<Option<WorkerExit>>,
 }
 
 impl Process {
@@ -49,11 +49,11 @@ impl Process {
         let mut command = Command::new(&spec.python);
         command.arg(&program).envs(&spec.environment).env("PYTHONUNBUFFERED", "1");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let shown = format!("{} {}", spec.python.display(), program.display());
+        let message = format!("{} {}", spec.python.display(), program.display());
         let mut child = command
             .process_group(0)
             .spawn()
-            .map_err(|source| EngineError::Start { command: shown, source })?;
+            .map_err(|source| EngineError::Start { command: message, source })?;
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
             unreachable!("all three are piped")
@@ -61,12 +61,12 @@ impl Process {
         let state = Arc::new(State {
             supervisor: Mutex::new(Some(Pid::from_child(&child))),
             log: Log::keep(stderr, log::created(spec)?)?,
-            death: Mutex::default(),
+            exit: Mutex::default(),
         });
         let orders = write_to(stdin)?;
-        let ((alive, over), (say, ended)) = (channel(), watch::channel(false));
+        let ((alive, over), (notify, ended)) = (channel(), watch::channel(false));
         let reader =
-            OutputReader { child, listener, state: Arc::clone(&state), say, _alive: alive };
+            OutputReader { child, listener, state: Arc::clone(&state), notify, _alive: alive };
         Builder::new().name("engine-output".to_owned()).spawn(move || reader.run(stdout))?;
         Ok(Self { orders, state, over: Mutex::new(over), ended, _folder: folder })
     }
@@ -85,13 +85,13 @@ impl Process {
     }
 
     /// Returns how the process ended.
-    pub(super) fn death(&self) -> Death {
-        let death = self.state.death.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        death.unwrap_or_else(|| Death::new("for an unknown reason", self.printed()))
+    pub(super) fn exit_cause(&self) -> WorkerExit {
+        let death = self.state.exit.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        death.unwrap_or_else(|| WorkerExit::new("for an unknown reason", self.printed()))
     }
 
     /// Returns the last lines that the process has printed so far.
-    pub(super) fn printed(&self) -> LastWords {
+    pub(super) fn printed(&self) -> LastLines {
         self.state.log.so_far()
     }
 
@@ -134,7 +134,7 @@ struct OutputReader {
     child: Child,
     listener: Listener,
     state: Arc<State>,
-    say: watch::Sender<bool>,
+    notify: watch::Sender<bool>,
     _alive: Sender<()>,
 }
 
@@ -144,11 +144,11 @@ impl OutputReader {
         let how = { lines }.find_map(|line| self.listener.line(&line));
         self.reap();
         let how = how.unwrap_or_else(|| "it was killed with its supervisor".to_owned());
-        let death = Death::new(how, self.state.log.last_words());
+        let death = WorkerExit::new(how, self.state.log.last_words());
         let why = death.to_string();
-        *self.state.death.lock().unwrap_or_else(PoisonError::into_inner) = Some(death);
+        *self.state.exit.lock().unwrap_or_else(PoisonError::into_inner) = Some(death);
         self.listener.close(&why);
-        self.say.send_replace(true);
+        self.notify.send_replace(true);
     }
 
     /// Waits for the supervisor's end without reaping it, kills the rest of its group, then reaps

@@ -89,7 +89,7 @@ enum Word {
 #[derive(Debug, Default)]
 pub(super) struct Expected {
     loaded: Mutex<Option<oneshot::Sender<Result<EngineFacts, EngineError>>>>,
-    told: Mutex<Option<oneshot::Sender<Result<Value, String>>>>,
+    result_sender: Mutex<Option<oneshot::Sender<Result<Value, String>>>>,
 }
 
 impl Expected {
@@ -100,12 +100,12 @@ impl Expected {
 
     /// Returns the receiver of the answer to a control command. There is one command at a time.
     pub(super) fn control_answer(&self) -> oneshot::Receiver<Result<Value, String>> {
-        expect(&self.told)
+        expect(&self.result_sender)
     }
 
     /// Drops the senders, so that the receivers fail.
     pub(super) fn give_up(&self) {
-        drop((take_sender(&self.loaded), take_sender(&self.told)));
+        drop((take_sender(&self.loaded), take_sender(&self.result_sender)));
     }
 }
 
@@ -170,7 +170,7 @@ impl Listener {
                     self.router.reply(id, Reply::Failed(error));
                 }
             }
-            Word::Answered { value } => send_once(&self.expected.told, Ok(value)),
+            Word::Answered { value } => send_once(&self.expected.result_sender, Ok(value)),
             Word::Refused { why } => self.refused(why),
             Word::Ended { .. } => {}
         }
@@ -189,8 +189,8 @@ impl Listener {
 
     /// Passes a failure on to the pending control command, or else to the load.
     fn refused(&self, why: String) {
-        match take_sender(&self.expected.told) {
-            Some(told) => drop(told.send(Err(why))),
+        match take_sender(&self.expected.result_sender) {
+            Some(loaded) => drop(loaded.send(Err(why))),
             None => self.not_loaded(unloaded(self.name, why)),
         }
     }

@@ -61,14 +61,14 @@ fn answer(
         {
             engine.admit(request).unwrap();
         }
-        let mut hear = |emission| match emission {
+        let mut receive = |emission| match emission {
             Emission::Token { id, token } => {
                 answers.entry(id).or_insert_with(|| (Vec::new(), "")).0.push(token);
             }
             Emission::Finished { id, reason, .. } => answers.get_mut(&id).unwrap().1 = reason,
             other @ Emission::Failed { .. } => panic!("{other:?}"),
         };
-        engine.step(&mut hear).unwrap();
+        engine.step(&mut receive).unwrap();
     }
     answers
 }
@@ -142,8 +142,8 @@ fn a_request_that_is_dropped_makes_room() {
 fn what_the_model_cannot_do_is_refused() {
     let mut engine = CandleEngine::load(model(models().join("llama"))).unwrap();
     let mut refused = |request| engine.admit(request).unwrap_err().message;
-    let told = "250 prompt tokens and 7 output tokens exceed the model's context of 256";
-    assert_eq!(refused(request(0, &[3; 250], 7)), told);
+    let loaded = "250 prompt tokens and 7 output tokens exceed the model's context of 256";
+    assert_eq!(refused(request(0, &[3; 250], 7)), loaded);
     assert!(refused(request(0, &[3, 96], 1)).starts_with("token id 96 is beyond the model's"));
     assert!(refused(request(0, &[], 1)).starts_with("a request needs at least one"));
     let mut text = request(0, &[], 1);

@@ -75,8 +75,8 @@ fn a_refused_request_costs_no_other() {
 fn an_engine_that_does_not_load_says_why() {
     let error = run(&script(Some(Fault::NoLoad)), &["a"]).unwrap_err();
     assert!(matches!(error, EngineError::Load { .. }));
-    let said = "the engine scripted could not be loaded: its script says so";
-    assert_eq!(error.to_string(), said);
+    let message = "the engine scripted could not be loaded: its script says so";
+    assert_eq!(error.to_string(), message);
 }
 
 #[test]

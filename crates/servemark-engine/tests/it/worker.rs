@@ -57,9 +57,12 @@ fn an_engine_that_its_python_does_not_have_is_known_before_it_is_loaded() {
         let mut worker = worker(engine, &json!({}));
         assert!(refusal(&worker).is_none(), "{engine:?}");
         worker.environment.insert("PYTHONPATH".to_owned(), String::new());
-        let said = refusal(&worker).unwrap().to_string();
-        assert!(said.contains(&format!("python3 has no module named {module}; install")), "{said}");
-        assert!(said.contains("--python PATH"), "{said}");
+        let message = refusal(&worker).unwrap().to_string();
+        assert!(
+            message.contains(&format!("python3 has no module named {module}; install")),
+            "{message}"
+        );
+        assert!(message.contains("--python PATH"), "{message}");
     }
 }
 
@@ -71,17 +74,17 @@ fn an_engine_without_what_it_computes_with_is_known_before_it_is_loaded() {
     let mut worker = worker(WorkerEngine::Vllm, &json!({}));
     let path = folder.path().to_str().unwrap().to_owned();
     worker.environment.insert("PYTHONPATH".to_owned(), path);
-    let said = refusal(&worker).unwrap().to_string();
-    assert!(said.contains("the engine vllm is not installed: "), "{said}");
-    assert!(said.contains("python3 has no module named torch; install"), "{said}");
+    let message = refusal(&worker).unwrap().to_string();
+    assert!(message.contains("the engine vllm is not installed: "), "{message}");
+    assert!(message.contains("python3 has no module named torch; install"), "{message}");
 }
 
 #[test]
 fn a_program_that_is_no_python_is_known_before_it_is_asked_for_an_engine() {
     let mut worker = worker(WorkerEngine::Vllm, &json!({}));
     worker.python = "false".into();
-    let said = refusal(&worker).unwrap().to_string();
-    assert!(said.contains("false ended with exit status: 1"), "{said}");
+    let message = refusal(&worker).unwrap().to_string();
+    assert!(message.contains("false ended with exit status: 1"), "{message}");
     worker.python = "no-such-python".into();
     assert!(matches!(refusal(&worker), Some(EngineError::Start { .. })));
 }
@@ -194,9 +197,9 @@ fn a_conversation_is_the_engines_to_render() {
         worker.call = object(call);
         let mut spec = spec(worker, Submission::AtOnce);
         spec.prompts = PromptForm::Chat;
-        let said = json!([{"role": "x", "content": [{"type": "text", "text": "y"}]}]);
-        let said = Prompt::Messages(serde_json::from_value(said).unwrap());
-        let samples = vec![Sample::new("abc", 3, 3), Sample::new(said, 1, 3)];
+        let message = json!([{"role": "x", "content": [{"type": "text", "text": "y"}]}]);
+        let message = Prompt::Messages(serde_json::from_value(message).unwrap());
+        let samples = vec![Sample::new("abc", 3, 3), Sample::new(message, 1, 3)];
         let records = run_samples(&spec, samples).unwrap();
         let texts: Vec<_> = records.iter().map(|record| record.text.as_str()).collect();
         assert_eq!(texts, ["cba", "y:x"]);
@@ -299,14 +302,14 @@ fn an_exception_fails_its_call_and_no_later_one() {
 fn an_engine_that_does_not_load_says_why() {
     let fails = worker(WorkerEngine::Vllm, &json!({"fail": "no such model"}));
     let error = run(&spec(fails, Submission::AtOnce), &["a"]).unwrap_err();
-    let said = "the engine vllm could not be loaded: RuntimeError: no such model";
-    assert_eq!(error.to_string(), said);
+    let message = "the engine vllm could not be loaded: RuntimeError: no such model";
+    assert_eq!(error.to_string(), message);
 
     let mut absent = worker(WorkerEngine::Sglang, &json!({}));
     absent.environment.clear();
     let error = run(&spec(absent, Submission::AtOnce), &["a"]).unwrap_err();
-    let said = "No module named 'sglang'; name a Python that has it (--python PATH)";
-    assert!(error.to_string().ends_with(said), "{error}");
+    let message = "No module named 'sglang'; name a Python that has it (--python PATH)";
+    assert!(error.to_string().ends_with(message), "{error}");
 
     let mut bad_flag = worker(WorkerEngine::Sglang, &json!({}));
     bad_flag.argv = vec!["--no-such-flag".to_owned()];

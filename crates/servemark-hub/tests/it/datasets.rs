@@ -41,8 +41,8 @@ async fn a_download_that_is_cut_continues_where_it_was() {
     let ranges: Vec<_> = hub
         .take_requests()
         .into_iter()
-        .filter(|seen| seen.at_store)
-        .map(|seen| seen.range)
+        .filter(|request| request.at_store)
+        .map(|request| request.range)
         .collect();
     assert_eq!(ranges, [None, Some("bytes=10-".to_owned())]);
 }
@@ -55,7 +55,7 @@ async fn a_download_of_an_earlier_run_is_continued() {
     let blobs = user.cached(CACHED).join("blobs");
     write(&blobs.join(format!("{}.incomplete", file.tag())), &BODY[..7]);
     assert_eq!(contents(&user.dataset(&source()).await.unwrap().path), BODY);
-    let ranges = hub.take_requests().into_iter().filter_map(|seen| seen.range);
+    let ranges = hub.take_requests().into_iter().filter_map(|received| received.range);
     assert_eq!(ranges.collect::<Vec<_>>(), ["bytes=7-"]);
     assert_eq!(fs::read_dir(&blobs).unwrap().count(), 1);
 }
@@ -105,7 +105,7 @@ async fn two_processes_do_not_download_the_same() {
     write(&user.cached(CACHED).join("blobs").join(file.tag()), BODY);
     held.unlock().unwrap();
     assert_eq!(contents(&waiting.await.unwrap().path), BODY);
-    assert!(hub.take_requests().iter().all(|seen| !seen.at_store));
+    assert!(hub.take_requests().iter().all(|received| !received.at_store));
 }
 
 #[tokio::test]
@@ -119,8 +119,8 @@ async fn a_file_of_no_hub_is_kept_in_a_folder_of_its_own() {
         (contents(&found.path).as_str(), found.path),
         (BODY, user.path(".cache/servemark/talk.json"))
     );
-    let seen = hub.take_requests();
-    assert!(seen.len() == 1 && seen[0].authorization.is_none(), "{seen:?}");
+    let received = hub.take_requests();
+    assert!(received.len() == 1 && received[0].authorization.is_none(), "{received:?}");
     user.dataset(&source).await.unwrap();
     assert_eq!(hub.take_requests(), []);
 }

@@ -58,12 +58,12 @@ async fn a_copy_without_a_tokenizer_is_none() {
 async fn no_hub_at_all() {
     let user = User::with("HF_ENDPOINT", "http://127.0.0.1:9");
     let error = user.tokenizer(MODEL).await.unwrap_err();
-    let said = error.to_string();
+    let message = error.to_string();
     assert!(
-        said.starts_with("the model org/tiny cannot be downloaded from http://127.0.0.1:9"),
-        "{said}"
+        message.starts_with("the model org/tiny cannot be downloaded from http://127.0.0.1:9"),
+        "{message}"
     );
-    assert!(said.contains(CURE), "{said}");
+    assert!(message.contains(CURE), "{message}");
     assert!(error.source().unwrap().to_string().contains("cannot connect"), "{error:?}");
 }
 

@@ -75,10 +75,10 @@ async fn a_file_that_says_that_it_is_too_large_is_not_downloaded() {
     let mut user = User::of(&hub);
     user.set("SERVEMARK_HUB_MAX_BYTES", "1999");
     let error = user.tokenizer("org/tiny").await.unwrap_err();
-    let said = error.to_string();
-    assert!(matches!(error, HubError::TooLarge { most: 1999, .. }), "{said}");
-    assert!(said.contains("tokenizer.json has 2000 bytes"), "{said}");
-    assert!(said.contains("set SERVEMARK_HUB_MAX_BYTES to a larger number"), "{said}");
+    let message = error.to_string();
+    assert!(matches!(error, HubError::TooLarge { most: 1999, .. }), "{message}");
+    assert!(message.contains("tokenizer.json has 2000 bytes"), "{message}");
+    assert!(message.contains("set SERVEMARK_HUB_MAX_BYTES to a larger number"), "{message}");
     user.set("SERVEMARK_HUB_MAX_BYTES", "2000");
     user.tokenizer("org/tiny").await.unwrap();
 }
@@ -106,8 +106,8 @@ async fn a_file_without_an_end_is_stopped_and_removed() {
     let mut user = User::with("HF_ENDPOINT", "http://127.0.0.1:9");
     user.set("SERVEMARK_HUB_MAX_BYTES", "1000000");
     let error = user.dataset(&DatasetSource::web(url)).await.unwrap_err();
-    let said = error.to_string();
-    assert!(matches!(error, HubError::TooLarge { most: 1_000_000, .. }), "{said}");
+    let message = error.to_string();
+    assert!(matches!(error, HubError::TooLarge { most: 1_000_000, .. }), "{message}");
     let left = files(&user.path(""));
     assert!(!left.iter().any(|file| file.ends_with(".incomplete")), "{left:?}");
 }

@@ -19,9 +19,9 @@ fn hub() -> StandInHub {
 
 #[tokio::test]
 async fn only_the_tokenizer_is_downloaded_and_only_once() {
-    let (hub, told) = (hub(), RecordedProgress::default());
+    let (hub, progress) = (hub(), RecordedProgress::default());
     let user = User::of(&hub);
-    let found = user.tokenizer_before(MODEL, &told).await.unwrap();
+    let found = user.tokenizer_before(MODEL, &progress).await.unwrap();
     assert!(found.stale.is_none());
     assert_eq!(contents(&found.path.join("tokenizer.json")), "{\"model\": 1}");
     assert_eq!(contents(&found.path.join("tokenizer_config.json")), "{}");
@@ -30,12 +30,12 @@ async fn only_the_tokenizer_is_downloaded_and_only_once() {
         ["downloading tokenizer.json: 12", "+0", "+12", "end"],
         ["downloading tokenizer_config.json: 2", "+0", "+2", "end"],
     ];
-    assert_eq!(*told.0.lock().unwrap(), expected.concat());
+    assert_eq!(*progress.0.lock().unwrap(), expected.concat());
     hub.take_requests();
     user.tokenizer(MODEL).await.unwrap();
     let again = hub.take_requests();
-    assert!(again.iter().all(|seen| !seen.at_store), "{again:?}");
-    let bodies = again.iter().filter(|seen| seen.method == "GET").count();
+    assert!(again.iter().all(|request| !request.at_store), "{again:?}");
+    let bodies = again.iter().filter(|request| request.method == "GET").count();
     assert_eq!(bodies, 1, "the list of files is asked for, and no file: {again:?}");
 }
 
@@ -97,9 +97,9 @@ async fn the_token_goes_to_the_hub_and_to_nobody_else() {
     let mut user = User::of(&hub);
     user.set("HF_TOKEN", "hf_hunter2");
     user.tokenizer(MODEL).await.unwrap();
-    for seen in hub.take_requests() {
-        let expected = (!seen.at_store).then(|| "Bearer hf_hunter2".to_owned());
-        assert_eq!(seen.authorization, expected, "{seen:?}");
+    for received in hub.take_requests() {
+        let expected = (!received.at_store).then(|| "Bearer hf_hunter2".to_owned());
+        assert_eq!(received.authorization, expected, "{received:?}");
     }
 }
 

@@ -29,7 +29,7 @@ async fn a_tokenizer_comes_from_its_default_branch() {
     assert_eq!(contents(&found.path.join("tokenizer.json")), "{}");
     assert!(!found.path.join("model.safetensors").exists());
     let repo = "/api/v1/models/org/tiny-0.5B/repo";
-    let routes: Vec<_> = hub.take_requests().into_iter().map(|seen| seen.route).collect();
+    let routes: Vec<_> = hub.take_requests().into_iter().map(|received| received.route).collect();
     let expected = [
         format!("{repo}/files?Revision=master&Recursive=True"),
         format!("{repo}?Revision=master&FilePath=tokenizer.json"),
@@ -50,7 +50,7 @@ async fn a_file_of_a_data_set_comes_from_there_wherever_the_models_are() {
     let expected = user.path(".cache/modelscope").join(folder).join("open_qa.jsonl");
     assert_eq!((&found.path, contents(&found.path).as_str()), (&expected, "rows"));
     let repo = "/api/v1/datasets/AI-ModelScope/HC3-Chinese/repo";
-    let routes: Vec<_> = hub.take_requests().into_iter().map(|seen| seen.route).collect();
+    let routes: Vec<_> = hub.take_requests().into_iter().map(|received| received.route).collect();
     let listing =
         format!("{repo}/tree?Revision=master&Root=/&Recursive=True&PageNumber=1&PageSize=200");
     let download = format!("{repo}?Revision=master&FilePath=open_qa.jsonl");

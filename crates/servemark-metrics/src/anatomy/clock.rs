@@ -21,7 +21,7 @@ pub struct ServerClock {
     /// clocks run alike.
     pub stretches: usize,
     #[serde(skip)]
-    placed: Vec<Stretch>,
+    placed: Vec<ClockSegment>,
     /// When the client's clock started, in nanoseconds since the Unix epoch.
     #[serde(skip)]
     started_unix_ns: i128,
@@ -29,7 +29,7 @@ pub struct ServerClock {
 
 /// A stretch of the run with one offset.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Stretch {
+struct ClockSegment {
     /// When its first request was sent.
     from: Stamp,
     requests: usize,
@@ -95,12 +95,12 @@ impl Bounds {
 
 /// Places a stretch of requests as a whole if one offset suits all of them, and otherwise its two
 /// halves. A request whose own bounds contradict each other is left out.
-fn place(bounds: &[Bounds], placed: &mut Vec<Stretch>) {
+fn place(bounds: &[Bounds], placed: &mut Vec<ClockSegment>) {
     let Some(first) = bounds.first() else { return };
     let at_least = bounds.iter().map(|bounds| bounds.at_least).max().unwrap_or_default();
     let at_most = bounds.iter().map(|bounds| bounds.at_most).min().unwrap_or_default();
     if at_least <= at_most {
-        placed.push(Stretch {
+        placed.push(ClockSegment {
             from: first.sent,
             requests: bounds.len(),
             offset_ns: (at_least + at_most) as f64 / 2.0,

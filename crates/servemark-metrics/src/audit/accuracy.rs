@@ -49,7 +49,7 @@ impl fmt::Display for LatencyAccuracy {
 impl LatencyAccuracy {
     /// Judges the accuracy of a run's stamps.
     pub(super) fn of(audit: &Audit) -> Self {
-        let blind: [Rule; 4] = [fruitless, user_clock, crowd, steal];
+        let blind: [Rule; 4] = [no_success, user_clock, shares_machine, steal];
         let bounded: [Rule; 3] = [shared, inexact, little];
         let core_was_shared = audit.machine.as_ref().and_then(Machine::core_is_shared);
         let findings = |verdict: AccuracyVerdict, rules: &[Rule]| -> Vec<Finding> {
@@ -100,7 +100,7 @@ fn displacement_us(audit: &Audit) -> Option<f64> {
 /// A rule that returns its reason if it applies to a run.
 type Rule = fn(&Audit) -> Option<String>;
 
-fn fruitless(audit: &Audit) -> Option<String> {
+fn no_success(audit: &Audit) -> Option<String> {
     let is_fruitless = audit.reading.reference.is_none();
     is_fruitless
         .then(|| "no request succeeded, so there is nothing to hold a lag against".to_owned())
@@ -161,7 +161,7 @@ fn is_bound(audit: &Audit) -> bool {
 }
 
 /// Applies if an engine without a server shares this machine with a busy client.
-fn crowd(audit: &Audit) -> Option<String> {
+fn shares_machine(audit: &Audit) -> Option<String> {
     let share = audit.machine.as_ref().filter(|_| is_stamped_by_engine(audit))?.cores_share;
     (share >= limits::CROWD).then(|| {
         format!(

@@ -29,7 +29,7 @@ impl ClientLoad {
         let rules: [(Rule, Option<Rule>); 5] = [
             (behind, None),
             (far_late, Some(late)),
-            (vacant, Some(half_vacant)),
+            (vacant_gate, Some(half_vacant)),
             (saturated, Some(contended)),
             (log_wait, None),
         ];
@@ -80,7 +80,7 @@ fn late_words(late: u64, share: Option<f64>, limit_us: f64) -> Option<String> {
 }
 
 /// Applies if places of the gate stood empty for so long that the concurrency was another one.
-fn vacant(audit: &Audit) -> Option<String> {
+fn vacant_gate(audit: &Audit) -> Option<String> {
     vacant_words(audit, limits::VACANT_LIMIT)
 }
 

@@ -31,7 +31,7 @@ pub struct Network {
 impl Network {
     pub(super) fn of<'a>(records: impl Iterator<Item = &'a RequestRecord>) -> Self {
         let mut counts = Counts::default();
-        records.for_each(|record| counts.see(record));
+        records.for_each(|record| counts.add(record));
         counts.network()
     }
 }
@@ -46,16 +46,16 @@ struct Counts {
 }
 
 impl Counts {
-    fn see(&mut self, record: &RequestRecord) {
+    fn add(&mut self, record: &RequestRecord) {
         if let Some(facts) = record.socket {
-            self.see_facts(facts);
+            self.add_facts(facts);
         }
         if let Some((left, sent)) = record.left.zip(record.sent) {
             self.transmit.add(micros(left.since(sent)));
         }
     }
 
-    fn see_facts(&mut self, facts: SocketFacts) {
+    fn add_facts(&mut self, facts: SocketFacts) {
         let SocketFacts { rtt_us, min_rtt_us, retransmits, out_of_order, .. } = facts;
         self.network.requests += 1;
         self.network.retransmits += u64::from(retransmits);

@@ -87,7 +87,7 @@ impl Reading {
         core_is_shared: Option<bool>,
     ) -> Self {
         let mut reader = Reader::default();
-        records.clone().for_each(|record| reader.see(record));
+        records.clone().for_each(|record| reader.add(record));
         reader.reading(StampError::of(records, core_is_shared))
     }
 
@@ -138,28 +138,28 @@ struct Reader {
 }
 
 impl Reader {
-    fn see(&mut self, record: &RequestRecord) {
+    fn add(&mut self, record: &RequestRecord) {
         if record.first_byte.is_some() {
-            self.see_clock(record.arrival_clock);
+            self.add_clock(record.arrival_clock);
         }
         if record.arrival_clock != ArrivalClock::User {
-            self.see_lags(record);
+            self.add_lags(record);
         }
         if record.is_success() {
             self.e2el.add(micros(record.ended.since(record.started())));
         }
-        self.see_gaps(record);
-        self.see_reads(record);
+        self.add_gaps(record);
+        self.add_reads(record);
     }
 
-    fn see_clock(&mut self, clock: ArrivalClock) {
+    fn add_clock(&mut self, clock: ArrivalClock) {
         self.arrival_clock = Some(self.arrival_clock.map_or(clock, |weakest| weakest.min(clock)));
         self.answered += 1;
         self.answered_by_user_clock += u64::from(clock == ArrivalClock::User);
         self.answered_by_kernel_bound += u64::from(clock == ArrivalClock::KernelBound);
     }
 
-    fn see_lags(&mut self, record: &RequestRecord) {
+    fn add_lags(&mut self, record: &RequestRecord) {
         let mut lags = record.deltas.rows().map(|row| u64::from(row.lag_us));
         let only = || record.first_byte.map(|_| u64::from(record.end_lag_us));
         let Some(first) = lags.next().or_else(only) else { return };
@@ -168,7 +168,7 @@ impl Reader {
         lags.for_each(|lag| self.lag.add(lag));
     }
 
-    fn see_gaps(&mut self, record: &RequestRecord) {
+    fn add_gaps(&mut self, record: &RequestRecord) {
         let later = record.deltas.rows().skip(1);
         for (before, after) in record.deltas.rows().zip(later) {
             let gap = micros(after.at.since(before.at));
@@ -181,7 +181,7 @@ impl Reader {
         }
     }
 
-    fn see_reads(&mut self, record: &RequestRecord) {
+    fn add_reads(&mut self, record: &RequestRecord) {
         let (mut reads, mut lain, mut last) = (0, 0, None);
         for DeltaRow { at, lag_us, .. } in record.deltas.rows() {
             let is_shared = last.replace(at) == Some(at);
@@ -191,7 +191,7 @@ impl Reader {
         let pieces = record.deltas.len() as u64;
         self.pieces += pieces;
         self.reads += reads;
-        self.shared.see(pieces - reads, lain, surplus_segments(record, reads));
+        self.shared.add(pieces - reads, lain, surplus_segments(record, reads));
     }
 
     fn reading(self, stamp_error: StampError) -> Reading {
@@ -220,7 +220,7 @@ impl Shared {
     /// Adds an answer with `shared` pieces that share the read of a later piece. `lain` of them
     /// were queued unread. `surplus_segments` is the number of segments without a read of their
     /// own, an upper bound on the pieces that arrived apart.
-    fn see(&mut self, shared: u64, lain: u64, surplus_segments: Option<u64>) {
+    fn add(&mut self, shared: u64, lain: u64, surplus_segments: Option<u64>) {
         let by_client = surplus_segments.map(|segments| segments.min(lain));
         self.by_client += by_client.unwrap_or_default();
         self.unknown += if by_client.is_none() { lain } else { 0 };

@@ -45,12 +45,12 @@ impl StampError {
         let mut sharing = Vec::new();
         for record in records {
             match record.arrival_clock {
-                ArrivalClock::Kernel => tallies.see_alone(record),
+                ArrivalClock::Kernel => tallies.add_lone_stream(record),
                 ArrivalClock::KernelBound => sharing.push(record),
                 ArrivalClock::Engine | ArrivalClock::User => {}
             }
         }
-        tallies.see_sharing(&sharing);
+        tallies.add_shared_stream(&sharing);
         tallies.stamp_error()
     }
 }
@@ -66,7 +66,7 @@ struct Tallies {
 
 impl Tallies {
     /// Adds a record that had its connection to itself.
-    fn see_alone(&mut self, record: &RequestRecord) {
+    fn add_lone_stream(&mut self, record: &RequestRecord) {
         let reads = record.deltas.rows().map(|row| row.at).collect::<Vec<_>>();
         let distinct = reads.chunk_by(|one, other| one == other).count() as u64;
         let mut surplus = surplus_segments(record, distinct).unwrap_or(u64::MAX);
@@ -89,7 +89,7 @@ impl Tallies {
 
     /// Adds the records whose streams share connections. Their stamps show which streams share one:
     /// streams of one read are of one connection.
-    fn see_sharing(&mut self, records: &[&RequestRecord]) {
+    fn add_shared_stream(&mut self, records: &[&RequestRecord]) {
         let mut streams: Vec<_> = records.iter().map(|record| events(record)).collect();
         let mut queue: BinaryHeap<Reverse<Event>> = BinaryHeap::new();
         let mut connections = Connections::of(records.len());
@@ -102,14 +102,14 @@ impl Tallies {
             queue.extend(streams[stream].next().map(|next| Reverse(Event { stream, ..next })));
             read.push(event);
             if queue.peek().is_none_or(|Reverse(next)| next.at != event.at) {
-                self.see_read(&read, records, &mut connections);
+                self.add_read(&read, records, &mut connections);
                 read.clear();
             }
         }
     }
 
     /// Adds all events of one read of a shared connection.
-    fn see_read(
+    fn add_read(
         &mut self,
         read: &[Event],
         records: &[&RequestRecord],

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use servemark_core::{RunLog, SeriesHead};
 
 use super::curve::Curve;
-use crate::series::{Axis, Replayed, grown, replay};
+use crate::series::{Axis, Replayed, increase, replay};
 
 /// Readings of one GPU.
 #[derive(Debug)]
@@ -103,7 +103,7 @@ pub(super) fn devices(log: &RunLog) -> Vec<Device> {
         } else {
             let counter = device.energy.get_or_insert_default();
             let total = counter.last().map_or(0.0, |(_, total)| *total);
-            let more = before.map_or(0.0, |(_, earlier)| grown(earlier, value));
+            let more = before.map_or(0.0, |(_, earlier)| increase(earlier, value));
             counter.push((now, total + more));
         }
     });

@@ -59,13 +59,16 @@ impl Judgement {
         }
         let estimate = match (objective.goal, objective.share()) {
             (Goal::Latency { statistic: Statistic::Mean, .. }, _) | (_, None) => {
-                let mean = cautious(sample, alpha, |confidence| sample.mean(confidence));
+                let mean =
+                    conservative_estimate(sample, alpha, |confidence| sample.mean(confidence));
                 without_slow_phases(mean, sample).scaled(1e3)
             }
             (Goal::Latency { .. }, Some(share)) if share >= 1.0 => largest(sample).scaled(1e3),
             (Goal::Latency { .. }, Some(share)) => {
-                cautious(sample, alpha, |confidence| sample.percentile(share, confidence))
-                    .scaled(1e3)
+                conservative_estimate(sample, alpha, |confidence| {
+                    sample.percentile(share, confidence)
+                })
+                .scaled(1e3)
             }
             (_, Some(wanted)) if wanted >= 1.0 => all_of(sample),
             (_, Some(_)) => {
@@ -127,7 +130,11 @@ impl Judgement {
 /// Where values depend on each other, the effective sample size is an estimate too, and a run
 /// without a slow phase overestimates it. The upper bound is then one that is wrong with a
 /// probability of at most [`MOST_DEPENDENT`].
-fn cautious(sample: &Sample, alpha: f64, estimate: impl Fn(f64) -> Estimate) -> Estimate {
+fn conservative_estimate(
+    sample: &Sample,
+    alpha: f64,
+    estimate: impl Fn(f64) -> Estimate,
+) -> Estimate {
     let plain = estimate(1.0 - 2.0 * alpha);
     match plain.bounds {
         Bounds::Known { low, .. } if alpha > MOST_DEPENDENT && is_dependent(&plain, sample) => {
@@ -232,16 +239,16 @@ const FEWEST_REQUESTS: usize = 20;
 /// the sample itself.
 fn largest(sample: &Sample) -> Estimate {
     let largest = sample.values().iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    exactly(largest, sample)
+    exact_estimate(largest, sample)
 }
 
 /// Returns the share in the sample as an exact estimate. No sample can show that no request ever
 /// fails, so an objective of 100 % only asks whether one did.
 fn all_of(sample: &Sample) -> Estimate {
-    exactly(statistics::mean(sample.values()).unwrap_or_default(), sample)
+    exact_estimate(statistics::mean(sample.values()).unwrap_or_default(), sample)
 }
 
-fn exactly(value: f64, sample: &Sample) -> Estimate {
+fn exact_estimate(value: f64, sample: &Sample) -> Estimate {
     let samples = sample.values().len();
     let bounds = Bounds::Known { low: value, high: value };
     let effective = samples as f64;

@@ -3,7 +3,7 @@
 use servemark_core::{EarlyStop, Phase, RequestRecord, RunFacts};
 use servemark_statistics::Looks;
 
-use super::{FIRST_LOOK, Look, Precision};
+use super::{FIRST_LOOK, Precision, SampleLook};
 use crate::{Estimand, Latency, MetricPolicy, RequestScore};
 
 /// Collects the requests of a run in progress, and reports when its figures are known well enough.
@@ -58,7 +58,8 @@ impl PrecisionWatch {
         self.next.filter(|next| requests >= *next)?;
         self.next = self.looks.after(requests);
         let Self { targets, facts, looks, confidence, first, .. } = self;
-        let look = Look { targets, facts, looks: *looks, confidence: *confidence, first: *first };
+        let look =
+            SampleLook { targets, facts, looks: *looks, confidence: *confidence, first: *first };
         let found = look.at(&mut self.scores);
         let is_known = found.iter().all(|known| known.is_known);
         is_known.then(|| EarlyStop::new(self.looks.number(requests), requests))

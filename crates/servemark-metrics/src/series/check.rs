@@ -43,7 +43,7 @@ impl CountedTwice {
                 let of_name = telemetry.series.iter().zip(&counters);
                 let of_name = of_name.filter(|(head, _)| head.source == index && head.name == name);
                 let grown: Option<Vec<f64>> =
-                    of_name.map(|(_, counter)| counter.grown(ended)).collect();
+                    of_name.map(|(_, counter)| counter.increase_until(ended)).collect();
                 let Some(grown) = grown.filter(|grown| !grown.is_empty()) else { continue };
                 let Some(ours) = ours else { continue };
                 let (source, server) = (source.name.clone(), grown.iter().sum());
@@ -80,7 +80,7 @@ impl Counter {
         }
     }
 
-    fn grown(&self, ended: Stamp) -> Option<f64> {
+    fn increase_until(&self, ended: Stamp) -> Option<f64> {
         let (at, last) = self.last.filter(|_| !self.is_broken)?;
         (at >= ended).then(|| last - self.before.unwrap_or_default())
     }

@@ -33,7 +33,7 @@ impl Window {
             self.start = Some((now, reading.clone()));
             return;
         };
-        let grown = grown(start, reading);
+        let grown = difference(start, reading);
         if now - then < SHORTEST || grown.total() <= 0.0 {
             return;
         }
@@ -47,7 +47,7 @@ impl Window {
 }
 
 /// Returns by how much a histogram grew. One that fell began again at zero.
-fn grown(earlier: &HistogramReading, later: &HistogramReading) -> HistogramReading {
+fn difference(earlier: &HistogramReading, later: &HistogramReading) -> HistogramReading {
     if later.total() < earlier.total() || later.counts.len() != earlier.counts.len() {
         return later.clone();
     }
@@ -124,7 +124,7 @@ impl HistogramSummary {
             let Some((first, last)) = span.filter(|_| head.kind == SeriesKind::Histogram) else {
                 continue;
             };
-            let grown = grown(&first, &last);
+            let grown = difference(&first, &last);
             let key =
                 (head.source, head.name.as_str(), head.unit.as_str(), format!("{:?}", head.bounds));
             let (_, sum) = summed.entry(key).or_insert_with(|| {

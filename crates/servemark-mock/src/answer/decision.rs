@@ -3,9 +3,9 @@
 use serde_json::{Map, Value, json};
 
 /// Returns a decision of System One's API: one answer to the question named `answer`.
-pub(super) fn systemone(model: &str, asked: &Value, counts: &Value) -> Value {
-    let criteria = &asked["criteria"];
-    let kind = asked["type"].as_str().unwrap_or_default();
+pub(super) fn systemone(model: &str, question: &Value, counts: &Value) -> Value {
+    let criteria = &question["criteria"];
+    let kind = question["type"].as_str().unwrap_or_default();
     let labels: Vec<String> = match kind {
         "choice" => keys(criteria),
         "score" => (0..size(criteria)).map(|level| level.to_string()).collect(),

@@ -127,8 +127,8 @@ impl<'a> ResponseBuilder<'a> {
         if !self.dialect.generates() {
             return Length { tokens: 1, tokens_per_piece: NonZeroU32::MIN };
         }
-        let asked = self.spec.output_tokens.or(self.ask.output_tokens());
-        let tokens = asked.unwrap_or(UNASKED_TOKENS).min(MOST_TOKENS);
+        let question = self.spec.output_tokens.or(self.ask.output_tokens());
+        let tokens = question.unwrap_or(UNASKED_TOKENS).min(MOST_TOKENS);
         Length { tokens, tokens_per_piece: self.spec.tokens_per_chunk }
     }
 
@@ -234,8 +234,8 @@ impl<'a> ResponseBuilder<'a> {
             }
             Dialect::Responses => self.responses_document(tokens),
             Dialect::Systemone => {
-                let asked = self.ask.question();
-                decision::systemone(&self.spec.model, asked, &self.decision_counts())
+                let limit = self.ask.question();
+                decision::systemone(&self.spec.model, limit, &self.decision_counts())
             }
             Dialect::Transcription => json!({"text": words::text(tokens), "usage": self.usage()}),
             Dialect::Tgi => tgi_document(&words::text(tokens), tokens),

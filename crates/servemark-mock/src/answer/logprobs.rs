@@ -64,12 +64,12 @@ mod tests {
 
     #[test]
     fn a_chat_describes_each_token_with_its_bytes() {
-        let told = Logprobs::Chat { top: 2 }.of(1, 2);
+        let logprobs = Logprobs::Chat { top: 2 }.of(1, 2);
         let year = json!({"token": " year", "logprob": -0.5, "bytes": [32, 121, 101, 97, 114]});
         let mut first = year.clone();
         first["top_logprobs"] =
             json!([year, {"token": " work", "logprob": -1.5, "bytes": [32, 119, 111, 114, 107]}]);
-        assert_eq!(told, json!({"content": [first], "refusal": null}));
+        assert_eq!(logprobs, json!({"content": [first], "refusal": null}));
     }
 
     #[test]
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn as_many_tokens_are_likely_as_were_asked_for() {
-        let told = Logprobs::Completions { top: 20 }.of(16, 17);
-        assert_eq!(told["top_logprobs"][0].as_object().unwrap().len(), 20);
+        let logprobs = Logprobs::Completions { top: 20 }.of(16, 17);
+        assert_eq!(logprobs["top_logprobs"][0].as_object().unwrap().len(), 20);
     }
 }

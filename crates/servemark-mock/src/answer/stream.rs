@@ -29,7 +29,7 @@ pub(crate) struct Stream {
     stage: StreamState,
     /// The number of pieces, and the number of those already sent.
     pieces: u32,
-    told: u32,
+    appended: u32,
     due: Stamp,
 }
 
@@ -69,7 +69,7 @@ impl Stream {
             keep_alive,
             stage,
             pieces,
-            told: 0,
+            appended: 0,
             due,
         }
     }
@@ -89,7 +89,7 @@ impl Stream {
     pub(super) fn next_pieces(&self) -> usize {
         match self.stage {
             StreamState::Head | StreamState::Tail => 0,
-            StreamState::Pieces => (self.group_end() - self.told) as usize * self.choices(),
+            StreamState::Pieces => (self.group_end() - self.appended) as usize * self.choices(),
         }
     }
 
@@ -120,7 +120,7 @@ impl Stream {
         let mut step = Step::default();
         let until = self.group_end();
         self.push_chunk(out, |stream, out| {
-            while stream.told < until.min(stream.pieces) && step.end.is_none() {
+            while stream.appended < until.min(stream.pieces) && step.end.is_none() {
                 stream.append_next(&mut step, out);
             }
         });
@@ -129,10 +129,10 @@ impl Stream {
     }
 
     fn append_next(&mut self, step: &mut Step, out: &mut Vec<u8>) {
-        match self.injected.interruption(self.told) {
+        match self.injected.interruption(self.appended) {
             None => {
-                self.parts().for_each(|part| self.script.append_event(part, self.told, out));
-                let (from, until) = self.part.length.tokens_of(self.told);
+                self.parts().for_each(|part| self.script.append_event(part, self.appended, out));
+                let (from, until) = self.part.length.tokens_of(self.appended);
                 step.pieces += self.choices();
                 step.tokens += u64::from(until - from) * self.choices() as u64;
             }
@@ -141,7 +141,7 @@ impl Stream {
             Some(Interruption::Error(shape)) => self.fail(shape, out),
             Some(Interruption::Hang) => step.end = Some(End::Hang),
         }
-        self.told += 1;
+        self.appended += 1;
     }
 
     fn tail(&mut self, out: &mut Vec<u8>) -> Step {
@@ -165,7 +165,7 @@ impl Stream {
 
     /// Schedules the next step. The tail is due with the last piece.
     fn go_on(&mut self) {
-        if self.told < self.pieces {
+        if self.appended < self.pieces {
             self.stage = StreamState::Pieces;
             self.due = self.schedule.piece_out(self.group_end() - 1);
         } else {
@@ -188,13 +188,13 @@ impl Stream {
     /// Returns the index after the last piece of the next group. Merged pieces are sent together
     /// when the last of them is due.
     fn group_end(&self) -> u32 {
-        self.told.saturating_add(self.injected.merge.get()).min(self.pieces)
+        self.appended.saturating_add(self.injected.merge.get()).min(self.pieces)
     }
 
     /// Appends an error event, after which no piece follows.
     fn fail(&mut self, shape: ErrorShape, out: &mut Vec<u8>) {
         self.push_event(&error_json(shape, 500, "an injected error").to_string(), out);
-        self.pieces = self.told + 1;
+        self.pieces = self.appended + 1;
         self.is_framed = false;
     }
 

@@ -168,8 +168,8 @@ impl Template {
 
 impl Template {
     fn push_logprobs(&self, filling: &Filling, out: &mut Vec<u8>) {
-        let told = self.logprobs.map_or(Value::Null, |how| how.of(filling.from, filling.until));
-        write!(out, "{told}").expect("a vector takes any number of bytes");
+        let appended = self.logprobs.map_or(Value::Null, |how| how.of(filling.from, filling.until));
+        write!(out, "{appended}").expect("a vector takes any number of bytes");
     }
 }
 

@@ -207,8 +207,8 @@ mod tests {
 
     #[track_caller]
     fn check_time(words: TimesWords, key: &str, expected: f64) {
-        let told = times().members(words, 6)[key].as_f64().unwrap();
-        assert!((told - expected).abs() < 1e-6, "{key}: {told} is not {expected}");
+        let logprobs = times().members(words, 6)[key].as_f64().unwrap();
+        assert!((logprobs - expected).abs() < 1e-6, "{key}: {logprobs} is not {expected}");
     }
 
     #[test]

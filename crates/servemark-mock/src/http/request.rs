@@ -137,9 +137,9 @@ impl RequestParser {
             return Ok(Parsed::Request(Request { head, body }));
         }
         self.buffer.reserve(length - self.buffer.len());
-        let asked = first_look && head.wants_continue();
+        let question = first_look && head.wants_continue();
         self.head = Some((head, length));
-        Ok(if asked { Parsed::Continue } else { Parsed::More })
+        Ok(if question { Parsed::Continue } else { Parsed::More })
     }
 
     fn take_head(&mut self) -> Result<Option<(Head, usize)>, Refusal> {

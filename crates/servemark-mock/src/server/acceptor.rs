@@ -38,7 +38,7 @@ impl Acceptor {
     pub(super) fn admit(&mut self, faults: &[Fault]) {
         let refused = loop {
             match self.listener.accept() {
-                Ok((socket, _)) => self.welcome(socket, faults),
+                Ok((socket, _)) => self.accept(socket, faults),
                 Err(refused) => break refused.kind(),
             }
         };
@@ -53,7 +53,7 @@ impl Acceptor {
 
     /// Assigns a connection to the next event loop, or resets it if a fault says so. Errors of
     /// socket options are ignored: such a socket is broken, and its first read fails.
-    fn welcome(&mut self, socket: TcpStream, faults: &[Fault]) {
+    fn accept(&mut self, socket: TcpStream, faults: &[Fault]) {
         let turn = self.connections % self.loops.len() as u64;
         self.connections += 1;
         if is_reset(faults, self.connections) {

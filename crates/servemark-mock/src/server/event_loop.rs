@@ -185,8 +185,8 @@ impl EventLoop {
             if connection.ends_at.is_none_or(|ends_at| ends_at > now) {
                 continue;
             }
-            let is_told = self.state.idle_limit.is_some_and(|limit| limit.is_told);
-            if matches!(connection.stage, ConnectionState::Idle) && is_told {
+            let is_reported = self.state.idle_limit.is_some_and(|limit| limit.is_reported);
+            if matches!(connection.stage, ConnectionState::Idle) && is_reported {
                 // A peer that has left does not read it, so an error does not matter.
                 let _ = connection.send(REQUEST_TIMEOUT);
             }

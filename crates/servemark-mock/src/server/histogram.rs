@@ -57,7 +57,7 @@ mod tests {
             "t_bucket{m=\"a\",le=\"+Inf\"} 3",
             "t_count{m=\"a\"} 3",
         ] {
-            assert!(text.lines().any(|told| told == line), "{line} is not in {text}");
+            assert!(text.lines().any(|logprobs| logprobs == line), "{line} is not in {text}");
         }
     }
 }

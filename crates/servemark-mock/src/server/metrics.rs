@@ -214,7 +214,7 @@ mod tests {
             r#"tgi_queue_size{model_name="a\"b"} 2"#,
             r#"sglang:e2e_request_latency_seconds_bucket{model_name="a\"b",le="0.5"} 1"#,
         ] {
-            assert!(text.lines().any(|told| told == line), "{line} is not in {text}");
+            assert!(text.lines().any(|logprobs| logprobs == line), "{line} is not in {text}");
         }
     }
 

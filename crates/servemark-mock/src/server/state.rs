@@ -113,15 +113,15 @@ impl ServerState {
 pub(super) struct IdleLimit {
     pub(super) after: Duration,
     /// Whether the server sends a 408 response before it closes the connection.
-    pub(super) is_told: bool,
+    pub(super) is_reported: bool,
 }
 
 impl IdleLimit {
     /// Returns the shortest limit among the faults, if there is any.
     pub(super) fn of(spec: &MockSpec) -> Option<Self> {
         let limits = spec.faults.iter().filter_map(|fault| match *fault.kind() {
-            FaultKind::CloseIdle { limit } => Some(Self { after: limit, is_told: false }),
-            FaultKind::Idle408 { limit } => Some(Self { after: limit, is_told: true }),
+            FaultKind::CloseIdle { limit } => Some(Self { after: limit, is_reported: false }),
+            FaultKind::Idle408 { limit } => Some(Self { after: limit, is_reported: true }),
             _ => None,
         });
         limits.min_by_key(|limit| limit.after)

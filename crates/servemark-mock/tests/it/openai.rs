@@ -100,18 +100,18 @@ fn the_choices_of_a_batch_are_numbered_on_and_every_prompt_has_its_row() {
 #[test]
 fn a_chat_tells_the_probabilities_of_its_tokens() {
     let server = server(&[]);
-    let asked = r#", "logprobs": true, "top_logprobs": 2"#;
-    let whole = post(&server, "/v1/chat/completions", &chat(asked)).json();
+    let question = r#", "logprobs": true, "top_logprobs": 2"#;
+    let whole = post(&server, "/v1/chat/completions", &chat(question)).json();
     let content = &whole["choices"][0]["logprobs"]["content"];
     assert_eq!(content.as_array().unwrap().len(), 3);
     assert_eq!((&content[1]["token"], &content[1]["logprob"]), (&json!(" year"), &json!(-0.5)));
     assert_eq!(content[1]["top_logprobs"].as_array().unwrap().len(), 2);
-    let streamed = [asked, ", \"stream\": true"].concat();
+    let streamed = [question, ", \"stream\": true"].concat();
     let events = post(&server, "/v1/chat/completions", &chat(&streamed)).stream();
-    let told = events.iter().filter_map(|event| {
+    let appended = events.iter().filter_map(|event| {
         event["choices"][0]["logprobs"]["content"].as_array().map(|content| content[0].clone())
     });
-    assert_eq!(&Value::Array(told.collect()), content);
+    assert_eq!(&Value::Array(appended.collect()), content);
 }
 
 #[test]
@@ -119,11 +119,11 @@ fn a_completion_tells_the_probabilities_of_its_tokens() {
     let server = server(&[]);
     let body = r#"{"prompt": "a", "max_tokens": 3, "logprobs": 2"#;
     let whole = post(&server, "/v1/completions", &format!("{body}}}")).json();
-    let told = &whole["choices"][0]["logprobs"];
-    assert_eq!(told["tokens"], json!([" time", " year", " work"]));
-    assert_eq!(told["token_logprobs"], json!([-0.5, -0.5, -0.5]));
-    assert_eq!(told["text_offset"], json!([0, 5, 10]));
-    assert_eq!(told["top_logprobs"][0], json!({" time": -0.5, " year": -1.5}));
+    let appended = &whole["choices"][0]["logprobs"];
+    assert_eq!(appended["tokens"], json!([" time", " year", " work"]));
+    assert_eq!(appended["token_logprobs"], json!([-0.5, -0.5, -0.5]));
+    assert_eq!(appended["text_offset"], json!([0, 5, 10]));
+    assert_eq!(appended["top_logprobs"][0], json!({" time": -0.5, " year": -1.5}));
     let events = post(&server, "/v1/completions", &format!("{body}, \"stream\": true}}")).stream();
     assert_eq!(events[2]["choices"][0]["logprobs"]["tokens"], json!([" work"]));
     assert_eq!(events[2]["choices"][0]["logprobs"]["text_offset"], json!([10]));
@@ -265,12 +265,12 @@ fn prometheus_is_told_how_many_run_and_how_many_wait() {
         socket.write_all(&request("POST", "/v1/completions", "", &completion(1))).unwrap();
         socket
     };
-    let asked: Vec<_> = (0..3).map(ask).collect();
+    let question: Vec<_> = (0..3).map(ask).collect();
     // The counts show when the server has read the requests of all three connections.
     while value(&server, "vllm:num_requests_waiting") < 2 {
         thread::yield_now();
     }
     assert_eq!(value(&server, "sglang:num_queue_reqs"), 2);
     assert_eq!(value(&server, "sglang:num_running_reqs"), 1);
-    drop(asked);
+    drop(question);
 }

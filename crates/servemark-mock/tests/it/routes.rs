@@ -226,16 +226,16 @@ fn documents_are_ranked() {
 
 #[test]
 fn questions_are_decided() {
-    let asked = |question: &str| {
+    let limit = |question: &str| {
         let body = format!(r#"{{"state": "a b c", "questions": {{"answer": {question}}}}}"#);
         post(&server(&[]), "/v1/systemone", &body).json()
     };
-    let chosen = asked(r#"{"type": "choice", "criteria": {"x": "1", "y": "2"}}"#);
+    let chosen = limit(r#"{"type": "choice", "criteria": {"x": "1", "y": "2"}}"#);
     let answer = json!({"type": "choice", "probabilities": {"x": 0.5, "y": 0.5}, "choice": "x"});
     assert_eq!(chosen["answers"], json!({ "answer": answer }));
     assert_eq!(chosen["usage"]["input_tokens"], 3);
-    assert_eq!(asked(r#"{"type": "noul"}"#)["answers"]["answer"]["noul"], 0.5);
-    let scored = asked(r#"{"type": "score", "criteria": ["low", "mid", "high"]}"#);
+    assert_eq!(limit(r#"{"type": "noul"}"#)["answers"]["answer"]["noul"], 0.5);
+    let scored = limit(r#"{"type": "score", "criteria": ["low", "mid", "high"]}"#);
     assert_eq!(scored["answers"]["answer"]["score"], 1.0);
     assert_eq!(scored["answers"]["answer"]["legend"]["2"], "high");
     let body = r#"{"kind": "choice", "state": "a", "question": "q", "options": ["x", "y"]}"#;
@@ -320,11 +320,11 @@ fn dashscope_answers_in_one_piece() {
 
 #[test]
 fn ollama_answers_in_lines_unless_it_is_told_not_to() {
-    for (path, asked, text) in [
+    for (path, prompt, text) in [
         ("/api/chat", CHAT, "/message/content"),
         ("/api/generate", r#""prompt": "a b""#, "/response"),
     ] {
-        let body = |more: &str| format!(r#"{{{asked}, "options": {{"num_predict": 8}}{more}}}"#);
+        let body = |more: &str| format!(r#"{{{prompt}, "options": {{"num_predict": 8}}{more}}}"#);
         let response = post(&server(&[]), path, &body(""));
         let content_type = "\r\ncontent-type: application/x-ndjson\r\n";
         assert!(response.head.contains(content_type), "{}", response.head);

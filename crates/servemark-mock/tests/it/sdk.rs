@@ -43,8 +43,8 @@ fn check(package: &str, script: &str) {
         .args(["-c", script, &lenient.base_url(), &strict.base_url()])
         .output()
         .unwrap();
-    let (said, failed) = (utf8(&output.stdout), utf8(&output.stderr));
-    assert!(output.status.success() && said.trim_end() == "accepted", "{said}\n{failed}");
+    let (printed, failed) = (utf8(&output.stdout), utf8(&output.stderr));
+    assert!(output.status.success() && printed.trim_end() == "accepted", "{printed}\n{failed}");
 }
 
 fn has_package(python: &str, package: &str) -> bool {

@@ -38,8 +38,8 @@ fn table(html: &mut Html, comparison: &Comparison, title: &str, changes: &[&Chan
         html.raw("<tr>").element("th scope=\"row\"", &change.figure.to_string());
         let values = [change.before, change.after];
         let is_count = values.iter().all(|value| value.fract() == 0.0);
-        let shown = |value: f64| if is_count { format!("{value:.0}") } else { number(value) };
-        html.element("td", &shown(change.before)).element("td", &shown(change.after));
+        let message = |value: f64| if is_count { format!("{value:.0}") } else { number(value) };
+        html.element("td", &message(change.before)).element("td", &message(change.after));
         html.element("td", &percent(change.percent()));
         let interval = change.interval.map(|interval| interval.to_string()).unwrap_or_default();
         html.element("td", &interval);

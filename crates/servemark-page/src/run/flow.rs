@@ -298,10 +298,13 @@ pub(crate) fn latency(
     let parts = bins.sorted(&timed);
     let series = |percent| bins.series(&super::bins::percentiles(&parts, percent));
     panel.band("p10 to p90", 0, [series(10.0), series(90.0)]);
-    let shown = sample(&timed, times, MOST_POINTS);
-    let key =
-        if shown.len() < timed.len() { "requests, a sample with all extremes" } else { "requests" };
-    let (at, values): (Vec<f64>, Vec<f64>) = shown.into_iter().unzip();
+    let visible = sample(&timed, times, MOST_POINTS);
+    let key = if visible.len() < timed.len() {
+        "requests, a sample with all extremes"
+    } else {
+        "requests"
+    };
+    let (at, values): (Vec<f64>, Vec<f64>) = visible.into_iter().unzip();
     panel.points(key, 5, crate::series::timed(&at, &values));
     if timed.len() >= 1000 {
         let wide = Bins::of(times.span(), (timed.len() / 100).min(300));

@@ -108,13 +108,13 @@ fn verdict(html: &mut Html, class: &str, name: &str, text: &str) {
 }
 
 fn settled_text(metrics: &Metrics) -> String {
-    let Some(settled) = &metrics.settled else { return String::new() };
-    match (settled.status, &settled.part) {
+    let Some(resolved) = &metrics.settled else { return String::new() };
+    match (resolved.status, &resolved.part) {
         (SettledStatus::Whole, _) => "settled from the start to the end".to_owned(),
         (SettledStatus::Part, Some(part)) => {
             format!("settled from {} s to {} s", number(part.from_s), number(part.to_s))
         }
-        _ => format!("no part is settled: {}", settled.reason.as_deref().unwrap_or_default()),
+        _ => format!("no part is settled: {}", resolved.reason.as_deref().unwrap_or_default()),
     }
 }
 
@@ -152,8 +152,8 @@ fn figures(html: &mut Html, report: &Report<'_>) {
     }
     let of_tokens =
         [("Time to first token", &latencies.ttft), ("Inter-token latency", &latencies.itl)];
-    let shown = of_tokens.into_iter().filter(|(_, summary)| summary.samples > 0);
-    for (name, summary) in shown.chain([("End to end", &latencies.e2el)]) {
+    let visible = of_tokens.into_iter().filter(|(_, summary)| summary.samples > 0);
+    for (name, summary) in visible.chain([("End to end", &latencies.e2el)]) {
         latency(html, name, summary);
     }
     html.raw("</div>\n");
@@ -262,6 +262,6 @@ pub(crate) fn joined(lines: &[TableLine]) -> Vec<(&str, String)> {
 fn server_versions(header: &Header) -> Vec<(&'static str, String)> {
     let Some(info) = header.server_info.as_ref() else { return Vec::new() };
     let keys = ["version", "sglang_version", "vllm_version"];
-    let told = keys.iter().find_map(|key| info.get(*key)?.as_str());
-    told.map(|version| ("server version", version.to_owned())).into_iter().collect()
+    let rows = keys.iter().find_map(|key| info.get(*key)?.as_str());
+    rows.map(|version| ("server version", version.to_owned())).into_iter().collect()
 }

@@ -18,9 +18,9 @@ pub(super) fn latencies(html: &mut Html, metrics: &Metrics) {
         ("ITL per gap", &latencies.itl),
         ("E2E", &latencies.e2el),
     ];
-    let shown: Vec<(&str, &Summary)> =
+    let visible: Vec<(&str, &Summary)> =
         all.into_iter().filter(|(_, summary)| summary.samples > 0).collect();
-    let Some((_, first)) = shown.first() else { return };
+    let Some((_, first)) = visible.first() else { return };
     let percents: Vec<f64> = first.percentiles.iter().map(Percentile::percent).collect();
     let heads = ["", "values", "mean"].map(str::to_owned);
     let heads = heads.into_iter().chain(percents.iter().map(|percent| format!("p{percent}")));
@@ -33,7 +33,7 @@ pub(super) fn latencies(html: &mut Html, metrics: &Metrics) {
         );
     }
     html.raw("</tr></thead>\n<tbody>\n");
-    for (name, summary) in shown {
+    for (name, summary) in visible {
         html.raw("<tr>").element("th scope=\"row\"", name);
         html.element("td", &count(summary.samples));
         let estimates = summary.estimates.as_ref();
@@ -163,11 +163,11 @@ fn cells(section: &TableSection) -> Vec<Vec<String>> {
 fn notes<'a>(
     html: &mut Html,
     lines: impl Iterator<Item = &'a TableLine>,
-    is_shown: impl Fn(&str) -> bool,
+    is_visible: impl Fn(&str) -> bool,
 ) {
     let notes: Vec<&str> = lines
         .filter_map(|line| match line {
-            TableLine::Note(note) if is_shown(note) => Some(note.as_str()),
+            TableLine::Note(note) if is_visible(note) => Some(note.as_str()),
             _ => None,
         })
         .collect();

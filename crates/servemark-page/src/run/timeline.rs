@@ -51,11 +51,11 @@ pub(super) fn timeline(
     let mut bars: Vec<Bar<'_>> = measured.collect();
     bars.sort_by_key(|bar| bar.record.scheduled);
     let all = bars.len();
-    let shown = if all > MOST_BARS { extremes(&bars, times) } else { bars };
-    let note = if shown.len() < all {
+    let visible = if all > MOST_BARS { extremes(&bars, times) } else { bars };
+    let note = if visible.len() < all {
         format!(
             "{} of {} requests: of each part of the run the slowest by TTFT, by E2E and by their longest gap, those that failed, and others between them.",
-            count(shown.len()),
+            count(visible.len()),
             count(all)
         )
     } else {
@@ -70,9 +70,9 @@ pub(super) fn timeline(
         is_warm_up: true,
     });
     let before = before.filter(|bar| times.at(bar.record.ended) > times.from).take(MOST_BARS);
-    let mut shown: Vec<Bar<'_>> = before.chain(shown).collect();
-    shown.sort_by_key(|bar| bar.record.scheduled);
-    columns(times, &shown, &note)
+    let mut visible: Vec<Bar<'_>> = before.chain(visible).collect();
+    visible.sort_by_key(|bar| bar.record.scheduled);
+    columns(times, &visible, &note)
 }
 
 fn columns(times: &Times, bars: &[Bar<'_>], note: &str) -> Value {

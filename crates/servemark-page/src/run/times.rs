@@ -56,7 +56,7 @@ impl Times {
         if self.from < 0.0 {
             marks.push(("warm-up", self.from, 0.0));
         }
-        if let Some(part) = metrics.settled.as_ref().and_then(|settled| settled.part.as_ref()) {
+        if let Some(part) = metrics.settled.as_ref().and_then(|resolved| resolved.part.as_ref()) {
             marks.push(("unsettled", 0.0, part.from_s));
             marks.push(("settled", part.from_s, part.to_s));
             marks.push(("unsettled", part.to_s, self.to));
@@ -73,12 +73,12 @@ impl Times {
         if self.from < 0.0 {
             html.element("li", "Shaded before 0 s: requests of the warm-up, which are not scored");
         }
-        let Some(settled) = &metrics.settled else {
+        let Some(resolved) = &metrics.settled else {
             html.raw("</ul>\n");
             return;
         };
-        let reason = settled.reason.as_deref().unwrap_or_default();
-        match (settled.status, &settled.part) {
+        let reason = resolved.reason.as_deref().unwrap_or_default();
+        match (resolved.status, &resolved.part) {
             (SettledStatus::Whole, _) => html.element("li", "The whole run is settled"),
             (SettledStatus::Part, Some(part)) => {
                 let (from, to) = (number(part.from_s), number(part.to_s));

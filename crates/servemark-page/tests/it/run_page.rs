@@ -114,8 +114,8 @@ fn one_crosshair_and_one_zoom_serve_all_plots_over_time() {
     browser.open(&text, View::all()[2]);
     browser.hover("#panel-ttft .stage", 0.5, 0.5);
     let crosses = "[...document.querySelectorAll('#time .cross')].filter(line => line.getAttribute('visibility') === 'visible').map(line => line.getAttribute('x1'))";
-    let shown = browser.evaluate(crosses);
-    assert_eq!(shown.as_array().map(Vec::len), Some(8), "{shown}");
+    let rendered = browser.evaluate(crosses);
+    assert_eq!(rendered.as_array().map(Vec::len), Some(8), "{rendered}");
     assert!(browser.text("#time-tools output").starts_with("at "));
     assert!(browser.text("#panel-ttft .keys").contains(" ms"));
 

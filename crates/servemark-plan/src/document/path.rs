@@ -91,7 +91,7 @@ impl KeyPath {
 
     /// Returns copies of a document in which the key has values that no two kinds of keys both
     /// take, and that are visible in the plan where a key takes any value.
-    pub(super) fn spoilt(&self, document: &Value) -> impl Iterator<Item = Value> {
+    pub(super) fn invalid_variants(&self, document: &Value) -> impl Iterator<Item = Value> {
         [json!({"\u{1}": []}), json!("\u{1}")].into_iter().map(|spoilt| {
             let mut document = document.clone();
             if let Some(value) = self.find_mut(&mut document) {
@@ -108,7 +108,7 @@ impl KeyPath {
         if let Some(Value::Object(fields)) = self.find_mut(&mut document) {
             fields.entry(name).or_insert(Value::Null);
         }
-        self.then(Step::Key(name.to_owned())).spoilt(&document).collect()
+        self.then(Step::Key(name.to_owned())).invalid_variants(&document).collect()
     }
 
     fn find_mut<'a>(&self, document: &'a mut Value) -> Option<&'a mut Value> {

@@ -15,10 +15,10 @@ fn shortest() -> Value {
 #[track_caller]
 fn check_unknown(document: &Value, path: &str, known: &str) {
     let faults = BenchPlan::from_document(document).unwrap_err();
-    let [DocumentFault::UnknownKey { path: told, known: names }] = faults.as_slice() else {
+    let [DocumentFault::UnknownKey { path: actual, known: names }] = faults.as_slice() else {
         panic!("{faults:?}")
     };
-    assert_eq!(told, path);
+    assert_eq!(actual, path);
     assert!(names.iter().any(|name| name == known), "{names:?}");
 }
 

@@ -238,9 +238,9 @@ mod tests {
         fn one_peak_is_found(top in 1u32..300, start in 1u32..300, upper in 1u32..300) {
             // All scores differ: between two equal ones the search would try every value.
             let score = |value: f64| Some(-(value - f64::from(top) - 0.3).powi(2));
-            let (found, asked) = best(start.into(), upper.into(), score);
+            let (found, requested) = best(start.into(), upper.into(), score);
             prop_assert_eq!(found, Some(top.min(upper)));
-            prop_assert!(asked < 40, "{} values", asked);
+            prop_assert!(requested < 40, "{} values", requested);
         }
     }
 }

@@ -268,15 +268,15 @@ impl SloSearchSpec {
         index: u32,
         nonce: u64,
     ) -> Result<Point, SweepError> {
-        let (shown, requests) =
+        let (rendered, requests) =
             (self.to_plan_value(value), json!(self.requests_in_round(value, round)));
         let counted = SweptSetting::Field(PlanPath::new("workload.requests"));
-        let row = [(&self.setting, &shown), (&counted, &requests)];
+        let row = [(&self.setting, &rendered), (&counted, &requests)];
         let NamedPlan { mut plan, .. } = changed(&self.base, &self.base.to_json(), &row)?;
         self.setting.refuse_unknown(&plan)?;
-        self.echo(&mut plan, &shown, requests.clone());
-        let settings = vec![(self.setting.short(), shown.clone())];
-        let name = format!("{}={shown},round={round}", self.setting.short());
+        self.echo(&mut plan, &rendered, requests.clone());
+        let settings = vec![(self.setting.short(), rendered.clone())];
+        let name = format!("{}={rendered},round={round}", self.setting.short());
         let mut point = Point { name, settings, repeat: round, plan };
         self.isolation.set_apart(index, nonce, &mut point);
         let wrong = |source| SweepError::Plan { name: point.name.clone(), source };

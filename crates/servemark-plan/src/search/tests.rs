@@ -99,9 +99,9 @@ fn a_tier_has_the_objectives_of_all_tiers_and_its_own() {
     assert_eq!(spec.requests(10.0), 1500, "as long as the most patient tier needs");
     let twice = vec![tiers[0].clone(), tiers[0].clone()];
     let refused = SloSearchSpec::with_tiers(base(), "request_rate", SloSpec::new([]), twice);
-    let said =
+    let message =
         "there are two tiers of objectives named chat; give all objectives of a tier in one list";
-    assert_eq!(refused.unwrap_err().to_string(), said);
+    assert_eq!(refused.unwrap_err().to_string(), message);
 }
 
 #[test]

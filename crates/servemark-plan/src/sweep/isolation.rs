@@ -43,7 +43,7 @@ impl Isolation {
         self.set_apart_in_rounds(index, index, nonce, point);
     }
 
-    /// Isolates a run whose seed is that of its round and whose salt is its own.
+    /// Isolates a run whose seed is that of its round and whose prompt prefix is its own.
     pub(crate) fn set_apart_in_rounds(
         &self,
         round: u32,
@@ -57,14 +57,14 @@ impl Isolation {
             workload.seed = workload.seed.wrapping_add(round);
         }
         if self.prompt_salt {
-            workload.prompt_salt = Some(salt(nonce, index));
+            workload.prompt_salt = Some(prompt_prefix(nonce, index));
         }
     }
 }
 
 /// Returns eight hexadecimal digits that are unlikely to occur at another point or in another
 /// sweep: the mixing function of `SplitMix64`, applied to a step of a Weyl sequence.
-fn salt(nonce: u64, index: u32) -> String {
+fn prompt_prefix(nonce: u64, index: u32) -> String {
     let mut bits = nonce.wrapping_add(u64::from(index + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

@@ -64,13 +64,13 @@ impl PlanPath {
     pub(super) fn unknown(&self, document: &Value) -> SweepError {
         let mut paths = Vec::new();
         list(document, "", &mut paths);
-        let asked = self.to_string();
+        let requested = self.to_string();
         paths.sort_by_cached_key(|path| {
             let (own, other) = (self.last(), path.rsplit('.').next().unwrap_or_default());
-            distance(own, other) + distance(&asked, path)
+            distance(own, other) + distance(&requested, path)
         });
         paths.truncate(NEAREST);
-        SweepError::UnknownField { path: asked, nearest: paths.join(", ") }
+        SweepError::UnknownField { path: requested, nearest: paths.join(", ") }
     }
 }
 

@@ -143,18 +143,18 @@ fn error(record: &RequestRecord) -> &str {
 /// Joins the reasoning, a `</think>` tag and the content of an answer; the tag is left out if
 /// either part is empty.
 fn prediction(record: &RequestRecord) -> String {
-    let (mut thought, mut said) = (String::new(), String::new());
+    let (mut thought, mut spoken_text) = (String::new(), String::new());
     for (row, piece) in record.pieces() {
         match row.kind {
             DeltaKind::Reasoning => thought.push_str(piece),
-            DeltaKind::Content => said.push_str(piece),
+            DeltaKind::Content => spoken_text.push_str(piece),
             _ => {}
         }
     }
-    match (thought.is_empty(), said.is_empty()) {
-        (true, _) => said,
+    match (thought.is_empty(), spoken_text.is_empty()) {
+        (true, _) => spoken_text,
         (false, true) => thought,
-        (false, false) => thought + "</think>" + &said,
+        (false, false) => thought + "</think>" + &spoken_text,
     }
 }
 

@@ -53,8 +53,8 @@ fn parameters(
             requests: if is_of_gaps { stage.requests_with_gaps() } else { stage.scores.len() },
         }
     };
-    let shown = PARAMETERS.iter().filter(|(_, quantity, _)| has_row(stage, *quantity, options));
-    shown.map(row).collect()
+    let visible = PARAMETERS.iter().filter(|(_, quantity, _)| has_row(stage, *quantity, options));
+    visible.map(row).collect()
 }
 
 /// Returns whether a quantity has a row. Answers that were not streamed have no TTFT, no ITL and no

@@ -5,7 +5,7 @@ use std::io;
 
 use servemark_core::{RequestRecord, Stamp};
 
-use crate::chart::{Axis, Bars, Curve, Figure, Look, Mark, Panel, Scale};
+use crate::chart::{Axis, Bars, ChartStyle, Curve, Figure, Mark, Panel, Scale};
 use crate::{Report, ReportFormat, page};
 
 /// AISBench's page of the rates between consecutive requests, as planned and as sent: over time
@@ -70,7 +70,7 @@ impl AisbenchRps {
         let close = rates_of(planned, |gap| gap > 0.0 && gap < TOO_CLOSE);
         let average = average(&rates(planned).collect::<Vec<_>>());
         let dots = |label: &str, hue, style, points| {
-            let look = Look { hue: Some(hue), style, ..Look::default() };
+            let look = ChartStyle { hue: Some(hue), style, ..ChartStyle::default() };
             Curve::dots(label, thinned(points, MANY)).looking(look)
         };
         let curves = vec![
@@ -80,7 +80,7 @@ impl AisbenchRps {
             dots("as planned, less than 1 ms apart", 1, 3, close.collect()),
             Curve::line("moving average", 3, thinned(average, FEW)),
             Curve::line("target", 2, thinned(target.unwrap_or_default(), FEW))
-                .looking(Look::joined(2, 1, 1)),
+                .looking(ChartStyle::joined(2, 1, 1)),
         ];
         let curves = curves.into_iter().filter(|curve| !curve.points.is_empty()).collect();
         let (x, y) = (Axis::even("Time (seconds)"), Axis::new("RPS", Scale::Log));
@@ -104,8 +104,8 @@ impl ReportFormat for AisbenchRps {
 
 /// Draws the histograms of rates and of intervals between requests.
 fn spread(planned: &[f64], sent: &[f64]) -> Figure {
-    let shown = if planned.is_empty() { sent } else { planned };
-    let rates: Vec<f64> = gaps(shown).filter(|gap| *gap >= TOO_CLOSE).map(f64::recip).collect();
+    let rendered = if planned.is_empty() { sent } else { planned };
+    let rates: Vec<f64> = gaps(rendered).filter(|gap| *gap >= TOO_CLOSE).map(f64::recip).collect();
     let counts = histogram("rates between requests", 0, &below(&rates, 990));
     let counts = panel("RPS vs Request Count", "RPS", vec![counts]);
     let planned = histogram("intervals as planned", 2, &below(&all(planned), 999));

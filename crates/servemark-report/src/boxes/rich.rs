@@ -164,7 +164,7 @@ impl RichTable {
         let height = cells.iter().map(Vec::len).max().unwrap_or_default();
         let is_head = side == '┃';
         let line = |number: usize| {
-            let shown = cells.iter().enumerate().map(|(column, lines)| {
+            let rendered = cells.iter().enumerate().map(|(column, lines)| {
                 let above = if is_head { height - lines.len() } else { 0 };
                 let text = number.checked_sub(above).and_then(|own| lines.get(own));
                 let (left, right) = self.room(column);
@@ -172,10 +172,10 @@ impl RichTable {
                 let text = padded(text, text_width(column), self.columns[column].align);
                 format!("{}{text}{}", " ".repeat(left), " ".repeat(right))
             });
-            let shown: Vec<String> = shown.collect();
+            let rendered: Vec<String> = rendered.collect();
             match self.frame {
-                FrameKind::Bare => shown.concat(),
-                _ => format!("{side}{}{side}", shown.join(&side.to_string())),
+                FrameKind::Bare => rendered.concat(),
+                _ => format!("{side}{}{side}", rendered.join(&side.to_string())),
             }
         };
         (0..height).map(line).collect()

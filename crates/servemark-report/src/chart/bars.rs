@@ -1,6 +1,6 @@
 //! Rectangles on an axis: a histogram, or a row of bars.
 
-use super::Look;
+use super::ChartStyle;
 
 /// A series of bars.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -8,7 +8,7 @@ pub struct Bars {
     /// Name in the legend; an empty name has no entry.
     pub label: String,
     /// Colour; the other fields have no effect on the bars.
-    pub look: Look,
+    pub look: ChartStyle,
     /// Bars from left to right.
     pub bars: Vec<Bar>,
 }
@@ -27,7 +27,7 @@ impl Bars {
     pub fn new(label: impl Into<String>, hue: usize, bars: Vec<Bar>) -> Self {
         Self {
             label: label.into(),
-            look: Look { hue: Some(hue), style: SQUARE, ..Look::default() },
+            look: ChartStyle { hue: Some(hue), style: SQUARE, ..ChartStyle::default() },
             bars,
         }
     }
@@ -66,5 +66,5 @@ fn edges(numbers: &[f64], parts: usize) -> Vec<f64> {
     edges
 }
 
-/// The [`Look::style`] whose markers are squares.
+/// The [`ChartStyle::style`] whose markers are squares.
 const SQUARE: usize = 2;

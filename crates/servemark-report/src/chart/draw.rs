@@ -6,7 +6,7 @@ use plotters::prelude::*;
 
 use super::canvas::{At, Canvas, LINE, Stand};
 use super::scale::Span;
-use super::{Bar, Bars, Curve, Figure, Look, Mark, Panel};
+use super::{Bar, Bars, ChartStyle, Curve, Figure, Mark, Panel};
 
 /// Returns the width and height of a figure, in hundredths of an inch.
 pub(super) fn size(figure: &Figure) -> (u32, u32) {
@@ -146,7 +146,7 @@ impl Frame {
     fn draw_band<B: DrawingBackend>(
         &self,
         places: &[(At, &Mark)],
-        look: Look,
+        look: ChartStyle,
         canvas: &Canvas<'_, B>,
     ) -> io::Result<()> {
         let edge = |sign: f64| {
@@ -181,7 +181,11 @@ fn panel_title(panel: &Panel) -> f64 {
 }
 
 /// Draws a line through points with the dash pattern of the look.
-fn stroke<B: DrawingBackend>(points: &[At], look: Look, canvas: &Canvas<'_, B>) -> io::Result<()> {
+fn stroke<B: DrawingBackend>(
+    points: &[At],
+    look: ChartStyle,
+    canvas: &Canvas<'_, B>,
+) -> io::Result<()> {
     let width = 1.5 + look.width as f64;
     let dashes = DASHES[look.style % DASHES.len()];
     if dashes.is_empty() {
@@ -219,7 +223,11 @@ fn broken(points: &[At], dashes: &[f64]) -> Vec<Vec<At>> {
     pieces
 }
 
-fn point<B: DrawingBackend>((x, y): At, look: Look, canvas: &Canvas<'_, B>) -> io::Result<()> {
+fn point<B: DrawingBackend>(
+    (x, y): At,
+    look: ChartStyle,
+    canvas: &Canvas<'_, B>,
+) -> io::Result<()> {
     const R: f64 = 4.0;
     let color = color(look);
     match look.style % 4 {
@@ -234,12 +242,12 @@ fn point<B: DrawingBackend>((x, y): At, look: Look, canvas: &Canvas<'_, B>) -> i
 }
 
 /// Returns one legend entry per distinct name, in the order of the panels.
-fn legend(figure: &Figure) -> Vec<(&str, Look)> {
+fn legend(figure: &Figure) -> Vec<(&str, ChartStyle)> {
     let named = figure.rows.iter().flatten().flat_map(|panel| {
         let bars = panel.bars.iter().map(|bars| (bars.label.as_str(), bars.look));
         bars.chain(panel.curves.iter().map(|curve| (curve.label.as_str(), curve.look)))
     });
-    let mut entries: Vec<(&str, Look)> = Vec::new();
+    let mut entries: Vec<(&str, ChartStyle)> = Vec::new();
     for entry in named.filter(|(label, _)| !label.is_empty()) {
         if entries.iter().all(|(label, _)| *label != entry.0) {
             entries.push(entry);
@@ -268,7 +276,7 @@ fn draw_legend<B: DrawingBackend>(figure: &Figure, canvas: &Canvas<'_, B>) -> io
     Ok(())
 }
 
-fn color(look: Look) -> RGBAColor {
+fn color(look: ChartStyle) -> RGBAColor {
     let (r, g, b) = look.hue.map_or(GREY, |hue| HUES[hue % HUES.len()]);
     RGBColor(r, g, b).mix(if look.hue.is_some() { 1.0 } else { 0.6 })
 }

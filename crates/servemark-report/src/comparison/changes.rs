@@ -126,11 +126,11 @@ fn detectable(comparison: &Comparison) -> Option<(String, f64)> {
         matches!(change.figure.quantity, Quantity::Latency(_, Statistic::Mean))
             && change.figure.of == FigureScope::Run
     };
-    let told = comparison.changes.iter().filter(is_mean).find_map(|change| {
+    let listed = comparison.changes.iter().filter(is_mean).find_map(|change| {
         let percent = change.detectable_percent.filter(|percent| *percent < 100.0)?;
         Some((change.figure.to_string(), percent))
     });
-    told.map(|(figure, percent)| (figure.replace("Mean ", "mean ").replace(" (ms)", ""), percent))
+    listed.map(|(figure, percent)| (figure.replace("Mean ", "mean ").replace(" (ms)", ""), percent))
 }
 
 const WIDTH: usize = 100;

@@ -4,7 +4,7 @@ use super::EvalscopeRun;
 use super::field::Field;
 use super::percentiles::Sample;
 use super::points::Point;
-use crate::chart::{Axis, Curve, Figure, Look, Mark, Panel};
+use crate::chart::{Axis, ChartStyle, Curve, Figure, Mark, Panel};
 
 /// Draws the mean and the 99th percentile of each latency over the load.
 pub(super) fn latencies(runs: &[&EvalscopeRun], generates: bool) -> Figure {
@@ -19,8 +19,8 @@ pub(super) fn latencies(runs: &[&EvalscopeRun], generates: bool) -> Figure {
         (Field::Ttft, Sample::Ttft, "TTFT (ms)"),
         (Field::Tpot, Sample::Tpot, "TPOT (ms)"),
     ];
-    let shown = if generates { &all[..] } else { &all[..1] };
-    Figure::new(vec![shown.iter().copied().map(panel).collect()]).sized(480, 400)
+    let formatted = if generates { &all[..] } else { &all[..1] };
+    Figure::new(vec![formatted.iter().copied().map(panel).collect()]).sized(480, 400)
 }
 
 /// Draws request rate, token rates and success rate over the load.
@@ -78,7 +78,7 @@ fn percent(label: &str) -> Option<f64> {
 pub(super) fn requests(run: &EvalscopeRun) -> Figure {
     let dots = |label: &str, hue: usize, value: &dyn Fn(&Point) -> Option<f64>| {
         let mark = |point: &Point| Some(Mark::at(point.place as f64, value(point)?));
-        let look = Look { hue: Some(hue), ..Look::default() };
+        let look = ChartStyle { hue: Some(hue), ..ChartStyle::default() };
         Curve::dots(label, run.points.iter().filter_map(mark).collect()).looking(look)
     };
     let good =

@@ -51,10 +51,14 @@ fn overview(runs: &[&EvalscopeRun]) -> RichTable {
     let heads = ["Conc.", "Rate", "Num", "RPS", "Gen/s", "Success", "Traces"];
     let heads = heads.into_iter().filter(|head| has_traces || *head != "Traces");
     let row = |run: &&EvalscopeRun| {
-        let shown = |field: Field| field.format(run.numbers.at(field));
+        let formatted = |field: Field| field.format(run.numbers.at(field));
         let success = format!("{}%", short(run.numbers.success_rate(), 1));
-        let own =
-            vec![shown(Field::Total), shown(Field::Requests), shown(Field::OutputRate), success];
+        let own = vec![
+            formatted(Field::Total),
+            formatted(Field::Requests),
+            formatted(Field::OutputRate),
+            success,
+        ];
         let traces = run.traces.as_ref().map_or_else(|| "-".to_owned(), |of| of.traces.to_string());
         let traces = has_traces.then_some(traces);
         [load(run).to_vec(), own, traces.into_iter().collect()].concat()
@@ -87,9 +91,9 @@ fn columns(name: &str, numbers: &[&str]) -> Vec<Column> {
 }
 
 fn requests(runs: &[&EvalscopeRun]) -> RichTable {
-    let shown: Vec<&Line> =
+    let formatted: Vec<&Line> =
         LINES.iter().filter(|line| runs.iter().any(|run| line.is_of(run))).collect();
-    let lines = |run: &EvalscopeRun| shown.iter().map(|line| line.cells(run)).collect();
+    let lines = |run: &EvalscopeRun| formatted.iter().map(|line| line.cells(run)).collect();
     let columns = columns("Metric", &["avg", "p50", "p99", "max"]);
     RichTable::headed("Per-Request Metrics", columns).with_groups(groups(runs, lines))
 }
@@ -101,8 +105,9 @@ fn traces(runs: &[&EvalscopeRun]) -> Option<RichTable> {
         let row = |(name, values): (&str, &servemark_metrics::Distribution)| {
             let percentiles = [50.0, 90.0, 99.0].map(|percent| values.percentile(percent));
             let numbers = [values.mean].into_iter().chain(percentiles).chain([values.max]);
-            let shown = numbers.map(|value| short(value.unwrap_or_default(), trace_decimals(name)));
-            [vec![name.to_owned()], shown.collect()].concat()
+            let formatted =
+                numbers.map(|value| short(value.unwrap_or_default(), trace_decimals(name)));
+            [vec![name.to_owned()], formatted.collect()].concat()
         };
         run.trace_rows().into_iter().map(row).collect()
     };
@@ -131,17 +136,17 @@ fn pooled(runs: &[&EvalscopeRun]) -> Option<RichTable> {
     let row = |run: &&EvalscopeRun| {
         let p99 = |sample: Sample| run.percentiles.get("99%", sample);
         let latency = p99(Sample::Latency);
-        let shown = |field: Field| field.format(run.numbers.at(field));
+        let formatted = |field: Field| field.format(run.numbers.at(field));
         (latency != Some(0.0)).then(|| {
             vec![
                 load_text(run.numbers.at(Field::Concurrency), "INF"),
                 load_text(run.numbers.rate(), "INF"),
-                shown(Field::Requests),
-                shown(Field::Latency),
+                formatted(Field::Requests),
+                formatted(Field::Latency),
                 Sample::Latency.format(latency),
-                shown(Field::InputRate),
+                formatted(Field::InputRate),
                 Sample::InputRate.format(p99(Sample::InputRate)),
-                shown(Field::InputTokens),
+                formatted(Field::InputTokens),
                 format!("{}%", short(run.numbers.success_rate(), 1)),
             ]
         })

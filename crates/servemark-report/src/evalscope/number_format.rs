@@ -15,12 +15,12 @@ pub(super) fn short(value: f64, decimals: usize) -> String {
     let digits = format!("{whole}{kept}");
     let digits = if is_up { next(&digits) } else { digits };
     let (whole, kept) = digits.split_at(digits.len() - kept.len());
-    let shown = format!("{whole}.{kept}");
-    let shown = shown.trim_end_matches('0').trim_end_matches('.');
-    match shown {
-        "0" => shown.to_owned(),
-        _ if value < 0.0 => format!("-{shown}"),
-        _ => shown.to_owned(),
+    let message = format!("{whole}.{kept}");
+    let message = message.trim_end_matches('0').trim_end_matches('.');
+    match message {
+        "0" => message.to_owned(),
+        _ if value < 0.0 => format!("-{message}"),
+        _ => message.to_owned(),
     }
 }
 
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn a_tie_goes_up_by_its_decimal_text() {
-        let shown = [
+        let formatted = [
             (1.005, 2, "1.01"),
             (12.5, 0, "13"),
             (-0.5, 0, "0"),
@@ -83,7 +83,7 @@ mod tests {
             (99.95, 1, "100"),
             (f64::NAN, 2, "—"),
         ];
-        for (value, decimals, expected) in shown {
+        for (value, decimals, expected) in formatted {
             assert_eq!(short(value, decimals), expected, "{value}");
         }
     }

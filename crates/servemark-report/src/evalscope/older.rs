@@ -249,12 +249,12 @@ fn requests(sweep: &EvalscopeSweep<'_>, style: EvalscopeStyle) -> Option<RichTab
         return None;
     }
     let has = |cell: &&Size| sweep.runs.iter().any(|run| (cell.1)(run).is_some());
-    let shown: Vec<&Size> = SIZES.iter().filter(has).collect();
+    let visible: Vec<&Size> = SIZES.iter().filter(has).collect();
     let row = |run: &EvalscopeRun| {
-        let cells = shown.iter().map(|(_, cell)| cell(run).unwrap_or_else(|| "N/A".to_owned()));
+        let cells = visible.iter().map(|(_, cell)| cell(run).unwrap_or_else(|| "N/A".to_owned()));
         cells.collect()
     };
-    let heads = shown.iter().map(|(head, _)| Column::right(head)).collect();
+    let heads = visible.iter().map(|(head, _)| Column::right(head)).collect();
     let table = RichTable::headed("Request Metrics", heads);
     Some(table.with_rows(sweep.runs.iter().map(row).collect()))
 }

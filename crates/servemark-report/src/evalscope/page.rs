@@ -70,7 +70,7 @@ fn owned_pairs<const N: usize>(pairs: [(&str, String); N]) -> Vec<(String, Strin
 /// Returns the headings and rows of the table of all runs.
 fn summary(runs: &[&EvalscopeRun], generates: bool) -> (Vec<String>, Vec<Vec<String>>) {
     let columns: &[Column] = if generates { &COLUMNS } else { &POOLED };
-    let is_known = |column: &&Column| match column.shown {
+    let is_known = |column: &&Column| match column.formatted {
         ColumnContent::Mean(field) => runs.iter().all(|run| run.numbers.get(field).is_some()),
         ColumnContent::P99(_, field) => runs.iter().all(|run| run.numbers.get(field).is_some()),
         ColumnContent::Other(_) => true,
@@ -84,7 +84,7 @@ fn summary(runs: &[&EvalscopeRun], generates: bool) -> (Vec<String>, Vec<Vec<Str
 /// A column of the table of all runs.
 struct Column {
     head: &'static str,
-    shown: ColumnContent,
+    formatted: ColumnContent,
 }
 
 /// Content of a column.
@@ -97,7 +97,7 @@ enum ColumnContent {
 
 impl Column {
     fn cell(&self, run: &EvalscopeRun) -> String {
-        match self.shown {
+        match self.formatted {
             ColumnContent::Mean(field) => field.format(run.numbers.at(field)),
             ColumnContent::P99(sample, _) => sample.format(run.percentiles.get("99%", sample)),
             ColumnContent::Other(show) => show(run),
@@ -106,15 +106,15 @@ impl Column {
 }
 
 const fn mean(head: &'static str, field: Field) -> Column {
-    Column { head, shown: ColumnContent::Mean(field) }
+    Column { head, formatted: ColumnContent::Mean(field) }
 }
 
 const fn p99(head: &'static str, sample: Sample, field: Field) -> Column {
-    Column { head, shown: ColumnContent::P99(sample, field) }
+    Column { head, formatted: ColumnContent::P99(sample, field) }
 }
 
 const fn other(head: &'static str, show: fn(&EvalscopeRun) -> String) -> Column {
-    Column { head, shown: ColumnContent::Other(show) }
+    Column { head, formatted: ColumnContent::Other(show) }
 }
 
 const COLUMNS: [Column; 17] = [
@@ -176,7 +176,7 @@ pub(super) fn name(run: &EvalscopeRun) -> String {
 /// Returns the arguments that the page shows. Parallelism, number and rate are listed for each run
 /// if there are several.
 fn configuration(runs: &[&EvalscopeRun], args: &JsonObject) -> Vec<(String, String)> {
-    let shown = |key: &&str| match args.get(*key) {
+    let formatted = |key: &&str| match args.get(*key) {
         None | Some(Value::Null) => None,
         Some(Value::String(text)) => Some(text.clone()),
         Some(value) => Some(literal(value)),
@@ -190,7 +190,7 @@ fn configuration(runs: &[&EvalscopeRun], args: &JsonObject) -> Vec<(String, Stri
         "rate" => Some(each(|run| repr(run.numbers.rate()))),
         _ => None,
     };
-    let value = |key: &&str| of_each(key).filter(|_| runs.len() > 1).or_else(|| shown(key));
+    let value = |key: &&str| of_each(key).filter(|_| runs.len() > 1).or_else(|| formatted(key));
     CONFIGURATION.iter().filter_map(|key| Some(((*key).to_owned(), value(key)?))).collect()
 }
 

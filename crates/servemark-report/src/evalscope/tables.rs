@@ -119,12 +119,12 @@ impl EvalscopeRun {
             return self.first_percentiles();
         }
         let row = |row: &super::percentiles::PercentileRow| {
-            let shown = |value: &Option<f64>| match style {
+            let formatted = |value: &Option<f64>| match style {
                 EvalscopeStyle::Newest => row.sample.format(*value),
                 _ => fixed(*value, 2),
             };
             let name = row.sample.name(style).to_owned();
-            [vec![name], row.values.iter().map(shown).collect()].concat()
+            [vec![name], row.values.iter().map(formatted).collect()].concat()
         };
         let labels = percentiles.labels.iter().map(String::as_str);
         draw_rows("Metric", labels, percentiles.rows.iter().map(row))
@@ -153,8 +153,8 @@ impl EvalscopeRun {
             let percentiles = values.percentiles.iter().map(|(_, value)| *value);
             let ends = [values.mean, values.min].into_iter().chain(percentiles.map(Some));
             let numbers = ends.chain([values.max]);
-            let shown = numbers.map(|value| short(value.unwrap_or_default(), decimals));
-            [vec![name.to_owned()], shown.collect()].concat()
+            let formatted = numbers.map(|value| short(value.unwrap_or_default(), decimals));
+            [vec![name.to_owned()], formatted.collect()].concat()
         };
         let heads = ["mean", "min", "p50", "p90", "p95", "p99", "max"];
         draw_rows("Metric", heads, self.trace_rows().into_iter().map(row))

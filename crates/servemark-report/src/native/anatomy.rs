@@ -20,9 +20,9 @@ pub(super) fn anatomy(table: &mut Table, anatomy: &Anatomy) {
         "  of mean, of p99: share of the time from due to the end, over all requests and over",
     );
     table.note("  the slowest 1 %; of TTFT, its p99: likewise, of the time to the first output");
-    let (all, told) = (anatomy.requests, anatomy.with_server_times);
-    if told < all {
-        table.note(format!("  the server reported its times of {told} of {all} requests"));
+    let (all, text) = (anatomy.requests, anatomy.with_server_times);
+    if text < all {
+        table.note(format!("  the server reported its times of {text} of {all} requests"));
     }
     if let Some(clock) = &anatomy.clock {
         table.paragraph("server's clock", &placed(clock));
@@ -30,11 +30,11 @@ pub(super) fn anatomy(table: &mut Table, anatomy: &Anatomy) {
     let residual = anatomy.residual_ms;
     if residual.p999 > MOST_RESIDUAL_MS {
         let [p50, p99, p999] = [residual.p50, residual.p99, residual.p999].map(milliseconds);
-        let told = format!(
+        let text = format!(
             "the parts do not sum up to the client's times: by {p50} in the median, {p99} at p99 \
              and {p999} at p99.9, because the server reports longer times than there were"
         );
-        table.paragraph("residual", &told);
+        table.paragraph("residual", &text);
     }
 }
 

@@ -13,9 +13,9 @@ pub(super) fn latencies(table: &mut Table, metrics: &Metrics, header: &Header) {
     // Answers that were not streamed have no TTFT and no ITL.
     let generates = header.facts.generates();
     let has_tokens = generates && (service.ttft.samples > 0 || service.e2el.samples == 0);
-    let shown = Latency::SERVICE.into_iter().filter(|one| has_tokens || !one.needs_tokens());
+    let visible = Latency::SERVICE.into_iter().filter(|one| has_tokens || !one.needs_tokens());
     let row = |latency: Latency| Some((row_label(latency), metrics.latency(latency)?));
-    let from_sent: Vec<_> = shown.filter_map(row).collect();
+    let from_sent: Vec<_> = visible.filter_map(row).collect();
     let mut from_due = if has_tokens { vec![("TTFT", &response.ttft)] } else { Vec::new() };
     from_due.push(("E2E", &response.e2el));
     grid(table, "Service times, from sent (ms)", &from_sent);
@@ -136,12 +136,12 @@ pub(crate) fn requests_needed(summary: &Summary) -> Option<String> {
         .percentiles
         .iter()
         .filter_map(|percentile| Some((percentile.percent(), needed(summary, percentile)?)));
-    let told = unknown.enumerate().map(|(place, (percent, needed))| match place {
+    let text = unknown.enumerate().map(|(place, (percent, needed))| match place {
         0 => format!("p{percent} needs about {needed:.0} requests"),
         _ => format!("p{percent} about {needed:.0}"),
     });
-    let told: Vec<String> = told.collect();
-    (!told.is_empty()).then(|| told.join(", "))
+    let text: Vec<String> = text.collect();
+    (!text.is_empty()).then(|| text.join(", "))
 }
 
 /// Returns the number of requests that would bound a percentile; `None` if it has a bound already.

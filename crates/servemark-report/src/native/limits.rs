@@ -12,7 +12,7 @@ pub(super) fn limits(table: &mut Table, limits: &[Limit]) {
     table.section("What limits it");
     for (place, limit) in (1..).zip(limits) {
         let Limit { cause, evidence, confidence, .. } = limit;
-        let told = format!("{} ({confidence}): {evidence}", cause.words());
-        table.paragraph(&format!("{place}."), &told);
+        let message = format!("{} ({confidence}): {evidence}", cause.words());
+        table.paragraph(&format!("{place}."), &message);
     }
 }

@@ -52,8 +52,8 @@ pub(super) fn tokens(table: &mut Table, metrics: &Metrics, header: &Header) {
 fn by_server(table: &mut Table, counts: &ServerCounts) {
     let ServerCounts { prompt_answers, prompt_tokens, planned_prompt_tokens, .. } = counts;
     if *prompt_answers > 0 {
-        let told = format!("{prompt_tokens} in {prompt_answers} answers");
-        table.row("  by the server", format!("{told}, {planned_prompt_tokens} planned"));
+        let message = format!("{prompt_tokens} in {prompt_answers} answers");
+        table.row("  by the server", format!("{message}, {planned_prompt_tokens} planned"));
     }
 }
 
@@ -74,14 +74,14 @@ impl Counter {
 
 /// Writes the accept length of the run, or else the server's average since its start.
 pub(super) fn accept_length(table: &mut Table, accept_length: AcceptLength) {
-    let told = match (accept_length.of_run, accept_length.since_start) {
+    let text = match (accept_length.of_run, accept_length.since_start) {
         (Some(length), _) => {
             format!("{length:.2}, this run ({} requests)", accept_length.requests)
         }
         (None, Some(length)) => format!("{length:.2}, the server's average since its start"),
         (None, None) => return,
     };
-    table.row("accept length", told);
+    table.row("accept length", text);
 }
 
 fn input(tokens: &TokenTotals) -> String {

@@ -19,7 +19,7 @@ use super::output::{accept_length, throughput, tokens};
 use super::series::{series, write_counts};
 use super::server_work::server_work;
 use super::sessions::sessions;
-use super::settled::{verdicts, write_settled};
+use super::settled_run::{verdicts, write_settled};
 use super::style::{NativeStyle, one_line, unit};
 use super::truth::truth;
 use crate::table::{Table, TablePart, TableSection};

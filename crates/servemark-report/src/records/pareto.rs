@@ -56,8 +56,8 @@ impl ParetoSpec {
     }
 
     fn users(&self, run: &JsonObject) -> Result<Option<f64>, RecordsError> {
-        let asked = self.users.as_deref();
-        let wanted: Vec<&str> = asked.into_iter().chain(["request_rate"]).collect();
+        let requested = self.users.as_deref();
+        let wanted: Vec<&str> = requested.into_iter().chain(["request_rate"]).collect();
         match numeric(run, &wanted)?.filter(|users| *users != 0.0) {
             Some(users) => Ok(Some(users)),
             None => Ok(numeric(run, &["max_concurrent_requests"])?.filter(|users| *users != 0.0)),
@@ -65,8 +65,8 @@ impl ParetoSpec {
     }
 
     fn gpus(&self, run: &JsonObject) -> Result<f64, RecordsError> {
-        let asked: Vec<&str> = self.gpus.as_deref().into_iter().collect();
-        if let Some(gpus) = numeric(run, &asked)?.filter(|gpus| *gpus != 0.0) {
+        let requested: Vec<&str> = self.gpus.as_deref().into_iter().collect();
+        if let Some(gpus) = numeric(run, &requested)?.filter(|gpus| *gpus != 0.0) {
             return Ok(gpus);
         }
         let mut world = 1.0;

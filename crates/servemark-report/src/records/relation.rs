@@ -6,7 +6,7 @@ use serde_json::Value;
 use servemark_core::JsonObject;
 
 use super::{Binner, Filter, Group, Records, RecordsError, number, python_str};
-use crate::chart::{Axis, Curve, Figure, Look, Mark, Panel, Scale};
+use crate::chart::{Axis, ChartStyle, Curve, Figure, Mark, Panel, Scale};
 
 /// Definition of the plots: the axes, the splits, and the filters and bins.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -194,7 +194,7 @@ fn order(one: Option<&Value>, other: Option<&Value>) -> Ordering {
 /// The curves of a figure with their looks.
 struct Looks<'a> {
     keys: &'a [String],
-    curves: Vec<(Vec<String>, Look)>,
+    curves: Vec<(Vec<String>, ChartStyle)>,
 }
 
 impl<'a> Looks<'a> {
@@ -215,9 +215,9 @@ impl<'a> Looks<'a> {
                 continue;
             }
             let look = if keys.len() > 3 {
-                Look::joined(looks.curves.len(), 0, 0)
+                ChartStyle::joined(looks.curves.len(), 0, 0)
             } else {
-                Look::joined(numbers(0, values), numbers(1, values), numbers(2, values))
+                ChartStyle::joined(numbers(0, values), numbers(1, values), numbers(2, values))
             };
             looks.curves.push((values.clone(), look));
         }

@@ -14,7 +14,7 @@ pub use self::report::OneBatchReport;
 
 /// Settings of one batch.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct OneBatchAsked {
+pub struct OneBatchRequest {
     /// Name of the run, given by the user.
     pub run_name: String,
     /// Number of output tokens per prompt.
@@ -33,7 +33,7 @@ pub struct OneBatchAsked {
 #[derive(Clone, Debug, PartialEq)]
 pub struct OneBatchResult {
     /// Settings of the batch.
-    pub asked: OneBatchAsked,
+    pub wanted: OneBatchRequest,
     /// Number of prompts.
     pub batch_size: usize,
     /// Number of tokens per prompt; the mean if lengths differ.
@@ -75,18 +75,18 @@ pub struct OneBatchSteady {
 
 impl OneBatchResult {
     /// Returns the result of a run of one batch; `None` if a prompt was not answered.
-    pub fn of(asked: OneBatchAsked, log: &RunLog) -> Option<Self> {
+    pub fn of(request: OneBatchRequest, log: &RunLog) -> Option<Self> {
         let score = BatchScore::of(log)?;
         let batch_size = score.prompts;
         let input_len = score.input_tokens / batch_size as u64;
         // SGLang counts the mean length for every prompt, except for recorded ones.
         let input_tokens =
-            if asked.replays { score.input_tokens } else { input_len * batch_size as u64 };
-        let is_whole = !asked.stops_at_eos && !asked.replays || !asked.is_sglang;
+            if request.replays { score.input_tokens } else { input_len * batch_size as u64 };
+        let is_whole = !request.stops_at_eos && !request.replays || !request.is_sglang;
         let window_tokens =
             if is_whole { score.output_tokens as f64 } else { score.tokens_after_all_started() };
         let states = log.footer().and_then(|footer| footer.server_info.as_ref());
-        let told = |key| states.and_then(|info| last_reported(info, key)).unwrap_or(-1.0);
+        let listed = |key| states.and_then(|info| last_reported(info, key)).unwrap_or(-1.0);
         let steady = |window: servemark_metrics::BatchWindow| OneBatchSteady {
             output_throughput: window.output_throughput(),
             seconds: window.duration_s,
@@ -99,22 +99,22 @@ impl OneBatchResult {
             output_throughput: rate(window_tokens, score.latency_s - score.last_ttft_s),
             overall_throughput: rate((input_tokens + score.output_tokens) as f64, score.latency_s),
             last_ttft: score.last_ttft_s,
-            last_gen_throughput: told("last_gen_throughput"),
-            acc_length: told("avg_spec_accept_length"),
+            last_gen_throughput: listed("last_gen_throughput"),
+            acc_length: listed("avg_spec_accept_length"),
             total_output_tokens: score.output_tokens,
-            num_early_stopped: asked.is_sglang.then_some(score.early_stopped),
-            steady: score.steady.filter(|_| asked.is_sglang).map(steady),
+            num_early_stopped: request.is_sglang.then_some(score.early_stopped),
+            steady: score.steady.filter(|_| request.is_sglang).map(steady),
             cache_hit_rate: cache_hit_rate(log),
-            asked,
+            wanted: request,
         })
     }
 
     fn requested(&self) -> u64 {
-        self.batch_size as u64 * u64::from(self.asked.output_len)
+        self.batch_size as u64 * u64::from(self.wanted.output_len)
     }
 
     fn put_early_stops(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(stopped) = self.num_early_stopped.filter(|_| self.asked.stops_at_eos) else {
+        let Some(stopped) = self.num_early_stopped.filter(|_| self.wanted.stops_at_eos) else {
             return Ok(());
         };
         let (total, requested) = (self.total_output_tokens, self.requested());
@@ -184,16 +184,16 @@ impl OneBatchResult {
     fn keys(&self) -> JsonObject {
         let mut keys = JsonObject::new();
         let mut put = |key: &str, value: Value| keys.insert(key.to_owned(), value);
-        put("run_name", json!(self.asked.run_name));
+        put("run_name", json!(self.wanted.run_name));
         put("batch_size", json!(self.batch_size));
         put("input_len", json!(self.input_len));
-        put("output_len", json!(self.asked.output_len));
+        put("output_len", json!(self.wanted.output_len));
         keys
     }
 
     /// Returns the path of a stage's first trace by name, which is that of the first rank.
     fn trace(&self, traces: &[String], words: &[&str]) -> Option<String> {
-        let folder = self.asked.profile_link.as_ref()?;
+        let folder = self.wanted.profile_link.as_ref()?;
         let is_of = |name: &&String| {
             let name = name.to_lowercase();
             words.iter().any(|word| name.contains(word))
@@ -207,7 +207,7 @@ impl OneBatchResult {
 impl fmt::Display for OneBatchResult {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (total, requested) = (self.total_output_tokens, self.requested());
-        if !self.asked.stops_at_eos && self.asked.is_sglang && total != requested {
+        if !self.wanted.stops_at_eos && self.wanted.is_sglang && total != requested {
             writeln!(
                 out,
                 "WARNING: generated {total} tokens but requested {requested}; the server clamped \
@@ -216,10 +216,10 @@ impl fmt::Display for OneBatchResult {
         }
         writeln!(out, "batch size: {}", self.batch_size)?;
         writeln!(out, "input_len: {}", self.input_len)?;
-        writeln!(out, "output_len: {}", self.asked.output_len)?;
+        writeln!(out, "output_len: {}", self.wanted.output_len)?;
         writeln!(out, "latency: {:.2} s", self.latency)?;
         writeln!(out, "input throughput: {:.2} tok/s", self.input_throughput)?;
-        if self.asked.output_len != 1 {
+        if self.wanted.output_len != 1 {
             writeln!(out, "output throughput: {:.2} tok/s", self.output_throughput)?;
         }
         writeln!(out, "last_ttft: {:.2} s", self.last_ttft)?;

@@ -28,8 +28,8 @@ impl Family<'_> {
 pub(super) fn families<'a>(report: &Report<'a>, options: &VllmOptions) -> Vec<Family<'a>> {
     let generates = report.log.header().facts.generates();
     let wanted = VllmMetric::ALL.into_iter().filter(|metric| options.includes(*metric, generates));
-    let told = wanted.filter(|metric| !metric.is_of_tokens() || generates && options.tells_tokens);
-    told.filter_map(|metric| Some(Family { metric, summary: summary(metric, report)? })).collect()
+    let listed = wanted.filter(|metric| !metric.is_of_tokens() || generates && options.has_tokens);
+    listed.filter_map(|metric| Some(Family { metric, summary: summary(metric, report)? })).collect()
 }
 
 /// Returns the values of a metric, if the run has it. Queue time exists only with a concurrency

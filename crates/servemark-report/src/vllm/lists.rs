@@ -20,8 +20,8 @@ pub enum ResultDetails {
 
 impl ResultDetails {
     /// Returns all details if they were asked for.
-    pub fn of(is_asked: bool) -> Self {
-        if is_asked { Self::Full } else { Self::Brief }
+    pub fn of(is_requested: bool) -> Self {
+        if is_requested { Self::Full } else { Self::Brief }
     }
 }
 

@@ -19,7 +19,7 @@ pub struct VllmOptions {
     pub percentiles: Vec<f64>,
     /// Whether output tokens are reported; they are not without a tokenizer
     /// (`--skip-tokenizer-init`).
-    pub tells_tokens: bool,
+    pub has_tokens: bool,
 }
 
 impl VllmOptions {
@@ -39,7 +39,7 @@ impl VllmOptions {
     /// Leaves out output tokens, as for a client without a tokenizer.
     #[must_use]
     pub fn without_tokens(self) -> Self {
-        Self { tells_tokens: false, ..self }
+        Self { has_tokens: false, ..self }
     }
 
     pub(super) fn includes(&self, metric: VllmMetric, generates: bool) -> bool {
@@ -54,7 +54,7 @@ impl VllmOptions {
 impl Default for VllmOptions {
     fn default() -> Self {
         let style = VllmStyle::default();
-        Self { style, metrics: None, percentiles: vec![99.0], tells_tokens: true }
+        Self { style, metrics: None, percentiles: vec![99.0], has_tokens: true }
     }
 }
 

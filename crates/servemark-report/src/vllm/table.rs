@@ -55,21 +55,21 @@ impl VllmTable {
     fn of_tokens(&self, table: &mut Table, report: &Report<'_>) {
         let metrics = report.metrics;
         let (tokens, rates) = (&metrics.tokens, &metrics.throughput);
-        let tells_tokens = self.options.tells_tokens;
+        let has_tokens = self.options.has_tokens;
         let has_peaks = self.options.style >= VllmStyle::V0_11_0;
         table.row("Total input tokens:", tokens.input);
-        if tells_tokens {
+        if has_tokens {
             table.row("Total generated tokens:", tokens.output.unwrap_or_default());
         }
         table.row("Request throughput (req/s):", fixed(rates.requests_per_s));
         if let Some(goodput) = &metrics.goodput {
             table.row("Request goodput (req/s):", fixed(goodput.requests_per_s));
         }
-        if tells_tokens {
+        if has_tokens {
             let output = rates.output_tokens_per_s.or(Some(0.0));
             table.row("Output token throughput (tok/s):", fixed(output));
         }
-        if tells_tokens && has_peaks {
+        if has_tokens && has_peaks {
             let peak = rates.peak_output_tokens_per_s as f64;
             table.row("Peak output token throughput (tok/s):", fixed(Some(peak)));
         }
@@ -92,7 +92,7 @@ impl VllmTable {
     }
 
     fn all_tokens(&self, table: &mut Table, metrics: &Metrics) {
-        if self.options.tells_tokens {
+        if self.options.has_tokens {
             let rate = metrics.throughput.total_tokens_per_s;
             table.row(self.options.style.total_label(), fixed(rate));
         }

@@ -120,7 +120,7 @@ fn details_have_the_time_points_of_every_request() {
 #[test]
 fn details_have_what_was_asked_where_it_is_known() {
     let golden = Golden::all().into_iter().find(|golden| golden.name == "pictures").unwrap();
-    let asked = |body: &'static str| {
+    let requested = |body: &'static str| {
         let body = |_: &RequestRecord| Some(body.as_bytes().to_vec());
         let inputs = AisbenchInputs::in_bodies(&body);
         let lines = scored(&golden, &AisbenchDetails::of(&part(&golden), inputs));
@@ -129,10 +129,10 @@ fn details_have_what_was_asked_where_it_is_known() {
     };
     let messages = json!([{"role": "user", "content": "é"}]);
     let chat = r#"{"stream": true, "messages": [{"role": "user", "content": "é"}], "model": "m"}"#;
-    assert_eq!(asked(chat), messages);
-    assert_eq!(asked(r#"{"prompt": "a", "model": "m"}"#), "a");
-    assert_eq!(asked(r#"{"inputs": "b", "parameters": {"inputs": 1}}"#), "b");
-    assert_eq!(asked(r#"{"id": "x", "text_input": "c"}"#), "c");
+    assert_eq!(requested(chat), messages);
+    assert_eq!(requested(r#"{"prompt": "a", "model": "m"}"#), "a");
+    assert_eq!(requested(r#"{"inputs": "b", "parameters": {"inputs": 1}}"#), "b");
+    assert_eq!(requested(r#"{"id": "x", "text_input": "c"}"#), "c");
 }
 
 #[test]
@@ -146,9 +146,9 @@ fn each_data_set_of_a_run_has_details_of_its_own() {
         entries.map(|entry| (entry["data_abbr"].clone(), entry["id"].clone())).collect::<Vec<_>>()
     };
     let parts = AisbenchPart::all(&options(&golden), &facts);
-    let told: Vec<_> = parts.iter().flat_map(ids).collect();
+    let listed: Vec<_> = parts.iter().flat_map(ids).collect();
     let expected = [("one", 0), ("others", 0), ("others", 1)];
-    assert_eq!(told, expected.map(|(name, id)| (json!(name), json!(id))));
+    assert_eq!(listed, expected.map(|(name, id)| (json!(name), json!(id))));
 }
 
 fn part(golden: &Golden) -> AisbenchPart {

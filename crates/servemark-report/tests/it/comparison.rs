@@ -152,10 +152,10 @@ fn a_run_whose_client_is_in_doubt_is_named_at_the_head_and_nothing_is_judged() {
     let comparison = Comparison::of_runs(&runs(&[100]), &runs(&[150]), &figures());
     let comparison = comparison.with_doubts([doubt.clone().about_run(2)]);
     let sides = sides(&["a.jsonl"], &["b.jsonl"]);
-    let shown = changes(&comparison, &sides);
+    let rendered = changes(&comparison, &sides);
     let head = "(--force judges all the same).\n  the client of B, run 2, was suspect: ";
-    assert!(shown.contains("\n\nNOT JUDGED: ") && shown.contains(head), "{shown}");
-    assert!(shown.contains("  not judged\n") && !shown.contains("  worse\n"), "{shown}");
+    assert!(rendered.contains("\n\nNOT JUDGED: ") && rendered.contains(head), "{rendered}");
+    assert!(rendered.contains("  not judged\n") && !rendered.contains("  worse\n"), "{rendered}");
     let document = comparison_json(&comparison, &sides, &[]);
     assert_eq!(document["judged"], false);
     assert_eq!(document["doubts"][0]["side"], "after");

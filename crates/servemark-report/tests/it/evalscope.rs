@@ -80,9 +80,9 @@ fn same(ours: &Value, theirs: &Value, what: &str) {
     match (ours, theirs) {
         (Value::Object(ours), Value::Object(theirs)) => {
             assert!(ours.keys().eq(theirs.keys()), "{what}: {ours:?} {theirs:?}");
-            let told =
+            let listed =
                 theirs.iter().filter(|(key, _)| !what.contains("mixed V1_7") || *key != DECODE);
-            told.for_each(|(key, value)| same(&ours[key], value, &format!("{what} {key}")));
+            listed.for_each(|(key, value)| same(&ours[key], value, &format!("{what} {key}")));
         }
         (Value::Array(ours), Value::Array(theirs)) => {
             assert_eq!(ours.len(), theirs.len(), "{what}");

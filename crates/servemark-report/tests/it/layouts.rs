@@ -39,8 +39,8 @@ fn answer(index: usize) -> RequestRecord {
         let arrival = at(sent + 20_100 + 7 * index as u64 + token * 5_000);
         recorder.arrival_clock(ArrivalClock::Kernel);
         recorder.body(arrival, 1);
-        let seen = at(sent + 20_120 + 7 * index as u64 + token * 5_000);
-        recorder.at(Arrival::new(arrival, seen)).delta(Delta::content("tok "));
+        let observed = at(sent + 20_120 + 7 * index as u64 + token * 5_000);
+        recorder.at(Arrival::new(arrival, observed)).delta(Delta::content("tok "));
     }
     let end = at(sent + 36_000);
     recorder.body(end, 1);

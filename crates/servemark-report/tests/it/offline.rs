@@ -39,9 +39,9 @@ fn file(case: &Value) -> String {
 #[test]
 fn throughput_is_told_as_vllm_tells_it() {
     let cases = recorded("throughput.json");
-    let told: Vec<_> = cases.iter().filter(|case| !case["file"].is_null()).collect();
-    assert_eq!(told.len(), 20, "a case was added or lost");
-    for case in told {
+    let listed: Vec<_> = cases.iter().filter(|case| !case["file"].is_null()).collect();
+    assert_eq!(listed.len(), 20, "a case was added or lost");
+    for case in listed {
         let ours = throughput(case);
         check(case, &ours.to_string(), &ours.to_json());
     }

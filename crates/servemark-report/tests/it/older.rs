@@ -91,10 +91,10 @@ fn compare_vllm(golden: &vllm_golden::Golden, theirs: &OlderVllm, style: VllmSty
     let audit = Audit::of(&log);
     let report = Report::new(&log, &metrics, &audit);
     // Only the newest of these releases prints failures; Servemark always does.
-    let tells = style >= VllmStyle::V0_11_1;
+    let has_line = style >= VllmStyle::V0_11_1;
     let is_ours = |line: &&str| {
         line.starts_with("Error ")
-            || line.starts_with("Failed requests") && (!tells || line.contains("during"))
+            || line.starts_with("Failed requests") && (!has_line || line.contains("during"))
     };
     let table = report_text(&*Layout::Vllm(options.clone()).table(), &report);
     let table: Vec<&str> = table.lines().filter(|line| !is_ours(line)).collect();

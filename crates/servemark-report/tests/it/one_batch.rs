@@ -9,7 +9,7 @@ use servemark_core::{
     CountedWork, Delta, Finish, Footer, Header, Phase, PrefixCacheCounters, Prompt, Recorder,
     RunFacts, RunLog, Sample, ServerCounters, Sink, Stamp,
 };
-use servemark_report::{OneBatchAsked, OneBatchReport, OneBatchResult};
+use servemark_report::{OneBatchReport, OneBatchRequest, OneBatchResult};
 
 /// A recorded run of the peer.
 struct Recorded(Value);
@@ -62,15 +62,15 @@ impl Recorded {
     }
 
     fn result(&self, body: &Value, events: &Value) -> OneBatchResult {
-        let asked = OneBatchAsked {
+        let requested = OneBatchRequest {
             run_name: self.values("--run-name").first().unwrap_or(&"default").to_string(),
             output_len: output_len(body),
             stops_at_eos: self.has("--disable-ignore-eos"),
             replays: ["sharegpt", "custom"].iter().any(|name| self.has(name)),
             is_sglang: !self.is_vllm(),
-            ..OneBatchAsked::default()
+            ..OneBatchRequest::default()
         };
-        OneBatchResult::of(asked, &self.log(body, events)).unwrap()
+        OneBatchResult::of(requested, &self.log(body, events)).unwrap()
     }
 
     fn log(&self, body: &Value, events: &Value) -> RunLog {
@@ -80,7 +80,7 @@ impl Recorded {
             None => vec![0; prompt["length"].as_u64().unwrap() as usize],
         };
         let prompts: Vec<Vec<u32>> = prompts.as_array().unwrap().iter().map(ids).collect();
-        let mut told = vec![0; prompts.len()];
+        let mut listed = vec![0; prompts.len()];
         let sample = Sample::new(Prompt::Batch(prompts), 0, output_len(body));
         let mut recorder = Recorder::new(0, Phase::Measure, &sample, Stamp::ZERO);
         recorder.record_sent(Stamp::ZERO);
@@ -88,7 +88,7 @@ impl Recorded {
             let at = Stamp::ZERO + Duration::from_nanos(event[0].as_u64().unwrap());
             let place = event[1].as_u64().unwrap() as usize;
             let total = event[2].as_u64().unwrap() as u32;
-            let new = total - std::mem::replace(&mut told[place], total);
+            let new = total - std::mem::replace(&mut listed[place], total);
             recorder.body(at, 1);
             let mut sink = recorder.at(at);
             sink.prompt(place);
@@ -123,8 +123,8 @@ impl Recorded {
 }
 
 fn output_len(body: &Value) -> u32 {
-    let asked = &body["sampling_params"]["max_new_tokens"];
-    asked.as_u64().or(body["max_tokens"].as_u64()).unwrap() as u32
+    let requested = &body["sampling_params"]["max_new_tokens"];
+    requested.as_u64().or(body["max_tokens"].as_u64()).unwrap() as u32
 }
 
 #[test]
@@ -135,8 +135,8 @@ fn lines_and_results_are_the_peers() {
         for (body, events) in run.batches() {
             let result = run.result(body, events);
             assert_eq!(Some(result.json_line().trim_end()), lines.next(), "{}", run.text("name"));
-            let told = result.to_string();
-            assert!(run.text("stdout").contains(&told), "{}: {told}", run.text("name"));
+            let message = result.to_string();
+            assert!(run.text("stdout").contains(&message), "{}: {message}", run.text("name"));
             compared += 1;
         }
     }
@@ -176,7 +176,7 @@ fn the_report_is_the_peers() {
         if report.profiles {
             let link = Some("$TRACES".to_owned());
             for result in &mut results {
-                result.asked.profile_link.clone_from(&link);
+                result.wanted.profile_link.clone_from(&link);
             }
         }
         let ours = format!("{}\n", report.text(&results));

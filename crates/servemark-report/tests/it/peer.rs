@@ -27,8 +27,11 @@ fn the_line_is_the_peers_but_for_what_is_no_json() {
         // The outputs in this line were constructed with lengths that only a server could report.
         // For embeddings, the peer's client reads no such lengths and lists the planned ones.
         let line = if golden.backend.contains("embedding") {
-            let (told, planned) = ("[10, 10, 10, 10, 10]", "[30, 31, 32, 33, 34]");
-            line.replace(&format!("\"input_lens\": {told}"), &format!("\"input_lens\": {planned}"))
+            let (listed, planned) = ("[10, 10, 10, 10, 10]", "[30, 31, 32, 33, 34]");
+            line.replace(
+                &format!("\"input_lens\": {listed}"),
+                &format!("\"input_lens\": {planned}"),
+            )
         } else {
             line
         };

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use servemark_core::{Header, RunFacts, RunLog};
 use servemark_metrics::{Audit, MetricPolicy, Metrics};
-use servemark_report::chart::{Axis, Curve, Figure, Look, Mark, Panel, Scale};
+use servemark_report::chart::{Axis, ChartStyle, Curve, Figure, Mark, Panel, Scale};
 use servemark_report::{SweepReport, SweepRow, TableFormat};
 
 fn sweep_text(format: TableFormat) -> String {
@@ -47,7 +47,7 @@ fn figure() -> Figure {
     let marks = |slope: f64| [1.0, 10.0, 100.0].map(|x| Mark::at(x, slope * x).within(Some(0.5)));
     let curves = vec![
         Curve::line("first", 0, marks(1.0).into()),
-        Curve::line("second", 1, marks(2.0).into()).looking(Look::joined(1, 1, 2)),
+        Curve::line("second", 1, marks(2.0).into()).looking(ChartStyle::joined(1, 1, 2)),
         Curve::dots("", vec![Mark::at(f64::INFINITY, 1.0), Mark::at(5.0, 9.0).labelled("a\nb")]),
     ];
     let panel = Panel::new("k=1", Axis::new("load", Scale::Log), Axis::even("time (ms)"), curves);

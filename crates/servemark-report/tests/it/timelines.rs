@@ -84,8 +84,8 @@ impl TimelinePart<'_> {
 
 /// The peer shows milliseconds; Servemark's are sums of whole microseconds.
 #[track_caller]
-fn near(micros: i64, shown: &Value) {
-    let parts = shown.as_str().unwrap().split(':').map(|part| part.parse::<f64>().unwrap());
+fn near(micros: i64, rendered: &Value) {
+    let parts = rendered.as_str().unwrap().split(':').map(|part| part.parse::<f64>().unwrap());
     let seconds = parts.fold(0.0, |sum, part| sum * 60.0 + part);
-    assert!((micros as f64 / 1e6 - seconds).abs() < 6e-4, "{micros} is not {shown}");
+    assert!((micros as f64 / 1e6 - seconds).abs() < 6e-4, "{micros} is not {rendered}");
 }

@@ -16,9 +16,10 @@ fn at(milliseconds: u64) -> Stamp {
 
 /// Returns an answer with four of the `asked` tokens, ten milliseconds apart. The time to first
 /// token varies slightly between requests and is three times as long for the first sixty.
-fn answer(index: usize, asked: u32) -> RequestRecord {
+fn answer(index: usize, requested: u32) -> RequestRecord {
     let due = index as u64 * 100;
-    let mut recorder = Recorder::new(index, Phase::Measure, &Sample::new("", 10, asked), at(due));
+    let mut recorder =
+        Recorder::new(index, Phase::Measure, &Sample::new("", 10, requested), at(due));
     recorder.granted(at(due));
     recorder.record_sent(at(due));
     let level = if index < 60 { 3 } else { 1 };
@@ -32,12 +33,12 @@ fn answer(index: usize, asked: u32) -> RequestRecord {
     recorder.finish(Ok(Finish::default()), end)
 }
 
-fn log(asked: u32) -> RunLog {
+fn log(requested: u32) -> RunLog {
     let mut facts = RunFacts::default();
     facts.api_path = "/v1/completions".into();
     facts.request_rate = Some(10.0);
     facts.requests = 300;
-    let records = (0..300).map(|index| answer(index, asked)).collect();
+    let records = (0..300).map(|index| answer(index, requested)).collect();
     let mut footer = Footer::default();
     footer.ended = at(30_100);
     RunLog::new(Header::new(0, facts, Value::Null), records, Some(footer))

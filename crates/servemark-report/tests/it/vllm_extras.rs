@@ -182,8 +182,8 @@ fn the_part_at_the_load_is_told_apart() {
 fn a_run_that_never_reached_its_limit_says_so() {
     let log = log(vec![turn(0, 0, 0, 0)]);
     let (metrics, audit) = (scored(&log), Audit::of(&log));
-    let said = report_text(&PlateauTable, &Report::new(&log, &metrics, &audit));
-    assert!(said.starts_with("No steady state: it takes --max-concurrency"), "{said}");
+    let message = report_text(&PlateauTable, &Report::new(&log, &metrics, &audit));
+    assert!(message.starts_with("No steady state: it takes --max-concurrency"), "{message}");
 }
 
 #[test]

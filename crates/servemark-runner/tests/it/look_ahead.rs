@@ -70,8 +70,11 @@ async fn no_more_bytes_wait_than_are_allowed() {
         let bytes = NonZeroUsize::new(bytes).unwrap();
         let records = measure(&heavy, 10, |load| load.look_ahead.bytes = bytes).await;
         // One more may be on its way to the server.
-        let seen = heavy.most.load(Relaxed);
-        assert!(records.len() == 10 && (most..=most + 1).contains(&seen), "{seen} for {most}");
+        let observed = heavy.most.load(Relaxed);
+        assert!(
+            records.len() == 10 && (most..=most + 1).contains(&observed),
+            "{observed} for {most}"
+        );
     }
 }
 

@@ -14,10 +14,10 @@ use crate::world::{World, at, ms};
 fn failing(first: u32, kind: ErrorKind, tries: u32) -> World {
     let mut load = LoadSpec::new(ArrivalSpec::Burst);
     load.retry = Some(RetrySpec::of_unanswered(NonZero::new(tries).expect("a number")));
-    let asked = AtomicU32::new(0);
+    let requested = AtomicU32::new(0);
     World::of(load, move |_| {
         let script = Script::streaming(ms(10), ms(5), 1);
-        let fails = asked.fetch_add(1, Ordering::Relaxed) < first;
+        let fails = requested.fetch_add(1, Ordering::Relaxed) < first;
         Ok(if fails { script.failing(RequestError::new(kind, "no")) } else { script })
     })
 }
@@ -72,21 +72,21 @@ async fn a_server_that_refuses_is_not_asked_again() {
 async fn a_later_turn_is_asked_again_as_it_was_and_its_session_goes_on() {
     let mut load = LoadSpec::new(ArrivalSpec::Burst);
     load.retry = Some(RetrySpec::of_unanswered(NonZero::new(2).expect("a number")));
-    let asked = AtomicU32::new(0);
+    let requested = AtomicU32::new(0);
     let world = World::of(load, move |_| {
         let script = Script::streaming(ms(10), ms(5), 1);
-        let second = asked.fetch_add(1, Ordering::Relaxed) == 1;
+        let second = requested.fetch_add(1, Ordering::Relaxed) == 1;
         let fails = RequestError::new(ErrorKind::Decode, "no");
         Ok(if second { script.failing(fails) } else { script })
     });
     let more = || FollowUp::new(Sample::new("more", 3, 1));
     let session = single().followed_by(vec![more(), more()]);
     let records = world.measure_sessions(vec![session], &[0]).await;
-    let told: Vec<_> = records
+    let receiver: Vec<_> = records
         .iter()
         .map(|record| (record.turn, record.earlier_tries, record.planned.prompt_tokens))
         .collect();
-    assert_eq!(told, [(0, 0, 1), (1, 0, 5), (1, 1, 5), (2, 0, 9)]);
+    assert_eq!(receiver, [(0, 0, 1), (1, 0, 5), (1, 1, 5), (2, 0, 9)]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -96,7 +96,7 @@ async fn a_run_that_is_told_to_stop_tries_nothing_again() {
         tokio::time::sleep_until(tokio::time::Instant::now() + ms(18)).await;
         world.stop.escalate();
     };
-    let (told, ()) = tokio::join!(tries_of(&world, single()), stopper);
-    assert_eq!(told.len(), 2);
-    assert_eq!(told[1].0, Phase::Measure);
+    let (records, ()) = tokio::join!(tries_of(&world, single()), stopper);
+    assert_eq!(records.len(), 2);
+    assert_eq!(records[1].0, Phase::Measure);
 }

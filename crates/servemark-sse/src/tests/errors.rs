@@ -13,12 +13,12 @@ fn check_limit(limit: usize, stream: &str, fits: bool) {
 
 #[test]
 fn an_error_of_the_handler_stops_the_read() {
-    let mut seen = 0;
+    let mut events = 0;
     let outcome = Parser::new().feed(b"data: a\n\ndata: b\n\n", |_| {
-        seen += 1;
+        events += 1;
         Err("no more")
     });
-    assert_eq!((outcome, seen), (Err(FeedError::Event("no more")), 1));
+    assert_eq!((outcome, events), (Err(FeedError::Event("no more")), 1));
 }
 
 #[test]
@@ -43,12 +43,12 @@ fn the_byte_order_mark_counts() {
 
 #[test]
 fn events_before_the_limit_are_handed_out() {
-    let mut seen = 0;
+    let mut events = 0;
     let outcome = Parser::with_limit(8).feed(b"data: a\n\ndata: too long\n\n", |_| {
-        seen += 1;
+        events += 1;
         Ok::<(), std::fmt::Error>(())
     });
-    assert_eq!((outcome, seen), (Err(FeedError::TooLong { limit: 8 }), 1));
+    assert_eq!((outcome, events), (Err(FeedError::TooLong { limit: 8 }), 1));
 }
 
 #[test]

@@ -21,9 +21,9 @@ fn lines<'r>(limit: usize, reads: impl IntoIterator<Item = &'r [u8]>) -> Lines {
 
 #[track_caller]
 fn check(body: &str, expected: &[&str], last: Option<&str>) {
-    let (seen, left) = lines(usize::MAX, [body.as_bytes()]).unwrap();
+    let (events, left) = lines(usize::MAX, [body.as_bytes()]).unwrap();
     let expected: Vec<_> = expected.iter().map(|line| line.as_bytes().to_vec()).collect();
-    assert_eq!((seen, left), (expected, last.map(|line| line.as_bytes().to_vec())));
+    assert_eq!((events, left), (expected, last.map(|line| line.as_bytes().to_vec())));
 }
 
 #[test]

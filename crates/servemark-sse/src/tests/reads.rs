@@ -8,8 +8,8 @@ use crate::{Event, Parser};
 #[track_caller]
 fn check(reads: &[&str], expected: &[&str]) {
     let events = parse(reads.iter().map(|read| read.as_bytes())).events;
-    let seen: Vec<_> = events.iter().map(|event| &event.data[..]).collect();
-    assert_eq!(seen, expected.iter().map(|data| data.as_bytes()).collect::<Vec<_>>());
+    let consumed: Vec<_> = events.iter().map(|event| &event.data[..]).collect();
+    assert_eq!(consumed, expected.iter().map(|data| data.as_bytes()).collect::<Vec<_>>());
 }
 
 /// Checks what is left: the data of the event, if any, and the line without an end.
@@ -131,8 +131,8 @@ fn a_line_cut_before_its_data_is_left_without_event() {
 fn what_is_left_has_the_fields_before_it() {
     let mut parser = parser_after(&[b"id: 7\nevent: e\ndata: a"]);
     let event = parser.finish().and_then(|left| left.event());
-    let seen = event.map(|event| (event.event(), event.id()));
-    assert_eq!(seen, Some((&b"e"[..], &b"7"[..])));
+    let events = event.map(|event| (event.event(), event.id()));
+    assert_eq!(events, Some((&b"e"[..], &b"7"[..])));
 }
 
 #[test]
@@ -146,8 +146,8 @@ fn the_stream_is_summed_up() {
 #[test]
 fn views_are_shown_as_text() {
     let event = Event::from_data(b"{\"a\": \xFF}\n");
-    let shown = r#"Event { data: "{\"a\": \xff}\n", event: "", id: "", retry: None }"#;
-    assert_eq!(format!("{event:?}"), shown);
+    let debug = r#"Event { data: "{\"a\": \xff}\n", event: "", id: "", retry: None }"#;
+    assert_eq!(format!("{event:?}"), debug);
     let parser = parser_after(&[b"data: a\nda"]);
     assert_eq!(format!("{parser:?}"), r#"Parser { open_line: "da", data: "a\n", .. }"#);
 }

@@ -5,8 +5,9 @@ use super::{Owned, parse};
 #[track_caller]
 fn check(stream: &str, expected: &[(&str, &str)]) {
     let events = parse([stream.as_bytes()]).events;
-    let seen: Vec<_> = events.iter().map(|event| (text(&event.data), text(&event.id))).collect();
-    assert_eq!(seen, expected);
+    let consumed: Vec<_> =
+        events.iter().map(|event| (text(&event.data), text(&event.id))).collect();
+    assert_eq!(consumed, expected);
 }
 
 fn text(bytes: &[u8]) -> &str {

@@ -27,12 +27,12 @@ impl Sampling {
     fn with(interval: Duration, sources: Vec<SamplerSource>) -> Self {
         let (tx, lines) = channel();
         let problems: Arc<Mutex<Vec<String>>> = Arc::default();
-        let told = Arc::clone(&problems);
+        let reported = Arc::clone(&problems);
         let sampler = Sampler::start(
             SamplerSpec::new(sources, interval),
             MonotonicClock::start(),
             Arc::new(move |line| drop(tx.send(line))),
-            Arc::new(move |source, why| told.lock().unwrap().push(format!("{source}: {why}"))),
+            Arc::new(move |source, why| reported.lock().unwrap().push(format!("{source}: {why}"))),
         );
         Self { sampler: sampler.unwrap(), lines, telemetry: Telemetry::default(), problems }
     }
@@ -162,8 +162,8 @@ fn secrets_of_an_address_are_sent_and_never_told() {
     let head = exporter.heads().remove(0);
     assert!(head.starts_with("GET /metrics?token=hush-hush HTTP/1.1\r\n"), "{head}");
     assert!(head.to_lowercase().contains("authorization: basic bwu6cznjcjn0\r\n"), "{head}");
-    let told = format!("{telemetry:?} {problems:?}");
-    assert!(!told.contains("hush") && !told.contains("s3cr3t"), "{told}");
+    let message = format!("{telemetry:?} {problems:?}");
+    assert!(!message.contains("hush") && !message.contains("s3cr3t"), "{message}");
 }
 
 /// Reads one GPU that cannot be read the second time.

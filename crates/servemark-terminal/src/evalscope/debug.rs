@@ -20,12 +20,12 @@ pub(super) fn append(run: &Run, path: &Path) -> io::Result<()> {
         let (time, RequestRecord { index, turn, .. }) = (moment(&run.log, at), record);
         write!(out, "{time} - DEBUG - session {index}, turn {turn}: ")?;
         match what {
-            What::SentRequests => {
+            DebugEvent::SentRequests => {
                 let body = body(record).unwrap_or_default();
                 writeln!(out, "sent {:?}", shortened(&String::from_utf8_lossy(&body), 100))?;
             }
-            What::Received(text) => writeln!(out, "received {:?}", shortened(text, 200))?,
-            What::Ended => match &record.outcome {
+            DebugEvent::Received(text) => writeln!(out, "received {:?}", shortened(text, 200))?,
+            DebugEvent::Ended => match &record.outcome {
                 Ok(_) => writeln!(out, "ended")?,
                 Err(error) => writeln!(out, "failed: {error}")?,
             },
@@ -37,10 +37,10 @@ pub(super) fn append(run: &Run, path: &Path) -> io::Result<()> {
 struct Event<'a> {
     at: Stamp,
     record: &'a RequestRecord,
-    what: What<'a>,
+    what: DebugEvent<'a>,
 }
 
-enum What<'a> {
+enum DebugEvent<'a> {
     SentRequests,
     Received(&'a str),
     Ended,
@@ -55,9 +55,9 @@ fn events(log: &RunLog) -> Vec<Event<'_>> {
 
 fn events_of(record: &RequestRecord) -> impl Iterator<Item = Event<'_>> {
     let event = move |at, what| Event { at, record, what };
-    let sent = record.sent.map(|at| event(at, What::SentRequests));
-    let pieces = record.pieces().map(move |(row, text)| event(row.at, What::Received(text)));
-    sent.into_iter().chain(pieces).chain([event(record.ended, What::Ended)])
+    let sent = record.sent.map(|at| event(at, DebugEvent::SentRequests));
+    let pieces = record.pieces().map(move |(row, text)| event(row.at, DebugEvent::Received(text)));
+    sent.into_iter().chain(pieces).chain([event(record.ended, DebugEvent::Ended)])
 }
 
 fn moment(log: &RunLog, at: Stamp) -> String {

@@ -36,12 +36,12 @@ impl Tracker {
         let (stop, stopped) = channel();
         let followed = Arc::clone(&file);
         let thread = spawn(move || {
-            let mut told = 0;
+            let mut reported = 0;
             while stopped.recv_timeout(PAUSE) == Err(RecvTimeoutError::Timeout) {
                 let done = followed.live.sessions();
                 // A run continues without the file; the last write reports its error.
-                if done != told && followed.write("running").is_ok() {
-                    told = done;
+                if done != reported && followed.write("running").is_ok() {
+                    reported = done;
                 }
             }
         });

@@ -16,11 +16,11 @@ use crate::screen;
 /// Runs a search and reports the loads tried and the selections. An interrupted search reports what
 /// it has.
 pub(super) fn search(
-    asked: &EvalscopeRuns,
+    requested: &EvalscopeRuns,
     search: &SlaSearch,
     context: &RunContext,
 ) -> anyhow::Result<ExitCode> {
-    let mut tuner = Tuner::new(asked, search, context);
+    let mut tuner = Tuner::new(requested, search, context);
     let searched = tuner.search();
     if !tuner.probes.is_empty() {
         rewrite::both(&searched, tuner.print_report())?;
@@ -30,7 +30,7 @@ pub(super) fn search(
 
 /// Runs the loads of a search and stores their results.
 struct Tuner<'a> {
-    asked: &'a EvalscopeRuns,
+    requested: &'a EvalscopeRuns,
     search: &'a SlaSearch,
     context: &'a RunContext,
     used: Consumed,
@@ -43,9 +43,9 @@ struct Tuner<'a> {
 }
 
 impl<'a> Tuner<'a> {
-    fn new(asked: &'a EvalscopeRuns, search: &'a SlaSearch, context: &'a RunContext) -> Self {
+    fn new(requested: &'a EvalscopeRuns, search: &'a SlaSearch, context: &'a RunContext) -> Self {
         Self {
-            asked,
+            requested,
             search,
             context,
             used: Consumed::default(),
@@ -75,7 +75,7 @@ impl<'a> Tuner<'a> {
     /// Prints the report of all loads and of the search.
     fn print_report(mut self) -> anyhow::Result<()> {
         let document = self.write(Rewrite::Whole);
-        let reported = report(self.asked, &self.means);
+        let reported = report(self.requested, &self.means);
         let tables =
             screen::text(|out| write_evalscope_search(&self.probes, &self.selections, out))?;
         screen::print(&format!("\nSLA Auto-tune Summary:\n{tables}"));
@@ -89,7 +89,7 @@ impl<'a> Tuner<'a> {
         for probe in &mut self.probes {
             probe.groups = groups.iter().map(|group| meets_criteria(probe, group)).collect();
         }
-        let path = self.asked.folder.join("sla_summary.json");
+        let path = self.requested.folder.join("sla_summary.json");
         let document = evalscope_search_json(self.search.variable.as_str(), &self.probes);
         rewrite.file(&path, "the search", &document)
     }
@@ -137,12 +137,12 @@ impl<'a> Tuner<'a> {
 
     /// Runs a load. Returns its index among the probes.
     fn try_out(&mut self, load: u32) -> anyhow::Result<usize> {
-        let (runs, used) = self.asked.probe(self.search, load, &self.used)?;
+        let (runs, used) = self.requested.probe(self.search, load, &self.used)?;
         make_folders(&runs)?;
         let mut done = Vec::new();
         for run in servemark::Sweep::open(&runs, None, self.context)? {
             let run = run?;
-            let (reported, code) = run_one(self.asked, &run)?;
+            let (reported, code) = run_one(self.requested, &run)?;
             self.logs.push(run.run.run_log);
             done.push(reported);
             self.worst = self.worst.max(code?);
@@ -156,7 +156,7 @@ impl<'a> Tuner<'a> {
         let runs: Vec<EvalscopeRun> = done.into_iter().map(|reported| reported.run).collect();
         self.means.extend(EvalscopeRun::mean(&runs));
         self.write(Rewrite::SoFar)?;
-        summarize(self.asked, &self.means, Rewrite::SoFar)?;
+        summarize(self.requested, &self.means, Rewrite::SoFar)?;
         Ok(self.probes.len() - 1)
     }
 }

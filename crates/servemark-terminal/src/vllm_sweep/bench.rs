@@ -10,12 +10,12 @@ use crate::{context, report, screen};
 /// Runs a benchmark to its end. Returns an error if it fails.
 pub(super) fn run(
     command: &[String],
-    shown: ChildStdout,
+    output: ChildStdout,
     context: &RunContext,
 ) -> anyhow::Result<()> {
     match own(command) {
-        Some(arguments) => run_here(arguments, shown, context),
-        None => run_started(command, shown, context),
+        Some(arguments) => run_here(arguments, output, context),
+        None => run_started(command, output, context),
     }
 }
 
@@ -33,7 +33,7 @@ fn own(command: &[String]) -> Option<&[String]> {
     }
 }
 
-fn run_here(arguments: &[String], shown: ChildStdout, context: &RunContext) -> anyhow::Result<()> {
+fn run_here(arguments: &[String], text: ChildStdout, context: &RunContext) -> anyhow::Result<()> {
     let arguments = arguments.iter().map(Into::into);
     let parsed = vllm::parse("vllm bench serve", arguments, &Environment::from_process())?;
     if parsed.plan_only.is_some() {
@@ -42,13 +42,13 @@ fn run_here(arguments: &[String], shown: ChildStdout, context: &RunContext) -> a
     for warning in &parsed.warnings {
         screen::eprint_line(&format!("warning: {warning}"));
     }
-    let mut context = context::furnished(context, &parsed);
-    if shown == ChildStdout::Yes {
-        context = context::voiced(context, &parsed);
+    let mut context = context::with_settings(context, &parsed);
+    if text == ChildStdout::Yes {
+        context = context::with_screen(context, &parsed);
     }
     let run = execute(&parsed.plan, &context)?;
     let scores = Scores::of_run(&run, &parsed.plan.scoring);
-    if shown == ChildStdout::Yes {
+    if text == ChildStdout::Yes {
         report::show(&scores)?;
     }
     match report::keep(&run, &scores, &parsed.plan.output)? {
@@ -61,10 +61,10 @@ fn run_here(arguments: &[String], shown: ChildStdout, context: &RunContext) -> a
 /// Runs a child process to its end.
 pub(super) fn run_started(
     command: &[String],
-    shown: ChildStdout,
+    output: ChildStdout,
     context: &RunContext,
 ) -> anyhow::Result<()> {
-    let status = run_command(command, shown, context)?;
+    let status = run_command(command, output, context)?;
     if context.stop.signal().is(Stop::Drain) {
         bail!("{} was stopped", command.join(" "));
     }

@@ -46,13 +46,13 @@ struct AcceptedParameters {
 impl AcceptedParameters {
     fn of(command: &[String]) -> anyhow::Result<Self> {
         let (program, arguments) = command.split_first().context("--startup-cmd is empty")?;
-        let asked = Command::new(program).args(arguments).arg("--help=all").output();
-        let asked = asked.with_context(|| format!("cannot run {}", command.join(" ")))?;
-        if !asked.status.success() {
-            let why = String::from_utf8_lossy(&asked.stderr).trim().to_owned();
+        let requested = Command::new(program).args(arguments).arg("--help=all").output();
+        let requested = requested.with_context(|| format!("cannot run {}", command.join(" ")))?;
+        if !requested.status.success() {
+            let why = String::from_utf8_lossy(&requested.stderr).trim().to_owned();
             bail!("{} --help=all, which is to say what it knows, failed: {why}", command.join(" "));
         }
-        let help = String::from_utf8_lossy(&asked.stdout).into_owned();
+        let help = String::from_utf8_lossy(&requested.stdout).into_owned();
         let words = help.split(|sign: char| !sign.is_ascii_alphanumeric() && !"-_".contains(sign));
         let flags = words.filter_map(|word| word.strip_prefix("--"));
         let names = flags.map(|flag| flag.replace('-', "_"));

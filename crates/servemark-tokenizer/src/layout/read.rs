@@ -15,7 +15,7 @@ pub(crate) struct Read {
 
 impl Read {
     /// Returns a tokenizer without additional facts.
-    pub(super) fn alone(tokenizer: Document) -> Self {
+    pub(super) fn without_config(tokenizer: Document) -> Self {
         Self { tokenizer, vocab_size: None, chat_template: None, special_ids: None }
     }
 }

@@ -29,7 +29,7 @@ pub(super) fn read(path: &Path, json: Value, config: &Config) -> Result<Read, To
     let special = known_or(special, &vocabulary);
     let tokenizer =
         ByteLevel { split, composes, ignores_merges: false, vocabulary, merges, special };
-    Ok(Read::alone(Document::Value(tokenizer.into_json())))
+    Ok(Read::without_config(Document::Value(tokenizer.into_json())))
 }
 
 /// Makes the end token of GPT-2's texts special if the configuration has no special tokens.

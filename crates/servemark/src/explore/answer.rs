@@ -158,7 +158,7 @@ impl Exploration {
             "version": self.server.version,
             "model": self.server.model,
             "route": self.server.route.path(),
-            "tells_usage": self.server.tells_usage,
+            "tells_usage": self.server.reports_usage,
             "one_user": self.one_user,
             "best": self.best,
             "saturated": self.is_saturated,

@@ -77,7 +77,7 @@ pub(super) fn plan_of(load: &Load, spec: &ExploreSpec, server: &ExploredServer) 
     plan.control.server_times = true;
     plan.control.telemetry = server.shows_metrics.then(TelemetrySpec::of_server);
     plan.model.name = Some(server.model.clone());
-    plan.model.untokenized = server.tells_usage || load.role == Role::First;
+    plan.model.untokenized = server.reports_usage || load.role == Role::First;
     plan.model.bundled_tokenizer = !plan.model.untokenized;
     plan.scoring.plateau = Some(PlateauSpec::default());
     let objectives = spec.objectives.iter().copied();

@@ -29,7 +29,7 @@ pub struct ExploredServer {
     pub route: ChatRoute,
     /// Whether answers contain the server's own token counts. If not, answers are counted with the
     /// bundled tokenizer.
-    pub tells_usage: bool,
+    pub reports_usage: bool,
     /// Whether the server shows its metrics under `/metrics`.
     pub shows_metrics: bool,
     /// Duration of the first answer.
@@ -185,7 +185,7 @@ async fn described(
         version,
         model,
         route,
-        tells_usage,
+        reports_usage: tells_usage,
         shows_metrics,
         first_answer,
     })
@@ -231,14 +231,14 @@ async fn version(control: &ServerControl, engine: Engine) -> Option<String> {
 
 /// What the first answer tells of a server.
 struct FirstAnswer {
-    tells_usage: bool,
+    reports_usage: bool,
     lasted: Duration,
 }
 
 impl FirstAnswer {
     fn of(self, server: ExploredServer) -> ExploredServer {
-        let Self { tells_usage, lasted } = self;
-        ExploredServer { tells_usage, first_answer: lasted, ..server }
+        let Self { reports_usage: tells_usage, lasted } = self;
+        ExploredServer { reports_usage: tells_usage, first_answer: lasted, ..server }
     }
 }
 
@@ -273,9 +273,9 @@ fn first_answer(
     let record = run.log.measured().next().ok_or(ExecuteError::Interrupted)?;
     let refused = match &record.outcome {
         Ok(_) => {
-            let tells_usage = record.usage.is_some_and(|usage| usage.completion_tokens.is_some());
+            let reports_usage = record.usage.is_some_and(|usage| usage.completion_tokens.is_some());
             let lasted = record.ended.since(record.started());
-            return Ok(Ok(FirstAnswer { tells_usage, lasted }));
+            return Ok(Ok(FirstAnswer { reports_usage, lasted }));
         }
         Err(error) => Refused { status: record.status, error: error.clone() },
     };

@@ -6,24 +6,24 @@ use servemark_core::{
     Tokenizer, TokenizerError,
 };
 
-/// Puts `salt` and a blank before the first prompt of every session; later turns repeat it. The
+/// Puts `prefix` and a blank before the first prompt of every session; later turns repeat it. The
 /// added tokens count as part of the prompt. A run without a tokenizer does not count them, and
 /// cannot send prompts of token ids.
 pub(crate) fn prefix_prompts(
     sessions: &mut [Session],
-    salt: &str,
+    prefix: &str,
     tokenizer: Option<&dyn Tokenizer>,
 ) -> Result<(), TokenizerError> {
-    let salt = format!("{salt} ");
+    let prefix = format!("{prefix} ");
     let ids = match tokenizer {
-        Some(tokenizer) => tokenizer.encode(&salt, SpecialTokens::Omit)?,
+        Some(tokenizer) => tokenizer.encode(&prefix, SpecialTokens::Omit)?,
         None if sessions.iter().any(|session| has_token_ids(&session.first)) => {
-            NoTokenizer.encode(&salt, SpecialTokens::Omit)?
+            NoTokenizer.encode(&prefix, SpecialTokens::Omit)?
         }
         None => Vec::new(),
     };
     for session in sessions {
-        salted(&mut session.first, &salt, &ids);
+        add_prefix(&mut session.first, &prefix, &ids);
     }
     Ok(())
 }
@@ -32,20 +32,22 @@ fn has_token_ids(sample: &Sample) -> bool {
     matches!(sample.prompt, Prompt::TokenIds(_) | Prompt::Batch(_))
 }
 
-fn salted(sample: &mut Sample, salt: &str, ids: &[u32]) {
+fn add_prefix(sample: &mut Sample, prefix: &str, ids: &[u32]) {
     let times = match &mut sample.prompt {
-        Prompt::Text(text) => front(text, salt),
+        Prompt::Text(text) => front(text, prefix),
         Prompt::Lazy(text) => {
-            *text = LazyText::new(Salted { salt: salt.to_owned(), text: text.clone() });
+            *text = LazyText::new(PrefixedText { prefix: prefix.to_owned(), text: text.clone() });
             1
         }
         Prompt::TokenIds(prompt) => {
             prompt.splice(0..0, ids.iter().copied());
             1
         }
-        Prompt::Messages(messages) => messages.first_mut().map_or(0, |first| message(first, salt)),
-        Prompt::Texts(texts) => texts.iter_mut().map(|text| front(text, salt)).sum(),
-        Prompt::Ranking { query, .. } => front(query, salt),
+        Prompt::Messages(messages) => {
+            messages.first_mut().map_or(0, |first| message(first, prefix))
+        }
+        Prompt::Texts(texts) => texts.iter_mut().map(|text| front(text, prefix)).sum(),
+        Prompt::Ranking { query, .. } => front(query, prefix),
         Prompt::Batch(prompts) => {
             prompts.iter_mut().map(|prompt| drop(prompt.splice(0..0, ids.iter().copied()))).count()
                 as u32
@@ -59,13 +61,13 @@ fn salted(sample: &mut Sample, salt: &str, ids: &[u32]) {
 
 /// Prefixes the text of a message, or its first part that has a text. Returns the number of
 /// prefixes added, 0 or 1.
-fn message(message: &mut JsonObject, salt: &str) -> u32 {
+fn message(message: &mut JsonObject, prefix: &str) -> u32 {
     match message.get_mut("content") {
-        Some(Value::String(text)) => front(text, salt),
+        Some(Value::String(text)) => front(text, prefix),
         Some(Value::Array(parts)) => {
             let mut texts = parts.iter_mut().filter_map(|part| part.get_mut("text"));
             match texts.next() {
-                Some(Value::String(text)) => front(text, salt),
+                Some(Value::String(text)) => front(text, prefix),
                 _ => 0,
             }
         }
@@ -73,21 +75,21 @@ fn message(message: &mut JsonObject, salt: &str) -> u32 {
     }
 }
 
-fn front(text: &mut String, salt: &str) -> u32 {
-    text.insert_str(0, salt);
+fn front(text: &mut String, prefix: &str) -> u32 {
+    text.insert_str(0, prefix);
     1
 }
 
 /// A lazily written text with a prefix.
 #[derive(Debug)]
-struct Salted {
-    salt: String,
+struct PrefixedText {
+    prefix: String,
     text: LazyText,
 }
 
-impl TextSource for Salted {
+impl TextSource for PrefixedText {
     fn text(&self) -> String {
-        self.salt.clone() + &self.text.text()
+        self.prefix.clone() + &self.text.text()
     }
 }
 
@@ -135,7 +137,7 @@ mod tests {
         check("text", "ab text", 3);
         check(
             LazyText::new(Fixed),
-            LazyText::new(Salted { salt: "ab ".to_owned(), text: LazyText::new(Fixed) }),
+            LazyText::new(PrefixedText { prefix: "ab ".to_owned(), text: LazyText::new(Fixed) }),
             3,
         );
         check(vec![1, 2], vec![u32::from(b'a'), u32::from(b'b'), u32::from(b' '), 1, 2], 3);

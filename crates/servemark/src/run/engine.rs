@@ -79,7 +79,7 @@ impl System for LoadedEngine {
         NonZeroUsize::MIN
     }
 
-    fn enlist(
+    fn shard_factory(
         &self,
         job: &Job<'_>,
         transport: &Arc<EngineTransport>,
@@ -104,7 +104,7 @@ impl System for LoadedEngine {
 
     /// Awaits the measurement. If the run is stopped before a wave is complete, the requests of
     /// the wave so far are handed to the engine.
-    async fn accompany<T>(
+    async fn run_beside<T>(
         &self,
         job: &Job<'_>,
         transport: &EngineTransport,

@@ -17,7 +17,7 @@ pub(crate) fn header(
     load: &Load,
 ) -> Header {
     let mut facts = facts(plan, names, load);
-    plan.speaks().clone_into(&mut facts.backend);
+    plan.wire_name().clone_into(&mut facts.backend);
     facts.api_path = plan.wire.clone().with_model(names.served.clone()).path().into_owned();
     facts.tokenless = facts.generates() && !plan.wire.generates();
     facts.target = server.url();
@@ -37,7 +37,7 @@ pub(crate) fn transport_header(
     load: &Load,
 ) -> Header {
     let mut facts = facts(plan, names, load);
-    plan.speaks().clone_into(&mut facts.backend);
+    plan.wire_name().clone_into(&mut facts.backend);
     transport.clone_into(&mut facts.target);
     facts.tokenless = facts.generates() && !plan.wire.generates();
     Header::new(clock_started_unix_ns, facts, plan.to_json())

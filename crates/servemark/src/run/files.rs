@@ -101,7 +101,7 @@ async fn fill(
     if let DatasetSpec::Vllm(VllmSpec { data: VllmData::Hub(spec), .. }) = dataset {
         return fill_by_name(spec, context, hub).await;
     }
-    if let Some((name, path)) = dataset.unfiled()
+    if let Some((name, path)) = dataset.missing_path()
         && let Some(source) = DatasetSource::of(name)
     {
         let (what, place) = (format!("the data set {name}"), source.place());

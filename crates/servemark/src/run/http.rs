@@ -79,13 +79,14 @@ impl System for Server {
         job.plan.load.shards(job.load().sessions.len(), cores)
     }
 
-    fn enlist(
+    fn shard_factory(
         &self,
         job: &Job<'_>,
         transport: &Arc<WireTransport>,
     ) -> impl AsyncFn(Share) -> io::Result<(SystemPacer, Arc<WireTransport>)> + Send + Sync + 'static
     {
-        let (ahead, transport, clock) = (Ahead::of(job), Arc::clone(transport), job.clock.clock);
+        let (ahead, transport, clock) =
+            (EarlyConnections::of(job), Arc::clone(transport), job.clock.clock);
         async move |share| {
             let own = Arc::new(transport.for_shard());
             ahead.open(&own, share).await;
@@ -108,7 +109,7 @@ impl System for Server {
             warm_up::warm_up(self, job, runner, transport).await?;
             job.context.emit(&RunEvent::Starting);
             profilers.start().await;
-            Ahead::of(job).open(transport, Share::first_of(self.shards(job))).await;
+            EarlyConnections::of(job).open(transport, Share::first_of(self.shards(job))).await;
             Ok(())
         };
         job.context.unless_stopped(ready).await?;
@@ -258,12 +259,12 @@ fn finish_probes(job: &Job<'_>, probes: Option<Probes>) {
 }
 
 /// Connections to open in advance, if the plan determines their number.
-struct Ahead {
+struct EarlyConnections {
     connections: Option<usize>,
     context: RunContext,
 }
 
-impl Ahead {
+impl EarlyConnections {
     fn of(job: &Job<'_>) -> Self {
         Self { connections: server::connections(job.plan), context: job.context.clone() }
     }

@@ -69,9 +69,9 @@ impl Job<'_> {
         context.emit(&RunEvent::Measuring { requests, shards });
         context.live.begin_measurement();
         let fleet = Fleet::new(&runner, shards);
-        let enlist = system.enlist(self, &transport);
+        let enlist = system.shard_factory(self, &transport);
         let measuring = fleet.measure(&transport, sessions, schedule, enlist);
-        let measured = system.accompany(self, &transport, measuring).await;
+        let measured = system.run_beside(self, &transport, measuring).await;
         let ended = clock.now();
         context.live.end_measurement();
         context.emit(&RunEvent::Measured);

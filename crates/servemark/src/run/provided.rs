@@ -57,7 +57,7 @@ impl System for ProvidedSystem {
         job.plan.load.shards(job.load().sessions.len(), cores)
     }
 
-    fn enlist(
+    fn shard_factory(
         &self,
         job: &Job<'_>,
         transport: &Arc<ProvidedTransport>,

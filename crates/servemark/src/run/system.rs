@@ -41,7 +41,7 @@ pub(crate) trait System: Sized {
     fn shards(&self, job: &Job<'_>) -> NonZeroUsize;
 
     /// Returns a function that creates the pacer and the transport of an additional client thread.
-    fn enlist(
+    fn shard_factory(
         &self,
         job: &Job<'_>,
         transport: &Arc<Self::Transport>,
@@ -58,7 +58,7 @@ pub(crate) trait System: Sized {
     ) -> Result<Self::Helpers<'a>, ExecuteError>;
 
     /// Awaits the measurement.
-    async fn accompany<T>(
+    async fn run_beside<T>(
         &self,
         job: &Job<'_>,
         transport: &Self::Transport,

@@ -76,7 +76,7 @@ impl Stages<'_> {
     /// Measures the accuracy with the requested number of streams at the usual speed of a model.
     pub(super) fn accuracy(&self) -> Result<Accuracy, ExecuteError> {
         let streams = self.spec.streams;
-        let run = self.play("accuracy", &self.paced_plan(USUAL_ITL))?;
+        let run = self.run_plan("accuracy", &self.paced_plan(USUAL_ITL))?;
         let metrics = Metrics::score(&run.log, &MetricPolicy::native());
         let truth = metrics.truth.as_ref();
         let error = |of: fn(&TruthComparison) -> f64| truth.map(of).unwrap_or_default();
@@ -98,7 +98,7 @@ impl Stages<'_> {
     }
 
     /// Measures the cost of chunks that the server sends as fast as it can.
-    pub(super) fn flood(&self) -> Result<Cost, ExecuteError> {
+    pub(super) fn measure_chunks(&self) -> Result<Cost, ExecuteError> {
         let tokens = (self.times(BARE_PIECE) / FEW).max(2);
         let plan = plan(at_once(), FEW, FEW, tokens);
         self.pieces("cost of output without a pause", &plan, FEW)
@@ -107,12 +107,12 @@ impl Stages<'_> {
     /// Measures the cost of requests that are answered with a single token.
     pub(super) fn requests(&self) -> Result<Cost, ExecuteError> {
         let plan = plan(at_once(), FEW, self.times(BARE_REQUEST).max(FEW), 1);
-        let log = self.play("cost of requests", &plan)?.log;
+        let log = self.run_plan("cost of requests", &plan)?.log;
         Ok(Cost::of(FEW, successes(&log).count(), &cost(&log)))
     }
 
     fn pieces(&self, what: &str, plan: &BenchPlan, streams: usize) -> Result<Cost, ExecuteError> {
-        let log = self.play(what, plan)?.log;
+        let log = self.run_plan(what, plan)?.log;
         let pieces = successes(&log).map(|record| record.deltas.len()).sum();
         Ok(Cost::of(streams, pieces, &cost(&log)))
     }
@@ -127,7 +127,7 @@ impl Stages<'_> {
         (self.spec.duration.as_nanos() / each.as_nanos().max(1)) as usize
     }
 
-    fn play(&self, what: &str, plan: &BenchPlan) -> Result<Run, ExecuteError> {
+    fn run_plan(&self, what: &str, plan: &BenchPlan) -> Result<Run, ExecuteError> {
         self.context.emit(&RunEvent::Testing { what });
         let mut context = RunContext::new(std::sync::Arc::new(NoProgress));
         context.stop = self.context.stop.clone();

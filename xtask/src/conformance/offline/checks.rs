@@ -2,7 +2,7 @@
 //! own benchmark, and a run that was stopped must be reported as stopped.
 
 use super::client::ObservedRun;
-use super::outcome::{Outcomes, Sides, Toll};
+use super::outcome::{Outcomes, Sides, StoppedRun};
 use super::own::{OwnAnswer, OwnRun};
 use super::run::{End, REQUESTS, Run, Submission};
 use crate::conformance::case::Promise;
@@ -22,8 +22,8 @@ impl ObservedRun {
         }
     }
 
-    pub(super) fn toll(&self) -> Toll {
-        Toll {
+    pub(super) fn stopped_run(&self) -> StoppedRun {
+        StoppedRun {
             code: self.code,
             outcomes: self.log.as_ref().map(|log| outcomes(&log.records)),
             left: self.left.len(),
@@ -53,9 +53,9 @@ impl ObservedRun {
 
     /// Returns all faults in the report of a stopped run.
     pub(super) fn ended_faults(&self, run: Run) -> Vec<String> {
-        let Outcomes { answered, lost } = self.toll().outcomes.unwrap_or_default();
+        let Outcomes { answered, lost } = self.stopped_run().outcomes.unwrap_or_default();
         let is_interrupted = self.log.as_ref().is_some_and(|log| log.interrupted);
-        let tells_the_end = self.printed.contains("the engine ended: ");
+        let reports_end = self.printed.contains("the engine ended: ");
         let lost_by_that = self.records().iter().all(|record| match &record.outcome {
             Outcome::Finished(_) => true,
             Outcome::Failed { message, .. } => message.starts_with("the engine ended: "),
@@ -74,7 +74,7 @@ impl ObservedRun {
                 vec![
                     self.unclean(Some(code)),
                     unless(is_interrupted, "the log tells of a whole run"),
-                    unless(tells_the_end, "it does not print that the engine ended"),
+                    unless(reports_end, "it does not print that the engine ended"),
                     unless((answered == 0) == is_batch, "what was answered is not as expected"),
                     unless(lost > 0 && lost_by_that, "its log has not what was lost, and how"),
                 ]

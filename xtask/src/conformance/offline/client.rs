@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::own::OwnRun;
 use super::run::{End, REQUESTS, Run, SHORT, Submission};
 use super::strays::{left_in, living_in, signal};
-use crate::conformance::bench::{Bench, renew};
+use crate::conformance::bench::{Bench, recreate_folder};
 use crate::conformance::engine::{Engine, Offline};
 use crate::conformance::install::Installation;
 use crate::conformance::process::{ProcessGroup, end_of, poll};
@@ -46,7 +46,7 @@ pub(super) struct ObservedRun {
 impl Client<'_> {
     /// Executes a run and collects its results.
     pub(super) fn observe(&self, run: Run, folder: &Path) -> anyhow::Result<ObservedRun> {
-        renew(folder)?;
+        recreate_folder(folder)?;
         let folder = folder.canonicalize()?;
         let mut group = ProcessGroup::spawn(&mut self.command(run, &folder)?)?;
         let ended = self.see_to_the_end(run, &folder, &mut group);
@@ -65,7 +65,7 @@ impl Client<'_> {
     /// Runs the engine's own benchmark.
     pub(super) fn own_benchmark(&self, evidence: &Path) -> anyhow::Result<OwnRun> {
         let folder = evidence.join(super::run::name(self.engine)).with_extension("own");
-        renew(&folder)?;
+        recreate_folder(&folder)?;
         let (result, printed) = (folder.join("answers.json"), folder.join(OUTPUT_FILE));
         let mut own = Command::new(&self.place.python);
         own.arg(self.bench.workspace().join("xtask/python/offline_peer.py"))

@@ -18,9 +18,9 @@ pub(super) enum Counts {
     /// Counts of a complete run from three sources.
     Whole(Sides),
     /// Outcome of a run that was stopped.
-    Ended(Toll),
+    Ended(StoppedRun),
     /// Counts of a run with the engine's own command line.
-    Worded(Worded),
+    Worded(ComparedResults),
 }
 
 impl RunReport {
@@ -44,7 +44,7 @@ pub(super) struct Sides {
 
 /// Outcome of a run that was stopped.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(super) struct Toll {
+pub(super) struct StoppedRun {
     pub(super) code: Option<i32>,
     /// Outcomes of the requests; unknown if our program was killed and the log has no footer.
     pub(super) outcomes: Option<Outcomes>,
@@ -61,7 +61,7 @@ pub(super) struct Outcomes {
 
 /// Compared results of a command line.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Worded {
+pub(super) struct ComparedResults {
     /// Counts of the measured requests.
     pub(super) log: Tally,
     /// Total tokens in our result file and in the peer's, if the files have them.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::outcome::{Counts, Outcomes, RunReport, Sides, Toll, Worded};
+use super::outcome::{ComparedResults, Counts, Outcomes, RunReport, Sides, StoppedRun};
 use super::run::REQUESTS;
 use crate::conformance::tally::Tally;
 use crate::conformance::verdict::verdict;
@@ -43,7 +43,8 @@ fn whole(report: &RunReport) -> Option<String> {
 }
 
 fn worded(report: &RunReport) -> Option<String> {
-    let Counts::Worded(Worded { log, tokens: (ours, its_own), seconds }) = &report.counts else {
+    let Counts::Worded(ComparedResults { log, tokens: (ours, its_own), seconds }) = &report.counts
+    else {
         return None;
     };
     let summary =
@@ -63,7 +64,7 @@ fn worded(report: &RunReport) -> Option<String> {
 }
 
 fn toll_row(report: &RunReport) -> Option<String> {
-    let Counts::Ended(Toll { code, outcomes, left }) = &report.counts else { return None };
+    let Counts::Ended(StoppedRun { code, outcomes, left }) = &report.counts else { return None };
     let code = code.map_or_else(|| "–".to_owned(), |code| code.to_string());
     let outcomes = outcomes.map_or_else(|| "– | –".to_owned(), outcome_cells);
     let verdict = verdict(&report.faults);
@@ -123,8 +124,9 @@ mod tests {
     #[test]
     fn a_run_in_its_words_is_a_row_with_tokens_from_three_sides() {
         let log = Tally { requests: 16, prompt_tokens: 640, output_tokens: 512 };
-        let throughput = Worded { log, tokens: (Some(1152), Some(1152)), seconds: (1.5, 1.25) };
-        let latency = Worded { tokens: (None, None), ..throughput };
+        let throughput =
+            ComparedResults { log, tokens: (Some(1152), Some(1152)), seconds: (1.5, 1.25) };
+        let latency = ComparedResults { tokens: (None, None), ..throughput };
         let text = markdown(&[
             report("random", Counts::Worded(throughput), &[]),
             report("batches", Counts::Worded(latency), &[]),
@@ -137,8 +139,8 @@ mod tests {
     #[test]
     fn an_end_is_a_row_with_its_toll() {
         let outcomes = Some(Outcomes { answered: 4, lost: 12 });
-        let toll = Toll { code: Some(5), outcomes, left: 0 };
-        let killed = Toll { code: None, outcomes: None, left: 2 };
+        let toll = StoppedRun { code: Some(5), outcomes, left: 0 };
+        let killed = StoppedRun { code: None, outcomes: None, left: 2 };
         let text = markdown(&[
             report("engine killed", Counts::Ended(toll), &[]),
             report("program killed", Counts::Ended(killed), &["left behind: a, b"]),

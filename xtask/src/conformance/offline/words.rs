@@ -9,10 +9,10 @@ use serde_json::Value;
 
 use super::checks::logged;
 use super::client::{Client, LONGEST_RUN, OUTPUT_FILE, RUN_LOG};
-use super::outcome::{Counts, RunReport, Worded};
+use super::outcome::{ComparedResults, Counts, RunReport};
 use super::run::slug;
 use super::strays::left_in;
-use crate::conformance::bench::renew;
+use crate::conformance::bench::recreate_folder;
 use crate::conformance::checks::{same, unless};
 use crate::conformance::engine::TINY_ADAPTER;
 use crate::conformance::peer::{has_keys, labelled, settings};
@@ -86,7 +86,7 @@ fn collect_results(
     mut command: Command,
     folder: &Path,
 ) -> anyhow::Result<PrintedResults> {
-    renew(folder)?;
+    recreate_folder(folder)?;
     let folder = folder.canonicalize()?;
     client.set_up(&mut command, &folder)?;
     let ended = ProcessGroup::spawn(&mut command)?.wait(LONGEST_RUN)?;
@@ -107,7 +107,7 @@ fn result_lines(output: &str) -> Vec<String> {
 /// Returns all differences between our results and the peer's.
 fn faults(records: &[Record], ours: &PrintedResults, own: &PrintedResults) -> Vec<String> {
     let log = logged(records);
-    let Worded { tokens, .. } = worded(records, ours, own);
+    let ComparedResults { tokens, .. } = worded(records, ours, own);
     let total = tokens.0.unwrap_or(log.prompt_tokens + log.output_tokens);
     let all = [
         unless(log.requests == records.len() as u64, "not every request was answered"),
@@ -119,13 +119,13 @@ fn faults(records: &[Record], ours: &PrintedResults, own: &PrintedResults) -> Ve
     all.into_iter().flatten().chain(settings(&ours.result, &own.result)).collect()
 }
 
-fn worded(records: &[Record], ours: &PrintedResults, own: &PrintedResults) -> Worded {
+fn worded(records: &[Record], ours: &PrintedResults, own: &PrintedResults) -> ComparedResults {
     let tokens = |printed: &PrintedResults| printed.result["total_num_tokens"].as_u64();
     let seconds = |printed: &PrintedResults| {
         let of = |key: &str| printed.result[key].as_f64();
         of("elapsed_time").or_else(|| of("avg_latency")).unwrap_or_default()
     };
-    Worded {
+    ComparedResults {
         log: logged(records),
         tokens: (tokens(ours), tokens(own)),
         seconds: (seconds(ours), seconds(own)),

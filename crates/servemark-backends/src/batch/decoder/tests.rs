@@ -10,7 +10,7 @@ use crate::{Backend, CommonSpec};
 #[derive(Debug, Default)]
 struct RecordingSink {
     place: usize,
-    told: Vec<(usize, String)>,
+    reported: Vec<(usize, String)>,
 }
 
 impl Sink for RecordingSink {
@@ -20,13 +20,13 @@ impl Sink for RecordingSink {
 
     fn delta(&mut self, delta: Delta<'_>) {
         let tokens = delta.tokens.map_or("?".to_owned(), |tokens| tokens.to_string());
-        self.told.push((self.place, format!("{}{tokens}", delta.text)));
+        self.reported.push((self.place, format!("{}{tokens}", delta.text)));
     }
 
     fn usage(&mut self, _usage: Usage) {}
 
     fn finish_reason(&mut self, reason: &str) {
-        self.told.push((self.place, reason.to_owned()));
+        self.reported.push((self.place, reason.to_owned()));
     }
 }
 
@@ -36,13 +36,13 @@ fn decoder(server: BatchServer) -> BatchDecoder {
 }
 
 fn read(server: BatchServer, events: &[&str]) -> (Vec<(usize, String)>, Result<(), RequestError>) {
-    let (mut decoder, mut heard) = (decoder(server), RecordingSink::default());
+    let (mut decoder, mut sink) = (decoder(server), RecordingSink::default());
     let mut events = events.iter();
     let read = events.try_for_each(|event| {
-        decoder.event(Event::from_data(event.as_bytes()), &mut heard).map(drop)
+        decoder.event(Event::from_data(event.as_bytes()), &mut sink).map(drop)
     });
     let outcome = read.and_then(|()| decoder.end());
-    (heard.told, outcome)
+    (sink.reported, outcome)
 }
 
 fn frame(index: usize, text: &str, tokens: u32, finish: &str) -> String {
@@ -69,8 +69,9 @@ fn every_event_goes_to_its_prompt() {
         frame(0, "bd", 2, LENGTH),
     ];
     let events: Vec<&str> = events.iter().map(String::as_str).chain(["[DONE]"]).collect();
-    let (told, outcome) = read(BatchServer::Sglang, &events);
-    let told: Vec<(usize, &str)> = told.iter().map(|(place, what)| (*place, &**what)).collect();
+    let (reported, outcome) = read(BatchServer::Sglang, &events);
+    let reported: Vec<(usize, &str)> =
+        reported.iter().map(|(place, what)| (*place, &**what)).collect();
     let expected = [
         (2, "a1"),
         (0, "b1"),
@@ -81,7 +82,7 @@ fn every_event_goes_to_its_prompt() {
         (0, "d1"),
         (0, "length"),
     ];
-    assert_eq!((told, outcome), (expected.to_vec(), Ok(())));
+    assert_eq!((reported, outcome), (expected.to_vec(), Ok(())));
 }
 
 #[test]
@@ -112,7 +113,7 @@ fn a_batch_that_is_not_answered_fails() {
 
 #[test]
 fn choices_of_completions_are_prompts() {
-    let (told, outcome) = read(
+    let (reported, outcome) = read(
         BatchServer::Vllm,
         &[
             r#"{"choices":[{"index":1,"text":"a","finish_reason":null}]}"#,
@@ -121,16 +122,16 @@ fn choices_of_completions_are_prompts() {
         ],
     );
     let what = |(place, what): &(usize, String)| format!("{place}{what}");
-    let told: Vec<String> = told.iter().map(what).collect();
-    assert_eq!(told, ["1a?", "0b?", "0length", "1?", "1length"]);
+    let reported: Vec<String> = reported.iter().map(what).collect();
+    assert_eq!(reported, ["1a?", "0b?", "0length", "1?", "1length"]);
     assert_eq!(outcome.unwrap_err().kind, ErrorKind::Truncated, "one of three has no answer");
 }
 
 #[test]
 fn a_document_is_a_list() {
-    let (mut decoder, mut heard) = (decoder(BatchServer::Sglang), RecordingSink::default());
+    let (mut decoder, mut sink) = (decoder(BatchServer::Sglang), RecordingSink::default());
     let list = format!("[{},{}]", frame(0, "a", 1, LENGTH), frame(1, "b", 1, LENGTH));
-    decoder.document(list.as_bytes(), &mut heard).unwrap();
-    assert_eq!(heard.told.iter().map(|(place, _)| *place).collect::<Vec<_>>(), [0, 0, 1, 1]);
-    assert_eq!(decoder.document(b"{}", &mut heard).unwrap_err().kind, ErrorKind::InStream);
+    decoder.document(list.as_bytes(), &mut sink).unwrap();
+    assert_eq!(sink.reported.iter().map(|(place, _)| *place).collect::<Vec<_>>(), [0, 0, 1, 1]);
+    assert_eq!(decoder.document(b"{}", &mut sink).unwrap_err().kind, ErrorKind::InStream);
 }

@@ -7,8 +7,8 @@ use crate::{Backend, EvalscopeApi};
 #[track_caller]
 fn reads(frames: &[&str]) -> (RecordingSink, Vec<Result<Flow, RequestError>>) {
     let decoder = DashscopeDecoder::new(&Sample::new("Hi", 1, 8));
-    let (heard, outcomes, _) = decode_counting(decoder, frames, |_, _| false);
-    (heard, outcomes)
+    let (sink, outcomes, _) = decode_counting(decoder, frames, |_, _| false);
+    (sink, outcomes)
 }
 
 fn chosen(fields: &str, reason: &str) -> String {
@@ -29,8 +29,8 @@ fn texts_that_grow_and_pieces_give_the_same() {
 #[test]
 fn reasoning_is_told_apart() {
     let frame = chosen(r#""reasoning_content":"Hm","content":"""#, "stop");
-    let (heard, outcomes) = reads(&[&frame]);
-    assert!(format!("{heard:?}").contains("Reasoning"), "{heard:?}");
+    let (sink, outcomes) = reads(&[&frame]);
+    assert!(format!("{sink:?}").contains("Reasoning"), "{sink:?}");
     assert!(outcomes.iter().all(Result::is_ok), "{outcomes:?}");
 }
 

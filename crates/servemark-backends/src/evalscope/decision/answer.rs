@@ -82,8 +82,8 @@ impl DecisionAnswer {
 
     fn check_noul(&self) -> Result<(), String> {
         let yes = self.probabilities.get("yes").copied().unwrap_or_default();
-        let said = self.noul.ok_or("it does not say how likely yes is")?;
-        let agree = (said - yes).abs() <= SAME;
+        let message = self.noul.ok_or("it does not say how likely yes is")?;
+        let agree = (message - yes).abs() <= SAME;
         agree.then_some(()).ok_or_else(|| "its noul and the probability of yes disagree".to_owned())
     }
 

@@ -44,9 +44,9 @@ impl Question {
         let one = "the request must have one question, named answer";
         let questions = body.get("questions").and_then(Value::as_object);
         let questions = questions.filter(|questions| questions.len() == 1);
-        let asked = questions.and_then(|questions| questions.get("answer")).ok_or(one)?;
-        check_text(asked.get("instructions"), "instructions")?;
-        Self::new(kind(asked.get("type"))?, asked.get("criteria"))
+        let options = questions.and_then(|questions| questions.get("answer")).ok_or(one)?;
+        check_text(options.get("instructions"), "instructions")?;
+        Self::new(kind(options.get("type"))?, options.get("criteria"))
     }
 
     fn of_autotrust(body: &JsonObject) -> Result<Self, String> {

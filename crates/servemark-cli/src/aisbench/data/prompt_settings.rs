@@ -69,7 +69,8 @@ fn template(value: &Located) -> Result<AisbenchTemplate, Fault> {
         return Ok(AisbenchTemplate::Text(text.clone()));
     }
     let mut section = Section::of(value, "a template")?;
-    let begin = section.take("begin").map(|list| sayings(&list)).transpose()?.unwrap_or_default();
+    let begin =
+        section.take("begin").map(|list| parse_messages(&list)).transpose()?.unwrap_or_default();
     let round = items(&section.require("round")?, "round")?;
     section.finish()?;
     if let [only] = round.as_slice() {
@@ -78,7 +79,7 @@ fn template(value: &Located) -> Result<AisbenchTemplate, Fault> {
             return Ok(AisbenchTemplate::Parts(parts_of(&parts)?));
         }
     }
-    let round = round.iter().map(saying).collect::<Result<_, _>>()?;
+    let round = round.iter().map(parse_message).collect::<Result<_, _>>()?;
     Ok(AisbenchTemplate::Rounds { begin, round })
 }
 
@@ -89,12 +90,12 @@ fn parts_of(value: &Located) -> Result<JsonObject, Fault> {
     }
 }
 
-fn sayings(list: &Located) -> Result<Vec<AisbenchMessage>, Fault> {
-    items(list, "begin")?.iter().map(saying).collect()
+fn parse_messages(list: &Located) -> Result<Vec<AisbenchMessage>, Fault> {
+    items(list, "begin")?.iter().map(parse_message).collect()
 }
 
-fn saying(value: &Located) -> Result<AisbenchMessage, Fault> {
-    let mut section = Section::of(value, "a saying")?;
+fn parse_message(value: &Located) -> Result<AisbenchMessage, Fault> {
+    let mut section = Section::of(value, "a message")?;
     let role = section.require("role")?;
     let fallback = section.text("fallback_role")?;
     let prompt = section.require("prompt").and_then(|prompt| text(&prompt, "prompt"))?;

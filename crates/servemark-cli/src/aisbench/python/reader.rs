@@ -53,7 +53,7 @@ impl<'a> Reader<'a> {
                 self.advance();
                 return Err(self.refuse("this block is code, not data"));
             }
-            Kind::Text(_) => self.remark()?,
+            Kind::Text(_) => self.ignored_string()?,
             Kind::Name(word) => self.begun_by(&word)?,
             _ => return Err(self.refuse("this is no statement that a config file may have")),
         }
@@ -61,7 +61,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a string that is a statement of its own, such as a docstring, and ignores it.
-    fn remark(&mut self) -> Result<(), Fault> {
+    fn ignored_string(&mut self) -> Result<(), Fault> {
         self.expression()?;
         self.end_of_line()
     }

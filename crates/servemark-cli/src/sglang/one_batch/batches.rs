@@ -8,7 +8,7 @@ use servemark_backends::{BackendName, BackendSpec, BatchServer, BatchSpec, Commo
 use servemark_core::JsonObject;
 use servemark_datasets::DatasetSpec;
 use servemark_plan::{BatchCase, BatchProfile, BenchPlan, Layout, ServerSpec, WorkloadSpec};
-use servemark_report::OneBatchAsked;
+use servemark_report::OneBatchRequest;
 use servemark_runner::{LoadSpec, WarmupSpec};
 use servemark_schedule::{AdapterChoice, AdapterSpec, ArrivalSpec};
 use servemark_tokenizer::TokenizerSpec;
@@ -104,8 +104,8 @@ impl Grid<'_> {
         Ok(Batch { case, requested: self.requested_batch(output_len, purpose) })
     }
 
-    fn requested_batch(&self, output_len: u32, purpose: Purpose) -> OneBatchAsked {
-        let mut requested = OneBatchAsked::default();
+    fn requested_batch(&self, output_len: u32, purpose: Purpose) -> OneBatchRequest {
+        let mut requested = OneBatchRequest::default();
         requested.run_name.clone_from(&self.args.run_name);
         requested.output_len = output_len;
         requested.stops_at_eos = self.args.disable_ignore_eos && purpose != Purpose::WarmUp;

@@ -98,8 +98,8 @@ fn damaged_lines_are_named_or_left_out_and_counted() {
     let (log, left_out) = read(&text, IfDamaged::Skip).unwrap();
     assert_eq!(log.records(), [record(0), record(2)]);
     assert!(log.is_complete());
-    let told = left_out.to_string();
-    assert!(told.starts_with("1 damaged line left out; the first is line 3: "), "{told}");
+    let message = left_out.to_string();
+    assert!(message.starts_with("1 damaged line left out; the first is line 3: "), "{message}");
 }
 
 #[test]

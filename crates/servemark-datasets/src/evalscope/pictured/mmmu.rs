@@ -27,16 +27,16 @@ pub(super) fn ask(
         let lengths = &lengths;
         (0..lengths.len()).filter(move |subject| row < lengths[*subject]).map(move |at| (at, row))
     });
-    let mut asked = Vec::new();
+    let mut drafts = Vec::new();
     for (subject, row) in turns {
-        if asked.len() == count {
+        if drafts.len() == count {
             break;
         }
         for record in subjects[subject].read(&[row])? {
-            asked.extend(question(&record)?);
+            drafts.extend(question(&record)?);
         }
     }
-    Ok(asked)
+    Ok(drafts)
 }
 
 /// Returns a row's question, or `None` if it has fewer than two images.
@@ -145,8 +145,8 @@ mod tests {
     fn pictures_stand_where_the_text_says() {
         let pictures =
             || (1..=2).map(|number| (number, Medium::image(number.to_string()))).collect();
-        let asked = with_images("See <image 2> and <image 1>.", pictures());
-        let uris: Vec<_> = asked.media.iter().map(|medium| medium.uri().unwrap()).collect();
+        let drafts = with_images("See <image 2> and <image 1>.", pictures());
+        let uris: Vec<_> = drafts.media.iter().map(|medium| medium.uri().unwrap()).collect();
         assert_eq!(uris, ["2", "1"]);
         assert_eq!(with_images("No place.", pictures()).media.len(), 2);
     }

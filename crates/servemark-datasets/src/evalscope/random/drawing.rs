@@ -98,7 +98,7 @@ impl Drawing {
         }
         let place = |colour| palette.iter().position(|known| *known == colour).unwrap_or_default();
         let places = self.painted(|colour| [place(colour) as u8]);
-        Pixels::Places { places, palette }
+        Pixels::Indexed { places, palette }
     }
 
     /// Returns the painted value of each pixel, row by row.

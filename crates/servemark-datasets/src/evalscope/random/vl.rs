@@ -49,25 +49,25 @@ impl EvalscopeRandomVlSpec {
         context: &mut DrawContext<'_>,
     ) -> Result<Vec<RequestDraft>, DatasetError> {
         let text = EvalscopeRandomSpec { prefix_tokens: self.prefix_tokens, ..Default::default() };
-        let mut asked = text.ask(of, count, context)?;
+        let mut drafts = text.ask(of, count, context)?;
         let size = ImageSize { width: self.width.get(), height: self.height.get() };
-        for one in &mut asked {
+        for one in &mut drafts {
             one.prompt = self.message(&one.prompt);
             let python = &mut context.random.python;
             let picture = |_| Medium::image(Drawing::draw(size, self.mode, python));
             one.media = (0..self.images.get()).map(picture).collect();
         }
-        Ok(asked)
+        Ok(drafts)
     }
 
     /// Builds a message from a text and the placeholders of its images. evalscope takes a text that is no
     /// message for a list of them, and sends its first character.
     fn message(&self, prompt: &Prompt) -> Prompt {
-        let said = match prompt {
+        let turns = match prompt {
             Prompt::Messages(messages) => messages[0]["content"].clone(),
             prompt => json!(prompt.text().and_then(|text| text.chars().next())),
         };
-        let mut parts = vec![json!({"type": "text", "text": said})];
+        let mut parts = vec![json!({"type": "text", "text": turns})];
         parts.extend((0..self.images.get()).map(|_| json!({"type": "image_url", "image_url": {}})));
         let message = [("role".to_owned(), json!("user")), ("content".to_owned(), parts.into())];
         Prompt::Messages(vec![message.into_iter().collect()])

@@ -17,7 +17,7 @@ use crate::{python_json, split_files};
 /// A trajectory and the lengths drawn for it.
 struct Candidate {
     /// Texts of the users' and tools' messages.
-    said: Vec<String>,
+    printed: Vec<String>,
     first_tokens: u32,
     later_tokens: u32,
     turns: u32,
@@ -39,7 +39,7 @@ impl EvalscopeSweSmithSpec {
         let name = "making conversations";
         parallel::first(name, &candidates, count, context.progress, |candidate| {
             let Some(turns) = cutter.turns(candidate)? else { return Ok(None) };
-            let turns = turns.into_iter().map(|turn| turn.iter().map(|said| user(said)).collect());
+            let turns = turns.into_iter().map(|turn| turn.iter().map(|text| user(text)).collect());
             Conversation::of(turns.collect(), &measure)
         })
     }
@@ -64,8 +64,8 @@ impl EvalscopeSweSmithSpec {
             long.rotate_left(offset);
         }
         let random = &mut *context.random;
-        let draw = |said| Candidate {
-            said,
+        let draw = |messages| Candidate {
+            printed: messages,
             first_tokens: self.first_turn.draw(&mut random.python),
             later_tokens: self.later_turns.draw(&mut random.python),
             turns: random
@@ -93,11 +93,11 @@ impl EvalscopeSweSmithSpec {
         let mut long = Vec::new();
         for rows in all.chunks(AT_ONCE) {
             let rows = records.read(rows)?;
-            let said = parallel::map("reading trajectories", &rows, context.progress, |row| {
+            let texts = parallel::map("reading trajectories", &rows, context.progress, |row| {
                 message_texts(row, least)
             });
-            for said in said {
-                long.extend(said?);
+            for texts in texts {
+                long.extend(texts?);
             }
         }
         Ok(long)
@@ -112,9 +112,9 @@ fn message_texts(row: &Record, least: usize) -> Result<Option<Vec<String>>, Data
         return Ok(None);
     }
     let Ok(Value::Array(messages)) = python_json::parse(messages) else { return Ok(None) };
-    let said: Vec<String> = messages.iter().filter_map(message_text).collect();
-    let long = said.iter().map(|text| text.chars().count()).sum::<usize>() >= least;
-    Ok((long).then_some(said))
+    let turns: Vec<String> = messages.iter().filter_map(message_text).collect();
+    let long = turns.iter().map(|text| text.chars().count()).sum::<usize>() >= least;
+    Ok((long).then_some(turns))
 }
 
 /// Returns the text of a user's or tool's message.
@@ -146,7 +146,7 @@ struct Cutter<'a> {
 impl Cutter<'_> {
     /// Returns all turns, or `None` if there is not enough text for them.
     fn turns(&self, candidate: &Candidate) -> Result<Option<Vec<Vec<String>>>, TokenizerError> {
-        let mut rest = candidate.said.as_slice();
+        let mut rest = candidate.printed.as_slice();
         let lengths = (0..candidate.turns)
             .map(|turn| if turn == 0 { candidate.first_tokens } else { candidate.later_tokens });
         let mut turns = Vec::new();

@@ -58,8 +58,8 @@ impl EvalscopeSweSmithSpec {
         let mut conversation = Conversation::of(messages, measure)?;
         let name = turns.first().and_then(|turn| turn.rid.as_ref()).filter(|rid| !rid.is_empty());
         if let (Some(conversation), Some(name)) = (&mut conversation, name) {
-            for (number, asked) in (1..).zip(conversation.all_mut()) {
-                asked.extra_body.insert("rid".to_owned(), json!(format!("{name}_t{number}")));
+            for (number, draft) in (1..).zip(conversation.all_mut()) {
+                draft.extra_body.insert("rid".to_owned(), json!(format!("{name}_t{number}")));
             }
         }
         Ok(conversation)

@@ -124,10 +124,10 @@ fn tokens(attributes: &JsonObject, key: &str) -> Result<Option<u32>, String> {
 
 /// Returns the answer's token count as reported by the server. If neither the count nor the answer
 /// is recorded, the request's limit is used.
-fn output_tokens(attributes: &JsonObject, is_answer_told: bool) -> Result<Option<u32>, String> {
+fn output_tokens(attributes: &JsonObject, has_answer: bool) -> Result<Option<u32>, String> {
     let counted = tokens(attributes, "gen_ai.usage.output_tokens")?
         .or(tokens(attributes, "gen_ai.usage.completion_tokens")?);
-    if counted.is_some() || is_answer_told {
+    if counted.is_some() || has_answer {
         return Ok(counted);
     }
     let limit = tokens(attributes, "gen_ai.request.max_tokens")?;

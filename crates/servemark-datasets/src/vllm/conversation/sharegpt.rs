@@ -53,8 +53,8 @@ impl ShareGptTurnsSpec {
         }
         conversations.truncate(count);
         let tokenizer = context.tokenizer;
-        let samples = |said: &Vec<Exchange>| {
-            let turns = said.iter().map(|said| self.sample(said, tokenizer));
+        let samples = |messages: &Vec<Exchange>| {
+            let turns = messages.iter().map(|exchange| self.sample(exchange, tokenizer));
             turns.collect::<Result<Vec<Sample>, TokenizerError>>()
         };
         let name = "tokenizing prompts";
@@ -82,13 +82,17 @@ impl ShareGptTurnsSpec {
         (turns.len() > 1).then_some(turns)
     }
 
-    fn sample(&self, said: &Exchange, tokenizer: &dyn Tokenizer) -> Result<Sample, TokenizerError> {
-        let prompt_tokens = tokenizer.count(&said.user, SpecialTokens::Omit)?;
+    fn sample(
+        &self,
+        turns: &Exchange,
+        tokenizer: &dyn Tokenizer,
+    ) -> Result<Sample, TokenizerError> {
+        let prompt_tokens = tokenizer.count(&turns.user, SpecialTokens::Omit)?;
         let output_tokens = match self.output_tokens {
             Some(tokens) => tokens,
-            None => tokenizer.count(&said.answer, SpecialTokens::Omit)?.max(1),
+            None => tokenizer.count(&turns.answer, SpecialTokens::Omit)?.max(1),
         };
-        Ok(Sample::new(said.user.as_str(), prompt_tokens, output_tokens))
+        Ok(Sample::new(turns.user.as_str(), prompt_tokens, output_tokens))
     }
 }
 
@@ -105,7 +109,7 @@ mod tests {
         let most = most.and_then(NonZero::new);
         let spec = ShareGptTurnsSpec { most, ..ShareGptTurnsSpec::default() };
         let turns = spec.turns(&record).unwrap_or_default();
-        let users: Vec<&str> = turns.iter().map(|said| said.user.as_str()).collect();
+        let users: Vec<&str> = turns.iter().map(|exchange| exchange.user.as_str()).collect();
         assert_eq!(users, expected);
     }
 

@@ -15,25 +15,29 @@ pub(super) fn ask(asker: &Asker<'_>, row: &Record) -> Result<Option<Sample>, Dat
         Kind::MmStar => {
             let question = row.text("question")?;
             let question = question.split("Options:").next().unwrap_or_default().trim();
-            showing(asker, question, picture(row, "image")?).map(Some)
+            sample_with_medium(asker, question, picture(row, "image")?).map(Some)
         }
         Kind::Mmvu => {
             let question = format!("{} {}", row.text("question")?, choices(row)?);
-            showing(asker, &question, video(asker, row)?).map(Some)
+            sample_with_medium(asker, &question, video(asker, row)?).map(Some)
         }
         Kind::PicturedConversation => conversation(asker, row),
         Kind::VisionArenaBench => {
             let question = row.text("turns.0.0.content")?;
-            showing(asker, question, picture(row, "images.0")?).map(Some)
+            sample_with_medium(asker, question, picture(row, "images.0")?).map(Some)
         }
         _ => {
             let question = row.text("conversation.0.0.content")?;
-            showing(asker, question, picture(row, "images.0")?).map(Some)
+            sample_with_medium(asker, question, picture(row, "images.0")?).map(Some)
         }
     }
 }
 
-fn showing(asker: &Asker<'_>, text: &str, medium: Medium) -> Result<Sample, DatasetError> {
+fn sample_with_medium(
+    asker: &Asker<'_>,
+    text: &str,
+    medium: Medium,
+) -> Result<Sample, DatasetError> {
     let tokens = asker.tokenizer.count(text, SpecialTokens::Add)?;
     let mut sample = Sample::new(text, tokens, asker.output_tokens());
     sample.media = vec![medium];

@@ -48,14 +48,14 @@ impl SpeechPrompt {
 
 /// Builds a row's request, or returns `None` if its audio is too short or too long.
 pub(super) fn ask(asker: &Asker<'_>, row: &Record) -> Result<Option<Sample>, DatasetError> {
-    let heard = timed_audio(asker, row).map_err(|why| row.malformed(why))?;
-    if !asker.spec.audio_seconds.hold(heard.seconds) {
+    let received = timed_audio(asker, row).map_err(|why| row.malformed(why))?;
+    if !asker.spec.audio_seconds.hold(received.seconds) {
         return Ok(None);
     }
     let prompt = asker.spec.speech_prompt.text();
     let tokens = asker.tokenizer.count(prompt, SpecialTokens::Add)?;
     let sample = Sample::new(prompt, tokens, asker.output_tokens());
-    Ok(Some(sample.with_audio(heard.audio)))
+    Ok(Some(sample.with_audio(received.audio)))
 }
 
 /// Audio with the duration that vLLM computes for it.

@@ -16,7 +16,7 @@ pub(super) fn ask(asker: &Asker<'_>, row: &Record) -> Result<Option<Sample>, Dat
     match asker.spec.name.kind() {
         Kind::Aimo => answered(asker, row, "problem", "solution", AIMO),
         Kind::Conversation => conversation(asker, row),
-        Kind::MlPerf => instructed(asker, row),
+        Kind::MlPerf => instruction_sample(asker, row),
         Kind::Zeta => edited(asker, row),
         Kind::Blazedit if !is_close(asker.spec, row)? => Ok(None),
         Kind::Blazedit => text_sample(asker, &change(row)?).map(Some),
@@ -84,7 +84,7 @@ pub(super) fn has_answer(row: &Record) -> bool {
 
 /// Builds the request of an instruction. It is always rendered with the chat template, and the
 /// limits apply even with a requested output length.
-fn instructed(asker: &Asker<'_>, row: &Record) -> Result<Option<Sample>, DatasetError> {
+fn instruction_sample(asker: &Asker<'_>, row: &Record) -> Result<Option<Sample>, DatasetError> {
     let message = |role: &str, text: &str| {
         let parts = [("role", role), ("content", text)];
         parts.map(|(key, text)| (key.to_owned(), json!(text))).into_iter().collect::<JsonObject>()

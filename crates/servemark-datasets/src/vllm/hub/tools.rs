@@ -74,8 +74,8 @@ struct Call {
 impl Call {
     /// Parses a row, or returns `None` if it has no question or no tools.
     fn of(row: &JsonObject) -> Option<Self> {
-        let messages = row.get("question")?.get(0)?.as_array().filter(|said| !said.is_empty())?;
-        let messages = messages.iter().map(|said| said.as_object().cloned());
+        let messages = row.get("question")?.get(0)?.as_array().filter(|turns| !turns.is_empty())?;
+        let messages = messages.iter().map(|message| message.as_object().cloned());
         let functions = match row.get("function")? {
             Value::Array(functions) if !functions.is_empty() => functions.clone(),
             Value::Object(function) if !function.is_empty() => vec![json!(function)],

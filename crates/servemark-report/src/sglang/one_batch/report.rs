@@ -77,7 +77,7 @@ impl OneBatchReport {
             row.extend(early_stops(result));
         }
         if self.profiles {
-            let link = result.asked.profile_link.as_ref();
+            let link = result.wanted.profile_link.as_ref();
             row.push(or_none(link.map(|link| format!("[Profile]({link})"))));
         }
         row

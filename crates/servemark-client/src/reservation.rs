@@ -69,13 +69,13 @@ impl AnswerBudget {
 
 /// The bytes that one answer has reserved of the budget; dropping it releases them.
 #[derive(Debug)]
-pub(crate) struct Holding {
+pub(crate) struct Reservation {
     budget: Arc<AnswerBudget>,
     reserved: usize,
     is_open: bool,
 }
 
-impl Holding {
+impl Reservation {
     /// Creates the holding of an answer that is not being read yet, with nothing reserved.
     pub(crate) fn new(budget: Arc<AnswerBudget>) -> Self {
         Self { budget, reserved: 0, is_open: false }
@@ -131,7 +131,7 @@ impl Holding {
     }
 }
 
-impl Drop for Holding {
+impl Drop for Reservation {
     fn drop(&mut self) {
         self.budget.reserved.fetch_sub(self.reserved, Ordering::Relaxed);
         self.budget.answers.fetch_sub(usize::from(self.is_open), Ordering::Relaxed);
@@ -175,8 +175,8 @@ mod tests {
         AnswerBudget::new(AnswerLimits { each, together: Some(together) })
     }
 
-    fn open(budget: &Arc<AnswerBudget>) -> Holding {
-        let mut holding = Holding::new(Arc::clone(budget));
+    fn open(budget: &Arc<AnswerBudget>) -> Reservation {
+        let mut holding = Reservation::new(Arc::clone(budget));
         holding.open();
         holding
     }
