@@ -66,7 +66,7 @@ impl Cell {
         for ((tally, estimate), truth) in self.figures.iter_mut().zip([mean, p50, p99]).zip(truth) {
             tally.add(estimate, truth);
         }
-        if let Some((low, high)) = mean.bounds.known() {
+        if let Some((low, high)) = mean.bounds.interval() {
             self.widths.push((high - low) / textbook_width(sample.values()));
         }
     }
@@ -75,7 +75,7 @@ impl Cell {
 impl Tally {
     fn add(&mut self, estimate: Estimate, truth: f64) {
         self.runs += 1;
-        match estimate.bounds.known() {
+        match estimate.bounds.interval() {
             None => self.refused += 1,
             Some((low, high)) if low - MICROSECOND <= truth && truth <= high + MICROSECOND => {}
             Some(_) => self.missed += 1,

@@ -39,7 +39,7 @@ pub fn record(index: usize, tokens: u32) -> RequestRecord {
     let mut recorder = Recorder::new(index, Phase::Measure, &sample, due);
     recorder.arrival_clock(ArrivalClock::Kernel);
     recorder.granted(due);
-    recorder.sent(due + Duration::from_micros(40));
+    recorder.record_sent(due + Duration::from_micros(40));
     let first = due + Duration::from_millis(200);
     recorder.headers(first, 200);
     for token in 0..tokens {

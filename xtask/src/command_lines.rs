@@ -22,7 +22,7 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<()> {
     build()?;
     let lines = match &options.replay {
         Some(file) => options.keep(read_lines(file)?),
-        None => drawn(&options)?,
+        None => draw_lines(&options)?,
     };
     if let Some(file) = &options.record {
         write_lines(file, &lines).with_context(|| format!("cannot write {}", file.display()))?;
@@ -36,7 +36,7 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<()> {
 }
 
 /// Runs the peer's client on newly drawn lines.
-fn drawn(options: &Options) -> anyhow::Result<Vec<Line>> {
+fn draw_lines(options: &Options) -> anyhow::Result<Vec<Line>> {
     let fixtures = workspace().join("fixtures");
     let script = fixtures.join(format!("record/command_lines/{}.py", options.name));
     let python = options.python.as_deref().unwrap_or(Path::new("python3"));
@@ -55,7 +55,7 @@ fn drawn(options: &Options) -> anyhow::Result<Vec<Line>> {
     let line = |line: &str| {
         let observed: Observed = serde_json::from_str(line).context("an odd line of the script")?;
         if options.is_whole {
-            tell(&observed);
+            print_output(&observed);
         }
         Ok(observed.line(options.peer))
     };
@@ -94,6 +94,6 @@ fn print(tally: &Tally, is_whole: bool) {
 }
 
 #[expect(clippy::print_stdout, reason = "what the peer's client printed was asked for")]
-fn tell(observed: &Observed) {
+fn print_output(observed: &Observed) {
     println!("{}{}", observed.stdout, observed.stderr);
 }

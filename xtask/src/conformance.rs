@@ -95,7 +95,7 @@ impl Options {
                 "--programs" => options.programs = Some(std::path::absolute(path()?)?),
                 "--report" => options.report = Some(path()?),
                 "all" => options.subjects.extend(Subject::all()),
-                name => options.subjects.push(Subject::named(name)?),
+                name => options.subjects.push(Subject::from_name(name)?),
             }
         }
         if options.subjects.is_empty() {
@@ -153,7 +153,7 @@ fn serve(
     if cases.is_empty() {
         return Ok(Vec::new());
     }
-    say(&format!("{}: starting the server to {}", engine.name, serving.task.as_str()));
+    eprint_line(&format!("{}: starting the server to {}", engine.name, serving.task.as_str()));
     let model = place.model(serving.weights)?;
     let server = Server::start(engine, serving, place, &model)?;
     let wiretap = Wiretap::start(server.port())?;
@@ -162,7 +162,7 @@ fn serve(
     let target = Target { serving, server, wiretap, place, model: &model, evidence };
     let run = |case| {
         let report = bench.run(target, case);
-        say(&report::line(&report));
+        eprint_line(&report::line(&report));
         report
     };
     Ok(cases.into_iter().map(run).collect())
@@ -178,7 +178,7 @@ fn print(text: &str) {
 }
 
 #[expect(clippy::print_stderr, reason = "a chore that takes minutes tells how far it is")]
-fn say(text: &str) {
+fn eprint_line(text: &str) {
     eprintln!("{text}");
 }
 

@@ -147,7 +147,7 @@ fn record(index: usize, seconds: f64) -> RequestRecord {
     // Prompt lengths differ from run to run, so that requests are not compared in pairs.
     let tokens = 100 + (seconds.to_bits() % 1000) as u32;
     let mut recorder = Recorder::new(index, Phase::Measure, &Sample::new("", tokens, 1), due);
-    recorder.sent(due);
+    recorder.record_sent(due);
     recorder.body(first, 1);
     recorder.at(first).delta(Delta::content("x").with_tokens(Some(1)));
     recorder.at(first).usage(Usage::new(Some(tokens), Some(1)));

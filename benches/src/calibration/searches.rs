@@ -187,7 +187,7 @@ fn recorded(index: usize, due: f64, ttft: f64) -> RequestRecord {
     let at = |seconds: f64| Stamp::ZERO + Duration::from_secs_f64(seconds);
     let (due, end) = (at(due), at(due + ttft));
     let mut recorder = Recorder::new(index, Phase::Measure, &Sample::new("", 1, 1), due);
-    recorder.sent(due);
+    recorder.record_sent(due);
     recorder.at(end).delta(Delta::content("x"));
     recorder.body(end, 1);
     recorder.at(end).usage(Usage::new(Some(1), Some(1)));

@@ -17,7 +17,7 @@ use crate::resident::{now_mib, peak_mib};
 /// Measures a run's records in memory, as the run keeps them once they are on disk.
 pub(super) fn keep(tokens: u64) -> anyhow::Result<Figures> {
     let clock = MonotonicClock::start();
-    let log = kept(tokens);
+    let log = compacted_log(tokens);
     let bytes = now_mib()? * 1024.0 * 1024.0;
     ensure!(!log.records().is_empty(), "there are no tokens to keep");
     Ok(Figures { bytes_each: bytes / tokens as f64, ..figures(tokens, &clock)? })
@@ -25,7 +25,7 @@ pub(super) fn keep(tokens: u64) -> anyhow::Result<Figures> {
 
 /// Measures a run's records in memory, and both tables computed from them.
 pub(super) fn score(tokens: u64) -> anyhow::Result<Figures> {
-    let log = kept(tokens);
+    let log = compacted_log(tokens);
     let clock = MonotonicClock::start();
     tables(&log)?;
     figures(tokens, &clock)
@@ -51,7 +51,7 @@ pub(super) fn read(tokens: u64, path: &Path) -> anyhow::Result<Figures> {
     figures(tokens, &clock)
 }
 
-fn kept(tokens: u64) -> RunLog {
+fn compacted_log(tokens: u64) -> RunLog {
     let mut ended = Stamp::ZERO;
     let records = records(tokens).map(|mut record| {
         record.text = String::new();

@@ -147,7 +147,7 @@ impl Stream {
     /// Returns a record of the stream, as the client would have made it.
     fn record(&self, index: usize, sample: &Sample) -> RequestRecord {
         let mut recorder = Recorder::new(index, Phase::Measure, sample, self.sent);
-        recorder.sent(self.sent);
+        recorder.record_sent(self.sent);
         for token in 0..sample.output_tokens {
             // The first event has the role and no token.
             let read = self.reads.partition_point(|(_, events)| *events < token + 2);

@@ -113,7 +113,7 @@ impl Experiment for ExchangeLoad {
 
     fn lasts(&self, reader: Reader) -> Duration {
         let (starting, chunk) = match reader {
-            Reader::Program(program) => program.takes(),
+            Reader::Program(program) => program.time_budget(),
             _ => (SETTING_UP, Duration::ZERO),
         };
         starting + (EACH + chunk * PROGRAM_REQUEST) * self.requests as u32
@@ -188,7 +188,7 @@ mod tests {
         let [sent, ended] = [sent_ms, ended_ms].map(|ms| Stamp::from_nanos(ms * 1_000_000));
         let sample = Sample::new("hi", 1, 1);
         let mut recorder = Recorder::new(index, Phase::Measure, &sample, sent);
-        recorder.sent(sent);
+        recorder.record_sent(sent);
         recorder.body(ended, 1);
         recorder.finish(Ok(Finish::default()), ended)
     }

@@ -260,7 +260,7 @@ mod tests {
     fn record(index: usize, arrivals_ms: &[u64]) -> RequestRecord {
         let sample = Sample::new("hi", 1, 4);
         let mut recorder = Recorder::new(index, Phase::Measure, &sample, Stamp::ZERO);
-        recorder.sent(Stamp::ZERO);
+        recorder.record_sent(Stamp::ZERO);
         for at in arrivals_ms {
             recorder.at(Stamp::from_nanos(at * MS)).delta(Delta::content("x"));
         }

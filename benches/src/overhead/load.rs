@@ -165,7 +165,7 @@ impl Experiment for StreamLoad {
     fn lasts(&self, reader: Reader) -> Duration {
         let server = if self.merged > 1 { MERGED_CHUNK } else { CHUNK };
         let (starting, chunk) = match reader {
-            Reader::Program(program) => program.takes(),
+            Reader::Program(program) => program.time_budget(),
             _ => (SETTING_UP, server),
         };
         let chunks = server.max(chunk) * self.chunks() as u32;

@@ -142,7 +142,7 @@ impl Experiment for OpenLoad {
 
     fn lasts(&self, reader: Reader) -> Duration {
         let starting = match reader {
-            Reader::Program(program) => program.takes().0,
+            Reader::Program(program) => program.time_budget().0,
             _ => SETTING_UP,
         };
         starting + Duration::from_secs_f64(self.requests as f64 / self.per_second)
@@ -213,7 +213,7 @@ mod tests {
     fn record(index: usize, due_us: u64, left_us: u64) -> RequestRecord {
         let [due, left] = [due_us, left_us].map(|us| Stamp::from_nanos(us * 1000));
         let mut recorder = Recorder::new(index, Phase::Measure, &Sample::new("hi", 1, 1), due);
-        recorder.sent(left);
+        recorder.record_sent(left);
         recorder.finish(Ok(Finish::default()), left)
     }
 

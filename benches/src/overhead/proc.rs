@@ -30,7 +30,7 @@ pub(super) fn stolen() -> Duration {
 /// Returns the number of segments that TCP retransmitted, on all connections of this network
 /// namespace.
 pub(super) fn resent() -> u64 {
-    named(&read("/proc/net/snmp"), "Tcp:", "RetransSegs")
+    table_value(&read("/proc/net/snmp"), "Tcp:", "RetransSegs")
 }
 
 /// Returns the mask of the cores to which the loopback device passes received packets. Absent if
@@ -89,7 +89,7 @@ fn stolen_ticks(stat: &str) -> u64 {
 }
 
 /// Returns a number from a table in which the first line of a kind names what the second counts.
-fn named(table: &str, kind: &str, name: &str) -> u64 {
+fn table_value(table: &str, kind: &str, name: &str) -> u64 {
     let mut lines = table.lines().filter_map(|line| line.strip_prefix(kind));
     let (names, counts) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
     let mut columns = names.split_whitespace().zip(counts.split_whitespace());
@@ -126,8 +126,8 @@ mod tests {
     #[test]
     fn a_count_stands_under_its_name() {
         let table = "Ip: Forwarding\nIp: 1\nTcp: ActiveOpens RetransSegs\nTcp: 3 14\n";
-        assert_eq!(named(table, "Tcp:", "RetransSegs"), 14);
-        assert_eq!(named(table, "Udp:", "RetransSegs"), 0);
+        assert_eq!(table_value(table, "Tcp:", "RetransSegs"), 14);
+        assert_eq!(table_value(table, "Udp:", "RetransSegs"), 0);
     }
 
     #[test]

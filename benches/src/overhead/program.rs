@@ -56,7 +56,7 @@ impl Program {
 
     /// Returns the approximate time to start and to end, and the time for a chunk; generous
     /// estimates.
-    pub(super) fn takes(self) -> (Duration, Duration) {
+    pub(super) fn time_budget(self) -> (Duration, Duration) {
         let (seconds, micros) = match self {
             Self::Servemark => (1, 4),
             Self::SglangRust | Self::VllmRust => (2, 15),

@@ -54,7 +54,7 @@ impl Experiment for StartUp {
 
     fn lasts(&self, reader: Reader) -> Duration {
         match reader {
-            Reader::Program(program) => program.takes().0 * 3,
+            Reader::Program(program) => program.time_budget().0 * 3,
             _ => Duration::ZERO,
         }
     }

@@ -300,16 +300,16 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn shows(values: &[f64], expected: &str) {
+    fn spread_is(values: &[f64], expected: &str) {
         assert_eq!(spread(values.iter().copied(), 1), expected);
     }
 
     #[test]
     fn a_figure_is_a_median_between_its_extremes() {
-        shows(&[3.0, 1.0, 2.0], "2.0 (1.0..3.0)");
-        shows(&[1.0, 2.0], "1.5 (1.0..2.0)");
-        shows(&[7.25], "7.2");
-        shows(&[], "");
+        spread_is(&[3.0, 1.0, 2.0], "2.0 (1.0..3.0)");
+        spread_is(&[1.0, 2.0], "1.5 (1.0..2.0)");
+        spread_is(&[7.25], "7.2");
+        spread_is(&[], "");
     }
 
     #[test]

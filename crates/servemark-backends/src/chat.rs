@@ -64,7 +64,7 @@ impl Backend for ChatSpec {
             .with_default("temperature", 0.0, &extra)
             .with_default("ignore_eos", common.ignore_eos, &extra)
             .with_all(extra);
-        let body = if *include_usage { body.with_usage_asked() } else { body };
+        let body = if *include_usage { body.with_usage_requested() } else { body };
         let body = body.with_adapter(sample);
         WireRequest::json(path, &body.into_object())?.with_headers(&sample.headers)
     }

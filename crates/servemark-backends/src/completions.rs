@@ -66,7 +66,7 @@ impl Backend for CompletionsSpec {
             .with_default("ignore_eos", common.ignore_eos, &extra)
             .with_some("logprobs", *logprobs)
             .with_all(extra);
-        let body = if *include_usage { body.with_usage_asked() } else { body };
+        let body = if *include_usage { body.with_usage_requested() } else { body };
         let body = body.with_adapter(sample);
         let body = body.with_images("image_data", &sample.media)?;
         WireRequest::json(path, &body.into_object())?.with_headers(&sample.headers)

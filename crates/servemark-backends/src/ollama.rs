@@ -74,7 +74,7 @@ impl Default for OllamaSpec {
 }
 
 impl OllamaSpec {
-    fn asked(&self, sample: &Sample, path: &str) -> Result<Payload, RequestError> {
+    fn payload(&self, sample: &Sample, path: &str) -> Result<Payload, RequestError> {
         let body = Payload::default().with("model", self.common.model.as_str());
         Ok(match (self.api, &sample.prompt) {
             (OllamaApi::Chat, Prompt::Messages(messages)) => {
@@ -112,7 +112,7 @@ impl Backend for OllamaSpec {
         let mut extra = self.common.extra_for(sample);
         let options = self.options(sample, extra.shift_remove("options"));
         let body = self
-            .asked(sample, path)?
+            .payload(sample, path)?
             .with("stream", self.common.stream)
             .with("options", options)
             .with_all(extra);

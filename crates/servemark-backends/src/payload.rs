@@ -55,7 +55,7 @@ impl Payload {
 
     /// Asks a stream to report the server's counts, in addition to other stream options. Answers
     /// that are not streams have counts in any case, and servers refuse these options for them.
-    pub(crate) fn with_usage_asked(mut self) -> Self {
+    pub(crate) fn with_usage_requested(mut self) -> Self {
         if self.0.get("stream") != Some(&Value::Bool(true)) {
             return self;
         }
@@ -113,15 +113,15 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check_usage_asked(given: &str, sent: &str) {
+    fn check_usage_requested(given: &str, sent: &str) {
         let given = serde_json::from_str(given).unwrap();
-        let body = Payload::default().with_all(given).with_usage_asked().into_object();
+        let body = Payload::default().with_all(given).with_usage_requested().into_object();
         assert_eq!(serde_json::to_string(&body).unwrap(), sent);
     }
 
     #[test]
     fn usage_is_asked_of_streams() {
-        check_usage_asked(
+        check_usage_requested(
             r#"{"stream":true,"k":1}"#,
             r#"{"stream":true,"k":1,"stream_options":{"include_usage":true}}"#,
         );
@@ -129,12 +129,12 @@ mod tests {
 
     #[test]
     fn usage_is_not_asked_of_documents() {
-        check_usage_asked(r#"{"stream":false}"#, r#"{"stream":false}"#);
+        check_usage_requested(r#"{"stream":false}"#, r#"{"stream":false}"#);
     }
 
     #[test]
     fn what_the_options_say_already_stays() {
-        check_usage_asked(
+        check_usage_requested(
             r#"{"stream_options":{"include_usage":false},"stream":true}"#,
             r#"{"stream_options":{"include_usage":false},"stream":true}"#,
         );

@@ -25,7 +25,7 @@ impl Sink for RecordingSink {
 
 /// Decodes frames. Returns the output, the result of each call, and the number of frames that were
 /// not parsed according to `is_unparsed`, which inspects the decoder before each frame.
-pub(crate) fn heard<D: Decoder>(
+pub(crate) fn decode_counting<D: Decoder>(
     mut decoder: D,
     frames: &[impl AsRef<[u8]>],
     mut is_unparsed: impl FnMut(&mut D, &[u8]) -> bool,

@@ -41,7 +41,7 @@ impl RunningText {
     }
 
     /// Returns the text of the frames before the one that showed that frames hold pieces.
-    pub(crate) fn seen(&self) -> &str {
+    pub(crate) fn pending_text(&self) -> &str {
         &self.seen
     }
 

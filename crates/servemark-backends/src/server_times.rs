@@ -13,7 +13,7 @@ pub(crate) fn of_vllm(metrics: &RawValue) -> Option<ServerTimes> {
     let times = Reported::of(metrics)?;
     let told = ServerTimes::new(times.ms("queue_time_ms"), times.ms("time_to_first_token_ms"))
         .with_decode(times.ms("generation_time_ms"));
-    known(told)
+    non_empty(told)
 }
 
 /// Reads llama.cpp's `timings`: durations in milliseconds, without the wait for a slot.
@@ -22,7 +22,7 @@ pub(crate) fn of_llama_cpp(timings: &RawValue) -> Option<ServerTimes> {
     let told = ServerTimes::default()
         .with_prefill(times.ms("prompt_ms"))
         .with_decode(times.ms("predicted_ms"));
-    known(told)
+    non_empty(told)
 }
 
 /// Reads the `timing` that Dynamo puts into `nvext`: durations in milliseconds. Its time to first
@@ -34,7 +34,7 @@ pub(crate) fn of_dynamo(nvext: &RawValue) -> Option<ServerTimes> {
         .with_prefill(times.ms("prefill_time_ms"))
         .with_kv_transfer(times.ms("kv_transfer_estimated_latency_ms"))
         .with_total(times.ms("total_time_ms"));
-    known(told)
+    non_empty(told)
 }
 
 /// Reads SGLang's `meta_info`: durations in seconds, and instants in seconds since the Unix epoch.
@@ -51,7 +51,7 @@ pub(crate) fn of_sglang(meta_info: &RawValue) -> Option<ServerTimes> {
         .with_total(times.s_in_ms("e2e_latency"))
         .with_instants(received.map(nanos), sent.map(nanos));
     if times.is_disaggregated() {
-        return known(
+        return non_empty(
             told.with_prefill(times.s_in_ms("pd_prefill_forward_duration"))
                 .with_kv_transfer(times.s_in_ms("pd_decode_transfer_duration")),
         );
@@ -61,7 +61,7 @@ pub(crate) fn of_sglang(meta_info: &RawValue) -> Option<ServerTimes> {
     let finished = times.unix_s("request_finished_ts");
     let before_queue = since(received, entry).zip(queue_ms);
     let frontend = before_queue.map(|(until_forward, queue)| (until_forward - queue).max(0.0));
-    known(
+    non_empty(
         told.with_frontend(frontend)
             .with_prefill(since(entry, prefilled))
             .with_decode(since(prefilled, finished)),
@@ -93,7 +93,7 @@ pub(crate) fn of_tgi(headers: &HeaderMap) -> Option<ServerTimes> {
     let told = ServerTimes::new(ms("x-queue-time"), None)
         .with_frontend(ms("x-validation-time"))
         .with_total(ms("x-total-time"));
-    known(told)
+    non_empty(told)
 }
 
 #[derive(Deserialize)]
@@ -130,7 +130,7 @@ impl Reported {
     }
 }
 
-fn known(times: ServerTimes) -> Option<ServerTimes> {
+fn non_empty(times: ServerTimes) -> Option<ServerTimes> {
     (!times.is_empty()).then_some(times)
 }
 

@@ -105,7 +105,7 @@ impl Output {
         let new = self.text.advance(text);
         let repeats = mem::take(&mut self.repeats);
         if self.text.has_pieces() && repeats > 0 {
-            return Some((self.text.seen().repeat(repeats) + new).into());
+            return Some((self.text.pending_text().repeat(repeats) + new).into());
         }
         (!new.is_empty()).then_some(new.into())
     }

@@ -208,20 +208,20 @@ impl VllmSpec {
             VllmDialect::OpenaiResponses => self.responses(sample),
             VllmDialect::OpenaiEmbeddings => {
                 let input = prompt::inputs(sample, self.path())?;
-                Ok(self.named(sample).with("input", input).with(CUT, WHERE_IT_MUST))
+                Ok(self.body_with_model(sample).with("input", input).with(CUT, WHERE_IT_MUST))
             }
             VllmDialect::OpenaiEmbeddingsChat
             | VllmDialect::OpenaiEmbeddingsClip
             | VllmDialect::OpenaiEmbeddingsVlm2vec => {
                 let messages = prompt::to_embed(self.dialect, sample)?;
-                Ok(self.named(sample).with("messages", messages).with(CUT, WHERE_IT_MUST))
+                Ok(self.body_with_model(sample).with("messages", messages).with(CUT, WHERE_IT_MUST))
             }
             VllmDialect::InfinityEmbeddings | VllmDialect::InfinityEmbeddingsClip => {
                 self.infinity(sample)
             }
             VllmDialect::VllmPooling => {
                 let input = prompt::inputs(sample, self.path())?;
-                Ok(self.named(sample).with(CUT, WHERE_IT_MUST).with("input", input))
+                Ok(self.body_with_model(sample).with(CUT, WHERE_IT_MUST).with("input", input))
             }
             VllmDialect::VllmRerank => self.rerank(sample),
         }
@@ -229,7 +229,7 @@ impl VllmSpec {
 
     fn completions(&self, sample: &Sample) -> Result<Payload, RequestError> {
         Ok(self
-            .named(sample)
+            .body_with_model(sample)
             .with("prompt", prompt::inputs(sample, self.path())?)
             .with("repetition_penalty", 1.0)
             .with("max_tokens", sample.output_tokens)
@@ -240,7 +240,7 @@ impl VllmSpec {
 
     fn chat(&self, sample: &Sample) -> Result<Payload, RequestError> {
         Ok(self
-            .named(sample)
+            .body_with_model(sample)
             .with("messages", prompt::messages(sample, self.path())?)
             .with("max_completion_tokens", sample.output_tokens)
             .with("stream", self.common.stream)
@@ -249,7 +249,7 @@ impl VllmSpec {
 
     /// Returns the fields of the form after the audio file. The prompt is not sent.
     fn transcription(&self, sample: &Sample) -> Payload {
-        self.named(sample)
+        self.body_with_model(sample)
             .with("max_completion_tokens", sample.output_tokens)
             .with("stream", self.common.stream)
             .with("language", "en")
@@ -261,7 +261,7 @@ impl VllmSpec {
     /// with each request.
     fn responses(&self, sample: &Sample) -> Result<Payload, RequestError> {
         Ok(self
-            .named(sample)
+            .body_with_model(sample)
             .with("input", prompt::inputs(sample, self.path())?)
             .with("max_output_tokens", sample.output_tokens)
             .with("stream", self.common.stream)
@@ -273,7 +273,7 @@ impl VllmSpec {
     fn infinity(&self, sample: &Sample) -> Result<Payload, RequestError> {
         let is_clip = self.dialect == VllmDialect::InfinityEmbeddingsClip;
         let has_text = sample.prompt.text().is_none_or(|text| !text.is_empty());
-        let body = self.named(sample);
+        let body = self.body_with_model(sample);
         match sample.media.first() {
             Some(picture) if is_clip || !has_text => {
                 Ok(body.with("input", picture.uri()?).with("modality", picture.kind().as_str()))
@@ -286,7 +286,8 @@ impl VllmSpec {
         let Some((query, documents)) = prompt::ranking(&sample.prompt) else {
             return Err(cannot_say(&sample.prompt, self.path()));
         };
-        let body = self.named(sample).with("query", query).with("documents", json!(documents));
+        let body =
+            self.body_with_model(sample).with("query", query).with("documents", json!(documents));
         Ok(body.with(CUT, WHERE_IT_MUST))
     }
 
@@ -297,7 +298,7 @@ impl VllmSpec {
     }
 
     /// Returns a body with the model, or the adapter in its place.
-    fn named(&self, sample: &Sample) -> Payload {
+    fn body_with_model(&self, sample: &Sample) -> Payload {
         let model = sample.adapter.as_deref().unwrap_or(&self.common.model);
         Payload::default().with("model", model)
     }

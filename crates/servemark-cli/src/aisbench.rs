@@ -29,7 +29,7 @@ use std::path::{Path, PathBuf};
 use self::args::{AisbenchArgs, OwnArgs, PEER};
 use self::config::Config;
 use self::python::{Fault, Library};
-use crate::argparse::{Flag, Given, texts};
+use crate::argparse::{Flag, ParsedCommandLine, texts};
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 use crate::parsed::Parsed;
@@ -109,7 +109,8 @@ pub fn parse(
 ) -> Result<Tasks, UsageError> {
     let refuse = |error| UsageError::refused(program, error);
     let args = texts(args).map(long_names).map_err(refuse)?;
-    let given = Given::read(AisbenchArgs::whole_command(program), &PEER.names(), &[], &args);
+    let given =
+        ParsedCommandLine::read(AisbenchArgs::whole_command(program), &PEER.names(), &[], &args);
     let given = given.map_err(refuse)?;
     let (args, _): (AisbenchArgs, _) = given.typed(program)?;
     let file = positional(&given).map_err(refuse)?;
@@ -122,7 +123,7 @@ pub fn parse(
 }
 
 /// Returns the config file, which is the only argument without a flag.
-fn positional(given: &Given) -> Result<Option<&str>, CliError> {
+fn positional(given: &ParsedCommandLine) -> Result<Option<&str>, CliError> {
     match given.reading.leftovers.as_slice() {
         [] => Ok(None),
         [file] if !file.starts_with('-') => Ok(Some(file)),

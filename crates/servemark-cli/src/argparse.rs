@@ -9,11 +9,11 @@
 //! The rules are those of Python 3.11's `argparse.py` for long options without positionals. Types
 //! and choices are left to clap.
 
+mod command_line;
 mod config;
 mod effect;
 mod flag;
 mod flexible;
-mod given;
 mod grammar;
 mod namespace;
 mod peer;
@@ -25,11 +25,11 @@ mod yaml;
 use std::iter::Peekable;
 use std::vec;
 
+pub(crate) use self::command_line::{ParsedCommandLine, texts};
 pub(crate) use self::config::{with_config, yaml_document};
 pub(crate) use self::effect::{Effects, Group, Limit};
 pub(crate) use self::flag::{Declared, Flag, HELP, flags};
 pub(crate) use self::flexible::Flexible;
-pub(crate) use self::given::{Given, texts};
 pub(crate) use self::grammar::{Arity, FlagSyntax, Grammar};
 pub use self::namespace::Namespace;
 pub(crate) use self::peer::PeerFlags;
@@ -151,7 +151,10 @@ impl Reading {
 impl FlagSyntax {
     fn attached(&self, value: &str) -> Result<Vec<String>, CliError> {
         if self.arity == Arity::Switch {
-            return Err(CliError::UnwantedArgument { flag: self.shown(), value: repr(value) });
+            return Err(CliError::UnwantedArgument {
+                flag: self.display_name(),
+                value: repr(value),
+            });
         }
         Ok(vec![value.to_owned()])
     }
@@ -170,14 +173,14 @@ impl FlagSyntax {
         }
         match self.arity.expected() {
             Some(expected) if values.is_empty() => {
-                Err(CliError::ExpectedArgument { flag: self.shown(), expected })
+                Err(CliError::ExpectedArgument { flag: self.display_name(), expected })
             }
             _ => Ok(values),
         }
     }
 
     /// Returns the flag's name in the form that messages show.
-    fn shown(&self) -> String {
+    fn display_name(&self) -> String {
         if self.name == HELP.name() { "-h/--help".to_owned() } else { self.name.clone() }
     }
 }

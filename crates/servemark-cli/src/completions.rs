@@ -39,8 +39,9 @@ pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> Result<String, Usag
 pub(crate) fn parse_man(args: impl Iterator<Item = OsString>) -> Result<String, UsageError> {
     let ManArgs {} = parse_command("servemark man", args)?;
     let mut page = Vec::new();
-    let told = clap_mangen::Man::new(whole()).render(&mut page);
-    told.map_err(|error| UsageError::refused("servemark man", CliError::Peer(error.to_string())))?;
+    let result = clap_mangen::Man::new(whole()).render(&mut page);
+    result
+        .map_err(|error| UsageError::refused("servemark man", CliError::Peer(error.to_string())))?;
     Ok(String::from_utf8_lossy(&page).into_owned())
 }
 

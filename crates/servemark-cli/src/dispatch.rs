@@ -106,7 +106,7 @@ pub fn parse(
     let command = args.next().unwrap_or_default();
     let name = file_name(&command);
     let args: Vec<OsString> = args.collect();
-    if is_version_asked(&args) && !is_python(&name) {
+    if is_version_request(&args) && !is_python(&name) {
         return Err(UsageError::help(VERSION));
     }
     if name == "help" && !args.is_empty() {
@@ -158,7 +158,7 @@ pub fn parse(
         python if is_python(python) => module(&command, args, environment),
         file if script::is_python_file(file) => script::of_file(&command, None, args, environment),
         shell if script::is_shell(shell) => Err(refused(CliError::ShellScript { given: name })),
-        module if unknown::is_module(module) => named(&name, None, args, environment),
+        module if unknown::is_module(module) => parse_module(&name, None, args, environment),
         _ => Err(refused(unknown::command(&name, args))),
     }
 }
@@ -183,7 +183,7 @@ pub(crate) fn single_run(
 }
 
 /// Returns whether all that follows a command is `-V`, or `bench -V` for vLLM.
-fn is_version_asked(args: &[OsString]) -> bool {
+fn is_version_request(args: &[OsString]) -> bool {
     match args {
         [version] => version == "-V",
         [bench, version] => bench == "bench" && version == "-V",
@@ -275,11 +275,11 @@ fn module(
         return script::of_file(&switch, python.to_str(), args, environment);
     }
     let module = args.next().filter(|_| switch == "-m").unwrap_or_default();
-    named(&module.to_string_lossy(), python.to_str(), args, environment)
+    parse_module(&module.to_string_lossy(), python.to_str(), args, environment)
 }
 
 /// Parses the command line of a Python module.
-fn named(
+fn parse_module(
     module: &str,
     python: Option<&str>,
     args: impl Iterator<Item = OsString>,

@@ -264,10 +264,10 @@ impl UsageError {
     }
 
     pub(crate) fn refused(program: &str, cause: CliError) -> Self {
-        let said = cause.to_string();
-        let said = printable(&said);
+        let message = cause.to_string();
+        let message = printable(&message);
         let text = format!(
-            "usage: {program} [OPTIONS] ({program} --help lists them)\n{program}: error: {said}\n"
+            "usage: {program} [OPTIONS] ({program} --help lists them)\n{program}: error: {message}\n"
         );
         Self { text, cause: Some(cause), is_help: false }
     }

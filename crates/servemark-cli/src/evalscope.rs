@@ -34,7 +34,7 @@ use self::args::{EvalscopeArgs, LoadArgs, PEER, TargetArgs};
 use self::planner::{DrawPosition, Planner};
 use self::resolved::{ResolvedArgs, Step};
 pub use self::sla::{SlaCriterion, SlaGoal, SlaMetric, SlaSearch, SlaVariable};
-use crate::argparse::{Given, texts};
+use crate::argparse::{ParsedCommandLine, texts};
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 use crate::parsed::Parsed;
@@ -133,7 +133,7 @@ pub fn parse(
     let refuse = |error| UsageError::refused(program, error);
     let command = EvalscopeArgs::whole_command(program);
     let words = texts(args).map_err(refuse)?;
-    let given = Given::read(command, &PEER.names(), &[], &words).map_err(refuse)?;
+    let given = ParsedCommandLine::read(command, &PEER.names(), &[], &words).map_err(refuse)?;
     let (mut args, _): (EvalscopeArgs, _) = given.typed(program)?;
     given.reading.refuse_leftovers().map_err(refuse)?;
     simulate::choose_the_rest(&mut args, &given);
@@ -142,7 +142,7 @@ pub fn parse(
 
 fn understand(
     args: EvalscopeArgs,
-    given: &Given,
+    given: &ParsedCommandLine,
     environment: &Environment,
 ) -> Result<EvalscopeRuns, CliError> {
     let credentials = server::credentials(&args.target)?;

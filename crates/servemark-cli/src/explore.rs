@@ -13,7 +13,7 @@ use servemark_metrics::Objective;
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 use crate::number::refused;
-use crate::own::{ConnectionArgs, OWN_TOLERANCE, TrustArgs, parse_command};
+use crate::own::{ConnectionArgs, DisplayArgs, OWN_TOLERANCE, TrustArgs, parse_command};
 use crate::python;
 use crate::rerun::credentials;
 use crate::results_folder::{ResultsFolder, usual_folder};
@@ -93,6 +93,8 @@ struct LoadArgs {
     /// Print one JSON document and no table
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    display: DisplayArgs,
 }
 
 /// An exploration as its command line describes it.
@@ -123,6 +125,8 @@ pub struct ExploreArgs {
     pub folder: ResultsFolder,
     /// Whether one JSON document is printed instead of the table.
     pub json: bool,
+    /// Whether no progress is displayed.
+    pub quiet: bool,
 }
 
 /// The server that is explored.
@@ -208,6 +212,7 @@ impl LoadArgs {
                 .clone()
                 .map_or_else(|| usual_folder(environment), ResultsFolder::Named),
             json: self.json,
+            quiet: self.display.quiet,
         }
     }
 }
@@ -233,15 +238,18 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn given(args: &[&str]) -> Result<ExploreArgs, UsageError> {
+    fn parse_args(args: &[&str]) -> Result<ExploreArgs, UsageError> {
         parse(args.iter().map(OsString::from), &Environment::default())
     }
 
     #[test]
     fn an_address_needs_no_scheme() {
-        let ExploreTarget::At(target) = given(&["gpu-box:8000"]).unwrap().server else { panic!() };
+        let ExploreTarget::At(target) = parse_args(&["gpu-box:8000"]).unwrap().server else {
+            panic!()
+        };
         assert_eq!(target.base_url.to_string(), "http://gpu-box:8000");
-        let ExploreTarget::At(target) = given(&["https://api.example/x"]).unwrap().server else {
+        let ExploreTarget::At(target) = parse_args(&["https://api.example/x"]).unwrap().server
+        else {
             panic!()
         };
         assert_eq!(target.base_url.to_string(), "https://api.example/x");
@@ -268,7 +276,7 @@ mod tests {
             (&["a:80", "--insecure"], "--insecure"),
             (&["--max-streams", "0"], "--max-streams"),
         ] {
-            let error = given(args).unwrap_err().to_string();
+            let error = parse_args(args).unwrap_err().to_string();
             assert!(error.contains(flag), "{error}");
         }
     }

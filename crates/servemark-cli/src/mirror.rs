@@ -8,7 +8,7 @@ use clap::{Arg, ArgMatches, Command, CommandFactory};
 use serde_json::{Value, json};
 use servemark_metrics::Slo;
 
-use crate::argparse::{Arity, Effects, Flag, Given, Grammar, Group};
+use crate::argparse::{Arity, Effects, Flag, Grammar, Group, ParsedCommandLine};
 use crate::dispatch::{Invocation, bench_serving};
 use crate::environment::Environment;
 
@@ -41,12 +41,12 @@ impl Mirror {
         Grammar::of(&self.command, &self.peer, self.exclusive)
     }
 
-    pub(crate) fn read(&self, args: &[String]) -> Given {
-        Given::read(self.command.clone(), &self.peer, self.exclusive, args).unwrap()
+    pub(crate) fn read(&self, args: &[String]) -> ParsedCommandLine {
+        ParsedCommandLine::read(self.command.clone(), &self.peer, self.exclusive, args).unwrap()
     }
 
     /// The values of a command line.
-    pub(crate) fn matches(&self, given: &Given) -> ArgMatches {
+    pub(crate) fn matches(&self, given: &ParsedCommandLine) -> ArgMatches {
         let args = ["peer".to_owned()].into_iter().chain(given.reading.canonical());
         self.command.clone().try_get_matches_from(args).unwrap()
     }
@@ -166,8 +166,8 @@ impl Mirror {
     pub(crate) fn check_choices(&self) {
         for flag in self.flags.iter().filter(|flag| flag["kind"] == "store") {
             let choices = self.arg(&text(&flag["name"])).get_possible_values();
-            let shown = choices.iter().filter(|choice| !choice.is_hide_set());
-            let choices: Vec<&str> = shown.map(PossibleValue::get_name).collect();
+            let visible = choices.iter().filter(|choice| !choice.is_hide_set());
+            let choices: Vec<&str> = visible.map(PossibleValue::get_name).collect();
             let expected = if choices.is_empty() { Value::Null } else { json!(choices) };
             assert_eq!(expected, flag["choices"], "{}", flag["name"]);
         }
@@ -259,7 +259,7 @@ impl RecordedLine {
         self.argv.iter().map(Into::into)
     }
 
-    pub(crate) fn shown(&self) -> String {
+    pub(crate) fn command_line(&self) -> String {
         self.argv.join(" ")
     }
 

@@ -13,7 +13,7 @@ pub struct Offline {
     /// Run that is measured.
     pub run: Parsed,
     /// Messages about the run.
-    pub told: OfflineMessages,
+    pub message: OfflineMessages,
     /// The file of `--output-json`.
     pub output_json: Option<PathBuf>,
     /// Whether the program waits for a signal when the run is done, for a profiler that is attached.

@@ -3,6 +3,7 @@
 
 mod command;
 mod connection;
+mod display;
 mod run;
 mod shards;
 mod simulator;
@@ -12,6 +13,7 @@ mod worker;
 
 pub(crate) use self::command::parse_command;
 pub(crate) use self::connection::{ConnectionArgs, ProtocolArgs, ReuseArgs, TrustArgs};
+pub(crate) use self::display::DisplayArgs;
 pub(crate) use self::run::{
     AskingArgs, JudgingArgs, OWN_TOLERANCE, RunArgs, if_taken, parse_layout, parse_share,
     parse_verdict, usual_run_log,

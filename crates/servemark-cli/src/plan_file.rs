@@ -47,9 +47,9 @@ impl PlanFormat {
         let document = plan.to_json();
         match self {
             Self::Json => Ok(format!("{document:#}\n")),
-            Self::Yaml => Ok(yaml::written(&document)),
+            Self::Yaml => Ok(yaml::to_text(&document)),
             Self::Toml => {
-                let text = toml::written(&document);
+                let text = toml::to_text(&document);
                 let read = toml::read(&text).map(|document| plan_of(&document));
                 match read {
                     Ok(Ok(same)) if same == *plan => Ok(text),
@@ -87,10 +87,10 @@ pub(crate) fn plan_of(document: &Value) -> Result<BenchPlan, Vec<String>> {
         document["echo"] = serde_json::from_str(text)
             .map_err(|error| vec![format!("echo: is no JSON object: {error}")])?;
     }
-    BenchPlan::from_document(&document).map_err(|faults| faults.iter().map(told).collect())
+    BenchPlan::from_document(&document).map_err(|faults| faults.iter().map(fault_message).collect())
 }
 
-fn told(fault: &DocumentFault) -> String {
+fn fault_message(fault: &DocumentFault) -> String {
     match fault {
         DocumentFault::UnknownKey { path, known } => {
             let key = path.rsplit('.').next().unwrap_or(path);

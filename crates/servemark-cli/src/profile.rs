@@ -14,7 +14,7 @@ use crate::error::CliError;
 
 /// Returns the profile that an argument names, alone or with the one after it, and the number of
 /// arguments that it takes; `None` if it names none.
-pub(crate) fn named(arg: &OsStr, next: Option<&OsString>) -> Option<(RunProfile, usize)> {
+pub(crate) fn parse_profile(arg: &OsStr, next: Option<&OsString>) -> Option<(RunProfile, usize)> {
     match (split_value(arg.to_str()?), next.and_then(|next| next.to_str())) {
         ((flag, Some("mlperf")), _) if PROFILE.name() == flag => Some((RunProfile::Mlperf, 1)),
         ((flag, None), Some("mlperf")) if PROFILE.name() == flag => Some((RunProfile::Mlperf, 2)),
@@ -90,8 +90,8 @@ mod tests {
         // 6,000 requests and four standard deviations.
         assert_eq!(parsed.plan.workload.requests, 6310);
         assert_eq!(parsed.plan.scoring.profile, Some(RunProfile::Mlperf));
-        let told = "--profile mlperf takes 600 s, so 6310 requests are sent and not 500";
-        assert!(parsed.warnings.iter().any(|warning| warning == told), "{:?}", parsed.warnings);
+        let message = "--profile mlperf takes 600 s, so 6310 requests are sent and not 500";
+        assert!(parsed.warnings.iter().any(|warning| warning == message), "{:?}", parsed.warnings);
         let line = format!("--profile=mlperf {LIMITS} --request-rate 10 --num-prompts 9000");
         let Ok(Invocation::Bench(parsed)) = sglang(&line) else { panic!("no run") };
         assert_eq!((parsed.plan.workload.requests, parsed.warnings.len()), (9000, 0));

@@ -42,7 +42,7 @@ pub(crate) fn float(text: &str) -> Result<f64, String> {
 }
 
 /// Parses a name by `from_name`. The error lists the known names.
-pub(crate) fn named<T>(
+pub(crate) fn parse_known<T>(
     name: &str,
     known: &[&str],
     from_name: impl FnOnce(&str) -> Option<T>,

@@ -210,7 +210,10 @@ fn move_to(plan: &mut BenchPlan, url: &BaseUrl) -> Result<(), CliError> {
     let when = match &plan.server {
         ServerSpec::Simulated(_) => "where the run asked the bundled simulator",
         ServerSpec::Provided { .. } => "where the run used a transport of another program",
-        _ => "where the run was of an engine without a server",
+        // A plan for a server was moved above.
+        ServerSpec::At(_) => return Ok(()),
+        #[cfg(feature = "engine")]
+        ServerSpec::Engine(_) => "where the run was of an engine without a server",
     };
     Err(CliError::no_effect(RerunArgs::BASE_URL, when))
 }

@@ -11,7 +11,7 @@ use servemark_plan::{Layout, SloSpec};
 use crate::environment::Environment;
 use crate::error::UsageError;
 use crate::gates::GateArgs;
-use crate::own::{OWN_TOLERANCE, StoppingArgs, parse_command};
+use crate::own::{DisplayArgs, OWN_TOLERANCE, StoppingArgs, parse_command};
 use crate::parsed::Parsed;
 use crate::plan_file::{PlanFormat, Setting, plan_of, read};
 use crate::rerun::credentials;
@@ -55,6 +55,8 @@ struct RunFileArgs {
     /// Print one document of JSON in place of the tables
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    display: DisplayArgs,
     /// Print the plan and stop
     #[arg(long)]
     plan_only: bool,
@@ -81,6 +83,8 @@ pub struct FileRun {
     pub folder: ResultsFolder,
     /// Whether one document of JSON is printed in place of the tables.
     pub json: bool,
+    /// Whether no progress is displayed.
+    pub quiet: bool,
     /// Where the verdicts of gates are written.
     pub gates: GateArgs,
 }
@@ -100,7 +104,8 @@ pub(crate) fn parse(
     let parsed = parsed(&args, environment, &mut faults);
     let folder = args.out.map_or_else(|| usual_folder(environment), ResultsFolder::Named);
     let gates = args.gates.in_environment(environment);
-    Ok(FileRun { file: args.file, parsed, faults, folder, json: args.json, gates })
+    let (json, quiet) = (args.json, args.display.quiet);
+    Ok(FileRun { file: args.file, parsed, faults, folder, json, quiet, gates })
 }
 
 /// Returns the run, and adds all faults that stand in its way.
@@ -113,7 +118,7 @@ fn parsed(
         .map_err(|error| faults.push(error.to_string()))
         .unwrap_or_default();
     let mut document = read(&args.file, environment)
-        .map_err(|why| faults.push(format!("{} {why}", shown(&args.file))))
+        .map_err(|why| faults.push(format!("{} {why}", path_text(&args.file))))
         .ok()?;
     faults.extend(args.set.iter().filter_map(|setting| setting.apply(&mut document).err()));
     with_own_defaults(&mut document);
@@ -147,7 +152,7 @@ fn with_own_defaults(document: &mut Value) {
     }
 }
 
-fn shown(path: &Path) -> String {
+fn path_text(path: &Path) -> String {
     path.display().to_string()
 }
 
@@ -192,9 +197,9 @@ mod tests {
         let file = format!("{FILE}workload.sed = 3\n[laod]\n");
         let run = run(&file, &["--header", "x", "--set", "backend.x=1"]);
         assert!(run.parsed.is_none());
-        let told = run.faults.join("\n");
+        let reported = run.faults.join("\n");
         for part in ["--header", "--set backend.x", "did you mean seed?", "did you mean load?"] {
-            assert!(told.contains(part), "{part:?} is not in {told}");
+            assert!(reported.contains(part), "{part:?} is not in {reported}");
         }
     }
 

@@ -169,9 +169,9 @@ impl ScoringArgs {
     /// is SGLang's, unless vLLM's table is the first.
     fn check_style(&self, scoring: &ScoringSpec) -> Result<(), CliError> {
         let Some(style) = self.style else { return Ok(()) };
-        let is_shown = scoring.layouts.contains(&style.layout());
+        let is_visible = scoring.layouts.contains(&style.layout());
         let is_written = self.result_file.is_some() && style.layout() == Layout::Sglang;
-        if is_shown || is_written {
+        if is_visible || is_written {
             return Ok(());
         }
         Err(CliError::no_effect(Self::STYLE, style.unused()))

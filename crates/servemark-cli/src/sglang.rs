@@ -32,7 +32,7 @@ use servemark_backends::BackendName;
 use servemark_plan::BenchPlan;
 
 use self::args::{EXCLUSIVE, OutputArgs, PEER, SglangArgs, TargetArgs};
-use crate::argparse::{Flag, Given, texts};
+use crate::argparse::{Flag, ParsedCommandLine, texts};
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 use crate::parsed::Parsed;
@@ -59,29 +59,38 @@ pub fn parse(
     environment: &Environment,
 ) -> Result<Parsed, UsageError> {
     let refuse = |error| UsageError::refused(program, error);
+    let args: Vec<OsString> = args.into_iter().collect();
+    let names_nothing = args.is_empty();
     let given = read(program, SglangArgs::whole_command(program), args)?;
     let (mut args, matches): (SglangArgs, _) = given.typed(program)?;
     given.reading.refuse_leftovers().map_err(refuse)?;
     simulate::choose_the_rest(&mut args, &given);
     let peer_arguments = Some(namespace::arguments(&args, &given, &matches));
-    let parsed = understand(&args, &given, environment).map_err(refuse)?;
+    let mut parsed = understand(&args, &given, environment).map_err(refuse)?;
+    if names_nothing {
+        parsed.warnings.push(NAMES_NOTHING.to_owned());
+    }
     Ok(Parsed { peer_arguments, ..parsed })
 }
+
+/// Warning about a command line without arguments.
+const NAMES_NOTHING: &str = "no argument names a server, so SGLang's default address is asked; \
+    --base-url URL names one, --simulate needs none, and --help lists all flags";
 
 /// Reads a command line by argparse's rules, the first of the four steps.
 fn read(
     program: &str,
     command: Command,
     args: impl IntoIterator<Item = OsString>,
-) -> Result<Given, UsageError> {
+) -> Result<ParsedCommandLine, UsageError> {
     let refuse = |error| UsageError::refused(program, error);
     let args = texts(args).map_err(refuse)?;
-    Given::read(command, &PEER.names(), EXCLUSIVE, &args).map_err(refuse)
+    ParsedCommandLine::read(command, &PEER.names(), EXCLUSIVE, &args).map_err(refuse)
 }
 
 fn understand(
     args: &SglangArgs,
-    given: &Given,
+    given: &ParsedCommandLine,
     environment: &Environment,
 ) -> Result<Parsed, CliError> {
     refusal::check(args, given)?;

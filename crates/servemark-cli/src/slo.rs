@@ -70,7 +70,7 @@ impl SloArgs {
         match flag {
             Self::SLO => {
                 for value in values.all()? {
-                    let (name, list) = named(&value);
+                    let (name, list) = split_name(&value);
                     let objectives =
                         Objective::list(list).map_err(|error| refuse(error.to_string()))?;
                     match name {
@@ -96,8 +96,10 @@ impl SloArgs {
                 self.duration = Some(time_of(seconds).map_err(refuse)?);
             }
             Self::SLO_PRECISION => self.precision = Some(share(&values.one()?).map_err(refuse)?),
-            Self::SLO_REQUESTS => self.requests = Some(counted(&values.one()?).map_err(refuse)?),
-            Self::SLO_ROUNDS => self.rounds = Some(counted(&values.one()?).map_err(refuse)?),
+            Self::SLO_REQUESTS => {
+                self.requests = Some(parse_count(&values.one()?).map_err(refuse)?);
+            }
+            Self::SLO_ROUNDS => self.rounds = Some(parse_count(&values.one()?).map_err(refuse)?),
             _ => self.start = Some(positive(&values.one()?).map_err(refuse)?),
         }
         self.last = Some(flag);
@@ -230,7 +232,7 @@ pub(crate) fn refuse_result_files(args: &[OsString], files: &[Flag]) -> Result<(
 
 /// Splits `NAME=OBJECTIVES` into the name and the objectives. The text before the equals sign of a
 /// relation is not a name: `ttft:p99<=2s`.
-fn named(value: &str) -> (Option<&str>, &str) {
+fn split_name(value: &str) -> (Option<&str>, &str) {
     let is_plain = |sign: char| sign.is_ascii_alphanumeric() || "-_.".contains(sign);
     match value.split_once('=') {
         Some((name, list)) if !name.is_empty() && name.chars().all(is_plain) => (Some(name), list),
@@ -238,7 +240,7 @@ fn named(value: &str) -> (Option<&str>, &str) {
     }
 }
 
-fn counted<T: FromStr>(text: &str) -> Result<T, String> {
+fn parse_count<T: FromStr>(text: &str) -> Result<T, String> {
     text.parse().map_err(|_| format!("expected a number above zero, got {text:?}"))
 }
 

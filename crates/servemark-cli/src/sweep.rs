@@ -63,35 +63,35 @@ pub(crate) fn bench(
 ) -> Result<Runs, UsageError> {
     let refuse = |error| UsageError::refused(program, error);
     let args: Vec<OsString> = args.into_iter().collect();
-    let (args, asked) = RequestedSweep::of(args).map_err(refuse)?;
-    let identity = identity(program, &asked.identifying);
-    let gate = asked.slo.gate().map_err(refuse)?;
+    let (args, requested) = RequestedSweep::of(args).map_err(refuse)?;
+    let identity = identity(program, &requested.identifying);
+    let gate = requested.slo.gate().map_err(refuse)?;
     let parse = |program: &str, args, environment: &Environment| {
         let read = |args| -> Result<Parsed, UsageError> {
             let mut parsed = parse(program, args, environment)?;
-            asked.complete(&mut parsed.plan, gate.as_ref()).map_err(refuse)?;
+            requested.complete(&mut parsed.plan, gate.as_ref()).map_err(refuse)?;
             Ok(parsed)
         };
-        asked.by_profile(args, read, refuse)
+        requested.by_profile(args, read, refuse)
     };
-    if asked.slo.is_search() {
-        asked.refuse_in_a_search().map_err(refuse)?;
+    if requested.slo.is_search() {
+        requested.refuse_in_a_search().map_err(refuse)?;
         slo::refuse_result_files(&args, result_files).map_err(refuse)?;
         let parsed = parse(program, args, environment)?;
-        let search = asked.search(parsed, identity).map_err(refuse)?;
+        let search = requested.search(parsed, identity).map_err(refuse)?;
         return Ok(Runs::Search(Box::new(search)));
     }
-    if asked.sides.is_empty() {
-        asked.refuse_idle().map_err(refuse)?;
+    if requested.sides.is_empty() {
+        requested.refuse_idle().map_err(refuse)?;
         return Ok(Runs::One(Box::new(parse(program, args, environment)?)));
     }
     let mut points = Vec::new();
-    for settings in asked.settings().map_err(refuse)? {
+    for settings in requested.settings().map_err(refuse)? {
         let more = settings.iter().map(|(flag, value)| format!("--{flag}={value}").into());
         let args = args.iter().cloned().chain(more).collect();
         points.push((settings, parse(program, args, environment)?));
     }
-    asked.runs(points, identity).map(|runs| Runs::Sweep(Box::new(runs))).map_err(refuse)
+    requested.runs(points, identity).map(|runs| Runs::Sweep(Box::new(runs))).map_err(refuse)
 }
 
 /// Returns the identity by which a command line is recognised when it is resumed. It is a hash,
@@ -332,11 +332,11 @@ mod tests {
     fn a_dialect_makes_of_a_swept_flag_what_it_makes_of_a_given_one() {
         let args = ["--model", "m", "--sweep", "request_rate=2,inf", "--sweep-same-prompts"];
         let environment = Environment::default();
-        let asked =
+        let requested =
             bench("vllm", args.map(Into::into), &environment, &[], |program, args, from| {
                 vllm::parse(program, args, from)
             });
-        let Ok(Runs::Sweep(runs)) = asked else { panic!("{asked:?}") };
+        let Ok(Runs::Sweep(runs)) = requested else { panic!("{requested:?}") };
         let points = runs.spec.points(0).unwrap();
         assert_eq!(points[0].plan.echo["request_rate"], serde_json::json!(2.0));
         assert_eq!(points[0].plan.workload.prompt_salt, None);

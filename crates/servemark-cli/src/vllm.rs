@@ -40,7 +40,7 @@ use self::args::{OutputArgs, PEER, VllmArgs};
 pub use self::series::{Purpose, Series};
 pub use self::slices::{TextSlices, text_slices};
 use self::sweep::SweepCommand;
-use crate::argparse::{Flag, Flexible, Given, texts, with_config};
+use crate::argparse::{Flag, Flexible, ParsedCommandLine, texts, with_config};
 use crate::compare::CompareArgs;
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
@@ -200,7 +200,7 @@ fn read(
     program: &str,
     args: impl IntoIterator<Item = OsString>,
     environment: &Environment,
-) -> Result<(VllmArgs, Given, Parsed), UsageError> {
+) -> Result<(VllmArgs, ParsedCommandLine, Parsed), UsageError> {
     let refuse = |error| UsageError::refused(program, error);
     let peer = PEER.names();
     let has_flag = |flag: &str| peer.contains(&flag);
@@ -209,7 +209,7 @@ fn read(
         .and_then(Flexible::take_back)
         .map_err(refuse)?;
     let command = flexible.searched(VllmArgs::whole_command(program));
-    let given = Given::read(command, &peer, &[], &flexible.args).map_err(refuse)?;
+    let given = ParsedCommandLine::read(command, &peer, &[], &flexible.args).map_err(refuse)?;
     let (mut args, matches): (VllmArgs, _) = given.typed(program)?;
     refusal::check_leftovers(&given.reading).map_err(refuse)?;
     simulate::choose_the_rest(&mut args, &given);
@@ -222,7 +222,7 @@ fn read(
 
 fn understand(
     args: &VllmArgs,
-    given: &Given,
+    given: &ParsedCommandLine,
     environment: &Environment,
 ) -> Result<Parsed, CliError> {
     refusal::check(args)?;
@@ -236,7 +236,11 @@ fn understand(
     Ok(Parsed { progress, plan_only, warnings, ..parsed })
 }
 
-fn plan(args: &VllmArgs, given: &Given, environment: &Environment) -> Result<BenchPlan, CliError> {
+fn plan(
+    args: &VllmArgs,
+    given: &ParsedCommandLine,
+    environment: &Environment,
+) -> Result<BenchPlan, CliError> {
     let mut plan = BenchPlan::new(
         server::server(args)?,
         BackendName::Vllm,

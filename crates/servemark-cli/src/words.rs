@@ -12,31 +12,31 @@ pub(crate) type Words = &'static [(&'static str, &'static str)];
 
 /// Returns a text with the flags of a dialect in place of those of the crates below.
 pub(crate) fn replaced(text: &str, words: Words) -> String {
-    let mut told = String::with_capacity(text.len());
+    let mut rewritten = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(sign) = rest.chars().next() {
-        let is_inside = told.ends_with(|sign: char| sign.is_alphanumeric() || sign == '-');
+        let is_inside = rewritten.ends_with(|sign: char| sign.is_alphanumeric() || sign == '-');
         let found = words.iter().find(|(other, _)| !is_inside && begins(rest, other));
         let (other, own) = found.copied().unwrap_or_default();
         match other.len() {
             0 => {
-                told.push(sign);
+                rewritten.push(sign);
                 rest = &rest[sign.len_utf8()..];
             }
             length => {
-                told.push_str(own);
+                rewritten.push_str(own);
                 rest = &rest[length..];
             }
         }
     }
-    told
+    rewritten
 }
 
 /// Returns the refusal of a plan, in the words of a dialect.
 pub(crate) fn refuse(words: Words) -> impl FnOnce(PlanError) -> CliError {
     move |error| {
-        let (said, told) = (error.to_string(), replaced(&error.to_string(), words));
-        if said == told { CliError::Plan(error) } else { CliError::Peer(told) }
+        let (message, rewritten) = (error.to_string(), replaced(&error.to_string(), words));
+        if message == rewritten { CliError::Plan(error) } else { CliError::Peer(rewritten) }
     }
 }
 

@@ -65,6 +65,17 @@ impl ServerControl {
         route: &str,
         patience: Duration,
     ) -> Result<Duration, ClientError> {
+        self.wait_ready_reporting(route, patience, |_| {}).await
+    }
+
+    /// Like [`wait_ready`](Self::wait_ready), and passes each failure after which the wait goes on
+    /// to `on_failure`.
+    pub async fn wait_ready_reporting(
+        &self,
+        route: &str,
+        patience: Duration,
+        mut on_failure: impl FnMut(&ClientError),
+    ) -> Result<Duration, ClientError> {
         let clock = self.pool.clock();
         let started = clock.now();
         let deadline = started + patience;
@@ -78,7 +89,8 @@ impl ServerControl {
                 }
                 Err(error) if error.is_permanent() => return Err(error),
                 Err(error) if now >= deadline => return Err(self.not_ready(patience, error)),
-                Err(_) => {
+                Err(error) => {
+                    on_failure(&error);
                     let next = deadline.min(now + READY_PAUSE);
                     sleep_until(Instant::from_std(clock.instant(next))).await;
                 }

@@ -168,8 +168,8 @@ impl Direct {
     }
 
     /// Returns when the last byte of the request left, if the kernel reports it.
-    pub(crate) fn left(&self) -> Option<Stamp> {
-        self.stream.left()
+    pub(crate) fn transmit_time(&self) -> Option<Stamp> {
+        self.stream.transmit_time()
     }
 
     /// Returns the kernel's counts since the last call, if it reports them.

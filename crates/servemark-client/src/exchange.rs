@@ -147,7 +147,7 @@ impl Exchange {
             return watch.poll_late(self.stage, self.since, cx).map(Err);
         };
         if let Some(arrival) = last {
-            (self.stage, self.since) = (TimeoutStage::Idle, arrival.seen());
+            (self.stage, self.since) = (TimeoutStage::Idle, arrival.read_at());
             self.arrival_clock = self.arrival_clock.min(self.source.link.arrival_clock());
         }
         self.is_over = matches!(progress, Ok(Progress::End));
@@ -201,8 +201,8 @@ impl Exchange {
     }
 
     /// Returns when the last byte of the request left, if the kernel reports it.
-    pub(crate) fn left(&self) -> Option<Stamp> {
-        self.source.link.left()
+    pub(crate) fn transmit_time(&self) -> Option<Stamp> {
+        self.source.link.transmit_time()
     }
 
     /// Returns the kernel's counts for this request, if it reports them.

@@ -161,9 +161,9 @@ impl Link {
     }
 
     /// Returns when the last byte of the request left, if the kernel reports it.
-    pub(crate) fn left(&self) -> Option<Stamp> {
+    pub(crate) fn transmit_time(&self) -> Option<Stamp> {
         match &self.sender {
-            Sender::Direct(direct) => direct.left(),
+            Sender::Direct(direct) => direct.transmit_time(),
             Sender::Http1(..) | Sender::Http2(_) => None,
         }
     }
@@ -342,7 +342,7 @@ impl SendObserver for Recorder {
     }
 
     fn sent(&mut self, at: Stamp) {
-        Self::sent(self, at);
+        Self::record_sent(self, at);
     }
 
     fn resent(&mut self, reason: Unprocessed) {

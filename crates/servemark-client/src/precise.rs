@@ -126,7 +126,7 @@ impl ClockWatch {
 
     /// Returns the next order. Sleeps while nothing is due soon, and polls otherwise.
     fn take(&self) -> Result<Order, TryRecvError> {
-        let Some(left) = self.left() else { return Ok(self.orders.recv()?) };
+        let Some(left) = self.until_next() else { return Ok(self.orders.recv()?) };
         let asleep = left.saturating_sub(WATCHED);
         if asleep.is_zero() {
             hint::spin_loop();
@@ -139,7 +139,7 @@ impl ClockWatch {
     }
 
     /// Returns the time until the next order is due.
-    fn left(&self) -> Option<Duration> {
+    fn until_next(&self) -> Option<Duration> {
         let (&(due, _), _) = self.waiting.first_key_value()?;
         Some(due.since(self.clock.now()))
     }

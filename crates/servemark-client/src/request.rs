@@ -110,7 +110,7 @@ mod tests {
         Target::new(&spec, credentials.header("x-tenant", "blue").unwrap()).unwrap()
     }
 
-    fn built(version: HttpVersion) -> Request<Bytes> {
+    fn assembled_request(version: HttpVersion) -> Request<Bytes> {
         let mut own = HeaderMap::new();
         own.insert("x-tenant", HeaderValue::from_static("green"));
         own.insert("x-routing-key", HeaderValue::from_static("7"));
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn later_headers_win_and_keep_the_place() {
-        let request = built(HttpVersion::Http1);
+        let request = assembled_request(HttpVersion::Http1);
         let headers: Vec<_> = request
             .headers()
             .iter()
@@ -157,15 +157,15 @@ mod tests {
 
     #[test]
     fn each_version_has_its_form_of_address() {
-        let uri = |version| built(version).uri().to_string();
+        let uri = |version| assembled_request(version).uri().to_string();
         assert_eq!(uri(HttpVersion::Http1), "/prefix/generate");
         assert_eq!(uri(HttpVersion::Http2), "http://localhost:30000/prefix/generate");
-        assert!(!built(HttpVersion::Http2).headers().contains_key(HOST));
+        assert!(!assembled_request(HttpVersion::Http2).headers().contains_key(HOST));
     }
 
     #[test]
     fn debug_does_not_show_the_key() {
-        let request = built(HttpVersion::Http1);
+        let request = assembled_request(HttpVersion::Http1);
         assert!(!format!("{request:?}").contains("sk-one"));
         assert!(!format!("{:?}", Encoded::new(request)).contains("sk-one"));
     }

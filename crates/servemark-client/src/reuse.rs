@@ -65,11 +65,11 @@ impl Reuse {
 
     /// Returns whether a connection whose answer is over may carry another request.
     pub(crate) fn is_on(&self) -> bool {
-        self.keep_alive && self.ended().is_none()
+        self.keep_alive && self.end_of_reuse().is_none()
     }
 
     /// Returns when reuse ended because the server closes connections after whole answers.
-    pub(crate) fn ended(&self) -> Option<Stamp> {
+    pub(crate) fn end_of_reuse(&self) -> Option<Stamp> {
         self.observed().ended
     }
 
@@ -129,7 +129,7 @@ mod tests {
         reuse.closed(life(12, 20), at(21));
         assert!(reuse.is_on());
         reuse.closed(life(22, 30), at(31));
-        assert_eq!((reuse.is_on(), reuse.ended()), (false, Some(at(31))));
+        assert_eq!((reuse.is_on(), reuse.end_of_reuse()), (false, Some(at(31))));
     }
 
     #[test]

@@ -152,7 +152,7 @@ impl StampIo {
 
     /// Returns when the last written byte left, if the kernel has reported it since the last
     /// look-up.
-    pub(crate) fn left(&self) -> Option<Stamp> {
+    pub(crate) fn transmit_time(&self) -> Option<Stamp> {
         let sent = self.wire.first_write().filter(|_| self.has_transmit_stamps)?;
         let ago = transmit_stamp::stamp_of(self.written.wrapping_sub(1), &self.stream)?.ago();
         Some(arrived(self.clock.now(), ago, sent))
@@ -303,7 +303,7 @@ mod tests {
         server.write_all(b"one").await.unwrap();
         io.read_exact(&mut [0; 3]).await.unwrap();
         let first = wire.last_read();
-        assert!(first.at() >= before && first.seen() <= clock.now());
+        assert!(first.at() >= before && first.read_at() <= clock.now());
 
         drop(server);
         assert_eq!(io.read(&mut [0; 3]).await.unwrap(), 0);
@@ -329,7 +329,7 @@ mod tests {
         let read = io.wire().last_read();
         // A delay between the two readings of the clocks makes an arrival late by the same amount.
         let soon = written + Duration::from_millis(10);
-        assert!(read.at() < soon && read.seen() >= later, "{read:?} {written:?}");
+        assert!(read.at() < soon && read.read_at() >= later, "{read:?} {written:?}");
     }
 
     #[tokio::test]

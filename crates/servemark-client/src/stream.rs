@@ -72,9 +72,9 @@ impl Stream {
     }
 
     /// Returns when the last written byte left, if the kernel reports it.
-    pub(crate) fn left(&self) -> Option<Stamp> {
+    pub(crate) fn transmit_time(&self) -> Option<Stamp> {
         match self {
-            Self::Plain(io) => io.left(),
+            Self::Plain(io) => io.transmit_time(),
             Self::Tls(_) => None,
         }
     }

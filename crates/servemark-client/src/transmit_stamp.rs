@@ -98,9 +98,9 @@ mod tests {
             io.wire().arm();
             write(&mut io, &vec![b'x'; length]).await;
             server.read_exact(&mut vec![0; length]).await.unwrap();
-            let left = io.left().expect("all of it has arrived, so it has left");
+            let left = io.transmit_time().expect("all of it has arrived, so it has left");
             assert!(left >= io.wire().first_write().unwrap() && left <= clock.now());
-            assert_eq!(io.left(), None, "a transmit stamp is returned once");
+            assert_eq!(io.transmit_time(), None, "a transmit stamp is returned once");
         }
     }
 

@@ -80,7 +80,7 @@ impl<B: Backend> HttpTransport<B> {
     /// Returns when connections ceased to be reused because the server closes them after whole
     /// answers that announce keep-alive, if it does. All [shards](Self::for_shard) share it.
     pub fn reuse_ended(&self) -> Option<Stamp> {
-        self.pool.reuse().ended()
+        self.pool.reuse().end_of_reuse()
     }
 
     /// Opens connections ahead of the first request, as fast as the target's
@@ -143,8 +143,8 @@ impl<B: Backend> HttpTransport<B> {
         recorder: &mut Recorder,
     ) -> Result<(), RequestError> {
         recorder.arrival_clock(exchange.arrival_clock());
-        if let Some(at) = exchange.left() {
-            recorder.left(at);
+        if let Some(at) = exchange.transmit_time() {
+            recorder.record_transmitted(at);
         }
         recorder.headers(exchange.head_at(), exchange.status().as_u16());
         let outcome = match exchange.status() {

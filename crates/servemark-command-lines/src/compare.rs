@@ -49,8 +49,8 @@ fn apart(one: &str, other: &str) -> (String, String) {
     let skipped = common.saturating_sub(BEFORE);
     let cut = |text: &str| {
         let start = if skipped > 0 { "[...]" } else { "" };
-        let shown: String = text.chars().skip(skipped).take(SHOWN).collect();
-        let end = if text.chars().count() > skipped + SHOWN { "[...]" } else { "" };
+        let shown: String = text.chars().skip(skipped).take(MAX_SHOWN_CHARS).collect();
+        let end = if text.chars().count() > skipped + MAX_SHOWN_CHARS { "[...]" } else { "" };
         format!("{start}{shown}{end}")
     };
     (cut(one), cut(other))
@@ -58,7 +58,7 @@ fn apart(one: &str, other: &str) -> (String, String) {
 
 /// Number of common characters that are shown before a difference, and of characters in all.
 const BEFORE: usize = 80;
-const SHOWN: usize = 500;
+const MAX_SHOWN_CHARS: usize = 500;
 
 /// Returns all differences. If the peer crashed, nothing is compared except that Servemark must not
 /// crash. If both refuse the line, their requests are not compared: a peer may send some before it
@@ -101,7 +101,8 @@ impl Differences {
 
     /// Records the first request that differs.
     fn requests(&mut self, peer: &Line, own: &Line) {
-        let (mut ours, mut theirs) = (written(&own.requests), written(&peer.requests));
+        let (mut ours, mut theirs) =
+            (routes_and_texts(&own.requests), routes_and_texts(&peer.requests));
         if !peer.ordered {
             sort_neighbours(&mut ours);
             sort_neighbours(&mut theirs);
@@ -134,7 +135,7 @@ impl Differences {
 }
 
 /// Returns each request as its route and its full text.
-fn written(requests: &[SentRequest]) -> Vec<(String, String)> {
+fn routes_and_texts(requests: &[SentRequest]) -> Vec<(String, String)> {
     let route = |request: &SentRequest| format!("{} {}", request.method, request.path);
     let whole = |request: &SentRequest| {
         format!("{} {:?} {}", route(request), request.headers, request.body)

@@ -21,6 +21,6 @@ pub use compare::{ComparedPart, Difference};
 pub use line::{Line, Outcome, ResultFile, SentRequest};
 pub use observed::{Observed, ObservedRequest};
 pub use own::Own;
-pub use peer::{Aisbench, Evalscope, ONE_BATCH_LINES, Peer, Sglang, Vllm, named};
+pub use peer::{Aisbench, Evalscope, ONE_BATCH_LINES, Peer, Sglang, Vllm, from_name};
 pub use recording::{read_lines, write_lines};
 pub use replay::{Replayed, Tally, replay};

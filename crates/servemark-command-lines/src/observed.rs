@@ -70,7 +70,7 @@ impl Observed {
             ordered: self.ordered,
             outcome,
             exit: self.exit,
-            requests: self.sent(peer, &neutral),
+            requests: self.compared_requests(peer, &neutral),
             result: peer.result(&self.files).map(|(file, result)| ResultFile {
                 file: neutral.text(&file),
                 keys: result.keys().cloned().collect(),
@@ -89,14 +89,14 @@ impl Observed {
 
     /// Returns the requests that are compared. If the line repeats its requests until a time limit,
     /// each is returned once.
-    fn sent(&self, peer: &dyn Peer, neutral: &Neutral<'_>) -> Vec<SentRequest> {
+    fn compared_requests(&self, peer: &dyn Peer, neutral: &Neutral<'_>) -> Vec<SentRequest> {
         let mut sent: Vec<SentRequest> = Vec::new();
         let repeats = peer.repeats(&self.argv);
         for request in &self.requests {
             if !peer.compares(&request.method, &request.path) {
                 continue;
             }
-            let request = without_headers(request.sent(neutral), peer);
+            let request = without_headers(request.neutral_request(neutral), peer);
             if !repeats || !sent.contains(&request) {
                 sent.push(request);
             }
@@ -123,7 +123,7 @@ impl ObservedRequest {
         value.split_once("boundary=").map(|(_, boundary)| boundary)
     }
 
-    fn sent(&self, neutral: &Neutral<'_>) -> SentRequest {
+    fn neutral_request(&self, neutral: &Neutral<'_>) -> SentRequest {
         let body = match &self.body_base64 {
             Some(bytes) => match self.boundary() {
                 Some(boundary) => neutral.form(bytes, boundary),

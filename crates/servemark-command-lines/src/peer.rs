@@ -72,7 +72,7 @@ pub trait Peer: Sync {
 }
 
 /// Returns the peer with this name.
-pub fn named(name: &str) -> Option<&'static dyn Peer> {
+pub fn from_name(name: &str) -> Option<&'static dyn Peer> {
     match name {
         "aisbench" => Some(&Aisbench),
         "evalscope" => Some(&Evalscope),

@@ -35,7 +35,7 @@ impl Arrival {
     }
 
     /// Returns when the read that delivered the bytes returned.
-    pub const fn seen(self) -> Stamp {
+    pub const fn read_at(self) -> Stamp {
         self.seen
     }
 
@@ -95,7 +95,10 @@ mod tests {
     #[test]
     fn the_lag_is_from_arriving_to_being_seen() {
         let arrival = Arrival::new(at(1_000), at(24_999));
-        assert_eq!((arrival.at(), arrival.seen(), arrival.lag_us()), (at(1_000), at(24_999), 23));
+        assert_eq!(
+            (arrival.at(), arrival.read_at(), arrival.lag_us()),
+            (at(1_000), at(24_999), 23)
+        );
         assert_eq!(Arrival::from(at(7)).lag_us(), 0);
     }
 

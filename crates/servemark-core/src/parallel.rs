@@ -75,7 +75,7 @@ where
 {
     let work_share = |share: &[T]| -> Vec<R> {
         let steps = share.chunks(share.len().div_ceil(50));
-        steps.flat_map(|step| told(step.iter().map(&work).collect(), &tell)).collect()
+        steps.flat_map(|step| report_completion(step.iter().map(&work).collect(), &tell)).collect()
     };
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
     let shares = items.chunks(items.len().div_ceil(cores).max(1));
@@ -87,7 +87,7 @@ where
     })
 }
 
-fn told<R>(results: Vec<R>, tell: impl Fn(&[R])) -> Vec<R> {
+fn report_completion<R>(results: Vec<R>, tell: impl Fn(&[R])) -> Vec<R> {
     tell(&results);
     results
 }
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn finds(items: u32, count: usize, expected: Result<u32, u32>) {
+    fn check_search(items: u32, count: usize, expected: Result<u32, u32>) {
         let items: Vec<u32> = (0..items).collect();
         let expected = expected.map(|last| (1..=last).step_by(2).collect());
         assert_eq!(first("searching", &items, count, &NoProgress, |item| odd(*item)), expected);
@@ -139,16 +139,16 @@ mod tests {
 
     #[test]
     fn the_first_are_the_first() {
-        finds(1000, 0, Ok(0));
-        finds(1000, 1, Ok(1));
-        finds(1000, 50, Ok(99));
-        finds(10, 100, Ok(9));
+        check_search(1000, 0, Ok(0));
+        check_search(1000, 1, Ok(1));
+        check_search(1000, 50, Ok(99));
+        check_search(10, 100, Ok(9));
     }
 
     #[test]
     fn an_error_counts_only_if_it_is_reached() {
-        finds(1000, 100, Ok(199));
-        finds(1000, 101, Err(200));
+        check_search(1000, 100, Ok(199));
+        check_search(1000, 101, Err(200));
     }
 
     #[test]

@@ -141,7 +141,7 @@ impl Recorder {
     }
 
     /// Records that the first byte was sent.
-    pub fn sent(&mut self, at: Stamp) {
+    pub fn record_sent(&mut self, at: Stamp) {
         self.record.sent = Some(at);
         self.reading.ended = at;
     }
@@ -157,7 +157,7 @@ impl Recorder {
     }
 
     /// Records that the kernel passed the last byte to the network device.
-    pub fn left(&mut self, at: Stamp) {
+    pub fn record_transmitted(&mut self, at: Stamp) {
         self.record.left = Some(at);
     }
 
@@ -315,7 +315,7 @@ mod tests {
     #[test]
     fn a_success_ends_with_its_last_byte() {
         let mut recorder = recorder();
-        recorder.sent(at(11));
+        recorder.record_sent(at(11));
         recorder.headers(at(12), 200);
         recorder.body(at(13), 5);
         recorder.at(at(13)).delta(Delta::content("a"));
@@ -333,10 +333,10 @@ mod tests {
         let mut recorder = recorder();
         recorder.granted(at(10));
         recorder.connected(Connection::Reused);
-        recorder.sent(at(11));
+        recorder.record_sent(at(11));
         recorder.resent(Unprocessed::Closed);
         recorder.connected(Connection::New { connect_ns: 5, tls_ns: None });
-        recorder.sent(at(20));
+        recorder.record_sent(at(20));
         recorder.body(at(23), 5);
         let record = recorder.finish(Ok(Finish::default()), at(99));
         let resent = Resent::new(Unprocessed::Closed, Some(at(11)));
@@ -352,7 +352,7 @@ mod tests {
     fn a_second_sending_that_gets_no_connection_was_not_sent() {
         let mut recorder = recorder();
         recorder.connected(Connection::Reused);
-        recorder.sent(at(11));
+        recorder.record_sent(at(11));
         recorder.resent(Unprocessed::Closed);
         let error = RequestError::new(ErrorKind::Connect, "refused");
         let record = recorder.finish(Err(error), at(99));
@@ -363,7 +363,7 @@ mod tests {
     #[test]
     fn a_failure_keeps_what_was_seen_and_ends_when_noticed() {
         let mut recorder = recorder();
-        recorder.sent(at(11));
+        recorder.record_sent(at(11));
         recorder.at(at(13)).delta(Delta::content("é"));
         let error = RequestError::new(ErrorKind::Truncated, "cut");
         let record = recorder.finish(Err(error), at(99));

@@ -6,10 +6,10 @@
 
 mod conversations;
 mod custom;
+mod media;
 mod media_file;
 mod mooncake;
 mod row;
-mod shown;
 mod synthetic;
 mod template;
 
@@ -24,9 +24,9 @@ use servemark_rng::PythonRandom;
 
 pub use self::conversations::{AisbenchConversations, AisbenchTurns};
 pub use self::custom::AisbenchCustomSpec;
+pub use self::media::{AisbenchMediaSpec, MediaForm, ShownLayout};
 pub use self::mooncake::AisbenchTraceSpec;
 use self::row::Row;
-pub use self::shown::{AisbenchMediaSpec, MediaForm, ShownLayout};
 pub use self::synthetic::{AisbenchIdsSpec, AisbenchLengths, AisbenchTextSpec};
 pub use self::template::{AisbenchMessage, AisbenchTemplate, ChatRole};
 use crate::{DatasetName, Draw, Summary, text_file};
@@ -214,7 +214,7 @@ impl AisbenchSpec {
         let tokens = if let Some(tokens) = drawn {
             tokens
         } else if self.counted {
-            context.tokenizer.count(&template::spoken(&sample.prompt), SpecialTokens::Omit)?
+            context.tokenizer.count(&template::prompt_text(&sample.prompt), SpecialTokens::Omit)?
         } else {
             0
         };

@@ -105,7 +105,7 @@ impl BatchSpec {
                 // SGLang prints no summary for a text file.
                 let tokens = ids.len() as u64 * count as u64;
                 let output = u64::from(self.output_tokens) * count as u64;
-                let summary = Summary::counted(DatasetName::Custom, count, tokens, output);
+                let summary = Summary::from_totals(DatasetName::Custom, count, tokens, output);
                 Ok((vec![ids; count], Draw::of([], summary.in_lines(String::new()))))
             }
         }

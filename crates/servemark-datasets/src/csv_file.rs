@@ -85,7 +85,7 @@ impl Row<'_> {
     }
 
     /// Returns each column name with its cell's text.
-    pub(crate) fn named(&self) -> impl Iterator<Item = (&str, &str)> {
+    pub(crate) fn named_cells(&self) -> impl Iterator<Item = (&str, &str)> {
         self.header.iter().zip(self.cells)
     }
 

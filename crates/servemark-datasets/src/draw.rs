@@ -89,7 +89,7 @@ impl Summary {
     pub(crate) fn of(dataset: DatasetName, samples: &[Sample]) -> Self {
         let input = samples.iter().map(|sample| u64::from(sample.prompt_tokens)).sum();
         let output = samples.iter().map(|sample| u64::from(sample.output_tokens)).sum();
-        Self::counted(dataset, samples.len(), input, output)
+        Self::from_totals(dataset, samples.len(), input, output)
     }
 
     /// Sums the token counts of all turns of `sessions`, with the two lines that most data sets
@@ -98,11 +98,11 @@ impl Summary {
         let samples = || sessions.iter().flat_map(Session::samples);
         let input = samples().map(|sample| u64::from(sample.prompt_tokens)).sum();
         let output = samples().map(|sample| u64::from(sample.output_tokens)).sum();
-        Self::counted(dataset, sessions.len(), input, output)
+        Self::from_totals(dataset, sessions.len(), input, output)
     }
 
     /// Creates a summary of precomputed totals, with the two lines that most data sets print.
-    pub(crate) fn counted(
+    pub(crate) fn from_totals(
         dataset: DatasetName,
         requests: usize,
         input_tokens: u64,

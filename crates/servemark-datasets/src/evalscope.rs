@@ -300,7 +300,7 @@ impl EvalscopeSpec {
 impl EvalscopeData {
     /// Returns the named data set with evalscope's defaults. A file, where one is needed, is not
     /// set.
-    pub fn named(name: EvalscopeName) -> Self {
+    pub fn from_name(name: EvalscopeName) -> Self {
         use EvalscopeName as Name;
         match name {
             Name::Custom => EvalscopeTextSpec::of(EvalscopeTexts::Custom),

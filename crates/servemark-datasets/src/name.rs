@@ -94,7 +94,7 @@ impl DatasetName {
     }
 
     /// Returns whether the data set's rows have request times.
-    pub const fn tells_times(self) -> bool {
+    pub const fn has_times(self) -> bool {
         matches!(
             self,
             Self::AzureTrace | Self::Burstgpt | Self::Mooncake | Self::OtelTrace | Self::Servegen

@@ -165,7 +165,7 @@ impl Lengths {
     fn summary(&self, dataset: DatasetName, requests: usize) -> Summary {
         let total = |lengths: &[u32]| lengths.iter().copied().map(u64::from).sum();
         let (input_tokens, output_tokens) = (total(&self.input), total(&self.output));
-        Summary::counted(dataset, requests, input_tokens, output_tokens)
+        Summary::from_totals(dataset, requests, input_tokens, output_tokens)
     }
 }
 

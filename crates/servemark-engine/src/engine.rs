@@ -59,7 +59,7 @@ impl Engine {
         let deadline = Instant::from_std(clock.instant(began + spec.patience));
         let mut facts = match timeout_at(deadline, told).await {
             Ok(Ok(told)) => told?,
-            Ok(Err(_)) => return Err(inner.ended()),
+            Ok(Err(_)) => return Err(inner.end_error()),
             Err(_) => return Err(inner.hung()),
         };
         facts.load_ns = u64::try_from(clock.now().since(began).as_nanos()).unwrap_or(u64::MAX);
@@ -84,13 +84,13 @@ impl Engine {
         let deadline = Instant::from_std(self.inner.clock.instant(deadline));
         match timeout_at(deadline, worker.control(&control)).await {
             Ok(Ok(told)) => told.map_err(|reason| EngineError::Control { what, reason }),
-            Ok(Err(_)) => Err(self.inner.ended()),
+            Ok(Err(_)) => Err(self.inner.end_error()),
             Err(_) => Err(self.inner.hung()),
         }
     }
 
     /// Why the engine no longer answers, if so.
-    pub fn ended(&self) -> Option<String> {
+    pub fn end_reason(&self) -> Option<String> {
         self.inner.router.closed()
     }
 
@@ -147,13 +147,13 @@ impl Engine {
 }
 
 impl EngineInner {
-    fn ended(&self) -> EngineError {
+    fn end_error(&self) -> EngineError {
         match &self.driver {
             Driver::Thread(_) => EngineError::Load {
                 name: "in this program".to_owned(),
                 reason: "it panicked".to_owned(),
             },
-            Driver::Worker(worker) => worker.ended(),
+            Driver::Worker(worker) => worker.end_error(),
         }
     }
 

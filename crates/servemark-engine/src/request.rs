@@ -70,7 +70,7 @@ impl EnginePrompt {
     }
 
     /// Returns a conversation of one user message with this text.
-    pub(crate) fn said(text: &str) -> Self {
+    pub(crate) fn from_user_text(text: &str) -> Self {
         let message = [
             ("role".to_owned(), json!("user")),
             ("content".to_owned(), json!([{"type": "text", "text": text}])),

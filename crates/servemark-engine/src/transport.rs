@@ -73,7 +73,7 @@ impl EngineTransport {
     }
 
     /// Builds the request to the engine, with zero in place of its number.
-    fn asked(&self, prompt: EnginePrompt, sample: &Sample) -> EngineRequest {
+    fn engine_request(&self, prompt: EnginePrompt, sample: &Sample) -> EngineRequest {
         let sampling = self.engine.spec().sampling.clone();
         let request = EngineRequest::new(0, prompt, sample.output_tokens, sampling);
         let (prompt_tokens, adapter) = (sample.prompt_tokens, sample.adapter.clone());
@@ -92,7 +92,7 @@ impl EngineTransport {
         }
         let text = prompt.text().ok_or_else(|| encode_failed(ONLY_TEXT.to_owned()))?;
         match (form, &self.tokenizer) {
-            (PromptForm::Chat, _) => Ok(EnginePrompt::said(&text)),
+            (PromptForm::Chat, _) => Ok(EnginePrompt::from_user_text(&text)),
             (PromptForm::Tokens, Some(tokenizer)) => {
                 let ids = tokenizer.encode(&text, SpecialTokens::Add);
                 ids.map(EnginePrompt::Ids).map_err(|error| encode_failed(error.to_string()))
@@ -115,7 +115,7 @@ impl Transport for EngineTransport {
         } else {
             Err(RequestError::new(ErrorKind::Encode, ONLY_TEXT))
         };
-        Ok(EngineCall(prompt.map(|prompt| self.asked(prompt, sample))))
+        Ok(EngineCall(prompt.map(|prompt| self.engine_request(prompt, sample))))
     }
 
     fn bytes(call: &EngineCall) -> usize {
@@ -139,7 +139,7 @@ impl Transport for EngineTransport {
         let mut watch = pin!(sleep_until(replies.deadline()));
         loop {
             match replies.next(watch.as_mut()).await {
-                Reply::Taken(at) => answer.recorder.sent(at),
+                Reply::Taken(at) => answer.recorder.record_sent(at),
                 Reply::Piece(piece) => answer.piece(piece, self.engine.clock().now())?,
                 Reply::Failed(error) => return Err(error),
                 Reply::Finished { at, usage, reason } => {

@@ -59,7 +59,7 @@ impl Worker {
         &self,
         control: &EngineControl,
     ) -> oneshot::Receiver<Result<Value, String>> {
-        let told = self.expected.told();
+        let told = self.expected.control_answer();
         self.process.write(&Order::of(control));
         told
     }
@@ -75,7 +75,7 @@ impl Worker {
     }
 
     /// Returns how the process ended.
-    pub(crate) fn ended(&self) -> EngineError {
+    pub(crate) fn end_error(&self) -> EngineError {
         EngineError::Died(self.process.death())
     }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::HubError;
 use crate::download::make_folder_of;
 use crate::error::disk;
-use crate::wanted::{Kind, Wanted, is_plain};
+use crate::hub_request::{HubRequest, Kind, is_plain};
 
 /// The cache folder of one repository.
 #[derive(Debug)]
@@ -19,7 +19,7 @@ pub(crate) struct RepoCache {
 
 impl RepoCache {
     /// Returns the folder of a repository in `cache`.
-    pub(crate) fn new(cache: &Path, wanted: &Wanted) -> Self {
+    pub(crate) fn new(cache: &Path, wanted: &HubRequest) -> Self {
         let kind = match wanted.kind {
             Kind::Dataset => "datasets",
             Kind::Model(_) => "models",

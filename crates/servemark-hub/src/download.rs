@@ -12,14 +12,14 @@ use tokio::time::{Instant, sleep_until};
 use crate::HubError;
 use crate::checksum::Checksum;
 use crate::error::disk;
+use crate::hub_request::HubRequest;
 use crate::url::Url;
-use crate::wanted::Wanted;
 use crate::web::Web;
 
 /// A file to be downloaded.
 pub(crate) struct Download<'a> {
     pub(crate) web: &'a Web,
-    pub(crate) wanted: &'a Wanted,
+    pub(crate) wanted: &'a HubRequest,
     pub(crate) progress: &'a dyn Progress,
     /// The source.
     pub(crate) url: Url,

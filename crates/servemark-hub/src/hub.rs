@@ -10,12 +10,12 @@ use servemark_core::{MonotonicClock, Progress};
 
 use crate::cache::RepoCache;
 use crate::download::Download;
+use crate::hub_request::{HubRequest, Kind};
 use crate::huggingface::Repository;
 use crate::modelscope;
 use crate::settings::Token;
 use crate::sources::{HUGGING_FACE, MODEL_SCOPE, host};
 use crate::table::Table;
-use crate::wanted::{Kind, Wanted};
 use crate::web::Web;
 use crate::{DatasetSource, HubError, HubSettings, ModelPart};
 
@@ -29,7 +29,7 @@ pub struct Hub<'a> {
 
 /// The result of finding a file by name.
 #[derive(Debug)]
-pub struct Found {
+pub struct FoundFile {
     /// The file, or the folder of a model or of a table.
     pub path: PathBuf,
     /// Why the file may be outdated, if the hub could not be reached.
@@ -53,7 +53,7 @@ impl<'a> Hub<'a> {
     }
 
     /// Finds the folder with this part of the model `owner/name`.
-    pub async fn model(&self, name: &str, part: ModelPart) -> Result<Found, HubError> {
+    pub async fn model(&self, name: &str, part: ModelPart) -> Result<FoundFile, HubError> {
         if self.settings.models_from_modelscope {
             return self.modelscope_model(name, part).await;
         }
@@ -61,7 +61,7 @@ impl<'a> Hub<'a> {
     }
 
     /// Finds the file or folder of a data set.
-    pub async fn dataset(&self, source: &DatasetSource) -> Result<Found, HubError> {
+    pub async fn dataset(&self, source: &DatasetSource) -> Result<FoundFile, HubError> {
         match source {
             DatasetSource::Hub { repository, file } => self.hub_file(repository, file).await,
             DatasetSource::Files { repository, files } => self.hub_files(repository, files).await,
@@ -77,8 +77,8 @@ impl<'a> Hub<'a> {
     }
 
     /// Finds the folder that holds the files.
-    async fn hub_files(&self, repository: &str, files: &[String]) -> Result<Found, HubError> {
-        let wanted = self.wanted(Kind::Dataset, repository);
+    async fn hub_files(&self, repository: &str, files: &[String]) -> Result<FoundFile, HubError> {
+        let wanted = self.hub_request(Kind::Dataset, repository);
         wanted.check_name()?;
         let web = self.web()?;
         let repository = self.repository(&web, &wanted);
@@ -87,8 +87,8 @@ impl<'a> Hub<'a> {
     }
 
     /// Finds the folder that holds the subset's tables.
-    async fn hub_table(&self, repository: &str, table: Table<'_>) -> Result<Found, HubError> {
-        let wanted = self.wanted(Kind::Dataset, repository);
+    async fn hub_table(&self, repository: &str, table: Table<'_>) -> Result<FoundFile, HubError> {
+        let wanted = self.hub_request(Kind::Dataset, repository);
         wanted.check_name()?;
         let web = self.web()?;
         let repository = self.repository(&web, &wanted);
@@ -96,8 +96,8 @@ impl<'a> Hub<'a> {
         self.newest_or_cached(&wanted, newest, || repository.cached_table(table)).await
     }
 
-    async fn hub_model(&self, name: &str, part: ModelPart) -> Result<Found, HubError> {
-        let wanted = self.wanted(Kind::Model(part), name);
+    async fn hub_model(&self, name: &str, part: ModelPart) -> Result<FoundFile, HubError> {
+        let wanted = self.hub_request(Kind::Model(part), name);
         wanted.check_name()?;
         let web = self.web()?;
         let repository = self.repository(&web, &wanted);
@@ -105,8 +105,8 @@ impl<'a> Hub<'a> {
         self.newest_or_cached(&wanted, newest, || repository.cached_model(part)).await
     }
 
-    async fn modelscope_model(&self, name: &str, part: ModelPart) -> Result<Found, HubError> {
-        let wanted = self.wanted_of_modelscope(Kind::Model(part), name);
+    async fn modelscope_model(&self, name: &str, part: ModelPart) -> Result<FoundFile, HubError> {
+        let wanted = self.modelscope_request(Kind::Model(part), name);
         wanted.check_name()?;
         let web = self.modelscope_web()?;
         let model = self.modelscope(&web, &wanted);
@@ -114,8 +114,8 @@ impl<'a> Hub<'a> {
         self.newest_or_cached(&wanted, newest, || model.cached(part)).await
     }
 
-    async fn modelscope_file(&self, repository: &str, file: &str) -> Result<Found, HubError> {
-        let wanted = self.wanted_of_modelscope(Kind::Dataset, repository);
+    async fn modelscope_file(&self, repository: &str, file: &str) -> Result<FoundFile, HubError> {
+        let wanted = self.modelscope_request(Kind::Dataset, repository);
         wanted.check_name()?;
         let web = self.modelscope_web()?;
         let repository = self.modelscope(&web, &wanted);
@@ -123,12 +123,12 @@ impl<'a> Hub<'a> {
         self.newest_or_cached(&wanted, newest, || repository.cached_file(file)).await
     }
 
-    fn wanted_of_modelscope(&self, kind: Kind, name: &str) -> Wanted {
+    fn modelscope_request(&self, kind: Kind, name: &str) -> HubRequest {
         let cache = self.settings.modelscope.cache.clone();
         let most_bytes = self.settings.most_bytes.clone();
         let token = "set MODELSCOPE_API_TOKEN";
         let place = MODEL_SCOPE.to_owned();
-        Wanted { kind, name: name.to_owned(), cache, place, token, most_bytes }
+        HubRequest { kind, name: name.to_owned(), cache, place, token, most_bytes }
     }
 
     fn modelscope_web(&self) -> Result<Web, HubError> {
@@ -136,13 +136,17 @@ impl<'a> Hub<'a> {
         Web::new(&settings.endpoint, modelscope::credentials(settings), self.clock)
     }
 
-    fn modelscope<'r>(&'r self, web: &'r Web, wanted: &'r Wanted) -> modelscope::Repository<'r> {
+    fn modelscope<'r>(
+        &'r self,
+        web: &'r Web,
+        wanted: &'r HubRequest,
+    ) -> modelscope::Repository<'r> {
         let (settings, progress) = (&self.settings.modelscope, self.progress);
         modelscope::Repository { web, settings, wanted, progress }
     }
 
-    async fn hub_file(&self, repository: &str, file: &str) -> Result<Found, HubError> {
-        let wanted = self.wanted(Kind::Dataset, repository);
+    async fn hub_file(&self, repository: &str, file: &str) -> Result<FoundFile, HubError> {
+        let wanted = self.hub_request(Kind::Dataset, repository);
         wanted.check_name()?;
         let web = self.web()?;
         let repository = self.repository(&web, &wanted);
@@ -151,20 +155,25 @@ impl<'a> Hub<'a> {
     }
 
     /// Finds a file that is in no repository; it is downloaded once and never refreshed.
-    async fn web_file(&self, url: &str) -> Result<Found, HubError> {
-        let mut wanted = self.wanted(Kind::Dataset, url);
+    async fn web_file(&self, url: &str) -> Result<FoundFile, HubError> {
+        let mut wanted = self.hub_request(Kind::Dataset, url);
         wanted.cache.clone_from(&self.settings.own_cache);
         wanted.place = host(url);
         let name = url.rsplit('/').next().unwrap_or_default();
         let path = wanted.cache.join(name);
         if path.is_file() {
-            return Ok(Found { path, stale: None });
+            return Ok(FoundFile { path, stale: None });
         }
         let download = Box::pin(self.download(&wanted, url, &path));
         self.newest_or_cached(&wanted, download, || None).await
     }
 
-    async fn download(&self, wanted: &Wanted, url: &str, path: &Path) -> Result<PathBuf, HubError> {
+    async fn download(
+        &self,
+        wanted: &HubRequest,
+        url: &str,
+        path: &Path,
+    ) -> Result<PathBuf, HubError> {
         let web = Web::new(url, Ok(Credentials::new()), self.clock)?;
         let url = web.url(url)?;
         let to = path.to_owned();
@@ -179,36 +188,36 @@ impl<'a> Hub<'a> {
     /// settings forbid downloads, `newest` is never polled and no socket is opened.
     async fn newest_or_cached(
         &self,
-        wanted: &Wanted,
+        wanted: &HubRequest,
         newest: impl Future<Output = Result<PathBuf, HubError>>,
         cached: impl Fn() -> Option<PathBuf>,
-    ) -> Result<Found, HubError> {
+    ) -> Result<FoundFile, HubError> {
         if let Some(variable) = self.settings.offline {
             let path = cached().ok_or_else(|| wanted.offline(variable))?;
-            return Ok(Found { path, stale: None });
+            return Ok(FoundFile { path, stale: None });
         }
         match newest.await {
-            Ok(path) => Ok(Found { path, stale: None }),
+            Ok(path) => Ok(FoundFile { path, stale: None }),
             Err(error) if error.is_passing() => match cached() {
-                Some(path) => Ok(Found { path, stale: Some(error) }),
+                Some(path) => Ok(FoundFile { path, stale: Some(error) }),
                 None => Err(error),
             },
             Err(error) => Err(error),
         }
     }
 
-    fn wanted(&self, kind: Kind, name: &str) -> Wanted {
+    fn hub_request(&self, kind: Kind, name: &str) -> HubRequest {
         let (name, cache) = (name.to_owned(), self.settings.cache.clone());
         let most_bytes = self.settings.most_bytes.clone();
         let place = HUGGING_FACE.to_owned();
-        Wanted { kind, name, cache, place, token: "set HF_TOKEN", most_bytes }
+        HubRequest { kind, name, cache, place, token: "set HF_TOKEN", most_bytes }
     }
 
     fn web(&self) -> Result<Web, HubError> {
         Web::new(&self.settings.endpoint, credentials(&self.settings.token), self.clock)
     }
 
-    fn repository<'r>(&'r self, web: &'r Web, wanted: &'r Wanted) -> Repository<'r> {
+    fn repository<'r>(&'r self, web: &'r Web, wanted: &'r HubRequest) -> Repository<'r> {
         Repository {
             web,
             endpoint: &self.settings.endpoint,

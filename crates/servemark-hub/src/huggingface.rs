@@ -7,9 +7,9 @@ use servemark_core::Progress;
 
 use crate::cache::{RepoCache, checked};
 use crate::download::Download;
+use crate::hub_request::{HubRequest, Kind, checked_path};
 use crate::table::Table;
 use crate::url::escape;
-use crate::wanted::{Kind, Wanted, checked_path};
 use crate::web::{Reply, Web};
 use crate::{HubError, ModelPart};
 
@@ -18,7 +18,7 @@ pub(crate) struct Repository<'a> {
     pub(crate) web: &'a Web,
     pub(crate) endpoint: &'a str,
     pub(crate) cache: RepoCache,
-    pub(crate) wanted: &'a Wanted,
+    pub(crate) wanted: &'a HubRequest,
     pub(crate) progress: &'a dyn Progress,
 }
 
@@ -109,7 +109,7 @@ impl Repository<'_> {
         let commit = checked(&listing.sha, &url)?;
         let files: Vec<&str> =
             listing.siblings.iter().map(|sibling| sibling.rfilename.as_str()).collect();
-        let (subset, files) = table.wanted(&files, self.wanted)?;
+        let (subset, files) = table.select_files(&files, self.wanted)?;
         check_all(&files, &url)?;
         for file in files {
             self.file(&commit, file).await?;
@@ -167,7 +167,7 @@ impl Repository<'_> {
             Kind::Dataset => "datasets/",
             Kind::Model(_) => "",
         };
-        let Wanted { name, .. } = self.wanted;
+        let HubRequest { name, .. } = self.wanted;
         format!("{}/{prefix}{name}/resolve/{revision}/{}", self.endpoint, escape(file))
     }
 }

@@ -23,7 +23,7 @@ impl ModelPart {
     /// Returns the files of the part; empty if they are not all there.
     pub(crate) fn of<'a>(self, files: &[&'a str]) -> Vec<&'a str> {
         match self {
-            Self::Tokenizer => tokenizer_files::wanted(files),
+            Self::Tokenizer => tokenizer_files::tokenizer_files(files),
             _ if !files.contains(&SHAPE) => Vec::new(),
             Self::Shape => vec![SHAPE],
             Self::Weights => with_weights(files),
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn takes(part: ModelPart, files: &[&str], expected: &[&str]) {
+    fn check_files(part: ModelPart, files: &[&str], expected: &[&str]) {
         assert_eq!(part.of(files), expected);
     }
 
@@ -109,16 +109,16 @@ mod tests {
             "pytorch_model.bin",
             "tokenizer.json",
         ];
-        takes(ModelPart::Weights, &files, &[files[0], files[4], files[2], files[3]]);
-        takes(ModelPart::Weights, &files[..2], &files[..2]);
-        takes(ModelPart::Shape, &files, &files[..1]);
-        takes(ModelPart::Tokenizer, &files, &[files[0], files[7]]);
+        check_files(ModelPart::Weights, &files, &[files[0], files[4], files[2], files[3]]);
+        check_files(ModelPart::Weights, &files[..2], &files[..2]);
+        check_files(ModelPart::Shape, &files, &files[..1]);
+        check_files(ModelPart::Tokenizer, &files, &[files[0], files[7]]);
     }
 
     #[test]
     fn half_a_model_is_none() {
-        takes(ModelPart::Weights, &["config.json", "pytorch_model.bin"], &[]);
-        takes(ModelPart::Weights, &["model.safetensors"], &[]);
-        takes(ModelPart::Shape, &["model.safetensors"], &[]);
+        check_files(ModelPart::Weights, &["config.json", "pytorch_model.bin"], &[]);
+        check_files(ModelPart::Weights, &["model.safetensors"], &[]);
+        check_files(ModelPart::Shape, &["model.safetensors"], &[]);
     }
 }

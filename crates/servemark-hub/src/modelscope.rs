@@ -7,9 +7,9 @@ use servemark_client::{ClientError, Credentials};
 use servemark_core::Progress;
 
 use crate::download::Download;
+use crate::hub_request::{HubRequest, Kind, checked_path};
 use crate::settings::ModelScopeSettings;
 use crate::url::escape;
-use crate::wanted::{Kind, Wanted, checked_path};
 use crate::web::Web;
 use crate::{HubError, ModelPart};
 
@@ -17,7 +17,7 @@ use crate::{HubError, ModelPart};
 pub(crate) struct Repository<'a> {
     pub(crate) web: &'a Web,
     pub(crate) settings: &'a ModelScopeSettings,
-    pub(crate) wanted: &'a Wanted,
+    pub(crate) wanted: &'a HubRequest,
     pub(crate) progress: &'a dyn Progress,
 }
 

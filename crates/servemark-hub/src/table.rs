@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::HubError;
-use crate::wanted::Wanted;
+use crate::hub_request::HubRequest;
 
 /// A split of a subset.
 #[derive(Clone, Copy, Debug)]
@@ -19,10 +19,10 @@ pub(crate) struct Table<'a> {
 
 impl Table<'_> {
     /// Returns the subset and its files of this split.
-    pub(crate) fn wanted<'f>(
+    pub(crate) fn select_files<'f>(
         self,
         files: &[&'f str],
-        wanted: &Wanted,
+        wanted: &HubRequest,
     ) -> Result<(&'f str, Vec<&'f str>), HubError> {
         let parts: Vec<[&str; 2]> = files.iter().filter_map(|file| parts(file)).collect();
         let subsets: BTreeSet<&str> = parts.iter().map(|[subset, _]| *subset).collect();

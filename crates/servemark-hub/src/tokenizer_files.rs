@@ -1,7 +1,7 @@
 //! Selects the files of a model that make up its tokenizer.
 
 /// Returns the files of a model's tokenizer; empty if the model has none.
-pub(crate) fn wanted<'a>(files: &[&'a str]) -> Vec<&'a str> {
+pub(crate) fn tokenizer_files<'a>(files: &[&'a str]) -> Vec<&'a str> {
     let is_whole = files.contains(&WHOLE);
     if !files.iter().any(|file| is_vocabulary(file)) {
         return Vec::new();
@@ -43,21 +43,21 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn takes(files: &[&str], expected: &[&str]) {
-        assert_eq!(wanted(files), expected);
+    fn check_files(files: &[&str], expected: &[&str]) {
+        assert_eq!(tokenizer_files(files), expected);
     }
 
     #[test]
     fn no_weights_and_no_second_vocabulary() {
-        takes(
+        check_files(
             &["README.md", "model.safetensors", "tokenizer.json", "tokenizer.model", "merges.txt"],
             &["tokenizer.json", "merges.txt"],
         );
-        takes(
+        check_files(
             &["tokenizer.json", "tekken.json", "tokenizer.model"],
             &["tokenizer.json", "tekken.json"],
         );
-        takes(
+        check_files(
             &["qwen.tiktoken", "tokenizer_config.json"],
             &["qwen.tiktoken", "tokenizer_config.json"],
         );
@@ -65,6 +65,6 @@ mod tests {
 
     #[test]
     fn without_a_vocabulary_nothing_is_wanted() {
-        takes(&["tokenizer_config.json", "original/tokenizer.tiktoken"], &[]);
+        check_files(&["tokenizer_config.json", "original/tokenizer.tiktoken"], &[]);
     }
 }

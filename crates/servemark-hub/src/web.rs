@@ -7,8 +7,8 @@ use servemark_client::{BaseUrl, ClientError, Credentials, Fetch, Target, TargetS
 use servemark_core::MonotonicClock;
 
 use crate::HubError;
+use crate::hub_request::HubRequest;
 use crate::url::Url;
-use crate::wanted::Wanted;
 
 /// A client of one hub and of the servers to which it redirects.
 #[derive(Debug)]
@@ -55,7 +55,7 @@ impl Web {
     }
 
     /// Requests the hub's metadata of a file.
-    pub(crate) async fn head(&self, wanted: &Wanted, url: &str) -> Result<Reply, HubError> {
+    pub(crate) async fn head(&self, wanted: &HubRequest, url: &str) -> Result<Reply, HubError> {
         let reply = self.ask(Ask::Head, wanted, self.url(url)?).await?;
         reply.accepted(wanted)
     }
@@ -63,7 +63,7 @@ impl Web {
     /// Requests a file from a byte offset on.
     pub(crate) async fn body(
         &self,
-        wanted: &Wanted,
+        wanted: &HubRequest,
         url: &Url,
         from: u64,
     ) -> Result<Reply, HubError> {
@@ -73,7 +73,7 @@ impl Web {
     /// Requests a short JSON document.
     pub(crate) async fn json<T: serde::de::DeserializeOwned>(
         &self,
-        wanted: &Wanted,
+        wanted: &HubRequest,
         url: &str,
     ) -> Result<T, HubError> {
         let mut reply = self.body(wanted, &self.url(url)?, 0).await?;
@@ -90,7 +90,7 @@ impl Web {
             .map_err(|source| HubError::Endpoint { endpoint: self.home.to_string(), source })
     }
 
-    async fn ask(&self, ask: Ask, wanted: &Wanted, mut url: Url) -> Result<Reply, HubError> {
+    async fn ask(&self, ask: Ask, wanted: &HubRequest, mut url: Url) -> Result<Reply, HubError> {
         for _ in 0..MOST_REDIRECTS {
             let lost = |error| wanted.unreachable(url.server().to_string(), error);
             let fetch = self.once(ask, &url).await.map_err(lost)?;
@@ -125,7 +125,7 @@ impl Web {
 }
 
 impl Reply {
-    fn accepted(self, wanted: &Wanted) -> Result<Self, HubError> {
+    fn accepted(self, wanted: &HubRequest) -> Result<Self, HubError> {
         match self.fetch.status() {
             200 | 206 => Ok(self),
             300..400 if self.elsewhere.is_some() => Ok(self),

@@ -110,7 +110,7 @@ mod tests {
         let at = Stamp::from_nanos(place as u64 * 100_000_000);
         let mut recorder = Recorder::new(place, Phase::Measure, &Sample::new("a", 1, 1), at);
         if sign == '+' || sign == '-' {
-            recorder.sent(at);
+            recorder.record_sent(at);
         }
         let failed = |kind| Err(RequestError::new(kind, "gone"));
         let outcome = match sign {
@@ -127,10 +127,10 @@ mod tests {
         let mut records: Vec<_> = requests.chars().enumerate().map(record).collect();
         // A log's file has its records in the order of their ends, not of their starts.
         records.reverse();
-        let told = absences(&RunLog::new(header, records, None));
-        let told: Vec<_> =
-            told.into_iter().map(|it| (it.from_s, it.until_s, it.requests)).collect();
-        assert_eq!(told, expected, "{requests}");
+        let listed = absences(&RunLog::new(header, records, None));
+        let listed: Vec<_> =
+            listed.into_iter().map(|it| (it.from_s, it.until_s, it.requests)).collect();
+        assert_eq!(listed, expected, "{requests}");
     }
 
     #[test]

@@ -152,7 +152,7 @@ impl fmt::Display for ChangeInterval {
 impl Change {
     /// Computes the change of one figure, without the test over all figures.
     fn of(sides: &Sides<'_>, figure: Figure) -> Option<Self> {
-        let ([before, after], runs) = sides.means(figure)?;
+        let ([before, after], runs) = sides.run_means(figure)?;
         let found = sides.interval(figure, 1.0 - LEVEL);
         let counted = sides.chance_of(figure).map(|_| Basis::Counts);
         let within = sides.within_run(figure);

@@ -46,17 +46,17 @@ impl Contamination {
     pub(crate) fn words(&self) -> String {
         let share = self.share * 100.0;
         let expected = self.expected_share.unwrap_or_default() * 100.0;
-        let told = format!(
+        let message = format!(
             "{share:.0} % of the prompt tokens came from a prefix cache, and the data set intends \
              {expected:.0} %"
         );
         match self.first.as_slice() {
-            [] => told,
+            [] => message,
             first => {
                 let first: Vec<String> = first.iter().map(usize::to_string).collect();
                 let (requests, counted) = (self.requests, self.counted);
                 format!(
-                    "{told}: {requests} of {counted} requests, the first are {}",
+                    "{message}: {requests} of {counted} requests, the first are {}",
                     first.join(", ")
                 )
             }
@@ -71,13 +71,13 @@ impl Contamination {
         for record in log.measured().filter(|record| record.is_success()) {
             let Some(found) = record.usage.and_then(|usage| usage.cached_tokens) else { continue };
             let prompt = prompt_tokens(record);
-            let meant = history(record, &records).min(prompt);
+            let reusable = history(record, &records).min(prompt);
             counted += 1;
             cached += f64::from(found);
-            intended += f64::from(meant);
+            intended += f64::from(reusable);
             all += f64::from(prompt);
             let least = FEWEST_TOKENS.max(prompt / 10);
-            if found.saturating_sub(meant) >= least && !is_shared {
+            if found.saturating_sub(reusable) >= least && !is_shared {
                 requests += 1;
                 if first.len() < MOST_NAMED {
                     first.push(record.index);
@@ -116,8 +116,8 @@ impl Contamination {
 }
 
 fn prompt_tokens(record: &RequestRecord) -> u32 {
-    let told = record.usage.and_then(|usage| usage.prompt_tokens).filter(|tokens| *tokens > 0);
-    told.unwrap_or(record.planned.prompt_tokens)
+    let reported = record.usage.and_then(|usage| usage.prompt_tokens).filter(|tokens| *tokens > 0);
+    reported.unwrap_or(record.planned.prompt_tokens)
 }
 
 /// Returns the number of tokens that a later turn has in common with the turn before it: its prompt

@@ -53,7 +53,7 @@ impl Energy {
         let span = span(log)?;
         let used: Vec<f64> = devices.iter().map(|device| device.power.joules(0.0, span)).collect();
         let joules: f64 = used.iter().sum();
-        let counters: Option<f64> = devices.iter().map(|device| device.counted(span)).sum();
+        let counters: Option<f64> = devices.iter().map(|device| device.counter_joules(span)).sum();
         let idle: Option<f64> = devices.iter().map(|device| device.power.mean_before(0.0)).sum();
         let reasons = reasons(log, &devices, &used, span);
         Some(Self {
@@ -86,7 +86,9 @@ fn per(joules: f64, count: f64) -> Option<f64> {
 fn reasons(log: &RunLog, devices: &[Device], used: &[f64], span: f64) -> Vec<String> {
     let mut reasons: Vec<String> = devices.iter().filter_map(|device| device.doubt(span)).collect();
     for (device, joules) in devices.iter().zip(used) {
-        let Some(counted) = device.counted(span).filter(|_| device.has_power) else { continue };
+        let Some(counted) = device.counter_joules(span).filter(|_| device.has_power) else {
+            continue;
+        };
         if (counted - joules).abs() > MOST_DISAGREEMENT * counted.max(*joules) {
             let name = &device.name;
             reasons.push(format!(

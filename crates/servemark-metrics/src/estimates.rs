@@ -39,7 +39,7 @@ pub struct Estimated {
 
 impl Estimated {
     pub(crate) fn of(estimate: Estimate, confidence: f64) -> Self {
-        let known = estimate.bounds.known();
+        let known = estimate.bounds.interval();
         let (times_longer, reason) = match estimate.bounds {
             Bounds::Known { .. } => (None, None),
             Bounds::TooShort { times, reason } => (Some(times), Some(reason)),
@@ -93,7 +93,7 @@ impl Estimates {
     /// confidence in the policy.
     pub(crate) fn of(sample_s: &Sample, policy: &MetricPolicy) -> Option<Self> {
         let confidence = policy.confidence.filter(|_| sample_s.clusters() > 0)?;
-        let told = |estimate: Estimate| Estimated::of(estimate.scaled(1e3), confidence);
+        let estimated = |estimate: Estimate| Estimated::of(estimate.scaled(1e3), confidence);
         let mut percents = policy.percentiles.clone();
         percents.push(50.0);
         percents.sort_unstable_by(f64::total_cmp);
@@ -103,8 +103,8 @@ impl Estimates {
         let estimates = sample_s.percentiles(&shares, confidence);
         Some(Self {
             requests: sample_s.clusters(),
-            mean: told(sample_s.mean(confidence)),
-            percentiles: percents.into_iter().zip(estimates.into_iter().map(told)).collect(),
+            mean: estimated(sample_s.mean(confidence)),
+            percentiles: percents.into_iter().zip(estimates.into_iter().map(estimated)).collect(),
         })
     }
 

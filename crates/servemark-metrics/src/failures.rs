@@ -49,6 +49,16 @@ impl FailureTally {
         self.add_groups(&failures(log));
     }
 
+    /// Adds a request.
+    pub fn add_record(&mut self, record: &RequestRecord) {
+        self.requests += 1;
+        if let Err(RequestError { kind, .. }) = &record.outcome {
+            let status = record.status.filter(|_| *kind == ErrorKind::Status);
+            let class = status.map_or_else(|| class(*kind), status_class);
+            *self.classes.entry(class).or_default() += 1;
+        }
+    }
+
     /// Adds the requests of a run of which only the metrics are known.
     pub fn add_metrics(&mut self, metrics: &Metrics) {
         self.requests += metrics.requests.completed + metrics.requests.failed;
@@ -63,7 +73,7 @@ impl FailureTally {
     fn add_groups(&mut self, groups: &[FailureGroup]) {
         for group in groups {
             for (status, count) in &group.statuses {
-                *self.classes.entry(format!("http status {status}")).or_default() += count;
+                *self.classes.entry(status_class(*status)).or_default() += count;
             }
             let others = group.count - group.statuses.values().sum::<usize>();
             if others > 0 {
@@ -82,6 +92,10 @@ impl fmt::Display for FailureTally {
             write!(f, "{} {count} {class}", if index == 0 { ":" } else { "," })
         })
     }
+}
+
+fn status_class(status: u16) -> String {
+    format!("http status {status}")
 }
 
 /// Returns a description of a kind of failure that can follow a number.

@@ -279,7 +279,7 @@ impl FromStr for Figure {
     /// Parses `ttft:p99`, `e2el:mean`, `p99_ttft_ms`, `ttft_ms.p99`, `request_throughput` or
     /// `requests_per_s`.
     fn from_str(text: &str) -> Result<Self, MetricsError> {
-        let quantity = latency(text).or_else(|| counted(text));
+        let quantity = latency(text).or_else(|| parse_count(text));
         let unknown = || MetricsError::Figure { given: text.to_owned() };
         quantity.map(Self::new).ok_or_else(unknown)
     }
@@ -301,12 +301,12 @@ pub(crate) fn service(name: &str) -> Option<Latency> {
     Latency::SERVICE.into_iter().find(|latency| latency.name() == name)
 }
 
-fn counted(text: &str) -> Option<Quantity> {
+fn parse_count(text: &str) -> Option<Quantity> {
     let is_named = |figure: Figure| figure.key() == text || figure.path() == text;
-    COUNTED.into_iter().find(|&quantity| is_named(Figure::new(quantity)))
+    COUNT_QUANTITIES.into_iter().find(|&quantity| is_named(Figure::new(quantity)))
 }
 
-const COUNTED: [Quantity; 12] = [
+const COUNT_QUANTITIES: [Quantity; 12] = [
     Quantity::Requests,
     Quantity::InputTokens,
     Quantity::OutputTokens,

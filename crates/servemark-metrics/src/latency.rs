@@ -113,7 +113,7 @@ impl Latency {
         };
         let ours = Self::ALL.into_iter().find(|latency| latency.name() == name);
         ours.or_else(|| RequestPart::from_name(name).map(Self::Part))
-            .or_else(|| OwnLatency::named(name).map(Self::Own))
+            .or_else(|| OwnLatency::from_name(name).map(Self::Own))
     }
 
     /// Returns the requests that the latency is sampled from, in the order of the plan.

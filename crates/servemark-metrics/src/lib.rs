@@ -115,9 +115,9 @@ pub use own_latency::{OwnLatency, OwnSummary};
 pub use per_request::PerRequest;
 pub use planning::Planning;
 pub use policy::{
-    Counted, DurationRule, EmptySample, EndRule, FirstTokensOf, ItlRule, MetricPolicy, MissingTtft,
-    Origin, OutputEvents, PeakRule, PercentileRule, PromptTokenRule, SampleSize, StreamRules,
-    TokenSource, TpotRule,
+    CountedRequests, DurationRule, EmptySample, EndRule, FirstTokensOf, ItlRule, MetricPolicy,
+    MissingTtft, Origin, OutputEvents, PeakRule, PercentileRule, PromptTokenRule, SampleSize,
+    StreamRules, TokenSource, TpotRule,
 };
 pub use precision::{ChangeKnown, HalfWidth, KnownEnough, Precision, PrecisionWatch};
 pub use probes::Probes;

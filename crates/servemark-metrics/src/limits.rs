@@ -97,18 +97,18 @@ impl Limit {
     /// four.
     pub fn of(log: &RunLog, audit: &Audit) -> Vec<Self> {
         let (anatomy, series) = (Anatomy::of(log), RunSeries::of(log));
-        let seen = RunEvidence { anatomy: &anatomy, series: &series.series, end_s: end_s(log) };
+        let evidence = RunEvidence { anatomy: &anatomy, series: &series.series, end_s: end_s(log) };
         let mut limits: Vec<Self> = [
             client(audit),
-            seen.gate(),
-            seen.queue(),
-            seen.part(RequestPart::Prefill, LimitCause::Prefill),
-            seen.part(RequestPart::KvTransfer, LimitCause::KvTransfer),
-            seen.inside(),
-            seen.network(audit),
-            seen.decode(),
-            seen.preemption(),
-            seen.throttled(),
+            evidence.gate(),
+            evidence.queue(),
+            evidence.part(RequestPart::Prefill, LimitCause::Prefill),
+            evidence.part(RequestPart::KvTransfer, LimitCause::KvTransfer),
+            evidence.inside(),
+            evidence.network(audit),
+            evidence.decode(),
+            evidence.preemption(),
+            evidence.throttled(),
         ]
         .into_iter()
         .flatten()
@@ -167,8 +167,8 @@ impl RunEvidence<'_> {
         let share = self.share(RequestPart::GateWait);
         let mean = self.mean_ms(RequestPart::GateWait);
         (share >= CAUSE).then(|| {
-            let told = format!("requests waited {mean:.1} ms at the gate, {}", of_ttft(share));
-            Limit::new(LimitCause::Gate, share, Confidence::High, told)
+            let message = format!("requests waited {mean:.1} ms at the gate, {}", of_ttft(share));
+            Limit::new(LimitCause::Gate, share, Confidence::High, message)
         })
     }
 
@@ -183,15 +183,15 @@ impl RunEvidence<'_> {
         if !by_parts && !by_series {
             return None;
         }
-        let mut told = Vec::new();
+        let mut limits = Vec::new();
         if by_parts {
-            told.push(format!(
+            limits.push(format!(
                 "requests spent {mean:.1} ms in the server's queue, {}",
                 of_ttft(share)
             ));
         }
         if waiting > 0.0 {
-            told.push(format!("{waiting:.1} requests waited and {running:.1} ran on the mean"));
+            limits.push(format!("{waiting:.1} requests waited and {running:.1} ran on the mean"));
         }
         let full = self.values("kv_use").filter_map(|values| {
             let full = values.iter().filter(|value| **value >= FULL).count();
@@ -200,18 +200,18 @@ impl RunEvidence<'_> {
         let full = full.fold(0.0, f64::max);
         let cause = if full >= CAUSE { LimitCause::QueueKvCache } else { LimitCause::Queue };
         if full > 0.0 {
-            told.push(format!("the KV cache was full for {:.0} % of the time", full * 100.0));
+            limits.push(format!("the KV cache was full for {:.0} % of the time", full * 100.0));
         }
         let confidence = if by_parts { Confidence::High } else { Confidence::Medium };
         let weight = share.max(waiting / (waiting + running).max(1.0));
-        Some(Limit::new(cause, weight, confidence, told.join("; ")))
+        Some(Limit::new(cause, weight, confidence, limits.join("; ")))
     }
 
     fn part(&self, part: RequestPart, cause: LimitCause) -> Option<Limit> {
         let (share, mean) = (self.share(part), self.mean_ms(part));
         (share >= CAUSE).then(|| {
-            let told = format!("{} took {mean:.1} ms, {}", cause.words(), of_ttft(share));
-            Limit::new(cause, share, Confidence::High, told)
+            let message = format!("{} took {mean:.1} ms, {}", cause.words(), of_ttft(share));
+            Limit::new(cause, share, Confidence::High, message)
         })
     }
 
@@ -225,11 +225,11 @@ impl RunEvidence<'_> {
         let share: f64 = parts.iter().map(|part| self.share(*part)).sum();
         let mean: f64 = parts.iter().map(|part| self.mean_ms(*part)).sum();
         (is_known && share >= CAUSE).then(|| {
-            let told = format!(
+            let message = format!(
                 "requests spent {mean:.1} ms in the server outside its queue and prefill, {}",
                 of_ttft(share)
             );
-            Limit::new(LimitCause::InsideServer, share, Confidence::High, told)
+            Limit::new(LimitCause::InsideServer, share, Confidence::High, message)
         })
     }
 
@@ -240,27 +240,27 @@ impl RunEvidence<'_> {
         let share: f64 = ways.iter().map(|part| self.share(*part)).sum();
         let mean: f64 = ways.iter().map(|part| self.mean_ms(*part)).sum();
         if share >= CAUSE {
-            let told = format!("the ways there and back took {mean:.1} ms, {}", of_ttft(share));
-            return Some(Limit::new(LimitCause::Network, share, Confidence::High, told));
+            let message = format!("the ways there and back took {mean:.1} ms, {}", of_ttft(share));
+            return Some(Limit::new(LimitCause::Network, share, Confidence::High, message));
         }
         let rtt_ms = audit.network.min_rtt.median_us? / 1e3;
         let inside = self.mean_ms(RequestPart::InsideServer);
         let share = self.share(RequestPart::InsideServer) * (rtt_ms / inside.max(rtt_ms));
         (share >= CAUSE).then(|| {
-            let told = format!("the shortest round trip is {rtt_ms:.1} ms, {}", of_ttft(share));
-            Limit::new(LimitCause::Network, share, Confidence::Medium, told)
+            let message = format!("the shortest round trip is {rtt_ms:.1} ms, {}", of_ttft(share));
+            Limit::new(LimitCause::Network, share, Confidence::Medium, message)
         })
     }
 
     fn decode(&self) -> Option<Limit> {
         let part = self.anatomy.part(RequestPart::Decode)?;
         (part.share_of_mean >= DECODE).then(|| {
-            let told = format!(
+            let message = format!(
                 "generating took {:.1} ms, {:.0} % of the whole time",
                 part.mean_ms,
                 part.share_of_mean * 100.0
             );
-            Limit::new(LimitCause::Decode, part.share_of_mean, Confidence::High, told)
+            Limit::new(LimitCause::Decode, part.share_of_mean, Confidence::High, message)
         })
     }
 
@@ -268,9 +268,9 @@ impl RunEvidence<'_> {
         let rates = self.values("preemptions").filter_map(|values| mean_of(&values));
         let per_s: f64 = rates.sum();
         (per_s > 0.0).then(|| {
-            let told = format!("the server preempted {:.0} requests", per_s * self.end_s);
+            let message = format!("the server preempted {:.0} requests", per_s * self.end_s);
             // They explain time that other causes name, so they follow those.
-            Limit::new(LimitCause::Preemption, CAUSE / 2.0, Confidence::High, told)
+            Limit::new(LimitCause::Preemption, CAUSE / 2.0, Confidence::High, message)
         })
     }
 
@@ -284,8 +284,9 @@ impl RunEvidence<'_> {
         });
         let share = shares.fold(0.0, f64::max);
         (share >= 0.1).then(|| {
-            let told = format!("a GPU lowered its clocks for {:.0} % of the time", share * 100.0);
-            Limit::new(LimitCause::GpuThrottled, CAUSE * share, Confidence::High, told)
+            let message =
+                format!("a GPU lowered its clocks for {:.0} % of the time", share * 100.0);
+            Limit::new(LimitCause::GpuThrottled, CAUSE * share, Confidence::High, message)
         })
     }
 }

@@ -6,11 +6,11 @@ use serde::Serialize;
 use servemark_core::{RequestRecord, RunLog, Stamp};
 
 pub use self::latencies::{Latencies, ResponseTimes};
-pub(crate) use self::latencies::{begun, sampled, sampled_of};
+pub(crate) use self::latencies::{sampled, sampled_of, ttft_requests};
 use crate::absences::absences;
 use crate::failures::failures;
 use crate::loaded::stage_span_s;
-use crate::policy::{Counted, DurationRule, MetricPolicy, PeakRule};
+use crate::policy::{CountedRequests, DurationRule, MetricPolicy, PeakRule};
 use crate::rate_estimates::RateLimit;
 use crate::run_verdict::saturated;
 use crate::seconds::seconds_between;
@@ -147,7 +147,7 @@ impl Metrics {
         let requests = RequestCounts::of(log);
         let peak_tokens = peak_tokens(scores, policy.peak);
         let saturated = policy.confidence.and_then(|_| saturated(&log.header().facts, scores));
-        let limit = RateLimit::known(&log.header().facts, scores, || saturated.is_some());
+        let limit = RateLimit::from_saturation(&log.header().facts, scores, || saturated.is_some());
         let waits = unmet_waits(&log.header().facts, scores);
         let settled = SettledRun::of(log, policy, scores, limit);
         let throughput = Throughput::of(requests.completed, &tokens, peak_tokens, duration_s);
@@ -357,10 +357,10 @@ fn duration_s(log: &RunLog, rule: DurationRule, scores: &[RequestScore<'_>]) -> 
     seconds_between(start, end.unwrap_or_default())
 }
 
-fn counts(record: &RequestRecord, rule: Counted) -> bool {
+fn counts(record: &RequestRecord, rule: CountedRequests) -> bool {
     match rule {
-        Counted::All => record.sent.is_some(),
-        Counted::Successes => record.is_success(),
+        CountedRequests::All => record.sent.is_some(),
+        CountedRequests::Successes => record.is_success(),
     }
 }
 

@@ -199,7 +199,7 @@ mod tests {
             let ttft = if index + slow >= queries { 3000 } else { 500 };
             let sample = Sample::new("", 1, 1);
             let mut recorder = Recorder::new(index, Phase::Measure, &sample, stamp(due));
-            recorder.sent(stamp(due));
+            recorder.record_sent(stamp(due));
             recorder.at(stamp(due + ttft)).delta(Delta::content("a"));
             recorder.finish(Ok(Finish::default()), stamp(due + ttft))
         };

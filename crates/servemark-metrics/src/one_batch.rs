@@ -110,8 +110,8 @@ impl BatchAnswer {
         };
         let mut counts: Vec<_> = rows.map(count).collect();
         counts.push((record.ended, total));
-        let asked = u64::from(record.planned.output_tokens);
-        let tokens = if is_counted { total } else { asked };
+        let requested = u64::from(record.planned.output_tokens);
+        let tokens = if is_counted { total } else { requested };
         let stopped = reason == Some("stop");
         Some(Self { counts, is_counted, first, ended: record.ended, tokens, stopped })
     }
@@ -153,7 +153,7 @@ mod tests {
     fn log(events: &[(u64, usize, Option<u32>, Option<&str>)]) -> RunLog {
         let sample = Sample::new(Prompt::Batch(vec![vec![1, 2], vec![3]]), 3, 4);
         let mut recorder = Recorder::new(0, Phase::Measure, &sample, at(0));
-        recorder.sent(at(10));
+        recorder.record_sent(at(10));
         for (ms, place, tokens, reason) in events {
             recorder.body(at(*ms), 1);
             let mut sink = recorder.at(at(*ms));

@@ -60,7 +60,7 @@ impl OwnLatency {
     }
 
     /// Returns the registered latency of this name.
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         let known = REGISTERED.lock().unwrap_or_else(PoisonError::into_inner);
         known.iter().find(|latency| latency.name == name).copied()
     }
@@ -159,7 +159,7 @@ mod tests {
             let sent = 10 * index as u64;
             let mut recorder =
                 Recorder::new(index, Phase::Measure, &Request::new("", 1, 1), ms(sent));
-            recorder.sent(ms(sent));
+            recorder.record_sent(ms(sent));
             // The first request has no headers, and thus no value.
             if index > 0 {
                 recorder.headers(ms(sent + 2 + (7 * index as u64) % 3), 200);

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::metrics::{begun, sampled};
+use crate::metrics::{sampled, ttft_requests};
 use crate::{Distribution, MetricPolicy, RequestScore};
 
 /// Distributions over single requests. A speed is that of one request alone: tokens divided by its
@@ -41,7 +41,7 @@ impl PerRequest {
             let took_time = sampled(policy, scores).filter(|score| score.latency_s > 0.0);
             Distribution::of(took_time.map(|score| tokens(score) / score.latency_s), policy)
         };
-        let tpot = begun(policy, scores).filter_map(|score| score.tpot_s(policy.tpot));
+        let tpot = ttft_requests(policy, scores).filter_map(|score| score.tpot_s(policy.tpot));
         let decode = tpot.filter(|tpot| *tpot > 0.0).map(|tpot| 1.0 / tpot);
         let busy_s: f64 = sampled(policy, scores).map(|score| score.latency_s).sum();
         let prompts: f64 = sampled(policy, scores).map(input).sum();

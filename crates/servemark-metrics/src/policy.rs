@@ -13,8 +13,8 @@ use serde::{Deserialize, Serialize};
 use servemark_core::RunFacts;
 
 pub use self::rules::{
-    Counted, DurationRule, EmptySample, FirstTokensOf, ItlRule, MissingTtft, Origin, OutputEvents,
-    PeakRule, PercentileRule, SampleSize, StreamRules, TokenSource, TpotRule,
+    CountedRequests, DurationRule, EmptySample, FirstTokensOf, ItlRule, MissingTtft, Origin,
+    OutputEvents, PeakRule, PercentileRule, SampleSize, StreamRules, TokenSource, TpotRule,
 };
 pub use self::vllm::{EndRule, PromptTokenRule};
 use crate::{ConcurrencyRatio, OwnLatency, PlateauSpec, SampleBudget, Slo};
@@ -43,12 +43,12 @@ pub struct MetricPolicy {
     #[serde(default, skip_serializing_if = "is_default")]
     pub prompt_tokens: PromptTokenRule,
     /// Requests whose latencies are sampled.
-    pub latencies_of: Counted,
+    pub latencies_of: CountedRequests,
     /// Sampled requests that have a first token and a time per output token.
     #[serde(default, skip_serializing_if = "is_default")]
     pub first_tokens_of: FirstTokensOf,
     /// Requests that count as in flight, for the mean and the peak concurrency.
-    pub in_flight_of: Counted,
+    pub in_flight_of: CountedRequests,
     /// Duration that rates are divided by.
     pub duration: DurationRule,
     /// Method by which peaks are found.
@@ -106,9 +106,9 @@ impl MetricPolicy {
             origin: Origin::Sent,
             end: EndRule::default(),
             prompt_tokens: PromptTokenRule::PlannedAlone,
-            latencies_of: Counted::Successes,
+            latencies_of: CountedRequests::Successes,
             first_tokens_of: FirstTokensOf::default(),
-            in_flight_of: Counted::Successes,
+            in_flight_of: CountedRequests::Successes,
             duration: DurationRule::FirstDueToEnd,
             peak: PeakRule::SecondBuckets,
             percentiles: vec![90.0, 95.0, 99.0],
@@ -154,9 +154,9 @@ impl MetricPolicy {
             origin: Origin::Sent,
             end: EndRule::default(),
             prompt_tokens: PromptTokenRule::default(),
-            latencies_of: Counted::Successes,
+            latencies_of: CountedRequests::Successes,
             first_tokens_of: FirstTokensOf::StreamedAlone,
-            in_flight_of: Counted::All,
+            in_flight_of: CountedRequests::All,
             duration: DurationRule::FirstDueToLastByte,
             peak: PeakRule::Exact,
             percentiles: vec![50.0, 90.0, 95.0, 99.0, 99.9],

@@ -28,10 +28,10 @@ impl RateEstimates {
     ) -> Option<Self> {
         let confidence = policy.confidence?;
         let flow = Flow::of(scores, limit)?;
-        let told = |estimate: Estimate| Estimated::of(estimate, confidence);
+        let estimated = |estimate: Estimate| Estimated::of(estimate, confidence);
         Some(Self {
-            requests_per_s: told(flow.requests_per_s(confidence)),
-            output_tokens_per_s: told(flow.output_tokens_per_s(confidence)),
+            requests_per_s: estimated(flow.requests_per_s(confidence)),
+            output_tokens_per_s: estimated(flow.output_tokens_per_s(confidence)),
         })
     }
 }
@@ -50,12 +50,12 @@ impl RateLimit {
     /// are answered, so the server limits them, too.
     pub(crate) fn of(facts: &RunFacts, scores: &[RequestScore<'_>]) -> Self {
         let is_saturated = || saturated(facts, scores).is_some();
-        Self::known(facts, scores, is_saturated)
+        Self::from_saturation(facts, scores, is_saturated)
     }
 
     /// Returns what limits the rates of a run of which it is known, or can be found out, whether it
     /// was saturated.
-    pub(crate) fn known(
+    pub(crate) fn from_saturation(
         facts: &RunFacts,
         scores: &[RequestScore<'_>],
         is_saturated: impl FnOnce() -> bool,

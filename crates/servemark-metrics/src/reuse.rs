@@ -36,8 +36,8 @@ impl Reuse {
         let left =
             |turn: &RequestScore<'_>| u64::from(turn.prompt_tokens) + turn.output_token_count();
         let eligible = earlier.map_or(0, left);
-        let told = record.usage.and_then(|usage| usage.cached_tokens).map(u64::from);
-        let cached = told.or(has_turns.then_some(eligible));
+        let reported = record.usage.and_then(|usage| usage.cached_tokens).map(u64::from);
+        let cached = reported.or(has_turns.then_some(eligible));
         Self { cached: cached.filter(|_| score.prompt_tokens > 0), eligible }
     }
 }

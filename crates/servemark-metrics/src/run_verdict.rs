@@ -78,8 +78,8 @@ impl RunVerdict {
             (RunVerdictKind::UnknownTokens, unknown_tokens(log)),
             (RunVerdictKind::Contaminated, contaminated(log)),
         ];
-        let told = reasons.into_iter();
-        told.filter_map(|(kind, reason)| Some(Self { kind, reason: reason? })).collect()
+        let messages = reasons.into_iter();
+        messages.filter_map(|(kind, reason)| Some(Self { kind, reason: reason? })).collect()
     }
 }
 
@@ -96,29 +96,29 @@ pub(crate) fn saturated(facts: &RunFacts, scores: &[RequestScore<'_>]) -> Option
         return None;
     }
     let done = scores.iter().filter(|score| score.end_s() <= last).count();
-    let (asked, ended) =
+    let (requested, ended) =
         ((due.len() - 1) as f64 / (last - first), done.saturating_sub(1) as f64 / span);
-    if ended >= FALLEN_BEHIND * asked {
+    if ended >= FALLEN_BEHIND * requested {
         return None;
     }
     let (growth, backlog) = (growth_of(scores)?, due.len() - done);
     Some(format!(
-        "asked {asked:.1} requests/s, done {ended:.1}/s, {backlog} in flight when the last was due; {growth}"
+        "asked {requested:.1} requests/s, done {ended:.1}/s, {backlog} in flight when the last was due; {growth}"
     ))
 }
 
 fn short_outputs(scores: &[RequestScore<'_>]) -> Option<String> {
     let counted = scores.iter().filter(|score| score.success && score.planned.output_tokens > 1);
-    let (count, got, asked) = counted.fold((0, 0, 0), |(count, got, asked), score| {
+    let (count, got, requested) = counted.fold((0, 0, 0), |(count, got, requested), score| {
         (
             count + 1,
             got + score.output_token_count(),
-            asked + u64::from(score.planned.output_tokens),
+            requested + u64::from(score.planned.output_tokens),
         )
     });
-    (count > 0 && (got as f64) < SHORT * asked as f64).then(|| {
+    (count > 0 && (got as f64) < SHORT * requested as f64).then(|| {
         let each = |tokens: u64| tokens as f64 / f64::from(count);
-        format!("{:.0} tokens of {:.0} asked for, on average", each(got), each(asked))
+        format!("{:.0} tokens of {:.0} asked for, on average", each(got), each(requested))
     })
 }
 
@@ -126,10 +126,10 @@ fn unknown_tokens(log: &RunLog) -> Option<String> {
     let (mut pieces, mut tokens) = (0, 0);
     for record in log.measured().filter(|record| record.is_success() && !record.is_document) {
         let counted_by_wire = record.deltas.rows().any(|row| row.tokens.is_some());
-        let told = record.usage.and_then(|usage| usage.completion_tokens);
-        if let Some(told) = told.filter(|_| !counted_by_wire && record.deltas.len() > 1) {
+        let reported = record.usage.and_then(|usage| usage.completion_tokens);
+        if let Some(reported) = reported.filter(|_| !counted_by_wire && record.deltas.len() > 1) {
             pieces += record.deltas.len() as u64;
-            tokens += u64::from(told);
+            tokens += u64::from(reported);
         }
     }
     let is_off = (pieces as f64 / tokens.max(1) as f64 - 1.0).abs() > DISAGREEMENT;

@@ -68,7 +68,7 @@ impl RunSeries {
         let source = |index: usize| {
             telemetry.sources.get(index).map_or_else(String::new, |source| source.name.clone())
         };
-        let mut all: Vec<Drawn> = telemetry.series.iter().map(Drawn::of).collect();
+        let mut all: Vec<PlotSeries> = telemetry.series.iter().map(PlotSeries::of).collect();
         let mut gaps: Vec<(usize, SeriesGap)> = Vec::new();
         replay(telemetry, |event| match event {
             Replayed::Gap { source: index, at, reason } => {
@@ -123,13 +123,13 @@ impl Axis {
 
 /// The points of a series while they are drawn.
 #[derive(Debug)]
-struct Drawn {
+struct PlotSeries {
     kind: SeriesKind,
     points: Vec<(f64, f64)>,
     window: Window,
 }
 
-impl Drawn {
+impl PlotSeries {
     fn of(head: &SeriesHead) -> Self {
         Self { kind: head.kind, points: Vec::new(), window: Window::of(head.bounds.clone()) }
     }

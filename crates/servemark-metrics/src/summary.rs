@@ -84,10 +84,10 @@ impl Summary {
         requests: usize,
         policy: &MetricPolicy,
     ) -> Self {
-        let told = Self::of_any(values_s, policy);
-        let percentiles = told.percentiles.iter();
+        let summary = Self::of_any(values_s, policy);
+        let percentiles = summary.percentiles.iter();
         let percentiles = percentiles.map(|known| known.of_requests(requests, policy)).collect();
-        Self { percentiles, ..told }
+        Self { percentiles, ..summary }
     }
 
     /// Summarises a sample, with all percentiles whatever the number of requests.

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use servemark_core::RunLog;
 
-use crate::metrics::begun;
+use crate::metrics::ttft_requests;
 use crate::reuse::{Reuse, cached_percent, reuses};
 use crate::{Distribution, MetricPolicy, PercentileRule, RequestScore, statistics};
 
@@ -116,7 +116,7 @@ impl TurnPlaces {
         let good = || scores.iter().filter(|score| score.success);
         let turns: Vec<f64> = good().map(|score| f64::from(score.turn) + 1.0).collect();
         let ttft_ms = |is_first: bool| {
-            let those = begun(policy, scores).filter(|score| (score.turn == 0) == is_first);
+            let those = ttft_requests(policy, scores).filter(|score| (score.turn == 0) == is_first);
             let times: Vec<f64> = those.filter_map(|score| score.ttft_s).collect();
             statistics::mean(&times).map(|seconds| seconds * 1000.0)
         };

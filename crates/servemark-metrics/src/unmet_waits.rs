@@ -64,7 +64,7 @@ mod tests {
             let sent = ms(100 * index);
             let mut recorder = Recorder::new(index, Phase::Measure, &Sample::new("", 1, 1), sent);
             let end = ms(100 * index + 1050);
-            recorder.sent(sent);
+            recorder.record_sent(sent);
             recorder.body(end, 1);
             recorder.at(end).delta(Delta::content("x"));
             recorder.finish(Ok(Finish::default()), end)

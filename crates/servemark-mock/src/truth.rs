@@ -111,7 +111,7 @@ impl OpenTruth {
     }
 
     /// Records that `pieces` pieces of output are about to be written at `at`.
-    pub(crate) fn sent(&mut self, at: Stamp, pieces: usize) {
+    pub(crate) fn record_sent(&mut self, at: Stamp, pieces: usize) {
         if let Some(row) = &mut self.row {
             let after = at.as_nanos().saturating_sub(row.received.as_nanos());
             row.sent_ns.extend(std::iter::repeat_n(after, pieces));
@@ -164,10 +164,10 @@ mod tests {
         let log = Arc::new(TruthLog::default());
         let mut late = log.open(7, reception(100), 2, 1);
         let mut early = log.open(2, reception(200), 2, 1);
-        late.sent(at(150), 1);
-        late.sent(at(170), 2);
+        late.record_sent(at(150), 1);
+        late.record_sent(at(170), 2);
         late.close();
-        early.sent(at(201), 1);
+        early.record_sent(at(201), 1);
         drop(early);
         assert_eq!(log.take(), [row(2, 200, &[1]), row(7, 100, &[50, 70, 70])]);
         assert!(log.rows().is_empty());
@@ -177,8 +177,8 @@ mod tests {
     fn every_prompt_of_a_batch_has_a_row() {
         let log = Arc::new(TruthLog::default());
         let mut batch = log.open(4, reception(100), 4, 2);
-        batch.sent(at(110), 2);
-        batch.sent(at(120), 2);
+        batch.record_sent(at(110), 2);
+        batch.record_sent(at(120), 2);
         batch.close();
         assert_eq!(log.take(), [row(4, 100, &[10, 20]), row(5, 100, &[10, 20])]);
     }

@@ -89,11 +89,11 @@ impl Page {
         let section = |id, name, html| Section { id, name, html };
         let mut sections = vec![section("summary", "Summary", self.head)];
         if !self.first.is_empty() {
-            let html = drawn("Objectives over the load", OBJECTIVES, &self.first);
+            let html = render("Objectives over the load", OBJECTIVES, &self.first);
             sections.push(section("objectives", "Objectives", html));
         }
         if !self.curves.is_empty() {
-            let html = drawn("Latency and throughput", CURVES, &self.curves);
+            let html = render("Latency and throughput", CURVES, &self.curves);
             sections.push(section("curves", "Latency and throughput", html));
         }
         sections.push(section("points", "Points", points(self.table)));
@@ -107,7 +107,7 @@ const OBJECTIVES: &str =
     "What was seen at each load, with its bounds, and the limit as a dashed line.";
 const CURVES: &str = "Each point with its 95 % intervals, as far as its run has them. Points of one axis share a crosshair and a zoom.";
 
-fn drawn(title: &str, lead: &str, plots: &[Plot]) -> String {
+fn render(title: &str, lead: &str, plots: &[Plot]) -> String {
     let mut html = Html::default();
     html.element("h2", title).element("p class=\"lead\"", lead).raw("<div class=\"pair\">\n");
     for plot in plots {

@@ -88,18 +88,18 @@ mod tests {
     use super::machine::TcpInfoFields;
 
     #[track_caller]
-    fn tells(release: &str, expected: TcpInfoFields) {
+    fn check_release(release: &str, expected: TcpInfoFields) {
         assert_eq!(TcpInfoFields::of(release), expected, "{release}");
     }
 
     #[test]
     fn no_kernel_is_asked_for_more_than_it_has() {
-        tells("6.1.0-13-amd64", TcpInfoFields::Order);
-        tells("5.5.0", TcpInfoFields::Order);
-        tells("5.4.17-2136.el8uek", TcpInfoFields::Segments);
-        tells("4.14", TcpInfoFields::Segments);
-        tells("4.4.0", TcpInfoFields::Nothing);
-        tells("3.10.0-1160.el7", TcpInfoFields::Nothing);
-        tells("unknown", TcpInfoFields::Nothing);
+        check_release("6.1.0-13-amd64", TcpInfoFields::Order);
+        check_release("5.5.0", TcpInfoFields::Order);
+        check_release("5.4.17-2136.el8uek", TcpInfoFields::Segments);
+        check_release("4.14", TcpInfoFields::Segments);
+        check_release("4.4.0", TcpInfoFields::Nothing);
+        check_release("3.10.0-1160.el7", TcpInfoFields::Nothing);
+        check_release("unknown", TcpInfoFields::Nothing);
     }
 }

@@ -222,7 +222,7 @@ mod tests {
         EvalscopeSelection::new(vec![(name, goal)], load, reason)
     }
 
-    fn written(probes: &[EvalscopeProbe], selections: &[EvalscopeSelection]) -> String {
+    fn search_text(probes: &[EvalscopeProbe], selections: &[EvalscopeSelection]) -> String {
         let mut out = Vec::new();
         write_evalscope_search(probes, selections, &mut out).unwrap();
         String::from_utf8(out).unwrap()
@@ -254,7 +254,7 @@ Selections:
 │ avg_ttft <= 40 ms │          4 │ best_observed │ Satisfied at the selected tested pressure │
 └───────────────────┴────────────┴───────────────┴───────────────────────────────────────────┘
 ";
-        assert_eq!(written(&[good, bad], &selections), expected);
+        assert_eq!(search_text(&[good, bad], &selections), expected);
     }
 
     #[test]

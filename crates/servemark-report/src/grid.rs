@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn written(write: impl FnOnce(&Grid, &mut dyn io::Write) -> io::Result<()>) -> String {
+    fn grid_text(write: impl FnOnce(&Grid, &mut dyn io::Write) -> io::Result<()>) -> String {
         let texts =
             ["=1+1", "@SUM(A1)", "+1;2", "-x", "\tcmd", "-1.5", "+2e3", "a|b\nc\u{1b}[2J<i>"];
         let grid = Grid {
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn no_text_in_a_csv_file_is_a_formula_and_numbers_stay_numbers() {
-        let csv = written(Grid::write_csv);
+        let csv = grid_text(Grid::write_csv);
         let row = "'=1+1,'@SUM(A1),'+1;2,'-x,'\tcmd,-1.5,+2e3,\"a|b\nc\u{1b}[2J<i>\"\n";
         let heads = ["'=key"; 8].join(",");
         assert_eq!(csv, format!("{heads}\n{row}"));
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn a_cell_of_a_markdown_table_is_one_line_of_one_column() {
-        let markdown = written(Grid::write_markdown);
+        let markdown = grid_text(Grid::write_markdown);
         assert_eq!(markdown.lines().count(), 3);
         assert!(markdown.ends_with("| a\\|b\\nc\\u001b[2J<i> |\n"), "{markdown}");
     }

@@ -268,7 +268,7 @@ mod tests {
     fn log() -> RunLog {
         let sample = Sample::new("hi", 3, 2);
         let mut answered = Recorder::new(0, Phase::Measure, &sample, Stamp::ZERO);
-        answered.sent(Stamp::from_nanos(1_000));
+        answered.record_sent(Stamp::from_nanos(1_000));
         for at in [2_001_000, 5_001_000] {
             let mut out = answered.at(Stamp::from_nanos(at));
             let mut piece = Delta::content("ab");
@@ -278,7 +278,7 @@ mod tests {
         let finish = Finish::new(Some("stop".to_owned()));
         let answered = answered.finish(Ok(finish), Stamp::from_nanos(6_001_000));
         let mut failed = Recorder::new(1, Phase::Measure, &sample, Stamp::ZERO);
-        failed.sent(Stamp::from_nanos(2_000));
+        failed.record_sent(Stamp::from_nanos(2_000));
         let error = RequestError::new(ErrorKind::Timeout, "too long");
         let failed = failed.finish(Err(error), Stamp::from_nanos(9_000));
         let header = Header::new(0, RunFacts::default(), serde_json::Value::Null);

@@ -99,7 +99,7 @@ impl Kind {
         let value = value?;
         Some(match (self, value.as_f64()) {
             (Self::Floats, Some(number)) => repr(number),
-            _ => shown(value),
+            _ => python_str(value),
         })
     }
 }
@@ -110,7 +110,7 @@ type Group = Vec<(String, String)>;
 fn group(row: &JsonObject, keys: &[String]) -> Result<Group, RecordsError> {
     let pair = |key: &String| {
         let value = row.get(key).ok_or_else(|| RecordsError::no_metric(key, row))?;
-        Ok((key.clone(), shown(value)))
+        Ok((key.clone(), python_str(value)))
     };
     keys.iter().map(pair).collect()
 }
@@ -122,7 +122,7 @@ fn listed<S: FromStr>(statements: &str) -> Result<Vec<S>, S::Err> {
 }
 
 /// Formats a value as Python's `str` does.
-pub(crate) fn shown(value: &Value) -> String {
+pub(crate) fn python_str(value: &Value) -> String {
     value.as_str().map_or_else(|| literal(value), str::to_owned)
 }
 

@@ -182,7 +182,8 @@ fn cells(row: &SloRow<'_>) -> Vec<Option<String>> {
     let judged = row.judgements.iter().flat_map(|judgement| {
         let Judgement { value, low, high, .. } = judgement;
         let unit = display_factor(judgement);
-        [*value, Some(*low), Some(*high)].map(|number| shown(number.map(|number| number * unit)))
+        [*value, Some(*low), Some(*high)]
+            .map(|number| two_decimals(number.map(|number| number * unit)))
     });
     let figures = FIGURES.iter().map(|(_, _, show)| show(&row.point));
     own.map(Some).chain(judged).chain(figures).collect()
@@ -196,16 +197,16 @@ pub fn display_factor(judgement: &Judgement) -> f64 {
     }
 }
 
-fn shown(number: Option<f64>) -> Option<String> {
+fn two_decimals(number: Option<f64>) -> Option<String> {
     number.filter(|number| number.is_finite()).map(|number| format!("{number:.2}"))
 }
 
 type Show = fn(&SweepRow<'_>) -> Option<String>;
 
 const FIGURES: [(&str, &str, Show); 4] = [
-    ("requests_per_s", "requests/s", |row| shown(row.metrics().throughput.requests_per_s)),
+    ("requests_per_s", "requests/s", |row| two_decimals(row.metrics().throughput.requests_per_s)),
     ("output_tokens_per_s", "output tokens/s", |row| {
-        shown(row.metrics().throughput.output_tokens_per_s)
+        two_decimals(row.metrics().throughput.output_tokens_per_s)
     }),
     ("client_audit", "client audit", |row| Some(row.verdict().to_string())),
     ("run_verdicts", "run verdicts", |row| row.metrics().verdict_names()),

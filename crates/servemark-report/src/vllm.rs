@@ -37,7 +37,7 @@ fn speed_of_speech(report: &Report<'_>) -> Option<f64> {
 }
 
 /// Returns the request rate asked for, if it is finite, even if a trace determines the send times.
-fn asked_rate(facts: &RunFacts) -> Option<f64> {
+fn requested_rate(facts: &RunFacts) -> Option<f64> {
     match facts.echo.get("request_rate") {
         Some(asked) => asked.as_f64(),
         None => facts.request_rate,

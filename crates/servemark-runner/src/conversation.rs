@@ -77,7 +77,7 @@ impl<'a> Conversation<'a> {
             return Ok(Cow::Borrowed(first));
         }
         let mut opening = first.clone();
-        opening.prompt = said(first)?.into();
+        opening.prompt = prompt_messages(first)?.into();
         Ok(Cow::Owned(opening))
     }
 
@@ -104,22 +104,22 @@ impl<'a> Conversation<'a> {
             return Ok(next.clone());
         }
         if self.history.is_empty() {
-            self.history = said(self.first)?;
+            self.history = prompt_messages(self.first)?;
         }
         self.history.push(message("assistant", &self.rules.answer(record)));
-        self.history.extend(said(next)?);
+        self.history.extend(prompt_messages(next)?);
         let before = tokens(record);
-        let mut asked = next.clone();
-        asked.prompt = self.history.clone().into();
-        asked.prompt_tokens = before.saturating_add(next.prompt_tokens);
-        asked.text_tokens = before.saturating_add(next.text_tokens);
-        Ok(asked)
+        let mut sample = next.clone();
+        sample.prompt = self.history.clone().into();
+        sample.prompt_tokens = before.saturating_add(next.prompt_tokens);
+        sample.text_tokens = before.saturating_add(next.text_tokens);
+        Ok(sample)
     }
 }
 
 /// Returns the samples that a session's turns sent: the first one, and one more for each of
 /// `answers`.
-pub fn asked(
+pub fn sent_samples(
     session: &Session,
     spec: &SessionSpec,
     answers: &[&RequestRecord],
@@ -131,7 +131,7 @@ pub fn asked(
 }
 
 /// Returns a sample's prompt as messages with a role and a content.
-fn said(sample: &Sample) -> Result<Vec<JsonObject>, RequestError> {
+fn prompt_messages(sample: &Sample) -> Result<Vec<JsonObject>, RequestError> {
     match &sample.prompt {
         _ if !sample.media.is_empty() || sample.audio.is_some() => {
             Err(cannot("have pictures or audio"))
@@ -180,7 +180,7 @@ mod tests {
 
     use super::*;
 
-    const ENDED: Stamp = Stamp::from_nanos(7);
+    const END: Stamp = Stamp::from_nanos(7);
 
     fn session(prompts: &[&str]) -> Session {
         let turn = |prompt: &&str| Sample::new(*prompt, 10, 5);
@@ -191,15 +191,15 @@ mod tests {
     fn answered(pieces: &[(DeltaKind, &str)], usage: Option<Usage>) -> RequestRecord {
         let mut recorder = Recorder::new(0, Phase::Measure, &Sample::new("", 10, 5), Stamp::ZERO);
         for (kind, text) in pieces {
-            recorder.at(ENDED).delta(Delta::content(text).of_kind(*kind));
+            recorder.at(END).delta(Delta::content(text).of_kind(*kind));
         }
-        recorder.at(ENDED).usage(usage.unwrap_or_default());
-        recorder.body(ENDED, 1);
-        recorder.finish(Ok(Finish::default()), ENDED)
+        recorder.at(END).usage(usage.unwrap_or_default());
+        recorder.body(END, 1);
+        recorder.finish(Ok(Finish::default()), END)
     }
 
     #[track_caller]
-    fn asks(turn: Option<Turn<'_>>, messages: &str) {
+    fn check_messages(turn: Option<Turn<'_>>, messages: &str) {
         let sample = turn.expect("a turn").asks.expect("a sample");
         assert_eq!(serde_json::to_string(&sample.prompt).unwrap(), messages);
     }
@@ -208,12 +208,12 @@ mod tests {
     fn every_turn_says_all_that_was_said() {
         let session = session(&["one", "two", "three"]);
         let mut conversation = Conversation::of(&session, SessionRules::default());
-        asks(
+        check_messages(
             conversation
                 .after(&answered(&[(DeltaKind::Content, "A"), (DeltaKind::Content, "B")], None)),
             r#"[{"role":"user","content":"one"},{"role":"assistant","content":"AB"},{"role":"user","content":"two"}]"#,
         );
-        asks(
+        check_messages(
             conversation.after(&answered(&[(DeltaKind::Content, "C")], None)),
             r#"[{"role":"user","content":"one"},{"role":"assistant","content":"AB"},{"role":"user","content":"two"},{"role":"assistant","content":"C"},{"role":"user","content":"three"}]"#,
         );
@@ -224,8 +224,8 @@ mod tests {
     fn what_was_asked_can_be_put_again() {
         let session = session(&["one", "two", "three"]);
         let answer = answered(&[(DeltaKind::Content, "A")], None);
-        let asked = asked(&session, &SessionSpec::default(), &[&answer]);
-        let prompts: Vec<String> = asked
+        let asked = sent_samples(&session, &SessionSpec::default(), &[&answer]);
+        let prompts: Vec<String> = sent_samples
             .into_iter()
             .map(|sample| serde_json::to_string(&sample.unwrap().prompt).unwrap())
             .collect();
@@ -252,7 +252,7 @@ mod tests {
         for (echo_reasoning, said) in [(false, "Yes"), (true, "Hm. Yes")] {
             let rules = SessionRules { echo_reasoning, ..SessionRules::default() };
             let turn = Conversation::of(&session, rules).after(&answer);
-            asks(
+            check_messages(
                 turn,
                 &format!(
                     r#"[{{"role":"user","content":"one"}},{{"role":"assistant","content":"{said}"}},{{"role":"user","content":"two"}}]"#
@@ -276,7 +276,7 @@ mod tests {
             .after(&answered(&[], None))
             .unwrap();
         assert_eq!((turn.number, turn.follow_ups), (1, 1));
-        assert_eq!(turn.due, ENDED + Duration::from_nanos(3));
+        assert_eq!(turn.due, END + Duration::from_nanos(3));
     }
 
     #[test]
@@ -297,7 +297,7 @@ mod tests {
     fn nothing_follows_a_failure() {
         let session = session(&["one", "two"]);
         let failed = Recorder::new(0, Phase::Measure, &session.first, Stamp::ZERO)
-            .finish(Err(cannot("fail")), ENDED);
+            .finish(Err(cannot("fail")), END);
         assert_eq!(Conversation::of(&session, SessionRules::default()).after(&failed), None);
     }
 

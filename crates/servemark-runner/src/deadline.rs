@@ -35,7 +35,7 @@ impl Deadline {
     }
 
     /// Returns the end; waits until the time has begun.
-    pub(crate) async fn known(&self) -> Stamp {
+    pub(crate) async fn end(&self) -> Stamp {
         let mut receiver = self.at.subscribe();
         loop {
             if let Some(at) = *receiver.borrow_and_update() {

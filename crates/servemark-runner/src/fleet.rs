@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 
 use crate::cost::nanos;
 use crate::run_state::RunState;
-use crate::runner::{Sent, Work};
+use crate::runner::{SendResult, Work};
 use crate::start::{Follower, Start, together};
 use crate::{Backlog, Runner, Share, Stop};
 
@@ -153,7 +153,7 @@ struct Common<F> {
 /// A shard on a thread of its own. It returns what it sent, or `None` if it did not start.
 struct Other {
     share: Share,
-    told: oneshot::Receiver<Option<Sent>>,
+    told: oneshot::Receiver<Option<SendResult>>,
 }
 
 impl<F> Common<F> {
@@ -174,7 +174,7 @@ impl<F> Common<F> {
         Ok(Other { share, told })
     }
 
-    async fn take_part<P, T>(&self, share: Share, follower: Follower) -> Option<Sent>
+    async fn take_part<P, T>(&self, share: Share, follower: Follower) -> Option<SendResult>
     where
         P: Pacer,
         T: Transport,
@@ -188,7 +188,7 @@ impl<F> Common<F> {
         }
     }
 
-    async fn send<P, T>(&self, share: Share, follower: Follower) -> Option<Sent>
+    async fn send<P, T>(&self, share: Share, follower: Follower) -> Option<SendResult>
     where
         P: Pacer,
         T: Transport,
@@ -214,12 +214,12 @@ impl<F> Common<F> {
 }
 
 /// Waits for all other shards and merges what they sent.
-async fn join(clock: &dyn Clock, first: Sent, others: Vec<Other>) -> Measured {
-    let Sent { mut outcomes, cost, start, since } = first;
+async fn join(clock: &dyn Clock, first: SendResult, others: Vec<Other>) -> Measured {
+    let SendResult { mut outcomes, cost, start, since } = first;
     let (mut costs, mut lost) = (vec![cost], Vec::new());
     for Other { share, told } in others {
         if let Ok(sent) = told.await {
-            let Sent { outcomes: more, cost, .. } = sent.unwrap_or_default();
+            let SendResult { outcomes: more, cost, .. } = sent.unwrap_or_default();
             outcomes.extend(more);
             costs.push(cost);
         } else {

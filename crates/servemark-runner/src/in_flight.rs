@@ -34,7 +34,7 @@ impl InFlight {
     }
 
     /// Waits for all sessions to end.
-    pub(crate) async fn ended(self) -> Vec<Outcome> {
+    pub(crate) async fn join_all(self) -> Vec<Outcome> {
         let Self { mut tasks, mut outcomes } = self;
         while let Some(joined) = tasks.join_next().await {
             match joined {

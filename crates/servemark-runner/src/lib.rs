@@ -25,7 +25,7 @@ mod start;
 mod stop;
 
 pub use backlog::Backlog;
-pub use conversation::asked;
+pub use conversation::sent_samples;
 pub use cost::CostMeter;
 pub use fleet::{Fleet, Measured};
 pub use load::{History, LeadInSpec, LoadSpec, LookAheadSpec, RetrySpec, SessionSpec, WarmupSpec};

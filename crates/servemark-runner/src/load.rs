@@ -270,7 +270,7 @@ impl LeadInSpec {
     }
 
     /// Creates a lead-in of `sessions` sessions that have all ended before the measurement begins.
-    pub fn ended(sessions: usize) -> Self {
+    pub fn already_ended(sessions: usize) -> Self {
         Self { sessions, ends_first: true }
     }
 

@@ -101,7 +101,7 @@ impl<T: Transport> LookAhead<T> {
     /// Starts preparing if the queue is at most half full. Returns whether requests are being
     /// prepared.
     fn refill(&self, queue: &mut Queue<PreparedResult<T>>) -> bool {
-        if !queue.busy && self.prefetcher.wants(queue, 2) {
+        if !queue.busy && self.prefetcher.has_room(queue, 2) {
             queue.busy = true;
             let prefetcher = Arc::clone(&self.prefetcher);
             spawn_blocking(move || prefetcher.make());
@@ -136,7 +136,7 @@ impl<T: Transport> Prefetcher<T> {
     /// Returns the session whose first request is prepared next, if the queue has room for it.
     fn begin(&self) -> Option<&Session> {
         let mut queue = self.queue();
-        queue.busy = self.wants(&queue, 1);
+        queue.busy = self.has_room(&queue, 1);
         let index = if queue.busy { queue.to_begin.next() } else { None };
         index.map(|index| &self.sessions[index % self.sessions.len()])
     }
@@ -151,7 +151,7 @@ impl<T: Transport> Prefetcher<T> {
 
     /// Returns whether there are requests left to prepare and the queue holds less than `1 / part`
     /// of its limits.
-    fn wants(&self, queue: &Queue<PreparedResult<T>>, part: usize) -> bool {
+    fn has_room(&self, queue: &Queue<PreparedResult<T>>, part: usize) -> bool {
         let most = self.most;
         let has_room = queue.calls.len() < most.calls.get().div_ceil(part)
             && queue.bytes < most.bytes.get().div_ceil(part);

@@ -44,7 +44,7 @@ pub(crate) struct Work<'a, T> {
 
 /// The result of sending.
 #[derive(Debug, Default)]
-pub(crate) struct Sent {
+pub(crate) struct SendResult {
     /// How each request that was sent ended.
     pub(crate) outcomes: Vec<Outcome>,
     /// Resources that the thread used.
@@ -174,7 +174,7 @@ impl<P: Pacer> Runner<P> {
         phase: Phase,
         work: Work<'_, T>,
         start: Start<'_>,
-    ) -> io::Result<Sent> {
+    ) -> io::Result<SendResult> {
         let sending = async {
             tokio::select! {
                 biased;
@@ -190,7 +190,7 @@ impl<P: Pacer> Runner<P> {
         phase: Phase,
         work: Work<'_, T>,
         start: Start<'_>,
-    ) -> io::Result<Sent> {
+    ) -> io::Result<SendResult> {
         let (transport, sessions) = (Arc::clone(work.transport), Arc::clone(work.sessions));
         let (share, most) = (work.share, self.state.look_ahead);
         let calls = LookAhead::new(transport, sessions, self.total(phase, &work), share, most);
@@ -204,7 +204,7 @@ impl<P: Pacer> Runner<P> {
             never = self.open_slots(closed, start) => match never {},
             outcomes = self.start_sessions(phase, &work, &calls, start) => outcomes,
         };
-        Ok(Sent { outcomes, cost: thread.stop(), start, since })
+        Ok(SendResult { outcomes, cost: thread.stop(), start, since })
     }
 
     /// Opens the closed slots of the gate one by one.
@@ -257,7 +257,7 @@ impl<P: Pacer> Runner<P> {
             let admitted = AdmittedSession { index, due, pass, granted, call };
             in_flight.add(Box::pin(Rc::clone(&session_run).run(admitted))).await;
         }
-        in_flight.ended().await
+        in_flight.join_all().await
     }
 
     /// Waits until `time` and for a slot at the gate; `None` if the run was stopped before, or its
@@ -281,7 +281,7 @@ impl<P: Pacer> Runner<P> {
         if phase != Phase::Measure {
             return std::future::pending().await;
         }
-        self.alarm.until(self.state.deadline.known().await).await;
+        self.alarm.until(self.state.deadline.end().await).await;
     }
 
     fn session_run<T: Transport>(&self, phase: Phase, work: &Work<'_, T>) -> SessionRun<T, P> {

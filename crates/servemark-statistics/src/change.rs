@@ -115,10 +115,10 @@ pub fn change_of_paired_means(
 pub fn chance_of_shares(before: (u64, u64), after: (u64, u64)) -> f64 {
     let (hits, all) = (before.0 + after.0, before.1 + after.1);
     let Ok(shares) = Hypergeometric::new(all, hits, after.1) else { return 1.0 };
-    let seen = shares.pmf(after.0);
+    let observed = shares.pmf(after.0);
     let smallest = hits.saturating_sub(before.1);
     let tables = (smallest..=hits.min(after.1)).map(|hits| shares.pmf(hits));
-    tables.filter(|chance| *chance <= seen * (1.0 + ROUNDING)).sum::<f64>().min(1.0)
+    tables.filter(|chance| *chance <= observed * (1.0 + ROUNDING)).sum::<f64>().min(1.0)
 }
 
 /// Relative rounding error between the probabilities of tables that are equally uneven.

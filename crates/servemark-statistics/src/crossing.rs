@@ -182,12 +182,12 @@ mod tests {
         let mut random = NumpyRandom::seeded(3);
         let misses = (0..1000).filter(|_| {
             let truth = 5.0 + random.random_sample();
-            let seen = |at: u32| {
+            let observed = |at: u32| {
                 let at = f64::from(at) / 2.0;
                 let value = (at - truth) * 0.3 + random.normal(0.0, 0.2);
                 Margin { at, value, error: 0.2 }
             };
-            let rows: Vec<Margin> = (0..22).map(seen).collect();
+            let rows: Vec<Margin> = (0..22).map(observed).collect();
             let found = Crossing::of(&rows, 0.95).unwrap();
             found.low.is_some_and(|low| truth < low) || found.high.is_some_and(|high| high < truth)
         });

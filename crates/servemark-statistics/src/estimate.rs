@@ -60,7 +60,7 @@ pub enum Reason {
 
 impl Bounds {
     /// Returns the interval, if there is one.
-    pub fn known(self) -> Option<(f64, f64)> {
+    pub fn interval(self) -> Option<(f64, f64)> {
         match self {
             Self::Known { low, high } => Some((low, high)),
             Self::TooShort { .. } => None,
@@ -81,7 +81,7 @@ impl Estimate {
     /// Returns the distance from the value to the farther end of the interval; absent without an
     /// interval.
     pub fn reach(&self) -> Option<f64> {
-        let (low, high) = self.bounds.known()?;
+        let (low, high) = self.bounds.interval()?;
         Some((self.value - low).max(high - self.value))
     }
 

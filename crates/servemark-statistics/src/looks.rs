@@ -30,16 +30,16 @@ impl Looks {
         sizes.take_while(move |size| *size < self.limit)
     }
 
-    /// Returns the next size above `seen` at which the sample is looked at; absent if that is the
+    /// Returns the next size above `requests` at which the sample is looked at; absent if that is the
     /// end.
-    pub fn after(&self, seen: usize) -> Option<usize> {
-        self.sizes().find(|size| *size > seen)
+    pub fn after(&self, requests: usize) -> Option<usize> {
+        self.sizes().find(|size| *size > requests)
     }
 
-    /// Returns the one-based number of the look at `seen` values, which must be one of the sizes or
+    /// Returns the one-based number of the look at `requests` values, which must be one of the sizes or
     /// the end of the sample.
-    pub fn number(&self, seen: usize) -> usize {
-        1 + self.sizes().take_while(|size| *size < seen).count()
+    pub fn number(&self, requests: usize) -> usize {
+        1 + self.sizes().take_while(|size| *size < requests).count()
     }
 
     /// Returns the number of looks up to the limit.
@@ -82,7 +82,7 @@ mod tests {
         assert_eq!(looks.sizes().collect::<Vec<_>>(), [50, 60, 72, 87]);
         assert_eq!(looks.after(0), Some(50));
         assert_eq!([looks.after(50), looks.after(71), looks.after(87)], [Some(60), Some(72), None]);
-        assert_eq!([50, 60, 61, 90].map(|seen| looks.number(seen)), [1, 2, 3, 5]);
+        assert_eq!([50, 60, 61, 90].map(|requests| looks.number(requests)), [1, 2, 3, 5]);
     }
 
     #[test]
@@ -111,12 +111,12 @@ mod tests {
         let mut stops = 0;
         for _ in 0..150 {
             let values: Vec<f64> = (0..4000).map(|_| random.normal(0.0, 1.2).exp()).collect();
-            let mut seen = 0;
-            while let Some(next) = looks.after(seen) {
-                seen = next;
-                let sample: Sample = values[..seen].iter().copied().collect();
+            let mut requests = 0;
+            while let Some(next) = looks.after(requests) {
+                requests = next;
+                let sample: Sample = values[..requests].iter().copied().collect();
                 let confidence = looks.confidence(0.95);
-                let Some((low, high)) = sample.mean(confidence).bounds.known() else { continue };
+                let Some((low, high)) = sample.mean(confidence).bounds.interval() else { continue };
                 if high - low < 0.5 * truth {
                     stops += 1;
                     misses += u32::from(!(low..=high).contains(&truth));

@@ -218,12 +218,12 @@ impl Spread {
 
     /// Returns the lower end by the effective sample size, however small it is.
     fn at_least(&self, alpha: f64) -> f64 {
-        let is_told =
+        let is_significant =
             self.clusters >= FEWEST_CLUSTERS && self.dependence.effective() >= FEWEST_ROUGH;
         // A variance that a few values determine is known no better than their number allows.
         let free = self.free().min(self.participants / 4.0);
         let low = self.mean - self.half_widths(alpha, free).0 * self.error();
-        if is_told { low } else { f64::NEG_INFINITY }
+        if is_significant { low } else { f64::NEG_INFINITY }
     }
 
     fn error(&self) -> f64 {
@@ -425,7 +425,7 @@ mod tests {
     fn a_few_bursts_of_waits_do_not_make_a_known_mean() {
         let mean = with_bursts(2000, &[300, 1400]).mean(0.95);
         assert!(matches!(mean.bounds, Bounds::TooShort { .. }), "{mean:?}");
-        assert!(with_bursts(2000, &[]).mean(0.95).bounds.known().is_some());
+        assert!(with_bursts(2000, &[]).mean(0.95).bounds.interval().is_some());
     }
 
     /// Waits that raise a mean by this many seconds.
@@ -447,7 +447,7 @@ mod tests {
                 whole.push_with_part(value, 10.0 + wait);
                 alone.push([value]);
             }
-            [whole, alone].map(|sample| sample.mean(0.95).bounds.known().is_some())
+            [whole, alone].map(|sample| sample.mean(0.95).bounds.interval().is_some())
         };
         let runs: Vec<[bool; 2]> = (0..40).map(|_| run()).collect();
         let known = |at: usize| runs.iter().filter(|run| run[at]).count();
@@ -457,9 +457,9 @@ mod tests {
     #[test]
     fn a_sample_without_a_wait_leaves_room_for_waits() {
         let quiet = with_bursts(400, &[]);
-        let (low, high) = quiet.mean(0.95).bounds.known().unwrap();
+        let (low, high) = quiet.mean(0.95).bounds.interval().unwrap();
         let of_waits = quiet.with_unmet_waits(waits(3e-3)).mean(0.95);
-        let (low_of_waits, high_of_waits) = of_waits.bounds.known().unwrap();
+        let (low_of_waits, high_of_waits) = of_waits.bounds.interval().unwrap();
         assert_eq!(low.to_bits(), low_of_waits.to_bits());
         // Three in 400 may take twice as long as usual, or all wait for 3 ms on average.
         assert!((high - 0.0505).abs() < 3e-4, "{high}");

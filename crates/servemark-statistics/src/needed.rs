@@ -78,7 +78,7 @@ mod tests {
     use super::*;
     use crate::{Reason, Sample};
 
-    fn known(value: f64, half: f64, effective: f64) -> Estimate {
+    fn estimate(value: f64, half: f64, effective: f64) -> Estimate {
         let bounds = Bounds::Known { low: value - half, high: value + half };
         let error = Some(half / 1.96);
         let at_least = value - half;
@@ -87,18 +87,18 @@ mod tests {
 
     #[test]
     fn four_times_the_values_halve_the_width() {
-        let needed = known(100.0, 4.0, 500.0).needed(2.0, 0.95).unwrap();
+        let needed = estimate(100.0, 4.0, 500.0).needed(2.0, 0.95).unwrap();
         assert_eq!((needed.times, needed.is_rough), (4.0, false));
         // For k runs, t(0.975, k - 1) 2.036 / sqrt(k) is 2.14 at k = 6 and 1.88 at 7.
         assert_eq!(needed.samples, Some(7));
-        let enough = known(100.0, 1.5, 500.0).needed(2.0, 0.95).unwrap();
+        let enough = estimate(100.0, 1.5, 500.0).needed(2.0, 0.95).unwrap();
         assert!(enough.times <= 1.0 && enough.samples == Some(1));
     }
 
     #[test]
     fn a_sample_that_is_too_short_needs_at_least_as_much_as_it_takes_to_be_long_enough() {
         let bounds = Bounds::TooShort { times: 9.0, reason: Reason::Correlated };
-        let short = Estimate { bounds, ..known(100.0, 4.0, 12.0) };
+        let short = Estimate { bounds, ..estimate(100.0, 4.0, 12.0) };
         let needed = short.needed(2.0, 0.95).unwrap();
         assert_eq!((needed.times, needed.is_rough), (9.0, true));
         let blind = Estimate { at_least: f64::NEG_INFINITY, error: None, ..short };
@@ -109,14 +109,14 @@ mod tests {
     #[test]
     fn room_for_what_was_not_met_shrinks_with_the_length() {
         let bounds = Bounds::Known { low: 99.0, high: 106.0 };
-        let roomy = Estimate { bounds, unseen: 6.0, ..known(100.0, 1.0, 500.0) };
+        let roomy = Estimate { bounds, unseen: 6.0, ..estimate(100.0, 1.0, 500.0) };
         assert_eq!(roomy.needed(2.0, 0.95).unwrap().times.to_bits(), 3f64.to_bits());
     }
 
     #[test]
     fn what_failures_reach_no_number_of_requests_makes_known() {
         let bounds = Bounds::Known { low: 1.0, high: f64::INFINITY };
-        let failed = Estimate { bounds, ..known(100.0, 4.0, 500.0) };
+        let failed = Estimate { bounds, ..estimate(100.0, 4.0, 500.0) };
         assert_eq!(failed.needed(2.0, 0.95), None);
     }
 
@@ -127,10 +127,10 @@ mod tests {
             (0..count).map(|_| random.normal(0.0, 0.5).exp()).collect()
         };
         let first = draw(500).mean(0.95);
-        let asked = 0.02 * first.value;
-        let count = 500.0 * first.needed(asked, 0.95).unwrap().times;
-        let (low, high) = draw(whole(count)).mean(0.95).bounds.known().unwrap();
-        let share = (high - low) / 2.0 / asked;
+        let half_width = 0.02 * first.value;
+        let count = 500.0 * first.needed(half_width, 0.95).unwrap().times;
+        let (low, high) = draw(whole(count)).mean(0.95).bounds.interval().unwrap();
+        let share = (high - low) / 2.0 / half_width;
         assert!((0.9..1.1).contains(&share), "{share}");
     }
 }

@@ -39,7 +39,7 @@ pub(crate) fn percentile(sample: &Sample, sorted: &[f64], share: f64, confidence
     };
     let at_least = found.0.unwrap_or(f64::NEG_INFINITY);
     let error = bounds
-        .known()
+        .interval()
         .and_then(|(low, high)| Some((high - low) / 2.0 / normal_quantile(1.0 - alpha)?));
     Estimate { value, bounds, at_least, error, unseen: 0.0, samples, effective: draws }
 }
@@ -225,7 +225,7 @@ mod tests {
                 .with_unmet_waits(waits)
                 .percentile(0.99, 0.95)
                 .bounds
-                .known()
+                .interval()
                 .unwrap();
             assert!(low < 0.054, "{low}");
             high
@@ -244,12 +244,12 @@ mod tests {
         };
         // None of a thousand requests waited; a busy phase may have been missed.
         assert!(matches!(p99(1000, 0).bounds, Bounds::TooShort { reason: Reason::RareValues, .. }));
-        assert_eq!(p99(5000, 0).bounds.known(), Some((0.05, 0.05)));
+        assert_eq!(p99(5000, 0).bounds.interval(), Some((0.05, 0.05)));
         // Half of the requests waited, so the equal values are far below.
         let half = p99(1000, 500).bounds;
-        assert!(half.known().is_none_or(|(_, high)| high >= 1.0), "{half:?}");
+        assert!(half.interval().is_none_or(|(_, high)| high >= 1.0), "{half:?}");
         // The median is among the equal values, whatever the rare ones do.
         let median = (0..400).map(|_| 0.05).collect::<Sample>().percentile(0.5, 0.95);
-        assert_eq!(median.bounds.known(), Some((0.05, 0.05)));
+        assert_eq!(median.bounds.interval(), Some((0.05, 0.05)));
     }
 }

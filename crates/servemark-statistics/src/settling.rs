@@ -40,9 +40,9 @@ pub enum Settling {
 /// level changes, provided that this is in the first half. The rest is tested once more.
 pub fn settling(series: &[f64]) -> Settling {
     let change = match Change::of(series) {
-        Found::Unknown => return Settling::Unknown,
-        Found::Nothing => return Settling::Steady,
-        Found::Change(change) => change,
+        LevelTest::Unknown => return Settling::Unknown,
+        LevelTest::Nothing => return Settling::Steady,
+        LevelTest::Change(change) => change,
     };
     let half = series.len() / 2;
     let by_error = mser(&batch_means(&ranks(series))) * BATCH;
@@ -54,8 +54,8 @@ pub fn settling(series: &[f64]) -> Settling {
         return Settling::Steady;
     }
     match Change::of(&series[cut..]) {
-        Found::Change(again) => Settling::Unsettled { first: cut, last: cut + again },
-        Found::Nothing | Found::Unknown => Settling::After { cut },
+        LevelTest::Change(again) => Settling::Unsettled { first: cut, last: cut + again },
+        LevelTest::Nothing | LevelTest::Unknown => Settling::After { cut },
     }
 }
 
@@ -66,7 +66,7 @@ fn matters(series: &[f64], cut: usize) -> bool {
 }
 
 /// Outcome of the test for a change of level.
-enum Found {
+enum LevelTest {
     Change(usize),
     Nothing,
     Unknown,
@@ -82,29 +82,31 @@ struct Change {
 }
 
 impl Change {
-    fn of(series: &[f64]) -> Found {
+    fn of(series: &[f64]) -> LevelTest {
         let batches = batch_means(&ranks(series));
         if series.len() < FEWEST {
-            return Found::Unknown;
+            return LevelTest::Unknown;
         }
-        let Some(first) = Self::largest(&batches, FEWEST_BATCHES) else { return Found::Nothing };
+        let Some(first) = Self::largest(&batches, FEWEST_BATCHES) else {
+            return LevelTest::Nothing;
+        };
         let residuals = without_levels(&batches, first.place);
         let variance = mean(&residuals.iter().map(|off| off * off).collect::<Vec<_>>());
         if variance <= 0.0 {
-            return first.told(series);
+            return first.relevant_change(series);
         }
         let length = integrated_length(&residuals).max(1.0);
         let effective = batches.len() as f64 / length;
         if effective < FEWEST_EFFECTIVE {
-            return Found::Unknown;
+            return LevelTest::Unknown;
         }
         // A part that is hardly longer than the correlation length cannot be tested.
         let margin = FEWEST_BATCHES.max(whole((2.0 * length).ceil()));
-        let Some(change) = Self::largest(&batches, margin) else { return Found::Unknown };
+        let Some(change) = Self::largest(&batches, margin) else { return LevelTest::Unknown };
         let errors = change.distance / (variance * length).sqrt();
         let share = margin as f64 / batches.len() as f64;
         let is_chance = chance(normal_of(errors, effective), share) > FALSE_ALARMS;
-        if is_chance { Found::Nothing } else { change.told(series) }
+        if is_chance { LevelTest::Nothing } else { change.relevant_change(series) }
     }
 
     /// Finds the largest change that is at least `margin` batches from both ends.
@@ -127,11 +129,11 @@ impl Change {
     }
 
     /// Returns the change, unless the levels are too close to each other to be relevant.
-    fn told(&self, series: &[f64]) -> Found {
+    fn relevant_change(&self, series: &[f64]) -> LevelTest {
         let at = self.place * BATCH;
         let (before, after) = (mean(&series[..at]), mean(&series[at..]));
         let is_large = (before - after).abs() > LEAST_DIFFERENCE * before.abs().min(after.abs());
-        if is_large { Found::Change(at) } else { Found::Nothing }
+        if is_large { LevelTest::Change(at) } else { LevelTest::Nothing }
     }
 }
 

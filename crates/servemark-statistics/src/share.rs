@@ -29,10 +29,10 @@ pub fn share(holds: &[bool], confidence: f64) -> Estimate {
 /// Least number of independent requests.
 const FEWEST: f64 = 20.0;
 
-/// Returns bounds on the share of the process, if the share `seen` of `draws` independent requests
+/// Returns bounds on the share of the process, if the share `observed` of `draws` independent requests
 /// was observed (Clopper and Pearson 1934).
-pub fn share_bounds(seen: f64, draws: f64, alpha: f64) -> (f64, f64) {
-    let (hits, misses) = (seen * draws, (1.0 - seen) * draws);
+pub fn share_bounds(observed: f64, draws: f64, alpha: f64) -> (f64, f64) {
+    let (hits, misses) = (observed * draws, (1.0 - observed) * draws);
     let bound = |hits: f64, misses: f64, at: f64| {
         Beta::new(hits, misses).ok().map(|beta| beta.inverse_cdf(at))
     };

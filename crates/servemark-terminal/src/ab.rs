@@ -16,15 +16,15 @@ use crate::{context, failures, results_folder, screen};
 /// Measures two servers in turn and compares them.
 pub(crate) fn ab(runs: &AbRuns) -> anyhow::Result<ExitCode> {
     let Some(context) = context::prepare(&runs.first)? else { return Ok(ExitCode::Ok) };
-    let folder = results_folder::settled(&runs.folder)?;
-    let (ab, ended) = made(runs, &folder, &context)?;
+    let folder = results_folder::create(&runs.folder)?;
+    let (ab, ended) = make_runs(runs, &folder, &context)?;
     let [before, after] = ab.run_logs();
     if before.is_empty() {
         return ended.map(|()| ab.exit_code());
     }
     let policy = MetricPolicy::native();
     let compared = compare([&before, &after], &Figure::headline(), &policy, IfDamaged::Refuse)?;
-    let known = ab.known();
+    let known = ab.estimates();
     if runs.json {
         let mut document = comparison_json(&compared.comparison, &compared.sides, &[]);
         document["schema"] = json!("servemark/ab/1");
@@ -47,8 +47,8 @@ pub(crate) fn ab(runs: &AbRuns) -> anyhow::Result<ExitCode> {
 /// Measures one server several times and stores the spread of the results.
 pub(crate) fn noise(runs: &AbRuns) -> anyhow::Result<ExitCode> {
     let Some(context) = context::prepare(&runs.first)? else { return Ok(ExitCode::Ok) };
-    let folder = results_folder::settled(&runs.folder)?;
-    let (ab, ended) = made(runs, &folder, &context)?;
+    let folder = results_folder::create(&runs.folder)?;
+    let (ab, ended) = make_runs(runs, &folder, &context)?;
     let spreads = ab.spreads();
     let Some(header) = ab.header().filter(|_| !spreads.is_empty()) else {
         return ended.map(|()| ab.exit_code());
@@ -82,7 +82,7 @@ pub(crate) fn noise(runs: &AbRuns) -> anyhow::Result<ExitCode> {
 
 /// Makes the missing runs and prints the result of each. If a run fails, the runs before it are
 /// returned with its error.
-fn made<'a>(
+fn make_runs<'a>(
     runs: &AbRuns,
     folder: &Path,
     context: &'a RunContext,
@@ -104,7 +104,7 @@ fn made<'a>(
         screen::eprint_line(&run.to_string());
         failures::note_metrics(&run.metrics);
         if sides == 2 && ab.runs().len().is_multiple_of(2) && ab.runs().len() > 2 {
-            ab.known().iter().for_each(|known| screen::eprint_line(&known.to_string()));
+            ab.estimates().iter().for_each(|known| screen::eprint_line(&known.to_string()));
         }
     }
     Ok((ab, Ok(())))

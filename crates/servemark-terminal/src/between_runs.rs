@@ -31,7 +31,7 @@ impl BetweenRuns {
     }
 
     /// Prints the known spread of these figures.
-    pub(crate) fn say(&self, figures: impl Iterator<Item = Figure>) {
+    pub(crate) fn print(&self, figures: impl Iterator<Item = Figure>) {
         let Some(runs) = self.known.iter().map(|known| known.runs).max() else { return };
         let told: Vec<String> = figures
             .filter_map(|figure| Some(format!("{figure} {:.2} %", self.spread(figure)?)))

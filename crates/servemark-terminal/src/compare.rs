@@ -29,13 +29,13 @@ pub(crate) fn compare(args: &CompareArgs) -> anyhow::Result<ExitCode> {
     let comparison = &compared.comparison;
     let judgements: Vec<_> =
         args.no_worse_than.iter().flat_map(|tolerance| tolerance.judge(comparison)).collect();
-    screen::print(&shown(args, &compared, &judgements)?);
+    screen::print(&render(args, &compared, &judgements)?);
     if let Some(path) = &args.page {
         write_page(&compared, path)
             .with_context(|| format!("cannot write the page {}", path.display()))?;
     }
     let between = BetweenRuns::of(args.noise.as_deref(), &compared);
-    between.say(comparison.changes.iter().map(|change| change.figure));
+    between.print(comparison.changes.iter().map(|change| change.figure));
     let code = judge(args, comparison, &judgements, &between);
     gates::write(&gate_report(args, comparison, &judgements, code), &args.gates)?;
     Ok(code)
@@ -50,7 +50,7 @@ fn write_page(compared: &ComparedResults, path: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn shown(
+fn render(
     args: &CompareArgs,
     compared: &ComparedResults,
     judgements: &[ToleranceJudgement],

@@ -58,7 +58,7 @@ fn answered(parsed: Result<Invocation, UsageError>, environment: &Environment) -
         Ok(invocation) => serve::invoked(invocation, &environment.files_read()),
         Err(usage) if usage.is_help() => {
             screen::print(&usage.to_string());
-            screen::settled(Code::Ok)
+            screen::final_code(Code::Ok)
         }
         Err(usage) => {
             screen::eprint_lines(&usage.to_string());

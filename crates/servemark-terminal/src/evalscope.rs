@@ -114,7 +114,7 @@ fn run_one(
     if let Some(rates) = reported.run.output_rates().filter(EvalscopeRates::differ) {
         screen::eprint_line(&format!("note: {rates}"));
     }
-    let unwritten = unwritten.settled(done.run.run_log.as_deref());
+    let unwritten = unwritten.into_result(done.run.run_log.as_deref());
     let written = rewrite::both(&unwritten, debugged).and(unwritten);
     let code = rewrite::both(&code, written).and(code);
     Ok((reported, code))

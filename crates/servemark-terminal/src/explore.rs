@@ -1,7 +1,10 @@
 //! Explores a server and prints what it found.
 
+mod progress;
+
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::Context;
 use servemark::core::printable;
@@ -9,15 +12,20 @@ use servemark::metrics::SloVerdict;
 use servemark::mock::{MockServer, MockSpec};
 use servemark::{
     ExitCode, Exploration, ExploreEvent, ExploreSpec, ExploredServer, LevelFigures, RunContext,
-    Scores, explore as explore_server, find_local_server, stop_on_signals,
+    RunObserver, Scores, explore as explore_server, find_local_server, stop_on_signals,
 };
 use servemark_cli::{ExploreArgs, ExploreTarget};
 
+use self::progress::ExploreProgress;
 use crate::{results_folder, screen};
 
 /// Explores a server, prints a table and a summary, and writes the results into a folder.
 pub(crate) fn explore(args: &ExploreArgs) -> anyhow::Result<ExitCode> {
-    let context = RunContext { credentials: args.credentials.clone(), ..RunContext::default() };
+    let live = Arc::default();
+    let progress = Arc::new(ExploreProgress::new(Arc::clone(&live), args.quiet));
+    let mut context = RunContext::new(Arc::clone(&progress) as Arc<dyn RunObserver>);
+    context.live = live;
+    context.credentials.clone_from(&args.credentials);
     stop_on_signals(context.clone())?;
     let folder = results_folder::new_empty(&args.folder)?;
     // The simulator ends when this function does.
@@ -25,11 +33,14 @@ pub(crate) fn explore(args: &ExploreArgs) -> anyhow::Result<ExitCode> {
         spec(args, &folder, &context).inspect_err(|_| results_folder::remove_if_empty(&folder))?;
     let shows = !args.json;
     let found = explore_server(&spec, &context, |event| {
-        if shows {
+        if let ExploreEvent::Measuring { streams, lasts } = event {
+            progress.expect(streams, lasts);
+        } else if shows {
             show(&event);
         }
     })
     .inspect_err(|_| results_folder::remove_if_empty(&folder))?;
+    keep_as_run_log(&found, &folder)?;
     let report = folder.join("report.html");
     let document = format!("{:#}\n", found.to_json(Some(&report)));
     let kept = [
@@ -41,6 +52,17 @@ pub(crate) fn explore(args: &ExploreArgs) -> anyhow::Result<ExitCode> {
         fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
     }
     Ok(exit_code(&found, args))
+}
+
+/// Copies the log of the best load to [`RUN_LOG`], unless it has that name: an exploration that is
+/// stopped early does not measure the best load for longer.
+fn keep_as_run_log(found: &Exploration, folder: &Path) -> anyhow::Result<()> {
+    let (log, named) = (log(found, folder), folder.join(RUN_LOG));
+    if log != named {
+        fs::copy(&log, &named)
+            .with_context(|| format!("cannot copy {} to {}", log.display(), named.display()))?;
+    }
+    Ok(())
 }
 
 /// Returns the page of the run at the best load.
@@ -137,6 +159,11 @@ fn row(level: &LevelFigures) -> String {
 fn summary_of(found: &Exploration, args: &ExploreArgs, folder: &Path) -> String {
     let mut lines = vec![String::new(), one_user(found), best(found)];
     lines.extend(capacity(found, args));
+    lines.extend(
+        found
+            .is_stopped
+            .then(|| "  Stopped     early: the loads above are all that was measured".to_owned()),
+    );
     lines.push(format!(
         "  Client      {}: load {}, latencies {}",
         found.audit.verdict, found.audit.load.verdict, found.audit.latencies
@@ -144,10 +171,8 @@ fn summary_of(found: &Exploration, args: &ExploreArgs, folder: &Path) -> String 
     lines.extend(found.verdicts.iter().map(|verdict| {
         format!("  Verdict     {}: {}", verdict.kind.name(), printable(&verdict.reason))
     }));
-    lines.push(format!(
-        "  Results     {} (report.html, summary.json, run.runlog.jsonl)",
-        folder.display()
-    ));
+    lines
+        .push(format!("  Results     {} (report.html, summary.json, {RUN_LOG})", folder.display()));
     lines.extend(next_commands(found, args, folder));
     lines.push(String::new());
     lines.join("\n")
@@ -175,8 +200,11 @@ fn next_commands(found: &Exploration, args: &ExploreArgs, folder: &Path) -> Vec<
 const REQUESTS_PER_STREAM: usize = 10;
 
 fn log(found: &Exploration, folder: &Path) -> PathBuf {
-    found.run.run_log.clone().unwrap_or_else(|| folder.join("run.runlog.jsonl"))
+    found.run.run_log.clone().unwrap_or_else(|| folder.join(RUN_LOG))
 }
+
+/// Name of the run log of the best load.
+const RUN_LOG: &str = "run.runlog.jsonl";
 
 fn one_user(found: &Exploration) -> String {
     let told =

@@ -21,7 +21,7 @@ pub(crate) fn note_metrics(metrics: &Metrics) {
 }
 
 /// Prints the number of failed requests, if any failed.
-pub(crate) fn say() {
+pub(crate) fn print_count() {
     with_tally(|tally| {
         if tally.failed() > 0 {
             screen::eprint_line(&tally.to_string());

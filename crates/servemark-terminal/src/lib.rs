@@ -17,6 +17,7 @@ mod explore;
 mod export;
 mod failures;
 mod gates;
+mod live;
 mod offline;
 mod one_batch;
 mod outputs;

@@ -21,13 +21,13 @@ use crate::{context, report, rewrite};
 pub(crate) fn bench(offline: &Offline) -> anyhow::Result<ExitCode> {
     let whole = offline.whole();
     let Some(mut context) = context::prepare(&whole)? else { return Ok(ExitCode::Ok) };
-    if let OfflineMessages::Prompts { skipped } = offline.told {
+    if let OfflineMessages::Prompts { skipped } = offline.message {
         let screen = Screen::new(Bars::of(&whole), Arc::clone(&context.live));
         context.observer = Arc::new(screen.in_words_of(BenchMessages::Offline { skipped }));
     }
     let plan = &whole.plan;
     let run = run(plan, &context)?;
-    let (text, document) = told(&run, offline.told)?;
+    let (text, document) = vllm_output(&run, offline.message)?;
     screen::print(&text);
     let scores = Scores::of_run(&run, &plan.scoring);
     report::show(&scores)?;
@@ -65,7 +65,7 @@ fn warm(warm_up: &BenchPlan, context: &RunContext) -> anyhow::Result<()> {
 const WARMING: &str = "Warming up...\n";
 
 /// Returns vLLM's text and its JSON document.
-fn told(run: &Run, told: OfflineMessages) -> anyhow::Result<(String, String)> {
+fn vllm_output(run: &Run, told: OfflineMessages) -> anyhow::Result<(String, String)> {
     match told {
         OfflineMessages::Throughput => {
             let throughput = offline_throughput(run);

@@ -34,7 +34,7 @@ pub(crate) fn bench(bench: &OneBatch) -> anyhow::Result<ExitCode> {
         screen::print(&format!("{:#}\n", json!(cases)));
         return Ok(ExitCode::Ok);
     }
-    bench.notes.iter().for_each(|note| say(note));
+    bench.notes.iter().for_each(|note| print_line(note));
     let mut context = context::furnished(&context::context(Bars::Hidden)?, &bench.common);
     let screen =
         Screen::new(Bars::Hidden, Arc::clone(&context.live)).in_words_of(BenchMessages::OneBatch);
@@ -42,11 +42,11 @@ pub(crate) fn bench(bench: &OneBatch) -> anyhow::Result<ExitCode> {
     let _server = bench.launch.as_ref().map(|launch| launched(launch, &context)).transpose()?;
     let is_vllm = !bench.common.plan.server_kind().has_info();
     if let (true, ServerSpec::At(target)) = (is_vllm, &bench.common.plan.server) {
-        say(&format!("Connecting to vLLM server at {}...", target.base_url));
+        print_line(&format!("Connecting to vLLM server at {}...", target.base_url));
     }
     let runner = BatchRunner::open(&bench.common.plan, &context)?;
     if is_vllm {
-        say("Tokenizer loaded.");
+        print_line("Tokenizer loaded.");
     }
     say_limits(bench, runner.server());
     let (results, logs) = (Vec::new(), Vec::new());
@@ -57,7 +57,7 @@ pub(crate) fn bench(bench: &OneBatch) -> anyhow::Result<ExitCode> {
     if measured.is_ok() && turn.code != ExitCode::Interrupted {
         turn.profile();
     }
-    let told = turn.tell();
+    let told = turn.report();
     let appended = std::mem::replace(&mut turn.appended, Ok(()));
     let written = rewrite::both(&appended, told).and(appended);
     let logs = turn.logs.iter().map(Option::as_deref);
@@ -98,7 +98,7 @@ fn say_flushing(batch: &Batch) {
     let Some(profile) = &batch.case.profile else { return };
     let steps = profile.start.get("num_steps").and_then(Value::as_str).unwrap_or_default();
     let by_stage = profile.start.get("profile_by_stage").map(pyjson::literal).unwrap_or_default();
-    say(&format!(
+    print_line(&format!(
         "Waiting for {steps} steps and the trace to be flushed.... (profile_by_stage={by_stage})"
     ));
 }
@@ -109,15 +109,15 @@ fn say_limits(bench: &OneBatch, server: &BatchServer) {
         return;
     }
     if server.is_router() {
-        say(ROUTER);
+        print_line(ROUTER);
     }
     let told = |limit: Option<u64>| limit.map_or_else(|| "inf".to_owned(), |most| most.to_string());
     let per_rank = server.running_per_dp().map_or_else(|| "-1".to_owned(), |most| most.to_string());
     let capacity = server.token_capacity().filter(|_| !bench.exceeds_capacity);
-    say(&format!("max_running_requests_per_dp={per_rank}"));
-    say(&format!("num_dp_ranks={}", server.dp_ranks()));
-    say(&format!("skip_max_running_requests_threshold={}", told(server.most_running())));
-    say(&format!("skip_token_capacity_threshold={}", told(capacity)));
+    print_line(&format!("max_running_requests_per_dp={per_rank}"));
+    print_line(&format!("num_dp_ranks={}", server.dp_ranks()));
+    print_line(&format!("skip_max_running_requests_threshold={}", told(server.most_running())));
+    print_line(&format!("skip_token_capacity_threshold={}", told(capacity)));
     if let Some(most) = server.most_running().filter(|_| bench.exceeds_running) {
         say_single_waves(bench, most);
     }
@@ -130,7 +130,7 @@ fn say_single_waves(bench: &OneBatch, most: u64) {
     small.sort_unstable();
     small.dedup();
     if !small.is_empty() {
-        say(&format!(
+        print_line(&format!(
             "WARNING: --enable-multi-batch is set but batch size(s) {small:?} are <= running cap \
              ({most}); those cases will run as a single wave and the flag is a no-op for them. \
              Use batch_size > {most} to actually exercise multi-batch."
@@ -157,13 +157,13 @@ impl BatchTurn<'_> {
         }
         let sizes: Vec<u32> =
             self.bench.warm_up.iter().map(|batch| batch.case.batch_size).collect();
-        say("======== Warmup Begin ========");
-        say(&format!("Warmup with batch_size={sizes:?}"));
+        print_line("======== Warmup Begin ========");
+        print_line(&format!("Warmup with batch_size={sizes:?}"));
         for batch in &self.bench.warm_up {
             let BatchRun { run, .. } = self.runner.run(&batch.case)?;
             screen::print(&result(batch, &run)?.to_string());
         }
-        say_lines("======== Warmup End   ========\n");
+        print_lines("======== Warmup End   ========\n");
         Ok(())
     }
 
@@ -175,7 +175,7 @@ impl BatchTurn<'_> {
             let BatchRun { run, .. } = self.runner.run(&batch.case)?;
             let scoring = &batch.case.plan.scoring;
             let scores = Scores::of_run(&run, scoring);
-            let result = OneBatchResult::of(batch.asked.clone(), &run.log);
+            let result = OneBatchResult::of(batch.requested.clone(), &run.log);
             if let Some(result) = &result {
                 screen::print(&result.to_string());
             }
@@ -208,7 +208,7 @@ impl BatchTurn<'_> {
             match self.profiled(batch) {
                 Ok(link) => traces.push(link),
                 Err(error) => {
-                    say(&format!(
+                    print_line(&format!(
                         "Error profiling, some profile traces may not be dumped: {error:#}"
                     ));
                     break;
@@ -224,7 +224,7 @@ impl BatchTurn<'_> {
         let BatchRun { run, traces, .. } = self.runner.run(&batch.case)?;
         let link = traces.map(|folder| folder.display().to_string());
         if let Some(link) = &link {
-            say(&format!("Dump profiling traces to {link}"));
+            print_line(&format!("Dump profiling traces to {link}"));
             say_flushing(batch);
         }
         let result = result(batch, &run)?;
@@ -240,7 +240,7 @@ impl BatchTurn<'_> {
         };
         let why = self.runner.server().refuses(case, limits);
         if let Some(why) = &why {
-            say(why);
+            print_line(why);
         }
         why.is_some()
     }
@@ -254,16 +254,16 @@ impl BatchTurn<'_> {
     }
 
     /// Reports the results of all batches.
-    fn tell(&mut self) -> anyhow::Result<()> {
+    fn report(&mut self) -> anyhow::Result<()> {
         let files = &self.bench.files;
         if self.appended.is_ok() {
             let shown = files.lines.as_deref().unwrap_or(Path::new("")).display().to_string();
-            say_lines(&format!("\nResults are saved to {}", printable(&shown)));
+            print_lines(&format!("\nResults are saved to {}", printable(&shown)));
         }
         let mut summary = Ok(());
         if let Some(report) = &self.bench.report {
             let text = report.text(&self.results);
-            say_lines(&text);
+            print_lines(&text);
             // SGLang's list is in the order of the report, if there is one.
             self.results.sort_by_key(|result| result.input_len);
             summary = files.github_summary.as_ref().map_or(Ok(()), |path| append(path, &text));
@@ -291,7 +291,7 @@ fn list_style() -> pyjson::Style<'static> {
 }
 
 fn result(batch: &Batch, run: &servemark::Run) -> anyhow::Result<OneBatchResult> {
-    let result = OneBatchResult::of(batch.asked.clone(), &run.log);
+    let result = OneBatchResult::of(batch.requested.clone(), &run.log);
     result.with_context(|| failure(batch, run))
 }
 
@@ -324,12 +324,12 @@ fn append(path: &Path, text: &str) -> anyhow::Result<()> {
         .with_context(|| format!("cannot append to {}", path.display()))
 }
 
-fn say(line: &str) {
+fn print_line(line: &str) {
     screen::print_line(line);
 }
 
 /// Prints several lines, in which every value from outside is printable already.
-fn say_lines(text: &str) {
+fn print_lines(text: &str) {
     screen::print(&format!("{text}\n"));
 }
 

@@ -18,17 +18,17 @@ pub(crate) fn check(invocation: &Invocation, files_read: &[PathBuf]) -> anyhow::
     for path in files_read {
         outputs.add_input(path);
     }
-    settled(&outputs)
+    check_outputs(&outputs)
 }
 
 /// Checks the output files of a repeated run, whose log is an input.
 pub(crate) fn check_rerun(plan: &BenchPlan, recorded: &Path) -> anyhow::Result<()> {
     let mut outputs = Outputs::of(plan);
     outputs.add_input(recorded);
-    settled(&outputs)
+    check_outputs(&outputs)
 }
 
-fn settled(outputs: &Outputs) -> anyhow::Result<()> {
+fn check_outputs(outputs: &Outputs) -> anyhow::Result<()> {
     Ok(outputs.check().map_err(ExecuteError::from)?)
 }
 

@@ -33,7 +33,7 @@ pub(crate) fn keep(
     say_known(scores);
     say_planning(scores);
     if let Some(error) = &run.run_log_error {
-        unwritten.say();
+        unwritten.print_files();
         let why = error.source().map(|why| format!(": {why}")).unwrap_or_default();
         bail!("{error}{why}; the report above is whole and the file is not");
     }
@@ -46,7 +46,7 @@ pub(crate) fn keep(
     if let Some(path) = &run.run_log {
         screen::eprint_line(&format!("Run log: {}", path.display()));
     }
-    unwritten.settled(run.run_log.as_deref())?;
+    unwritten.into_result(run.run_log.as_deref())?;
     Ok(scores.exit_code())
 }
 
@@ -127,9 +127,9 @@ mod tests {
     use super::*;
 
     /// Returns the message that is printed beside the tables of a run with one resent request.
-    fn said(layouts: Vec<Layout>) -> Option<String> {
+    fn resent_message(layouts: Vec<Layout>) -> Option<String> {
         let mut recorder = Recorder::new(0, Phase::Measure, &Sample::new("hi", 1, 2), Stamp::ZERO);
-        recorder.sent(Stamp::from_nanos(1));
+        recorder.record_sent(Stamp::from_nanos(1));
         recorder.resent(Unprocessed::Closed);
         let record = recorder.finish(Ok(Finish::default()), Stamp::from_nanos(9));
         let header = Header::new(0, RunFacts::default(), serde_json::Value::Null);
@@ -140,11 +140,11 @@ mod tests {
 
     #[test]
     fn requests_that_were_sent_once_more_are_told_beside_the_peers_tables() {
-        let told = said(vec![Layout::Vllm]).unwrap();
+        let told = resent_message(vec![Layout::Vllm]).unwrap();
         assert!(
             told.starts_with("1 requests were sent once more on a new connection: 1 "),
             "{told}"
         );
-        assert_eq!(said(vec![Layout::Vllm, Layout::Native]), None);
+        assert_eq!(resent_message(vec![Layout::Vllm, Layout::Native]), None);
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, anyhow};
 use servemark::plan::OutputSpec;
 use servemark::report::{EvalscopeRun, ResultDetails};
-use servemark::{Scores, Sent, VllmSaved, replace_file};
+use servemark::{Scores, SentRequests, VllmSaved, replace_file};
 
 use crate::screen;
 
@@ -15,7 +15,7 @@ use crate::screen;
 pub(crate) fn write(
     scores: &Scores<'_>,
     output: &OutputSpec,
-    sent: Option<&Sent>,
+    sent: Option<&SentRequests>,
     run_log: Option<&Path>,
 ) -> Unwritten {
     let mut unwritten = Unwritten::default();
@@ -71,7 +71,7 @@ pub(crate) fn write_page(
 pub(crate) fn write_evalscope(
     scores: &Scores<'_>,
     run: &EvalscopeRun,
-    sent: Option<&Sent>,
+    sent: Option<&SentRequests>,
     folder: &Path,
 ) -> anyhow::Result<()> {
     let written = scores.save_evalscope(run, sent, folder);
@@ -103,13 +103,13 @@ impl Unwritten {
     }
 
     /// Prints a line for each file.
-    pub(crate) fn say(&self) {
+    pub(crate) fn print_files(&self) {
         self.errors.iter().for_each(|error| screen::eprint_line(&format!("error: {error:#}")));
     }
 
     /// Returns an error if a file could not be written, with the command that writes it from the
     /// run log.
-    pub(crate) fn settled(self, run_log: Option<&Path>) -> anyhow::Result<()> {
+    pub(crate) fn into_result(self, run_log: Option<&Path>) -> anyhow::Result<()> {
         let mut errors = self.errors.iter().map(|error| format!("{error:#}"));
         let Some(first) = errors.next() else { return Ok(()) };
         let mut told = errors.fold(first, |told, error| told + "\nerror: " + &error);
@@ -179,12 +179,12 @@ mod tests {
         unwritten.add("--files", Err(anyhow!("no room for a")));
         unwritten.add("--files", Err(anyhow!("no room for b")));
         unwritten.add("--result-file c", Ok(()));
-        let told = unwritten.settled(Some(Path::new("run.jsonl"))).unwrap_err().to_string();
+        let told = unwritten.into_result(Some(Path::new("run.jsonl"))).unwrap_err().to_string();
         assert_eq!(
             told,
             "no room for a\nerror: no room for b; the run is whole in run.jsonl, and this writes \
              what is missing:\n  servemark score run.jsonl --files"
         );
-        assert!(Unwritten::default().settled(None).is_ok());
+        assert!(Unwritten::default().into_result(None).is_ok());
     }
 }

@@ -11,7 +11,7 @@ use servemark_cli::{EvalscopeRuns, ResultsFolder};
 
 /// Returns the folder of several runs. A folder with the time in its name is created, under
 /// another name if it exists.
-pub(crate) fn settled(folder: &ResultsFolder) -> anyhow::Result<PathBuf> {
+pub(crate) fn create(folder: &ResultsFolder) -> anyhow::Result<PathBuf> {
     match folder {
         ResultsFolder::Dated(path) => created(path, numbered(path.clone())),
         ResultsFolder::Named(path) => Ok(path.clone()),
@@ -52,7 +52,7 @@ pub(crate) fn new_empty(asked: &ResultsFolder) -> anyhow::Result<PathBuf> {
     if let Some(refusal) = refusal(asked) {
         return Err(refusal);
     }
-    let folder = settled(asked)?;
+    let folder = create(asked)?;
     fs::create_dir_all(&folder).map_err(|source| refused(&folder, source))?;
     Ok(folder)
 }

@@ -48,7 +48,7 @@ pub(crate) fn score(args: &ScoreArgs) -> anyhow::Result<ExitCode> {
     }
     let title = args.run_log.display().to_string();
     gates::write(&scores.gate_report(&title), &args.gates)?;
-    unwritten.settled(Some(&args.run_log))?;
+    unwritten.into_result(Some(&args.run_log))?;
     Ok(scores.gates())
 }
 

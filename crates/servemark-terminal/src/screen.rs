@@ -7,13 +7,14 @@ use std::io::{self, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use servemark::core::{Progress, printable, printable_lines};
+use servemark::core::{Progress, RequestRecord, printable, printable_lines};
 use servemark::plan::BenchPlan;
 use servemark::{ExitCode, Live, RunEvent, RunObserver};
 use servemark_cli::{Namespace, Parsed};
 
+use crate::live::{Goal, LiveDisplay};
 use crate::sglang::{BenchMessages, SglangMessages};
-use crate::ticker::Ticker;
+use crate::ticker::{RequestBar, Ticker};
 use crate::vllm::VllmMessages;
 
 /// Prints the events of a run.
@@ -23,6 +24,8 @@ pub(crate) struct Screen {
     live: Arc<Live>,
     preparation: Mutex<Option<ProgressBar>>,
     ticker: Mutex<Option<Ticker>>,
+    /// The live figures, where they are displayed instead of a bar, and the offered rate.
+    figures: Option<(LiveDisplay, Option<f64>)>,
     peer: Option<PeerMessages>,
     /// A peer's arguments with their label, printed once the simulator's address is known.
     arguments: Option<(&'static str, Namespace)>,
@@ -64,7 +67,18 @@ impl Screen {
     /// Returns a screen, with progress bars if they are wanted and standard error is a terminal.
     pub(crate) fn new(bars: Bars, live: Arc<Live>) -> Self {
         let (preparation, ticker) = Default::default();
-        Self { bars, live, preparation, ticker, peer: None, arguments: None }
+        Self { bars, live, preparation, ticker, figures: None, peer: None, arguments: None }
+    }
+
+    /// Displays no progress.
+    pub(crate) fn quiet(self) -> Self {
+        Self { bars: Bars::Hidden, ..self }
+    }
+
+    /// Displays live figures of the run instead of a bar.
+    pub(crate) fn with_live_figures(self, plan: &BenchPlan) -> Self {
+        let display = LiveDisplay::new(Arc::clone(&self.live));
+        Self { figures: Some((display, plan.load.arrivals.mean_rate())), ..self }
     }
 
     /// Prints the messages of vLLM's client, if the command line is in its dialect.
@@ -102,10 +116,22 @@ impl Screen {
         *lock(&self.preparation) = Some(bar);
     }
 
-    fn measure(&self, requests: usize) {
-        let bar = self.bar(requests as u64, MEASURING);
-        let ticker = (!bar.is_hidden()).then(|| Ticker::start(bar, Arc::clone(&self.live)));
+    fn measure(&self, requests: u64) {
+        if let Some((display, rate)) = &self.figures {
+            return display.begin(Goal::Requests { requests, rate: *rate });
+        }
+        let bar = self.bar(requests, MEASURING);
+        let live = Arc::clone(&self.live);
+        let ticker =
+            (!bar.is_hidden()).then(|| Ticker::start(RequestBar { bar, live }, RequestBar::PAUSE));
         *lock(&self.ticker) = ticker;
+    }
+
+    fn measured(&self) {
+        if let Some((display, _)) = &self.figures {
+            display.end();
+        }
+        drop(lock(&self.ticker).take());
     }
 }
 
@@ -119,8 +145,8 @@ impl RunObserver for Screen {
             print_line(line);
         }
         match event {
-            RunEvent::Measuring { requests, .. } => self.measure(*requests),
-            RunEvent::Measured => drop(lock(&self.ticker).take()),
+            RunEvent::Measuring { requests, .. } => self.measure(*requests as u64),
+            RunEvent::Measured => self.measured(),
             // SGLang prints these together with the next event.
             RunEvent::Prepared | RunEvent::Starting | RunEvent::AskingForModel => {}
             RunEvent::Drawn { notices, skipped, .. } if lines.is_some() => {
@@ -135,6 +161,12 @@ impl RunObserver for Screen {
             _ => Some(event.to_string()).filter(|text| !text.is_empty()).iter().for_each(|text| {
                 if is_in_lines(event) { eprint_lines(text) } else { eprint_line(text) }
             }),
+        }
+    }
+
+    fn on_record(&self, record: &RequestRecord) {
+        if let Some((display, _)) = &self.figures {
+            display.add(record);
         }
     }
 }
@@ -212,7 +244,7 @@ pub(crate) fn print_line(line: &str) {
 }
 
 /// Writes text to standard output. Values from outside that are not in a table of the `report`
-/// crate must pass through `printable` first. Errors are reported by [`settled`].
+/// crate must pass through `printable` first. Errors are reported by [`final_code`].
 pub(crate) fn print(text: &str) {
     print_bytes(text.as_bytes());
 }
@@ -231,7 +263,7 @@ pub(crate) fn print_bytes(bytes: &[u8]) {
 
 /// Returns the exit code of the program, which is at least 1 if standard output failed; the failure
 /// is printed.
-pub(crate) fn settled(code: ExitCode) -> ExitCode {
+pub(crate) fn final_code(code: ExitCode) -> ExitCode {
     match lock(&STDOUT_FAILURE).take() {
         None => code,
         Some(error) => {

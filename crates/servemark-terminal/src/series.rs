@@ -46,12 +46,12 @@ fn runs(
     Ok(worst)
 }
 
-fn write_summary(series: &Series, done: &Done, rewrite: Rewrite) -> anyhow::Result<()> {
+fn write_summary(series: &Series, done: &CompletedRuns, rewrite: Rewrite) -> anyhow::Result<()> {
     let Some(path) = &series.summary else { return Ok(()) };
     rewrite.file(path, "the summary", &format!("{:#}\n", summary(&series.purpose, done)))
 }
 
-type Done = [(String, Metrics)];
+type CompletedRuns = [(String, Metrics)];
 
 fn percentiles(purpose: &Purpose) -> &[f64] {
     match purpose {
@@ -60,7 +60,7 @@ fn percentiles(purpose: &Purpose) -> &[f64] {
     }
 }
 
-fn table(purpose: &Purpose, done: &Done) -> anyhow::Result<String> {
+fn table(purpose: &Purpose, done: &CompletedRuns) -> anyhow::Result<String> {
     screen::text(|out| match purpose {
         Purpose::Sweep { setting, percentiles } => {
             let runs: Vec<_> =
@@ -72,14 +72,14 @@ fn table(purpose: &Purpose, done: &Done) -> anyhow::Result<String> {
 }
 
 /// Returns the summary: the metrics of each run of a sweep, or the spread of repeated runs.
-fn summary(purpose: &Purpose, done: &Done) -> Value {
+fn summary(purpose: &Purpose, done: &CompletedRuns) -> Value {
     match purpose {
         Purpose::Sweep { .. } => done.iter().map(numbers).collect(),
         Purpose::Spread => json!(several(done)),
     }
 }
 
-fn several(done: &Done) -> SeveralRuns {
+fn several(done: &CompletedRuns) -> SeveralRuns {
     let runs: Vec<Metrics> = done.iter().map(|(_, metrics)| metrics.clone()).collect();
     SeveralRuns::of(&Figure::headline(), &runs)
 }

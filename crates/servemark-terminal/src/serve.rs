@@ -13,17 +13,17 @@ pub(crate) fn invoked(invocation: Invocation, files_read: &[PathBuf]) -> ExitCod
     // A fault in a config is reported here, before the run and not during it.
     let speaker = if let Invocation::Aisbench(_) = invocation { "ais_bench: " } else { "" };
     let dialect = invocation.dialect();
-    let done = outputs::check(&invocation, files_read).and_then(|()| done(invocation));
+    let done = outputs::check(&invocation, files_read).and_then(|()| dispatch(invocation));
     let code = done.unwrap_or_else(|error| {
         let words = dialect.words(&format!("{error:#}"));
         screen::eprint_line(&format!("{speaker}error: {words}"));
         exit_code(&error)
     });
-    failures::say();
-    screen::settled(code)
+    failures::print_count();
+    screen::final_code(code)
 }
 
-fn done(invocation: Invocation) -> anyhow::Result<ExitCode> {
+fn dispatch(invocation: Invocation) -> anyhow::Result<ExitCode> {
     match invocation {
         Invocation::Ab(runs) => crate::ab::ab(&runs),
         Invocation::Aisbench(tasks) => crate::aisbench::run(&tasks),

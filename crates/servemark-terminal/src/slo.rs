@@ -12,12 +12,12 @@ use crate::{context, failures, results_folder, screen};
 /// before it are reported.
 pub(crate) fn search(runs: &SloRuns) -> anyhow::Result<ExitCode> {
     let Some(context) = context::prepare(&runs.first)? else { return Ok(ExitCode::Ok) };
-    let folder = runs.folder.as_ref().map(results_folder::settled).transpose()?;
+    let folder = runs.folder.as_ref().map(results_folder::create).transpose()?;
     let mut search = SloSearch::open(&runs.spec, folder.as_deref(), &context)?;
     let searched = rounds(runs, &mut search);
     let answer = search.answer();
     if searched.is_ok() || !answer.trials.is_empty() {
-        screen::print(&written(&answer, GridFormat::Markdown)?);
+        screen::print(&grid_text(&answer, GridFormat::Markdown)?);
         let files = write_files(runs, &answer, Rewrite::Whole);
         let files = rewrite::with_folder(files, folder.as_deref(), "--sweep-file");
         rewrite::both(&searched, files)?;
@@ -40,11 +40,11 @@ fn rounds<P: Probe>(runs: &SloRuns, search: &mut SloSearch<P>) -> anyhow::Result
 }
 
 fn write_files(runs: &SloRuns, answer: &SloAnswer, rewrite: Rewrite) -> anyhow::Result<()> {
-    runs.files
-        .iter()
-        .try_for_each(|(path, format)| rewrite.file(path, "the search", &written(answer, *format)?))
+    runs.files.iter().try_for_each(|(path, format)| {
+        rewrite.file(path, "the search", &grid_text(answer, *format)?)
+    })
 }
 
-fn written(answer: &SloAnswer, format: GridFormat) -> anyhow::Result<String> {
+fn grid_text(answer: &SloAnswer, format: GridFormat) -> anyhow::Result<String> {
     screen::text(|out| answer.write(format, out))
 }

@@ -39,11 +39,11 @@ pub(crate) fn sweep(sweep: &Sweep) -> anyhow::Result<ExitCode> {
 /// run fails, the runs before it are in the table.
 pub(crate) fn sweep_runs(runs: &SweepRuns) -> anyhow::Result<ExitCode> {
     let Some(context) = context::prepare(&runs.first)? else { return Ok(ExitCode::Ok) };
-    let folder = runs.folder.as_ref().map(results_folder::settled).transpose()?;
+    let folder = runs.folder.as_ref().map(results_folder::create).transpose()?;
     let mut outcome = SweepOutcome::default();
     let ended = points(runs, folder.as_deref(), &context, &mut outcome);
     if ended.is_ok() || !outcome.points.is_empty() {
-        screen::print(&written(&outcome, GridFormat::Markdown)?);
+        screen::print(&grid_text(&outcome, GridFormat::Markdown)?);
         let files = write_sweep(&runs.files, &outcome, Rewrite::Whole);
         let files = rewrite::with_folder(files, folder.as_deref(), "--sweep-file");
         rewrite::both(&ended, files)?;
@@ -86,12 +86,12 @@ fn write_sweep(
     outcome: &SweepOutcome,
     rewrite: Rewrite,
 ) -> anyhow::Result<()> {
-    files
-        .iter()
-        .try_for_each(|(path, format)| rewrite.file(path, "the sweep", &written(outcome, *format)?))
+    files.iter().try_for_each(|(path, format)| {
+        rewrite.file(path, "the sweep", &grid_text(outcome, *format)?)
+    })
 }
 
-fn written(outcome: &SweepOutcome, format: GridFormat) -> anyhow::Result<String> {
+fn grid_text(outcome: &SweepOutcome, format: GridFormat) -> anyhow::Result<String> {
     screen::text(|out| outcome.write(format, out))
 }
 

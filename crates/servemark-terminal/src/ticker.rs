@@ -1,14 +1,24 @@
-//! Updates the progress bar of a measurement from its own thread.
+//! Draws the progress of a measurement from a thread of its own.
 
+use std::fmt;
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::thread::{JoinHandle, spawn};
+use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
 use indicatif::ProgressBar;
 use servemark::Live;
 
-/// Draws a run's counters at a fixed interval until it is dropped.
+/// What a [`Ticker`] draws.
+pub(crate) trait Draw: fmt::Debug + Send + 'static {
+    /// Draws the present state.
+    fn draw(&mut self);
+
+    /// Ends the drawing.
+    fn end(&mut self);
+}
+
+/// Draws at a fixed interval until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Ticker {
     stop: Option<Sender<()>>,
@@ -16,17 +26,18 @@ pub(crate) struct Ticker {
 }
 
 impl Ticker {
-    pub(crate) fn start(bar: ProgressBar, live: Arc<Live>) -> Self {
+    /// Starts to draw, after a first pause. Without a thread nothing is drawn: an error of the
+    /// display must not fail the run.
+    pub(crate) fn start(mut what: impl Draw, pause: Duration) -> Self {
         let (stop, stopped) = channel();
-        let thread = spawn(move || {
-            while stopped.recv_timeout(PAUSE) == Err(RecvTimeoutError::Timeout) {
-                draw(&bar, &live);
+        let work = move || {
+            while stopped.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
+                what.draw();
             }
-            draw(&bar, &live);
-            // `finish` would draw a full bar, but the run may have been stopped.
-            bar.abandon();
-        });
-        Self { stop: Some(stop), thread: Some(thread) }
+            what.end();
+        };
+        let thread = Builder::new().name("display".to_owned()).spawn(work).ok();
+        Self { stop: Some(stop), thread }
     }
 }
 
@@ -34,18 +45,37 @@ impl Drop for Ticker {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
-            // An error of the progress bar must not fail the run.
+            // An error of the display must not fail the run.
             let _ = thread.join();
         }
     }
 }
 
-fn draw(bar: &ProgressBar, live: &Live) {
-    bar.set_position(live.finished());
-    bar.set_message(format!("{} in flight, {} failed", live.in_flight(), live.failed()));
+/// A bar that counts a run's requests.
+#[derive(Debug)]
+pub(crate) struct RequestBar {
+    pub(crate) bar: ProgressBar,
+    pub(crate) live: Arc<Live>,
 }
 
-const PAUSE: Duration = Duration::from_millis(100);
+impl RequestBar {
+    /// Time between two drawings.
+    pub(crate) const PAUSE: Duration = Duration::from_millis(100);
+}
+
+impl Draw for RequestBar {
+    fn draw(&mut self) {
+        let Self { bar, live } = self;
+        bar.set_position(live.finished());
+        bar.set_message(format!("{} in flight, {} failed", live.in_flight(), live.failed()));
+    }
+
+    fn end(&mut self) {
+        self.draw();
+        // `finish` would draw a full bar, but the run may have been stopped.
+        self.bar.abandon();
+    }
+}
 
 #[cfg(test)]
 mod tests {
@@ -55,7 +85,8 @@ mod tests {
     fn the_bar_of_a_run_that_was_stopped_ends_at_what_is_done() {
         let bar = ProgressBar::hidden();
         bar.set_length(4000);
-        drop(Ticker::start(bar.clone(), Arc::default()));
+        let of_requests = RequestBar { bar: bar.clone(), live: Arc::default() };
+        drop(Ticker::start(of_requests, RequestBar::PAUSE));
         assert!(bar.is_finished());
         assert_eq!(bar.position(), 0);
     }

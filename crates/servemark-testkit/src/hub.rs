@@ -142,7 +142,7 @@ impl StandInHub {
     }
 
     /// Returns all requests since the last call.
-    pub fn take_seen(&self) -> Vec<ReceivedRequest> {
+    pub fn take_requests(&self) -> Vec<ReceivedRequest> {
         std::mem::take(&mut *lock(&self.shared.seen))
     }
 

@@ -62,7 +62,7 @@ impl<C: Clock + 'static> Transport for ScriptedTransport<C> {
         recorder: &mut Recorder,
     ) -> Result<Finish, RequestError> {
         let (sent, zero) = (self.clock.now(), Instant::now());
-        recorder.sent(sent);
+        recorder.record_sent(sent);
         for piece in 0..script.pieces {
             let after = script.ttft + script.itl * piece;
             tokio::time::sleep_until(zero + after).await;

@@ -43,12 +43,12 @@ const STACK: usize = 256 << 20;
 
 /// The number of bytes that a render has created.
 #[derive(Debug, Default)]
-struct Made(usize);
+struct RenderedBytes(usize);
 
 /// Adds a result of `bytes` bytes to the render's total. Must be called before the result is
 /// created.
 pub(crate) fn charge(state: &mut State<'_, '_>, bytes: usize) -> Result<(), Error> {
-    let made = state.get_or_insert_extension_with(Made::default);
+    let made = state.get_or_insert_extension_with(RenderedBytes::default);
     made.0 = made.0.saturating_add(bytes);
     if bytes > MOST_TEXT {
         return Err(refused(format!("it makes a text of more than {MOST_TEXT} bytes")));
@@ -199,7 +199,7 @@ pub(crate) fn limit(environment: &mut Environment<'static>) {
     macro_rules! counted {
         ($($name:ident: $cost:expr,)*) => {$(
             environment.add_filter(concat!("uncounted ", stringify!($name)), filters::$name);
-            counted(environment, stringify!($name), concat!("uncounted ", stringify!($name)), $cost);
+            add_counted_filter(environment, stringify!($name), concat!("uncounted ", stringify!($name)), $cost);
         )*};
     }
     counted! {
@@ -248,7 +248,7 @@ pub(crate) fn limit(environment: &mut Environment<'static>) {
 /// An upper bound on the bytes that a filter creates, from its arguments.
 type Cost = fn(&[Value]) -> Result<usize, Error>;
 
-fn counted(
+fn add_counted_filter(
     environment: &mut Environment<'static>,
     name: &'static str,
     uncounted: &'static str,

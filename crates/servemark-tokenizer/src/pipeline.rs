@@ -54,7 +54,7 @@ impl Pipeline {
     pub(crate) fn encoding(&self) -> Result<&PipelineTokenizer, TokenizerError> {
         match self {
             Self::Whole(whole) => Ok(whole),
-            Self::Unmerged(_, later) | Self::Bytes(_, later) => later.made(),
+            Self::Unmerged(_, later) | Self::Bytes(_, later) => later.tokenizer(),
         }
     }
 
@@ -105,7 +105,7 @@ impl Later {
         Self { file: file.to_owned(), text, load, made: OnceLock::new() }
     }
 
-    fn made(&self) -> Result<&PipelineTokenizer, TokenizerError> {
+    fn tokenizer(&self) -> Result<&PipelineTokenizer, TokenizerError> {
         let Self { file, text, load, made } = self;
         let make = || match load(file, text) {
             Ok(whole) => Ok(whole),

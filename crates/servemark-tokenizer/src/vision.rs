@@ -143,7 +143,7 @@ impl PictureFile {
     }
 
     /// Returns the size to which every picture is scaled, if it is the same for all.
-    fn seen(&self) -> Option<(u32, u32)> {
+    fn fixed_size(&self) -> Option<(u32, u32)> {
         let size = if self.do_center_crop.unwrap_or(true) { self.crop_size } else { self.size };
         match size? {
             Size::Square(side) => Some((side, side)),
@@ -155,7 +155,7 @@ impl PictureFile {
 
 impl ProcessorFile {
     fn fixed(&self, pictures: &PictureFile) -> Option<Rule> {
-        let (width, height) = pictures.seen()?;
+        let (width, height) = pictures.fixed_size()?;
         let patch = self.patch_size.filter(|patch| *patch > 0)?;
         let patches = (width / patch) * (height / patch) + self.num_additional_image_tokens;
         let is_without_class = self.vision_feature_select_strategy.as_deref() == Some("default");

@@ -53,11 +53,11 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         WorkloadSpec::new(DatasetSpec::Random(prompts), 100),
         LoadSpec::new(ArrivalSpec::at_rate(100.0)?),
     );
-    let (outcomes, mut told) = unbounded_channel();
+    let (outcomes, mut results) = unbounded_channel();
     let task = start(plan, RunContext::new(Arc::new(Outcomes(outcomes))));
     let counting = tokio::spawn(async move {
         let mut succeeded = 0;
-        while let Some(is_success) = told.recv().await {
+        while let Some(is_success) = results.recv().await {
             succeeded += usize::from(is_success);
         }
         succeeded

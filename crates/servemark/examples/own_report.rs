@@ -18,14 +18,14 @@ struct MarkdownRow;
 impl ReportFormat for MarkdownRow {
     fn write(&self, report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
         let (facts, metrics) = (&report.log.header().facts, report.metrics);
-        let shown = |value: Option<f64>| value.map_or_else(|| "-".into(), |ms| format!("{ms:.1}"));
+        let cell = |value: Option<f64>| value.map_or_else(|| "-".into(), |ms| format!("{ms:.1}"));
         writeln!(
             out,
             "| {} | {} | {} | {} |",
-            shown(facts.request_rate),
+            cell(facts.request_rate),
             metrics.requests.completed,
-            shown(metrics.latencies.ttft.median_ms),
-            shown(metrics.latencies.e2el.median_ms),
+            cell(metrics.latencies.ttft.median_ms),
+            cell(metrics.latencies.e2el.median_ms),
         )
     }
 }

@@ -22,7 +22,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let at = |ms: u64| Stamp::ZERO + Duration::from_millis(ms);
     let sample = Sample::new("Hi", 1, 2);
     let mut recorder = Recorder::new(0, Phase::Measure, &sample, at(0));
-    recorder.sent(at(0));
+    recorder.record_sent(at(0));
 
     let dialect = ChatSpec::new(CommonSpec::new("m"));
     let (mut parser, mut decoder) = (Parser::new(), dialect.decoder(&sample));

@@ -100,7 +100,7 @@ impl<P: Probe> Ab<P> {
     }
 
     /// Estimates the targeted changes from the completed rounds.
-    pub fn known(&self) -> Vec<ChangeKnown> {
+    pub fn estimates(&self) -> Vec<ChangeKnown> {
         let Some(until) = &self.spec.until else { return Vec::new() };
         let most = self.spec.rounds.get() as usize;
         let known = |target: &Precision| {
@@ -127,7 +127,7 @@ impl<P: Probe> Ab<P> {
 
     /// Returns the exit code for all runs together.
     pub fn exit_code(&self) -> ExitCode {
-        let is_open = self.known().iter().any(|known| !known.is_known);
+        let is_open = self.estimates().iter().any(|known| !known.is_known);
         let of_runs = self.runs.iter().map(|run| run.exit_code).max().unwrap_or(ExitCode::Ok);
         match of_runs {
             _ if self.is_stopped => ExitCode::Interrupted,
@@ -150,7 +150,7 @@ impl<P: Probe> Ab<P> {
     fn is_over(&self) -> bool {
         let is_between_rounds = self.runs.len().is_multiple_of(self.spec.urls.len());
         let is_known = || {
-            let known = self.known();
+            let known = self.estimates();
             !known.is_empty() && known.iter().all(|known| known.is_known)
         };
         self.is_stopped || self.runs.len() >= self.spec.runs() || (is_between_rounds && is_known())
@@ -199,11 +199,11 @@ impl<P: Probe> Iterator for Ab<P> {
 impl fmt::Display for AbRun {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.name)?;
-        let shown = Estimand::HEADLINE
+        let changes = Estimand::HEADLINE
             .into_iter()
             .filter_map(|estimand| Some((estimand, estimand.figure().read(&self.metrics)?)));
         for (mark, (estimand, value)) in
-            [": "].into_iter().chain(std::iter::repeat(", ")).zip(shown)
+            [": "].into_iter().chain(std::iter::repeat(", ")).zip(changes)
         {
             write!(f, "{mark}{estimand} {value:.2} {}", estimand.unit())?;
         }

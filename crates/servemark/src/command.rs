@@ -17,7 +17,7 @@ use crate::{ChildStdout, ProcessError, RunContext, StopCause, stopped_by};
 /// command is killed.
 pub fn run_command(
     command: &[String],
-    shown: ChildStdout,
+    output: ChildStdout,
     context: &RunContext,
 ) -> Result<ExitStatus, ProcessError> {
     let failed = |source| ProcessError::Start { command: command.join(" "), source };
@@ -26,15 +26,15 @@ pub fn run_command(
     let work = async {
         let child = Command::new(program)
             .args(arguments)
-            .stdout(shown.stdio())
+            .stdout(output.stdio())
             .kill_on_drop(true)
             .spawn()?;
-        ended(child, context).await
+        wait_for_exit(child, context).await
     };
     runtime()?.block_on(work).map_err(failed)
 }
 
-async fn ended(mut child: Child, context: &RunContext) -> io::Result<ExitStatus> {
+async fn wait_for_exit(mut child: Child, context: &RunContext) -> io::Result<ExitStatus> {
     let stop = context.stop.signal();
     tokio::select! {
         biased;

@@ -189,13 +189,13 @@ pub use observer::{Activity, Live, Profiler, RunEvent, RunObserver, Switch};
 pub use outputs::{OutputError, Outputs};
 pub use parts::Parts;
 pub use peer_files::{AisbenchSaved, VllmSaved};
-pub use process::{ChildStdout, ProcessError, ServerProcess, is_ready, tell_server};
+pub use process::{ChildStdout, ProcessError, ServerProcess, is_ready, post_to_server};
 pub use replace::{is_replaceable, replace_file};
 #[cfg(feature = "engine")]
 pub use run::check_presence;
 pub use run::{
     BatchLimits, BatchRun, BatchRunner, BatchServer, DryRun, Figures, FiguresSource, Run, RunTask,
-    Sent, SentBodies, dry_run, execute, local_faults, start,
+    SentBodies, SentRequests, dry_run, execute, local_faults, start,
 };
 pub use score::{Scores, offline_latency, offline_throughput, scoring_of, write_runs};
 pub use search::{SloAnswer, SloSearch, TierAnswer, Trial, TrialVerdict};

@@ -57,6 +57,11 @@ pub enum RunEvent<'a> {
         /// Maximum time to wait.
         patience: Duration,
     },
+    /// The server is not ready yet for a reason that was not reported before; it is polled again.
+    ServerNotReady {
+        /// Error of the last try.
+        error: &'a ClientError,
+    },
     /// The server is ready.
     ServerReady {
         /// Time that the server took to become ready.

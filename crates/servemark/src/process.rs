@@ -91,7 +91,7 @@ impl ServerProcess {
     /// Starts a command with additional environment variables; its first word is the program.
     pub fn start(
         command: &[String],
-        shown: ChildStdout,
+        output: ChildStdout,
         variables: &[(&str, &str)],
     ) -> Result<Self, ProcessError> {
         let failed = |source| ProcessError::Start { command: command.join(" "), source };
@@ -100,7 +100,7 @@ impl ServerProcess {
         let child = Command::new(program)
             .args(arguments)
             .envs(variables.iter().copied())
-            .stdout(shown.stdio())
+            .stdout(output.stdio())
             .process_group(0)
             .spawn()
             .map_err(failed)?;
@@ -148,7 +148,7 @@ impl ServerProcess {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         loop {
             if let Ok(Some(status)) = waitid(WaitId::Pid(Pid::from_child(&self.child)), options) {
-                return ended(&status);
+                return exit_text(&status);
             }
             sleep_until(Instant::from_std(clock.instant(clock.now() + LOOK))).await;
         }
@@ -162,7 +162,7 @@ pub fn is_ready(url: &BaseUrl, route: &str) -> Result<bool, ProcessError> {
 }
 
 /// Sends a POST request to each of `routes` at `url`.
-pub fn tell_server(url: &BaseUrl, routes: &[&str]) -> Result<(), ProcessError> {
+pub fn post_to_server(url: &BaseUrl, routes: &[&str]) -> Result<(), ProcessError> {
     let control = control(url, MonotonicClock::start())?;
     runtime()?.block_on(async {
         for route in routes {
@@ -197,7 +197,7 @@ fn watch(group: Pid) -> io::Result<Child> {
         .spawn()
 }
 
-fn ended(status: &WaitIdStatus) -> String {
+fn exit_text(status: &WaitIdStatus) -> String {
     match (status.exit_status(), status.terminating_signal()) {
         (Some(code), _) => format!("exit code {code}"),
         (_, Some(signal)) => format!("signal {signal}"),

@@ -202,8 +202,8 @@ impl<'a> Scores<'a> {
     /// Returns the effort needed to know each headline figure to 2 %, if the native table is
     /// printed and the run is complete.
     pub fn planning(&self) -> Vec<Planning> {
-        let is_asked = self.scoring.layouts.contains(&Layout::Native) && self.log.is_complete();
-        if is_asked { Planning::of(self.metrics(Layout::Native)) } else { Vec::new() }
+        let is_requested = self.scoring.layouts.contains(&Layout::Native) && self.log.is_complete();
+        if is_requested { Planning::of(self.metrics(Layout::Native)) } else { Vec::new() }
     }
 
     /// Returns the precision of the figures that were to end the run, by Servemark's own
@@ -217,9 +217,9 @@ impl<'a> Scores<'a> {
     /// Returns the result by the rules of `LoadGen` of `MLPerf`, if the scoring profile is
     /// `MLPerf`.
     pub fn mlperf(&self) -> Option<MlperfResult> {
-        let is_asked = self.scoring.profile == Some(RunProfile::Mlperf);
+        let is_requested = self.scoring.profile == Some(RunProfile::Mlperf);
         let objectives = self.scoring.slo.as_ref().map_or(&[][..], |slo| &slo.objectives);
-        is_asked.then(|| MlperfResult::of(self.log, objectives))
+        is_requested.then(|| MlperfResult::of(self.log, objectives))
     }
 
     /// Exit code for objectives and targeted figures: a missed objective takes precedence over an
@@ -303,7 +303,7 @@ impl<'a> Scores<'a> {
             }
             _ => {
                 let own = self.scoring.own_latencies.iter();
-                let own = own.filter_map(|name| OwnLatency::named(name));
+                let own = own.filter_map(|name| OwnLatency::from_name(name));
                 MetricPolicy::native().with_own_latencies(own)
             }
         }

@@ -39,7 +39,7 @@ async fn gather(
     let path = spec.path.to_string_lossy();
     if ["http://", "https://"].iter().any(|scheme| path.starts_with(scheme)) {
         let source = DatasetSource::web(path);
-        spec.path = files::settled(context, hub.dataset(&source).await?).into();
+        spec.path = files::resolved_path(context, hub.dataset(&source).await?).into();
     }
     Ok((spec, tokenizer))
 }

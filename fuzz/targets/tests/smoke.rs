@@ -9,7 +9,7 @@ use servemark_fuzz_targets::{TARGETS, smoke};
 /// The largest corpus that is kept, in bytes.
 const MOST_CORPUS: usize = 512 << 10;
 
-fn holds(name: &str) {
+fn check_target(name: &str) {
     let target = TARGETS.iter().find(|target| target.name == name).expect("a target");
     if let Err(input) = smoke::run(target) {
         let path = std::env::temp_dir().join(format!("servemark-fuzz-{name}"));
@@ -26,7 +26,7 @@ macro_rules! holding {
     ($($name:ident)*) => {$(
         #[test]
         fn $name() {
-            holds(stringify!($name));
+            check_target(stringify!($name));
         }
     )*
         const TESTED: &[&str] = &[$(stringify!($name)),*];

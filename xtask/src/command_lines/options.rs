@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use anyhow::{Context, bail};
-use servemark_command_lines::{Line, Peer, named};
+use servemark_command_lines::{Line, Peer, from_name};
 
 /// Usage of `cargo xtask command-lines`.
 const USAGE: &str = "cargo xtask command-lines PEER --wheel DIR [--python FILE] [--count N] [--seed S] [--jobs J] [--only N,N,…] [--whole] [--record FILE], or PEER --replay FILE [--only N,N,…] [--whole]";
@@ -34,7 +34,7 @@ pub(super) struct Options {
 impl Options {
     pub(super) fn parse(words: &[&str]) -> anyhow::Result<Self> {
         let Some((name, words)) = words.split_first() else { bail!("usage: {USAGE}") };
-        let peer = named(name).with_context(|| format!("{name} is no peer; usage: {USAGE}"))?;
+        let peer = from_name(name).with_context(|| format!("{name} is no peer; usage: {USAGE}"))?;
         let mut options = Self {
             name: (*name).to_owned(),
             peer,

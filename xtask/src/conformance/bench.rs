@@ -72,8 +72,8 @@ impl Bench {
         let folder = target.evidence.join(case.slug());
         let ours = self.watch(target, case, &folder, self.client(case, &folder))?;
         let is_right = ours.status.code() == Some(exit_code(&case.expected));
-        let said = end_of(&folder.join(SAID));
-        ensure!(is_right, "the client ended with {}: {said}", ours.status);
+        let tail = end_of(&folder.join(OUTPUT_FILE));
+        ensure!(is_right, "the client ended with {}: {tail}", ours.status);
         let records = records(&folder.join(RUN_LOG))?;
         let peer = target.serving.peer.filter(|_| case.dialect == Dialect::Vllm);
         let peers = peer.map(|words| {
@@ -113,12 +113,12 @@ impl Bench {
         renew(folder)?;
         let before = tally(target)?;
         let ended = self.drive(target, case, folder, client);
-        let exchanges = overheard(target.wiretap, folder)?;
+        let exchanges = capture_exchanges(target.wiretap, folder)?;
         Ok(Run {
             status: ended?,
             exchanges,
             tally: tally(target)? - before,
-            said: fs::read_to_string(folder.join(SAID))?,
+            output: fs::read_to_string(folder.join(OUTPUT_FILE))?,
             result: result(folder)?,
         })
     }
@@ -130,7 +130,7 @@ impl Bench {
         folder: &Path,
         mut client: Command,
     ) -> anyhow::Result<ExitStatus> {
-        let said = File::create(folder.join(SAID))?;
+        let output = File::create(folder.join(OUTPUT_FILE))?;
         let url = format!("http://127.0.0.1:{}", target.wiretap.port());
         case.dialect.keep_result(&mut client, folder);
         client
@@ -140,8 +140,8 @@ impl Bench {
             .args(["--model", target.serving.model, "--tokenizer"])
             .arg(target.model)
             .args(&case.flags)
-            .stdout(said.try_clone()?)
-            .stderr(said);
+            .stdout(output.try_clone()?)
+            .stderr(output);
         ProcessGroup::spawn(&mut client)?.wait(LONGEST_RUN)
     }
 }
@@ -211,19 +211,19 @@ pub(super) fn renew(folder: &Path) -> anyhow::Result<()> {
 }
 
 /// Returns the exchanges on the wire and saves their bytes in the folder of the log.
-fn overheard(wiretap: &Wiretap, folder: &Path) -> anyhow::Result<Vec<Exchange>> {
-    let mut overheard = Vec::new();
+fn capture_exchanges(wiretap: &Wiretap, folder: &Path) -> anyhow::Result<Vec<Exchange>> {
+    let mut captured = Vec::new();
     for (number, conversation) in wiretap.take().iter().enumerate() {
         fs::write(folder.join(format!("{number}.sent")), &conversation.sent)?;
         fs::write(folder.join(format!("{number}.received")), &conversation.received)?;
         let found = exchanges(conversation).with_context(|| format!("connection {number}"))?;
-        overheard.extend(found.into_iter().filter(Exchange::is_inference));
+        captured.extend(found.into_iter().filter(Exchange::is_inference));
     }
-    Ok(overheard)
+    Ok(captured)
 }
 
 const RUN_LOG: &str = "run.jsonl";
-const SAID: &str = "client.log";
+const OUTPUT_FILE: &str = "client.log";
 const TOO_MANY_FAILED: i32 = 5;
 /// A run consists of eight short answers of a tiny model and the import of a large Python
 /// package.

@@ -100,15 +100,15 @@ struct Shape {
 }
 
 const SHAPES: [Shape; 9] = [
-    Shape { name: "stream", flags: &[RANDOM, ASKED] },
+    Shape { name: "stream", flags: &[RANDOM, INCLUDE_USAGE] },
     Shape { name: "document", flags: &[RANDOM, DOCUMENT] },
-    Shape { name: "stream in turn", flags: &[RANDOM, ASKED, IN_TURN] },
+    Shape { name: "stream in turn", flags: &[RANDOM, INCLUDE_USAGE, IN_TURN] },
     Shape { name: "counts not asked for", flags: &[RANDOM] },
-    Shape { name: "conversations", flags: &[CONVERSATIONS, ASKED] },
-    Shape { name: "broken characters", flags: &[RANDOM, ASKED, VARIED] },
-    Shape { name: "log-probabilities", flags: &[RANDOM, ASKED, LOGPROBS] },
-    Shape { name: "cache flushed", flags: &[RANDOM, ASKED, FLUSHED] },
-    Shape { name: "token ids", flags: &[RANDOM, ASKED, IDS] },
+    Shape { name: "conversations", flags: &[CONVERSATIONS, INCLUDE_USAGE] },
+    Shape { name: "broken characters", flags: &[RANDOM, INCLUDE_USAGE, VARIED] },
+    Shape { name: "log-probabilities", flags: &[RANDOM, INCLUDE_USAGE, LOGPROBS] },
+    Shape { name: "cache flushed", flags: &[RANDOM, INCLUDE_USAGE, FLUSHED] },
+    Shape { name: "token ids", flags: &[RANDOM, INCLUDE_USAGE, IDS] },
 ];
 
 const RANDOM: &[&str] = &[
@@ -133,7 +133,7 @@ const CONVERSATIONS: &[&str] = &[
     "--sharegpt-output-len",
     "24",
 ];
-const ASKED: &[&str] = &["--include-usage"];
+const INCLUDE_USAGE: &[&str] = &["--include-usage"];
 const DOCUMENT: &[&str] = &["--disable-stream"];
 const IN_TURN: &[&str] = &["--max-concurrency", "1"];
 const LOGPROBS: &[&str] = &["--return-logprob", "--top-logprobs-num", "2"];
@@ -167,7 +167,7 @@ impl Shape {
     fn case(&self, serving: &Serving, backend: &'static str) -> Case {
         let parts = self.flags.iter().map(|part| match *part {
             VARIED if is_generate(backend) => VARIED_GENERATE,
-            ASKED if is_generate(backend) => &[],
+            INCLUDE_USAGE if is_generate(backend) => &[],
             part => part,
         });
         Case {
@@ -195,7 +195,7 @@ impl Shape {
     }
 
     fn asks_for_counts(&self) -> bool {
-        self.has(ASKED) || self.has(DOCUMENT)
+        self.has(INCLUDE_USAGE) || self.has(DOCUMENT)
     }
 
     fn has(&self, part: &[&str]) -> bool {

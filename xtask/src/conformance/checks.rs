@@ -34,12 +34,12 @@ pub(super) fn faults(expected: &Expected, pairs: &[(Record, WireAnswer)]) -> Vec
     let of = |record: &Record, answer: &WireAnswer| match expected {
         Expected::Answers(promises) => [
             agreement(record, answer),
-            kept(promises, record),
+            compare_record(promises, record),
             times::faults(promises, record, answer),
         ]
         .concat(),
         Expected::Items(items) => {
-            [agreement(record, answer), brought(*items, record, answer)].concat()
+            [agreement(record, answer), check_items(*items, record, answer)].concat()
         }
         Expected::Refusals(refusal) => {
             [agreement(record, answer), refused(refusal, record)].concat()
@@ -70,7 +70,7 @@ fn agreement(record: &Record, answer: &WireAnswer) -> Vec<String> {
 }
 
 /// Compares a record with its plan.
-pub(super) fn kept(promises: &[Promise], record: &Record) -> Vec<String> {
+pub(super) fn compare_record(promises: &[Promise], record: &Record) -> Vec<String> {
     let reason = match &record.outcome {
         Outcome::Finished(reason) => reason.as_deref(),
         Outcome::Failed { kind, message } => return vec![format!("failed: {kind}: {message}")],
@@ -102,7 +102,7 @@ pub(super) fn kept(promises: &[Promise], record: &Record) -> Vec<String> {
 }
 
 /// Checks an answer of vectors or scores.
-fn brought(items: usize, record: &Record, answer: &WireAnswer) -> Vec<String> {
+fn check_items(items: usize, record: &Record, answer: &WireAnswer) -> Vec<String> {
     if let Outcome::Failed { kind, message } = &record.outcome {
         return vec![format!("failed: {kind}: {message}")];
     }
@@ -134,8 +134,8 @@ fn refused(refusal: &Refusal, record: &Record) -> Vec<String> {
         same("kind of failure", kind, &refusal.kind.to_owned()),
         same("status", &record.status, &Some(u64::from(refusal.status))),
         unless(
-            message.contains(refusal.says),
-            &format!("{message:?} does not say {:?}", refusal.says),
+            message.contains(refusal.excerpt),
+            &format!("{message:?} does not say {:?}", refusal.excerpt),
         ),
     ];
     found.into_iter().flatten().collect()

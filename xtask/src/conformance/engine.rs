@@ -109,7 +109,7 @@ pub(super) struct Refusal {
     /// Kind of failure expected in the log.
     pub(super) kind: &'static str,
     /// Part of the server's message.
-    pub(super) says: &'static str,
+    pub(super) excerpt: &'static str,
 }
 
 /// All engines, the fastest first.

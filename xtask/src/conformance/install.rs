@@ -58,7 +58,7 @@ pub(super) fn install(
     fs::create_dir_all(folder)?;
     let python = environment(folder).join("bin/python");
     if !is_installed(engine, folder) {
-        super::say(&format!("{}: installing {}", engine.name, engine.packages.join(", ")));
+        super::eprint_line(&format!("{}: installing {}", engine.name, engine.packages.join(", ")));
         packages(engine, folder)?;
     }
     Ok(Installation {

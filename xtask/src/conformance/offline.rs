@@ -54,8 +54,8 @@ pub(super) fn examine(
     let own = own.context("the engine's own benchmark")?;
     let in_our_words = runs.into_iter().map(|run| run.examine(&client, &evidence, own.as_ref()));
     let in_its_words = wordings.into_iter().map(|wording| wording.examine(&client, &evidence));
-    let tell = |report: &RunReport| super::say(&line(report));
-    Ok(in_our_words.chain(in_its_words).inspect(tell).collect())
+    let print = |report: &RunReport| super::eprint_line(&line(report));
+    Ok(in_our_words.chain(in_its_words).inspect(print).collect())
 }
 
 impl Run {
@@ -63,10 +63,10 @@ impl Run {
         let folder: PathBuf = evidence.join(slug(client.engine, self.name));
         match client.observe(self, &folder) {
             Err(error) => RunReport::broken(self.name, &error),
-            Ok(seen) => {
+            Ok(observed) => {
                 let (counts, faults) = match own.filter(|_| self.end == End::Done) {
-                    Some(own) => (Counts::Whole(seen.sides(own)), seen.whole_faults(own)),
-                    None => (Counts::Ended(seen.toll()), seen.ended_faults(self)),
+                    Some(own) => (Counts::Whole(observed.sides(own)), observed.whole_faults(own)),
+                    None => (Counts::Ended(observed.toll()), observed.ended_faults(self)),
                 };
                 RunReport { name: self.name, faults, counts }
             }

@@ -49,14 +49,18 @@ pub(super) fn compare(pairs: &[(Record, WireAnswer)], ours: &Run, peers: &Run) -
         servers: ours.tally - measured(pairs, |record| !record.is_warmup),
     };
     let faults = [
-        same("the server's counters", &told(pairs), &ours.tally),
+        same("the server's counters", &wire_counts(pairs), &ours.tally),
         same("the server's counters of both runs", &ours.tally, &peers.tally),
         same("the result's counts", &row.ours, &of_result(&ours.result)),
         same("the counts of vLLM's client", &row.ours, &row.peers),
-        same("the requests of vLLM's client", &asked(&ours.exchanges), &asked(&peers.exchanges)),
+        same(
+            "the requests of vLLM's client",
+            &request_lines(&ours.exchanges),
+            &request_lines(&peers.exchanges),
+        ),
         unless(has_keys(&ours.result, &peers.result), "our result has not vLLM's keys in front"),
-        same("vLLM's table", &table(&ours.said), &table(&peers.said)),
-        unless(!table(&peers.said).is_empty(), "vLLM's client printed no table"),
+        same("vLLM's table", &table(&ours.output), &table(&peers.output)),
+        unless(!table(&peers.output).is_empty(), "vLLM's client printed no table"),
     ];
     let faults = faults.into_iter().flatten().chain(settings(&ours.result, &peers.result));
     Comparison { row, faults: faults.collect() }
@@ -70,7 +74,7 @@ fn measured(pairs: &[(Record, WireAnswer)], is_left_out: impl Fn(&Record) -> boo
 
 /// Counts of all replies on the wire. The server counts every text and every document as a
 /// request.
-fn told(pairs: &[(Record, WireAnswer)]) -> Tally {
+fn wire_counts(pairs: &[(Record, WireAnswer)]) -> Tally {
     let answers = pairs.iter().map(|(_, answer)| answer);
     let sum = total(answers.clone().map(|answer| (Some(answer.status.into()), answer.counts)));
     let further = answers.map(|answer| answer.items.saturating_sub(1) as u64);
@@ -98,10 +102,10 @@ fn of_result(result: &Value) -> Tally {
 
 /// Returns path, number and body of each request, sorted. The names of requests begin with a
 /// prefix that differs for every run, so only the number at the end is kept.
-fn asked(exchanges: &[Exchange]) -> Vec<String> {
+fn request_lines(exchanges: &[Exchange]) -> Vec<String> {
     let line = |exchange: &Exchange| {
         let number = exchange.id.as_deref().and_then(|id| id.rsplit('-').next());
-        let body = String::from_utf8_lossy(&exchange.asked);
+        let body = String::from_utf8_lossy(&exchange.request_body);
         let body = serde_json::from_str(&body).unwrap_or_else(|_| Value::from(body));
         format!("{} {} {body}", exchange.path, number.unwrap_or("without a name"))
     };
@@ -132,8 +136,8 @@ pub(super) fn settings(ours: &Value, peers: &Value) -> Vec<String> {
 }
 
 /// Returns the table that a client printed: every label, and the values that are counts.
-fn table(said: &str) -> Vec<String> {
-    let lines = said.lines().skip_while(|line| !line.contains(TITLE));
+fn table(output: &str) -> Vec<String> {
+    let lines = output.lines().skip_while(|line| !line.contains(TITLE));
     let lines = lines.map_while(|line| (!line.bytes().all(|sign| sign == b'=')).then_some(line));
     lines.map(labelled).collect()
 }
@@ -176,11 +180,11 @@ mod tests {
 
     use super::*;
 
-    fn exchange(id: &str, asked: &str) -> Exchange {
+    fn exchange(id: &str, body: &str) -> Exchange {
         Exchange {
             path: "/v1/completions".to_owned(),
             id: Some(id.to_owned()),
-            asked: asked.as_bytes().to_vec(),
+            request_body: body.as_bytes().to_vec(),
             status: 200,
             reply: Vec::new(),
         }
@@ -190,13 +194,13 @@ mod tests {
     fn requests_are_the_same_in_any_order_and_under_any_prefix() {
         let ours = [exchange("bench-1-0", r#"{"a":1}"#), exchange("bench-1-1", r#"{"a":2}"#)];
         let peers = [exchange("bench-2-1", r#"{ "a": 2 }"#), exchange("bench-2-0", r#"{"a":1}"#)];
-        assert_eq!(asked(&ours), asked(&peers));
-        assert_ne!(asked(&ours[..1]), asked(&peers[..1]));
+        assert_eq!(request_lines(&ours), request_lines(&peers));
+        assert_ne!(request_lines(&ours[..1]), request_lines(&peers[..1]));
     }
 
     #[test]
     fn a_table_is_its_labels_and_its_counts() {
-        let said = "noise\n==== Serving Benchmark Result ====\nSuccessful requests:   8   \n\
+        let output = "noise\n==== Serving Benchmark Result ====\nSuccessful requests:   8   \n\
                     Benchmark duration (s):   14.01\n----Time----\n=====\nMore: 1\n";
         let expected = [
             "==== Serving Benchmark Result ====",
@@ -204,7 +208,7 @@ mod tests {
             "Benchmark duration (s)",
             "----Time----",
         ];
-        assert_eq!(table(said), expected);
+        assert_eq!(table(output), expected);
     }
 
     #[test]

@@ -72,13 +72,13 @@ impl ProcessGroup {
     }
 
     /// Returns the exit status if the program has ended.
-    pub(super) fn ended(&mut self) -> anyhow::Result<Option<ExitStatus>> {
+    pub(super) fn exit_status(&mut self) -> anyhow::Result<Option<ExitStatus>> {
         Ok(self.leader.try_wait()?)
     }
 
     /// Waits for the program's end.
     pub(super) fn wait(&mut self, limit: Duration) -> anyhow::Result<ExitStatus> {
-        poll(limit, || self.ended())
+        poll(limit, || self.exit_status())
     }
 }
 

@@ -91,9 +91,9 @@ fn row(report: &CaseReport) -> String {
 /// Formats a count of the log and of the wire; a dash if it was not reported.
 fn compared(pairs: &[(Record, WireAnswer)], count: impl Fn(&Counts) -> Option<u64>) -> String {
     let logged: Option<u64> = pairs.iter().map(|(record, _)| count(&record.counts)).sum();
-    let heard: Option<u64> = pairs.iter().map(|(_, answer)| count(&answer.counts)).sum();
-    let shown = |sum: Option<u64>| sum.map_or_else(|| "–".to_owned(), |sum| sum.to_string());
-    format!("{} / {}", shown(logged), shown(heard))
+    let counted: Option<u64> = pairs.iter().map(|(_, answer)| count(&answer.counts)).sum();
+    let cell = |sum: Option<u64>| sum.map_or_else(|| "–".to_owned(), |sum| sum.to_string());
+    format!("{} / {}", cell(logged), cell(counted))
 }
 
 /// Formats the runs that the engine's own client repeated.
@@ -120,7 +120,7 @@ fn times(cases: &[CaseReport]) -> String {
 fn times_row(report: &CaseReport) -> Option<String> {
     let CaseReport { case, pairs, .. } = report;
     let Expected::Answers(promises) = &case.expected else { return None };
-    if !times::are_told(promises) {
+    if !times::are_comparable(promises) {
         return None;
     }
     let measured = pairs.iter().filter(|(record, _)| !record.is_warmup);

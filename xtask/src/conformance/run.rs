@@ -15,6 +15,6 @@ pub(super) struct Run {
     /// Increase of the server's counters during the run.
     pub(super) tally: Tally,
     /// Everything that the client printed.
-    pub(super) said: String,
+    pub(super) output: String,
     pub(super) result: Value,
 }

@@ -35,7 +35,7 @@ impl Server {
         command.args(serving.launch).arg(model).args(engine.arguments);
         command.args(["--host", "127.0.0.1", "--port", &port.to_string()]);
         let mut group = ProcessGroup::spawn(&mut command)?;
-        poll(LONGEST_START, || match group.ended()? {
+        poll(LONGEST_START, || match group.exit_status()? {
             Some(status) => bail!("the server ended with {status}"),
             None => Ok(is_ready(port, serving.ready_path).then_some(())),
         })

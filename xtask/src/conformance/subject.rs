@@ -25,7 +25,7 @@ impl Subject {
     }
 
     /// Returns the subject of this name.
-    pub(super) fn named(name: &str) -> anyhow::Result<Self> {
+    pub(super) fn from_name(name: &str) -> anyhow::Result<Self> {
         let found = Self::all().find(|subject| subject.name() == name);
         found.with_context(|| format!("there is no engine {name:?}; usage: {USAGE}"))
     }
@@ -59,9 +59,9 @@ mod tests {
 
     #[test]
     fn an_engine_without_a_server_has_a_name_of_its_own() {
-        let subject = Subject::named("vllm-offline").unwrap();
+        let subject = Subject::from_name("vllm-offline").unwrap();
         assert!(matches!(subject, Subject::Offline(engine, _) if engine.name == "vllm"));
         assert_eq!(subject.title(), "vLLM without a server");
-        assert!(Subject::named("mlx-offline").is_err());
+        assert!(Subject::from_name("mlx-offline").is_err());
     }
 }

@@ -38,13 +38,13 @@ impl Excess {
 
 /// Whether times can be compared: the server reports its times, and requests are sent one after
 /// the other, so that each reply certainly belongs to its record.
-pub(super) fn are_told(promises: &[Promise]) -> bool {
+pub(super) fn are_comparable(promises: &[Promise]) -> bool {
     promises.contains(&Promise::ServerTimes) && promises.contains(&Promise::InTurn)
 }
 
 /// Returns all times that are not close to the server's.
 pub(super) fn faults(promises: &[Promise], record: &Record, answer: &WireAnswer) -> Vec<String> {
-    if !are_told(promises) {
+    if !are_comparable(promises) {
         return Vec::new();
     }
     let missing = || vec!["the server did not tell its times".to_owned()];

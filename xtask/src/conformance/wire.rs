@@ -14,7 +14,7 @@ pub(super) struct Exchange {
     /// Value of the request's `x-request-id` header.
     pub(super) id: Option<String>,
     /// Body of the request.
-    pub(super) asked: Vec<u8>,
+    pub(super) request_body: Vec<u8>,
     pub(super) status: u16,
     /// Body of the response, without chunked framing.
     pub(super) reply: Vec<u8>,
@@ -38,7 +38,7 @@ pub(super) fn exchanges(conversation: &Conversation) -> anyhow::Result<Vec<Excha
             exchanges.push(Exchange {
                 path: path.split(' ').next().unwrap_or(path).to_owned(),
                 id: request.id,
-                asked: request.body,
+                request_body: request.body,
                 status: response.status()?,
                 reply: response.body,
             });

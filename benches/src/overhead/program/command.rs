@@ -82,14 +82,14 @@ const TOKENIZER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/tokeni
 mod tests {
     use super::*;
 
-    fn told(program: Program, workload: Workload) -> String {
+    fn command_line(program: Program, workload: Workload) -> String {
         let arguments = arguments(program, &workload, "http://h:1", Path::new("/w/r.json"));
         let words: Vec<_> = arguments.iter().map(|word| word.to_string_lossy()).collect();
         words.join(" ")
     }
 
     #[track_caller]
-    fn says(told: &str, parts: &[&str]) {
+    fn has_parts(told: &str, parts: &[&str]) {
         for part in parts {
             assert!(told.contains(part), "{part} is not in {told}");
         }
@@ -100,20 +100,29 @@ mod tests {
         let workload = Workload::new(7, 5, 150);
         let parts = ["--num-prompts 7 --random-input-len 5 --random-output-len 150"];
         for program in Program::ALL {
-            says(&told(program, workload), &parts);
-            says(&told(program, workload), &["--base-url http://h:1", "--request-rate inf"]);
+            has_parts(&command_line(program, workload), &parts);
+            has_parts(
+                &command_line(program, workload),
+                &["--base-url http://h:1", "--request-rate inf"],
+            );
         }
-        says(&told(Program::SglangRust, workload), &["vllm-chat", "--output-file /w/r.json"]);
-        let vllm = told(Program::VllmPython, workload);
-        says(&vllm, &["/v1/completions", "--result-dir /w --result-filename r.json"]);
+        has_parts(
+            &command_line(Program::SglangRust, workload),
+            &["vllm-chat", "--output-file /w/r.json"],
+        );
+        let vllm = command_line(Program::VllmPython, workload);
+        has_parts(&vllm, &["/v1/completions", "--result-dir /w --result-filename r.json"]);
     }
 
     #[test]
     fn rates_limits_and_routes() {
         let workload = Workload::new(7, 5, 1).in_flight(64).at_rate(500.0).embeddings();
-        says(&told(Program::VllmRust, workload), &["--max-concurrency 64", "/v1/embeddings"]);
-        let sglang = told(Program::SglangPython, workload);
-        says(&sglang, &["--request-rate 500 ", "--backend sglang-embedding"]);
+        has_parts(
+            &command_line(Program::VllmRust, workload),
+            &["--max-concurrency 64", "/v1/embeddings"],
+        );
+        let sglang = command_line(Program::SglangPython, workload);
+        has_parts(&sglang, &["--request-rate 500 ", "--backend sglang-embedding"]);
         assert!(!Program::SglangRust.can(&workload) && Program::VllmRust.can(&workload));
     }
 }

@@ -166,7 +166,7 @@ fn a_model_is_had_from_the_hub_by_its_name() {
     assert!(said.contains("Looking up the model org/tiny on the hub."), "{said}");
     let header = &bench.lines("run.jsonl")[0]["header"];
     assert_eq!(header["engine"]["weights"], "real");
-    let asked: HashSet<String> = hub.take_seen().into_iter().map(|seen| seen.route).collect();
+    let asked: HashSet<String> = hub.take_requests().into_iter().map(|seen| seen.route).collect();
     assert!(asked.iter().any(|route| route.ends_with("/model.safetensors")), "{asked:?}");
 }
 

@@ -47,13 +47,13 @@ fn a_tokenizer_and_a_data_set_are_downloaded_once() {
     for written in [&table, &news, &log] {
         assert!(!written.contains("hunter2"), "a token or a signature was written");
     }
-    hub.take_seen();
+    hub.take_requests();
     let offline = [&variables[..], &[("HF_HUB_OFFLINE", "1")]].concat();
     for dataset in ["sharegpt", "random"] {
         let output = run(&folder, &offline, dataset);
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     }
-    assert_eq!(hub.take_seen(), []);
+    assert_eq!(hub.take_requests(), []);
 }
 
 #[test]

@@ -221,7 +221,7 @@ fn every_other_route_runs_against_the_simulator() {
 }
 
 /// Returns the text requests of a run with these flags in order, beginning with the warm-up.
-fn sent(flags: &[&str]) -> Vec<ReceivedRequest> {
+fn sent_requests(flags: &[&str]) -> Vec<ReceivedRequest> {
     let spec = MockSpec { keep_requests: 20, ..MockSpec::default() };
     let server = MockServer::start(spec).expect("a server");
     let tokenizer = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/tokenizers/gpt2");
@@ -252,7 +252,7 @@ fn sent(flags: &[&str]) -> Vec<ReceivedRequest> {
 fn adapters_are_asked_for_in_turn_and_the_warm_up_asks_for_the_first() {
     let flags = ["--lora-name", "a", "b", "--lora-request-distribution", "distinct"];
     for (backend, has_model) in [("sglang", false), ("vllm", true), ("vllm-chat", true)] {
-        let requests = sent(&[&flags[..], &["--backend", backend]].concat());
+        let requests = sent_requests(&[&flags[..], &["--backend", backend]].concat());
         let bodies = requests.iter().map(|request| serde_json::from_slice(&request.body).unwrap());
         let bodies: Vec<Value> = bodies.collect();
         let names: Vec<_> = bodies.iter().map(|body| body["lora_path"].as_str().unwrap()).collect();
@@ -264,7 +264,7 @@ fn adapters_are_asked_for_in_turn_and_the_warm_up_asks_for_the_first() {
 
 #[test]
 fn every_session_has_a_name_and_the_warm_up_has_none() {
-    let requests = sent(&["--session-header", "x-session", "--backend", "sglang"]);
+    let requests = sent_requests(&["--session-header", "x-session", "--backend", "sglang"]);
     let names: Vec<_> = requests.iter().map(|request| request.header("x-session")).collect();
     assert_eq!((names.len(), names[0]), (4, None));
     let mut names: Vec<_> = names[1..].iter().map(|name| name.unwrap()).collect();

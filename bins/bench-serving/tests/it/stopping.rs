@@ -46,7 +46,7 @@ fn signal(child: &Child, name: &str) {
     assert!(sent.expect("kill runs").success());
 }
 
-fn ended(child: Child) -> Output {
+fn wait_for_output(child: Child) -> Output {
     child.wait_with_output().expect("a child")
 }
 
@@ -55,7 +55,7 @@ fn ctrl_c_once_drains_and_reports() {
     let folder = Folder::new();
     let child = under_way(&folder, 3);
     signal(&child, "-INT");
-    let output = ended(child);
+    let output = wait_for_output(child);
     let (table, log) = (text(&output.stdout), folder.read("run.jsonl"));
     assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
     assert!(table.contains("Failed requests:                         0"), "{table}");
@@ -73,7 +73,7 @@ fn ctrl_c_twice_gives_up_what_is_in_flight_and_reports() {
     let heard = news.lines().map_while(Result::ok).any(|line| line.starts_with("Stopping:"));
     assert!(heard, "the first was not heard");
     signal(&child, "-INT");
-    let output = ended(child);
+    let output = wait_for_output(child);
     assert_eq!(output.status.code(), Some(130));
     assert!(text(&output.stdout).contains("Successful requests:"));
     assert!(folder.read("run.jsonl").contains(r#""kind":"cancelled""#));
@@ -84,14 +84,14 @@ fn a_kill_loses_no_finished_request() {
     let folder = Folder::new();
     let child = under_way(&folder, 4);
     signal(&child, "-KILL");
-    ended(child);
+    wait_for_output(child);
     let log = folder.read("run.jsonl");
     assert!(log.lines().count() > 4);
     assert!(!log.contains(r#"{"footer""#));
 }
 
 /// Reads events until a line begins with `start`.
-fn heard(news: &mut impl BufRead, start: &str) -> bool {
+fn read_until(news: &mut impl BufRead, start: &str) -> bool {
     news.lines().map_while(Result::ok).any(|line| line.starts_with(start))
 }
 
@@ -110,7 +110,7 @@ fn sigterm_and_sighup_stop_a_run_as_ctrl_c_does() {
         let folder = Folder::new();
         let child = under_way(&folder, 3);
         signal(&child, name);
-        let output = ended(child);
+        let output = wait_for_output(child);
         check_report(&folder, &output, code);
         assert!(text(&output.stderr).contains("have 5s to finish"), "{}", text(&output.stderr));
         assert!(text(&output.stdout).contains("Failed requests:                         0"));
@@ -122,7 +122,7 @@ fn requests_that_outlast_the_grace_are_given_up() {
     let folder = Folder::new();
     let child = under_way_with(&folder, 3, &["--grace", "0"]);
     signal(&child, "-TERM");
-    let output = ended(child);
+    let output = wait_for_output(child);
     check_report(&folder, &output, 143);
     assert!(folder.read("run.jsonl").contains(r#""kind":"cancelled""#));
 }
@@ -133,10 +133,10 @@ fn a_second_signal_of_any_kind_gives_up_what_is_in_flight() {
     let mut child = under_way_with(&folder, 3, &["--grace", "3600"]);
     signal(&child, "-TERM");
     let mut news = BufReader::new(child.stderr.take().expect("a pipe"));
-    assert!(heard(&mut news, "Stopping: SIGTERM;"));
+    assert!(read_until(&mut news, "Stopping: SIGTERM;"));
     signal(&child, "-HUP");
-    assert!(heard(&mut news, "Giving up"));
-    let output = ended(child);
+    assert!(read_until(&mut news, "Giving up"));
+    let output = wait_for_output(child);
     check_report(&folder, &output, 143);
     assert!(folder.read("run.jsonl").contains(r#""kind":"cancelled""#));
 }
@@ -151,7 +151,7 @@ fn sighup_stays_ignored_under_nohup() {
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("nohup");
     let child = waited_for(child, &folder, 1);
     signal(&child, "-HUP");
-    let output = ended(child);
+    let output = wait_for_output(child);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     assert!(!folder.read("run.jsonl").contains(r#""interrupted":true"#));
 }
@@ -165,9 +165,9 @@ fn a_program_that_waits_for_its_server_ends_at_the_first_signal() {
     let small = ["--dataset-name", "random", "--num-prompts", "1", "--tokenizer", "none"];
     let mut child = folder.spawn(&[&flags[..], &small].concat());
     let mut lines = BufReader::new(child.stdout.take().expect("a pipe"));
-    assert!(heard(&mut lines, "Waiting up to"));
+    assert!(read_until(&mut lines, "Waiting up to"));
     signal(&child, "-TERM");
-    assert_eq!(ended(child).status.code(), Some(143));
+    assert_eq!(wait_for_output(child).status.code(), Some(143));
 }
 
 /// Flags of a sweep, without the swept setting.
@@ -214,7 +214,7 @@ fn a_killed_sweep_leaves_the_files_of_the_points_that_were_done() {
     let folder = Folder::new();
     let child = after_one_point(&folder, &[&TWO_POINTS]);
     signal(&child, "-KILL");
-    ended(child);
+    wait_for_output(child);
     check_one_point(&folder);
     assert_eq!(folder.read("sweep.csv").lines().count(), 2);
 }
@@ -229,7 +229,7 @@ fn sigterm_ends_a_sweep_with_its_table_and_its_files() {
 
 /// Checks the output of a sweep that was stopped after its first point.
 fn check_stopped_sweep(folder: &Folder, child: Child, code: i32) {
-    let output = ended(child);
+    let output = wait_for_output(child);
     assert_eq!(output.status.code(), Some(code), "{}", text(&output.stderr));
     check_one_point(folder);
     let table = text(&output.stdout);

@@ -16,16 +16,16 @@ const CHAT: &str = "--models vllm_api_stream_chat --datasets";
 const SIX: &str = "synthetic_gen_string --set datasets.config.RequestCount=6";
 
 /// A folder in which tasks were run, and their output.
-struct Done {
+struct TasksRun {
     folder: TempDir,
     output: Output,
 }
 
 /// Runs the tasks of a command line; uses the simulator if the line names no server.
-fn ran(line: &str) -> Done {
+fn ran(line: &str) -> TasksRun {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let output = again(&folder, line);
-    Done { folder, output }
+    TasksRun { folder, output }
 }
 
 fn again(folder: &TempDir, line: &str) -> Output {
@@ -34,14 +34,14 @@ fn again(folder: &TempDir, line: &str) -> Output {
     servemark(folder, &line.split_whitespace().collect::<Vec<_>>())
 }
 
-impl Done {
+impl TasksRun {
     #[track_caller]
     fn well(self) -> Self {
         assert_eq!(self.output.status.code(), Some(0), "{}", text(&self.output.stderr));
         self
     }
 
-    fn said(&self) -> String {
+    fn output_text(&self) -> String {
         text(&self.output.stdout) + &text(&self.output.stderr)
     }
 
@@ -105,7 +105,11 @@ fn what_broke_off_is_tried_again_and_each_try_is_kept() {
     }
     assert_eq!(done.common("synthetic", "Total Requests"), json!(6));
     assert_eq!(done.common("synthetic", "Failed Requests"), json!(0));
-    assert!(done.said().contains("2 tries failed and were made again."), "{}", done.said());
+    assert!(
+        done.output_text().contains("2 tries failed and were made again."),
+        "{}",
+        done.output_text()
+    );
 }
 
 /// Runs of one second have the same default name of their folder.
@@ -130,9 +134,9 @@ fn runs_that_start_together_have_a_folder_each() {
         let log = fs::read_to_string(results.join("synthetic.runlog.jsonl")).unwrap();
         assert!(log.lines().last().is_some_and(|line| line.starts_with("{\"footer\"")), "{log}");
         assert!(results.join("synthetic.json").exists());
-        let told = format!("{}", run.strip_prefix(folder.path()).unwrap().display());
-        let is_told = |output: &Output| text(&output.stderr).contains(&format!("{told}\n"));
-        assert_eq!(outputs.iter().filter(|output| is_told(output)).count(), 1, "{told}");
+        let message = format!("{}", run.strip_prefix(folder.path()).unwrap().display());
+        let is_reported = |output: &Output| text(&output.stderr).contains(&format!("{message}\n"));
+        assert_eq!(outputs.iter().filter(|output| is_reported(output)).count(), 1, "{message}");
     }
 }
 
@@ -200,7 +204,7 @@ fn pressure_goes_round_and_a_stable_stage_is_found_in_it() {
         "it ended too soon"
     );
     assert_eq!(done.common("synthetic", "Max Concurrency"), json!(4));
-    assert!(done.said().contains("│ stable "), "{}", done.said());
+    assert!(done.output_text().contains("│ stable "), "{}", done.output_text());
 }
 
 #[test]
@@ -211,7 +215,7 @@ fn data_sets_of_one_class_are_one_run_with_details_of_their_own() {
                 [[datasets]]\nbase = \"synthetic_gen_string\"\nabbr = \"more\"\nconfig.RequestCount = 3\n";
     fs::write(folder.path().join("conf.toml"), toml).unwrap();
     let output = again(&folder, "conf.toml");
-    let done = Done { folder, output }.well();
+    let done = TasksRun { folder, output }.well();
     assert_eq!(done.common("syntheticdataset", "Total Requests"), json!(5));
     let lines = |name: &str| done.file(name).lines().count();
     assert_eq!((lines("synthetic_details.jsonl"), lines("more_details.jsonl")), (2, 3));
@@ -236,40 +240,41 @@ fn a_config_is_read_and_not_written_over() {
 #[test]
 fn a_run_that_never_began_leaves_nothing_and_says_who_speaks() {
     let done = ran(&format!("{CHAT} {SIX} --host-ip 127.0.0.1 --host-port 9 --model-name m"));
-    let said = done.said();
-    assert_ne!(done.output.status.code(), Some(0), "{said}");
-    assert!(said.contains("ais_bench: error: "), "{said}");
-    assert!(!said.contains("\nerror: "), "{said}");
+    let message = done.output_text();
+    assert_ne!(done.output.status.code(), Some(0), "{message}");
+    assert!(message.contains("ais_bench: error: "), "{message}");
+    assert!(!message.contains("\nerror: "), "{message}");
     let lost = ran(&format!("{CHAT} mtbench_gen --dataset-path absent.jsonl"));
     assert!(
-        lost.said().contains("ais_bench: error: built-in datasets:81: cannot read absent.jsonl"),
+        lost.output_text()
+            .contains("ais_bench: error: built-in datasets:81: cannot read absent.jsonl"),
         "{}",
-        lost.said()
+        lost.output_text()
     );
     let unread = ran(&format!("{CHAT} {SIX} --set models.path=/nowhere"));
     assert!(
         unread
-            .said()
+            .output_text()
             .contains("ais_bench: error: --set models.path=/nowhere: /nowhere is not there"),
         "{}",
-        unread.said()
+        unread.output_text()
     );
     let left =
-        |done: &Done| fs::read_dir(done.folder.path().join("outputs/default")).unwrap().count();
+        |done: &TasksRun| fs::read_dir(done.folder.path().join("outputs/default")).unwrap().count();
     assert_eq!(left(&lost), 0);
 }
 
 #[test]
 fn results_that_are_shown_again_keep_what_was_asked() {
     let done = ran(&format!("{CHAT} {SIX} --simulate-fault status:503/7")).well();
-    let kept = |done: &Done| {
+    let kept = |done: &TasksRun| {
         ["_details", "_failed"].map(|end| done.file(&format!("synthetic{end}.jsonl")))
     };
     let before = kept(&done);
     assert!(before.iter().all(|file| file.contains(r#""input": [{"role": "user", "content": "A"#)));
     let line = format!("ais_bench {CHAT} {SIX} -m perf_viz --reuse --simulate");
     let output = servemark(&done.folder, &line.split_whitespace().collect::<Vec<_>>());
-    let done = Done { output, ..done }.well();
+    let done = TasksRun { output, ..done }.well();
     assert_eq!(kept(&done), before);
 }
 
@@ -277,8 +282,8 @@ fn results_that_are_shown_again_keep_what_was_asked() {
 fn a_task_whose_warm_up_failed_is_run_again_where_it_is_reused() {
     let line = format!("{CHAT} {SIX}");
     let failed = ran(&format!("{line} --simulate-fault status:404/1"));
-    assert_eq!(failed.output.status.code(), Some(5), "{}", failed.said());
+    assert_eq!(failed.output.status.code(), Some(5), "{}", failed.output_text());
     let output = again(&failed.folder, &format!("{line} --reuse"));
-    let done = Done { output, ..failed }.well();
+    let done = TasksRun { output, ..failed }.well();
     assert_eq!(done.common("synthetic", "Success Requests"), json!(6));
 }

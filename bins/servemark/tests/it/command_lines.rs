@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use servemark_command_lines::{Own, named, read_lines, replay};
+use servemark_command_lines::{Own, from_name, read_lines, replay};
 
 const FIXTURES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures");
 
@@ -19,7 +19,7 @@ fn check(peer: &str, argued: &[(&'static str, usize)]) {
     let fixtures = Path::new(FIXTURES);
     let lines = read_lines(&fixtures.join(format!("command_lines/{peer}.jsonl.gz"))).unwrap();
     let own = Own::new(Path::new(env!("CARGO_BIN_EXE_servemark")), fixtures).unwrap();
-    let tally = replay(&lines, &own, named(peer).unwrap(), JOBS).unwrap();
+    let tally = replay(&lines, &own, from_name(peer).unwrap(), JOBS).unwrap();
     if let Err(faults) = tally.check(argued) {
         panic!("{faults}");
     }

@@ -28,9 +28,9 @@ fn read(folder: &TempDir, log: &[u8], flags: &[&str], code: i32) -> String {
     for output in [&score, &compare] {
         assert_eq!(output.status.code(), Some(code), "{}", text(&output.stderr));
     }
-    let told = |line: &&str| line.contains("cut.jsonl");
+    let reported = |line: &&str| line.contains("cut.jsonl");
     let [of_score, of_compare] = [&news, &text(&compare.stderr)]
-        .map(|news| news.lines().filter(told).map(str::to_owned).collect::<Vec<_>>());
+        .map(|news| news.lines().filter(reported).map(str::to_owned).collect::<Vec<_>>());
     assert_eq!(of_score, of_compare);
     of_score.join("\n")
 }
@@ -57,8 +57,8 @@ fn a_damaged_line_is_named_and_left_out_on_demand() {
     assert!(news.contains("cut.jsonl:2: a damaged line: its checksum is wrong"), "{news}");
     assert!(news.contains("--skip-damaged"), "{news}");
     let news = read(&folder, &damaged, &["--skip-damaged"], 0);
-    let told = "warning: cut.jsonl: 1 damaged line left out; the first is line 2";
-    assert!(news.contains(told), "{news}");
+    let message = "warning: cut.jsonl: 1 damaged line left out; the first is line 2";
+    assert!(news.contains(message), "{news}");
 }
 
 #[test]

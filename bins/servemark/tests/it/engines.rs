@@ -40,10 +40,10 @@ fn throughput_is_told_as_vllm_tells_it() {
         let folder = tempfile::tempdir().unwrap();
         let run = bench(&folder, &format!("{THROUGHPUT} --n 2 --num-warmups 3 {more}"));
         assert_eq!(run.status.code(), Some(0), "{}", text(&run.stderr));
-        let told = text(&run.stdout);
-        let lines: Vec<&str> = told.lines().collect();
+        let printed = text(&run.stdout);
+        let lines: Vec<&str> = printed.lines().collect();
         assert!(lines[0].starts_with("Throughput: ") && lines[0].ends_with(" output tokens/s"));
-        assert!(lines[1].starts_with("Total num prompt tokens:  "), "{told}");
+        assert!(lines[1].starts_with("Total num prompt tokens:  "), "{printed}");
         assert_eq!(lines[2], "Total num output tokens:  40", "4 prompts, 2 outputs of 5 each");
         assert_eq!(lines[3], "Measured around the engine's own calls.");
         let out = result(&folder);
@@ -78,12 +78,12 @@ fn a_batch_after_the_other_is_told_as_vllm_tells_it() {
     let folder = tempfile::tempdir().unwrap();
     let run = bench(&folder, &format!("{LATENCY} --use-beam-search --n 2"));
     assert_eq!(run.status.code(), Some(0), "{}", text(&run.stderr));
-    let told = text(&run.stdout);
-    let lines: Vec<&str> = told.lines().collect();
+    let printed = text(&run.stdout);
+    let lines: Vec<&str> = printed.lines().collect();
     assert_eq!(lines[0], "Warming up...");
-    assert!(lines[1].starts_with("Avg latency: ") && lines[1].ends_with(" seconds"), "{told}");
+    assert!(lines[1].starts_with("Avg latency: ") && lines[1].ends_with(" seconds"), "{printed}");
     for (line, percent) in lines[2..].iter().zip([10, 25, 50, 75, 90, 99]) {
-        assert!(line.starts_with(&format!("{percent}% percentile latency: ")), "{told}");
+        assert!(line.starts_with(&format!("{percent}% percentile latency: ")), "{printed}");
     }
     let out = result(&folder);
     assert_eq!(keys(&out)[..4], ["model_id", "avg_latency", "latencies", "percentiles"]);
@@ -95,8 +95,8 @@ fn what_the_engine_would_cut_short_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let run = bench(&folder, &format!("{LATENCY} --max-model-len 8"));
     assert_eq!(run.status.code(), Some(2));
-    let said = text(&run.stderr);
-    assert!(said.contains("a request has 9 tokens, prompt and output together"), "{said}");
+    let errors = text(&run.stderr);
+    assert!(errors.contains("a request has 9 tokens, prompt and output together"), "{errors}");
 }
 
 #[test]
@@ -113,8 +113,8 @@ fn an_argument_that_no_engine_has_is_its_own_parsers_to_refuse() {
     let folder = tempfile::tempdir().unwrap();
     let run = bench(&folder, &format!("{THROUGHPUT} --such-a-thing 3"));
     assert_eq!(run.status.code(), Some(4));
-    let said = text(&run.stderr);
-    assert!(said.contains("unrecognized arguments: --such-a-thing 3"), "{said}");
+    let errors = text(&run.stderr);
+    assert!(errors.contains("unrecognized arguments: --such-a-thing 3"), "{errors}");
 }
 
 #[test]
@@ -129,11 +129,11 @@ fn an_engine_that_is_not_there_is_refused_before_anything_is_prepared() {
         command.current_dir(&folder).env_remove("PYTHONPATH").env("HF_HUB_OFFLINE", "1");
         // Loading this tokenizer before the check of the engine would fail with another message.
         let run = command.args(line.split_whitespace()).arg("no/such-tokenizer").output().unwrap();
-        let said = text(&run.stderr);
-        assert_eq!(run.status.code(), Some(2), "{said}");
-        assert!(said.contains(why), "{said}");
-        assert!(!said.contains("tokenizer"), "{said}");
-        assert_eq!(fs::read_dir(&folder).unwrap().count(), 0, "{said}");
+        let errors = text(&run.stderr);
+        assert_eq!(run.status.code(), Some(2), "{errors}");
+        assert!(errors.contains(why), "{errors}");
+        assert!(!errors.contains("tokenizer"), "{errors}");
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 0, "{errors}");
     }
 }
 

@@ -34,7 +34,7 @@ impl TestBed {
     fn args(&self, line: &str) -> Vec<String> {
         let url = self.mock.base_url();
         let usual = format!(
-            "evalscope perf --model m --url {url}/v1/chat/completions --max-tokens 4 {WRITTEN} {line}"
+            "evalscope perf --model m --url {url}/v1/chat/completions --max-tokens 4 {OUTPUT_FLAGS} {line}"
         );
         usual.split_whitespace().map(str::to_owned).collect()
     }
@@ -45,7 +45,7 @@ impl TestBed {
     }
 
     fn run_words(&self, words: &[String]) -> Output {
-        let begin = ["evalscope", "perf"].into_iter().chain(WRITTEN.split(' '));
+        let begin = ["evalscope", "perf"].into_iter().chain(OUTPUT_FLAGS.split(' '));
         let args: Vec<&str> = begin.chain(words.iter().map(String::as_str)).collect();
         servemark(&self.folder, &args)
     }
@@ -57,13 +57,13 @@ impl TestBed {
     }
 
     /// Returns the bodies of the POST requests to the server so far.
-    fn asked(&self) -> Vec<Value> {
+    fn request_bodies(&self) -> Vec<Value> {
         let posted = self.mock.requests().into_iter().filter(|request| request.method == "POST");
         posted.map(|request| serde_json::from_slice(&request.body).unwrap()).collect()
     }
 
     /// Returns the distinct paths of the POST requests.
-    fn asked_at(&self) -> Vec<String> {
+    fn request_paths(&self) -> Vec<String> {
         let posted = self.mock.requests().into_iter().filter(|request| request.method == "POST");
         let mut paths: Vec<String> = posted.map(|request| request.path).collect();
         paths.dedup();
@@ -81,7 +81,7 @@ impl TestBed {
     }
 }
 
-const WRITTEN: &str = "--sleep-interval 0 --outputs-dir out --no-timestamp --no-progress";
+const OUTPUT_FLAGS: &str = "--sleep-interval 0 --outputs-dir out --no-timestamp --no-progress";
 
 #[track_caller]
 fn ends_with(code: i32, output: &Output) -> String {
@@ -100,10 +100,10 @@ fn what_was_done_before_a_run_that_fails_is_reported() {
     // The fourth request is the connection test before the second run.
     let stage = TestBed::set(&["status:404/4"]);
     let output = stage.run("--prompt hello --parallel 1 2 3 -n 2 2 2");
-    let told = ends_with(4, &output);
+    let stdout = ends_with(4, &output);
     assert!(text(&output.stderr).contains("point parallel_2_number_2: the test request failed"));
     let summary = stage.read("performance_summary.txt");
-    assert!(told.ends_with(&summary) && summary.contains("│    1 │    - │   2 │"), "{summary}");
+    assert!(stdout.ends_with(&summary) && summary.contains("│    1 │    - │   2 │"), "{summary}");
     assert!(stage.read("perf_report.html").contains("Parallel 1 / Number 2"));
     assert!(stage.json("parallel_1_number_2/benchmark_summary.json").is_object());
     assert!(stage.json("parallel_2_number_2/benchmark_summary.json").is_null());
@@ -137,8 +137,8 @@ fn files_that_cannot_be_written_name_the_command_that_makes_them() {
     let run = "parallel_1_number_2";
     obstacle(&stage, &format!("{run}/benchmark_percentile.json"));
     let output = stage.run("--prompt hello --parallel 1 2 -n 2 2");
-    let (told, news) = (ends_with(1, &output), text(&output.stderr));
-    assert!(told.contains("│    1 │    - │   2 │"), "{told}");
+    let (errors, news) = (ends_with(1, &output), text(&output.stderr));
+    assert!(errors.contains("│    1 │    - │   2 │"), "{errors}");
     let log = format!("out/m/{run}/run.runlog.jsonl");
     assert!(news.contains(&format!("servemark score {log} --files")), "{news}");
     fs::remove_dir(stage.folder.path().join(format!("out/m/{run}/benchmark_percentile.json")))
@@ -149,8 +149,8 @@ fn files_that_cannot_be_written_name_the_command_that_makes_them() {
     let stage = TestBed::set(&[]);
     obstacle(&stage, "performance_summary.txt");
     let output = stage.run("--prompt hello --parallel 1 2 -n 2 2");
-    let (told, news) = (ends_with(1, &output), text(&output.stderr));
-    assert!(told.contains("│    2 │    - │   2 │"), "{told}");
+    let (errors, news) = (ends_with(1, &output), text(&output.stderr));
+    assert!(errors.contains("│    2 │    - │   2 │"), "{errors}");
     assert_eq!(news.matches(" --as evalscope").count(), 2, "{news}");
     assert!(stage.read("perf_report.html").contains("Parallel 2 / Number 2"));
 
@@ -159,8 +159,8 @@ fn files_that_cannot_be_written_name_the_command_that_makes_them() {
     let search = r#"--prompt hello --sla-auto-tune --parallel 2 --sla-upper-bound 4 --sla-num-runs 1
         --sla-params [{"rps":"max"}]"#;
     let output = stage.run(search);
-    let (told, news) = (ends_with(1, &output), text(&output.stderr));
-    assert!(told.contains("Best observed rps: "), "{told}\n{news}");
+    let (errors, news) = (ends_with(1, &output), text(&output.stderr));
+    assert!(errors.contains("Best observed rps: "), "{errors}\n{news}");
     assert!(news.contains(" --as evalscope"), "{news}");
     assert!(stage.read("performance_summary.txt").contains("│    2 │"));
 }
@@ -185,8 +185,8 @@ fn runs_that_start_together_have_a_folder_each() {
     for run in runs {
         let arguments = fs::read(run.join("parallel_1_number_2/benchmark_args.json")).unwrap();
         let arguments: Value = serde_json::from_slice(&arguments).unwrap();
-        let told = arguments["outputs_dir"].as_str().unwrap();
-        assert!(folder.path().join(told).join("benchmark_summary.json").exists(), "{told}");
+        let reported = arguments["outputs_dir"].as_str().unwrap();
+        assert!(folder.path().join(reported).join("benchmark_summary.json").exists(), "{reported}");
     }
 }
 
@@ -196,11 +196,11 @@ fn a_run_that_was_killed_is_not_measured_over() {
     ends_with(0, &stage.run("--prompt hello --parallel 1 -n 2"));
     let folder = stage.folder.path().join("out/m/parallel_1_number_2");
     fs::remove_file(folder.join("benchmark_args.json")).unwrap();
-    let asked = stage.asked().len();
+    let requested = stage.request_bodies().len();
     let output = stage.run("--prompt hello --parallel 1 -n 2");
     ends_with(2, &output);
     assert!(text(&output.stderr).contains("holds a run already"), "{}", text(&output.stderr));
-    assert_eq!(stage.asked().len(), asked);
+    assert_eq!(stage.request_bodies().len(), requested);
 }
 
 #[test]
@@ -208,18 +208,18 @@ fn ctrl_c_ends_a_sweep_and_what_was_done_is_reported() {
     // The first request of the second run never gets its full answer.
     let stage = TestBed::set(&["stall@1/5"]);
     let mut child = stage.start("--prompt hello --parallel 1 2 3 -n 2 2 2");
-    while stage.asked().len() < 6 {
+    while stage.request_bodies().len() < 6 {
         assert!(child.try_wait().expect("a child").is_none(), "it ended too early");
         std::thread::yield_now();
     }
     signal(&child);
     let news = BufReader::new(child.stderr.take().expect("a pipe"));
-    let heard = news.lines().map_while(Result::ok).any(|line| line.starts_with("Stopping:"));
-    assert!(heard, "the first was not heard");
+    let received = news.lines().map_while(Result::ok).any(|line| line.starts_with("Stopping:"));
+    assert!(received, "the first was not heard");
     signal(&child);
-    let told = ends_with(130, &child.wait_with_output().unwrap());
+    let stdout = ends_with(130, &child.wait_with_output().unwrap());
     let summary = stage.read("performance_summary.txt");
-    assert!(told.ends_with(&summary), "{told}");
+    assert!(stdout.ends_with(&summary), "{stdout}");
     for run in ["│    1 │    - │   2 │", "│    2 │    - │   2 │"] {
         assert!(summary.contains(run), "{summary}");
     }
@@ -262,12 +262,12 @@ fn long_prompts_of_the_speed_benchmark_are_completed() {
     ends_with(0, &output);
     let rows = stage.json("parallel_1_number_4/speed_benchmark.json");
     assert_eq!(rows.as_array().map(Vec::len), Some(1), "{rows}");
-    let asked: Vec<_> = stage
-        .asked()
+    let requested: Vec<_> = stage
+        .request_bodies()
         .iter()
         .map(|body| body["prompt"].as_str().map(|text| text.chars().count()))
         .collect();
-    assert_eq!(asked[1..], [63_488, 63_488, 129_024, 129_024].map(Some));
+    assert_eq!(requested[1..], [63_488, 63_488, 129_024, 129_024].map(Some));
 }
 
 #[test]
@@ -275,8 +275,8 @@ fn a_search_goes_by_rate() {
     let stage = TestBed::set(&[]);
     let rate = r#"--prompt hello --sla-auto-tune --sla-variable rate --rate 64 --sla-upper-bound 128
         --sla-num-runs 1 --sla-number-multiplier 0.1 --sla-params [{"avg_latency":"<=60s"}]"#;
-    let told = ends_with(0, &stage.run(rate));
-    assert!(told.contains("│ avg_latency <= 60 s │        128 │ best_observed │"), "{told}");
+    let stdout = ends_with(0, &stage.run(rate));
+    assert!(stdout.contains("│ avg_latency <= 60 s │        128 │ best_observed │"), "{stdout}");
     let summary = stage.json("sla_summary.json");
     let loads: Vec<_> = summary.as_object().unwrap().keys().collect();
     assert_eq!(loads, ["rate_64", "rate_128"]);
@@ -287,8 +287,8 @@ fn a_search_goes_to_the_best() {
     let stage = TestBed::set(&[]);
     let best = r#"--prompt hello --sla-auto-tune --parallel 2 --sla-upper-bound 4 --sla-num-runs 1
         --sla-params [{"rps":"max"}]"#;
-    let told = ends_with(0, &stage.run(best));
-    assert!(told.contains("Best observed rps: "), "{told}");
+    let stdout = ends_with(0, &stage.run(best));
+    assert!(stdout.contains("Best observed rps: "), "{stdout}");
     let summary = stage.json("sla_summary.json");
     assert!(summary.get("parallel_2").is_some(), "{summary}");
 }
@@ -302,8 +302,8 @@ fn a_search_goes_to_the_least() {
     });
     let least = r#"--prompt hello --sla-auto-tune --parallel 4 --sla-upper-bound 8 --sla-num-runs 1
         --sla-number-multiplier 4 --sla-params [{"p50_ttft":"min"}]"#;
-    let told = ends_with(0, &stage.run(least));
-    assert!(told.contains("│ p50_ttft min │          1 │ best_observed │"), "{told}");
+    let stdout = ends_with(0, &stage.run(least));
+    assert!(stdout.contains("│ p50_ttft min │          1 │ best_observed │"), "{stdout}");
     let summary = stage.json("sla_summary.json");
     let loads: Vec<_> = summary.as_object().unwrap().keys().map(String::as_str).collect();
     assert!(loads.contains(&"parallel_1") && loads.contains(&"parallel_4"), "{loads:?}");
@@ -324,9 +324,9 @@ fn decisions_are_measured_by_their_inputs() {
         let name = if data == "open_decisions" { data } else { "line_by_line" };
         let path = fixture(&format!("evalscope/inputs/{data}"));
         let line = format!("--api {api} --url {url} --dataset {name} --dataset-path {path} -n 6");
-        let told = ends_with(0, &stage.run(&line));
-        assert!(told.contains("Embedding/Rerank Performance Test Summary"), "{told}");
-        assert_eq!(stage.asked_at(), [route]);
+        let stdout = ends_with(0, &stage.run(&line));
+        assert!(stdout.contains("Embedding/Rerank Performance Test Summary"), "{stdout}");
+        assert_eq!(stage.request_paths(), [route]);
         let summary = stage.json("parallel_1_number_6/benchmark_summary.json");
         assert_eq!(summary["Success Requests"], 6, "{summary}");
         assert!(summary["Input Throughput (tok/s)"].as_f64() > Some(0.0), "{summary}");
@@ -357,9 +357,9 @@ fn a_ranking_has_the_tables_of_rankings_by_the_usual_path() {
     let url = format!("{}/v1", stage.mock.base_url());
     let path = fixture("evalscope/inputs/rerank.jsonl");
     let line = format!("--api rerank --url {url} --dataset rerank --dataset-path {path} -n 3");
-    let told = ends_with(0, &stage.run(&line));
-    assert!(told.contains("Embedding/Rerank Performance Test Summary"), "{told}");
-    assert_eq!(stage.asked_at(), ["/v1/reranks"]);
+    let stdout = ends_with(0, &stage.run(&line));
+    assert!(stdout.contains("Embedding/Rerank Performance Test Summary"), "{stdout}");
+    assert_eq!(stage.request_paths(), ["/v1/reranks"]);
 }
 
 #[test]
@@ -371,10 +371,14 @@ fn pictures_have_the_colours_asked_for() {
          --max-prompt-length 40 --image-width 16 --image-height 16 -n 1"
     );
     ends_with(0, &stage.run(&format!("{line} --image-format P --name palette")));
-    let asked = stage.asked();
-    let shown = asked.last().unwrap()["messages"][0]["content"][1]["image_url"]["url"].to_string();
+    let requested = stage.request_bodies();
+    let message =
+        requested.last().unwrap()["messages"][0]["content"][1]["image_url"]["url"].to_string();
     // Base64 of the header of a PNG with palette indices as pixels.
-    assert!(shown.contains("data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAABAAAAAQCAM"), "{shown}");
+    assert!(
+        message.contains("data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAABAAAAAQCAM"),
+        "{message}"
+    );
     let refused = ends_with(2, &stage.run(&format!("{line} --image-format CMYK")));
     assert_eq!(refused, "");
 }
@@ -432,16 +436,17 @@ fn runs_of_a_sweep_draw_one_after_the_other() {
         });
         let output = stage.run_words(&repeated(&recorded["argv"], &stage.mock.base_url()));
         ends_with(0, &output);
-        let mut asked = stage.asked().into_iter().filter(|body| !is_greeting(body));
+        let mut requested = stage.request_bodies().into_iter().filter(|body| !is_greeting(body));
         for run in recorded["runs"].as_array().unwrap() {
             let mut theirs: Vec<String> =
                 run.as_array().unwrap().iter().cloned().map(comparable).collect();
-            let mut ours: Vec<String> = asked.by_ref().take(theirs.len()).map(comparable).collect();
+            let mut ours: Vec<String> =
+                requested.by_ref().take(theirs.len()).map(comparable).collect();
             theirs.sort();
             ours.sort();
             assert_eq!(ours, theirs, "{}", file.display());
         }
-        assert_eq!(asked.next(), None, "{}", file.display());
+        assert_eq!(requested.next(), None, "{}", file.display());
     }
 }
 

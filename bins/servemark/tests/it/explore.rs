@@ -1,13 +1,15 @@
 //! Servers of which only the address is known.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
 use std::num::NonZeroUsize;
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 use servemark_mock::{ImitatedEngine, MockServer, MockSpec};
 
-use super::{servemark, text};
+use super::{command, servemark, text};
 
 /// A short exploration of a simulator whose answers take 200 ms each: 50 ms to the first of 16
 /// tokens, and 10 ms to each later one.
@@ -45,6 +47,33 @@ fn a_server_of_known_capacity_is_explored() {
     assert_eq!(score.status.code(), Some(0), "{}", text(&score.stderr));
 }
 
+#[test]
+fn a_stopped_exploration_keeps_what_it_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    let long = ["demo", "--duration", "60", "--output-len", "16", "--out", "results"];
+    let mut child = command(&folder, &long)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut rows = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let first = rows.find(|row| row.trim_start().starts_with("1 "));
+    assert!(first.is_some(), "no load was measured");
+    let sent = Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
+    assert!(sent.expect("kill runs").success());
+    let rest: Vec<String> = rows.collect();
+    let done = child.wait_with_output().unwrap();
+    let told = text(&done.stderr);
+    assert_eq!(done.status.code(), Some(143), "{told}");
+    assert!(told.starts_with("Stopping: SIGTERM; nothing more is sent"), "{told}");
+    assert!(rest.iter().any(|row| row.starts_with("  Stopped     early")), "{rest:#?}");
+    for file in ["report.html", "summary.json"] {
+        assert!(folder.path().join("results").join(file).exists(), "{file}");
+    }
+    let score = servemark(&folder, &["score", "results/run.runlog.jsonl"]);
+    assert_eq!(score.status.code(), Some(0), "{}", text(&score.stderr));
+}
+
 /// Explores a simulator that describes itself as an engine's server, in a new folder.
 fn explored(engine: ImitatedEngine) -> Value {
     let spec = MockSpec {
@@ -57,8 +86,8 @@ fn explored(engine: ImitatedEngine) -> Value {
     let folder = tempfile::tempdir().unwrap();
     let short = ["--json", "--out", "results", "--duration", "3", "--output-len", "16"];
     let done = servemark(&folder, &[&[server.base_url().as_str()][..], &short].concat());
-    let told = text(&done.stderr);
-    assert_eq!(done.status.code(), Some(0), "{engine}: {told}");
+    let errors = text(&done.stderr);
+    assert_eq!(done.status.code(), Some(0), "{engine}: {errors}");
     let kept: Vec<_> = ["report.html", "summary.json", "run.runlog.jsonl"]
         .into_iter()
         .filter(|name| folder.path().join("results").join(name).metadata().unwrap().len() > 100)
@@ -111,14 +140,14 @@ fn the_capacity_at_an_objective_is_looked_for() {
 fn the_table_and_the_summary_fit_the_screen() {
     let folder = tempfile::tempdir().unwrap();
     let done = servemark(&folder, &[&SHORT[..], &["--max-streams", "2"]].concat());
-    let told = text(&done.stdout);
-    assert_eq!(done.status.code(), Some(0), "{told}{}", text(&done.stderr));
+    let printed = text(&done.stdout);
+    assert_eq!(done.status.code(), Some(0), "{printed}{}", text(&done.stderr));
     for part in ["One user", "Best", "Client", "Results", "Next"] {
-        assert!(told.contains(&format!("\n  {part} ")), "{told}");
+        assert!(printed.contains(&format!("\n  {part} ")), "{printed}");
     }
-    assert!(told.contains("more streams may yield more"), "{told}");
-    let wide = told.lines().find(|line| line.chars().count() > 100);
-    assert_eq!(wide, None, "{told}");
+    assert!(printed.contains("more streams may yield more"), "{printed}");
+    let wide = printed.lines().find(|line| line.chars().count() > 100);
+    assert_eq!(wide, None, "{printed}");
 }
 
 #[test]
@@ -126,9 +155,9 @@ fn an_address_without_a_server_ends_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let done = servemark(&folder, &[&closed.to_string()]);
-    let told = text(&done.stderr);
-    assert_eq!(done.status.code(), Some(4), "{told}");
-    assert!(told.contains(&closed.to_string()), "{told}");
+    let errors = text(&done.stderr);
+    assert_eq!(done.status.code(), Some(4), "{errors}");
+    assert!(errors.contains(&closed.to_string()), "{errors}");
     let left = fs::read_dir(folder.path().join("servemark-results")).unwrap().count();
     assert_eq!(left, 0, "no folder is left of an exploration that measured nothing");
 }
@@ -139,7 +168,7 @@ fn results_are_never_mixed_with_others() {
     fs::create_dir(folder.path().join("results")).unwrap();
     fs::write(folder.path().join("results/notes.txt"), "mine").unwrap();
     let done = servemark(&folder, &["demo", "--out", "results"]);
-    let told = text(&done.stderr);
-    assert_eq!(done.status.code(), Some(2), "{told}");
-    assert!(told.contains("not empty; name another"), "{told}");
+    let errors = text(&done.stderr);
+    assert_eq!(done.status.code(), Some(2), "{errors}");
+    assert!(errors.contains("not empty; name another"), "{errors}");
 }

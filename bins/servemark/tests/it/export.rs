@@ -56,9 +56,9 @@ fn the_tables_of_a_run_are_read_by_other_programs() {
             eprintln!("skipped: pandas has no engine for parquet");
             continue;
         }
-        let told = text(&read.stdout);
+        let printed = text(&read.stdout);
         // The warm-up is one of the 11 requests.
-        assert!(told.starts_with("11 11 "), "{program}: {told}{}", text(&read.stderr));
+        assert!(printed.starts_with("11 11 "), "{program}: {printed}{}", text(&read.stderr));
     }
 }
 

@@ -24,29 +24,29 @@ const FORGED: [&str; 2] = ["Client audit: clean", "Forged line"];
 fn is_harmless(output: &Output, what: &str) {
     for (stream, bytes) in [("standard output", &output.stdout), ("standard error", &output.stderr)]
     {
-        let shown = String::from_utf8(bytes.clone()).expect("UTF-8");
+        let rendered = String::from_utf8(bytes.clone()).expect("UTF-8");
         let is_raw = |character: &char| {
             (character.is_control() && *character != '\n')
                 || "\u{61c}\u{200e}\u{200f}\u{2028}\u{2029}".contains(*character)
                 || ('\u{202a}'..='\u{202e}').contains(character)
                 || ('\u{2066}'..='\u{2069}').contains(character)
         };
-        let raw: Vec<char> = shown.chars().filter(is_raw).collect();
-        assert!(raw.is_empty(), "{what}: {raw:?} on {stream}: {shown}");
+        let raw: Vec<char> = rendered.chars().filter(is_raw).collect();
+        assert!(raw.is_empty(), "{what}: {raw:?} on {stream}: {rendered}");
         let is_forged = |line: &&str| FORGED.iter().any(|forged| line.trim().starts_with(forged));
-        let forged: Vec<&str> = shown.lines().filter(is_forged).collect();
-        assert!(forged.is_empty(), "{what}: {forged:?} on {stream}: {shown}");
+        let forged: Vec<&str> = rendered.lines().filter(is_forged).collect();
+        assert!(forged.is_empty(), "{what}: {forged:?} on {stream}: {rendered}");
     }
 }
 
 /// Puts the hostile text into every string below a value, except strings with a fixed meaning.
 fn poison(value: &mut Value) {
-    const KEPT: [&str; 5] = ["verdict", "arrival_clock", "of", "dataset_name", "weights"];
+    const KEPT_KEYS: [&str; 5] = ["verdict", "arrival_clock", "of", "dataset_name", "weights"];
     match value {
         Value::String(text) => HOSTILE.clone_into(text),
         Value::Array(values) => values.iter_mut().for_each(poison),
         Value::Object(fields) => {
-            let open = fields.iter_mut().filter(|(key, _)| !KEPT.contains(&key.as_str()));
+            let open = fields.iter_mut().filter(|(key, _)| !KEPT_KEYS.contains(&key.as_str()));
             open.for_each(|(_, value)| poison(value));
         }
         _ => {}
@@ -129,7 +129,7 @@ impl Hostile {
 }
 
 /// Number of answers so far; every second answer is an error.
-static SENT: AtomicUsize = AtomicUsize::new(0);
+static ANSWER_COUNT: AtomicUsize = AtomicUsize::new(0);
 
 const TOKENIZER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/tokenizers/gpt2");
 
@@ -153,7 +153,7 @@ fn answer(mut stream: &TcpStream) -> Option<()> {
     let (status, body) = if request.contains("/v1/models") {
         let models = json!({"data": [{"id": HOSTILE, "root": HOSTILE}]});
         ("200 OK", models.to_string())
-    } else if request.starts_with("GET") || SENT.fetch_add(1, Ordering::Relaxed) % 2 == 1 {
+    } else if request.starts_with("GET") || ANSWER_COUNT.fetch_add(1, Ordering::Relaxed) % 2 == 1 {
         ("500 Oh\u{9b}no", HOSTILE.to_owned())
     } else {
         let choice = json!({

@@ -29,11 +29,16 @@ use std::process::{Command, Output};
 use tempfile::TempDir;
 
 fn servemark(folder: &TempDir, args: &[&str]) -> Output {
+    command(folder, args).output().expect("the program starts")
+}
+
+fn command(folder: &TempDir, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_servemark"));
     for variable in ["API_KEY", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "OPENAI_API_KEY"] {
         command.env_remove(variable);
     }
-    command.args(args).current_dir(folder.path()).output().expect("the program starts")
+    command.args(args).current_dir(folder.path());
+    command
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -130,13 +135,13 @@ fn a_verdict_on_the_run_is_told_and_failed_on_whatever_the_table() {
     let path = folder.path().join("run.jsonl");
     let log = fs::read_to_string(&path).unwrap();
     // More tokens were requested than received. The edited line has no checksum any more.
-    let asked = |line: &str| match line.rsplit_once(",\"crc32\":") {
+    let wanted = |line: &str| match line.rsplit_once(",\"crc32\":") {
         Some((line, _)) if line.starts_with("{\"request\"") => {
             line.replace("\"output_tokens\":", "\"output_tokens\":9") + "}\n"
         }
         _ => line.to_owned() + "\n",
     };
-    fs::write(&path, log.lines().map(asked).collect::<String>()).unwrap();
+    fs::write(&path, log.lines().map(wanted).collect::<String>()).unwrap();
     let args = ["score", "run.jsonl", "--as", "sglang", "--fail-on", "short-outputs"];
     let score = servemark(&folder, &args);
     let news = text(&score.stderr);
@@ -217,9 +222,9 @@ fn help_and_versions_are_given_where_they_are_asked_for() {
         (&["evalscope", "perf", "--help"], "Examples:"),
         (&["help"], "usage: servemark [URL]"),
     ] {
-        let told = servemark(&folder, line);
-        assert_eq!(told.status.code(), Some(0), "{line:?}: {}", text(&told.stderr));
-        assert!(text(&told.stdout).contains(words), "{line:?}: {}", text(&told.stdout));
+        let reported = servemark(&folder, line);
+        assert_eq!(reported.status.code(), Some(0), "{line:?}: {}", text(&reported.stderr));
+        assert!(text(&reported.stdout).contains(words), "{line:?}: {}", text(&reported.stdout));
     }
 }
 

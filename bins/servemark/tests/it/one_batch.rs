@@ -59,8 +59,8 @@ fn the_same_requests_are_sent_as_by_sglang() {
         let expected: Vec<String> =
             run["requests"].as_array().unwrap().iter().map(Value::to_string).collect();
         assert_eq!(sent, expected, "{}", run["name"]);
-        let said = skeleton(&text(&output.stdout));
-        assert_eq!(said, skeleton(run["stdout"].as_str().unwrap()), "{}", run["name"]);
+        let printed = skeleton(&text(&output.stdout));
+        assert_eq!(printed, skeleton(run["stdout"].as_str().unwrap()), "{}", run["name"]);
         compared += 1;
     }
     assert_eq!(compared, 14, "a run was added or lost");
@@ -68,7 +68,7 @@ fn the_same_requests_are_sent_as_by_sglang() {
 
 /// Returns SGLang's lines without their numbers, which depend on the server. Lines about the
 /// server's answers are omitted, because they differ.
-fn skeleton(said: &str) -> Vec<String> {
+fn skeleton(message: &str) -> Vec<String> {
     let is_sglangs = |line: &&str| {
         ONE_BATCH_LINES.iter().chain(&ABOUT_ITS_WORK).any(|start| line.starts_with(start))
     };
@@ -76,7 +76,7 @@ fn skeleton(said: &str) -> Vec<String> {
         let words = line.split_whitespace().filter(|word| !differs(word));
         words.collect::<Vec<_>>().join(" ")
     };
-    said.lines().filter(is_sglangs).map(words).collect()
+    message.lines().filter(is_sglangs).map(words).collect()
 }
 
 /// Whether it is a number, a name with one, or a name in place of a path.
@@ -135,11 +135,14 @@ fn a_batch_is_measured_told_and_kept() {
     let server = server(|spec| spec.accept_length = Some(2.0));
     let (folder, output) = bench(&server, &["--show-report", "--run-log", "batch.runlog.jsonl"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    let told = text(&output.stdout);
-    assert!(told.contains("batch size: 3\ninput_len: 6\noutput_len: 8\nlatency: "), "{told}");
-    assert!(told.contains("acc_length: 2.00 \n") && told.contains("|   batch size |"), "{told}");
-    assert!(told.contains("\n\nResults are saved to result.jsonl\n"), "{told}");
-    assert!(told.contains("\n\nInput lens: [6]. Output lens: [8].\n"), "{told}");
+    let printed = text(&output.stdout);
+    assert!(printed.contains("batch size: 3\ninput_len: 6\noutput_len: 8\nlatency: "), "{printed}");
+    assert!(
+        printed.contains("acc_length: 2.00 \n") && printed.contains("|   batch size |"),
+        "{printed}"
+    );
+    assert!(printed.contains("\n\nResults are saved to result.jsonl\n"), "{printed}");
+    assert!(printed.contains("\n\nInput lens: [6]. Output lens: [8].\n"), "{printed}");
     let line = fs::read_to_string(folder.path().join("result.jsonl")).unwrap();
     let line: Value = serde_json::from_str(&line).unwrap();
     assert_eq!((&line["total_output_tokens"], &line["num_early_stopped"]), (&json!(24), &json!(0)));
@@ -163,12 +166,15 @@ fn batches_whose_results_cannot_be_written_are_all_measured_and_reported() {
     let server = server(|_| {});
     let sizes = ["--batch-size", "2", "3", "--result-filename", "/dev/full", "--show-report"];
     let (_folder, output) = bench(&server, &[&sizes[..], &["--run-log", "b.jsonl"]].concat());
-    let (told, news) = (text(&output.stdout), text(&output.stderr));
+    let (printed, news) = (text(&output.stdout), text(&output.stderr));
     assert_eq!(output.status.code(), Some(1), "{news}");
     for size in ["2", "3"] {
-        assert!(told.contains(&format!("batch size: {size}\n")), "{told}\n{news}");
+        assert!(printed.contains(&format!("batch size: {size}\n")), "{printed}\n{news}");
     }
-    assert!(told.contains("|   batch size |") && !told.contains("Results are saved"), "{told}");
+    assert!(
+        printed.contains("|   batch size |") && !printed.contains("Results are saved"),
+        "{printed}"
+    );
     assert_eq!(news.matches("cannot append to /dev/full: No space left").count(), 1, "{news}");
     assert_eq!(news.matches("  servemark score ").count(), 2, "{news}");
 }
@@ -182,8 +188,10 @@ fn a_server_that_cannot_be_started_is_refused_before_anything_is_prepared() {
     let output = servemark(&folder, &[&module[..], &["--port", &port]].concat());
     let message = text(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{message}");
-    for told in ["--base-url", "python3 has no module named sglang; install it", "--python PATH"] {
-        assert!(message.contains(told), "{told} is not in {message}");
+    for reported in
+        ["--base-url", "python3 has no module named sglang; install it", "--python PATH"]
+    {
+        assert!(message.contains(reported), "{reported} is not in {message}");
     }
     assert!(!message.contains("Starting"), "{message}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "nothing is written");
@@ -203,8 +211,11 @@ fn a_batch_that_breaks_off_has_no_result() {
 fn what_a_server_cannot_hold_is_not_sent() {
     let server = server(|spec| spec.places = 2.try_into().ok());
     let (_, output) = bench(&server, &["--no-run-log"]);
-    let told = text(&output.stdout);
-    assert!(told.contains("========Skip benchmark batch_size=3 > skip_max_running"), "{told}");
+    let printed = text(&output.stdout);
+    assert!(
+        printed.contains("========Skip benchmark batch_size=3 > skip_max_running"),
+        "{printed}"
+    );
     let (_, output) = bench(&server, &["--no-run-log", "--enable-multi-batch"]);
     assert!(text(&output.stdout).contains("batch size: 3\n"), "{}", text(&output.stderr));
 }

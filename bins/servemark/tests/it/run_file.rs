@@ -67,10 +67,13 @@ fn all_faults_of_this_machine_are_told_together_and_nothing_is_sent() {
     fs::create_dir(folder.path().join("full")).unwrap();
     fs::write(folder.path().join("full/file"), "mine").unwrap();
     let done = servemark(&folder, &["run", "bench.yaml", "--header", "x", "--out", "full"]);
-    let told = text(&done.stderr);
-    assert_eq!(done.status.code(), Some(2), "{told}");
+    let errors = text(&done.stderr);
+    assert_eq!(done.status.code(), Some(2), "{errors}");
     for part in ["./absent is not there", "absent.json", "no/folder", "--header", "not empty"] {
-        assert!(told.lines().any(|line| line.starts_with("  - ") && line.contains(part)), "{told}");
+        assert!(
+            errors.lines().any(|line| line.starts_with("  - ") && line.contains(part)),
+            "{errors}"
+        );
     }
     assert_eq!(server.truth().len(), 0, "a request was sent");
 }
@@ -81,10 +84,10 @@ fn a_typo_is_told_with_the_key_that_was_meant() {
     let typo = SHORT.replace("max_concurrency", "max_concurency");
     fs::write(folder.path().join("bench.toml"), typo).unwrap();
     let done = servemark(&folder, &["run", "bench.toml"]);
-    let told = text(&done.stderr);
-    assert_eq!(done.status.code(), Some(2), "{told}");
-    assert!(told.contains("load.max_concurency"), "{told}");
-    assert!(told.contains("did you mean max_concurrency?"), "{told}");
+    let errors = text(&done.stderr);
+    assert_eq!(done.status.code(), Some(2), "{errors}");
+    assert!(errors.contains("load.max_concurency"), "{errors}");
+    assert!(errors.contains("did you mean max_concurrency?"), "{errors}");
     assert!(!folder.path().join("servemark-results").exists(), "a folder was made");
 }
 

@@ -93,8 +93,8 @@ impl TestBed {
 
     /// Returns the paths of the POST requests, which emptied the server's caches.
     fn resets(&self) -> Vec<String> {
-        let asked = self.mock.requests().into_iter().filter(|request| request.method == "POST");
-        asked.map(|request| request.path).collect()
+        let requested = self.mock.requests().into_iter().filter(|request| request.method == "POST");
+        requested.map(|request| request.path).collect()
     }
 
     /// Waits until every started server is gone; a zombie counts as gone.
@@ -125,14 +125,16 @@ fn each_server_is_measured_with_each_benchmark() {
         .parameters("bench.json", &json!([{"max_concurrency": 1}, {"max_concurrency": 2, "x": 3}]));
     let params = ["--serve-params", "serve.json", "--bench-params", "bench.json"];
     let run = stage.serve("serve", &[&params[..], &["-e", "e", "--num-runs", "2"]].concat());
-    let said = is_well(&run);
-    let marks: Vec<&str> = said.lines().filter(|line| line.starts_with('[')).collect();
+    let stdout = is_well(&run);
+    let marks: Vec<&str> = stdout.lines().filter(|line| line.starts_with('[')).collect();
     let benchmark = ["[BEGIN BENCHMARK]", "[END BENCHMARK]"].repeat(4);
     let server = [&["[BEGIN SERVER]"][..], &benchmark, &["[END SERVER]"]].concat();
-    assert_eq!(marks, server.repeat(2), "{said}");
-    assert!(!said.contains("seen"), "what a benchmark prints is not shown");
-    assert!(said.contains("Server overrides: {'_benchmark_name': 'large', 'tp': 2, 'fast': True}"));
-    assert!(said.contains("Benchmark command: ['./bench', '--x', '3', '--max-concurrency', '2', '--percentile-metrics', 'ttft,tpot,itl,e2el', '--save-result', '--result-dir', 'results/e/SERVE--large-BENCH--max_concurrency=2-x=3', '--result-filename', 'run=1.json']"), "{said}");
+    assert_eq!(marks, server.repeat(2), "{stdout}");
+    assert!(!stdout.contains("seen"), "what a benchmark prints is not shown");
+    assert!(
+        stdout.contains("Server overrides: {'_benchmark_name': 'large', 'tp': 2, 'fast': True}")
+    );
+    assert!(stdout.contains("Benchmark command: ['./bench', '--x', '3', '--max-concurrency', '2', '--percentile-metrics', 'ttft,tpot,itl,e2el', '--save-result', '--result-dir', 'results/e/SERVE--large-BENCH--max_concurrency=2-x=3', '--result-filename', 'run=1.json']"), "{stdout}");
     assert_eq!(stage.has_no_server(), 2);
     assert_eq!(stage.resets().len(), 3 * 8);
     assert_eq!(
@@ -167,8 +169,8 @@ fn a_sweep_that_was_killed_leaves_no_server_and_goes_on() {
     assert!(text(&again.stderr).contains("--resume goes on with it"), "{}", text(&again.stderr));
     assert_eq!(again.status.code(), Some(2));
     let resumed = stage.serve("serve", &[&sweep[..], &["--resume"]].concat());
-    let said = is_well(&resumed);
-    assert_eq!(said.matches("[SKIPPED BENCHMARK]").count(), 1, "{said}");
+    let printed = is_well(&resumed);
+    assert_eq!(printed.matches("[SKIPPED BENCHMARK]").count(), 1, "{printed}");
     let benches = stage.text("benches");
     let limits: Vec<&str> = benches.lines().filter_map(|line| line.split(' ').nth(3)).collect();
     assert_eq!(limits, ["1", "7", "7"], "what was measured is not measured again");
@@ -187,9 +189,9 @@ fn what_fails_is_told_in_a_file_if_the_sweep_is_to_go_on() {
     let why = text(&strict.stderr);
     assert!(why.contains("Use `--resume`") && why.contains("exit status: 3"), "{why}");
     let run = stage.serve("serve", &[&sweep[..], &["-e", "e", "--continue-on-error"]].concat());
-    let said = is_well(&run);
-    assert_eq!(said.matches("[FAILED BENCHMARK]").count(), 2, "{said}");
-    assert!(said.contains("[NO SUCCESSFUL MEASURED RUNS]"), "{said}");
+    let stdout = is_well(&run);
+    assert_eq!(stdout.matches("[FAILED BENCHMARK]").count(), 2, "{stdout}");
+    assert!(stdout.contains("[NO SUCCESSFUL MEASURED RUNS]"), "{stdout}");
     let failure = stage.json("results/e/BENCH--max_concurrency=9/run=0.failure.json");
     assert_eq!(failure["bench_overrides"], json!({"max_concurrency": 9}));
     let warmup = stage.json("results/e/BENCH--max_concurrency=1/warmup.json");
@@ -203,8 +205,8 @@ fn levels_of_load_lie_between_the_two_ends() {
     stage.parameters("bench.json", &json!([{"num_prompts": 20}]));
     let more =
         ["-e", "e", "--num-runs", "1", "--workload-iters", "4", "--bench-params", "bench.json"];
-    let said = is_well(&stage.serve("serve_workload", &more));
-    let steps: Vec<&str> = said.lines().filter(|line| line.contains(": request_rate=")).collect();
+    let stdout = is_well(&stage.serve("serve_workload", &more));
+    let steps: Vec<&str> = stdout.lines().filter(|line| line.contains(": request_rate=")).collect();
     assert_eq!(
         steps,
         [
@@ -228,8 +230,8 @@ fn levels_of_load_lie_between_the_two_ends() {
 #[test]
 fn a_dry_run_starts_nothing() {
     let stage = TestBed::set();
-    let said = is_well(&stage.serve("serve", &["-e", "e", "--dry-run", "--num-runs", "1"]));
-    assert!(said.ends_with("Experiment will be saved at: results/e\n"), "{said}");
+    let stdout = is_well(&stage.serve("serve", &["-e", "e", "--dry-run", "--num-runs", "1"]));
+    assert!(stdout.ends_with("Experiment will be saved at: results/e\n"), "{stdout}");
     assert_eq!((stage.text("servers"), stage.text("benches")), (String::new(), String::new()));
     assert!(!stage.path("results").exists());
 }
@@ -268,10 +270,10 @@ fn starts_are_measured_by_the_users_command() {
         "-e",
         "e",
     ];
-    let said = is_well(&servemark(&stage.folder, &sweep));
+    let stdout = is_well(&servemark(&stage.folder, &sweep));
     assert!(
-        said.contains("Ignoring unsupported startup params for load-format=dummy-port=1: port\n"),
-        "{said}"
+        stdout.contains("Ignoring unsupported startup params for load-format=dummy-port=1: port\n"),
+        "{stdout}"
     );
     let result = stage.json("results/e/SERVE--load-format=dummy/summary.json");
     let args = "--load-format dummy --output-json results/e/SERVE--load-format=dummy/run=0.json";
@@ -297,16 +299,20 @@ fn results_are_plotted() {
         stage.parameters(&format!("e/{tp}/summary.json"), &json!(runs));
     }
     let plot = ["vllm", "bench", "sweep", "plot", "e", "--curve-by", "tp", "--fig-dpi", "50"];
-    let said = is_well(&servemark(&stage.folder, &plot));
-    assert!(said.contains("Grid: 1 rows x 1 cols\nOutput file: e/FIGURE.png\n"), "{said}");
+    let stdout = is_well(&servemark(&stage.folder, &plot));
+    assert!(stdout.contains("Grid: 1 rows x 1 cols\nOutput file: e/FIGURE.png\n"), "{stdout}");
     assert!(is_picture(&stage.path("e/FIGURE.png")));
     assert!(stage.text("e/FIGURE.svg").contains("tp=2"));
     let by = ["--fig-by", "tp", "--fig-dir", "figs", "--fig-name", "F", "--filter-by", "tp==1"];
-    let said = is_well(&servemark(&stage.folder, &[&plot[..5], &by].concat()));
-    assert!(said.contains("Group: {'tp': '2'}") && said.contains("No data to plot"), "{said}");
+    let stdout = is_well(&servemark(&stage.folder, &[&plot[..5], &by].concat()));
+    assert!(
+        stdout.contains("Group: {'tp': '2'}") && stdout.contains("No data to plot"),
+        "{stdout}"
+    );
     assert!(is_picture(&stage.path("e/figs/F-tp=1.png")));
-    let said = is_well(&servemark(&stage.folder, &["vllm", "bench", "sweep", "plot_pareto", "e"]));
-    assert!(said.contains("Plotted 6 points; Pareto frontier size: 2."), "{said}");
+    let stdout =
+        is_well(&servemark(&stage.folder, &["vllm", "bench", "sweep", "plot_pareto", "e"]));
+    assert!(stdout.contains("Plotted 6 points; Pareto frontier size: 2."), "{stdout}");
     assert!(is_picture(&stage.path("e/pareto/PARETO.png")));
     let wrong = servemark(&stage.folder, &[&plot[..5], &["--var-x", "nothing"]].concat());
     assert!(
@@ -330,8 +336,8 @@ fn vllms_benchmark_is_run_by_this_program() {
     stage.parameters("bench.json", &json!([{"max_concurrency": 2, "request_rate": "inf"}]));
     let sweep = ["vllm", "bench", "sweep", "serve", "--serve-cmd", &server, "--bench-cmd", &bench];
     let more = ["--bench-params", "bench.json", "--num-runs", "1", "-e", "e"];
-    let said = is_well(&servemark(&stage.folder, &[&sweep[..], &more].concat()));
-    assert!(!said.contains("Serving Benchmark Result"), "{said}");
+    let stdout = is_well(&servemark(&stage.folder, &[&sweep[..], &more].concat()));
+    assert!(!stdout.contains("Serving Benchmark Result"), "{stdout}");
     let result = stage.json("results/e/BENCH--max_concurrency=2-request_rate=inf/run=0.json");
     assert_eq!((&result["completed"], &result["total_output_tokens"]), (&json!(3), &json!(12)));
     assert!(result["p99_e2el_ms"].is_number(), "{result}");
@@ -349,9 +355,9 @@ fn any_flag_can_be_swept() {
         servemark(&folder, &[&line[..], more].concat())
     };
     let first = run(&[]);
-    let said = is_well(&first);
-    assert_eq!(said.matches("Serving Benchmark Result").count(), 2, "{said}");
-    assert!(said.contains("| max_concurrency | ok | failed |"), "{said}");
+    let stdout = is_well(&first);
+    assert_eq!(stdout.matches("Serving Benchmark Result").count(), 2, "{stdout}");
+    assert!(stdout.contains("| max_concurrency | ok | failed |"), "{stdout}");
     let page = fs::read_to_string(folder.path().join("a.html")).unwrap();
     assert!(page.starts_with("<!DOCTYPE html>") && page.contains("max_concurrency"), "{page}");
     let again = run(&[]);

@@ -25,7 +25,7 @@ struct ObservedRun {
 /// Answers like the server of a recorded run and records the requests.
 struct Replay {
     answers: Vec<(ObservedRun, Value)>,
-    seen: Vec<ObservedRun>,
+    observed: Vec<ObservedRun>,
 }
 
 impl Replay {
@@ -35,7 +35,7 @@ impl Replay {
         let on_route = || self.answers.iter().filter(|(recorded, _)| recorded.line == request.line);
         let same = on_route().find(|(recorded, _)| recorded.body() == request.body());
         let answer = same.or_else(|| on_route().next()).map(|(_, answer)| answer.clone());
-        self.seen.push(request);
+        self.observed.push(request);
         answer.unwrap_or_default()
     }
 }
@@ -46,7 +46,7 @@ fn serve(recorded: &Value) -> (String, Arc<Mutex<Replay>>) {
     let base = format!("http://{}", listener.local_addr().expect("it is bound"));
     let answer = |request: &Value| (ObservedRun::of(request), request["answer"].clone());
     let answers = recorded["requests"].as_array().expect("a list").iter().map(answer).collect();
-    let replay = Arc::new(Mutex::new(Replay { answers, seen: Vec::new() }));
+    let replay = Arc::new(Mutex::new(Replay { answers, observed: Vec::new() }));
     let shared = Arc::clone(&replay);
     thread::spawn(move || {
         for stream in listener.incoming().map_while(Result::ok) {
@@ -135,10 +135,10 @@ fn parted(requests: impl Iterator<Item = ObservedRun>, in_order: bool) -> [Vec<O
     let known = requests.filter(|request| !request.line.contains("/metrics "));
     let (mut load, mut beside): (Vec<ObservedRun>, Vec<ObservedRun>) =
         known.partition(ObservedRun::is_load);
-    let asked = |request: &ObservedRun| (request.line.clone(), request.body());
-    beside.sort_by_key(asked);
+    let requested = |request: &ObservedRun| (request.line.clone(), request.body());
+    beside.sort_by_key(requested);
     // The number of probes depends on timing.
-    beside.dedup_by_key(|request| asked(request));
+    beside.dedup_by_key(|request| requested(request));
     if !in_order {
         load.sort_by_key(|request| request.headers["x-request-id"].clone());
     }
@@ -156,11 +156,11 @@ fn check(recorded: &Value) {
     }
     let ours = ["--base-url", &base, "--no-run-log", "--layout", "vllm"];
     let output = command.args(&argv).args(ours).output().expect("the program starts");
-    let (said, news) = (output.stdout, String::from_utf8_lossy(&output.stderr));
+    let (printed, news) = (output.stdout, String::from_utf8_lossy(&output.stderr));
     assert_eq!(output.status.code(), Some(0), "{case}\n{news}");
-    check_lines(&String::from_utf8_lossy(&said).replace(&base, "$BASE"), recorded, &case);
+    check_lines(&String::from_utf8_lossy(&printed).replace(&base, "$BASE"), recorded, &case);
     let in_order = case.contains("--max-concurrency 1 ");
-    let ours = parted(replay.lock().expect("nobody panicked").seen.drain(..), in_order);
+    let ours = parted(replay.lock().expect("nobody panicked").observed.drain(..), in_order);
     let recorded = recorded["requests"].as_array().expect("a list").iter().map(ObservedRun::of);
     for (ours, recorded) in ours.iter().zip(parted(recorded, in_order)) {
         check_all(ours, &recorded, &case);
@@ -169,12 +169,12 @@ fn check(recorded: &Value) {
 
 /// Checks the output before the table, except for vLLM's remarks on other programs.
 #[track_caller]
-fn check_lines(said: &str, recorded: &Value, case: &str) {
+fn check_lines(message: &str, recorded: &Value, case: &str) {
     let lines = recorded["said"].as_array().expect("a list").iter().map(text);
     let lines: Vec<String> = lines.filter(|line| !line.starts_with("tip: ")).collect();
-    let (arguments, said) = said.split_once('\n').expect("several lines");
+    let (arguments, message) = message.split_once('\n').expect("several lines");
     assert!(arguments.starts_with("Namespace(subparser='bench', bench_type='serve', "), "{case}");
-    let ours: Vec<&str> = said.lines().take(lines.len()).collect();
+    let ours: Vec<&str> = message.lines().take(lines.len()).collect();
     assert_eq!(ours, lines, "{case}");
 }
 

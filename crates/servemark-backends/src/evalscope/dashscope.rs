@@ -177,11 +177,11 @@ struct Output<'a> {
     #[serde(borrow)]
     finish_reason: Option<Text<'a>>,
     #[serde(borrow)]
-    choices: Option<Few<Ended<'a>>>,
+    choices: Option<Few<DashscopeChoice<'a>>>,
 }
 
 #[derive(Debug, Deserialize)]
-struct Ended<'a> {
+struct DashscopeChoice<'a> {
     #[serde(borrow)]
     message: Option<Message<'a>>,
     #[serde(borrow)]
@@ -213,12 +213,12 @@ impl Output<'_> {
         all.filter(|(_, reason)| *reason != "null")
     }
 
-    fn choices(&self) -> impl Iterator<Item = (u32, &Ended<'_>)> {
+    fn choices(&self) -> impl Iterator<Item = (u32, &DashscopeChoice<'_>)> {
         (0..).zip(self.choices.iter().flat_map(Few::iter))
     }
 }
 
-impl Ended<'_> {
+impl DashscopeChoice<'_> {
     fn pieces(&self) -> impl Iterator<Item = (DeltaKind, &str)> {
         let texts = self.message.iter().flat_map(|message| {
             [

@@ -11,7 +11,7 @@ use crate::payload::{cannot_say, text_of};
 pub(super) fn embedding(spec: &EvalscopeSpec, sample: &Sample) -> Result<JsonObject, RequestError> {
     let input = match &sample.prompt {
         Prompt::Texts(texts) => json!(texts),
-        Prompt::Messages(messages) => match said(messages).as_slice() {
+        Prompt::Messages(messages) => match message_texts(messages).as_slice() {
             [text] => json!(text),
             texts => json!(texts),
         },
@@ -34,7 +34,7 @@ pub(super) fn rerank(spec: &EvalscopeSpec, sample: &Sample) -> Result<JsonObject
 pub(super) fn texts(prompt: &Prompt) -> usize {
     match prompt {
         Prompt::Texts(texts) => texts.len(),
-        Prompt::Messages(messages) => said(messages).len(),
+        Prompt::Messages(messages) => message_texts(messages).len(),
         _ => 1,
     }
 }
@@ -71,7 +71,7 @@ fn ranking(prompt: &Prompt) -> Option<(Value, Value)> {
 }
 
 /// Returns the texts of a conversation.
-fn said(messages: &[JsonObject]) -> Vec<&str> {
+fn message_texts(messages: &[JsonObject]) -> Vec<&str> {
     messages.iter().flat_map(|message| texts_of(message.get("content"))).collect()
 }
 

@@ -43,12 +43,16 @@ impl OllamaDecoder {
         if !line.done {
             return Ok(Flow::Continue);
         }
-        self.done(&line, out)?;
+        self.decode_last_line(&line, out)?;
         Ok(Flow::Done)
     }
 
     /// Handles the last line, the only one with counts and times.
-    fn done(&mut self, line: &Line<'_>, out: &mut dyn Sink) -> Result<(), RequestError> {
+    fn decode_last_line(
+        &mut self,
+        line: &Line<'_>,
+        out: &mut dyn Sink,
+    ) -> Result<(), RequestError> {
         line.prompt_eval_count.report("prompt_eval_count", out);
         line.eval_count.report("eval_count", out);
         if let Some(usage) = line.usage() {

@@ -8,23 +8,27 @@ use super::*;
 use crate::recording_sink::{self, RecordingSink};
 
 /// Decodes frames and counts those that were not parsed. Without templates, all are parsed.
-fn heard(
+fn decode_counting(
     frames: &[impl AsRef<[u8]>],
     forget: bool,
 ) -> (RecordingSink, Vec<Result<Flow, RequestError>>, usize) {
-    recording_sink::heard(OpenAiDecoder::new(&Sample::new("hi", 1, 4)), frames, |decoder, frame| {
-        if forget {
-            decoder.template = Template::default();
-        }
-        decoder.template.read(frame).is_some()
-    })
+    recording_sink::decode_counting(
+        OpenAiDecoder::new(&Sample::new("hi", 1, 4)),
+        frames,
+        |decoder, frame| {
+            if forget {
+                decoder.template = Template::default();
+            }
+            decoder.template.read(frame).is_some()
+        },
+    )
 }
 
 /// Returns the number of frames that were not parsed, after checking that the results are the same.
 #[track_caller]
 fn same(frames: &[impl AsRef<[u8]>]) -> usize {
     let ((taught, outcomes, unparsed), (parsed, expected, none)) =
-        (heard(frames, false), heard(frames, true));
+        (decode_counting(frames, false), decode_counting(frames, true));
     assert_eq!((taught, outcomes, none), (parsed, expected, 0));
     unparsed
 }

@@ -125,17 +125,17 @@ fn text_part(text: &Value) -> Value {
 
 /// Returns the parts of a message with a sample's pictures, videos and audio.
 fn parts(sample: &Sample) -> impl Iterator<Item = Result<Value, RequestError>> {
-    sample.media.iter().map(shown).chain(sample.audio.iter().map(heard))
+    sample.media.iter().map(media_part).chain(sample.audio.iter().map(audio_part))
 }
 
-fn shown(medium: &Medium) -> Result<Value, RequestError> {
+fn media_part(medium: &Medium) -> Result<Value, RequestError> {
     let key = format!("{}_url", medium.kind().as_str());
     let mut part = json!({"type": key});
     part[key] = json!({"url": medium.uri()?});
     Ok(part)
 }
 
-fn heard(audio: &Audio) -> Result<Value, RequestError> {
+fn audio_part(audio: &Audio) -> Result<Value, RequestError> {
     let data = STANDARD.encode(audio.file()?.bytes);
     Ok(json!({"type": "input_audio", "input_audio": {"data": data, "format": "wav"}}))
 }

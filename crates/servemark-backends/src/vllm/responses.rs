@@ -38,7 +38,7 @@ impl ResponsesDecoder {
                 let whole = kind.trim_start_matches("response.");
                 out.finish_reason(message.incomplete().unwrap_or(whole));
                 if let Some(usage) = message.usage() {
-                    usage.tell(out);
+                    usage.report(out);
                 }
                 if let Some(times) = message.server_times() {
                     out.server_times(times);
@@ -64,7 +64,7 @@ impl ResponsesDecoder {
             out.finish_reason(&reason.0);
         }
         if let Some(usage) = &document.usage {
-            usage.tell(out);
+            usage.report(out);
         }
         if let Some(times) = times_of(document.metrics, document.timings) {
             out.server_times(times);
@@ -185,7 +185,7 @@ impl WireUsage {
         Usage::new(self.input_tokens.tokens(), self.output_tokens.tokens()).with_cached(cached)
     }
 
-    fn tell(&self, out: &mut dyn Sink) {
+    fn report(&self, out: &mut dyn Sink) {
         self.input_tokens.report("input_tokens", out);
         self.output_tokens.report("output_tokens", out);
         if let Some(details) = &self.input_tokens_details {

@@ -10,14 +10,14 @@ use servemark_core::{ErrorKind, JsonObject, Prompt, Sample, Usage};
 use crate::reading::Reading;
 
 #[derive(Deserialize)]
-struct Sent {
+struct RecordedRequest {
     class: String,
     stream: bool,
     url: String,
     body: String,
 }
 
-fn recorded() -> Vec<Sent> {
+fn recorded() -> Vec<RecordedRequest> {
     let path = format!("{}/../../fixtures/aisbench/bodies.json", env!("CARGO_MANIFEST_DIR"));
     serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
 }
@@ -58,7 +58,7 @@ fn prompt(body: &Value) -> Prompt {
 fn bodies_are_the_peers_to_the_byte() {
     let recorded = recorded();
     assert_eq!(recorded.len(), 27);
-    for Sent { class: name, stream, url, body } in recorded {
+    for RecordedRequest { class: name, stream, url, body } in recorded {
         let mut spec = spec(class(&name), stream);
         spec.common_mut().extra_body = settings();
         let mut sample = Sample::new(prompt(&serde_json::from_str(&body).unwrap()), 1, 12);

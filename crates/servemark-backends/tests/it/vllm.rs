@@ -25,7 +25,7 @@ fn read<T: DeserializeOwned>(file: &str) -> T {
 
 /// A request as vLLM's client sent it, and the input of the function that sent it.
 #[derive(Deserialize)]
-struct Sent {
+struct RecordedRequest {
     backend: String,
     input: JsonObject,
     line: String,
@@ -34,7 +34,7 @@ struct Sent {
     form: Option<String>,
 }
 
-impl Sent {
+impl RecordedRequest {
     fn dialect(&self) -> VllmDialect {
         VllmDialect::of(&self.backend).unwrap()
     }
@@ -127,7 +127,7 @@ impl AudioSource for Observed {
 #[test]
 fn we_send_what_vllms_client_sends() {
     let mut compared = 0;
-    for sent in read::<Vec<Sent>>("bodies.json") {
+    for sent in read::<Vec<RecordedRequest>>("bodies.json") {
         let backend = BackendSpec::Vllm(sent.spec(sent.dialect())).build();
         let request = backend.encode(&sent.sample()).unwrap();
         let place = format!("{} {:?}", sent.backend, sent.input);
@@ -204,7 +204,7 @@ fn we_read_what_vllms_client_reads_but_for_its_defects() {
         let Some(dialect) = built.filter(|_| answered.status == 200) else { continue };
         let reading = answered.reading(dialect);
         if let Some((_, ours)) = MENDED.iter().find(|(name, _)| *name == answered.name) {
-            assert_eq!(told(&reading), *ours, "{}", answered.name);
+            assert_eq!(pieces_and_tokens(&reading), *ours, "{}", answered.name);
             continue;
         }
         assert_eq!(reading.outcome.is_ok(), answered.success, "{}: {reading:?}", answered.name);
@@ -225,9 +225,9 @@ fn we_read_what_vllms_client_reads_but_for_its_defects() {
 }
 
 /// The number of pieces and the number of tokens that the server counted.
-type Counted = Result<(usize, Option<u32>), ErrorKind>;
+type PiecesAndTokens = Result<(usize, Option<u32>), ErrorKind>;
 
-fn told(reading: &Reading) -> Counted {
+fn pieces_and_tokens(reading: &Reading) -> PiecesAndTokens {
     let tokens = reading.usage.and_then(|usage| usage.completion_tokens);
     match &reading.outcome {
         Ok(()) => Ok((reading.pieces.len(), tokens)),
@@ -238,7 +238,7 @@ fn told(reading: &Reading) -> Counted {
 /// The answers that this crate decodes differently from vLLM's client: line ends that the standard
 /// allows, counts beside choices, reasoning under its other name, errors in a stream, and truncated
 /// answers; also, events without text are not pieces here.
-const MENDED: [(&str, Counted); 10] = [
+const MENDED: [(&str, PiecesAndTokens); 10] = [
     ("audio", Ok((1, Some(3)))),
     ("chat_empty_content", Ok((1, Some(2)))),
     ("chat_reasoning_content", Ok((2, Some(2)))),

@@ -18,12 +18,12 @@ pub(super) struct Config {
     pub(super) summarizer: Option<Located>,
     pub(super) work_dir: Option<String>,
     /// Place where each name was found, for `--search`.
-    pub(super) found: Vec<Found>,
+    pub(super) found: Vec<ConfigFile>,
 }
 
 /// A config that was given by name, and the place where it was found.
 #[derive(Clone, Debug)]
-pub(super) struct Found {
+pub(super) struct ConfigFile {
     pub(super) kind: Kind,
     pub(super) name: String,
     pub(super) place: String,
@@ -99,7 +99,7 @@ impl Config {
             Some(path) => (of_file(kind, key, &path, library)?, path),
             None => (catalog::find(kind, stem, library)?, format!("built in: {stem}")),
         };
-        self.found.push(Found { kind, name: name.to_owned(), place });
+        self.found.push(ConfigFile { kind, name: name.to_owned(), place });
         match value {
             Some(value) if kind == Kind::Summarizer => Ok(vec![value]),
             Some(value) => items(&value, kind.folder()),
@@ -142,12 +142,13 @@ fn of_file(
         Kind::Summarizer if key.is_empty() => "summarizer",
         Kind::Datasets | Kind::Summarizer => key,
     };
-    let is_asked = |name: &str| match kind {
+    let is_requested = |name: &str| match kind {
         Kind::Datasets => name.ends_with(end),
         _ => name == end,
     };
     let file = Place { file: path.into(), line: 0 };
-    let mut values = names.into_iter().filter(|(name, _)| is_asked(name)).map(|(_, value)| value);
+    let mut values =
+        names.into_iter().filter(|(name, _)| is_requested(name)).map(|(_, value)| value);
     let first = values.next().ok_or_else(|| file.fault(format!("the file has no {end}")))?;
     let mut list = match (&first.value, kind) {
         (Value::List(_), Kind::Datasets) => items(&first, end)?,

@@ -44,15 +44,15 @@ impl Data {
     fn read(section: &mut Section) -> Result<Self, Fault> {
         let place = section.place.clone();
         let kind = section.require("type")?;
-        let mut asked = PromptSettings::of(section.section("infer_cfg", "infer_cfg")?)?;
+        let mut requested = PromptSettings::of(section.section("infer_cfg", "infer_cfg")?)?;
         let reader = Reader::of(section.section("reader_cfg", "reader_cfg")?)?;
         section.ignore(&["eval_cfg", "trust_remote_code"]);
-        let source = source(&kind, section, &mut asked)?;
+        let source = source(&kind, section, &mut requested)?;
         Ok(Self {
             abbr: section.word("abbr")?.unwrap_or_else(|| class(&kind).unwrap_or_default()),
-            kind: (class(&kind)?, asked.inferencer),
+            kind: (class(&kind)?, requested.inferencer),
             source,
-            template: asked.template,
+            template: requested.template,
             answer: reader.answer,
             columns: reader.columns,
             range: reader.range,
@@ -130,7 +130,7 @@ pub(super) fn of_file(
 fn source(
     kind: &Located,
     section: &mut Section,
-    asked: &mut PromptSettings,
+    requested: &mut PromptSettings,
 ) -> Result<AisbenchData, Fault> {
     let name = class(kind)?;
     if name == "SyntheticDataset" {
@@ -140,15 +140,15 @@ fn source(
     let path = section.word("path")?.map(PathBuf::from);
     Ok(match name.as_str() {
         "ShareGPTDataset" => {
-            let mut spec = AisbenchConversations::sharegpt(path, asked.turns);
+            let mut spec = AisbenchConversations::sharegpt(path, requested.turns);
             spec.shuffled = !section.flag("disable_shuffle")?.unwrap_or_default();
             AisbenchData::Conversations(spec)
         }
         "MTBenchDataset" => {
-            AisbenchData::Conversations(AisbenchConversations::mt_bench(path, asked.turns))
+            AisbenchData::Conversations(AisbenchConversations::mt_bench(path, requested.turns))
         }
         "MMStarDataset" => {
-            let form = if asked.sends_base64() { MediaForm::Base64 } else { MediaForm::Path };
+            let form = if requested.sends_base64() { MediaForm::Base64 } else { MediaForm::Path };
             AisbenchData::Shown(AisbenchMediaSpec::new(path, ShownLayout::Mmstar, form))
         }
         "MMCustomDataset" => {

@@ -63,8 +63,9 @@ impl Model {
             }
         }
         let kind = section.require("type")?;
-        let (class, forced) = named(&class(&kind)?)
-            .ok_or_else(|| kind.fault(format!("the model class {} is not built", shown(&kind))))?;
+        let (class, forced) = class_of(&class(&kind)?).ok_or_else(|| {
+            kind.fault(format!("the model class {} is not built", class_name(&kind)))
+        })?;
         section.ignore(&IGNORED);
         refuse_set(section, &["meta_template", "returns_tool_calls"])?;
         let stream = section.flag("stream")?.unwrap_or_default();
@@ -124,7 +125,7 @@ impl Model {
 
 /// Returns the class of a name, and whether the name alone requests streaming; `None` for unknown
 /// names.
-fn named(class: &str) -> Option<(AisbenchClass, bool)> {
+fn class_of(class: &str) -> Option<(AisbenchClass, bool)> {
     Some(match class {
         "VLLMCustomAPIChat" | "VLLMFunctionCallAPIChat" => (AisbenchClass::VllmChat, false),
         "VLLMCustomAPIChatStream" | "VllmMultiturnAPIChatStream" => (AisbenchClass::VllmChat, true),
@@ -139,7 +140,7 @@ fn named(class: &str) -> Option<(AisbenchClass, bool)> {
     })
 }
 
-fn shown(kind: &Located) -> String {
+fn class_name(kind: &Located) -> String {
     class(kind).unwrap_or_default()
 }
 

@@ -24,7 +24,7 @@ use super::merge::Group;
 use super::model::Model;
 use super::python::{Located, Place};
 use super::{Reuse, Task, Tasks, WORDS, scope, summary};
-use crate::argparse::Given;
+use crate::argparse::ParsedCommandLine;
 use crate::environment::Environment;
 use crate::error::CliError;
 use crate::number::{at_least, refused};
@@ -37,7 +37,7 @@ use crate::words::refuse;
 /// the first model first.
 pub(super) fn tasks(
     args: &AisbenchArgs,
-    given: &Given,
+    given: &ParsedCommandLine,
     config: &Config,
     environment: &Environment,
 ) -> Result<Tasks, CliError> {

@@ -2,14 +2,14 @@
 //! in [`args`](super::args).
 
 use super::args::AisbenchArgs;
-use crate::argparse::{Effects, Given};
+use crate::argparse::{Effects, ParsedCommandLine};
 use crate::error::CliError;
 
 /// Refuses modes other than the performance modes, and Servemark's own flags that have no effect.
 /// Warns of AISBench's.
 pub(super) fn check(
     args: &AisbenchArgs,
-    given: &Given,
+    given: &ParsedCommandLine,
     warnings: &mut Vec<String>,
 ) -> Result<(), CliError> {
     if !["perf", "perf_viz"].contains(&args.mode.as_str()) {

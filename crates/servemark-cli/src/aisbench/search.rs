@@ -1,10 +1,11 @@
 //! The output of `--search`: where each config was found.
 
-use super::config::Found;
+use super::config::ConfigFile;
 
 /// Formats a table with a header and a line for each name.
-pub(super) fn table(found: &[Found]) -> String {
-    let rows = found.iter().map(|Found { kind, name, place }| [kind.flag().name(), name, place]);
+pub(super) fn table(found: &[ConfigFile]) -> String {
+    let rows =
+        found.iter().map(|ConfigFile { kind, name, place }| [kind.flag().name(), name, place]);
     let rows: Vec<[&str; 3]> =
         [["Task Type", "Task Name", "Config File Path"]].into_iter().chain(rows).collect();
     let width =

@@ -95,12 +95,12 @@ impl Section {
                 _ => None,
             };
             let number = number.filter(|number| (least..=most).contains(number));
-            let shown = shown(&value.value);
+            let rendered = format_value(&value.value);
             let limits = match most {
                 f64::MAX => format!("of {least} or more"),
                 most => format!("from {least} to {most}"),
             };
-            let why = || format!("{key} must be a number {limits}, not {shown}");
+            let why = || format!("{key} must be a number {limits}, not {rendered}");
             number.map(Some).ok_or_else(|| value.fault(why()))
         };
         Ok(self.take(key).map(number).transpose()?.flatten())
@@ -139,9 +139,9 @@ pub(super) fn whole<T: TryFrom<i64>>(
         Value::Int(number) if (least..=most).contains(&number) => T::try_from(number).ok(),
         _ => None,
     };
-    let shown = shown(&value.value);
+    let rendered = format_value(&value.value);
     number.ok_or_else(|| {
-        value.fault(format!("{key} must be an int from {least} to {most}, not {shown}"))
+        value.fault(format!("{key} must be an int from {least} to {most}, not {rendered}"))
     })
 }
 
@@ -191,7 +191,7 @@ pub(super) fn json(value: &Located) -> Result<Json, Fault> {
     })
 }
 
-fn shown(value: &Value) -> String {
+fn format_value(value: &Value) -> String {
     match value {
         Value::Int(number) => number.to_string(),
         Value::Float(number) => number.to_string(),

@@ -37,12 +37,15 @@ pub(super) fn options(
         other => return Err(kind.fault(format!("the calculator {other} is not built"))),
     };
     match statistics {
-        Some(list) => Ok(options.with_statistics(known(&list, warnings)?)),
+        Some(list) => Ok(options.with_statistics(parse_statistics(&list, warnings)?)),
         None => Ok(options),
     }
 }
 
-fn known(list: &Located, warnings: &mut Vec<String>) -> Result<Vec<StageStatistic>, Fault> {
+fn parse_statistics(
+    list: &Located,
+    warnings: &mut Vec<String>,
+) -> Result<Vec<StageStatistic>, Fault> {
     let mut known = Vec::new();
     for item in items(list, "stats_list")? {
         let name = text(&item, "a statistic")?;

@@ -279,8 +279,8 @@ fn the_file_that_the_guide_has_edited_is_read() {
         'Input': {'Method': 'uniform', 'Params': {'MinValue': 2, 'MaxValue': 3}},
         'Output': {'Method': 'uniform', 'Params': {'MinValue': 4, 'MaxValue': 5}}}}";
     let there = [("ais_bench/datasets/synthetic/synthetic_config.py", edited)];
-    let asked = |files: &[(&str, &str)]| dataset(&plan(line, files)).to_string();
-    assert_ne!(asked(&there), asked(&[]));
+    let requested = |files: &[(&str, &str)]| dataset(&plan(line, files)).to_string();
+    assert_ne!(requested(&there), requested(&[]));
     let beside = parse(line, &[("synthetic_config.py", edited)]).unwrap();
     let warned = &beside.tasks[0].parsed.warnings;
     assert!(warned.iter().any(|warning| warning.contains("synthetic_config.py")), "{warned:?}");

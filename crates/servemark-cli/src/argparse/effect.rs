@@ -1,6 +1,6 @@
 //! Finds flags that were given and have no effect.
 
-use super::{Declared, Flag, Given};
+use super::{Declared, Flag, ParsedCommandLine};
 use crate::error::CliError;
 
 /// A condition without which a flag has no effect.
@@ -55,7 +55,7 @@ impl Group {
         let names_flags =
             |limit: &&Limit| !matches!(limit, Limit::OnlyWhere(..) | Limit::Where(..));
         let all = self.limits(declared.flag).iter().chain(declared.limits);
-        all.filter(names_flags).any(|limit| !limit.holds(effects))
+        all.filter(names_flags).any(|limit| !limit.has_effect(effects))
     }
 
     fn limits(&self, flag: Flag) -> &'static [Limit] {
@@ -66,14 +66,14 @@ impl Group {
 /// A command line, as far as the effects of its flags depend on it.
 #[derive(Debug)]
 pub(crate) struct Effects<'a> {
-    given: &'a Given,
-    settled: Vec<(Flag, String)>,
+    given: &'a ParsedCommandLine,
+    resolved: Vec<(Flag, String)>,
     is_encrypted: bool,
 }
 
 impl<'a> Effects<'a> {
-    pub(crate) fn of(given: &'a Given) -> Self {
-        Self { given, settled: Vec::new(), is_encrypted: false }
+    pub(crate) fn of(given: &'a ParsedCommandLine) -> Self {
+        Self { given, resolved: Vec::new(), is_encrypted: false }
     }
 
     /// Sets whether the address of the server begins with `https://`.
@@ -88,7 +88,7 @@ impl<'a> Effects<'a> {
 
     /// Sets the value that counts for a flag, whether it was given or chosen.
     pub(crate) fn with(mut self, flag: Flag, value: impl Into<String>) -> Self {
-        self.settled.push((flag, value.into()));
+        self.resolved.push((flag, value.into()));
         self
     }
 
@@ -98,14 +98,14 @@ impl<'a> Effects<'a> {
     }
 
     /// Returns whether a flag was given and its values are not the default.
-    pub(crate) fn asks(&self, flag: Flag) -> bool {
-        self.given.asks(flag)
+    pub(crate) fn is_requested(&self, flag: Flag) -> bool {
+        self.given.is_requested(flag)
     }
 
     /// Returns the value that counts for a flag; its default if it was not given, or an empty text.
     pub(crate) fn value(&self, flag: Flag) -> &str {
-        let settled = self.settled.iter().find(|(known, _)| *known == flag);
-        settled.map_or_else(|| self.given.value(flag), |(_, value)| value)
+        let resolved = self.resolved.iter().find(|(known, _)| *known == flag);
+        resolved.map_or_else(|| self.given.value(flag), |(_, value)| value)
     }
 
     /// Returns whether the value that counts for a flag is one of these.
@@ -140,7 +140,7 @@ impl<'a> Effects<'a> {
         flag: Flag,
         mut limits: impl Iterator<Item = &'static Limit>,
     ) -> Option<&'static Limit> {
-        limits.find(|limit| !limit.holds(self)).filter(|_| self.asks(flag))
+        limits.find(|limit| !limit.has_effect(self)).filter(|_| self.is_requested(flag))
     }
 
     /// Returns whether a flag without effect is an error: Servemark's own flags are, and those that
@@ -159,7 +159,7 @@ impl<'a> Effects<'a> {
 }
 
 impl Limit {
-    fn holds(&self, effects: &Effects<'_>) -> bool {
+    fn has_effect(&self, effects: &Effects<'_>) -> bool {
         match *self {
             Self::Except(flag, values, _) => !effects.is_one_of(flag, values),
             Self::Needs(flag) => effects.is(flag),

@@ -7,7 +7,7 @@ use servemark_core::JsonObject;
 
 use super::refusal::expected_argument;
 use super::token::split_value;
-use super::{Given, HELP};
+use super::{HELP, ParsedCommandLine};
 use crate::error::{CliError, UsageError};
 
 /// A command line that needs only argparse's rules, not those of vLLM's `FlexibleArgumentParser`.
@@ -29,7 +29,7 @@ impl Flexible {
         let mut args = args.into_iter().map(|arg| with_dashes(&arg));
         while let Some(arg) = args.next() {
             match (arg.strip_prefix("--help="), Dotted::of(&arg)) {
-                (Some(keyword), _) => flexible.asked_about(keyword),
+                (Some(keyword), _) => flexible.request_help(keyword),
                 (_, Some(dotted)) => objects.add(&dotted, || args.next())?,
                 _ => flexible.args.push(arg),
             }
@@ -46,19 +46,19 @@ impl Flexible {
     pub(crate) fn typed<T: CommandFactory + FromArgMatches>(
         &self,
         program: &str,
-    ) -> Result<(T, Given), UsageError> {
+    ) -> Result<(T, ParsedCommandLine), UsageError> {
         let mut command = self.searched(T::command().bin_name(program));
         command.build();
         let named = |arg: &Arg| Some(format!("--{}", arg.get_long()?));
         let peer: Vec<String> = command.get_arguments().filter_map(named).collect();
         let peer: Vec<&str> = peer.iter().map(String::as_str).collect();
         let refuse = |error| UsageError::refused(program, error);
-        let given = Given::read(command, &peer, &[], &self.args).map_err(refuse)?;
+        let given = ParsedCommandLine::read(command, &peer, &[], &self.args).map_err(refuse)?;
         let (args, _) = given.typed(program)?;
         Ok((args, given))
     }
 
-    fn asked_about(&mut self, keyword: &str) {
+    fn request_help(&mut self, keyword: &str) {
         self.keyword = Some(keyword.to_lowercase().replace('_', "-"));
         self.args.push(HELP.to_string());
     }
@@ -70,12 +70,12 @@ impl Flexible {
         let Some(keyword) = self.keyword.as_deref().filter(|keyword| *keyword != "all") else {
             return command;
         };
-        let is_meant = |arg: &Arg| {
+        let is_match = |arg: &Arg| {
             let group = arg.get_help_heading().unwrap_or_default();
             arg.get_long().is_some_and(|name| name.contains(keyword))
                 || group.to_lowercase() == keyword
         };
-        command.mut_args(|arg| if is_meant(&arg) { arg } else { arg.hide(true) })
+        command.mut_args(|arg| if is_match(&arg) { arg } else { arg.hide(true) })
     }
 }
 
@@ -166,13 +166,13 @@ impl Objects {
 
     /// Returns the flags and keys that were given more than once, and forgets them.
     fn twice(&mut self, args: &[String]) -> Vec<String> {
-        let mut seen = Vec::new();
+        let mut names = Vec::new();
         for flag in args.iter().filter(|arg| arg.starts_with("--")) {
             let name = flag.split('=').next().unwrap_or_default();
-            if seen.contains(&name) {
+            if names.contains(&name) {
                 self.twice.push(name.to_owned());
             }
-            seen.push(name);
+            names.push(name);
         }
         std::mem::take(&mut self.twice)
     }
@@ -278,7 +278,7 @@ mod tests {
         assert_eq!(flexible.args, ["--help"]);
         let args = ["--max-concurrency", "--seed"].map(|name| Arg::new(name).long(&name[2..]));
         let command = flexible.searched(Command::new("x").args(args));
-        let shown = command.get_arguments().filter(|arg| !arg.is_hide_set());
-        assert_eq!(shown.filter_map(Arg::get_long).collect::<Vec<_>>(), ["max-concurrency"]);
+        let visible = command.get_arguments().filter(|arg| !arg.is_hide_set());
+        assert_eq!(visible.filter_map(Arg::get_long).collect::<Vec<_>>(), ["max-concurrency"]);
     }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use clap::{Arg, ArgAction, ArgMatches};
 use servemark_metrics::Slo;
 
-use super::{Flag, Given, HELP};
+use super::{Flag, HELP, ParsedCommandLine};
 use crate::python;
 
 /// The values of a peer's flags, printed as Python prints `argparse.Namespace`.
@@ -14,7 +14,11 @@ pub struct Namespace(Vec<(String, String)>);
 
 impl Namespace {
     /// Creates the values of `flags`, which are the peer's in its order, each flag once.
-    pub(crate) fn of(given: &Given, matches: &ArgMatches, flags: &[&'static str]) -> Self {
+    pub(crate) fn of(
+        given: &ParsedCommandLine,
+        matches: &ArgMatches,
+        flags: &[&'static str],
+    ) -> Self {
         let member = |name: &&'static str| {
             let flag = Flag::new(name);
             (flag.python(), value(given, matches, flag))
@@ -77,7 +81,7 @@ impl fmt::Display for Namespace {
     }
 }
 
-fn value(given: &Given, matches: &ArgMatches, flag: Flag) -> String {
+fn value(given: &ParsedCommandLine, matches: &ArgMatches, flag: Flag) -> String {
     let Some(arg) = given.arg(flag) else { return NONE.to_owned() };
     let id = arg.get_id().as_str();
     if matches!(arg.get_action(), ArgAction::SetTrue) {
@@ -98,14 +102,14 @@ fn value(given: &Given, matches: &ArgMatches, flag: Flag) -> String {
     }
 }
 
-/// Returns the values of a flag as `shown` prints them; `None` if they are not of this type.
+/// Returns the values of a flag as `render` prints them; `None` if they are not of this type.
 fn typed<T: Clone + Send + Sync + 'static>(
     matches: &ArgMatches,
     id: &str,
-    shown: impl Fn(&T) -> String,
+    render: impl Fn(&T) -> String,
 ) -> Option<Vec<String>> {
     let values = matches.try_get_many::<T>(id).ok()?;
-    Some(values.into_iter().flatten().map(shown).collect())
+    Some(values.into_iter().flatten().map(render).collect())
 }
 
 fn slo(slo: &Slo) -> String {

@@ -17,7 +17,7 @@ pub(super) fn of_clap(program: &str, command: &Command, error: &clap::Error) -> 
         Some(ContextValue::String(text)) => Some(text.as_str()),
         _ => None,
     };
-    let flag = text(ContextKind::InvalidArg).and_then(|shown| shown.split(' ').next());
+    let flag = text(ContextKind::InvalidArg).and_then(|rendered| rendered.split(' ').next());
     let why = match error.kind() {
         ErrorKind::InvalidValue => text(ContextKind::InvalidValue).map(|value| {
             let choices = choices(command, flag.unwrap_or_default());
@@ -38,8 +38,8 @@ pub(super) fn of_clap(program: &str, command: &Command, error: &clap::Error) -> 
 
 /// Returns all choices of a flag: the peer's, then Servemark's own, which the help hides.
 fn choices(command: &Command, flag: &str) -> Vec<String> {
-    let is_meant = |arg: &&Arg| arg.get_long() == flag.strip_prefix("--");
-    let choices = command.get_arguments().find(is_meant).map(Arg::get_possible_values);
+    let is_match = |arg: &&Arg| arg.get_long() == flag.strip_prefix("--");
+    let choices = command.get_arguments().find(is_match).map(Arg::get_possible_values);
     choices.unwrap_or_default().iter().map(|choice| choice.get_name().to_owned()).collect()
 }
 

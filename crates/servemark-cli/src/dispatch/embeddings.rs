@@ -20,33 +20,33 @@ pub fn embedding_bench(
 ) -> Result<Invocation, UsageError> {
     let refuse = |error| UsageError::refused(program, error);
     let args: Vec<OsString> = args.into_iter().collect();
-    let (args, asked) = RequestedSweep::beside_a_grid(args).map_err(refuse)?;
-    let identity = identity(program, &without_grid_file(&asked.identifying));
-    if asked.profile.is_some() {
+    let (args, requested) = RequestedSweep::beside_a_grid(args).map_err(refuse)?;
+    let identity = identity(program, &without_grid_file(&requested.identifying));
+    if requested.profile.is_some() {
         let when = "on embeddings and rankings, of which MLPerf has no Server scenario";
         return Err(refuse(CliError::no_effect(profile::MLPERF, when)));
     }
-    let gate = asked.slo.gate().map_err(refuse)?;
-    if asked.slo.is_search() {
-        asked.refuse_in_a_search().map_err(refuse)?;
+    let gate = requested.slo.gate().map_err(refuse)?;
+    if requested.slo.is_search() {
+        requested.refuse_in_a_search().map_err(refuse)?;
         slo::refuse_result_files(&args, RESULT_FILES).map_err(refuse)?;
     }
     let mut sweep = embedding::parse(program, args, environment)?;
     for point in &mut sweep.points {
-        asked.complete(&mut point.plan, gate.as_ref()).map_err(refuse)?;
+        requested.complete(&mut point.plan, gate.as_ref()).map_err(refuse)?;
     }
-    if !asked.slo.is_search() {
+    if !requested.slo.is_search() {
         let when = if sweep.is_grid { "without --slo-search" } else { IDLE };
         let idle = |flag| CliError::no_effect(flag, when);
-        let found = asked.idle_beside_a_grid(sweep.is_grid);
+        let found = requested.idle_beside_a_grid(sweep.is_grid);
         found.map_or(Ok(()), |flag| Err(refuse(idle(flag))))?;
-        (sweep.folder, sweep.identity) = (asked.folder, identity);
+        (sweep.folder, sweep.identity) = (requested.folder, identity);
         return Ok(Invocation::Sweep(Box::new(sweep)));
     }
     if sweep.is_grid {
         return Err(refuse(CliError::Together(NOT_BOTH)));
     }
-    let search = asked.search(sweep.points.swap_remove(0), identity).map_err(refuse)?;
+    let search = requested.search(sweep.points.swap_remove(0), identity).map_err(refuse)?;
     Ok(Invocation::SloSearch(Box::new(search)))
 }
 

@@ -120,9 +120,9 @@ fn a_server_is_started_without_servemark_in_front() {
 #[test]
 fn what_starts_a_command_belongs_in_front_of_servemark() {
     for line in ["uv run vllm bench serve", "/usr/bin/env A=1 python", "taskset -c 0 vllm"] {
-        let said = read(line).unwrap_err().to_string();
-        let told = "directly in front of the benchmark's own command";
-        assert!(said.contains("starts another command") && said.contains(told), "{said}");
+        let message = read(line).unwrap_err().to_string();
+        let text = "directly in front of the benchmark's own command";
+        assert!(message.contains("starts another command") && message.contains(text), "{message}");
     }
     refuses(
         "OPENAI_API_KEY=k vllm bench serve",
@@ -180,28 +180,28 @@ fn an_unknown_flag_is_told_the_nearest_known_one() {
 
 #[test]
 fn an_unknown_value_is_told_the_nearest_of_all_choices() {
-    let said = |line: &str| read(line).unwrap_err().to_string();
-    let refusal = said("bench-serving --backend ollama-chats");
+    let message = |line: &str| read(line).unwrap_err().to_string();
+    let refusal = message("bench-serving --backend ollama-chats");
     assert!(
         refusal.contains("'sglang-rerank', 'vllm-rerank', 'ollama', 'ollama-chat', 'anthropic')"),
         "{refusal}"
     );
     assert!(refusal.ends_with("; did you mean ollama-chat?\n"), "{refusal}");
-    let refusal = said("vllm bench serve --dataset-name shargpt");
+    let refusal = message("vllm bench serve --dataset-name shargpt");
     assert!(refusal.ends_with("; did you mean sharegpt?\n"), "{refusal}");
-    let refusal = said("evalscope perf --model m --dataset openq");
+    let refusal = message("evalscope perf --model m --dataset openq");
     assert!(refusal.ends_with("; did you mean openqa?\n"), "{refusal}");
-    let refusal = said("evalscope perf --model m --api opnai");
+    let refusal = message("evalscope perf --model m --api opnai");
     assert!(refusal.ends_with("; did you mean openai?\n"), "{refusal}");
-    let refusal = said("ais_bench --models vllm_api_steam_chat --datasets x -m perf");
+    let refusal = message("ais_bench --models vllm_api_steam_chat --datasets x -m perf");
     assert!(refusal.ends_with("; did you mean vllm_api_stream_chat?\n"), "{refusal}");
 }
 
 #[test]
 fn a_server_is_explored_where_no_command_is_given() {
     for line in ["", "gpu-box:8000", "--duration 60", "demo"] {
-        let asked = read(line).unwrap();
-        assert!(matches!(asked, Invocation::Explore(_)), "{line}: {asked:?}");
+        let requested = read(line).unwrap();
+        assert!(matches!(requested, Invocation::Explore(_)), "{line}: {requested:?}");
     }
 }
 
@@ -304,12 +304,12 @@ fn the_help_of_bench_embedding_tells_its_own_defaults_and_choices() {
     let help = read("bench-embedding --help").unwrap_err().to_string();
     let words: Vec<&str> = help.split_whitespace().collect();
     let help = words.join(" ");
-    for told in [
+    for message in [
         "by default sglang-embedding, with --task rerank sglang-rerank",
         "by default random-ids",
         "by default embedding",
     ] {
-        assert!(help.contains(told), "{told} is not in {help}");
+        assert!(help.contains(message), "{message} is not in {help}");
     }
     for foreign in ["default: sharegpt", "trt,", "--image-count", "--mooncake-prompts", "mmmu,"] {
         assert!(!help.contains(foreign), "{foreign} is in {help}");
@@ -399,8 +399,11 @@ fn a_shell_script_is_told_where_servemark_belongs() {
     for line in ["./bench.sh 7", "bash bench.sh", "/bin/sh -c true", "sh run"] {
         let refusal = read(line).unwrap_err();
         assert_eq!(refusal.exit_code(), 2);
-        let said = refusal.to_string();
-        assert!(said.contains("put servemark in front of the command inside the script"), "{said}");
+        let message = refusal.to_string();
+        assert!(
+            message.contains("put servemark in front of the command inside the script"),
+            "{message}"
+        );
     }
 }
 

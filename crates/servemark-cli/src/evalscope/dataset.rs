@@ -35,10 +35,10 @@ pub(super) fn workload(
     // A drawn length cannot be negative; of a file's prompts none is too short then, or all are too
     // long.
     let is_drawn = args.dataset.dataset.starts_with("random");
-    let settled = |length: i64| if is_drawn { length } else { length.max(0) };
+    let clamped = |length: i64| if is_drawn { length } else { length.max(0) };
     let PromptArgs { min_prompt_length, max_prompt_length, .. } = args.prompt;
-    spec.shortest = at_least(PromptArgs::MIN_PROMPT_LENGTH, 0, settled(min_prompt_length))?;
-    spec.longest = at_least(PromptArgs::MAX_PROMPT_LENGTH, 0, settled(max_prompt_length))?;
+    spec.shortest = at_least(PromptArgs::MIN_PROMPT_LENGTH, 0, clamped(min_prompt_length))?;
+    spec.longest = at_least(PromptArgs::MAX_PROMPT_LENGTH, 0, clamped(max_prompt_length))?;
     spec.max_tokens = match resolved.max_tokens {
         MaxTokens::Between { least, most, .. } => {
             MaxTokens::Between { least, most, tested: resolved.tests_connection(args) }
@@ -71,10 +71,10 @@ fn data(
     environment: &Environment,
 ) -> Result<EvalscopeData, CliError> {
     if let Some(prompt) = args.own_prompt() {
-        let text = said(PromptArgs::PROMPT, prompt, environment)?;
+        let text = text_or_file(PromptArgs::PROMPT, prompt, environment)?;
         return Ok(EvalscopeData::Prompt(EvalscopePromptSpec::new(text)));
     }
-    let mut data = EvalscopeData::named(resolved.dataset);
+    let mut data = EvalscopeData::from_name(resolved.dataset);
     read_from(&mut data, args.dataset.dataset_path.as_ref().map(Into::into));
     shape(&mut data, args)?;
     converse(&mut data, args, step)?;
@@ -138,7 +138,7 @@ fn shape(data: &mut EvalscopeData, args: &EvalscopeArgs) -> Result<(), CliError>
 /// Parses the colour mode of pictures. Pillow, which draws evalscope's pictures, fails with any
 /// other of its modes.
 fn picture_mode(name: &str) -> Result<EvalscopePictureMode, CliError> {
-    EvalscopePictureMode::named(name).ok_or_else(|| {
+    EvalscopePictureMode::from_name(name).ok_or_else(|| {
         let why = format!("must be RGB, RGBA or P, which alone can be drawn as PNG, not {name}");
         CliError::setting(PromptArgs::IMAGE_FORMAT, why)
     })
@@ -207,7 +207,11 @@ fn takes_turn_settings(name: EvalscopeName) -> bool {
 }
 
 /// Returns a text as it is given, or the content of the file whose path follows an `@`.
-pub(super) fn said(flag: Flag, text: &str, environment: &Environment) -> Result<String, CliError> {
+pub(super) fn text_or_file(
+    flag: Flag,
+    text: &str,
+    environment: &Environment,
+) -> Result<String, CliError> {
     let Some(path) = text.strip_prefix('@') else { return Ok(text.to_owned()) };
     let read = environment.read(path);
     read.map_err(|error| CliError::setting(flag, format!("{path} cannot be read: {error}")))

@@ -35,8 +35,11 @@ pub(super) fn load(
     load.warmup = WarmupSpec::alike(0);
     let sessions = lead_in(&args.load, step)?;
     let ends_first = step.is_open && !replays;
-    load.lead_in =
-        if ends_first { LeadInSpec::ended(sessions) } else { LeadInSpec::flowing(sessions) };
+    load.lead_in = if ends_first {
+        LeadInSpec::already_ended(sessions)
+    } else {
+        LeadInSpec::flowing(sessions)
+    };
     load.lasts = args.load.duration.map(|time| some_time(LoadArgs::DURATION, time)).transpose()?;
     load.sessions.echo_reasoning = true;
     load.sessions.runs_out = true;

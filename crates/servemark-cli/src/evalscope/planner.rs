@@ -11,7 +11,7 @@ use super::args::{DatasetArgs, EvalscopeArgs, LoadArgs, SamplingArgs};
 use super::resolved::{ResolvedArgs, Step};
 use super::sla::SlaSearch;
 use super::{Consumed, WORDS, dataset, load, namespace, output, server, wire};
-use crate::argparse::Given;
+use crate::argparse::ParsedCommandLine;
 use crate::environment::Environment;
 use crate::error::CliError;
 use crate::number::at_least;
@@ -45,7 +45,7 @@ impl Planner {
     pub(super) fn new(
         args: EvalscopeArgs,
         resolved: ResolvedArgs,
-        given: &Given,
+        given: &ParsedCommandLine,
         environment: &Environment,
     ) -> Result<Self, CliError> {
         Ok(Self {
@@ -75,7 +75,7 @@ impl Planner {
         let steps = self.resolved.steps();
         check_apart(&steps)?;
         let plans = steps.into_iter().map(|step| {
-            let named = self.named(step, &self.folder.join(step.name()), &used)?;
+            let named = self.named_plan(step, &self.folder.join(step.name()), &used)?;
             used.add(step, &named.plan);
             Ok(named)
         });
@@ -100,7 +100,7 @@ impl Planner {
         let (step, tuning) = (search.step(load), self.folder.join("sla_tuning"));
         let runs = (0..search.runs).map(|run| {
             let name = format!("sla_{}_{load}_run_{run}", search.variable.as_str());
-            let named = self.named(step, &tuning.join(name), &used)?;
+            let named = self.named_plan(step, &tuning.join(name), &used)?;
             used.add(step, &named.plan);
             Ok(named)
         });
@@ -108,7 +108,12 @@ impl Planner {
         Ok((runs, used))
     }
 
-    fn named(&self, step: Step, folder: &Path, used: &Consumed) -> Result<NamedPlan, CliError> {
+    fn named_plan(
+        &self,
+        step: Step,
+        folder: &Path,
+        used: &Consumed,
+    ) -> Result<NamedPlan, CliError> {
         let plan = self.plan(step, folder, used)?;
         let settings = if step.is_open {
             ("rate".to_owned(), json!(step.rate))
@@ -137,8 +142,8 @@ impl Planner {
         plan.scoring = output::scoring(args, resolved)?;
         args.until.apply(&mut plan)?;
         plan.output = output::output(folder);
-        let shown = folder.to_string_lossy();
-        plan.echo = namespace::of_run(self.namespace.clone(), step, &shown, place.offset);
+        let rendered = folder.to_string_lossy();
+        plan.echo = namespace::of_run(self.namespace.clone(), step, &rendered, place.offset);
         plan.check().map_err(refuse(WORDS))?;
         Ok(plan)
     }

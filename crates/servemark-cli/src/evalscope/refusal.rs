@@ -5,13 +5,13 @@ use servemark_datasets::{DatasetSpec, EvalscopeHub, EvalscopeName};
 
 use super::args::{ClientArgs, EvalscopeArgs, LoadArgs};
 use super::resolved::ResolvedArgs;
-use crate::argparse::{Flag, Given};
+use crate::argparse::{Flag, ParsedCommandLine};
 use crate::error::CliError;
 
 /// Refuses flags that are not built, by name.
-pub(super) fn check_built(given: &Given) -> Result<(), CliError> {
-    let asked = NOT_BUILT.iter().find(|flag| given.asks(**flag));
-    asked.map_or(Ok(()), |flag| Err(CliError::not_built(flag.name())))
+pub(super) fn check_built(given: &ParsedCommandLine) -> Result<(), CliError> {
+    let requested = NOT_BUILT.iter().find(|flag| given.is_requested(**flag));
+    requested.map_or(Ok(()), |flag| Err(CliError::not_built(flag.name())))
 }
 
 /// Checks `--data-source` for a data set without a local file, and sets its hub.

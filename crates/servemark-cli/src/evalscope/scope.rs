@@ -6,13 +6,13 @@
 
 use super::args::{DatasetArgs, EvalscopeArgs, SlaArgs, TargetArgs};
 use crate::address::is_encrypted;
-use crate::argparse::{Effects, Given};
+use crate::argparse::{Effects, ParsedCommandLine};
 use crate::error::CliError;
 
 /// Refuses Servemark's own flags that have no effect, and warns of evalscope's.
 pub(super) fn check(
     args: &EvalscopeArgs,
-    given: &Given,
+    given: &ParsedCommandLine,
     warnings: &mut Vec<String>,
 ) -> Result<(), CliError> {
     let dataset = if args.own_prompt().is_some() { "" } else { &args.dataset.dataset };

@@ -8,7 +8,7 @@ use servemark_plan::{ControlSpec, ModelSpec, ServerSpec};
 
 use super::args::{EvalscopeArgs, TargetArgs};
 use super::resolved::ResolvedArgs;
-use crate::argparse::Given;
+use crate::argparse::ParsedCommandLine;
 use crate::error::CliError;
 use crate::number::{at_least, refused};
 use crate::own::ModelNames;
@@ -90,7 +90,7 @@ pub(super) fn split(pair: &str) -> Result<(&str, &str), CliError> {
 pub(super) fn control(
     args: &EvalscopeArgs,
     resolved: &ResolvedArgs,
-    given: &Given,
+    given: &ParsedCommandLine,
 ) -> Result<ControlSpec, CliError> {
     let mut control =
         ControlSpec { ready_timeout: Duration::ZERO, counters: true, ..ControlSpec::default() };

@@ -6,10 +6,10 @@
 use servemark_backends::EvalscopeApi;
 
 use super::args::{DatasetArgs, EvalscopeArgs, LoadArgs, PromptArgs, SamplingArgs, TargetArgs};
-use crate::argparse::{Flag, Given};
+use crate::argparse::{Flag, ParsedCommandLine};
 
 /// Sets the flags that the user did not give.
-pub(super) fn choose_the_rest(args: &mut EvalscopeArgs, given: &Given) {
+pub(super) fn choose_the_rest(args: &mut EvalscopeArgs, given: &ParsedCommandLine) {
     let Some(simulator) = &args.simulator.simulate else { return };
     let open = |flag: Flag| !given.is(flag);
     if open(TargetArgs::MODEL) {

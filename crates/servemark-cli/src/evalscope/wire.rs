@@ -73,7 +73,7 @@ fn template(
     environment: &Environment,
 ) -> Result<Option<JsonObject>, CliError> {
     let Some(template) = &args.prompt.query_template else { return Ok(None) };
-    let text = dataset::said(PromptArgs::QUERY_TEMPLATE, template, environment)?;
+    let text = dataset::text_or_file(PromptArgs::QUERY_TEMPLATE, template, environment)?;
     serde_json::from_str(&text).map(Some).map_err(|error| {
         CliError::setting(
             PromptArgs::QUERY_TEMPLATE,

@@ -45,7 +45,7 @@ flags! { TelemetryArgs {
     SERVER_TIMES = "--server-times";
     METRICS_URL = "--metrics-url";
     METRICS_INTERVAL = "--metrics-interval" => [OnlyWhere(
-        |given| given.is(Self::METRICS_URL) || given.asks(Self::GPU_METRICS),
+        |given| given.is(Self::METRICS_URL) || given.is_requested(Self::GPU_METRICS),
         "--metrics-url and --gpu-metrics",
     )];
     GPU_METRICS = "--gpu-metrics";
@@ -135,28 +135,28 @@ mod tests {
         let urls = ["auto", "http://me:secret@gpu:9400/metrics?key=k"];
         args(&urls, Some(0.1)).apply(&mut control).unwrap();
         let text = serde_json::to_string(&control).unwrap();
-        let told = r#""telemetry":{"sources":["server",{"url":"http://gpu:9400/metrics"}],"interval":0.1}"#;
-        assert!(control.server_times && text.contains(told), "{text}");
+        let reported = r#""telemetry":{"sources":["server",{"url":"http://gpu:9400/metrics"}],"interval":0.1}"#;
+        assert!(control.server_times && text.contains(reported), "{text}");
         assert!(!text.contains("secret") && !format!("{control:?}").contains("secret"));
     }
 
     #[test]
     fn gpus_are_a_source_and_have_a_price() {
-        let asked = |gpu_metrics: &str, price_per_gpu_hour| {
+        let requested = |gpu_metrics: &str, price_per_gpu_hour| {
             let gpu_metrics = gpu_metrics.to_owned();
             let args =
                 TelemetryArgs { gpu_metrics, gpus: Some(8), price_per_gpu_hour, ..args(&[], None) };
             let mut control = ControlSpec::default();
             args.apply(&mut control).map(|()| control)
         };
-        let control = asked("nvml", Some(2.5)).unwrap();
+        let control = requested("nvml", Some(2.5)).unwrap();
         assert_eq!(control.telemetry, Some(TelemetrySpec::new(vec![MetricsSource::Nvml])));
         let text = serde_json::to_string(&control).unwrap();
         assert!(text.contains(r#""hardware":{"gpus":8,"price_per_gpu_hour":2.5}"#), "{text}");
-        assert_eq!(asked("off", None).unwrap().telemetry, None);
-        let error = asked("off", Some(-1.0)).unwrap_err().to_string();
+        assert_eq!(requested("off", None).unwrap().telemetry, None);
+        let error = requested("off", Some(-1.0)).unwrap_err().to_string();
         assert!(error.contains("must be a number above 0, not -1"), "{error}");
-        assert!(asked("cuda", None).unwrap_err().to_string().contains("--gpu-metrics"));
+        assert!(requested("cuda", None).unwrap_err().to_string().contains("--gpu-metrics"));
     }
 
     #[test]

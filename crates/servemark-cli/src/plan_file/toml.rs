@@ -50,7 +50,7 @@ fn json_of(value: &DeValue<'_>) -> Result<Value, String> {
 
 /// Returns a document as TOML. Keys without a value are left out, except in `echo`, which is
 /// written as JSON text.
-pub(super) fn written(document: &Value) -> String {
+pub(super) fn to_text(document: &Value) -> String {
     let mut document = document.clone();
     if let Some(echo) = document.get_mut("echo") {
         *echo = json!(echo.to_string());

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value};
 
 /// Returns a document as YAML.
-pub(super) fn written(document: &Value) -> String {
+pub(super) fn to_text(document: &Value) -> String {
     let mut text = String::new();
     if let Value::Object(fields) = document {
         mapping(fields, 0, &mut text);

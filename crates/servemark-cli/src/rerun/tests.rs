@@ -97,26 +97,26 @@ fn a_batch_alone_is_not_what_was_sent() {
 fn a_plan_of_another_version_is_refused_with_its_name() {
     let mut header = header(OLD);
     "9.9.9".clone_into(&mut header.servemark);
-    let told = read("old").unwrap().announcement(&header);
-    assert!(told.contains("It was made by servemark 9.9.9, and this is "), "{told}");
+    let reported = read("old").unwrap().announcement(&header);
+    assert!(reported.contains("It was made by servemark 9.9.9, and this is "), "{reported}");
     header.plan["telepathy"] = json!(true);
     refuses("old", &header, "the plan that servemark 9.9.9 has written there: unknown field");
 }
 
 #[test]
 fn the_announcement_says_what_is_sent_and_where() {
-    let told = |line: &str| read(line).unwrap().announcement(&header(OLD));
+    let message = |line: &str| read(line).unwrap().announcement(&header(OLD));
     let old = "Running a.jsonl again: 7 requests of random, seed 42, to http://old:1.";
-    assert_eq!(told("a.jsonl"), old);
-    assert_eq!(told("a.jsonl --base-url http://new:2"), old.replace("old:1", "new:2"));
+    assert_eq!(message("a.jsonl"), old);
+    assert_eq!(message("a.jsonl --base-url http://new:2"), old.replace("old:1", "new:2"));
 }
 
 #[test]
 fn keys_come_from_elsewhere_and_are_not_shown() {
     let rerun = read("old --header X-Tenant=blue-42").unwrap();
-    let shown = format!("{rerun:?}");
-    assert!(shown.contains("authorization") && shown.contains("x-tenant"), "{shown}");
-    assert!(!shown.contains("secret") && !shown.contains("blue"), "{shown}");
+    let debug = format!("{rerun:?}");
+    assert!(debug.contains("authorization") && debug.contains("x-tenant"), "{debug}");
+    assert!(!debug.contains("secret") && !debug.contains("blue"), "{debug}");
     let error = read("old --header nonsense").unwrap_err().to_string();
     assert!(error.contains("--header must be KEY=VALUE"), "{error}");
     let error = read("old --run-log a --no-run-log").unwrap_err().to_string();

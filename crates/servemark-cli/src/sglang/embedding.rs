@@ -12,7 +12,7 @@ use servemark_plan::Layout;
 use super::args::{DatasetArgs, LoadArgs, SglangArgs, TargetArgs};
 use super::{backend, namespace, read, simulate, understand};
 use crate::argparse::Limit::Needs;
-use crate::argparse::{Effects, Flag, Given, Group, flags};
+use crate::argparse::{Effects, Flag, Group, ParsedCommandLine, flags};
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 use crate::own::{JudgingArgs, OWN_TOLERANCE};
@@ -77,12 +77,13 @@ fn extend(command: Command) -> Command {
         .about("Benchmark embeddings and rankings: SGLang's flags where they apply, and more")
         .after_help(SEARCH_NOTES)
         .mut_args(hide)
-        .mut_args(told)
+        .mut_args(replace_help)
 }
 
 /// Replaces the help of an argument whose default or choices differ from SGLang's.
-fn told(arg: Arg) -> Arg {
-    let help = TOLD.iter().find(|(name, _)| arg.get_long() == Some(name)).map(|(_, help)| *help);
+fn replace_help(arg: Arg) -> Arg {
+    let help =
+        OWN_HELP.iter().find(|(name, _)| arg.get_long() == Some(name)).map(|(_, help)| *help);
     match help {
         Some(help) => arg.help(help).hide_default_value(true).hide_possible_values(true),
         None => arg,
@@ -90,7 +91,7 @@ fn told(arg: Arg) -> Arg {
 }
 
 /// Flags whose defaults or choices differ from SGLang's, each with its help.
-const TOLD: [(&str, &str); 8] = [
+const OWN_HELP: [(&str, &str); 8] = [
     (
         "backend",
         "The kind of server and the route of its requests: sglang-embedding, vllm-embedding, \
@@ -171,7 +172,7 @@ enum Key {
 
 impl SweepArgs {
     /// Sets the defaults of `bench-embedding` for flags that were not given.
-    fn choose_the_rest(&self, args: &mut SglangArgs, given: &Given) {
+    fn choose_the_rest(&self, args: &mut SglangArgs, given: &ParsedCommandLine) {
         let open = |flag: Flag| !given.is(flag);
         if open(TargetArgs::BACKEND) {
             let rerank = self.task == Some(Task::Rerank);
@@ -199,7 +200,7 @@ impl SweepArgs {
     fn sweep(
         &self,
         args: &SglangArgs,
-        given: &Given,
+        given: &ParsedCommandLine,
         environment: &Environment,
     ) -> Result<Sweep, CliError> {
         self.check(backend(args)?)?;
@@ -224,7 +225,7 @@ impl SweepArgs {
                 return Err(CliError::setting(TargetArgs::BACKEND, why));
             }
         };
-        if self.task.is_some_and(|asked| asked != task) {
+        if self.task.is_some_and(|requested| requested != task) {
             return Err(CliError::setting(
                 Self::TASK,
                 format!("does not go with --backend {backend}"),
@@ -302,8 +303,10 @@ fn parse_task(name: &str) -> Result<Task, String> {
 
 fn parse_axis(text: &str) -> Result<Axis, String> {
     let expected = || {
-        let shown = python::repr(text);
-        format!("expected KEY=N,N with KEY in batch-size, documents, max-concurrency, got {shown}")
+        let rendered = python::repr(text);
+        format!(
+            "expected KEY=N,N with KEY in batch-size, documents, max-concurrency, got {rendered}"
+        )
     };
     let (name, values) = text.split_once('=').ok_or_else(expected)?;
     let key = Key::ALL.into_iter().find(|key| key.as_str() == name).ok_or_else(expected)?;

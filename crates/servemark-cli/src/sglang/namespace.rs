@@ -4,13 +4,17 @@
 use clap::ArgMatches;
 
 use super::args::{DatasetArgs, LoadArgs, PEER, SglangArgs, TargetArgs};
-use crate::argparse::{Given, Namespace};
+use crate::argparse::{Namespace, ParsedCommandLine};
 use crate::parsed::PeerArguments;
 use crate::python;
 
 /// Returns the arguments as they were given, and as SGLang's client changes them before their use.
 /// Values of headers are replaced by `***`, because each may be a secret.
-pub(super) fn arguments(args: &SglangArgs, given: &Given, matches: &ArgMatches) -> PeerArguments {
+pub(super) fn arguments(
+    args: &SglangArgs,
+    given: &ParsedCommandLine,
+    matches: &ArgMatches,
+) -> PeerArguments {
     let mut arguments = Namespace::of(given, matches, &PEER.names());
     put_chosen(&mut arguments, args);
     if given.is(TargetArgs::HEADER) {
@@ -18,14 +22,14 @@ pub(super) fn arguments(args: &SglangArgs, given: &Given, matches: &ArgMatches) 
             given.values(TargetArgs::HEADER).iter().map(|item| hidden(item)).collect::<Vec<_>>();
         arguments.set(TargetArgs::HEADER, format!("[{}]", items.join(", ")));
     }
-    let mut settled = arguments.clone();
+    let mut resolved = arguments.clone();
     if !given.is(TargetArgs::PORT) {
-        settled.set(TargetArgs::PORT, port(&args.target.backend).to_string());
+        resolved.set(TargetArgs::PORT, port(&args.target.backend).to_string());
     }
     if ["image", "mmmu"].contains(&args.dataset.dataset_name.as_str()) {
-        settled.set(DatasetArgs::APPLY_CHAT_TEMPLATE, "True");
+        resolved.set(DatasetArgs::APPLY_CHAT_TEMPLATE, "True");
     }
-    PeerArguments::Sglang { given: arguments, settled }
+    PeerArguments::Sglang { given: arguments, settled: resolved }
 }
 
 /// Sets the values that Servemark chose for flags that were not given.

@@ -29,7 +29,7 @@ use servemark_tokenizer::TokenizerSpec;
 use self::args::{OfflineArgs, PEER, TargetArgs};
 use super::args::SglangArgs;
 use super::control::object;
-use crate::argparse::{Effects, Flag, Given, texts};
+use crate::argparse::{Effects, Flag, ParsedCommandLine, texts};
 use crate::credentials::keyed;
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
@@ -48,7 +48,7 @@ pub(crate) fn parse(
     let refuse = |error| UsageError::refused(program, error);
     let args = texts(args).map_err(refuse)?;
     let command = args::command(program);
-    let given = Given::read(command, &PEER.names(), &[], &args).map_err(refuse)?;
+    let given = ParsedCommandLine::read(command, &PEER.names(), &[], &args).map_err(refuse)?;
     let (mut args, _): (OfflineArgs, _) = given.typed(program)?;
     candle::choose_the_rest(&mut args, &given, python);
     args.target.candle = candle::spec(program, &args.target, &given.reading.leftovers)?;
@@ -63,7 +63,7 @@ pub(crate) fn parse(
     Ok(Offline {
         warm_up,
         run,
-        told: OfflineMessages::Prompts { skipped },
+        message: OfflineMessages::Prompts { skipped },
         output_json: None,
         stays: args.do_not_exit,
     })
@@ -73,7 +73,7 @@ impl OfflineArgs {
     /// Refuses flags that are invalid, not built or without effect.
     fn check(
         &self,
-        given: &Given,
+        given: &ParsedCommandLine,
         environment: &Environment,
         warnings: &mut Vec<String>,
     ) -> Result<(), CliError> {
@@ -112,7 +112,7 @@ impl OfflineArgs {
         self.backend == "runtime"
     }
 
-    fn check_engine(&self, given: &Given) -> Result<(), CliError> {
+    fn check_engine(&self, given: &ParsedCommandLine) -> Result<(), CliError> {
         let (is_worker, leftovers) = (self.target.worker().is_some(), &given.reading.leftovers);
         if !is_worker && self.target.candle.is_none() {
             given.reading.refuse_leftovers()?;
@@ -153,7 +153,7 @@ impl OfflineArgs {
     /// server, and the scoring, the output files, the model and the profiler of this benchmark.
     fn run(
         &self,
-        given: &Given,
+        given: &ParsedCommandLine,
         python: Option<&str>,
         environment: &Environment,
         mut warnings: Vec<String>,
@@ -184,7 +184,7 @@ impl OfflineArgs {
     fn engine(
         &self,
         plan: &BenchPlan,
-        given: &Given,
+        given: &ParsedCommandLine,
         python: Option<&str>,
     ) -> Result<EngineRunSpec, CliError> {
         let engine = match (self.target.worker(), &self.target.candle) {

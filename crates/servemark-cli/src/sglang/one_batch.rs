@@ -20,7 +20,7 @@ use servemark_report::{OneBatchAsked, OneBatchReport};
 use self::args::{OneBatchArgs, PEER, ServerArgs};
 use self::batches::Grid;
 use crate::address::at_host;
-use crate::argparse::{Flag, Given, texts};
+use crate::argparse::{Flag, ParsedCommandLine, texts};
 use crate::credentials::keyed;
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
@@ -61,7 +61,7 @@ pub struct Batch {
     /// Run that sends the batch, and the steps around it.
     pub case: BatchCase,
     /// Settings that the result of the batch repeats.
-    pub asked: OneBatchAsked,
+    pub requested: OneBatchAsked,
 }
 
 /// A server that is started for a benchmark.
@@ -98,14 +98,15 @@ pub(crate) fn parse(
 ) -> Result<OneBatch, UsageError> {
     let refuse = |error| UsageError::refused(program, error);
     let args = texts(args).map_err(refuse)?;
-    let given = Given::read(args::command(program), &PEER.names(), &[], &args).map_err(refuse)?;
+    let given = ParsedCommandLine::read(args::command(program), &PEER.names(), &[], &args)
+        .map_err(refuse)?;
     let (args, _): (OneBatchArgs, _) = given.typed(program)?;
     understand(&args, &given, python, environment).map_err(refuse)
 }
 
 fn understand(
     args: &OneBatchArgs,
-    given: &Given,
+    given: &ParsedCommandLine,
     python: Option<&str>,
     environment: &Environment,
 ) -> Result<OneBatch, CliError> {
@@ -138,7 +139,7 @@ fn understand(
 /// to start it.
 fn server(
     args: &OneBatchArgs,
-    given: &Given,
+    given: &ParsedCommandLine,
     python: Option<&str>,
 ) -> Result<(ServerSpec, Option<Launch>), CliError> {
     if let Some(spec) = args.simulator.spec(None) {
@@ -162,7 +163,7 @@ fn server(
 /// knows too, as they were given, and all arguments that are not flags of the benchmark.
 fn launch_command(
     args: &OneBatchArgs,
-    given: &Given,
+    given: &ParsedCommandLine,
     python: Option<&str>,
 ) -> Result<Vec<String>, CliError> {
     let Some(model) = args.server.model_name() else {
@@ -199,9 +200,9 @@ impl ServerArgs {
 }
 
 fn files(args: &OneBatchArgs, environment: &Environment) -> OneBatchFiles {
-    let is_told = args.show_report && !args.no_append_to_github_summary;
+    let is_reported = args.show_report && !args.no_append_to_github_summary;
     let summary = environment.variable("GITHUB_STEP_SUMMARY");
-    let summary = summary.filter(|_| is_told && environment.is_on("SGLANG_IS_IN_CI"));
+    let summary = summary.filter(|_| is_reported && environment.is_on("SGLANG_IS_IN_CI"));
     OneBatchFiles {
         lines: (!args.result_filename.is_empty()).then(|| args.result_filename.clone().into()),
         list: args.pydantic_result_filename.as_ref().map(Into::into),
@@ -211,13 +212,13 @@ fn files(args: &OneBatchArgs, environment: &Environment) -> OneBatchFiles {
     }
 }
 
-fn report(args: &OneBatchArgs, given: &Given) -> Result<OneBatchReport, CliError> {
+fn report(args: &OneBatchArgs, given: &ParsedCommandLine) -> Result<OneBatchReport, CliError> {
     // To SGLang's client, lengths of the command line are a list, and default lengths a tuple.
-    let shown = |flag: Flag, numbers: &[i64]| {
+    let debug = |flag: Flag, numbers: &[i64]| {
         if given.is(flag) { format!("{numbers:?}") } else { format!("({},)", numbers[0]) }
     };
-    let inputs = shown(OneBatchArgs::INPUT_LEN, &args.input_len);
-    let outputs = shown(OneBatchArgs::OUTPUT_LEN, &args.output_len);
+    let inputs = debug(OneBatchArgs::INPUT_LEN, &args.input_len);
+    let outputs = debug(OneBatchArgs::OUTPUT_LEN, &args.output_len);
     let cost = crate::number::finite(ServerArgs::GPU_HOURLY_COST, args.server.gpu_hourly_cost)?;
     let cost = cost * f64::from(args.server.gpus()?);
     let mut report = OneBatchReport::new(inputs, outputs, cost);

@@ -6,17 +6,17 @@ use super::args::{
     ClientArgs, DatasetArgs, LoadArgs, OutputArgs, ProfileArgs, RequestArgs, SglangArgs,
     SharedPrefixArgs, TraceArgs,
 };
-use crate::argparse::{Flag, Given};
+use crate::argparse::{Flag, ParsedCommandLine};
 use crate::error::CliError;
 
 /// Checks SGLang's rules: first those of its parser, then those on which its client exits.
-pub(super) fn check(args: &SglangArgs, given: &Given) -> Result<(), CliError> {
+pub(super) fn check(args: &SglangArgs, given: &ParsedCommandLine) -> Result<(), CliError> {
     check_rules(args, given)?;
     check_exits(args)
 }
 
 /// Checks the rules of SGLang's parser. Errors have its words.
-fn check_rules(args: &SglangArgs, given: &Given) -> Result<(), CliError> {
+fn check_rules(args: &SglangArgs, given: &ParsedCommandLine) -> Result<(), CliError> {
     let SharedPrefixArgs { gsp_group_distribution, gsp_zipf_alpha, gsp_num_turns, .. } =
         &args.shared_prefix;
     let is_zipf = gsp_group_distribution == "zipf";
@@ -45,7 +45,7 @@ fn check_rules(args: &SglangArgs, given: &Given) -> Result<(), CliError> {
             "--print-requests requires --backend sglang-oai-chat",
         ),
         (
-            given.asks(LoadArgs::LORA_REQUEST_DISTRIBUTION)
+            given.is_requested(LoadArgs::LORA_REQUEST_DISTRIBUTION)
                 && given.values(LoadArgs::LORA_NAME).len() < 2,
             "--lora-request-distribution requires --lora-name with two adapters or more",
         ),
@@ -57,7 +57,7 @@ fn check_rules(args: &SglangArgs, given: &Given) -> Result<(), CliError> {
 }
 
 /// Checks what SGLang's compiled client can do. Errors have the words of SGLang's parser.
-fn check_rust_client(args: &SglangArgs, given: &Given) -> Result<(), CliError> {
+fn check_rust_client(args: &SglangArgs, given: &ParsedCommandLine) -> Result<(), CliError> {
     let (backend, dataset) = (&args.target.backend, &args.dataset.dataset_name);
     let refuse = |why: String| Err(CliError::setting(ClientArgs::RUST_CLIENT, why));
     if !RUST_BACKENDS.contains(&backend.as_str()) {
@@ -69,16 +69,17 @@ fn check_rust_client(args: &SglangArgs, given: &Given) -> Result<(), CliError> {
         return refuse(format!("does not implement --dataset-name {dataset}; supported: {all}"));
     }
     // A list without a value is one that was given.
-    let is_asked =
-        |flag: &&Flag| given.asks(**flag) || (**flag == LoadArgs::LORA_NAME && given.is(**flag));
-    let asked = NOT_IN_RUST.iter().filter(is_asked);
-    let asked: Vec<String> = asked.map(|flag| flag.name()[2..].replace('-', "_")).collect();
-    if asked.is_empty() {
+    let needs_refusal = |flag: &&Flag| {
+        given.is_requested(**flag) || (**flag == LoadArgs::LORA_NAME && given.is(**flag))
+    };
+    let requested = NOT_IN_RUST.iter().filter(needs_refusal);
+    let requested: Vec<String> = requested.map(|flag| flag.name()[2..].replace('-', "_")).collect();
+    if requested.is_empty() {
         return Ok(());
     }
-    let asked = asked.join(", ");
+    let requested = requested.join(", ");
     Err(CliError::Peer(format!(
-        "--rust-client does not implement: {asked}. Drop --rust-client to run these on the Python \
+        "--rust-client does not implement: {requested}. Drop --rust-client to run these on the Python \
          client."
     )))
 }

@@ -9,7 +9,7 @@ use servemark_datasets::DatasetName;
 
 use super::args::{DatasetArgs, SglangArgs, TargetArgs, TraceArgs};
 use crate::address::is_encrypted;
-use crate::argparse::{Effects, Given};
+use crate::argparse::{Effects, ParsedCommandLine};
 use crate::error::CliError;
 
 /// Warning if `mooncake` sends SGLang's own prompts only because that is the default.
@@ -20,7 +20,7 @@ const SHORT_PROMPTS: &str = "prompts of mooncake are SGLang's own, some 130 toke
 /// Refuses Servemark's own flags that have no effect, and warns of SGLang's.
 pub(super) fn check(
     args: &SglangArgs,
-    given: &Given,
+    given: &ParsedCommandLine,
     (dataset, backend): (DatasetName, BackendName),
     warnings: &mut Vec<String>,
 ) -> Result<(), CliError> {

@@ -4,11 +4,11 @@
 //! about six seconds and shows queueing, streaming and a range of lengths.
 
 use super::args::{DatasetArgs, LoadArgs, SglangArgs};
-use crate::argparse::{Flag, Given};
+use crate::argparse::{Flag, ParsedCommandLine};
 
 /// Sets the defaults of `--simulate` for flags that were not given; does nothing without
 /// `--simulate`.
-pub(super) fn choose_the_rest(args: &mut SglangArgs, given: &Given) {
+pub(super) fn choose_the_rest(args: &mut SglangArgs, given: &ParsedCommandLine) {
     if args.simulator.simulate.is_none() {
         return;
     }

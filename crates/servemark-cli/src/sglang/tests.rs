@@ -51,3 +51,13 @@ fn every_flag_without_effect_is_named() {
         parsed.map(|parsed| parsed.warnings).map_err(|error| error.to_string())
     });
 }
+
+#[test]
+fn a_command_line_without_arguments_says_how_to_name_a_server() {
+    let warnings = |args: &[&str]| {
+        let args = args.iter().map(Into::into);
+        super::parse("bench-serving", args, &Environment::default()).unwrap().warnings
+    };
+    assert_eq!(warnings(&[]), [super::NAMES_NOTHING]);
+    assert_eq!(warnings(&["--backend", "sglang"]), [""; 0]);
+}

@@ -48,44 +48,44 @@ impl RequestedSweep {
     /// Takes our flags out of a command line. Returns the other arguments and the values of our
     /// flags.
     pub(super) fn of(args: Vec<OsString>) -> Result<(Vec<OsString>, Self), CliError> {
-        Self::taken(args, |_| true)
+        Self::split_args(args, |_| true)
     }
 
     /// Takes our flags out of a command line in which `--sweep` and `--sweep-repeats` belong to a
     /// grid with flags of its own. Returns the other arguments and the values of our flags.
     pub(crate) fn beside_a_grid(args: Vec<OsString>) -> Result<(Vec<OsString>, Self), CliError> {
-        Self::taken(args, |flag| ![Self::SWEEP, Self::SWEEP_REPEATS].contains(&flag))
+        Self::split_args(args, |flag| ![Self::SWEEP, Self::SWEEP_REPEATS].contains(&flag))
     }
 
-    fn taken(
+    fn split_args(
         args: Vec<OsString>,
         is_ours: impl Fn(Flag) -> bool,
     ) -> Result<(Vec<OsString>, Self), CliError> {
-        let (mut rest, mut asked) = (Vec::new(), Self::default());
+        let (mut rest, mut requested) = (Vec::new(), Self::default());
         let all = args.clone();
         let mut args = args.into_iter().peekable();
         loop {
             let begin = all.len() - args.len();
             let Some(arg) = args.next() else { break };
             let mut is_identifying = true;
-            if let Some((named, arguments)) = profile::named(&arg, args.peek()) {
-                asked.profile = Some(named);
+            if let Some((named, arguments)) = profile::parse_profile(&arg, args.peek()) {
+                requested.profile = Some(named);
                 args.next_if(|_| arguments == 2);
             } else if let Some((flag, attached)) =
                 arg.to_str().and_then(own).filter(|(flag, _)| is_ours(*flag))
             {
                 let values =
                     Values { flag, attached: attached.map(str::to_owned), args: &mut args };
-                asked.take(values)?;
+                requested.take(values)?;
                 is_identifying = ![Self::SWEEP_FILE, Self::SWEEP_FOLDER].contains(&flag);
             } else {
                 rest.push(arg);
             }
             if is_identifying {
-                asked.identifying.extend_from_slice(&all[begin..all.len() - args.len()]);
+                requested.identifying.extend_from_slice(&all[begin..all.len() - args.len()]);
             }
         }
-        Ok((rest, asked))
+        Ok((rest, requested))
     }
 
     fn take(&mut self, values: Values<'_>) -> Result<(), CliError> {

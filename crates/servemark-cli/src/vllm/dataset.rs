@@ -36,8 +36,8 @@ pub(super) fn workload(
 /// How many prompts are asked for; data sets of one's own give all they have if it is none.
 fn prompts(args: &DatasetArgs) -> Result<usize, CliError> {
     let all = ALL_IF_NONE.contains(&args.dataset_name.as_str());
-    let asked = if all { args.num_prompts.max(0) } else { args.num_prompts };
-    at_least(DatasetArgs::NUM_PROMPTS, i64::from(!all), asked)
+    let requested = if all { args.num_prompts.max(0) } else { args.num_prompts };
+    at_least(DatasetArgs::NUM_PROMPTS, i64::from(!all), requested)
 }
 
 /// Data sets that give all they have if no prompt is asked for.

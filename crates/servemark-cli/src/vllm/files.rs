@@ -4,7 +4,7 @@ use servemark_plan::{SaveMode, VllmFiles};
 
 use super::args::{OutputArgs, VllmArgs};
 use super::namespace::namespace;
-use crate::argparse::Given;
+use crate::argparse::ParsedCommandLine;
 use crate::environment::Environment;
 use crate::error::CliError;
 use crate::python;
@@ -12,7 +12,7 @@ use crate::python;
 /// The files, if there are to be any.
 pub(super) fn files(
     args: &VllmArgs,
-    given: &Given,
+    given: &ParsedCommandLine,
     environment: &Environment,
 ) -> Result<Option<VllmFiles>, CliError> {
     let output = &args.output;
@@ -20,8 +20,8 @@ pub(super) fn files(
         return if output.plot_dataset_stats { Err(UNNAMED) } else { Ok(None) };
     }
     let mut files = VllmFiles {
-        folder: said(output.result_dir.as_ref()).map(Into::into),
-        name: said(output.result_filename.as_ref()).cloned(),
+        folder: non_empty(output.result_dir.as_ref()).map(Into::into),
+        name: non_empty(output.result_filename.as_ref()).cloned(),
         ..VllmFiles::default()
     };
     files.label.clone_from(&output.label);
@@ -51,7 +51,7 @@ fn save_mode(output: &OutputArgs) -> Option<SaveMode> {
 }
 
 /// An empty text is none, as with vLLM.
-fn said(text: Option<&String>) -> Option<&String> {
+fn non_empty(text: Option<&String>) -> Option<&String> {
     text.filter(|text| !text.is_empty())
 }
 
@@ -64,9 +64,9 @@ const UNNAMED: CliError = CliError::Together(
 fn thresholds(output: &OutputArgs) -> Result<[f64; 2], CliError> {
     let refused = |why| CliError::Peer(format!("Invalid --timeline-itl-thresholds format: {why}"));
     let numbers = output.timeline_itl_thresholds.split(',').map(|text| {
-        let shown = python::repr(text.trim());
+        let rendered = python::repr(text.trim());
         python::float(text)
-            .map_err(|_| refused(format!("could not convert string to float: {shown}")))
+            .map_err(|_| refused(format!("could not convert string to float: {rendered}")))
     });
     let numbers = numbers.collect::<Result<Vec<f64>, _>>()?;
     let count = numbers.len();

@@ -165,7 +165,7 @@ mod tests {
     use crate::Environment;
     use crate::vllm::parse;
 
-    fn said(line: &str) -> Result<String, String> {
+    fn dataset_json(line: &str) -> Result<String, String> {
         let words = shell(line).into_iter().chain(["--model".into(), "tiny".into()]);
         let parsed = parse("vllm bench serve", words, &Environment::default());
         let plan = parsed.map_err(|error| error.to_string())?.plan;
@@ -179,13 +179,13 @@ mod tests {
 
     #[track_caller]
     fn has(line: &str, part: &str) {
-        let plan = said(line).unwrap();
+        let plan = dataset_json(line).unwrap();
         assert!(plan.contains(part), "{plan}");
     }
 
     #[track_caller]
     fn refuses(line: &str, part: &str) {
-        let refusal = said(line).unwrap_err();
+        let refusal = dataset_json(line).unwrap_err();
         assert!(refusal.contains(part), "{refusal}");
     }
 

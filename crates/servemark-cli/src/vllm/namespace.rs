@@ -10,12 +10,12 @@ use servemark_plan::BenchPlan;
 use super::args::{DatasetArgs, LoadArgs, PEER, RandomArgs, TargetArgs, TimedTraceArgs, VllmArgs};
 use super::buckets::Buckets;
 use super::{load, wire};
-use crate::argparse::{Flag, Given, HELP, Namespace};
+use crate::argparse::{Flag, HELP, Namespace, ParsedCommandLine};
 use crate::python;
 
 /// Every flag of the peer with its value, in the peer's order; those that its client changes before
 /// it starts are what it makes of them. Of headers, which may hold a key, only that there are some.
-pub(super) fn namespace(args: &VllmArgs, given: &Given) -> Option<JsonObject> {
+pub(super) fn namespace(args: &VllmArgs, given: &ParsedCommandLine) -> Option<JsonObject> {
     let (_, matches): (VllmArgs, ArgMatches) = given.typed("vllm bench serve").ok()?;
     let mut space = JsonObject::new();
     for flag in flags().filter(|flag| *flag != HELP) {
@@ -31,7 +31,7 @@ pub(super) fn namespace(args: &VllmArgs, given: &Given) -> Option<JsonObject> {
 /// names among them, `dispatch_function`, is left out.
 pub(super) fn printed(
     args: &VllmArgs,
-    given: &Given,
+    given: &ParsedCommandLine,
     matches: &ArgMatches,
     plan: &BenchPlan,
 ) -> Namespace {
@@ -96,7 +96,7 @@ fn change(space: &mut JsonObject, args: &VllmArgs) {
     }
 }
 
-fn value(given: &Given, matches: &ArgMatches, id: &str) -> Value {
+fn value(given: &ParsedCommandLine, matches: &ArgMatches, id: &str) -> Value {
     let Some(arg) = given.command.get_arguments().find(|arg| arg.get_id() == id) else {
         return Value::Null;
     };

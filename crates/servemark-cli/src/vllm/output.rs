@@ -9,7 +9,7 @@ use servemark_report::VllmOptions;
 
 use super::args::{ExtrasArgs, OutputArgs, VllmArgs};
 use super::files;
-use crate::argparse::Given;
+use crate::argparse::ParsedCommandLine;
 use crate::environment::Environment;
 use crate::error::CliError;
 use crate::number::{percentiles, refused};
@@ -39,8 +39,9 @@ fn options(args: &VllmArgs) -> Result<VllmOptions, CliError> {
 }
 
 fn plateau(args: &ExtrasArgs) -> Result<Option<PlateauSpec>, CliError> {
-    let is_asked = args.steady_state_threshold.is_some() || args.steady_state_min_window.is_some();
-    if args.no_steady_state || !is_asked {
+    let is_requested =
+        args.steady_state_threshold.is_some() || args.steady_state_min_window.is_some();
+    if args.no_steady_state || !is_requested {
         return Ok(None);
     }
     let mut spec = PlateauSpec::default();
@@ -55,7 +56,7 @@ fn plateau(args: &ExtrasArgs) -> Result<Option<PlateauSpec>, CliError> {
 /// The files.
 pub(super) fn output(
     args: &VllmArgs,
-    given: &Given,
+    given: &ParsedCommandLine,
     environment: &Environment,
 ) -> Result<OutputSpec, CliError> {
     let mut output = OutputSpec::default();
@@ -69,27 +70,27 @@ pub(super) fn output(
 /// fills in where there is `null`.
 pub(super) fn echo(args: &VllmArgs) -> Result<JsonObject, CliError> {
     let mut echo = JsonObject::new();
-    let mut say = |key: &str, value: Value| echo.insert(key.to_owned(), value);
-    say("date", Value::Null);
-    say("endpoint_type", json!(args.target.backend));
-    say("backend", json!(args.target.backend));
-    say("label", json!(args.output.label));
-    say("model_id", json!(args.target.model));
+    let mut add = |key: &str, value: Value| echo.insert(key.to_owned(), value);
+    add("date", Value::Null);
+    add("endpoint_type", json!(args.target.backend));
+    add("backend", json!(args.target.backend));
+    add("label", json!(args.output.label));
+    add("model_id", json!(args.target.model));
     let tokenizer = args.target.tokenizer.as_ref().filter(|_| !args.target.skip_tokenizer_init);
-    say("tokenizer_id", json!(tokenizer));
-    say("num_prompts", json!(args.dataset.num_prompts));
+    add("tokenizer_id", json!(tokenizer));
+    add("num_prompts", json!(args.dataset.num_prompts));
     for item in args.output.metadata.iter().flatten() {
         let malformed = "Invalid metadata format. Please use KEY=VALUE format.";
         let (key, value) = item.split_once('=').ok_or(CliError::Together(malformed))?;
-        say(key.trim(), json!(value.trim()));
+        add(key.trim(), json!(value.trim()));
     }
-    say("request_rate", rate(args.load.request_rate));
-    say("burstiness", rate(args.load.burstiness));
-    say("max_concurrency", json!(args.load.max_concurrency));
+    add("request_rate", rate(args.load.request_rate));
+    add("burstiness", rate(args.load.burstiness));
+    add("max_concurrency", json!(args.load.max_concurrency));
     if let Some(strategy) = &args.load.ramp_up_strategy {
-        say("ramp_up_strategy", json!(strategy));
-        say("ramp_up_start_rps", json!(args.load.ramp_up_start_rps));
-        say("ramp_up_end_rps", json!(args.load.ramp_up_end_rps));
+        add("ramp_up_strategy", json!(strategy));
+        add("ramp_up_start_rps", json!(args.load.ramp_up_start_rps));
+        add("ramp_up_end_rps", json!(args.load.ramp_up_end_rps));
     }
     Ok(echo)
 }
@@ -108,16 +109,16 @@ fn slos(args: &OutputArgs) -> Result<Vec<Slo>, CliError> {
 fn slo(pair: &str) -> Result<Slo, CliError> {
     let (name, limit) = pair.split_once(':').ok_or(CliError::Together(BAD_GOODPUT))?;
     let limit_ms = python::float(limit).map_err(|_| CliError::Together(BAD_GOODPUT))?;
-    let shown = pyjson::repr(limit_ms);
+    let rendered = pyjson::repr(limit_ms);
     let metric = Slo::metric(name).ok_or_else(|| {
         CliError::Peer(format!(
-            "Invalid metric name found, {name}: {shown}. The service level objective name should \
+            "Invalid metric name found, {name}: {rendered}. The service level objective name should \
              be one of ['ttft', 'tpot', 'e2el']. "
         ))
     })?;
     if limit_ms < 0.0 {
         return Err(CliError::Peer(format!(
-            "Invalid value found, {name}: {shown}. The service level objective value should be \
+            "Invalid value found, {name}: {rendered}. The service level objective value should be \
              non-negative."
         )));
     }

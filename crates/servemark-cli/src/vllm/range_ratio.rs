@@ -29,8 +29,9 @@ pub(super) fn spreads(flag: Flag, text: &str) -> Result<Spreads, CliError> {
 }
 
 fn malformed(flag: Flag, text: &str) -> CliError {
-    let shown = python::repr(text);
-    let why = format!("must be a number or {{\"input\": NUMBER, \"output\": NUMBER}}, not {shown}");
+    let rendered = python::repr(text);
+    let why =
+        format!("must be a number or {{\"input\": NUMBER, \"output\": NUMBER}}, not {rendered}");
     CliError::setting(flag, why)
 }
 

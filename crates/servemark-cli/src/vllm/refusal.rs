@@ -42,7 +42,7 @@ const PROFILE: &str = "is not built: a client that waits for a batch asks /metri
 fn check_dataset(args: &VllmArgs) -> Result<(), CliError> {
     let (name, path) = (args.dataset.dataset_name.as_str(), &args.dataset.dataset_path);
     match path {
-        Some(path) if DRAWN.contains(&name) => Err(CliError::Peer(format!(
+        Some(path) if FILELESS_DATASETS.contains(&name) => Err(CliError::Peer(format!(
             "Cannot use '{name}' dataset with --dataset-path. Please specify the appropriate \
              --dataset-name (e.g., 'sharegpt', 'custom', 'hf') for your dataset file: {path}"
         ))),
@@ -51,7 +51,7 @@ fn check_dataset(args: &VllmArgs) -> Result<(), CliError> {
 }
 
 /// Data sets that read no file.
-const DRAWN: [&str; 4] = ["random", "random-mm", "random-rerank", "prefix_repetition"];
+const FILELESS_DATASETS: [&str; 4] = ["random", "random-mm", "random-rerank", "prefix_repetition"];
 
 /// vLLM refuses the other data sets without a tokenizer, and leaves recordings out.
 fn check_untokenized(args: &VllmArgs) -> Result<(), CliError> {

@@ -6,13 +6,13 @@
 
 use super::args::{DatasetArgs, LoadArgs, TargetArgs, VllmArgs, generates};
 use crate::address::is_encrypted;
-use crate::argparse::{Effects, Given};
+use crate::argparse::{Effects, ParsedCommandLine};
 use crate::error::CliError;
 
 /// Refuses Servemark's own flags that have no effect, and warns of vLLM's.
 pub(super) fn check(
     args: &VllmArgs,
-    given: &Given,
+    given: &ParsedCommandLine,
     warnings: &mut Vec<String>,
 ) -> Result<(), CliError> {
     let effects = Effects::of(given)

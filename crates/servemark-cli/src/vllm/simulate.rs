@@ -4,10 +4,10 @@
 //! seconds and shows queueing, streaming and a spread of lengths.
 
 use super::args::{DatasetArgs, LoadArgs, RandomArgs, VllmArgs};
-use crate::argparse::{Flag, Given};
+use crate::argparse::{Flag, ParsedCommandLine};
 
 /// Chooses what the user left open.
-pub(super) fn choose_the_rest(args: &mut VllmArgs, given: &Given) {
+pub(super) fn choose_the_rest(args: &mut VllmArgs, given: &ParsedCommandLine) {
     if args.simulator.simulate.is_none() {
         return;
     }

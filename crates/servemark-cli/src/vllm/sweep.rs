@@ -21,7 +21,7 @@ use servemark_report::{ParetoSpec, RelationSpec};
 use self::args::{ExperimentArgs, ParetoArgs, PlotArgs, ServeArgs, StartupArgs, WorkloadArgs};
 pub use self::names::{file_name, folder_name, with_output};
 pub use self::parameters::{Combination, combinations};
-use crate::argparse::{Flag, Flexible, Given, texts};
+use crate::argparse::{Flag, Flexible, ParsedCommandLine, texts};
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 
@@ -217,14 +217,14 @@ const KINDS: [&str; 5] = [
 ];
 
 /// The folder, which no flag takes.
-fn positional(given: &Given) -> Option<PathBuf> {
+fn positional(given: &ParsedCommandLine) -> Option<PathBuf> {
     given.reading.leftovers.first().map(PathBuf::from)
 }
 
 fn read<T: CommandFactory + FromArgMatches>(
     program: &str,
     args: impl Iterator<Item = OsString>,
-) -> Result<(T, Given), UsageError> {
+) -> Result<(T, ParsedCommandLine), UsageError> {
     let refuse = |error| UsageError::refused(program, error);
     let args = texts(args).map_err(refuse)?.iter().map(|arg| spelled_out(arg)).collect();
     Flexible::take_back(args).map_err(refuse)?.typed(program)

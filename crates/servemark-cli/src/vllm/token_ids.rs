@@ -20,14 +20,14 @@ pub(super) fn apply(args: &VllmArgs, spec: &mut VllmRandomSpec) -> Result<(), Cl
 fn warm(args: &VllmArgs) -> Result<Option<WarmPrompts>, CliError> {
     let extras = &args.extras;
     let (share, prefix) = (extras.random_cache_hit_fraction, extras.random_cache_ratio);
-    let is_asked = share != 0.0;
-    if is_asked && prefix == 0.0 {
+    let is_requested = share != 0.0;
+    if is_requested && prefix == 0.0 {
         return Err(CliError::Together(
             "--random-cache-hit-fraction requires --random-cache-ratio, the share of each of those \
              prompts that is alike",
         ));
     }
-    if is_asked && !extras.prompt_token_ids {
+    if is_requested && !extras.prompt_token_ids {
         return Err(CliError::Together(
             "--random-cache-hit-fraction requires --prompt-token-ids: texts that begin alike may be \
              other tokens",
@@ -37,7 +37,7 @@ fn warm(args: &VllmArgs) -> Result<Option<WarmPrompts>, CliError> {
     let warm = warm.map_err(|why| {
         CliError::setting("--random-cache-hit-fraction or --random-cache-ratio:", why)
     })?;
-    Ok(is_asked.then_some(warm))
+    Ok(is_requested.then_some(warm))
 }
 
 /// Backends whose prompts may be ids.

@@ -6,12 +6,12 @@ use servemark_core::JsonObject;
 
 use super::args::{RequestArgs, TargetArgs, VllmArgs};
 use super::server::model;
-use crate::argparse::Given;
+use crate::argparse::ParsedCommandLine;
 use crate::error::CliError;
 use crate::number::finite;
 
 /// The dialect with its settings.
-pub(super) fn wire(args: &VllmArgs, given: &Given) -> Result<BackendSpec, CliError> {
+pub(super) fn wire(args: &VllmArgs, given: &ParsedCommandLine) -> Result<BackendSpec, CliError> {
     let dialect = dialect(args)?;
     let mut spec = VllmSpec::new(dialect, common(args, dialect)?);
     spec.logprobs = args.request.logprobs;
@@ -84,7 +84,7 @@ fn extra_body(args: &RequestArgs) -> Result<JsonObject, CliError> {
 /// it is the dialect's own.
 fn endpoint(
     args: &VllmArgs,
-    given: &Given,
+    given: &ParsedCommandLine,
     dialect: VllmDialect,
 ) -> Result<Option<String>, CliError> {
     if !given.is(TargetArgs::ENDPOINT) {
@@ -106,7 +106,7 @@ fn check_suffix(url: &str, dialect: VllmDialect) -> Result<(), CliError> {
         return Ok(());
     }
     let api = dialect.api();
-    let shown: Vec<String> = suffixes.iter().map(|suffix| format!("'{suffix}'")).collect();
-    let shown = shown.join(", ");
-    Err(CliError::Peer(format!("{api} URL must end with one of: {{{shown}}}.")))
+    let quoted: Vec<String> = suffixes.iter().map(|suffix| format!("'{suffix}'")).collect();
+    let quoted = quoted.join(", ");
+    Err(CliError::Peer(format!("{api} URL must end with one of: {{{quoted}}}.")))
 }

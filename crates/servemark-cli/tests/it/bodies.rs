@@ -49,10 +49,11 @@ fn the_same_bodies_are_asked_for() {
 fn the_same_arguments_are_printed() {
     for recording in recordings() {
         let Ok(parsed) = recording.read() else { continue };
-        let Some(PeerArguments::Sglang { given, settled }) = &parsed.peer_arguments else {
+        let Some(PeerArguments::Sglang { given, settled: resolved }) = &parsed.peer_arguments
+        else {
             panic!("{}: no arguments", recording.name)
         };
-        let mut ours = vec![format!("benchmark_args={given}"), settled.to_string()];
+        let mut ours = vec![format!("benchmark_args={given}"), resolved.to_string()];
         let theirs = recording.file["stdout_before_report"].as_str().unwrap();
         let theirs = theirs.lines().filter(|line| line.contains("Namespace("));
         // Values of headers are hidden in the recording, and a model may be the server's.
@@ -110,14 +111,14 @@ fn the_cache_is_flushed_when_the_peer_flushes_it() {
 
 #[test]
 fn the_profilers_are_told_the_same() {
-    let mut told = 0;
+    let mut reported = 0;
     for recording in recordings() {
         let Ok(Parsed { plan, .. }) = recording.read() else { continue };
         let ours = profiler_calls(&plan.control);
         assert_eq!(ours, recording.profiler_calls(), "{}", recording.name);
-        told += ours.len();
+        reported += ours.len();
     }
-    assert!(told > 15, "only {told} calls");
+    assert!(reported > 15, "only {reported} calls");
 }
 
 /// Returns the URLs and bodies of the profiler calls of a plan, in their order.

@@ -489,9 +489,9 @@ fn the_peers_ci_always_flushes_its_own_server() {
 fn headers_are_credentials_and_bad_ones_are_told() {
     let line = "--header X-Trace=abc=1 Empty= noequals Authorization=Basic-x";
     let parsed = parsed(line);
-    let shown = format!("{:?}", parsed.credentials);
-    assert!(shown.contains("x-trace") && shown.contains("authorization"), "{shown}");
-    assert!(!shown.contains("empty") && !shown.contains("Basic-x"), "{shown}");
+    let debug = format!("{:?}", parsed.credentials);
+    assert!(debug.contains("x-trace") && debug.contains("authorization"), "{debug}");
+    assert!(!debug.contains("empty") && !debug.contains("Basic-x"), "{debug}");
     assert_eq!(parsed.warnings.len(), 2);
 }
 
@@ -503,13 +503,15 @@ fn what_is_no_plan_is_told_besides() {
 
 #[test]
 fn a_cache_report_is_asked_of_the_routes_that_must_be_asked() {
-    let asks = |backend: &str| {
+    let requests_usage = |backend: &str| {
         let plan = parsed(&format!("--backend {backend} --cache-report")).plan;
         assert!(plan.scoring.cache_report, "{backend}");
         plan.wire.common().extra_body.contains_key("return_cached_tokens_details")
     };
-    assert!(asks("sglang-oai") && asks("sglang-oai-chat"));
-    assert!(!asks("sglang") && !asks("sglang-native") && !asks("vllm"));
+    assert!(requests_usage("sglang-oai") && requests_usage("sglang-oai-chat"));
+    assert!(
+        !requests_usage("sglang") && !requests_usage("sglang-native") && !requests_usage("vllm")
+    );
     assert_eq!(
         parsed("--backend vllm --cache-report").warnings,
         ["--cache-report only applies to --backend sglang, sglang-native, sglang-oai or \

@@ -50,7 +50,7 @@ proptest! {
         let args = ["--header", &header, "--simulate"].map(Into::into);
         let parsed = sglang::parse("x", args, &environment).unwrap();
         prop_assert!(!serde_json::to_string(&parsed.plan).unwrap().contains(&secret));
-        let shown = format!("{parsed:?} {environment:?}");
-        prop_assert!(!shown.contains(&secret));
+        let debug = format!("{parsed:?} {environment:?}");
+        prop_assert!(!debug.contains(&secret));
     }
 }

@@ -44,8 +44,8 @@ fn outcome(command: &str) -> String {
     match dispatch::parse(words, &Environment::default()) {
         Ok(invocation) => format!("= {}", gist(&invocation)),
         Err(refusal) => {
-            let said = refusal.to_string();
-            let last = said.trim_end().lines().last().unwrap_or_default();
+            let message = refusal.to_string();
+            let last = message.trim_end().lines().last().unwrap_or_default();
             // The list of built-in names changes, and is tested elsewhere.
             format!("! {}", last.split("; built in are").next().unwrap_or_default())
         }

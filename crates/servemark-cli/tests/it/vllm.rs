@@ -13,7 +13,7 @@ fn plan(line: &str) -> Value {
 }
 
 #[track_caller]
-fn says(line: &str, expected: &[(&str, Value)]) {
+fn plan_has(line: &str, expected: &[(&str, Value)]) {
     let plan = plan(line);
     for (pointer, expected) in expected {
         assert_eq!(plan.pointer(pointer).unwrap_or(&Value::Null), expected, "{pointer}: {line}");
@@ -32,7 +32,7 @@ fn warns(line: &str, expected: &[&str]) {
 
 #[test]
 fn without_flags_it_is_vllms_own_benchmark() {
-    says(
+    plan_has(
         "--model m",
         &[
             ("/server/at/base_url", json!("http://127.0.0.1:8000")),
@@ -54,10 +54,10 @@ fn without_flags_it_is_vllms_own_benchmark() {
 
 #[test]
 fn tables_of_an_older_release() {
-    says("--style 0.11.0", &[("/scoring/vllm/style", json!("v0_11_0"))]);
-    says("--model m", &[("/scoring/vllm/style", Value::Null)]);
+    plan_has("--style 0.11.0", &[("/scoring/vllm/style", json!("v0_11_0"))]);
+    plan_has("--model m", &[("/scoring/vllm/style", Value::Null)]);
     let kept = "--style 0.10.2 --layout native --save-result";
-    says(kept, &[("/scoring/vllm/style", json!("v0_10_2"))]);
+    plan_has(kept, &[("/scoring/vllm/style", json!("v0_10_2"))]);
     refuses(
         "--style 0.10.2 --layout native",
         "--style has no effect where neither vLLM's table is printed nor its result is kept",
@@ -68,7 +68,7 @@ fn tables_of_an_older_release() {
 #[test]
 fn short_lengths_stand_for_those_of_the_data_set() {
     let line = "--input-len 9 --output-len 7 --random-prefix-len 3";
-    says(
+    plan_has(
         line,
         &[
             ("/workload/dataset/lengths/input_tokens", json!(9)),
@@ -83,16 +83,16 @@ fn short_lengths_stand_for_those_of_the_data_set() {
         ("speed_bench", "/workload/dataset/output", json!({"fixed": 4096})),
         ("prefix_repetition", "/workload/dataset/output_tokens", json!(7)),
     ] {
-        says(&format!("--dataset-name {name} --output-len 7"), &[(pointer, expected)]);
+        plan_has(&format!("--dataset-name {name} --output-len 7"), &[(pointer, expected)]);
     }
 }
 
 #[test]
 fn the_path_is_the_backends_where_none_is_given() {
-    says("--backend openai-chat", &[("/wire/endpoint", Value::Null)]);
+    plan_has("--backend openai-chat", &[("/wire/endpoint", Value::Null)]);
     let line = "--backend openai-chat --base-url http://h/v1/ --endpoint chat/completions";
-    says(line, &[("/wire/endpoint", json!("/chat/completions"))]);
-    says(
+    plan_has(line, &[("/wire/endpoint", json!("/chat/completions"))]);
+    plan_has(
         "--base-url http://h/v1/completions --endpoint=",
         &[("/wire/endpoint", json!("")), ("/server/at/base_url", json!("http://h/v1/completions"))],
     );
@@ -113,13 +113,13 @@ fn sampling_comes_before_the_extra_body_which_wins() {
     let extra = r#"{"top_p":0.5,"top_k":7,"temperature":0.0,"n":1000}"#;
     assert_eq!(plan["wire"]["extra_body"].to_string(), extra);
     let dropped = "--backend openai-embeddings --temperature 0";
-    says(dropped, &[("/wire/extra_body", Value::Null)]);
+    plan_has(dropped, &[("/wire/extra_body", Value::Null)]);
     warns(dropped, &["--temperature has no effect on routes that generate nothing"]);
 }
 
 #[test]
 fn arrivals_are_vllms() {
-    says(
+    plan_has(
         "--request-rate 4 --burstiness 0.5",
         &[(
             "/load/arrivals",
@@ -127,12 +127,12 @@ fn arrivals_are_vllms() {
         )],
     );
     let line = "--ramp-up-strategy linear --ramp-up-start-rps 1 --ramp-up-end-rps 9";
-    says(line, &[("/load/arrivals/ramp", json!({"growth": "linear", "from": 1.0, "to": 9.0}))]);
+    plan_has(line, &[("/load/arrivals/ramp", json!({"growth": "linear", "from": 1.0, "to": 9.0}))]);
     let trace = "--dataset-name timed_trace --dataset-path t.jsonl";
-    says(trace, &[("/load/arrivals/process", json!("timetable"))]);
+    plan_has(trace, &[("/load/arrivals/process", json!("timetable"))]);
     let paced = format!("{trace} --no-self-timed --request-rate 2");
-    says(&paced, &[("/load/arrivals/process", json!("gamma"))]);
-    says("--probe-request-rate 0.5", &[("/load/probes", json!(0.5))]);
+    plan_has(&paced, &[("/load/arrivals/process", json!("gamma"))]);
+    plan_has("--probe-request-rate 0.5", &[("/load/probes", json!(0.5))]);
 }
 
 #[test]
@@ -189,23 +189,23 @@ fn rules_between_flags_are_vllms_in_its_words() {
 
 #[test]
 fn objectives_may_be_met_by_nothing_and_by_everything() {
-    says("--goodput tpot:0", &[("/scoring/slos/0/limit_ms", json!(0.0))]);
-    says("--goodput e2el:inf", &[("/scoring/slos/0/limit_ms", json!(f64::MAX))]);
+    plan_has("--goodput tpot:0", &[("/scoring/slos/0/limit_ms", json!(0.0))]);
+    plan_has("--goodput e2el:inf", &[("/scoring/slos/0/limit_ms", json!(f64::MAX))]);
 }
 
 #[test]
 fn a_query_is_one_of_the_texts_where_nothing_is_ranked() {
     let line = "--dataset-name random-rerank --random-batch-size 2";
     let as_texts = |expected: Value| [("/workload/dataset/as_texts", expected)];
-    says(&format!("{line} --backend openai-embeddings"), &as_texts(json!(true)));
-    says(&format!("{line} --backend vllm-rerank"), &as_texts(Value::Null));
+    plan_has(&format!("{line} --backend openai-embeddings"), &as_texts(json!(true)));
+    plan_has(&format!("{line} --backend vllm-rerank"), &as_texts(Value::Null));
 }
 
 #[test]
 fn tokenizers_are_made_as_the_mode_says() {
-    says("--tokenizer-mode mistral", &[("/model/mistral_tokenizer", json!(true))]);
+    plan_has("--tokenizer-mode mistral", &[("/model/mistral_tokenizer", json!(true))]);
     for mode in ["auto", "hf", "slow", "cohere", "deepseek_v32"] {
-        says(&format!("--tokenizer-mode {mode}"), &[("/model/mistral_tokenizer", Value::Null)]);
+        plan_has(&format!("--tokenizer-mode {mode}"), &[("/model/mistral_tokenizer", Value::Null)]);
     }
     let custom = "--tokenizer-mode deepseek_v4 --dataset-name custom --dataset-path a.jsonl";
     refuses(
@@ -214,7 +214,10 @@ fn tokenizers_are_made_as_the_mode_says() {
          here: give --skip-chat-template where the data set has it, or --tokenizer-mode hf and a \
          tokenizer with a chat_template.jinja",
     );
-    says(&format!("{custom} --skip-chat-template"), &[("/model/mistral_tokenizer", Value::Null)]);
+    plan_has(
+        &format!("{custom} --skip-chat-template"),
+        &[("/model/mistral_tokenizer", Value::Null)],
+    );
     refuses(
         "--tokenizer-mode kimi_audio",
         "--tokenizer-mode kimi_audio makes its tokens by code of vLLM's own, which is not here: \
@@ -227,7 +230,7 @@ fn tokenizers_are_made_as_the_mode_says() {
 #[test]
 fn without_a_tokenizer_rows_are_sent_as_they_are() {
     let line = "--skip-tokenizer-init --dataset-name custom --dataset-path a.jsonl --output-len 9";
-    says(
+    plan_has(
         line,
         &[
             ("/model/untokenized", json!(true)),
@@ -240,7 +243,10 @@ fn without_a_tokenizer_rows_are_sent_as_they_are() {
                      is said of lengths, as vLLM's client has it";
     warns(line, &[one_token]);
     warns(&format!("{line} --backend openai-embeddings"), &[]);
-    says(&line.replace("custom", "custom_image"), &[("/workload/dataset/output_tokens", json!(9))]);
+    plan_has(
+        &line.replace("custom", "custom_image"),
+        &[("/workload/dataset/output_tokens", json!(9))],
+    );
     let tokenizer = "--tokenizer has no effect with --skip-tokenizer-init";
     warns(&format!("{line} --tokenizer gpt2"), &[tokenizer, one_token]);
     for name in ["random", "sharegpt", "custom_audio", "hf"] {
@@ -270,7 +276,7 @@ fn flags_without_effect_are_told() {
 #[test]
 fn no_secret_is_in_a_plan() {
     let parsed = read("--header Authorization=Bearer-x X-A=1").unwrap();
-    let shown = format!("{:?} {}", parsed.credentials, parsed.plan.to_json());
-    assert!(shown.contains("x-a") && shown.contains("authorization"), "{shown}");
-    assert!(!shown.contains("sk-secret") && !shown.contains("Bearer-x"), "{shown}");
+    let debug = format!("{:?} {}", parsed.credentials, parsed.plan.to_json());
+    assert!(debug.contains("x-a") && debug.contains("authorization"), "{debug}");
+    assert!(!debug.contains("sk-secret") && !debug.contains("Bearer-x"), "{debug}");
 }

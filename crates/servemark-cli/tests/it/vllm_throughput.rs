@@ -22,8 +22,13 @@ fn the_prompts_are_vllms() {
     let mut compared = 0;
     for case in cases.iter().filter(|case| case["rows"].is_array() && !is_mended(case)) {
         let offline = read(case);
-        assert_eq!(drawn(&offline.run, &tokenizer), prompts(&case["rows"]), "{}", case["argv"]);
-        let warm_up = offline.warm_up.map(|warm_up| drawn(&warm_up, &tokenizer));
+        assert_eq!(
+            drawn_rows(&offline.run, &tokenizer),
+            prompts(&case["rows"]),
+            "{}",
+            case["argv"]
+        );
+        let warm_up = offline.warm_up.map(|warm_up| drawn_rows(&warm_up, &tokenizer));
         assert_eq!(warm_up.unwrap_or_default(), prompts(&case["warmup"]), "{}", case["argv"]);
         compared += 1;
     }
@@ -53,7 +58,7 @@ fn read(case: &Value) -> Offline {
     }
 }
 
-fn drawn(parsed: &Parsed, tokenizer: &HfTokenizer) -> Vec<Value> {
+fn drawn_rows(parsed: &Parsed, tokenizer: &HfTokenizer) -> Vec<Value> {
     let workload = &parsed.plan.workload;
     let mut random = RandomState::seeded(workload.seed.into());
     let mut context = DrawContext::new(tokenizer, &mut random, &NoProgress);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use servemark_client::{ClientErrorKind, Credentials, ServerControl, Target};
+use servemark_client::{ClientError, ClientErrorKind, Credentials, ServerControl, Target};
 use servemark_core::MonotonicClock;
 
 use crate::support::{RawServer, document};
@@ -46,7 +46,11 @@ async fn ready_after_a_while() {
         }
     })
     .await;
-    let waited = control(&server).wait_ready("/v1/models", SHORT).await.unwrap();
+    let mut failures = Vec::new();
+    let control = control(&server);
+    let on_failure = |error: &ClientError| failures.push(error.status());
+    let waited = control.wait_ready_reporting("/v1/models", SHORT, on_failure).await.unwrap();
+    assert_eq!(failures, [Some(503)]);
     assert!(waited >= SHORT, "the second try is at the deadline, not {waited:?}");
 }
 

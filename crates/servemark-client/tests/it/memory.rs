@@ -49,7 +49,7 @@ const ENDLESS: [(&str, &str, &str); 4] = [
     ("document", "application/json", "[1,2,3],"),
 ];
 
-async fn asked(spec: &TargetSpec, what: &str) -> RequestRecord {
+async fn send_request(spec: &TargetSpec, what: &str) -> RequestRecord {
     let mut sample = Sample::new("hi", 1, 4);
     sample.headers.push(("x-answer".to_owned(), what.to_owned()));
     ask_for(&transport(spec), &sample).await
@@ -62,12 +62,12 @@ async fn an_endless_answer_is_abandoned_at_its_limit_and_the_others_go_on() {
     let mut spec = server.spec();
     spec.answers.each = 1 << 17;
     let hogs = async {
-        let [a, b, c, d] = ENDLESS.map(|(name, ..)| asked(&spec, name));
+        let [a, b, c, d] = ENDLESS.map(|(name, ..)| send_request(&spec, name));
         let records = tokio::join!(a, b, c, d);
         release.notify_one();
         records
     };
-    let ((a, b, c, d), small) = tokio::join!(hogs, asked(&spec, "small"));
+    let ((a, b, c, d), small) = tokio::join!(hogs, send_request(&spec, "small"));
     assert_eq!((small.is_success(), small.text.as_str()), (true, "ab"), "{small:?}");
     for record in [a, b, c, d] {
         let (kind, message) = error(&record);
@@ -116,10 +116,10 @@ async fn a_document_that_says_that_it_is_too_long_is_not_read() {
     let server = RawServer::answering(format!("{head}{}", " ".repeat(2000))).await;
     let mut spec = server.spec();
     spec.answers.each = 1999;
-    let record = asked(&spec, "any").await;
+    let record = send_request(&spec, "any").await;
     assert_eq!(error(&record).0, ErrorKind::AnswerTooLarge);
     spec.answers.each = 2000;
-    assert!(asked(&spec, "any").await.is_success());
+    assert!(send_request(&spec, "any").await.is_success());
 }
 
 /// A stream may have any length: only the bytes held of it count.
@@ -130,6 +130,6 @@ async fn a_long_stream_of_comments_holds_nothing() {
     let server = RawServer::answering(body).await;
     let mut spec = server.spec();
     spec.answers.each = 4_096;
-    let record = asked(&spec, "any").await;
+    let record = send_request(&spec, "any").await;
     assert!(record.is_success(), "{record:?}");
 }

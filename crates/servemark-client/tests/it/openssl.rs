@@ -54,7 +54,7 @@ fn spec(url: &str, trust: Trust<'_>) -> TargetSpec {
     spec
 }
 
-async fn asked(name: &str, trust: Trust<'_>) -> RequestRecord {
+async fn send_request(name: &str, trust: Trust<'_>) -> RequestRecord {
     let address = server(name).await;
     ask(&transport(&spec(&format!("https://{address}"), trust))).await
 }
@@ -75,17 +75,17 @@ const OWN: [&str; 5] = ["plain", "named", "leaf", "p256", "ed25519"];
 async fn an_own_certificate_is_trusted_by_its_file() {
     for name in OWN {
         let file = format!("{name}.pem");
-        let record = asked(name, Trust::File(&file)).await;
+        let record = send_request(name, Trust::File(&file)).await;
         assert_eq!(record.text, "HTTP/1.1", "{name}: {record:?}");
     }
-    let signed = asked("signed", Trust::File("authority.pem")).await;
+    let signed = send_request("signed", Trust::File("authority.pem")).await;
     assert_eq!(signed.text, "HTTP/1.1", "{signed:?}");
 }
 
 #[tokio::test]
 async fn every_certificate_is_accepted_where_none_is_checked() {
     for name in OWN.into_iter().chain(["elsewhere", "expired", "signed", "version_one"]) {
-        let record = asked(name, Trust::Any).await;
+        let record = send_request(name, Trust::Any).await;
         assert_eq!(record.text, "HTTP/1.1", "{name}: {record:?}");
     }
 }
@@ -93,16 +93,16 @@ async fn every_certificate_is_accepted_where_none_is_checked() {
 #[tokio::test]
 async fn a_certificate_that_is_not_trusted_names_its_cure() {
     for name in OWN {
-        let record = asked(name, Trust::Machine).await;
+        let record = send_request(name, Trust::Machine).await;
         objects(name, &record, &["--ca-file FILE", "--insecure"]);
-        objects(name, &asked(name, Trust::File("authority.pem")).await, &["--ca-file FILE"]);
+        objects(name, &send_request(name, Trust::File("authority.pem")).await, &["--ca-file FILE"]);
     }
-    let record = asked("elsewhere", Trust::File("elsewhere.pem")).await;
+    let record = send_request("elsewhere", Trust::File("elsewhere.pem")).await;
     objects("elsewhere", &record, &["not for 127.0.0.1 but for ", " 10.0.0.7", " gpu.example"]);
-    let record = asked("expired", Trust::File("authority.pem")).await;
+    let record = send_request("expired", Trust::File("authority.pem")).await;
     objects("expired", &record, &["has expired", "--insecure"]);
     for file in ["version_one.pem", "authority.pem"] {
-        let record = asked("version_one", Trust::File(file)).await;
+        let record = send_request("version_one", Trust::File(file)).await;
         objects("version_one", &record, &["X.509 version 1", "-addext", "-extfile", "--insecure"]);
         assert!(!error(&record).1.contains("--ca-file"), "{record:?}");
     }

@@ -278,7 +278,7 @@ fn mock(fault: &str) -> MockServer {
 }
 
 /// Sends requests to a server with a fault, `lanes` at a time. Returns also whether reuse ended.
-async fn sent(
+async fn send_requests(
     requests: usize,
     fault: &str,
     stack: Http1Stack,
@@ -317,7 +317,7 @@ fn none_lost(records: &[RequestRecord]) {
 #[tokio::test]
 async fn a_server_that_closes_after_each_answer_loses_no_request_and_ends_reuse() {
     for (stack, lanes) in [(STACKS[0], 1), (STACKS[0], 4), (STACKS[1], 1), (STACKS[1], 4)] {
-        let (records, has_ended) = sent(300, "close-after:1ms", stack, lanes).await;
+        let (records, has_ended) = send_requests(300, "close-after:1ms", stack, lanes).await;
         none_lost(&records);
         assert!(has_ended, "{stack:?}, {lanes} at a time");
         let last = &records[records.len() - 1];
@@ -332,7 +332,7 @@ async fn a_server_that_closes_after_each_answer_loses_no_request_and_ends_reuse(
 async fn a_server_that_closes_idle_connections_loses_no_request() {
     for fault in ["close-idle:0.05ms", "idle-408:0.05ms", "close-idle:0.2ms", "idle-408:0.2ms"] {
         for (stack, lanes) in [(STACKS[0], 1), (STACKS[0], 4), (STACKS[1], 1)] {
-            none_lost(&sent(30, fault, stack, lanes).await.0);
+            none_lost(&send_requests(30, fault, stack, lanes).await.0);
         }
     }
 }

@@ -16,7 +16,7 @@ fn timed_out(record: &RequestRecord, stage: &str) {
     assert!(message.ends_with(&format!("the {stage} time-out of 20ms passed")), "{message}");
 }
 
-async fn says(text: String) -> RawServer {
+async fn text_server(text: String) -> RawServer {
     RawServer::start(move |mut peer| {
         let text = text.clone();
         async move {
@@ -41,7 +41,7 @@ async fn a_handshake_that_never_ends() {
 
 #[tokio::test]
 async fn no_head() {
-    let server = says(String::new()).await;
+    let server = text_server(String::new()).await;
     let record = ask(&transport(&hurried(server.spec(), |limit| limit.first_byte = SHORT))).await;
     timed_out(&record, "first-byte");
     assert!(record.sent.is_some());
@@ -49,7 +49,7 @@ async fn no_head() {
 
 #[tokio::test]
 async fn a_head_without_a_body() {
-    let server = says(STREAM.to_owned()).await;
+    let server = text_server(STREAM.to_owned()).await;
     let record = ask(&transport(&hurried(server.spec(), |limit| limit.first_byte = SHORT))).await;
     timed_out(&record, "first-byte");
     assert_eq!((record.status, record.first_byte), (Some(200), None));
@@ -57,7 +57,7 @@ async fn a_head_without_a_body() {
 
 #[tokio::test]
 async fn a_stream_that_stands_still() {
-    let server = says(format!("{STREAM}{}", chunk("data: a\n\n"))).await;
+    let server = text_server(format!("{STREAM}{}", chunk("data: a\n\n"))).await;
     let record = ask(&transport(&hurried(server.spec(), |limit| limit.idle = SHORT))).await;
     timed_out(&record, "idle");
     assert_eq!(record.text, "a");

@@ -125,10 +125,19 @@ const OF_GAPS: [&str; 5] = ["Avg ITL", "Avg TPOT", "Decode", "ITL", "TPOT"];
 const ARGUED: &[Argued] = &[
     Argued { kind: "embeddings in a conversation", is: embeddings_in_a_conversation },
     Argued { kind: "negative length", is: negative_length },
-    Argued { kind: "negative offset", is: |_, own, _| says(own, "--dataset-offset must be 0") },
+    Argued {
+        kind: "negative offset",
+        is: |_, own, _| has_warning(own, "--dataset-offset must be 0"),
+    },
     Argued { kind: "no address", is: no_address },
-    Argued { kind: "no duration", is: |_, own, _| says(own, "--duration must be more than 0") },
-    Argued { kind: "nothing to send", is: |_, own, _| says(own, "--number must be 1 or more") },
+    Argued {
+        kind: "no duration",
+        is: |_, own, _| has_warning(own, "--duration must be more than 0"),
+    },
+    Argued {
+        kind: "nothing to send",
+        is: |_, own, _| has_warning(own, "--number must be 1 or more"),
+    },
     Argued { kind: "pairs of a text API", is: pairs_of_a_text_api },
     Argued { kind: "refused sooner", is: refused_sooner },
     Argued { kind: "whole numbers of 64 bits", is: |peer, own, _| refuses_long_number(peer, own) },
@@ -138,11 +147,13 @@ const ARGUED: &[Argued] = &[
 ];
 
 fn negative_length(_: &Line, own: &Line, _: &Difference) -> bool {
-    ["-prompt-length", "--max-tokens"].iter().any(|flag| says(own, &format!("{flag} must be 0")))
+    ["-prompt-length", "--max-tokens"]
+        .iter()
+        .any(|flag| has_warning(own, &format!("{flag} must be 0")))
 }
 
 fn no_address(_: &Line, own: &Line, _: &Difference) -> bool {
-    says(own, "the base URL must begin with")
+    has_warning(own, "the base URL must begin with")
 }
 
 /// evalscope puts whole requests of a trace, with marks of its own and recorded headers, into the
@@ -155,7 +166,7 @@ fn trace_in_a_template(peer: &Line, _: &Line, _: &Difference) -> bool {
     peer.requests.iter().any(is_marked)
 }
 
-fn says(own: &Line, why: &str) -> bool {
+fn has_warning(own: &Line, why: &str) -> bool {
     own.message.as_ref().is_some_and(|message| message.contains(why))
 }
 

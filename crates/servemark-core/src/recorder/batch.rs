@@ -129,7 +129,7 @@ mod tests {
     fn recorder(index: usize) -> Recorder {
         let prompt = Prompt::Batch(vec![vec![1, 2], vec![3], vec![4, 5, 6]]);
         let mut recorder = Recorder::new(index, Phase::Measure, &Sample::new(prompt, 6, 2), at(10));
-        recorder.sent(at(11));
+        recorder.record_sent(at(11));
         recorder.headers(at(12), 200);
         recorder
     }

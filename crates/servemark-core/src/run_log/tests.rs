@@ -16,7 +16,7 @@ fn record(index: usize, phase: Phase) -> RequestRecord {
     Recorder::new(index, phase, &Sample::new("hi", 1, 2), due).finish(Ok(Finish::default()), due)
 }
 
-fn written(footer: Option<&Footer>) -> (tempfile::TempDir, PathBuf) {
+fn write_log(footer: Option<&Footer>) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.jsonl");
     let mut writer = RunLogWriter::create(&path, &header()).unwrap();
@@ -32,7 +32,7 @@ fn written(footer: Option<&Footer>) -> (tempfile::TempDir, PathBuf) {
 #[test]
 fn a_log_reads_back_as_it_was_written_in_the_order_of_the_plan() {
     let footer = Footer { ended: Stamp::from_nanos(9), ..Footer::default() };
-    let (_folder, path) = written(Some(&footer));
+    let (_folder, path) = write_log(Some(&footer));
     let log = RunLog::read(&path).unwrap();
     assert_eq!((log.header(), log.footer()), (&header(), Some(&footer)));
     assert!(log.is_complete());
@@ -42,7 +42,7 @@ fn a_log_reads_back_as_it_was_written_in_the_order_of_the_plan() {
 
 #[test]
 fn a_log_is_read_one_record_after_the_other() {
-    let (_folder, path) = written(Some(&Footer::default()));
+    let (_folder, path) = write_log(Some(&Footer::default()));
     let mut reader = RunLogReader::open(&path).unwrap();
     assert_eq!((reader.header(), reader.footer()), (&header(), None));
     let indices: Vec<usize> = reader.by_ref().map(|record| record.unwrap().index).collect();
@@ -92,7 +92,7 @@ fn the_texts_can_stay_on_the_disk() {
 
 #[test]
 fn a_killed_run_keeps_every_finished_request() {
-    let (_folder, path) = written(None);
+    let (_folder, path) = write_log(None);
     let whole = fs::read_to_string(&path).unwrap();
     fs::write(&path, &whole[..whole.len() - 5]).unwrap();
     let log = RunLog::read(&path).unwrap();
@@ -102,7 +102,7 @@ fn a_killed_run_keeps_every_finished_request() {
 
 #[test]
 fn a_line_of_something_else_is_named() {
-    let (_folder, path) = written(None);
+    let (_folder, path) = write_log(None);
     let whole = fs::read_to_string(&path).unwrap();
     fs::write(&path, whole.replacen("{\"request\"", "{\"quest\"", 1)).unwrap();
     let error = RunLog::read(&path).unwrap_err().to_string();

@@ -117,7 +117,7 @@ impl<W: Write> LineWriter<W> {
             return Err(io::Error::other("an earlier line could not be written"));
         }
         self.line.clear();
-        self.line.shrink_to(KEPT);
+        self.line.shrink_to(RESERVED_BYTES);
         serde_json::to_writer(&mut self.line, line)?;
         checksum::seal(&mut self.line);
         let written = self.out.write_all(&self.line);
@@ -127,4 +127,4 @@ impl<W: Write> LineWriter<W> {
 }
 
 /// Number of bytes of memory that stay reserved for the next line.
-const KEPT: usize = 1 << 20;
+const RESERVED_BYTES: usize = 1 << 20;

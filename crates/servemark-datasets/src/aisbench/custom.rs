@@ -84,7 +84,7 @@ fn read(path: &Path) -> Result<Vec<Row>, DatasetError> {
 fn read_csv(path: &Path) -> Result<Vec<Row>, DatasetError> {
     let mut rows = Vec::new();
     Table::untouched(path, b',')?.read(|cells| {
-        let cells = cells.named().map(|(name, cell)| (name.to_owned(), cell.into()));
+        let cells = cells.named_cells().map(|(name, cell)| (name.to_owned(), cell.into()));
         rows.push(Row::of_object(cells.collect())?);
         Ok(ControlFlow::Continue(()))
     })?;

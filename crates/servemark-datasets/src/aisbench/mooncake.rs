@@ -58,7 +58,7 @@ impl AisbenchTraceSpec {
         let path = no_file("mooncake_trace", self.path.as_ref())?;
         let reader = Reader { path, on_bad_line: None, limit: None };
         let entries = reader.read(|_, record| entry(&record).map(Some))?.rows;
-        let mut rows = self.written(self.within(entries), context)?;
+        let mut rows = self.make_rows(self.within(entries), context)?;
         rows.sort_by_key(|row| row.begins.unwrap_or(Duration::MAX));
         Ok(rows)
     }
@@ -79,7 +79,7 @@ impl AisbenchTraceSpec {
         entries
     }
 
-    fn written(
+    fn make_rows(
         &self,
         entries: Vec<Entry>,
         context: &mut DrawContext<'_>,

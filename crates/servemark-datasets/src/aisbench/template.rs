@@ -12,8 +12,8 @@ use servemark_core::{
 };
 
 use super::AisbenchTurns;
+use super::media;
 use super::row::{Cell, Row};
-use super::shown;
 
 /// A prompt template. Column names in braces are replaced by the row's cells.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
@@ -95,11 +95,11 @@ impl AisbenchTemplate {
                 None => fill(text).into(),
             },
             Self::Rounds { begin, round } => {
-                let said = said(begin.iter().chain(round), fill);
+                let said = fill_messages(begin.iter().chain(round), fill);
                 if messages { conversation(before_the_answer(said)) } else { joined(&said).into() }
             }
             Self::Parts(parts) => {
-                let (content, media) = shown::content(parts, row, fill)?;
+                let (content, media) = media::content(parts, row, fill)?;
                 let mut sample =
                     Sample::new(Prompt::Messages(vec![message("user", content)]), 0, 0);
                 (sample.media, sample.output_tokens) = (media, output_tokens);
@@ -112,7 +112,7 @@ impl AisbenchTemplate {
     /// Builds the session of a conversation. A template without rounds sends each turn's question
     /// unchanged.
     pub(super) fn conversation(&self, row: &Row, turns: AisbenchTurns, output: u32) -> Session {
-        let said = self.said_in_turns(row);
+        let said = self.filled_rounds(row);
         let answers = said.iter().enumerate().filter(|(_, said)| said.speaker == ChatRole::Bot);
         let ends: Vec<usize> = answers.map(|(place, _)| place).collect();
         let sample = |part: &[AisbenchMessage]| Sample::new(conversation(part.to_vec()), 0, output);
@@ -132,7 +132,7 @@ impl AisbenchTemplate {
         }
     }
 
-    fn said_in_turns(&self, row: &Row) -> Vec<AisbenchMessage> {
+    fn filled_rounds(&self, row: &Row) -> Vec<AisbenchMessage> {
         let usual = [
             AisbenchMessage::new(ChatRole::Human, "{question}"),
             AisbenchMessage::new(ChatRole::Bot, "{answer}"),
@@ -144,13 +144,13 @@ impl AisbenchTemplate {
         let turns = row.turns.iter().flat_map(|(question, answer)| {
             let fill =
                 |text: &str| text.replace("{question}", question).replace("{answer}", answer);
-            said(round.iter(), fill)
+            fill_messages(round.iter(), fill)
         });
-        said(begin.iter(), str::to_owned).into_iter().chain(turns).collect()
+        fill_messages(begin.iter(), str::to_owned).into_iter().chain(turns).collect()
     }
 }
 
-fn said<'a>(
+fn fill_messages<'a>(
     sayings: impl Iterator<Item = &'a AisbenchMessage>,
     fill: impl Fn(&str) -> String,
 ) -> Vec<AisbenchMessage> {
@@ -242,7 +242,7 @@ impl TextSource for Words {
 }
 
 /// Returns all text of a prompt, for counting tokens.
-pub(super) fn spoken(prompt: &Prompt) -> Cow<'_, str> {
+pub(super) fn prompt_text(prompt: &Prompt) -> Cow<'_, str> {
     let Prompt::Messages(messages) = prompt else { return prompt.text().unwrap_or_default() };
     let contents = messages.iter().filter_map(|message| message.get("content"));
     let texts = contents.flat_map(|content| match content {

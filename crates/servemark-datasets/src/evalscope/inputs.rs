@@ -1,6 +1,6 @@
 //! Inputs for embedding and for reranking.
 
-mod drawn;
+mod random_texts;
 mod read;
 
 use std::num::NonZero;

@@ -64,7 +64,7 @@ fn captioned(
     let rows: Vec<usize> = (0..records.lengths().iter().sum()).take(count).collect();
     let ask = |row: &Record| {
         let picture = picture(row, column)?.ok_or_else(|| row.malformed(no_picture(column)))?;
-        Ok(message(vec![said(&text(row)?), place()], vec![picture]))
+        Ok(message(vec![text_part(&text(row)?), place()], vec![picture]))
     };
     let asked = parallel::map("reading pictures", &records.read(&rows)?, context.progress, ask);
     asked.into_iter().collect()
@@ -85,7 +85,7 @@ fn picture(row: &Record, column: &str) -> Result<Option<Medium>, DatasetError> {
 }
 
 /// Returns a text part of a message.
-fn said(text: &str) -> Value {
+fn text_part(text: &str) -> Value {
     json!({"type": "text", "text": text})
 }
 

@@ -57,7 +57,7 @@ impl EvalscopeRandomSpec {
             let mut own = NumpyRandom::seeded(row.seed);
             let target = source.prefixes.tokens() + row.tokens;
             let text = source.alphabet.fit(ids, target, &mut own, source.tokenizer)?;
-            Ok(source.asked(text, of))
+            Ok(source.request_draft(text, of))
         });
         asked.into_iter().collect()
     }
@@ -175,16 +175,16 @@ impl<'a> DrawSource<'a> {
     }
 
     /// Converts a text to a request.
-    pub(super) fn asked(&self, text: Fitted, of: &EvalscopeSpec) -> RequestDraft {
+    pub(super) fn request_draft(&self, text: Fitted, of: &EvalscopeSpec) -> RequestDraft {
         if of.chat {
-            return self.said(&text);
+            return self.turn_draft(&text);
         }
         let tokens = text.tokens() + self.template;
         RequestDraft::new(text.text, tokens)
     }
 
     /// A text as a turn of a conversation, which is a message on any route.
-    pub(super) fn said(&self, text: &Fitted) -> RequestDraft {
+    pub(super) fn turn_draft(&self, text: &Fitted) -> RequestDraft {
         let tokens = text.tokens() + self.template;
         RequestDraft::new(vec![user(&text.text)], tokens)
     }

@@ -15,7 +15,7 @@ pub(super) fn messages(row: &Value) -> Result<Vec<JsonObject>, String> {
     let mut messages = Vec::new();
     let mut last = 0;
     for turn in turns(row)? {
-        let [human, assistant] = [said(turn, "human")?, said(turn, "assistant")?];
+        let [human, assistant] = [turn_text(turn, "human")?, turn_text(turn, "assistant")?];
         if human.is_empty() {
             continue;
         }
@@ -31,7 +31,7 @@ pub(super) fn messages(row: &Value) -> Result<Vec<JsonObject>, String> {
 
 /// Returns the human's texts, one per turn.
 pub(super) fn humans(row: &Value) -> Result<Vec<&str>, String> {
-    let said = turns(row)?.iter().map(|turn| said(turn, "human"));
+    let said = turns(row)?.iter().map(|turn| turn_text(turn, "human"));
     said.filter(|said| !matches!(said, Ok(""))).collect()
 }
 
@@ -43,7 +43,7 @@ fn turns(row: &Value) -> Result<&[Value], String> {
     }
 }
 
-fn said<'a>(turn: &'a Value, who: &str) -> Result<&'a str, String> {
+fn turn_text<'a>(turn: &'a Value, who: &str) -> Result<&'a str, String> {
     match turn.get(who) {
         None => Ok(""),
         Some(Value::String(text)) => Ok(text.trim()),

@@ -1,7 +1,7 @@
 //! Trajectories of software engineering agents (SWE-smith).
 
-mod built;
 mod live;
+mod prepared;
 
 use std::num::NonZero;
 use std::path::PathBuf;

@@ -101,7 +101,7 @@ impl Trace {
             let offset = numpy.randint(0, source.places().into()).unwrap_or_default();
             let text = source.text((offset.unsigned_abs(), 0), tokens, numpy)?;
             let max_tokens = answers.next();
-            Ok(RequestDraft { max_tokens, ..source.said(&text) })
+            Ok(RequestDraft { max_tokens, ..source.turn_draft(&text) })
         };
         let first: Result<_, DatasetError> = turn(self.input_prompt_length);
         let first = first?;

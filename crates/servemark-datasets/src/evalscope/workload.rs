@@ -59,12 +59,12 @@ impl EvalscopeWorkloadSpec {
         let count = if count == 0 { records.len() } else { count };
         let session = |record: Record| {
             let begins = Duration::try_from_secs_f64((record.at - start) / self.speed);
-            Conversation { begins: begins.ok(), ..self.asked(record).into() }
+            Conversation { begins: begins.ok(), ..self.request_draft(record).into() }
         };
         Ok(records.into_iter().take(count).map(session).collect())
     }
 
-    fn asked(&self, record: Record) -> RequestDraft {
+    fn request_draft(&self, record: Record) -> RequestDraft {
         let Record { mut body, headers, request_id, output, .. } = record;
         if let Some(model) = self.model_for(&body) {
             body.insert("model".to_owned(), model.into());

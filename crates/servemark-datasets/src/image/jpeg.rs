@@ -105,7 +105,7 @@ impl Coder {
     /// coded as the difference to `before`.
     fn write(&self, block: Option<&Block>, before: &mut i32, bits: &mut Bits) {
         let mean = block.map_or(*before, |block| self.quantized(block, 0));
-        let (value, size) = told(mean - *before);
+        let (value, size) = magnitude_bits(mean - *before);
         bits.push(&self.direct, size as u8, value, size);
         *before = mean;
         let last = block.map_or(0, |block| self.write_detail(block, bits));
@@ -126,7 +126,7 @@ impl Coder {
             for _ in 0..zeros / 16 {
                 bits.push(&self.alternating, 0xf0, 0, 0);
             }
-            let (value, size) = told(coefficient);
+            let (value, size) = magnitude_bits(coefficient);
             bits.push(&self.alternating, ((zeros % 16) << 4) as u8 | size as u8, value, size);
             last = place;
         }
@@ -143,7 +143,7 @@ impl Coder {
 
 /// Returns the bits of a number and their count. A negative number is coded as its one's
 /// complement.
-fn told(number: i32) -> (u32, u32) {
+fn magnitude_bits(number: i32) -> (u32, u32) {
     let size = 32 - number.unsigned_abs().leading_zeros();
     let bits = if number < 0 { number - 1 } else { number };
     (bits.cast_unsigned() & ((1 << size) - 1), size)

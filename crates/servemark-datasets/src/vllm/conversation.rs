@@ -69,12 +69,12 @@ impl ConversationSpec {
     }
 
     fn session(&self, turns: Vec<Sample>) -> Option<Session> {
-        let mut turns = turns.into_iter().map(|turn| self.asked(turn));
+        let mut turns = turns.into_iter().map(|turn| self.with_min_tokens(turn));
         let first = Session::from(turns.next()?);
         Some(first.followed_by(turns.map(|turn| FollowUp::new(turn).after(self.pause)).collect()))
     }
 
-    fn asked(&self, mut turn: Sample) -> Sample {
+    fn with_min_tokens(&self, mut turn: Sample) -> Sample {
         if self.full_answers {
             turn.extra_body.insert("min_tokens".to_owned(), turn.output_tokens.into());
         }

@@ -179,7 +179,7 @@ impl CustomLayout {
     }
 
     fn row(&self, line: usize, mut record: JsonObject) -> Result<Option<Row>, String> {
-        if !self.wants(&record) {
+        if !self.accepts(&record) {
             return Ok(None);
         }
         let prompt = match self {
@@ -199,7 +199,7 @@ impl CustomLayout {
         Ok(Some(Row { line, prompt, output_tokens: record.remove("output_tokens") }))
     }
 
-    fn wants(&self, record: &JsonObject) -> bool {
+    fn accepts(&self, record: &JsonObject) -> bool {
         match self {
             Self::SpecBench { category: Some(wanted) }
             | Self::SpeedBench { category: Some(wanted), .. } => {

@@ -115,12 +115,13 @@ impl VllmCustomImageSpec {
                 let place = part["image"]
                     .as_str()
                     .ok_or("an \"image\" is not the path or URL of a file")?;
-                self.shown(place, row)
+                self.image_part(place, row)
             }
             Some("image_url") => {
                 let url = &part["image_url"];
                 let place = url.as_str().or_else(|| url["url"].as_str());
-                let mut shown = self.shown(place.ok_or("an \"image_url\" has no \"url\"")?, row)?;
+                let mut shown =
+                    self.image_part(place.ok_or("an \"image_url\" has no \"url\"")?, row)?;
                 let others = url.as_object().into_iter().flatten().filter(|(key, _)| *key != "url");
                 for (key, value) in others {
                     shown["image_url"][key] = value.clone();
@@ -131,7 +132,7 @@ impl VllmCustomImageSpec {
         }
     }
 
-    fn shown(&self, picture: &str, row: &mut Row) -> Result<Value, String> {
+    fn image_part(&self, picture: &str, row: &mut Row) -> Result<Value, String> {
         row.media.push(self.pictures.picture(picture)?);
         Ok(place(MediumKind::Image))
     }

@@ -2,7 +2,7 @@
 
 mod collection;
 mod order;
-mod shown;
+mod picture;
 mod speech;
 mod text;
 mod tools;
@@ -238,7 +238,7 @@ impl Asker<'_> {
             | Kind::Mmvu
             | Kind::PicturedConversation
             | Kind::VisionArenaBench
-            | Kind::VisionArenaChat => shown::ask(self, row),
+            | Kind::VisionArenaChat => picture::ask(self, row),
             Kind::Speech => speech::ask(self, row),
             _ => text::ask(self, row),
         }

@@ -70,7 +70,7 @@ impl Default for VllmLengths {
 
 /// The draws for one request.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) struct Drawn {
+pub(super) struct DrawnLengths {
     pub(super) input_tokens: usize,
     pub(super) output_tokens: u32,
     /// Position in the vocabulary at which the prompt's tokens begin.
@@ -89,7 +89,7 @@ impl VllmLengths {
         count: usize,
         tokenizer: &dyn Tokenizer,
         random: &mut Pcg64,
-    ) -> Result<Vec<Drawn>, DatasetError> {
+    ) -> Result<Vec<DrawnLengths>, DatasetError> {
         let (inputs, outputs) = (self.inputs(tokenizer), self.outputs());
         let mut within = |(low, high): (i64, i64)| random.integers_vec(low, high + 1, count);
         let (inputs, outputs) = (within(inputs), within(outputs));
@@ -98,7 +98,7 @@ impl VllmLengths {
             return Err(DatasetError::Settings("the tokenizer's base vocabulary is empty".into()));
         };
         let rows = inputs.into_iter().zip(outputs).zip(offsets);
-        let drawn = rows.map(|((input, output), offset)| Drawn {
+        let drawn = rows.map(|((input, output), offset)| DrawnLengths {
             input_tokens: input.unsigned_abs() as usize,
             output_tokens: output.unsigned_abs() as u32,
             offset: offset.unsigned_abs(),

@@ -7,7 +7,7 @@ use servemark_core::{DatasetError, DrawContext, Prompt, Sample, Tokenizer, Token
 use servemark_rng::Pcg64;
 
 use super::VllmLengths;
-use super::lengths::Drawn;
+use super::lengths::DrawnLengths;
 use super::token_ids::{TokenIds, WarmPrompts};
 use crate::alphabet::Alphabet;
 use crate::fitting::{Fitted, Fitter, Progressed, begin_all, ids_of};
@@ -60,7 +60,7 @@ impl VllmRandomSpec {
             let ids = TokenIds { lengths, prefix_tokens, warm };
             return ids.draw(count, &mut random, tokenizer);
         }
-        let counted = Counted {
+        let counted = TokenIdPrompts {
             lengths: self.lengths,
             prefix_tokens: self.prefix_tokens,
             alphabet: Alphabet::of,
@@ -72,9 +72,9 @@ impl VllmRandomSpec {
         Ok(self.batched(rows.collect::<Result<_, TokenizerError>>()?))
     }
 
-    fn batched(&self, rows: Vec<(Fitted, Drawn)>) -> Vec<Sample> {
+    fn batched(&self, rows: Vec<(Fitted, DrawnLengths)>) -> Vec<Sample> {
         if self.batch.get() == 1 {
-            let alone = |(made, row): (Fitted, Drawn)| {
+            let alone = |(made, row): (Fitted, DrawnLengths)| {
                 let tokens = made.tokens();
                 Sample::new(made.text, tokens, row.output_tokens)
             };
@@ -91,7 +91,7 @@ impl VllmRandomSpec {
 }
 
 /// Prompts of consecutive token ids from a drawn one on, after a common prefix.
-pub(super) struct Counted {
+pub(super) struct TokenIdPrompts {
     pub(super) lengths: VllmLengths,
     pub(super) prefix_tokens: u32,
     /// Function that returns the ids that prompts are made of.
@@ -99,9 +99,9 @@ pub(super) struct Counted {
 }
 
 /// A prompt as far as it can be built without draws, with its drawn lengths.
-pub(super) type Begun = (Result<Progressed, TokenizerError>, Drawn);
+pub(super) type PartialPrompt = (Result<Progressed, TokenizerError>, DrawnLengths);
 
-impl Counted {
+impl TokenIdPrompts {
     /// Makes the draws of all prompts and of their prefix. The caller draws each prompt's
     /// additional ids in order.
     pub(super) fn begin(
@@ -109,12 +109,12 @@ impl Counted {
         count: usize,
         random: &mut Pcg64,
         context: &DrawContext<'_>,
-    ) -> Result<Vec<Begun>, DatasetError> {
+    ) -> Result<Vec<PartialPrompt>, DatasetError> {
         let tokenizer = context.tokenizer;
         let rows = self.lengths.draw(count, tokenizer, random)?;
         let alphabet = (self.alphabet)(tokenizer)?;
         let prefix = self.prefix(&alphabet, random, tokenizer)?;
-        let numbered: Vec<(u64, Drawn)> = (0..).zip(rows).collect();
+        let numbered: Vec<(u64, DrawnLengths)> = (0..).zip(rows).collect();
         let begun = begin_all(tokenizer, &numbered, context.progress, |(number, row)| {
             let own = alphabet.count_up(row.offset + number, row.input_tokens);
             ([prefix.as_slice(), &own].concat(), self.prefix_tokens as usize + row.input_tokens)

@@ -5,7 +5,7 @@ use servemark_core::{DatasetError, DrawContext, Sample};
 use servemark_rng::Pcg64;
 
 use super::buckets::MediaDraws;
-use super::random::Counted;
+use super::random::TokenIdPrompts;
 use super::{PromptShape, VllmLengths, shape};
 use crate::alphabet::Alphabet;
 use crate::fitting::{Fitter, ids_of};
@@ -35,11 +35,11 @@ impl VllmRandomMmSpec {
         let mut random = Pcg64::seeded(seed.into());
         let source = self.media.source()?;
         let (lengths, prefix_tokens) = (self.lengths, self.prefix_tokens);
-        let counted = Counted { lengths, prefix_tokens, alphabet: Alphabet::of_text };
+        let counted = TokenIdPrompts { lengths, prefix_tokens, alphabet: Alphabet::of_text };
         let begun = counted.begin(count, &mut random, context)?;
         let tokenizer = context.tokenizer;
         let vocabulary = tokenizer.vocab_size();
-        let sample = |(begun, row): super::random::Begun| {
+        let sample = |(begun, row): super::random::PartialPrompt| {
             let draw = |count| ids_of(&mut random, vocabulary, count);
             let text = Fitter { tokenizer, draw }.finish(begun?)?;
             let tokens = text.tokens();

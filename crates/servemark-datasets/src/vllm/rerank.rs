@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use servemark_core::{DatasetError, DrawContext, Prompt, Sample};
 use servemark_rng::Pcg64;
 
-use super::lengths::Drawn;
+use super::lengths::DrawnLengths;
 use super::{Spread, VllmLengths};
 use crate::alphabet::Alphabet;
 use crate::fitting::{Fitted, Fitter, ids_of};
@@ -68,7 +68,7 @@ impl VllmRerankSpec {
         let alphabet = Alphabet::of(tokenizer)?;
         let vocabulary = tokenizer.vocab_size();
         let draw = |count| ids_of(&mut random, vocabulary, count);
-        let numbered: Vec<(u64, Drawn)> = (0..).zip(query.into_iter().chain(rows)).collect();
+        let numbered: Vec<(u64, DrawnLengths)> = (0..).zip(query.into_iter().chain(rows)).collect();
         let mut fitter = Fitter { tokenizer, draw };
         let texts = fitter.fit_all(&numbered, context.progress, |(number, row)| {
             (alphabet.count_up(row.offset + number, row.input_tokens), row.input_tokens)

@@ -5,7 +5,7 @@ use servemark_core::{DatasetError, Prompt, Sample, Tokenizer};
 use servemark_rng::Pcg64;
 
 use super::VllmLengths;
-use super::lengths::Drawn;
+use super::lengths::DrawnLengths;
 use crate::SpecError;
 use crate::alphabet::Alphabet;
 use crate::fitting::ids_of;
@@ -73,7 +73,7 @@ impl TokenIds {
         let alphabet = Alphabet::of(tokenizer)?;
         let places = ids_of(random, alphabet.len(), self.shared_tokens(&rows));
         let shared = alphabet.pick(places);
-        let sample = |(number, row): (u64, Drawn)| {
+        let sample = |(number, row): (u64, DrawnLengths)| {
             let (alike, own) = self.parts(row.input_tokens, random);
             let own = alphabet.count_up(row.offset + number, own);
             let ids = [&shared[..alike], own.as_slice()].concat();
@@ -83,7 +83,7 @@ impl TokenIds {
         Ok((0..).zip(rows).map(sample).collect())
     }
 
-    fn shared_tokens(&self, rows: &[Drawn]) -> usize {
+    fn shared_tokens(&self, rows: &[DrawnLengths]) -> usize {
         let longest = rows.iter().map(|row| row.input_tokens).max().unwrap_or_default();
         self.warm.map_or(self.prefix_tokens as usize, |warm| warm.alike(longest))
     }

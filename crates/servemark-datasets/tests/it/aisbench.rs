@@ -39,13 +39,16 @@ fn input(name: &str) -> std::path::PathBuf {
     fixture("aisbench/inputs").join(name)
 }
 
-fn drawn(spec: &AisbenchSpec, random: &mut RandomState) -> Result<Vec<Session>, DatasetError> {
+fn draw_sessions(
+    spec: &AisbenchSpec,
+    random: &mut RandomState,
+) -> Result<Vec<Session>, DatasetError> {
     let spec = DatasetSpec::Aisbench(spec.clone());
     Ok(draw(&spec, 0, tokenizer("gpt2"), random)?.sessions)
 }
 
 fn sessions(spec: &AisbenchSpec) -> Vec<Session> {
-    drawn(spec, &mut RandomState::seeded(7)).unwrap()
+    draw_sessions(spec, &mut RandomState::seeded(7)).unwrap()
 }
 
 /// Returns a prompt as messages; a text becomes a user message.
@@ -64,7 +67,7 @@ fn check(name: &str, mut spec: AisbenchSpec) {
     let expected = recorded(name);
     (spec.own_lengths, spec.timed) = (true, true);
     let mut random = RandomState::seeded(7);
-    let sessions = drawn(&spec, &mut random).unwrap();
+    let sessions = draw_sessions(&spec, &mut random).unwrap();
     assert_eq!(sessions.len(), expected.rows.len());
     // AISBench lists the times that rows have, and sends by that list.
     let times: Vec<f64> = expected.rows.iter().filter_map(|row| row.timestamp).collect();
@@ -139,7 +142,7 @@ fn part(text: &str) -> AisbenchTemplate {
     AisbenchTemplate::Parts(serde_json::from_value(parts).unwrap())
 }
 
-fn shown(file: &str, layout: ShownLayout, form: MediaForm, text: &str) -> AisbenchSpec {
+fn media_spec(file: &str, layout: ShownLayout, form: MediaForm, text: &str) -> AisbenchSpec {
     let data = AisbenchMediaSpec::new(Some(input(file)), layout, form);
     let mut spec = spec(AisbenchData::Shown(data));
     spec.template = part(text);
@@ -152,7 +155,7 @@ fn what_is_shown_by_its_path_is_the_peers() {
     let table = folder.path().join("MMStar.tsv");
     fs::copy(input("MMStar.tsv"), &table).unwrap();
     let mut spec =
-        shown("MMStar.tsv", ShownLayout::Mmstar, MediaForm::Path, "Question: {question}\n");
+        media_spec("MMStar.tsv", ShownLayout::Mmstar, MediaForm::Path, "Question: {question}\n");
     let AisbenchData::Shown(data) = &mut spec.data else { unreachable!() };
     data.path = Some(table);
     let sessions = sessions(&spec);
@@ -165,7 +168,7 @@ fn what_is_shown_by_its_path_is_the_peers() {
         .map(|name| fs::read(folder.path().join(format!("MMStar_images/{name}.jpg"))).unwrap());
     assert_eq!(pictures[0], pictures[1], "the second row shows the first one's picture");
     assert!(pictures[0].starts_with(b"\x89PNG"));
-    check("mm_custom", shown("mm.jsonl", ShownLayout::Custom, MediaForm::Path, "{question}"));
+    check("mm_custom", media_spec("mm.jsonl", ShownLayout::Custom, MediaForm::Path, "{question}"));
 }
 
 #[test]
@@ -194,8 +197,8 @@ fn what_is_shown_as_it_is_is_read_when_it_is_sent() {
 
 #[test]
 fn videos_are_not_taken_apart() {
-    let spec = shown("mm.jsonl", ShownLayout::Custom, MediaForm::Base64, "{question}");
-    let error = drawn(&spec, &mut RandomState::seeded(7)).unwrap_err().to_string();
+    let spec = media_spec("mm.jsonl", ShownLayout::Custom, MediaForm::Base64, "{question}");
+    let error = draw_sessions(&spec, &mut RandomState::seeded(7)).unwrap_err().to_string();
     assert!(error.contains("mm.jsonl:2: videos cannot be sent as base64"), "{error}");
 }
 
@@ -343,7 +346,7 @@ fn a_part_may_be_sent_and_each_row_more_than_once() {
 
 #[track_caller]
 fn refuses(spec: &AisbenchSpec, message: &str) {
-    let error = drawn(spec, &mut RandomState::seeded(7)).unwrap_err().to_string();
+    let error = draw_sessions(spec, &mut RandomState::seeded(7)).unwrap_err().to_string();
     assert!(error.contains(message), "{error}");
 }
 

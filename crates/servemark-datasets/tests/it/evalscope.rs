@@ -34,7 +34,7 @@ struct Request {
     headers: JsonObject,
 }
 
-fn drawn(flags: &Flags, random: &mut RandomState) -> Result<Draw, String> {
+fn draw_flags(flags: &Flags, random: &mut RandomState) -> Result<Draw, String> {
     let spec = flags.dataset().map_err(|error| error.to_string())?;
     // A data set without a tokenizer makes no use of this default.
     let tokenizer = tokenizer(flags.tokenizer().unwrap_or("gpt2"));
@@ -47,7 +47,7 @@ fn every_recorded_request_is_reproduced() {
     for (name, case) in read_all::<Case>("evalscope/bodies") {
         let flags = Flags::new(case.argv);
         let mut random = RandomState::seeded(flags.seed());
-        let found = drawn(&flags, &mut random);
+        let found = draw_flags(&flags, &mut random);
         if case.error.is_some() {
             refused += usize::from(found.is_err());
             continue;
@@ -156,7 +156,7 @@ fn pixels(png: &[u8]) -> image::RgbaImage {
 
 #[test]
 fn recorded_requests_keep_their_names() {
-    let mut data = EvalscopeData::named(EvalscopeName::WorkloadTrace);
+    let mut data = EvalscopeData::from_name(EvalscopeName::WorkloadTrace);
     let EvalscopeData::Workload(spec) = &mut data else { panic!("{data:?}") };
     spec.path = Some(fixture("evalscope/inputs/workload.jsonl"));
     let spec = DatasetSpec::Evalscope(EvalscopeSpec::new(data));
@@ -169,7 +169,7 @@ fn recorded_requests_keep_their_names() {
 fn a_plan_holds_every_data_set() {
     for name in EvalscopeName::ALL {
         assert_eq!(name.as_str().parse(), Ok(name));
-        let data = EvalscopeData::named(name);
+        let data = EvalscopeData::from_name(name);
         assert_eq!(data.name(), name);
         let spec = DatasetSpec::Evalscope(EvalscopeSpec::new(data));
         let json = serde_json::to_string(&spec).unwrap();
@@ -178,11 +178,11 @@ fn a_plan_holds_every_data_set() {
 }
 
 /// Returns the error message for a file with this text.
-fn told(name: EvalscopeName, text: &str) -> String {
+fn file_error(name: EvalscopeName, text: &str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("rows.jsonl");
     std::fs::write(&path, text).unwrap();
-    let mut data = EvalscopeData::named(name);
+    let mut data = EvalscopeData::from_name(name);
     match &mut data {
         EvalscopeData::Texts(spec) => spec.path = Some(path),
         EvalscopeData::Decisions(spec) => spec.path = Some(path),
@@ -203,7 +203,7 @@ fn told(name: EvalscopeName, text: &str) -> String {
 
 #[track_caller]
 fn refuses(name: EvalscopeName, text: &str, reason: &str) {
-    let told = told(name, text);
+    let told = file_error(name, text);
     let (_, at) = told.split_once("rows.jsonl").unwrap_or(("", &told));
     assert!(at.starts_with(reason), "{told}");
 }
@@ -234,7 +234,7 @@ fn bad_lines_are_told_with_their_places() {
 fn all_bad_records_are_told_at_once() {
     let good = r#"{"body":{},"timestamp":1}"#;
     let unknown = r#"{"body":{},"timestamp":1,"extra":2}"#;
-    let told = told(
+    let told = file_error(
         EvalscopeName::WorkloadTrace,
         &[good, unknown, r#"{"body":3,"timestamp":1}"#, r#"{"body":{},"timestamp":"soon"}"#]
             .join("\n"),

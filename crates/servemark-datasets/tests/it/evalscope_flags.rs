@@ -97,14 +97,14 @@ impl Flags {
             return Ok(EvalscopeData::Prompt(EvalscopePromptSpec::new(text)));
         }
         let name: EvalscopeName = self.text("--dataset").unwrap_or("openqa").parse()?;
-        let mut data = EvalscopeData::named(name);
-        self.tell(&mut data);
-        self.tell_arguments(&mut data);
+        let mut data = EvalscopeData::from_name(name);
+        self.apply(&mut data);
+        self.apply_arguments(&mut data);
         Ok(data)
     }
 
     /// Applies the flags that belong to one data set.
-    fn tell(&self, data: &mut EvalscopeData) {
+    fn apply(&self, data: &mut EvalscopeData) {
         let path = self.text("--dataset-path").map(fixture);
         let prefix = self.number("--prefix-length").unwrap_or(0);
         let most_turns = self.number("--max-turns");
@@ -123,7 +123,7 @@ impl Flags {
                 spec.width = self.number("--image-width").unwrap_or(spec.width);
                 spec.height = self.number("--image-height").unwrap_or(spec.height);
                 spec.images = self.number("--image-num").unwrap_or(spec.images);
-                let mode = self.text("--image-format").map(EvalscopePictureMode::named);
+                let mode = self.text("--image-format").map(EvalscopePictureMode::from_name);
                 spec.mode = mode.map_or(spec.mode, Option::unwrap);
             }
             EvalscopeData::RandomTurns(spec) => {
@@ -162,7 +162,7 @@ impl Flags {
     }
 
     /// Applies `--dataset-args`. Unknown keys are refused by the command line.
-    fn tell_arguments(&self, data: &mut EvalscopeData) {
+    fn apply_arguments(&self, data: &mut EvalscopeData) {
         let given = self.json("--dataset-args");
         let length = |key: &str| serde_json::from_value(given[key].clone()).unwrap();
         match data {

@@ -131,7 +131,7 @@ fn check(name: &str) {
     assert_eq!(after, case.after, "{name}: arrivals come from another place");
     let images = || samples.iter().flat_map(|sample| &sample.media);
     assert!(images().map(head).eq(case.uris.iter().cloned()), "{name}");
-    check_told(&told, &case.stdout);
+    check_printed(&told, &case.stdout);
     check_pixels(name, &case, &spec);
     if let Some(settings) = &case.jpeg {
         assert_eq!(&jpeg_settings(&file(images().next().unwrap())), settings, "{name}");
@@ -142,7 +142,7 @@ fn check(name: &str) {
 /// Checks the printed lines. SGLang also prints first what it loads from the hub, and last the
 /// total size of all files.
 #[track_caller]
-fn check_told(ours: &str, peers: &str) {
+fn check_printed(ours: &str, peers: &str) {
     if let Some((_, peers)) = peers.split_once("examples\n") {
         return assert_eq!(ours, peers);
     }
@@ -205,16 +205,16 @@ fn jpeg_settings(file: &[u8]) -> Jpeg {
 
 #[test]
 fn every_recorded_case_is_known() {
-    let known = KNOWN.len() + 5;
+    let known = RECORDED_CASES.len() + 5;
     assert_eq!(fs::read_dir(fixture("sglang/images")).unwrap().count(), known);
 }
 
 #[test]
 fn every_recorded_case_is_reproduced() {
-    KNOWN.into_iter().for_each(check);
+    RECORDED_CASES.into_iter().for_each(check);
 }
 
-const KNOWN: [&str; 12] = [
+const RECORDED_CASES: [&str; 12] = [
     "blank",
     "fixed",
     "gemma",
@@ -230,7 +230,7 @@ const KNOWN: [&str; 12] = [
 ];
 
 #[derive(Deserialize)]
-struct Counted {
+struct CountedImage {
     #[serde(flatten)]
     size: ImageSize,
     /// The token counts, or the reason why there are none.
@@ -240,12 +240,12 @@ struct Counted {
 #[test]
 fn pictures_of_every_size_have_the_processors_tokens() {
     let file = fs::read_to_string(fixture("sglang/image_tokens.json")).unwrap();
-    let all: BTreeMap<String, Vec<Counted>> = serde_json::from_str(&file).unwrap();
+    let all: BTreeMap<String, Vec<CountedImage>> = serde_json::from_str(&file).unwrap();
     for (processor, counts) in all {
         assert_eq!(counts.len(), 15, "{processor}");
         let tokenizer = seeing(&processor);
         let placeholder = tokenizer.decode(&[tokenizer.image_token_id().unwrap()]).unwrap();
-        for Counted { size, tokens } in counts {
+        for CountedImage { size, tokens } in counts {
             let counted = tokenizer.count_with_images(&placeholder, &[size]);
             let counted = counted.ok().map(Option::unwrap).map(u64::from);
             assert_eq!(counted, tokens.as_u64(), "{processor} {size:?}: {tokens}");

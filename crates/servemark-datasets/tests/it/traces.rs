@@ -16,7 +16,7 @@ fn trace(format: TraceFormat, path: &Path, count: usize) -> Draw {
     draw(&spec, count, tokenizer("qwen2.5"), &mut RandomState::seeded(9)).unwrap()
 }
 
-fn written(lines: &[&str]) -> NamedTempFile {
+fn trace_file(lines: &[&str]) -> NamedTempFile {
     let file = NamedTempFile::new().unwrap();
     fs::write(&file, lines.join("\n")).unwrap();
     file
@@ -48,7 +48,7 @@ fn azures_rows_are_requests() {
 
 #[test]
 fn pictures_that_are_not_sent_are_told() {
-    let file = written(&[
+    let file = trace_file(&[
         "TIMESTAMP,NumImages,ContextTokens,GeneratedTokens",
         "2025-01-01 00:00:00.000+00:00,2,100,5",
         "2025-01-01 00:00:01.500+00:00,0,50,0",
@@ -63,7 +63,7 @@ fn pictures_that_are_not_sent_are_told() {
 
 #[test]
 fn burstgpts_rows_are_requests() {
-    let file = written(&[
+    let file = trace_file(&[
         "Timestamp,Model,Request tokens,Response tokens,Total tokens,Log Type",
         "5,ChatGPT,472,18,490,Conversation log",
         "45,ChatGPT,1087,230,1317,Conversation log",
@@ -81,7 +81,7 @@ fn burstgpts_rows_are_requests() {
 
 #[test]
 fn burstgpts_sessions_are_conversations() {
-    let file = written(&[
+    let file = trace_file(&[
         "Timestamp,Session ID,Elapsed time,Model,Request tokens,Response tokens,Total tokens,Log Type",
         "100,a,10,GPT-4,50,20,70,Conversation log",
         "105,b,1,GPT-4,30,10,40,Conversation log",

@@ -114,7 +114,7 @@ fn check(sample: &Sample, expected: &Row, place: &str) {
     let text = |value: &Option<Value>| value.as_ref().map(Value::to_string);
     assert_eq!(text(&overrides), text(&expected.overrides), "{place}");
     match (&expected.messages, &expected.prompt) {
-        (Some(messages), _) => same(&said(sample), messages, place),
+        (Some(messages), _) => same(&sent_messages(sample), messages, place),
         (None, prompt) => assert_eq!(&sample.prompt.text().map(String::from), prompt, "{place}"),
     }
 }
@@ -127,7 +127,7 @@ fn recording(sample: &Sample) -> Option<Recording> {
 }
 
 /// Returns the messages that our backend sends to a chat route.
-fn said(sample: &Sample) -> Value {
+fn sent_messages(sample: &Sample) -> Value {
     let spec = VllmSpec::new(VllmDialect::OpenaiChat, CommonSpec::new("m"));
     let request = BackendSpec::Vllm(spec).build().encode(sample).unwrap();
     serde_json::from_slice::<Value>(&request.body).unwrap()["messages"].take()
@@ -208,7 +208,7 @@ fn drawn_pixels_are_the_peers() {
         for (session, row) in sessions.iter().zip(&case.rows) {
             let peers = row.messages.iter().flat_map(links).filter_map(|told| picture(&told));
             for (ours, theirs) in
-                links(&said(&session.first)).filter(|link| is_png(link)).zip(peers)
+                links(&sent_messages(&session.first)).filter(|link| is_png(link)).zip(peers)
             {
                 same_text(&ours, &theirs, &name);
                 compared += 1;

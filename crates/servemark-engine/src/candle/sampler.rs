@@ -109,7 +109,7 @@ mod tests {
 
     use super::*;
 
-    fn drawn(extra: serde_json::Value) -> Vec<u32> {
+    fn choice_counts(extra: serde_json::Value) -> Vec<u32> {
         let extra = serde_json::from_value(extra).unwrap();
         let sampling = Sampling { temperature: 1.0, extra, ..Sampling::default() };
         let mut choice = choice(&sampling, 7, 0).unwrap();
@@ -131,19 +131,19 @@ mod tests {
 
     #[test]
     fn tokens_are_drawn_as_often_as_they_are_likely() {
-        let counts = drawn(json!({}));
+        let counts = choice_counts(json!({}));
         let shares = [0.5, 0.25, 0.125, 0.125];
         assert!(counts.iter().zip(shares).all(|(count, share)| is_near(*count, share)));
     }
 
     #[test]
     fn unlikely_tokens_can_be_left_out() {
-        let counts = drawn(json!({"top_k": 2}));
+        let counts = choice_counts(json!({"top_k": 2}));
         assert!(is_near(counts[0], 2.0 / 3.0) && counts[2..] == [0, 0]);
-        let counts = drawn(json!({"top_p": 0.6}));
+        let counts = choice_counts(json!({"top_p": 0.6}));
         assert!(is_near(counts[1], 1.0 / 3.0) && counts[2..] == [0, 0]);
-        assert_eq!(drawn(json!({"top_p": 0.0}))[1..], [0, 0, 0]);
-        assert_eq!(drawn(json!({"temperature": 0}))[1..], [0, 0, 0]);
+        assert_eq!(choice_counts(json!({"top_p": 0.0}))[1..], [0, 0, 0]);
+        assert_eq!(choice_counts(json!({"temperature": 0}))[1..], [0, 0, 0]);
     }
 
     #[test]

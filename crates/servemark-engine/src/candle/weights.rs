@@ -36,7 +36,7 @@ impl Weights {
     /// Takes a matrix or vector of this shape.
     pub(super) fn take(&mut self, name: &str, shape: &[usize]) -> Loading<Tensor> {
         match self {
-            Self::Read(tensors) => found(tensors, name, shape),
+            Self::Read(tensors) => take_tensor(tensors, name, shape),
             Self::Dummy { seed } => {
                 *seed = seed.wrapping_add(1);
                 Ok(Tensor::from_vec(noise(*seed, shape.iter().product()), shape, &Device::Cpu)?)
@@ -47,13 +47,17 @@ impl Weights {
     /// Takes the scale of a norm. A random model has scales of one, which change nothing.
     pub(super) fn scale(&mut self, name: &str, size: usize) -> Loading<Tensor> {
         match self {
-            Self::Read(tensors) => found(tensors, name, &[size]),
+            Self::Read(tensors) => take_tensor(tensors, name, &[size]),
             Self::Dummy { .. } => Ok(Tensor::ones(size, DType::F32, &Device::Cpu)?),
         }
     }
 }
 
-fn found(tensors: &mut HashMap<String, Tensor>, name: &str, shape: &[usize]) -> Loading<Tensor> {
+fn take_tensor(
+    tensors: &mut HashMap<String, Tensor>,
+    name: &str,
+    shape: &[usize],
+) -> Loading<Tensor> {
     let missing = || CandleError::Missing { name: name.to_owned() };
     let tensor = tensors.remove(name).ok_or_else(missing)?;
     if tensor.dims() != shape {

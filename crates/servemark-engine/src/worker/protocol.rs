@@ -99,13 +99,13 @@ impl Expected {
     }
 
     /// Returns the receiver of the answer to a control command. There is one command at a time.
-    pub(super) fn told(&self) -> oneshot::Receiver<Result<Value, String>> {
+    pub(super) fn control_answer(&self) -> oneshot::Receiver<Result<Value, String>> {
         expect(&self.told)
     }
 
     /// Drops the senders, so that the receivers fail.
     pub(super) fn give_up(&self) {
-        drop((taken(&self.loaded), taken(&self.told)));
+        drop((take_sender(&self.loaded), take_sender(&self.told)));
     }
 }
 
@@ -151,7 +151,7 @@ impl Listener {
     fn word(&self, word: Word) {
         match word {
             Word::Hello { at } => self.hello(at),
-            Word::Loaded { facts } => tell(&self.expected.loaded, Ok(facts)),
+            Word::Loaded { facts } => send_once(&self.expected.loaded, Ok(facts)),
             Word::Taken { at, ids } => {
                 for id in ids {
                     self.router.reply(id, Reply::Taken(self.shared.stamp(at)));
@@ -170,7 +170,7 @@ impl Listener {
                     self.router.reply(id, Reply::Failed(error));
                 }
             }
-            Word::Answered { value } => tell(&self.expected.told, Ok(value)),
+            Word::Answered { value } => send_once(&self.expected.told, Ok(value)),
             Word::Refused { why } => self.refused(why),
             Word::Ended { .. } => {}
         }
@@ -189,14 +189,14 @@ impl Listener {
 
     /// Passes a failure on to the pending control command, or else to the load.
     fn refused(&self, why: String) {
-        match taken(&self.expected.told) {
+        match take_sender(&self.expected.told) {
             Some(told) => drop(told.send(Err(why))),
             None => self.not_loaded(unloaded(self.name, why)),
         }
     }
 
     fn not_loaded(&self, error: EngineError) {
-        tell(&self.expected.loaded, Err(error));
+        send_once(&self.expected.loaded, Err(error));
     }
 }
 
@@ -214,13 +214,13 @@ fn expect<T>(slot: &Mutex<Option<oneshot::Sender<T>>>) -> oneshot::Receiver<T> {
     receiver
 }
 
-fn taken<T>(slot: &Mutex<Option<oneshot::Sender<T>>>) -> Option<oneshot::Sender<T>> {
+fn take_sender<T>(slot: &Mutex<Option<oneshot::Sender<T>>>) -> Option<oneshot::Sender<T>> {
     slot.lock().unwrap_or_else(PoisonError::into_inner).take()
 }
 
 /// Sends a result unless its receiver is gone or already served.
-fn tell<T>(slot: &Mutex<Option<oneshot::Sender<T>>>, word: T) {
-    if let Some(sender) = taken(slot) {
+fn send_once<T>(slot: &Mutex<Option<oneshot::Sender<T>>>, word: T) {
+    if let Some(sender) = take_sender(slot) {
         let _ = sender.send(word);
     }
 }

@@ -10,7 +10,7 @@ use servemark_engine::{Engine, EngineRunSpec, PromptForm, Submission, WorkerEngi
 use crate::stage::{block_on, run_samples};
 use crate::worker::{object, spec, worker};
 
-fn asked(max_batch_size: &Value, n: u64) -> EngineRunSpec {
+fn run_spec(max_batch_size: &Value, n: u64) -> EngineRunSpec {
     let mut worker = worker(WorkerEngine::Transformers, &json!({}));
     worker.args = object(json!({
         "model": "m", "tokenizer": "m", "dtype": "float32", "trust_remote_code": false,
@@ -39,7 +39,7 @@ fn prompts_are_batched_as_vllms_benchmark_batches_them() {
         let flag = argv.iter().position(|word| word == "--hf-max-batch-size").unwrap();
         let most: u64 = argv[flag + 1].as_str().unwrap().parse().unwrap();
         let samples = case["rows"].as_array().unwrap().iter().map(sample).collect();
-        let records = run_samples(&asked(&json!(most), 1), samples).unwrap();
+        let records = run_samples(&run_spec(&json!(most), 1), samples).unwrap();
         assert_eq!(json!(batches(&records)), case["batches"], "{argv:?}");
     }
 }
@@ -65,7 +65,7 @@ fn batches(records: &[RequestRecord]) -> Vec<[u64; 2]> {
 #[test]
 fn tokens_are_counted_to_the_end_of_each_output() {
     let samples = vec![Sample::new("abc", 3, 2), Sample::new("x", 1, 9)];
-    let records = run_samples(&asked(&json!(2), 2), samples).unwrap();
+    let records = run_samples(&run_spec(&json!(2), 2), samples).unwrap();
     for (record, prompt_tokens) in records.iter().zip([3, 1]) {
         assert_eq!(record.text, "1:91:9");
         let usage = record.usage.unwrap();
@@ -73,14 +73,14 @@ fn tokens_are_counted_to_the_end_of_each_output() {
         assert_eq!(usage.completion_tokens, Some(8), "two of 1:9 with their ends");
         assert_eq!(record.outcome.as_ref().unwrap().reason.as_deref(), Some("stop"));
     }
-    let cut = run_samples(&asked(&json!(2), 1), vec![Sample::new("x", 1, 3)]).unwrap();
+    let cut = run_samples(&run_spec(&json!(2), 1), vec![Sample::new("x", 1, 3)]).unwrap();
     assert_eq!(cut[0].outcome.as_ref().unwrap().reason.as_deref(), Some("length"));
 }
 
 #[test]
 fn it_says_what_it_is() {
     block_on(async {
-        let engine = Engine::start(&asked(&json!(4), 1), MonotonicClock::start()).await.unwrap();
+        let engine = Engine::start(&run_spec(&json!(4), 1), MonotonicClock::start()).await.unwrap();
         let facts = engine.facts();
         assert_eq!(
             (&*facts.name, &*facts.version, facts.weights),

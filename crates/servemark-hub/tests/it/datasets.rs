@@ -27,10 +27,10 @@ async fn a_file_is_downloaded_into_the_shared_cache() {
     let expected = user.cached(CACHED).join("snapshots").join(COMMIT).join("some/talk.json");
     assert_eq!((contents(&found.path).as_str(), &found.path), (BODY, &expected));
     assert_eq!(contents(&user.cached(CACHED).join("refs/main")), COMMIT);
-    hub.take_seen();
+    hub.take_requests();
     user.set("TRANSFORMERS_OFFLINE", "1");
     assert_eq!(user.dataset(&source()).await.unwrap().path, expected);
-    assert_eq!(hub.take_seen(), []);
+    assert_eq!(hub.take_requests(), []);
 }
 
 #[tokio::test]
@@ -38,8 +38,12 @@ async fn a_download_that_is_cut_continues_where_it_was() {
     let hub = hub(HubFile::big(BODY).cut_at(10));
     let user = User::of(&hub);
     assert_eq!(contents(&user.dataset(&source()).await.unwrap().path), BODY);
-    let ranges: Vec<_> =
-        hub.take_seen().into_iter().filter(|seen| seen.at_store).map(|seen| seen.range).collect();
+    let ranges: Vec<_> = hub
+        .take_requests()
+        .into_iter()
+        .filter(|seen| seen.at_store)
+        .map(|seen| seen.range)
+        .collect();
     assert_eq!(ranges, [None, Some("bytes=10-".to_owned())]);
 }
 
@@ -51,7 +55,7 @@ async fn a_download_of_an_earlier_run_is_continued() {
     let blobs = user.cached(CACHED).join("blobs");
     write(&blobs.join(format!("{}.incomplete", file.tag())), &BODY[..7]);
     assert_eq!(contents(&user.dataset(&source()).await.unwrap().path), BODY);
-    let ranges = hub.take_seen().into_iter().filter_map(|seen| seen.range);
+    let ranges = hub.take_requests().into_iter().filter_map(|seen| seen.range);
     assert_eq!(ranges.collect::<Vec<_>>(), ["bytes=7-"]);
     assert_eq!(fs::read_dir(&blobs).unwrap().count(), 1);
 }
@@ -101,7 +105,7 @@ async fn two_processes_do_not_download_the_same() {
     write(&user.cached(CACHED).join("blobs").join(file.tag()), BODY);
     held.unlock().unwrap();
     assert_eq!(contents(&waiting.await.unwrap().path), BODY);
-    assert!(hub.take_seen().iter().all(|seen| !seen.at_store));
+    assert!(hub.take_requests().iter().all(|seen| !seen.at_store));
 }
 
 #[tokio::test]
@@ -115,10 +119,10 @@ async fn a_file_of_no_hub_is_kept_in_a_folder_of_its_own() {
         (contents(&found.path).as_str(), found.path),
         (BODY, user.path(".cache/servemark/talk.json"))
     );
-    let seen = hub.take_seen();
+    let seen = hub.take_requests();
     assert!(seen.len() == 1 && seen[0].authorization.is_none(), "{seen:?}");
     user.dataset(&source).await.unwrap();
-    assert_eq!(hub.take_seen(), []);
+    assert_eq!(hub.take_requests(), []);
 }
 
 fn table(subset: Option<&str>, split: &str) -> DatasetSource {
@@ -143,11 +147,11 @@ async fn the_tables_of_a_split_are_downloaded_and_no_others() {
     assert!(folder.ends_with("main"), "{}", folder.display());
     assert_eq!(contents(&folder.join("train/0001.parquet")), names[1]);
     assert!(!folder.join("test").exists());
-    hub.take_seen();
+    hub.take_requests();
     user.set("HF_HUB_OFFLINE", "1");
     assert_eq!(user.dataset(&table(Some("main"), "train")).await.unwrap().path, folder);
     assert!(user.dataset(&table(None, "test")).await.is_err(), "it was never downloaded");
-    assert_eq!(hub.take_seen(), []);
+    assert_eq!(hub.take_requests(), []);
 }
 
 #[tokio::test]

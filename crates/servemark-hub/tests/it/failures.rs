@@ -42,7 +42,7 @@ async fn offline_without_a_copy() {
         let error = user.dataset(&trace).await.unwrap_err().to_string();
         assert!(error.contains("forbids requests to GitHub;"), "{error}");
     }
-    assert_eq!(hub.take_seen(), []);
+    assert_eq!(hub.take_requests(), []);
 }
 
 #[tokio::test]
@@ -104,7 +104,7 @@ async fn names_that_lead_out_of_the_cache_are_refused() {
         let error = user.tokenizer(name).await.unwrap_err();
         assert!(matches!(error, HubError::Name { .. }), "{name}: {error}");
     }
-    assert_eq!(hub.take_seen(), []);
+    assert_eq!(hub.take_requests(), []);
 }
 
 #[tokio::test]

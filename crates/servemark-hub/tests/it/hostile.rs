@@ -24,7 +24,7 @@ fn files(folder: &Path) -> Vec<String> {
 fn table(
     user: &User,
     subset: &str,
-) -> impl Future<Output = Result<servemark_hub::Found, HubError>> {
+) -> impl Future<Output = Result<servemark_hub::FoundFile, HubError>> {
     let (repository, split) = ("org/talk".to_owned(), "train".to_owned());
     let source = DatasetSource::Table { repository, subset: Some(subset.to_owned()), split };
     async move { user.dataset(&source).await }

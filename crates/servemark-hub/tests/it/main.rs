@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use servemark_core::{MonotonicClock, NoProgress, Progress};
-use servemark_hub::{DatasetSource, Found, Hub, HubError, HubSettings, ModelPart};
+use servemark_hub::{DatasetSource, FoundFile, Hub, HubError, HubSettings, ModelPart};
 use servemark_testkit::StandInHub;
 use tempfile::TempDir;
 
@@ -44,11 +44,11 @@ impl User {
         HubSettings::from_variables(|name| self.variables.get(name).cloned())
     }
 
-    async fn tokenizer(&self, model: &str) -> Result<Found, HubError> {
+    async fn tokenizer(&self, model: &str) -> Result<FoundFile, HubError> {
         self.tokenizer_before(model, &NoProgress).await
     }
 
-    async fn model(&self, model: &str, part: ModelPart) -> Result<Found, HubError> {
+    async fn model(&self, model: &str, part: ModelPart) -> Result<FoundFile, HubError> {
         Hub::new(&self.settings(), MonotonicClock::start(), &NoProgress).model(model, part).await
     }
 
@@ -56,13 +56,13 @@ impl User {
         &self,
         model: &str,
         progress: &dyn Progress,
-    ) -> Result<Found, HubError> {
+    ) -> Result<FoundFile, HubError> {
         Hub::new(&self.settings(), MonotonicClock::start(), progress)
             .model(model, ModelPart::Tokenizer)
             .await
     }
 
-    async fn dataset(&self, source: &DatasetSource) -> Result<Found, HubError> {
+    async fn dataset(&self, source: &DatasetSource) -> Result<FoundFile, HubError> {
         let settings = self.settings();
         Hub::new(&settings, MonotonicClock::start(), &NoProgress).dataset(source).await
     }

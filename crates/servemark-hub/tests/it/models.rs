@@ -31,9 +31,9 @@ async fn only_the_tokenizer_is_downloaded_and_only_once() {
         ["downloading tokenizer_config.json: 2", "+0", "+2", "end"],
     ];
     assert_eq!(*told.0.lock().unwrap(), expected.concat());
-    hub.take_seen();
+    hub.take_requests();
     user.tokenizer(MODEL).await.unwrap();
-    let again = hub.take_seen();
+    let again = hub.take_requests();
     assert!(again.iter().all(|seen| !seen.at_store), "{again:?}");
     let bodies = again.iter().filter(|seen| seen.method == "GET").count();
     assert_eq!(bodies, 1, "the list of files is asked for, and no file: {again:?}");
@@ -68,7 +68,7 @@ async fn what_another_tool_downloaded_is_found_without_the_network() {
     user.set("HF_HUB_OFFLINE", "1");
     let found = user.tokenizer(MODEL).await.unwrap();
     assert_eq!(contents(&found.path.join("tokenizer.json")), "theirs");
-    assert_eq!(hub.take_seen(), []);
+    assert_eq!(hub.take_requests(), []);
 }
 
 #[tokio::test]
@@ -97,7 +97,7 @@ async fn the_token_goes_to_the_hub_and_to_nobody_else() {
     let mut user = User::of(&hub);
     user.set("HF_TOKEN", "hf_hunter2");
     user.tokenizer(MODEL).await.unwrap();
-    for seen in hub.take_seen() {
+    for seen in hub.take_requests() {
         let expected = (!seen.at_store).then(|| "Bearer hf_hunter2".to_owned());
         assert_eq!(seen.authorization, expected, "{seen:?}");
     }

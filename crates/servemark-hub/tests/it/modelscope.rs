@@ -29,14 +29,14 @@ async fn a_tokenizer_comes_from_its_default_branch() {
     assert_eq!(contents(&found.path.join("tokenizer.json")), "{}");
     assert!(!found.path.join("model.safetensors").exists());
     let repo = "/api/v1/models/org/tiny-0.5B/repo";
-    let routes: Vec<_> = hub.take_seen().into_iter().map(|seen| seen.route).collect();
+    let routes: Vec<_> = hub.take_requests().into_iter().map(|seen| seen.route).collect();
     let expected = [
         format!("{repo}/files?Revision=master&Recursive=True"),
         format!("{repo}?Revision=master&FilePath=tokenizer.json"),
     ];
     assert_eq!(routes, expected);
     user.tokenizer(MODEL).await.unwrap();
-    assert_eq!(hub.take_seen().len(), 1, "only the list is asked for again");
+    assert_eq!(hub.take_requests().len(), 1, "only the list is asked for again");
 }
 
 #[tokio::test]
@@ -50,7 +50,7 @@ async fn a_file_of_a_data_set_comes_from_there_wherever_the_models_are() {
     let expected = user.path(".cache/modelscope").join(folder).join("open_qa.jsonl");
     assert_eq!((&found.path, contents(&found.path).as_str()), (&expected, "rows"));
     let repo = "/api/v1/datasets/AI-ModelScope/HC3-Chinese/repo";
-    let routes: Vec<_> = hub.take_seen().into_iter().map(|seen| seen.route).collect();
+    let routes: Vec<_> = hub.take_requests().into_iter().map(|seen| seen.route).collect();
     let listing =
         format!("{repo}/tree?Revision=master&Root=/&Recursive=True&PageNumber=1&PageSize=200");
     let download = format!("{repo}?Revision=master&FilePath=open_qa.jsonl");
@@ -86,6 +86,6 @@ async fn copies_of_both_layouts_are_found_offline() {
         let folder = user.path(".cache/modelscope").join(layout);
         write(&folder.join("tokenizer.json"), "theirs");
         assert_eq!(user.tokenizer(MODEL).await.unwrap().path, folder);
-        assert_eq!(hub.take_seen(), []);
+        assert_eq!(hub.take_requests(), []);
     }
 }

@@ -100,14 +100,14 @@ impl Parts {
         times: &ServerTimes,
         clock: Option<&ServerClock>,
     ) {
-        let told = [
+        let parts = [
             (RequestPart::ServerFrontend, times.frontend_ms),
             (RequestPart::ServerQueue, times.queue_ms),
             (RequestPart::Prefill, times.prefill_ms.or(times.ttft_ms)),
             (RequestPart::KvTransfer, times.kv_transfer_ms),
         ];
         let mut known = 0.0;
-        for (part, ms) in told {
+        for (part, ms) in parts {
             self.set_some(part, ms);
             known += ms.unwrap_or_default();
         }

@@ -52,23 +52,23 @@ impl LatencyAccuracy {
         let blind: [Rule; 4] = [fruitless, user_clock, crowd, steal];
         let bounded: [Rule; 3] = [shared, inexact, little];
         let core_was_shared = audit.machine.as_ref().and_then(Machine::core_is_shared);
-        let told = |verdict: AccuracyVerdict, rules: &[Rule]| -> Vec<Finding> {
+        let findings = |verdict: AccuracyVerdict, rules: &[Rule]| -> Vec<Finding> {
             let verdict = Verdict::of(LoadVerdict::Carried, verdict);
             let reasons = rules.iter().filter_map(|rule| rule(audit));
             reasons.map(|reason| Finding { verdict, reason }).collect()
         };
-        let mut reasons = told(AccuracyVerdict::Uncertain, &blind);
+        let mut reasons = findings(AccuracyVerdict::Uncertain, &blind);
         let bound_is_known = reasons.is_empty();
-        reasons.extend(told(AccuracyVerdict::Uncertain, &bounded));
+        reasons.extend(findings(AccuracyVerdict::Uncertain, &bounded));
         let is_uncertain = !reasons.is_empty();
-        reasons.extend(told(AccuracyVerdict::Corrected, &[lagging]));
+        reasons.extend(findings(AccuracyVerdict::Corrected, &[lagging]));
         let verdict = match (is_uncertain, reasons.is_empty()) {
             (true, _) => AccuracyVerdict::Uncertain,
             (false, false) => AccuracyVerdict::Corrected,
             (false, true) => AccuracyVerdict::Exact,
         };
         if reasons.is_empty() {
-            reasons = told(AccuracyVerdict::Exact, &[prompt]);
+            reasons = findings(AccuracyVerdict::Exact, &[prompt]);
         }
         let right_to_us = right_to_us(audit).filter(|_| bound_is_known);
         Self { verdict, right_to_us, core_was_shared, reasons }

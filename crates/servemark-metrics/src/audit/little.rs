@@ -55,8 +55,8 @@ impl LittlesLaw {
         // The mean latency over what is in flight at an instant, where long requests are seen more
         // often. It equals the plain mean if all latencies are alike, and is longer if some are far
         // slower; the edges of the window then matter more.
-        let seen = latencies().map(|latency| latency * latency).sum::<f64>() / sum;
-        if length < limits::LITTLE_LATENCIES * seen {
+        let observed = latencies().map(|latency| latency * latency).sum::<f64>() / sum;
+        if length < limits::LITTLE_LATENCIES * observed {
             return None;
         }
         let mean = sum / count;

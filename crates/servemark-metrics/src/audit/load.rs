@@ -52,10 +52,10 @@ type Rule = fn(&Audit) -> Option<String>;
 fn behind(audit: &Audit) -> Option<String> {
     let sending = &audit.sending;
     let share = sending.behind_share.filter(|&share| share > limits::BEHIND)?;
-    let (achieved, asked) = (sending.achieved_per_s?, sending.let_through_per_s?);
+    let (achieved, requested) = (sending.achieved_per_s?, sending.let_through_per_s?);
     (sending.behind_us > limits::BEHIND_US).then(|| {
         format!(
-            "it sent {achieved:.1} requests/s where {asked:.1} were due: from the first to the last \
+            "it sent {achieved:.1} requests/s where {requested:.1} were due: from the first to the last \
              it took {} longer",
             percent(share)
         )

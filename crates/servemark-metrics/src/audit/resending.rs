@@ -102,7 +102,7 @@ mod tests {
         let mut recorder =
             Recorder::new(0, Phase::Measure, &Sample::new("hi", 1, 2), Stamp::from_nanos(1));
         if let Some(reason) = reason {
-            recorder.sent(Stamp::from_nanos(2));
+            recorder.record_sent(Stamp::from_nanos(2));
             recorder.resent(reason);
         }
         recorder.finish(outcome, Stamp::from_nanos(9))

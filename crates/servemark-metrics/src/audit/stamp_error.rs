@@ -196,9 +196,9 @@ impl Connections {
         joined.map_or(0, |root| self.read[root])
     }
 
-    fn read(&mut self, stream: usize, seen: u64) {
+    fn read(&mut self, stream: usize, observed: u64) {
         let root = self.root(stream);
-        self.read[root] = self.read[root].max(seen);
+        self.read[root] = self.read[root].max(observed);
     }
 
     fn root(&mut self, stream: usize) -> usize {

@@ -45,10 +45,10 @@ impl Tally {
 
     /// Returns the value at a zero-based rank, which must be below the number of samples.
     fn ranked(&self, rank: usize) -> u64 {
-        let mut seen = 0;
+        let mut cumulative = 0;
         let reached = self.counts().find(|&(_, count)| {
-            seen += count;
-            rank < seen
+            cumulative += count;
+            rank < cumulative
         });
         reached.expect("a rank below the number of samples").0
     }

@@ -149,8 +149,8 @@ mod tests {
         let conditions = ["ttft:p99>+5%".parse().unwrap()];
         let comparison = comparison(100.0, 120.0);
         let broken = comparison.broken(&conditions).next().unwrap();
-        let said = "ttft:p99>+5%: P99 TTFT (ms) went from 100.00 to 120.00 (+20.0 %)";
-        assert_eq!(broken.to_string(), said);
+        let message = "ttft:p99>+5%: P99 TTFT (ms) went from 100.00 to 120.00 (+20.0 %)";
+        assert_eq!(broken.to_string(), message);
     }
 
     #[test]

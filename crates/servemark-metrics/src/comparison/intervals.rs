@@ -30,7 +30,7 @@ impl Sides<'_> {
     }
 
     /// Returns the means of a figure over the runs that have it, and the number of those runs.
-    pub(super) fn means(&self, figure: Figure) -> Option<([f64; 2], [usize; 2])> {
+    pub(super) fn run_means(&self, figure: Figure) -> Option<([f64; 2], [usize; 2])> {
         let Values { before, after } = self.values(figure);
         let mean = |values: &[f64]| {
             (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
@@ -128,7 +128,8 @@ fn within(
     if let Some(logs) = paired {
         return Some((logs, Basis::PairedRequests));
     }
-    let (before, after) = (before.known(figure, confidence)?, after.known(figure, confidence)?);
+    let (before, after) =
+        (before.value_interval(figure, confidence)?, after.value_interval(figure, confidence)?);
     Some((change_of_two(before, after)?, Basis::Requests))
 }
 

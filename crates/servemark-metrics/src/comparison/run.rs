@@ -103,10 +103,10 @@ impl ComparedRun {
     }
 
     /// Returns the value of a figure and its confidence interval from the requests of the run.
-    pub(super) fn known(&self, figure: Figure, confidence: f64) -> Option<ValueInterval> {
+    pub(super) fn value_interval(&self, figure: Figure, confidence: f64) -> Option<ValueInterval> {
         let requests = self.requests.as_ref().filter(|_| figure.of == FigureScope::Run)?;
         let estimate = requests.estimate(figure.quantity, confidence)?;
-        let (low, high) = estimate.bounds.known()?;
+        let (low, high) = estimate.bounds.interval()?;
         // The estimate of a rate leaves out the beginning and the end of a run, so its relative
         // width is applied to the figure's value.
         let value = self.value(figure)?;
@@ -139,7 +139,7 @@ impl ComparedRun {
     fn relative_error(&self, figure: Figure) -> Option<f64> {
         let requests = self.requests.as_ref().filter(|_| figure.of == FigureScope::Run)?;
         let estimate = requests.estimate(figure.quantity, 0.95)?;
-        estimate.bounds.known()?;
+        estimate.bounds.interval()?;
         Some(estimate.error? / estimate.value).filter(|error| error.is_finite())
     }
 }
@@ -199,9 +199,9 @@ impl LatencySample {
         };
         let by_request: Vec<SumAndCount> = scores.iter().map(sum).collect();
         let count: f64 = by_request.iter().map(|(_, count)| count).sum();
-        let is_told = 0.0 < count && count <= policy.sample_budget.values() as f64;
+        let fits_budget = 0.0 < count && count <= policy.sample_budget.values() as f64;
         let in_time = in_time(sampled.into_iter());
-        let values = is_told.then(|| latency.sample(&in_time, policy.tpot).sorted());
+        let values = fits_budget.then(|| latency.sample(&in_time, policy.tpot).sorted());
         Self { values, by_request }
     }
 }

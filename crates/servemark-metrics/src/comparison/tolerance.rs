@@ -48,8 +48,9 @@ impl Tolerance {
                     .map_or(SloVerdict::Undecided, |interval| self.verdict(*figure, interval)),
             }
         };
-        let is_asked = |figure: &&Figure| self.is_named || comparison.change_of(**figure).is_some();
-        self.figures.iter().filter(is_asked).map(judge).collect()
+        let is_requested =
+            |figure: &&Figure| self.is_named || comparison.change_of(**figure).is_some();
+        self.figures.iter().filter(is_requested).map(judge).collect()
     }
 
     fn verdict(&self, figure: Figure, interval: ChangeInterval) -> SloVerdict {

@@ -23,7 +23,7 @@ pub(super) struct Device {
 impl Device {
     /// Returns the energy from second 0 to `span` by the device's own counter; absent if there is
     /// no reading before or after that time.
-    pub(super) fn counted(&self, span: f64) -> Option<f64> {
+    pub(super) fn counter_joules(&self, span: f64) -> Option<f64> {
         let (first, last) = (self.counter.first()?, self.counter.last()?);
         if first.0 > 0.0 || last.0 < span {
             return None;
@@ -75,14 +75,14 @@ impl Device {
 pub(super) fn devices(log: &RunLog) -> Vec<Device> {
     let telemetry = log.telemetry();
     let axis = Axis::of(log);
-    let mut found: BTreeMap<(usize, Key), Found> = BTreeMap::new();
+    let mut found: BTreeMap<(usize, Key), DeviceSeries> = BTreeMap::new();
     let mut place = vec![None; telemetry.series.len()];
     for head in telemetry.series.iter().filter(|head| READ.contains(&head.name.as_str())) {
         let source = telemetry.sources.get(head.source).map_or("", |source| source.name.as_str());
         let key = Key::of(head);
         let known = found.keys().find(|(_, known)| *known == key).cloned();
         let key = known.unwrap_or((head.id, key));
-        let device = found.entry(key.clone()).or_insert_with(|| Found::new(source, head));
+        let device = found.entry(key.clone()).or_insert_with(|| DeviceSeries::new(source, head));
         let slot = if head.name == POWER { &mut device.power } else { &mut device.energy };
         if slot.is_none() {
             *slot = Some(Vec::new());
@@ -107,7 +107,7 @@ pub(super) fn devices(log: &RunLog) -> Vec<Device> {
             counter.push((now, total + more));
         }
     });
-    found.into_values().map(Found::device).collect()
+    found.into_values().map(DeviceSeries::device).collect()
 }
 
 /// What tells a GPU from others: its unique number where that is known, else its source and labels.
@@ -130,13 +130,13 @@ impl Key {
 }
 
 #[derive(Debug)]
-struct Found {
+struct DeviceSeries {
     name: String,
     power: Option<Vec<(f64, f64)>>,
     energy: Option<Vec<(f64, f64)>>,
 }
 
-impl Found {
+impl DeviceSeries {
     fn new(source: &str, head: &SeriesHead) -> Self {
         let number = ["gpu", "gpu_id", "index", "gpu_uuid"].map(|name| head.labels.get(name));
         let number = number.into_iter().flatten().next();

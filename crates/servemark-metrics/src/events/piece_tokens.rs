@@ -47,9 +47,9 @@ impl Iterator for PieceTokens<'_> {
 
 /// Returns whether the server's token count equals the number of pieces with text.
 fn is_one_token_each(record: &RequestRecord) -> bool {
-    let told = record.usage.and_then(|usage| usage.completion_tokens);
+    let reported = record.usage.and_then(|usage| usage.completion_tokens);
     let pieces = || record.deltas.rows().filter(|row| row.bytes > 0).count();
-    told.is_some_and(|told| told > 0 && pieces() == told as usize)
+    reported.is_some_and(|reported| reported > 0 && pieces() == reported as usize)
 }
 
 /// Counts whose sum is scaled to `tokens`. The cumulative counts are rounded, so that no token is
@@ -62,7 +62,7 @@ pub(super) struct Scaled<'a> {
     all: u64,
     tokens: u64,
     /// Sum of the counts returned so far.
-    seen: u64,
+    observed: u64,
 }
 
 impl<'a> Scaled<'a> {
@@ -71,12 +71,12 @@ impl<'a> Scaled<'a> {
         let all = counts.clone().map(u64::from).sum();
         // A run may tokenize pieces without counting the whole text.
         let tokens = if counted.tokens == 0 { all } else { counted.tokens.into() };
-        Self { counts, all, tokens, seen: 0 }
+        Self { counts, all, tokens, observed: 0 }
     }
 
-    /// Returns the scaled number of tokens at which the counts add up to `seen`.
-    fn tokens_up_to(&self, seen: u64) -> u64 {
-        let product = u128::from(seen) * u128::from(self.tokens);
+    /// Returns the scaled number of tokens at which the counts add up to `observed`.
+    fn tokens_up_to(&self, observed: u64) -> u64 {
+        let product = u128::from(observed) * u128::from(self.tokens);
         let rounded = (product + u128::from(self.all) / 2) / u128::from(self.all.max(1));
         u64::try_from(rounded).unwrap_or(u64::MAX)
     }
@@ -87,8 +87,8 @@ impl Iterator for Scaled<'_> {
 
     fn next(&mut self) -> Option<u32> {
         let count = self.counts.next()?;
-        let before = self.tokens_up_to(self.seen);
-        self.seen += u64::from(count);
-        u32::try_from(self.tokens_up_to(self.seen) - before).ok()
+        let before = self.tokens_up_to(self.observed);
+        self.observed += u64::from(count);
+        u32::try_from(self.tokens_up_to(self.observed) - before).ok()
     }
 }

@@ -42,8 +42,8 @@ impl Series {
             runs.iter().flat_map(|run| run.windows(2).map(|pair| pair[1] - pair[0])).collect();
         let mean = statistics::mean(&runs.concat())?;
         let share = steps.iter().sum::<f64>() / runs.len() as f64 / mean;
-        let is_told = share > WORTH_TELLING && rises(&steps, SURE);
-        is_told.then_some(BacklogTrend { of, share })
+        let is_significant = share > WORTH_TELLING && rises(&steps, SURE);
+        is_significant.then_some(BacklogTrend { of, share })
     }
 }
 

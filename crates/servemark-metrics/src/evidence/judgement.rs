@@ -131,7 +131,7 @@ fn cautious(sample: &Sample, alpha: f64, estimate: impl Fn(f64) -> Estimate) -> 
     let plain = estimate(1.0 - 2.0 * alpha);
     match plain.bounds {
         Bounds::Known { low, .. } if alpha > MOST_DEPENDENT && is_dependent(&plain, sample) => {
-            let strict = estimate(1.0 - 2.0 * MOST_DEPENDENT).bounds.known();
+            let strict = estimate(1.0 - 2.0 * MOST_DEPENDENT).bounds.interval();
             let high = strict.map_or(f64::INFINITY, |(_, high)| high);
             Estimate { bounds: Bounds::Known { low, high }, ..plain }
         }

@@ -228,8 +228,8 @@ mod tests {
         // The inverse of the p99 is a thousandth smaller than that of the sample.
         assert!((found.value.unwrap() - 10.0 / 3.0).abs() < 5e-3, "{found}");
         assert_eq!((found.low.map(rounded), found.high.map(rounded)), (Some(2.0), Some(4.0)));
-        let said = "3.332 (95 % between 2 and 4), where ttft:p99<2000ms is missed first";
-        assert_eq!(found.to_string(), said);
+        let message = "3.332 (95 % between 2 and 4), where ttft:p99<2000ms is missed first";
+        assert_eq!(found.to_string(), message);
         let loads = [at(1.0, 500.0, 1.0), at(2.0, 1000.0, 0.8), at(4.0, 4000.0, 0.5)];
         assert_eq!(capacity(&loads).objective.to_string(), "success>=90%");
     }

@@ -88,8 +88,8 @@ fn a_backlog_that_grows_never_holds_however_far_the_limit_is() {
     assert_eq!(verdicts(1.2, 100.0)[0], 0);
     let mut random = Mt19937::from_u32_seed(3);
     let (_, growth) = judged(&[queue(1.2, 600, &mut random)], p90(100.0), 0.05);
-    let said = growth.unwrap().to_string();
-    assert!(said.starts_with("answers came later and later, by "), "{said}");
+    let message = growth.unwrap().to_string();
+    assert!(message.starts_with("answers came later and later, by "), "{message}");
     assert_eq!(judged(&[queue(0.5, 600, &mut random)], p90(100.0), 0.05).1, None);
 }
 
@@ -146,8 +146,8 @@ fn a_request_that_failed_is_later_than_any_limit() {
     stands("e2el:max<2s", &values, SloVerdict::Fails);
     stands("e2el:median<2s", &values, SloVerdict::Holds);
     let judgement = Judgement::of("e2el:p99<2s".parse().unwrap(), &column(&values), 0.05);
-    let said = judgement.to_string();
-    assert!(said.ends_with("; 3.3 % of the requests failed, so no p99 exists"), "{said}");
+    let message = judgement.to_string();
+    assert!(message.ends_with("; 3.3 % of the requests failed, so no p99 exists"), "{message}");
 }
 
 #[test]
@@ -165,10 +165,10 @@ fn shares_and_means_have_bounds_too() {
 #[test]
 fn a_judgement_says_what_it_is_made_of() {
     let judgement = Judgement::of(p90(2.0), &column(&[1.0; 400]), 0.05);
-    let said = "e2el:p90<=2000ms holds: 1000.00 ms, between 1000.00 ms and 1000.00 ms";
-    assert_eq!(judgement.to_string(), said);
+    let message = "e2el:p90<=2000ms holds: 1000.00 ms, between 1000.00 ms and 1000.00 ms";
+    assert_eq!(judgement.to_string(), message);
     let none = Judgement::of("success>=99%".parse().unwrap(), &column(&[]), 0.05);
-    let said =
+    let message =
         "success>=99% is undecided: no value, between 0.00 % and any; no request showed a value";
-    assert_eq!(none.to_string(), said);
+    assert_eq!(none.to_string(), message);
 }

@@ -186,14 +186,14 @@ impl Span {
         (self.start..self.end).contains(&time)
     }
 
-    fn holds(&self, time: f64) -> bool {
+    fn contains(&self, time: f64) -> bool {
         (self.start..=self.end).contains(&time)
     }
 
     /// Returns the number of output tokens of a request that came within the part.
     fn output(&self, score: &RequestScore<'_>) -> f64 {
         let all = score.token_times().count().max(1) as f64;
-        let within = score.token_times().filter(|&time| self.holds(time)).count() as f64;
+        let within = score.token_times().filter(|&time| self.contains(time)).count() as f64;
         score.output_token_count() as f64 * within / all
     }
 
@@ -218,7 +218,7 @@ impl Span {
             threshold_requests: self.threshold,
             observed_peak: self.peak,
             requests_started: count(&|score| self.holds_start(score.start_s)),
-            requests_completed: count(&|score| self.holds(score.start_s + score.latency_s)),
+            requests_completed: count(&|score| self.contains(score.start_s + score.latency_s)),
             requests_total: successes.len(),
             too_short: is_short.then(|| duration_s / run_s.max(f64::MIN_POSITIVE)),
         }

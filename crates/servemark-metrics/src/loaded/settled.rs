@@ -179,9 +179,9 @@ impl SettledPart {
         window: &Window,
         (facts, limit): (&RunFacts, RateLimit),
     ) -> Self {
-        let sent = scores.iter().filter(|score| window.holds(score.start_s));
+        let sent = scores.iter().filter(|score| window.contains(score.start_s));
         let sent: Vec<RequestScore<'_>> = sent.cloned().collect();
-        let ended = scores.iter().filter(|score| score.success && window.holds(score.end_s()));
+        let ended = scores.iter().filter(|score| score.success && window.contains(score.end_s()));
         let seconds = window.seconds();
         let tokens = series::tokens_in(scores, window);
         Self {

@@ -105,7 +105,7 @@ impl SteadyState {
             window_end: window.end,
             duration: window.duration(),
             concurrency_threshold: window.threshold,
-            completed: successes.iter().filter(|score| window.holds(end(score))).count(),
+            completed: successes.iter().filter(|score| window.contains(end(score))).count(),
             total_input: Some(input),
             input_throughput: Some(per_second(input as f64)),
             total_output: output,
@@ -161,7 +161,7 @@ impl Window {
         self.end - self.start
     }
 
-    fn holds(&self, time: f64) -> bool {
+    fn contains(&self, time: f64) -> bool {
         (self.start..=self.end).contains(&time)
     }
 
@@ -187,7 +187,7 @@ impl Window {
     /// without pieces.
     fn share(&self, score: &RequestScore<'_>) -> f64 {
         let all = score.token_times().count().max(1);
-        score.token_times().filter(|&time| self.holds(time)).count() as f64 / all as f64
+        score.token_times().filter(|&time| self.contains(time)).count() as f64 / all as f64
     }
 
     fn time_in_flight(&self, successes: &[&RequestScore<'_>]) -> f64 {
@@ -204,7 +204,7 @@ impl Window {
         let last = whole(self.duration().ceil()).max(1) - 1;
         for score in successes {
             let pieces = score.token_times().count().max(1) as f64;
-            for time in score.token_times().filter(|&time| self.holds(time)) {
+            for time in score.token_times().filter(|&time| self.contains(time)) {
                 let second = whole((time - self.start).ceil()).saturating_sub(1).min(last);
                 *seconds.entry(second).or_default() += score.output_token_count() as f64 / pieces;
             }

@@ -4,7 +4,7 @@ use serde::Serialize;
 use servemark_statistics::UnmetWaits;
 
 use crate::estimates::{estimated, in_time};
-use crate::policy::{Counted, EmptySample, FirstTokensOf, MetricPolicy};
+use crate::policy::{CountedRequests, EmptySample, FirstTokensOf, MetricPolicy};
 use crate::{Latency, RequestScore, Summary};
 
 /// Latencies from the policy's origin.
@@ -122,7 +122,7 @@ pub(crate) fn sampled_of<'a>(
     scores: &'a [RequestScore<'a>],
 ) -> impl Iterator<Item = &'a RequestScore<'a>> {
     let needs_first = matches!(latency, Latency::Ttft | Latency::Ttst | Latency::Tpot);
-    let with_first = needs_first.then(|| begun(policy, scores));
+    let with_first = needs_first.then(|| ttft_requests(policy, scores));
     let all = (!needs_first).then(|| sampled(policy, scores));
     with_first.into_iter().flatten().chain(all.into_iter().flatten())
 }
@@ -132,13 +132,13 @@ pub(crate) fn sampled<'a>(
     policy: &MetricPolicy,
     scores: &'a [RequestScore<'a>],
 ) -> impl Iterator<Item = &'a RequestScore<'a>> {
-    let all = policy.latencies_of == Counted::All;
+    let all = policy.latencies_of == CountedRequests::All;
     scores.iter().filter(move |score| score.success || all)
 }
 
 /// Returns the sampled requests whose time to first token counts: all of them, or only streamed
 /// ones, by the policy.
-pub(crate) fn begun<'a>(
+pub(crate) fn ttft_requests<'a>(
     policy: &MetricPolicy,
     scores: &'a [RequestScore<'a>],
 ) -> impl Iterator<Item = &'a RequestScore<'a>> {

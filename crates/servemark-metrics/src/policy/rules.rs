@@ -118,7 +118,7 @@ pub enum Origin {
 /// Requests that count.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Counted {
+pub enum CountedRequests {
     /// Every request that was sent.
     All,
     /// Requests that succeeded.

@@ -90,7 +90,7 @@ mod tests {
 
     use super::*;
 
-    fn known(before: &[f64], after: &[f64], most: usize) -> ChangeKnown {
+    fn estimate(before: &[f64], after: &[f64], most: usize) -> ChangeKnown {
         ChangeKnown::of_pairs("ttft:p50+-2%".parse().unwrap(), before, after, most, 0.95)
     }
 
@@ -99,13 +99,13 @@ mod tests {
         let before = [100.0, 120.0, 90.0, 110.0, 105.0];
         let after: Vec<f64> =
             before.iter().zip([1.101, 1.099, 1.1, 1.1, 1.1]).map(|(a, b)| a * b).collect();
-        let found = known(&before, &after, 5);
+        let found = estimate(&before, &after, 5);
         assert!(found.is_known, "{found}");
         let percent = found.percent.unwrap();
         assert!((percent - 10.0).abs() < 0.2, "{percent}");
-        assert!(!known(&before[..1], &after[..1], 5).is_known);
+        assert!(!estimate(&before[..1], &after[..1], 5).is_known);
         let wild: Vec<f64> = before.iter().rev().copied().collect();
-        let found = known(&before, &wild, 5);
+        let found = estimate(&before, &wild, 5);
         assert!(!found.is_known && found.to_string().contains("is undecided: from A to B"));
     }
 
@@ -119,7 +119,7 @@ mod tests {
             };
             let (before, after) = (draw(), draw());
             let first = (2..=12)
-                .map(|rounds| known(&before[..rounds], &after[..rounds], 12))
+                .map(|rounds| estimate(&before[..rounds], &after[..rounds], 12))
                 .find(|found| found.is_known);
             if let Some(found) = first {
                 ended += 1;

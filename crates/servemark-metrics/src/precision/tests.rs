@@ -10,7 +10,7 @@ fn record(index: usize, at: f64, ttft: f64, latency: f64) -> RequestRecord {
     let stamp = |ms: f64| Stamp::from_nanos(crate::statistics::whole(ms * 1e6) as u64);
     let sample = Sample::new("", 1, 1);
     let mut recorder = Recorder::new(index, Phase::Measure, &sample, stamp(at));
-    recorder.sent(stamp(at));
+    recorder.record_sent(stamp(at));
     recorder.at(stamp(at + ttft)).delta(Delta::content("a"));
     recorder.finish(Ok(Finish::default()), stamp(at + latency))
 }

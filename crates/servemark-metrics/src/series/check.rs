@@ -101,18 +101,18 @@ fn last_reading(log: &RunLog, source: usize, began: Stamp) -> Option<Stamp> {
 }
 
 /// Returns the requests that ended after a reading, those of the warm-up too.
-fn counted(log: &RunLog, since: Stamp) -> impl Iterator<Item = &RequestRecord> {
+fn ended_after(log: &RunLog, since: Stamp) -> impl Iterator<Item = &RequestRecord> {
     log.records().iter().filter(move |record| record.ended > since)
 }
 
 fn requests(log: &RunLog, since: Stamp) -> f64 {
-    counted(log, since).filter(|record| record.is_success()).count() as f64
+    ended_after(log, since).filter(|record| record.is_success()).count() as f64
 }
 
 /// Returns the sum of a count over all answers, if every request succeeded and has it, and none was
 /// under way at the reading. A request that failed may have been computed in part.
 fn tokens(log: &RunLog, since: Stamp, of: fn(Usage) -> Option<u32>) -> Option<f64> {
-    let all = counted(log, since).map(|record| {
+    let all = ended_after(log, since).map(|record| {
         let is_whole = record.is_success() && record.sent > Some(since);
         of(record.usage.filter(|_| is_whole)?).map(f64::from)
     });

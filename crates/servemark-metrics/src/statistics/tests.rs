@@ -82,8 +82,9 @@ fn every_statistic_is_numpys_bit_for_bit() {
 #[test]
 fn nothing_is_said_of_an_empty_sample() {
     assert_eq!(sum(&[]).to_bits(), 0.0_f64.to_bits());
-    let said = [mean(&[]), std(&[]), median(&[]), percentile(&[], 50.0), nearest_rank(&[], 50.0)];
-    assert_eq!(said, [None; 5]);
+    let results =
+        [mean(&[]), std(&[]), median(&[]), percentile(&[], 50.0), nearest_rank(&[], 50.0)];
+    assert_eq!(results, [None; 5]);
 }
 
 #[test]

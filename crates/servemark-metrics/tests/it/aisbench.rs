@@ -60,7 +60,7 @@ fn log() -> RunLog {
 fn record(index: usize, (start, end): (u64, u64), succeeds: bool) -> RequestRecord {
     let at = |second: u64| Stamp::from_nanos(second * 1_000_000_000 + index as u64);
     let mut recorder = Recorder::new(index, Phase::Measure, &Sample::new("", 1, 1), at(start));
-    recorder.sent(at(start));
+    recorder.record_sent(at(start));
     for second in start + 1..=end {
         recorder.at(at(second)).delta(Delta::content("x"));
     }

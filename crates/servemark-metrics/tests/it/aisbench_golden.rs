@@ -21,14 +21,14 @@ pub(crate) struct Golden {
     streams: bool,
     statistics: Option<Vec<StageStatistic>>,
     requests: Vec<Request>,
-    pub(crate) left: Left,
+    pub(crate) left: GoldenOutput,
     pub(crate) failed: Option<String>,
 }
 
 /// The output that AISBench wrote, or its reason for writing none.
 #[derive(Deserialize)]
 #[serde(untagged)]
-pub(crate) enum Left {
+pub(crate) enum GoldenOutput {
     Tables { console: String, csv: String, json: String },
     Nothing { error: String },
 }

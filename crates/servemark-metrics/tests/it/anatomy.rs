@@ -46,7 +46,7 @@ impl Life {
         let mut recorder =
             Recorder::new(index, Phase::Measure, &Sample::new("hi", 1, 2), at(self.due));
         recorder.granted(at(self.granted));
-        recorder.sent(at(self.sent));
+        recorder.record_sent(at(self.sent));
         recorder.arrival_clock(ArrivalClock::Kernel);
         let first = Arrival::new(at(self.arrived), at(self.read));
         recorder.output(first, Delta::content("a"));
@@ -69,9 +69,9 @@ fn log(records: Vec<RequestRecord>) -> RunLog {
 }
 
 #[track_caller]
-fn close(told: Option<f64>, expected: f64) {
-    let told = told.unwrap();
-    assert!((told - expected).abs() < 1e-6, "{told} is not {expected}");
+fn close(actual: Option<f64>, expected: f64) {
+    let actual = actual.unwrap();
+    assert!((actual - expected).abs() < 1e-6, "{actual} is not {expected}");
 }
 
 fn mean(anatomy: &Anatomy, part: RequestPart) -> Option<f64> {
@@ -180,7 +180,7 @@ fn a_document_has_the_servers_parts_and_no_first_output() {
     let life = Life::of(0, 40, 60);
     let mut recorder = Recorder::new(0, Phase::Measure, &Sample::new("hi", 1, 2), at(life.due));
     recorder.granted(at(life.granted));
-    recorder.sent(at(life.sent));
+    recorder.record_sent(at(life.sent));
     recorder.output(at(life.arrived), Delta::content("ab"));
     recorder.document();
     let times = ServerTimes::new(Some(4.0), None).with_prefill(Some(6.0)).with_decode(Some(8.0));

@@ -69,9 +69,9 @@ impl Request {
         let mut recorder = Recorder::new(index, phase, &sample, at(self.due));
         recorder.granted(at(self.granted));
         recorder.connected(self.connection);
-        recorder.sent(at(self.sent));
+        recorder.record_sent(at(self.sent));
         if let Some(after) = self.left_after {
-            recorder.left(at(self.sent + after));
+            recorder.record_transmitted(at(self.sent + after));
         }
         recorder.arrival_clock(self.clock);
         recorder.headers(at(self.sent + 1_000), 200);

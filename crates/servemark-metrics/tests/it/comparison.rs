@@ -32,7 +32,7 @@ fn log(requests: usize, latency_ms: f64, seed: u64) -> RunLog {
 
 fn request(index: usize, start: Stamp, latency: Duration) -> RequestRecord {
     let mut recorder = Recorder::new(index, Phase::Measure, &Sample::new("", 5, 2), start);
-    recorder.sent(start);
+    recorder.record_sent(start);
     recorder.body(start + latency, 1);
     recorder.at(start + latency / 2).delta(Delta::content("x"));
     recorder.at(start + latency).delta(Delta::content("y"));
@@ -88,10 +88,10 @@ fn the_same_two_logs_give_the_same_answer() {
 #[test]
 fn of_a_few_requests_nobody_can_tell() {
     let comparison = compared(&log(5, 100.0, 1), &log(5, 200.0, 2));
-    let told = significance(&comparison);
+    let actual = significance(&comparison);
     assert!(
-        told[..3].iter().all(|significance| *significance == Significance::Unknown),
-        "{told:?}"
+        actual[..3].iter().all(|significance| *significance == Significance::Unknown),
+        "{actual:?}"
     );
 }
 

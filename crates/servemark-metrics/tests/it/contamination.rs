@@ -10,7 +10,7 @@ fn record(index: usize, turn: u32, cached: Option<u32>) -> RequestRecord {
     let due = Stamp::from_nanos(index as u64 * 1000);
     let mut recorder = Recorder::new(index, Phase::Measure, &Sample::new("hi", 1000, 100), due);
     recorder = recorder.of_turn(turn, 0);
-    recorder.sent(due);
+    recorder.record_sent(due);
     let end = Stamp::from_nanos(1_000_000_000);
     recorder.output(end, Delta::content("a"));
     recorder.at(end).usage(Usage::new(Some(1000), Some(100)).with_cached(cached));
@@ -24,8 +24,8 @@ fn log(dataset: &str, records: Vec<RequestRecord>, footer: Option<Footer>) -> Ru
 }
 
 #[track_caller]
-fn close(told: f64, expected: f64) {
-    assert!((told - expected).abs() < 1e-9, "{told} is not {expected}");
+fn close(actual: f64, expected: f64) {
+    assert!((actual - expected).abs() < 1e-9, "{actual} is not {expected}");
 }
 
 #[test]
@@ -39,9 +39,9 @@ fn random_prompts_in_a_cache_contaminate_a_run() {
     assert!(found.is_found());
     let verdicts = Metrics::score(&log, &MetricPolicy::native()).verdicts;
     let verdict = verdicts.iter().find(|it| it.kind == RunVerdictKind::Contaminated).unwrap();
-    let told = "90 % of the prompt tokens came from a prefix cache, and the data set intends 0 %: \
+    let message = "90 % of the prompt tokens came from a prefix cache, and the data set intends 0 %: \
                 18 of 20 requests, the first are 0, 1, 2, 3, 4";
-    assert_eq!(verdict.reason, told);
+    assert_eq!(verdict.reason, message);
 }
 
 #[test]

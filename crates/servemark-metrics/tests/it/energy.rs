@@ -18,7 +18,7 @@ fn at(seconds: f64) -> Stamp {
 /// second 104.
 fn run(hardware: Hardware, telemetry: Telemetry) -> Metrics {
     let mut recorder = Recorder::new(0, Phase::Measure, &Sample::new("hi", 7, 10), at(100.0));
-    recorder.sent(at(100.0));
+    recorder.record_sent(at(100.0));
     recorder.output(at(104.0), Delta::content("a"));
     recorder.at(at(110.0)).usage(Usage::new(Some(7), Some(10)));
     recorder.output(at(110.0), Delta::content("b"));

@@ -55,7 +55,7 @@ fn a_whole_rank_stays_whole() {
 /// an event with the reason to stop at 80 ms.
 fn streamed(index: usize, tokens: u32) -> RequestRecord {
     let mut recorder = Recorder::new(index, Phase::Measure, &Sample::new("", 5, 4), at(0));
-    recorder.sent(at(0));
+    recorder.record_sent(at(0));
     recorder.body(at(10), 1);
     recorder.at(at(10)).silent_event();
     for when in [40, 50, 60] {
@@ -70,7 +70,7 @@ fn streamed(index: usize, tokens: u32) -> RequestRecord {
 
 fn document(index: usize) -> RequestRecord {
     let mut recorder = Recorder::new(index, Phase::Measure, &Sample::new("", 5, 4), at(0));
-    recorder.sent(at(0));
+    recorder.record_sent(at(0));
     recorder.body(at(500), 1);
     recorder.document();
     recorder.at(at(500)).delta(Delta::content("all at once"));
@@ -148,7 +148,7 @@ fn the_parts_of_a_workload_start_at_the_end_of_a_request() {
     let record = |index: usize| {
         let begin = 1000 * index as u64;
         let mut recorder = Recorder::new(index, Phase::Measure, &Sample::new("", 5, 4), at(begin));
-        recorder.sent(at(begin));
+        recorder.record_sent(at(begin));
         recorder.body(at(begin + 1000), 1);
         let usage = Usage::new(Some(40), Some(if index < 30 { 10 } else { 100 }));
         recorder.at(at(begin + 1000)).usage(usage.with_cached(Some(10)));

@@ -200,7 +200,7 @@ impl Golden {
         let due = stamp(output.start_time);
         let end = stamp(output.start_time + output.latency);
         let mut recorder = Recorder::new(index, Phase::Measure, &sample, due);
-        recorder.sent(due);
+        recorder.record_sent(due);
         self.stream(&mut recorder, output);
         let completion = Some(output.tokens).filter(|_| self.backend_has_usage());
         let usage = Usage::new(Some(output.prompt), completion);

@@ -45,7 +45,7 @@ impl Parts {
         let ended = arrived + self.decode;
         let mut recorder = Recorder::new(index, Phase::Measure, &Sample::new("hi", 1, 2), at(due));
         recorder.granted(at(granted));
-        recorder.sent(at(sent));
+        recorder.record_sent(at(sent));
         recorder.arrival_clock(ArrivalClock::Kernel);
         recorder.output(at(arrived), Delta::content("a"));
         recorder.output(at(ended), Delta::content("b"));
@@ -67,17 +67,17 @@ impl Parts {
 }
 
 /// A series of the server, and its readings every second from the first due time on.
-type Shown<'a> = (&'a str, SeriesKind, [f64; 4]);
+type ServerSeries<'a> = (&'a str, SeriesKind, [f64; 4]);
 
-fn log(parts: Parts, shown: &[Shown<'_>]) -> RunLog {
+fn log(parts: Parts, series: &[ServerSeries<'_>]) -> RunLog {
     let mut telemetry = Telemetry::default();
     telemetry.add(TelemetryLine::Source(TelemetrySource::new(0, "http://server/metrics")));
-    for (id, (name, kind, _)) in shown.iter().enumerate() {
+    for (id, (name, kind, _)) in series.iter().enumerate() {
         telemetry.add(TelemetryLine::Series(SeriesHead::new(id, 0, *name, *kind)));
     }
     for second in 0..4 {
         let mut sample = TelemetrySample::new(0, at(10_000 + 1000 * second as u64), 0);
-        sample.values = shown.iter().map(|(_, _, values)| values[second]).enumerate().collect();
+        sample.values = series.iter().map(|(_, _, values)| values[second]).enumerate().collect();
         telemetry.add(TelemetryLine::Sample(sample));
     }
     let mut facts = RunFacts::default();
@@ -89,14 +89,14 @@ fn log(parts: Parts, shown: &[Shown<'_>]) -> RunLog {
     RunLog::new(header, records, Some(footer)).with_telemetry(telemetry)
 }
 
-fn limits(parts: Parts, shown: &[Shown<'_>]) -> Vec<Limit> {
-    let log = log(parts, shown);
+fn limits(parts: Parts, series: &[ServerSeries<'_>]) -> Vec<Limit> {
+    let log = log(parts, series);
     Limit::of(&log, &Audit::of(&log))
 }
 
 #[track_caller]
-fn first(parts: Parts, shown: &[Shown<'_>], cause: LimitCause, evidence: &str) {
-    let limits = limits(parts, shown);
+fn first(parts: Parts, series: &[ServerSeries<'_>], cause: LimitCause, evidence: &str) {
+    let limits = limits(parts, series);
     let first = limits.first().unwrap_or_else(|| panic!("no cause instead of {cause:?}"));
     assert_eq!(first.cause, cause, "{limits:?}");
     assert!(first.evidence.contains(evidence), "{}", first.evidence);
@@ -110,14 +110,14 @@ fn even() -> Parts {
 
 #[test]
 fn a_cache_that_is_full() {
-    let full: Shown<'_> = ("kv_use", SeriesKind::Gauge, [0.5, 0.97, 0.99, 1.0]);
+    let full: ServerSeries<'_> = ("kv_use", SeriesKind::Gauge, [0.5, 0.97, 0.99, 1.0]);
     let parts = Parts { queue: 900, ..even() };
     first(parts, &[full], LimitCause::QueueKvCache, "full for 75 % of the time");
 }
 
 #[test]
 fn too_few_places() {
-    let half: Shown<'_> = ("kv_use", SeriesKind::Gauge, [0.3, 0.4, 0.4, 0.4]);
+    let half: ServerSeries<'_> = ("kv_use", SeriesKind::Gauge, [0.3, 0.4, 0.4, 0.4]);
     first(
         Parts { queue: 900, ..even() },
         &[half],
@@ -128,13 +128,13 @@ fn too_few_places() {
 
 #[test]
 fn a_queue_of_a_server_that_says_nothing_of_requests() {
-    let shown: [Shown<'_>; 2] = [
+    let series: [ServerSeries<'_>; 2] = [
         ("waiting", SeriesKind::Gauge, [8.0, 8.0, 8.0, 8.0]),
         ("running", SeriesKind::Gauge, [4.0, 4.0, 4.0, 4.0]),
     ];
     let parts = Parts { queue: 300, is_silent: true, ..even() };
-    first(parts, &shown, LimitCause::Queue, "8.0 requests waited and 4.0 ran");
-    assert_eq!(limits(parts, &shown)[0].confidence, Confidence::Medium);
+    first(parts, &series, LimitCause::Queue, "8.0 requests waited and 4.0 ran");
+    assert_eq!(limits(parts, &series)[0].confidence, Confidence::Medium);
 }
 
 #[test]
@@ -177,16 +177,16 @@ fn the_loads_own_concurrency_limit() {
 
 #[test]
 fn preemptions() {
-    let counted: Shown<'_> = ("preemptions", SeriesKind::Counter, [0.0, 5.0, 9.0, 9.0]);
+    let counted: ServerSeries<'_> = ("preemptions", SeriesKind::Counter, [0.0, 5.0, 9.0, 9.0]);
     first(even(), &[counted], LimitCause::Preemption, "preempted");
 }
 
 #[test]
 fn a_throttled_gpu() {
     // Bit 5 is a thermal slow-down by software, bit 0 an idle GPU.
-    let reasons: Shown<'_> = ("gpu_throttle", SeriesKind::Gauge, [1.0, 32.0, 32.0, 1.0]);
+    let reasons: ServerSeries<'_> = ("gpu_throttle", SeriesKind::Gauge, [1.0, 32.0, 32.0, 1.0]);
     first(even(), &[reasons], LimitCause::GpuThrottled, "for 50 % of the time");
-    let idle: Shown<'_> = ("gpu_throttle", SeriesKind::Gauge, [1.0; 4]);
+    let idle: ServerSeries<'_> = ("gpu_throttle", SeriesKind::Gauge, [1.0; 4]);
     assert_eq!(limits(even(), &[idle]), []);
 }
 
@@ -200,7 +200,7 @@ fn without_evidence_there_is_no_cause() {
 #[test]
 fn several_causes_come_in_their_order() {
     let parts = Parts { queue: 500, prefill: 490, decode: 20, ..even() };
-    let counted: Shown<'_> = ("preemptions", SeriesKind::Counter, [0.0, 5.0, 9.0, 9.0]);
+    let counted: ServerSeries<'_> = ("preemptions", SeriesKind::Counter, [0.0, 5.0, 9.0, 9.0]);
     let causes: Vec<_> = limits(parts, &[counted]).iter().map(|limit| limit.cause).collect();
     assert_eq!(causes, [LimitCause::Queue, LimitCause::Prefill, LimitCause::Preemption]);
 }

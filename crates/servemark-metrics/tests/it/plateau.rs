@@ -41,7 +41,7 @@ fn record(result: &Value, index: usize) -> RequestRecord {
     let count = |key: &str| result[key][index].as_u64().unwrap() as u32;
     let start = number("start_times");
     let mut recorder = Recorder::new(index, Phase::Measure, &Sample::new("", 1, 1), Stamp::ZERO);
-    recorder.sent(stamp(start));
+    recorder.record_sent(stamp(start));
     let mut now = start + number("ttfts");
     recorder.at(stamp(now)).delta(Delta::content("x"));
     for gap in numbers(&result["itls"][index]) {

@@ -23,7 +23,7 @@ fn request(index: usize, due: u64) -> Recorder {
     let sample = Sample::new("", 10, 4);
     let mut recorder = Recorder::new(index, Phase::Measure, &sample, at(due));
     recorder.granted(at(due));
-    recorder.sent(at(due));
+    recorder.record_sent(at(due));
     recorder
 }
 
@@ -32,7 +32,7 @@ fn piece(recorder: &mut Recorder, when: u64, delta: Delta<'_>) {
     recorder.at(at(when)).delta(delta);
 }
 
-fn done(recorder: Recorder) -> RequestRecord {
+fn finish(recorder: Recorder) -> RequestRecord {
     recorder.finish(Ok(Finish::default()), at(0))
 }
 
@@ -42,7 +42,7 @@ fn answer(index: usize, due: u64, pieces: &[(u64, &str, Option<u32>)]) -> Reques
     for &(when, text, tokens) in pieces {
         piece(&mut recorder, when, Delta::content(text).with_tokens(tokens));
     }
-    done(recorder)
+    finish(recorder)
 }
 
 fn failure(index: usize, due: u64, kind: ErrorKind, message: &str) -> RequestRecord {
@@ -129,7 +129,7 @@ fn tool_calls_are_output_to_us_and_not_to_sglang() {
     piece(&mut recorder, 2, Delta::content("f()").of_kind(DeltaKind::ToolCall));
     piece(&mut recorder, 3, Delta::content("hm").of_kind(DeltaKind::Reasoning));
     piece(&mut recorder, 4, Delta::content("so"));
-    let log = log("/v1/chat/completions", vec![done(recorder)], None);
+    let log = log("/v1/chat/completions", vec![finish(recorder)], None);
     let ours = only_score(&log, &MetricPolicy::native());
     let sglangs = only_score(&log, &MetricPolicy::sglang());
     assert_eq!((ours.ttft_s, ours.itl_s.iter().count()), (Some(0.002), 2));
@@ -145,7 +145,7 @@ fn output_tokens_are_asked_of_the_best_source_that_knows() {
         let mut footer = Footer::default();
         footer.retokenized =
             retokenized.map(|n| Retokenized::new((0, 0), n, vec![])).into_iter().collect();
-        let log = log("/v1/completions", vec![done(recorder)], Some(footer));
+        let log = log("/v1/completions", vec![finish(recorder)], Some(footer));
         only_score(&log, &policy).output_tokens
     };
     let (native, sglang) = (MetricPolicy::native, MetricPolicy::sglang);
@@ -162,7 +162,7 @@ fn the_tpot_of_sglang_has_the_end_of_the_stream_in_it() {
     piece(&mut recorder, 250, Delta::content("a").with_tokens(Some(1)));
     piece(&mut recorder, 500, Delta::content("b").with_tokens(Some(1)));
     recorder.body(at(750), 1);
-    let log = log("/generate", vec![done(recorder)], None);
+    let log = log("/generate", vec![finish(recorder)], None);
     let tpot = |policy| Metrics::score(&log, &policy).latencies.tpot.mean_ms.unwrap();
     assert_eq!((tpot(MetricPolicy::native()), tpot(MetricPolicy::sglang())), (250.0, 500.0));
 }
@@ -225,9 +225,9 @@ fn response_times_count_from_due_and_service_times_from_sent() {
     let mut recorder = Recorder::new(0, Phase::Measure, &Sample::new("", 1, 1), at(0));
     recorder.granted(at(250));
     recorder.connected(Connection::New { connect_ns: 3 * MILLISECOND, tls_ns: Some(MILLISECOND) });
-    recorder.sent(at(375));
+    recorder.record_sent(at(375));
     piece(&mut recorder, 500, Delta::content("a"));
-    let log = log("/generate", vec![done(recorder)], None);
+    let log = log("/generate", vec![finish(recorder)], None);
     let metrics = Metrics::score(&log, &MetricPolicy::native());
     assert_eq!(metrics.latencies.ttft.mean_ms, Some(125.0));
     assert_eq!(metrics.response.ttft.mean_ms, Some(500.0));
@@ -366,7 +366,7 @@ fn marked(usage: Option<u32>, placed: Vec<u32>) -> Vec<f64> {
     recorder.at(at(80)).usage(Usage::new(None, usage));
     let mut footer = Footer::default();
     footer.retokenized = vec![Retokenized::new((0, 0), 8, vec![2; 8]).with_placed(placed)];
-    let log = log("/v1/completions", vec![done(recorder)], Some(footer));
+    let log = log("/v1/completions", vec![finish(recorder)], Some(footer));
     let score = only_score(&log, &MetricPolicy::native());
     score.itl_s.iter().map(|gap| (gap * 1000.0).round()).collect()
 }
@@ -392,12 +392,13 @@ fn shuffled() -> impl Strategy<Value = (Vec<RequestRecord>, Vec<RequestRecord>)>
     let request = (0u64..50, 1u64..40, any::<bool>());
     prop::collection::vec(request, 1..20).prop_flat_map(|requests| {
         let numbered = requests.into_iter().enumerate();
-        let records: Vec<_> = numbered.map(|(index, request)| drawn(index, request)).collect();
+        let records: Vec<_> =
+            numbered.map(|(index, request)| generated_record(index, request)).collect();
         (Just(records.clone()), Just(records).prop_shuffle())
     })
 }
 
-fn drawn(index: usize, (due, length, ends_well): (u64, u64, bool)) -> RequestRecord {
+fn generated_record(index: usize, (due, length, ends_well): (u64, u64, bool)) -> RequestRecord {
     if ends_well {
         answer(index, due, &[(due + length, "a", None), (due + 2 * length, "b", None)])
     } else {
@@ -427,7 +428,7 @@ proptest! {
             now += gap;
             piece(&mut recorder, now, Delta::content("x").with_tokens(Some(tokens)));
         }
-        let log = log("/generate", vec![done(recorder)], None);
+        let log = log("/generate", vec![finish(recorder)], None);
         let score = only_score(&log, &MetricPolicy::native());
         let tokens: u32 = pieces.iter().map(|(_, tokens)| tokens).sum();
         prop_assert_eq!(score.itl_s.iter().count() as u32, tokens - 1);
@@ -441,7 +442,7 @@ fn turn(key: RequestKey, follow_ups: u32, ttft: u64, cached: u32) -> RequestReco
     piece(&mut recorder, ttft, Delta::content("x"));
     let usage = Usage::new(Some(100 * (key.1 + 1)), Some(1)).with_cached(Some(cached));
     recorder.at(at(ttft)).usage(usage);
-    done(recorder)
+    finish(recorder)
 }
 
 #[test]

@@ -12,26 +12,26 @@ use servemark_metrics::{
 use servemark_rng::NumpyRandom;
 
 /// A request to be recorded; times are in seconds.
-struct Made {
+struct RequestCase {
     due: f64,
     ttft: f64,
     /// Number of pieces, each of one token.
     pieces: u32,
     gap: f64,
-    asked: u32,
+    requested: u32,
     usage: u32,
 }
 
-impl Made {
+impl RequestCase {
     fn new(due: f64, ttft: f64) -> Self {
-        Self { due, ttft, pieces: 8, gap: 0.01, asked: 8, usage: 8 }
+        Self { due, ttft, pieces: 8, gap: 0.01, requested: 8, usage: 8 }
     }
 
     fn record(&self, index: usize) -> RequestRecord {
-        let sample = Sample::new("", 10, self.asked);
+        let sample = Sample::new("", 10, self.requested);
         let mut recorder = Recorder::new(index, Phase::Measure, &sample, at(self.due));
         recorder.granted(at(self.due));
-        recorder.sent(at(self.due));
+        recorder.record_sent(at(self.due));
         for piece in 0..self.pieces {
             let now = at(self.due + self.ttft + f64::from(piece) * self.gap);
             recorder.body(now, 1);
@@ -48,7 +48,7 @@ fn at(seconds: f64) -> Stamp {
     Stamp::from_nanos((seconds * 1e9).round() as u64)
 }
 
-fn log(requests: &[Made], rate: Option<f64>, limit: Option<usize>) -> RunLog {
+fn log(requests: &[RequestCase], rate: Option<f64>, limit: Option<usize>) -> RunLog {
     let mut facts = RunFacts::default();
     "/v1/completions".clone_into(&mut facts.api_path);
     (facts.request_rate, facts.max_concurrency) = (rate, limit);
@@ -68,18 +68,18 @@ fn kinds(metrics: &Metrics) -> Vec<RunVerdictKind> {
     metrics.verdicts.iter().map(|verdict| verdict.kind).collect()
 }
 
-fn settled(metrics: &Metrics) -> &SettledRun {
+fn settled_run(metrics: &Metrics) -> &SettledRun {
     metrics.settled.as_ref().unwrap()
 }
 
 /// Returns an open loop of ten requests per second. Times to first token are around 100 ms times
 /// `level` of the request.
-fn open_loop(requests: usize, seed: u32, level: impl Fn(usize) -> f64) -> Vec<Made> {
+fn open_loop(requests: usize, seed: u32, level: impl Fn(usize) -> f64) -> Vec<RequestCase> {
     let mut random = NumpyRandom::seeded(seed);
     let mut due = 0.0;
     let mut next = |index| {
         due += random.exponential(0.1);
-        Made::new(due, 0.1 * level(index) * random.normal(1.0, 0.1).max(0.5))
+        RequestCase::new(due, 0.1 * level(index) * random.normal(1.0, 0.1).max(0.5))
     };
     (0..requests).map(&mut next).collect()
 }
@@ -88,7 +88,7 @@ fn open_loop(requests: usize, seed: u32, level: impl Fn(usize) -> f64) -> Vec<Ma
 fn a_steady_run_has_no_verdict_and_is_settled_from_its_start() {
     let metrics = native(&log(&open_loop(500, 1, |_| 1.0), Some(10.0), None));
     assert_eq!(kinds(&metrics), []);
-    let settled = settled(&metrics);
+    let settled = settled_run(&metrics);
     assert_eq!((settled.status, &settled.part), (SettledStatus::Whole, &None));
 }
 
@@ -99,7 +99,7 @@ fn a_slow_first_part_is_a_warm_up_with_its_figure_and_length() {
     assert_eq!(kinds(&metrics), [RunVerdictKind::WarmingUp]);
     let reason = &metrics.verdicts[0].reason;
     assert!(reason.starts_with("TTFT (ms): ") && reason.contains(" until "), "{reason}");
-    let settled = settled(&metrics);
+    let settled = settled_run(&metrics);
     let part = settled.part.as_ref().unwrap();
     assert!((7.0..16.0).contains(&part.from_s), "{}", part.from_s);
     let (whole, rest) = (&metrics.latencies.ttft, &part.latencies.ttft);
@@ -120,7 +120,7 @@ fn a_closed_loop_that_begins_with_a_queue_has_a_warm_up() {
     for index in 0..640 {
         let due = free.pop_front().unwrap();
         let slow = if index < 64 { 4.0 } else { 1.0 };
-        let made = Made::new(due, 0.2 * slow * random.normal(1.0, 0.1));
+        let made = RequestCase::new(due, 0.2 * slow * random.normal(1.0, 0.1));
         let end = due + made.ttft + 0.07;
         let place = free.partition_point(|other| *other <= end);
         free.insert(place, end);
@@ -128,7 +128,7 @@ fn a_closed_loop_that_begins_with_a_queue_has_a_warm_up() {
     }
     let metrics = native(&log(&requests, None, Some(16)));
     assert_eq!(kinds(&metrics), [RunVerdictKind::WarmingUp]);
-    let part = settled(&metrics).part.as_ref().unwrap();
+    let part = settled_run(&metrics).part.as_ref().unwrap();
     // No requests followed the last sixteen.
     assert!(part.requests <= 640 - 16 - 50, "{}", part.requests);
     assert!((part.latencies.ttft.mean_ms.unwrap() - 200.0).abs() < 10.0);
@@ -140,7 +140,7 @@ fn a_change_in_the_second_half_leaves_no_settled_part_and_is_no_warm_up() {
     let late = open_loop(500, 4, |index| if index < 400 { 1.0 } else { 2.0 });
     let metrics = native(&log(&late, Some(10.0), None));
     assert_eq!(kinds(&metrics), []);
-    let settled = settled(&metrics);
+    let settled = settled_run(&metrics);
     assert_eq!(settled.status, SettledStatus::None);
     let reason = settled.reason.as_ref().unwrap();
     assert!(
@@ -157,10 +157,10 @@ fn a_change_in_the_second_half_leaves_no_settled_part_and_is_no_warm_up() {
 
 #[test]
 fn a_burst_and_a_short_run_say_why_they_have_no_settled_part() {
-    let burst: Vec<Made> =
-        (0..200).map(|index| Made::new(0.0, 0.1 + 0.01 * f64::from(index))).collect();
+    let burst: Vec<RequestCase> =
+        (0..200).map(|index| RequestCase::new(0.0, 0.1 + 0.01 * f64::from(index))).collect();
     let metrics = native(&log(&burst, None, None));
-    let why = |metrics: &Metrics| settled(metrics).reason.clone().unwrap();
+    let why = |metrics: &Metrics| settled_run(metrics).reason.clone().unwrap();
     assert_eq!(why(&metrics), "requests were sent in only 0 % of the run's time");
     let short = native(&log(&open_loop(30, 1, |_| 1.0), Some(10.0), None));
     assert!(why(&short).starts_with("too few requests"), "{}", why(&short));
@@ -169,10 +169,10 @@ fn a_burst_and_a_short_run_say_why_they_have_no_settled_part() {
 #[test]
 fn a_server_that_falls_behind_is_saturated_and_not_warming_up() {
     // Twenty requests are due each second and ten are done.
-    let requests: Vec<Made> = (0..400)
+    let requests: Vec<RequestCase> = (0..400)
         .map(|index| {
             let due = f64::from(index) * 0.05;
-            Made::new(due, f64::from(index) * 0.1 - due + 0.1)
+            RequestCase::new(due, f64::from(index) * 0.1 - due + 0.1)
         })
         .collect();
     let metrics = native(&log(&requests, Some(20.0), None));
@@ -185,7 +185,7 @@ fn a_server_that_falls_behind_is_saturated_and_not_warming_up() {
 fn answers_shorter_than_asked_for_are_told() {
     let mut requests = open_loop(100, 1, |_| 1.0);
     for request in &mut requests {
-        request.asked = 64;
+        request.requested = 64;
     }
     let metrics = native(&log(&requests, Some(10.0), None));
     assert_eq!(kinds(&metrics), [RunVerdictKind::ShortOutputs]);
@@ -196,7 +196,7 @@ fn answers_shorter_than_asked_for_are_told() {
 fn pieces_that_are_no_tokens_are_told() {
     let mut requests = open_loop(100, 1, |_| 1.0);
     for request in &mut requests {
-        (request.asked, request.usage) = (24, 24);
+        (request.requested, request.usage) = (24, 24);
     }
     let metrics = native(&log(&requests, Some(10.0), None));
     assert_eq!(kinds(&metrics), [RunVerdictKind::UnknownTokens]);
@@ -215,7 +215,7 @@ fn the_peers_have_neither_verdicts_nor_a_settled_part() {
 
 /// Returns the requests of sixteen servers that take a second each, at 70 % of their capacity. The
 /// queue starts empty.
-fn queue(seed: u32) -> Vec<Made> {
+fn queue(seed: u32) -> Vec<RequestCase> {
     let mut random = NumpyRandom::seeded(seed);
     let mut free: VecDeque<f64> = VecDeque::from([0.0; 16]);
     let mut due = 0.0;
@@ -224,7 +224,10 @@ fn queue(seed: u32) -> Vec<Made> {
         let begins = free.pop_front().map_or(due, |free| free.max(due));
         free.push_back(begins + 1.0);
         let gap = 0.9 / 7.0 * random.normal(1.0, 0.02);
-        Made { gap, ..Made::new(due, begins - due + 0.05 + 1e-6 * random.random_sample()) }
+        RequestCase {
+            gap,
+            ..RequestCase::new(due, begins - due + 0.05 + 1e-6 * random.random_sample())
+        }
     };
     (0..1000).map(|_| next()).collect()
 }

@@ -45,7 +45,7 @@ fn log(telemetry: Telemetry) -> RunLog {
     let records = (0..2).map(|index| {
         let due = at(10.0 + index as f64);
         let mut recorder = Recorder::new(index, Phase::Measure, &Sample::new("hi", 7, 5), due);
-        recorder.sent(due);
+        recorder.record_sent(due);
         recorder.output(at(13.0), Delta::content("a"));
         recorder.at(at(14.0)).usage(Usage::new(Some(7), Some(5)));
         recorder.output(at(14.0), Delta::content("b"));
@@ -157,14 +157,14 @@ fn what_a_server_counted_is_held_against_what_we_counted() {
     let after = [(0, 12.0), (1, 114.0), (2, 1011.0)];
     let samples = vec![values(9.0, &[(0, 10.0), (1, 100.0), (2, 1000.0)]), values(15.0, &after)];
     let counted = CountedTwice::of(&log(telemetry(&heads, samples.clone())));
-    let told: Vec<_> =
+    let actual: Vec<_> =
         counted.iter().map(|it| (it.name, it.server, it.ours, it.agrees())).collect();
     let expected = [
         ("requests", 2.0, 2.0, true),
         ("prompt_tokens", 14.0, 14.0, true),
         ("generated_tokens", 11.0, 10.0, false),
     ];
-    assert_eq!(told, expected);
+    assert_eq!(actual, expected);
     // A server that was started again meanwhile counted no one knows what.
     let mut restarted = samples;
     restarted.insert(1, values(12.0, &[(0, 0.0), (1, 0.0), (2, 0.0)]));

@@ -39,7 +39,7 @@ fn request(index: usize, start: u64, pieces: &[u64], prompt: u32, tokens: u32) -
     let at = |milliseconds: u64| Stamp::from_nanos(milliseconds * 1_000_000);
     let mut recorder =
         Recorder::new(index, Phase::Measure, &Sample::new("", prompt, tokens), at(start));
-    recorder.sent(at(start));
+    recorder.record_sent(at(start));
     for piece in pieces {
         recorder.body(at(*piece), 1);
         recorder.at(at(*piece)).delta(Delta::content("x"));

@@ -94,7 +94,7 @@ fn ms(millis: u64) -> Stamp {
 fn embedding() -> RequestRecord {
     let mut recorder = Recorder::new(0, Phase::Measure, &Sample::new("", 5, 0), ms(0));
     recorder.granted(ms(30));
-    recorder.sent(ms(30));
+    recorder.record_sent(ms(30));
     recorder.headers(ms(31), 200);
     recorder.body(ms(230), 100);
     recorder.finish(Ok(Finish::default()), ms(230))

@@ -126,25 +126,25 @@ impl Golden {
     /// Returns what vLLM's command line puts into a plan.
     fn echo(&self) -> JsonObject {
         let mut echo = JsonObject::new();
-        let mut say = |key: &str, value: &Value| echo.insert(key.to_owned(), value.clone());
-        say("date", &Value::Null);
-        say("endpoint_type", &json!(self.backend));
-        say("backend", &json!(self.backend));
-        say("label", &self.args["label"]);
-        say("model_id", &json!("tokenizers/gpt2"));
-        say("tokenizer_id", &Value::Null);
-        say("num_prompts", &self.args["num_prompts"]);
+        let mut add = |key: &str, value: &Value| echo.insert(key.to_owned(), value.clone());
+        add("date", &Value::Null);
+        add("endpoint_type", &json!(self.backend));
+        add("backend", &json!(self.backend));
+        add("label", &self.args["label"]);
+        add("model_id", &json!("tokenizers/gpt2"));
+        add("tokenizer_id", &Value::Null);
+        add("num_prompts", &self.args["num_prompts"]);
         for pair in self.args["metadata"].as_array().into_iter().flatten() {
             let (key, value) = pair.as_str().unwrap().split_once('=').unwrap();
-            say(key, &json!(value));
+            add(key, &json!(value));
         }
         let rate = self.args["request_rate"].as_f64().map_or_else(|| json!("inf"), Value::from);
-        say("request_rate", &rate);
-        say("burstiness", &self.args["burstiness"]);
-        say("max_concurrency", &self.args["max_concurrency"]);
+        add("request_rate", &rate);
+        add("burstiness", &self.args["burstiness"]);
+        add("max_concurrency", &self.args["max_concurrency"]);
         for key in ["ramp_up_strategy", "ramp_up_start_rps", "ramp_up_end_rps"] {
             if !self.args[key].is_null() {
-                say(key, &self.args[key]);
+                add(key, &self.args[key]);
             }
         }
         echo
@@ -155,7 +155,7 @@ impl Golden {
         // The planned sizes must not count.
         let sample = Sample::new("", 1_000_000, 1_000_000);
         let mut recorder = Recorder::new(index, phase, &sample, stamp(due));
-        recorder.sent(stamp(output.start_time));
+        recorder.record_sent(stamp(output.start_time));
         let mut end = output.start_time + output.latency;
         if output.success && self.generates() {
             let mut now = output.start_time + output.ttft;

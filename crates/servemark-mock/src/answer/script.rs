@@ -65,7 +65,7 @@ impl Script {
     }
 
     /// Appends the event of a piece.
-    pub(super) fn tell(&self, part: &Part, piece: u32, out: &mut Vec<u8>) {
+    pub(super) fn append_event(&self, part: &Part, piece: u32, out: &mut Vec<u8>) {
         let is_last = piece + 1 == part.length.pieces();
         let template = self.last_piece.as_ref().filter(|_| is_last).unwrap_or(&self.piece);
         let (from, until) = part.length.tokens_of(piece);

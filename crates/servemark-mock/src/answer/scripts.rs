@@ -114,7 +114,7 @@ impl Form {
             for (key, value) in of {
                 event[*key] = value.clone();
             }
-            self.style.named(kind, &event)
+            self.style.named_event(kind, &event)
         };
         let index = ("index", json!(0));
         let counts = anthropic_counts(&json!(PROMPT), &json!(0));
@@ -226,7 +226,7 @@ impl Form {
             for (key, value) in of {
                 event[*key] = value.clone();
             }
-            self.style.named(kind, &event)
+            self.style.named_event(kind, &event)
         };
         let whole = |status: &str, output: &[Value]| {
             ("response", response(NUMBER, model, created, status, output))
@@ -274,7 +274,7 @@ impl Form {
         let piece = |reason: &str| {
             let counts = response_usage(json!(PROMPT), json!(TOKENS), json!(TOTAL));
             let event = dashscope(NUMBER, as_messages, text, reason, &counts);
-            Template::new(&self.style.named("result", &event))
+            Template::new(&self.style.named_event("result", &event))
         };
         Script {
             opening: Template::new(""),

@@ -121,17 +121,17 @@ impl Stream {
         let until = self.group_end();
         self.push_chunk(out, |stream, out| {
             while stream.told < until.min(stream.pieces) && step.end.is_none() {
-                stream.tell_next(&mut step, out);
+                stream.append_next(&mut step, out);
             }
         });
         self.go_on();
         step
     }
 
-    fn tell_next(&mut self, step: &mut Step, out: &mut Vec<u8>) {
+    fn append_next(&mut self, step: &mut Step, out: &mut Vec<u8>) {
         match self.injected.interruption(self.told) {
             None => {
-                self.parts().for_each(|part| self.script.tell(part, self.told, out));
+                self.parts().for_each(|part| self.script.append_event(part, self.told, out));
                 let (from, until) = self.part.length.tokens_of(self.told);
                 step.pieces += self.choices();
                 step.tokens += u64::from(until - from) * self.choices() as u64;
@@ -265,7 +265,7 @@ mod tests {
         steps.iter().map(|(due, ..)| *due).collect()
     }
 
-    fn told(steps: &[(u64, Step, String)]) -> usize {
+    fn piece_count(steps: &[(u64, Step, String)]) -> usize {
         steps.iter().map(|(_, step, _)| step.pieces).sum()
     }
 
@@ -283,7 +283,7 @@ mod tests {
         let punctual = run(&[], 0);
         assert_eq!(dues(&punctual), [0, 30, 32, 34, 36, 36]);
         assert_eq!(dues(&run(&[], 100)), dues(&punctual));
-        assert_eq!((told(&punctual), last_end(&punctual)), (4, End::Whole));
+        assert_eq!((piece_count(&punctual), last_end(&punctual)), (4, End::Whole));
     }
 
     #[test]
@@ -310,23 +310,23 @@ mod tests {
     #[test]
     fn a_cut_comes_in_place_of_its_piece() {
         let steps = run(&["cut@2"], 0);
-        assert_eq!((dues(&steps), told(&steps)), (vec![0, 30, 32, 34], 2));
+        assert_eq!((dues(&steps), piece_count(&steps)), (vec![0, 30, 32, 34], 2));
         assert_eq!((last_end(&steps), steps[3].2.as_str()), (End::Close, ""));
         let merged = run(&["cut@2", "merge:4"], 0);
-        assert_eq!((told(&merged), last_end(&merged)), (2, End::Close));
+        assert_eq!((piece_count(&merged), last_end(&merged)), (2, End::Close));
     }
 
     #[test]
     fn a_stall_for_ever_leaves_the_connection_open() {
         let steps = run(&["stall@0"], 0);
-        assert_eq!((told(&steps), last_end(&steps)), (0, End::Hang));
+        assert_eq!((piece_count(&steps), last_end(&steps)), (0, End::Hang));
     }
 
     #[test]
     fn an_error_ends_the_story_but_not_the_protocol() {
         let steps = run(&["error@1:string"], 0);
         assert_eq!(dues(&steps), [0, 30, 32, 32]);
-        assert_eq!((told(&steps), last_end(&steps)), (1, End::Whole));
+        assert_eq!((piece_count(&steps), last_end(&steps)), (1, End::Whole));
         assert!(steps[2].2.contains("data: {\"error\":\"an injected error\"}\n\n"));
         assert!(steps[3].2.contains("[DONE]"));
     }
@@ -334,7 +334,7 @@ mod tests {
     #[test]
     fn a_bad_frame_is_no_output() {
         let steps = run(&["bad-frame@1"], 0);
-        assert_eq!((told(&steps), dues(&steps).len()), (3, 6));
+        assert_eq!((piece_count(&steps), dues(&steps).len()), (3, 6));
         assert!(bytes(&steps).contains("\"te\n\n"));
     }
 

@@ -50,7 +50,7 @@ impl Style {
     }
 
     /// Returns the event that holds this JSON, with a line before it that names the event.
-    pub(super) fn named(self, name: &str, json: &Value) -> String {
+    pub(super) fn named_event(self, name: &str, json: &Value) -> String {
         self.lines(&format!("event: {name}{}data: {json}", self.line_end))
     }
 

@@ -187,24 +187,24 @@ mod tests {
     }
 
     #[track_caller]
-    fn says(words: TimesWords, key: &str, expected: f64) {
+    fn check_time(words: TimesWords, key: &str, expected: f64) {
         let told = times().members(words, 6)[key].as_f64().unwrap();
         assert!((told - expected).abs() < 1e-6, "{key}: {told} is not {expected}");
     }
 
     #[test]
     fn each_engine_has_words_of_its_own() {
-        says(TimesWords::Vllm, "queue_time_ms", 4.0);
-        says(TimesWords::Vllm, "time_to_first_token_ms", 21.0);
-        says(TimesWords::Vllm, "mean_itl_ms", 10.0);
-        says(TimesWords::Sglang, "queue_time", 0.004);
-        says(TimesWords::Sglang, "request_received_ts", 1_795_350_001.0);
-        says(TimesWords::Sglang, "prefill_finished_time", 1_795_350_001.025);
-        says(TimesWords::Sglang, "response_sent_to_client_ts", 1_795_350_001.026);
-        says(TimesWords::LlamaCpp, "prompt_ms", 20.0);
-        says(TimesWords::LlamaCpp, "predicted_ms", 50.0);
-        says(TimesWords::Ollama, "load_duration", 4e6);
-        says(TimesWords::Ollama, "total_duration", 76e6);
+        check_time(TimesWords::Vllm, "queue_time_ms", 4.0);
+        check_time(TimesWords::Vllm, "time_to_first_token_ms", 21.0);
+        check_time(TimesWords::Vllm, "mean_itl_ms", 10.0);
+        check_time(TimesWords::Sglang, "queue_time", 0.004);
+        check_time(TimesWords::Sglang, "request_received_ts", 1_795_350_001.0);
+        check_time(TimesWords::Sglang, "prefill_finished_time", 1_795_350_001.025);
+        check_time(TimesWords::Sglang, "response_sent_to_client_ts", 1_795_350_001.026);
+        check_time(TimesWords::LlamaCpp, "prompt_ms", 20.0);
+        check_time(TimesWords::LlamaCpp, "predicted_ms", 50.0);
+        check_time(TimesWords::Ollama, "load_duration", 4e6);
+        check_time(TimesWords::Ollama, "total_duration", 76e6);
     }
 
     #[test]

@@ -146,6 +146,10 @@ impl RequestParser {
         if let Some(head) = self.head.take() {
             return Ok(Some(head));
         }
+        if self.buffer.first() == Some(&TLS_HANDSHAKE) {
+            // The head of a request would never end.
+            return Err(Refusal::Malformed);
+        }
         let Some(end) = memmem::find(&self.buffer, b"\r\n\r\n") else {
             let too_long = self.buffer.len() > LONGEST_HEAD;
             return if too_long { Err(Refusal::LongHead) } else { Ok(None) };
@@ -160,6 +164,9 @@ impl RequestParser {
     }
 }
 
+/// First byte of a TLS connection (RFC 8446 section 5.1, content type `handshake`), which is no
+/// character of a method.
+const TLS_HANDSHAKE: u8 = 22;
 const LONGEST_HEAD: usize = 64 << 10;
 const LONGEST_BODY: usize = 256 << 20;
 
@@ -225,6 +232,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_read_is_refused() {
+        check_refused("\u{16}\u{3}\u{1}\u{2}", Refusal::Malformed);
         check_refused("hello\r\n\r\n", Refusal::Malformed);
         check_refused("GET / HTTP/1.1\r\nContent-Length: x\r\n\r\n", Refusal::Malformed);
         check_refused("GET / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", Refusal::NoLength);

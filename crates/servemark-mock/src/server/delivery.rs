@@ -63,8 +63,8 @@ impl Delivery {
             };
         }
         let written = MachineClock.now();
-        self.truth.sent(written, step.pieces);
-        self.work.sent(step.pieces, step.tokens);
+        self.truth.record_sent(written, step.pieces);
+        self.work.count_sent(step.pieces, step.tokens);
         self.sent += step.pieces;
         if step.pieces > 0 {
             self.first_sent.get_or_insert(written);

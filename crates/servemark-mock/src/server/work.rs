@@ -111,7 +111,7 @@ pub(super) struct OpenWork {
 
 impl OpenWork {
     /// Counts `tokens` tokens of output in `pieces` pieces, which are about to be written.
-    pub(super) fn sent(&mut self, pieces: usize, tokens: u64) {
+    pub(super) fn count_sent(&mut self, pieces: usize, tokens: u64) {
         let Some(work) = self.work.as_ref().filter(|_| pieces > 0) else { return };
         let prompt_tokens = std::mem::take(&mut self.prompt_tokens);
         work.prompt_tokens.fetch_add(prompt_tokens.into(), Ordering::Relaxed);
@@ -170,10 +170,10 @@ mod tests {
         let work = Arc::new(Work::default());
         let mut answered = work.open(at(0), at(0), 5);
         let mut refused = work.open(at(0), at(0), 7);
-        answered.sent(0, 0);
-        answered.sent(2, 4);
-        answered.sent(1, 1);
-        refused.sent(0, 0);
+        answered.count_sent(0, 0);
+        answered.count_sent(2, 4);
+        answered.count_sent(1, 1);
+        refused.count_sent(0, 0);
         let counts = work.counts(at(1));
         assert_eq!((counts.prompt_tokens, counts.generated_tokens), (5, 5));
     }

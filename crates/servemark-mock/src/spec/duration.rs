@@ -37,12 +37,12 @@ pub(super) fn serialize<S: Serializer>(
 pub(super) fn deserialize<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Duration, D::Error> {
-    deserializer.deserialize_any(Written)
+    deserializer.deserialize_any(DurationVisitor)
 }
 
-struct Written;
+struct DurationVisitor;
 
-impl Visitor<'_> for Written {
+impl Visitor<'_> for DurationVisitor {
     type Value = Duration;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

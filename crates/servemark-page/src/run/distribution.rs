@@ -99,7 +99,7 @@ fn shares(values: u64) -> Vec<f64> {
 fn bounds(sample: &Sample, confidence: f64) -> Vec<(f64, f64, f64)> {
     let estimates = sample.percentiles(&BOUNDED, confidence).into_iter();
     let known = BOUNDED.iter().zip(estimates).filter_map(|(share, estimate)| {
-        let (low, high) = estimate.bounds.known()?;
+        let (low, high) = estimate.bounds.interval()?;
         Some((*share, low * 1e3, high * 1e3))
     });
     known.collect()

@@ -84,7 +84,7 @@ fn verdicts(html: &mut Html, report: &Report<'_>, judgements: &[Judgement]) {
         verdict(html, "fair", found.kind.name(), &found.reason);
     }
     if metrics.verdicts.is_empty() {
-        verdict(html, "good", "run: no objection", &settled(metrics));
+        verdict(html, "good", "run: no objection", &settled_text(metrics));
     }
     if metrics.requests.failed > 0 {
         let mut tally = FailureTally::default();
@@ -107,7 +107,7 @@ fn verdict(html: &mut Html, class: &str, name: &str, text: &str) {
     html.element("b", name).element("span", text).raw("</li>\n");
 }
 
-fn settled(metrics: &Metrics) -> String {
+fn settled_text(metrics: &Metrics) -> String {
     let Some(settled) = &metrics.settled else { return String::new() };
     match (settled.status, &settled.part) {
         (SettledStatus::Whole, _) => "settled from the start to the end".to_owned(),

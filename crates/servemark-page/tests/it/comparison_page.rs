@@ -8,7 +8,7 @@ use servemark_testkit::browser::{Browser, View};
 
 use crate::synthetic::{HOSTILE, Synthetic};
 
-fn written(sides: [&[RunLog]; 2], names: [&str; 2]) -> String {
+fn page_text(sides: [&[RunLog]; 2], names: [&str; 2]) -> String {
     let (policy, figures) = (MetricPolicy::native(), Figure::headline());
     let runs = sides.map(|side| -> Vec<ComparedRun> {
         side.iter().map(|log| ComparedRun::of_log(log, &policy, &figures)).collect()
@@ -34,7 +34,8 @@ fn run(slowness: f64, seed: u64) -> RunLog {
 
 #[test]
 fn two_runs_are_laid_over_each_other_in_every_view() {
-    let text = written([&[run(1.0, 1)], &[run(1.3, 2)]], ["runs/before.jsonl", "runs/after.jsonl"]);
+    let text =
+        page_text([&[run(1.0, 1)], &[run(1.3, 2)]], ["runs/before.jsonl", "runs/after.jsonl"]);
     let mut browser = Browser::start();
     for view in View::all() {
         browser.open(&text, view);
@@ -55,7 +56,7 @@ fn two_runs_are_laid_over_each_other_in_every_view() {
 
 #[test]
 fn several_runs_a_side_give_the_interval_of_each_percentile() {
-    let text = written([&[run(1.0, 1), run(1.0, 3)], &[run(1.2, 2), run(1.2, 4)]], ["a", "b"]);
+    let text = page_text([&[run(1.0, 1), run(1.0, 3)], &[run(1.2, 2), run(1.2, 4)]], ["a", "b"]);
     assert!(text.contains("2 runs before, 2 runs after"));
     let mut browser = Browser::start();
     browser.open(&text, View::all()[2]);
@@ -67,7 +68,7 @@ fn several_runs_a_side_give_the_interval_of_each_percentile() {
 #[test]
 fn names_of_files_run_no_script() {
     let log = run(1.0, 1);
-    let text = written([std::slice::from_ref(&log), std::slice::from_ref(&log)], [HOSTILE; 2]);
+    let text = page_text([std::slice::from_ref(&log), std::slice::from_ref(&log)], [HOSTILE; 2]);
     let mut browser = Browser::start();
     browser.open(&text, View::all()[0]);
     assert_eq!(browser.evaluate("typeof window.hacked"), "undefined");

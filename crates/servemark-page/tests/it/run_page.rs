@@ -14,10 +14,10 @@ use servemark_testkit::browser::{Browser, View};
 use crate::synthetic::{HOSTILE, Synthetic};
 
 fn page(log: &RunLog) -> String {
-    written(log, &RunPage::default())
+    page_text(log, &RunPage::default())
 }
 
-fn written(log: &RunLog, page: &RunPage<'_>) -> String {
+fn page_text(log: &RunLog, page: &RunPage<'_>) -> String {
     let metrics = Metrics::score(log, &MetricPolicy::native());
     let audit = Audit::of(log);
     let mut out = Vec::new();
@@ -183,7 +183,7 @@ fn words_of_a_server_run_no_script_and_load_nothing() {
         about: HOSTILE.to_owned(),
         layers: vec![SeriesLayer { name: HOSTILE.to_owned(), points: vec![(1.0, Some(2.0))] }],
     };
-    let text = written(&log, &RunPage::default().with_panels(vec![hostile]).with_source(HOSTILE));
+    let text = page_text(&log, &RunPage::default().with_panels(vec![hostile]).with_source(HOSTILE));
     let mut browser = Browser::start();
     browser.open(&text, View::all()[2]);
     assert_eq!(browser.evaluate("typeof window.hacked"), "undefined");
@@ -205,7 +205,7 @@ fn panels_from_elsewhere_share_the_time_axis() {
         about: "Requests that the server runs.".to_owned(),
         layers: vec![layer],
     };
-    let text = written(&log, &RunPage::default().with_panels(vec![panel]));
+    let text = page_text(&log, &RunPage::default().with_panels(vec![panel]));
     let mut browser = Browser::start();
     browser.open(&text, View::all()[2]);
     browser.hover("#panel-ttft .stage", 0.5, 0.5);
@@ -219,7 +219,7 @@ fn objectives_stand_at_the_head() {
     let (policy, audit) = (MetricPolicy::native(), Audit::of(&log));
     let objectives = Objective::list("ttft:p50<1ms").unwrap();
     let judgements = servemark_metrics::gate(&log, &audit, &objectives, &policy, 0.95);
-    let text = written(&log, &RunPage::default().with_judgements(&judgements));
+    let text = page_text(&log, &RunPage::default().with_judgements(&judgements));
     assert!(text.contains("<li class=\"bad\"><b>objective</b>"), "{}", &text[..4000]);
 }
 
@@ -240,7 +240,7 @@ fn a_page_can_be_printed() {
 }
 
 /// A run whose server reports its own times and is read once a second.
-fn seen_from_inside() -> RunLog {
+fn run_with_server_times() -> RunLog {
     let log = Synthetic::SMALL.log();
     let mut telemetry = Telemetry::default();
     telemetry.add(TelemetryLine::Source(TelemetrySource::new(0, "http://server/metrics")));
@@ -268,7 +268,7 @@ fn seen_from_inside() -> RunLog {
 
 #[test]
 fn the_servers_series_and_parts_share_the_time_axis() {
-    let text = written(&seen_from_inside(), &RunPage::default());
+    let text = page_text(&run_with_server_times(), &RunPage::default());
     let mut browser = Browser::start();
     browser.open(&text, View::all()[2]);
     browser.hover("#panel-ttft .stage", 0.5, 0.5);
@@ -282,7 +282,7 @@ fn the_servers_series_and_parts_share_the_time_axis() {
 
 #[test]
 fn a_run_without_series_and_parts_has_no_such_panels() {
-    let text = written(&Synthetic::SMALL.log(), &RunPage::default());
+    let text = page_text(&Synthetic::SMALL.log(), &RunPage::default());
     for id in ["panel-server-requests", "panel-gpu-power", "panel-anatomy"] {
         assert!(!text.contains(id), "{id}");
     }

@@ -64,7 +64,7 @@ impl Synthetic {
         let mut recorder = Recorder::new(index, phase, &sample, at(due));
         let sent = due + 0.0005;
         recorder.granted(at(due));
-        recorder.sent(at(sent));
+        recorder.record_sent(at(sent));
         if phase == Phase::Measure && index % 29 == 28 {
             recorder.headers(at(sent + 0.01), 503);
             let error = RequestError::new(ErrorKind::Status, format!("503: {HOSTILE}"));

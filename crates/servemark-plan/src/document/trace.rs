@@ -45,14 +45,14 @@ pub(super) type Traced = (Form, bool);
 
 /// Returns the form of the value at a path in a type; `None` if nothing is there.
 pub(super) fn form_at<T: for<'de> Deserialize<'de>>(path: &[Step]) -> Option<Traced> {
-    let found = RefCell::new(Found::default());
+    let found = RefCell::new(Trace::default());
     let _ = T::deserialize(Focus { path, found: &found });
-    let Found { form, is_optional } = found.into_inner();
+    let Trace { form, is_optional } = found.into_inner();
     Some((form?, is_optional))
 }
 
 #[derive(Default)]
-struct Found {
+struct Trace {
     form: Option<Form>,
     is_optional: bool,
 }
@@ -61,7 +61,7 @@ struct Found {
 #[derive(Clone, Copy)]
 struct Focus<'a> {
     path: &'a [Step],
-    found: &'a RefCell<Found>,
+    found: &'a RefCell<Trace>,
 }
 
 impl<'a> Focus<'a> {

@@ -124,7 +124,7 @@ mod tests {
     use super::super::Grain;
     use super::*;
 
-    fn found(range: &SearchRange, of: impl Fn(f64) -> LoadOutcome) -> (LoadBracket, Vec<f64>) {
+    fn find(range: &SearchRange, of: impl Fn(f64) -> LoadOutcome) -> (LoadBracket, Vec<f64>) {
         let mut tried = Vec::new();
         let Ok::<_, Infallible>(found) = LoadBracket::find(range, |load| {
             tried.push(load);
@@ -137,7 +137,7 @@ mod tests {
     fn a_load_that_cannot_be_offered_ends_the_way_up_and_does_not_fail() {
         let range = SearchRange::new(8.0, 1.0, 1000.0, Grain::Whole).unwrap();
         let (found, tried) =
-            found(
+            find(
                 &range,
                 |load| {
                     if load <= 20.0 { LoadOutcome::Holds } else { LoadOutcome::NotOffered }
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn where_nothing_can_be_told_the_bounds_end_the_search() {
         let range = SearchRange::new(8.0, 2.0, 64.0, Grain::Whole).unwrap();
-        let (found, tried) = found(&range, |_| LoadOutcome::Undecided);
+        let (found, tried) = find(&range, |_| LoadOutcome::Undecided);
         assert_eq!((found.holds, found.undecided, found.fails), (None, Some((2.0, 8.0)), None));
         assert_eq!(tried, [8.0, 4.0, 2.0]);
     }
@@ -159,7 +159,7 @@ mod tests {
     fn loads_that_contradict_the_rest_do_not_keep_a_search_from_its_end() {
         let range = SearchRange::new(8.0, 1.0, 64.0, Grain::Whole).unwrap();
         // 8 and 28 are undecided, although 16, 24 and 30 hold.
-        let (found, _) = found(&range, |load| match load {
+        let (found, _) = find(&range, |load| match load {
             8.0 | 28.0 => LoadOutcome::Undecided,
             ..=30.0 => LoadOutcome::Holds,
             _ => LoadOutcome::Fails,
@@ -176,7 +176,7 @@ mod tests {
         ) {
             let range = SearchRange::new(start, 0.1, 4096.0, Grain::Share(0.02)).unwrap();
             let (low, high) = (capacity * (1.0 - width / 2.0), capacity * (1.0 + width / 2.0));
-            let (bracket, tried) = found(&range, |load| match load {
+            let (bracket, tried) = find(&range, |load| match load {
                 load if load < low => LoadOutcome::Holds,
                 load if load < high => LoadOutcome::Undecided,
                 _ => LoadOutcome::Fails,

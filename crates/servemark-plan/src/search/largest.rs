@@ -76,7 +76,7 @@ mod tests {
     use super::super::Grain;
     use super::*;
 
-    fn found(range: &SearchRange, capacity: f64) -> (Bracket, Vec<f64>) {
+    fn find(range: &SearchRange, capacity: f64) -> (Bracket, Vec<f64>) {
         let mut tried = Vec::new();
         let Ok(bracket) = largest(range, |value| {
             tried.push(value);
@@ -88,10 +88,10 @@ mod tests {
     #[test]
     fn bounds_that_hold_or_fail_end_a_search() {
         let range = SearchRange::new(8.0, 2.0, 50.0, Grain::Whole).unwrap();
-        let (all, tried) = found(&range, 1000.0);
+        let (all, tried) = find(&range, 1000.0);
         assert_eq!((all.holds, all.fails), (Some(50.0), None));
         assert_eq!(tried, [8.0, 16.0, 32.0, 50.0]);
-        let (none, tried) = found(&range, 1.0);
+        let (none, tried) = find(&range, 1.0);
         assert_eq!((none.holds, none.fails), (None, Some(2.0)));
         assert_eq!(tried, [8.0, 4.0, 2.0]);
     }
@@ -111,7 +111,7 @@ mod tests {
             share in 0.01f64..0.2,
         ) {
             let range = SearchRange::new(start, 1.0, 4096.0, Grain::Share(share)).unwrap();
-            let (Bracket { holds, fails }, tried) = found(&range, capacity);
+            let (Bracket { holds, fails }, tried) = find(&range, capacity);
             prop_assert!(holds.is_none_or(|holds| holds <= capacity));
             prop_assert!(fails.is_none_or(|fails| fails > capacity));
             match (holds, fails) {
@@ -129,7 +129,7 @@ mod tests {
         #[test]
         fn whole_numbers_are_found_exactly(capacity in 1u32..5000, start in 1u32..500) {
             let range = SearchRange::new(start.into(), 1.0, 4096.0, Grain::Whole).unwrap();
-            let (bracket, _) = found(&range, capacity.into());
+            let (bracket, _) = find(&range, capacity.into());
             prop_assert_eq!(bracket.holds, Some(f64::from(capacity.min(4096))));
         }
     }

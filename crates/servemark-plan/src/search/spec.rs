@@ -270,7 +270,8 @@ impl SloSearchSpec {
         index: u32,
         nonce: u64,
     ) -> Result<Point, SweepError> {
-        let (shown, requests) = (self.shown(value), json!(self.requests_in_round(value, round)));
+        let (shown, requests) =
+            (self.to_plan_value(value), json!(self.requests_in_round(value, round)));
         let counted = SweptSetting::Field(PlanPath::new("workload.requests"));
         let row = [(&self.setting, &shown), (&counted, &requests)];
         let NamedPlan { mut plan, .. } = changed(&self.base, &self.base.to_json(), &row)?;
@@ -287,7 +288,7 @@ impl SloSearchSpec {
 
     /// Converts a load to its form in plans.
     #[expect(clippy::cast_sign_loss, reason = "loads are above zero")]
-    fn shown(&self, value: f64) -> Value {
+    fn to_plan_value(&self, value: f64) -> Value {
         match self.range.grain {
             Grain::Whole => json!(value as u64),
             Grain::Share(_) => json!(value),

@@ -53,13 +53,13 @@ fn parameters(
             requests: if is_of_gaps { stage.requests_with_gaps() } else { stage.scores.len() },
         }
     };
-    let shown = PARAMETERS.iter().filter(|(_, quantity, _)| shows(stage, *quantity, options));
+    let shown = PARAMETERS.iter().filter(|(_, quantity, _)| has_row(stage, *quantity, options));
     shown.map(row).collect()
 }
 
 /// Returns whether a quantity has a row. Answers that were not streamed have no TTFT, no ITL and no
 /// TPOT.
-fn shows(stage: &Stage<'_, '_>, quantity: StageQuantity, options: &AisbenchOptions) -> bool {
+fn has_row(stage: &Stage<'_, '_>, quantity: StageQuantity, options: &AisbenchOptions) -> bool {
     match quantity {
         TTFT | TPOT | ITL => stage.has(quantity),
         StageQuantity::PrefillTokensPerS => {

@@ -21,7 +21,7 @@ pub struct AisbenchSpeculationJson;
 
 impl ReportFormat for AisbenchSpeculation {
     fn write(&self, report: &Report<'_>, out: &mut dyn io::Write) -> io::Result<()> {
-        if counted(report.log).is_none() {
+        if server_counters(report.log).is_none() {
             return Ok(());
         }
         let server = host(&report.log.header().facts.target);
@@ -38,7 +38,8 @@ impl ReportFormat for AisbenchSpeculationJson {
     fn write(&self, report: &Report<'_>, out: &mut dyn io::Write) -> io::Result<()> {
         let speculation = report.metrics.server_work.speculation.as_ref();
         let counters = |of: fn(&CountedWork) -> &servemark_core::ServerCounters| {
-            let counters = counted(report.log).and_then(|work| of(work).speculation.as_ref());
+            let counters =
+                server_counters(report.log).and_then(|work| of(work).speculation.as_ref());
             counters.map(raw)
         };
         let result = json!({
@@ -52,7 +53,7 @@ impl ReportFormat for AisbenchSpeculationJson {
     }
 }
 
-fn counted(log: &RunLog) -> Option<&CountedWork> {
+fn server_counters(log: &RunLog) -> Option<&CountedWork> {
     log.footer()?.server_counters.as_ref()
 }
 

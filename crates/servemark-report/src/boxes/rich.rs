@@ -25,13 +25,13 @@ impl Column {
     }
 
     /// Returns a left-aligned column.
-    pub(crate) fn left(head: &str) -> Self {
+    pub(crate) fn left_aligned(head: &str) -> Self {
         Self { align: Align::Left, ..Self::right(head) }
     }
 
     /// Returns a left-aligned column of fixed width without a heading.
     pub(crate) fn wide(width: usize) -> Self {
-        Self { width: Some(width), ..Self::left("") }
+        Self { width: Some(width), ..Self::left_aligned("") }
     }
 }
 

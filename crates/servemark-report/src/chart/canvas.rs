@@ -41,17 +41,17 @@ impl<B: DrawingBackend> Canvas<'_, B> {
 
     pub(super) fn line(&self, points: &[At], color: RGBAColor, width: f64) -> io::Result<()> {
         let pixels: Vec<_> = points.iter().map(|at| self.pixel(*at)).collect();
-        drawn::<B>(self.area.draw(&PathElement::new(pixels, self.stroke(color, width))))
+        io_result::<B>(self.area.draw(&PathElement::new(pixels, self.stroke(color, width))))
     }
 
     pub(super) fn area(&self, outline: &[At], color: RGBAColor) -> io::Result<()> {
         let pixels: Vec<_> = outline.iter().map(|at| self.pixel(*at)).collect();
-        drawn::<B>(self.area.draw(&Polygon::new(pixels, color.filled())))
+        io_result::<B>(self.area.draw(&Polygon::new(pixels, color.filled())))
     }
 
     pub(super) fn disc(&self, at: At, radius: f64, color: RGBAColor) -> io::Result<()> {
         let radius = (radius * self.scale).round().max(1.0) as i32;
-        drawn::<B>(self.area.draw(&Circle::new(self.pixel(at), radius, color.filled())))
+        io_result::<B>(self.area.draw(&Circle::new(self.pixel(at), radius, color.filled())))
     }
 
     pub(super) fn text(&self, text: &str, at: At, size: f64, stand: Stand) -> io::Result<()> {
@@ -65,13 +65,13 @@ impl<B: DrawingBackend> Canvas<'_, B> {
             let at = (at.0, at.1 + f64::from(row) * size * LINE);
             let font = (FAMILY, size * self.scale).into_font().transform(transform.clone());
             let style = font.color(&BLACK).pos(anchor);
-            drawn::<B>(self.area.draw(&Text::new(line, self.pixel(at), style)))?;
+            io_result::<B>(self.area.draw(&Text::new(line, self.pixel(at), style)))?;
         }
         Ok(())
     }
 }
 
-fn drawn<B: DrawingBackend>(
+fn io_result<B: DrawingBackend>(
     result: Result<(), DrawingAreaErrorKind<B::ErrorType>>,
 ) -> io::Result<()> {
     result.map_err(|error| io::Error::other(error.to_string()))

@@ -1,7 +1,7 @@
 //! The fields of a run's summary: their names and formats.
 
 use super::EvalscopeStyle;
-use super::shown::short;
+use super::number_format::short;
 
 /// A field of a run's summary.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -126,7 +126,7 @@ impl Field {
     }
 
     /// Formats a value as the newest tables show it, without its unit.
-    pub(super) fn shown(self, value: f64) -> String {
+    pub(super) fn format(self, value: f64) -> String {
         match self {
             Self::Accepted => short(value * 100.0, 1),
             _ => short(value, self.decimals()),

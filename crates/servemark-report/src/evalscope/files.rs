@@ -8,7 +8,7 @@ use servemark_metrics::{Distribution, WorkloadPoint};
 use servemark_pyjson::{Style, Text, to_string};
 
 use super::field::Field;
-use super::shown::round;
+use super::number_format::round;
 use super::tables::{FIRST_PERCENT, LAST_S};
 use super::{EvalscopeOptions, EvalscopeRun, EvalscopeStyle, speeds};
 use crate::{Report, ReportFormat};

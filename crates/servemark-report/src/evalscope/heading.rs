@@ -1,7 +1,7 @@
 //! Parts that the final reports of all versions share.
 
 use super::EvalscopeSweep;
-use super::shown::{commas, grouped};
+use super::number_format::{commas, grouped};
 use crate::boxes::RichTable;
 
 /// Title of the report of runs that generate tokens.
@@ -36,7 +36,7 @@ pub(super) fn token_names(sweep: &EvalscopeSweep<'_>) -> [&'static str; 2] {
 }
 
 /// Formats the total token count.
-pub(super) fn tokens_shown(sweep: &EvalscopeSweep<'_>) -> String {
+pub(super) fn token_text(sweep: &EvalscopeSweep<'_>) -> String {
     if sweep.generates() {
         // Adding zero turns -0.0 into 0.0.
         format!("{} tokens", grouped(sweep.tokens() + 0.0))

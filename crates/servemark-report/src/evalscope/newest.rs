@@ -1,9 +1,9 @@
 //! The final report of 1.14: an overview, and tables with one line per metric of a run.
 
 use super::field::Field;
-use super::heading::{POOLED, TITLE, TITLE_OF_EMBEDDINGS, WIDTH, pairs, token_names, tokens_shown};
+use super::heading::{POOLED, TITLE, TITLE_OF_EMBEDDINGS, WIDTH, pairs, token_names, token_text};
+use super::number_format::{load_text, short};
 use super::percentiles::Sample;
-use super::shown::{load_shown, short};
 use super::tables::{WORKLOAD_HEAD, WORKLOAD_PARTS, trace_decimals};
 use super::{EvalscopeRun, EvalscopeSweep};
 use crate::boxes::{Column, RichTable, panel};
@@ -39,7 +39,7 @@ fn basics(sweep: &EvalscopeSweep<'_>) -> RichTable {
     let rate = (seconds > 0.0).then(|| short(sweep.tokens() / seconds, 2));
     let rate = rate.map_or_else(|| "N/A".to_owned(), |rate| format!("{rate} tok/s"));
     let [tokens, speed] = token_names(sweep);
-    rows.push((tokens, tokens_shown(sweep)));
+    rows.push((tokens, token_text(sweep)));
     rows.push((speed, rate));
     rows.push(("Total Test Time", format!("{} s", short(seconds, 2))));
     rows.push(("Output Path", subject.outputs.clone()));
@@ -51,7 +51,7 @@ fn overview(runs: &[&EvalscopeRun]) -> RichTable {
     let heads = ["Conc.", "Rate", "Num", "RPS", "Gen/s", "Success", "Traces"];
     let heads = heads.into_iter().filter(|head| has_traces || *head != "Traces");
     let row = |run: &&EvalscopeRun| {
-        let shown = |field: Field| field.shown(run.numbers.at(field));
+        let shown = |field: Field| field.format(run.numbers.at(field));
         let success = format!("{}%", short(run.numbers.success_rate(), 1));
         let own =
             vec![shown(Field::Total), shown(Field::Requests), shown(Field::OutputRate), success];
@@ -65,7 +65,7 @@ fn overview(runs: &[&EvalscopeRun]) -> RichTable {
 
 /// Returns the concurrency and the request rate of a run.
 fn load(run: &EvalscopeRun) -> [String; 2] {
-    [run.numbers.at(Field::Concurrency), run.numbers.rate()].map(|value| load_shown(value, "-"))
+    [run.numbers.at(Field::Concurrency), run.numbers.rate()].map(|value| load_text(value, "-"))
 }
 
 /// Returns the lines of each run as a group; only the first line of a group shows the load.
@@ -83,7 +83,7 @@ fn groups(runs: &[&EvalscopeRun], lines: impl Fn(&EvalscopeRun) -> Vec<Vec<Strin
 fn columns(name: &str, numbers: &[&str]) -> Vec<Column> {
     let load = ["Conc.", "Rate"].map(Column::right);
     let numbers = numbers.iter().map(|head| Column::right(head));
-    load.into_iter().chain([Column::left(name)]).chain(numbers).collect()
+    load.into_iter().chain([Column::left_aligned(name)]).chain(numbers).collect()
 }
 
 fn requests(runs: &[&EvalscopeRun]) -> RichTable {
@@ -131,16 +131,16 @@ fn pooled(runs: &[&EvalscopeRun]) -> Option<RichTable> {
     let row = |run: &&EvalscopeRun| {
         let p99 = |sample: Sample| run.percentiles.get("99%", sample);
         let latency = p99(Sample::Latency);
-        let shown = |field: Field| field.shown(run.numbers.at(field));
+        let shown = |field: Field| field.format(run.numbers.at(field));
         (latency != Some(0.0)).then(|| {
             vec![
-                load_shown(run.numbers.at(Field::Concurrency), "INF"),
-                load_shown(run.numbers.rate(), "INF"),
+                load_text(run.numbers.at(Field::Concurrency), "INF"),
+                load_text(run.numbers.rate(), "INF"),
                 shown(Field::Requests),
                 shown(Field::Latency),
-                Sample::Latency.shown(latency),
+                Sample::Latency.format(latency),
                 shown(Field::InputRate),
-                Sample::InputRate.shown(p99(Sample::InputRate)),
+                Sample::InputRate.format(p99(Sample::InputRate)),
                 shown(Field::InputTokens),
                 format!("{}%", short(run.numbers.success_rate(), 1)),
             ]
@@ -178,7 +178,7 @@ impl Line {
             None => "-".to_owned(),
             Some(sample) => match run.percentiles.get(label, sample) {
                 Some(0.0) => "-".to_owned(),
-                value => sample.shown(value),
+                value => sample.format(value),
             },
         };
         let percentiles = ["50%", "99%", "max"].map(percentile);

@@ -4,7 +4,7 @@ use servemark_core::RequestRecord;
 use servemark_metrics::{Handoff, Metrics, PerRequest, TurnPlaces};
 
 use super::field::Field;
-use super::shown::round;
+use super::number_format::round;
 use super::{EvalscopeOptions, EvalscopeStyle};
 use crate::Report;
 

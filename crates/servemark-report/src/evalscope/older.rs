@@ -1,9 +1,9 @@
 //! The final report of 1.0 to 1.7: one row per run, the best runs, and recommendations.
 
 use super::field::Field;
-use super::heading::{POOLED, TITLE, TITLE_OF_EMBEDDINGS, WIDTH, pairs, token_names, tokens_shown};
+use super::heading::{POOLED, TITLE, TITLE_OF_EMBEDDINGS, WIDTH, pairs, token_names, token_text};
+use super::number_format::fixed;
 use super::percentiles::Sample;
-use super::shown::fixed;
 use super::{EvalscopeRun, EvalscopeStyle, EvalscopeSweep};
 use crate::boxes::{Column, RichTable, panel};
 
@@ -33,9 +33,9 @@ fn basics(sweep: &EvalscopeSweep<'_>) -> RichTable {
         ("Model", subject.model.clone()),
         ("Test Dataset", subject.dataset.clone()),
         ("API Type", subject.api.clone()),
-        (tokens, tokens_shown(sweep)),
-        (speed, speed_shown(sweep)),
-        ("Total Test Time", seconds_shown(sweep)),
+        (tokens, token_text(sweep)),
+        (speed, speed_text(sweep)),
+        ("Total Test Time", seconds_text(sweep)),
         ("Output Path", subject.outputs.clone()),
     ];
     pairs(RichTable::pairs([25, 55], WIDTH), rows)
@@ -44,21 +44,21 @@ fn basics(sweep: &EvalscopeSweep<'_>) -> RichTable {
 fn first_basics(sweep: &EvalscopeSweep<'_>) -> RichTable {
     // 1.0 prints the integer 0 if there are no tokens at all.
     let nothing = sweep.tokens() == 0.0;
-    let tokens = if nothing { "0 tokens".to_owned() } else { tokens_shown(sweep) };
+    let tokens = if nothing { "0 tokens".to_owned() } else { token_text(sweep) };
     let rows = vec![
         ("Model", sweep.subject.model.clone()),
         ("Total Generated", tokens),
-        ("Total Test Time", seconds_shown(sweep)),
-        ("Avg Output Rate", speed_shown(sweep)),
+        ("Total Test Time", seconds_text(sweep)),
+        ("Avg Output Rate", speed_text(sweep)),
     ];
     pairs(RichTable::pairs([25, 35], NARROW), rows)
 }
 
-fn seconds_shown(sweep: &EvalscopeSweep<'_>) -> String {
+fn seconds_text(sweep: &EvalscopeSweep<'_>) -> String {
     format!("{:.2} seconds", sweep.duration_s())
 }
 
-fn speed_shown(sweep: &EvalscopeSweep<'_>) -> String {
+fn speed_text(sweep: &EvalscopeSweep<'_>) -> String {
     let seconds = sweep.duration_s();
     let rate = (seconds > 0.0).then(|| (sweep.tokens() + 0.0) / seconds);
     rate.map_or_else(|| "N/A".to_owned(), |rate| format!("{rate:.2} tokens/sec"))

@@ -7,8 +7,8 @@ use servemark_core::JsonObject;
 use servemark_pyjson::{general, literal, repr};
 
 use super::field::Field;
+use super::number_format::{commas, short};
 use super::percentiles::Sample;
-use super::shown::{commas, short};
 use super::{EvalscopeRun, EvalscopeStyle, EvalscopeSweep, drawings};
 use crate::page;
 
@@ -54,7 +54,7 @@ impl EvalscopeSweep<'_> {
             commas(&sum.to_string())
         };
         let tokens = if self.generates() { "Total Output Tokens" } else { "Total Input Tokens" };
-        named([
+        owned_pairs([
             ("Total Requests", total(Field::Total)),
             ("Succeed Requests", total(Field::Success)),
             ("Total Test Time", format!("{} s", short(self.duration_s(), 2))),
@@ -63,7 +63,7 @@ impl EvalscopeSweep<'_> {
     }
 }
 
-fn named<const N: usize>(pairs: [(&str, String); N]) -> Vec<(String, String)> {
+fn owned_pairs<const N: usize>(pairs: [(&str, String); N]) -> Vec<(String, String)> {
     pairs.map(|(name, value)| (name.to_owned(), value)).to_vec()
 }
 
@@ -98,8 +98,8 @@ enum ColumnContent {
 impl Column {
     fn cell(&self, run: &EvalscopeRun) -> String {
         match self.shown {
-            ColumnContent::Mean(field) => field.shown(run.numbers.at(field)),
-            ColumnContent::P99(sample, _) => sample.shown(run.percentiles.get("99%", sample)),
+            ColumnContent::Mean(field) => field.format(run.numbers.at(field)),
+            ColumnContent::P99(sample, _) => sample.format(run.percentiles.get("99%", sample)),
             ColumnContent::Other(show) => show(run),
         }
     }
@@ -219,9 +219,9 @@ fn best(runs: &[EvalscopeRun]) -> Vec<(String, String)> {
         runs.iter().reduce(|best, next| if latency(next) < latency(best) { next } else { best });
     let (Some(fastest), Some(shortest)) = (fastest, shortest) else { return Vec::new() };
     let of = |run: &EvalscopeRun, field: Field, unit: &str| {
-        format!("{} ({} {unit})", name(run), field.shown(run.numbers.at(field)))
+        format!("{} ({} {unit})", name(run), field.format(run.numbers.at(field)))
     };
-    named([
+    owned_pairs([
         ("Highest RPS", of(fastest, Field::Requests, "req/s")),
         ("Lowest Latency", of(shortest, Field::Latency, "s")),
     ])
@@ -296,11 +296,11 @@ fn items(run: &EvalscopeRun) -> Vec<(String, String)> {
         let value = match field {
             Field::Concurrency => concurrency(run),
             Field::Rate if run.numbers.rate() < 0.0 => "INF".to_owned(),
-            field => field.shown(run.numbers.get(*field)?),
+            field => field.format(run.numbers.get(*field)?),
         };
         Some(((*name).to_owned(), value))
     };
-    let means = MEANS.map(|field| (field.name(EvalscopeStyle::Newest), field));
+    let means = MEAN_FIELDS.map(|field| (field.name(EvalscopeStyle::Newest), field));
     let own = if run.generates { [&OF_TOKENS[..], &means].concat() } else { OF_PROMPTS.to_vec() };
     let tokens = if run.generates { &TOKENS[..] } else { &[] };
     let all = [&ITEMS, own.as_slice(), tokens].concat();
@@ -326,7 +326,7 @@ const OF_TOKENS: [(&str, Field); 2] = [
 const OF_PROMPTS: [(&str, Field); 2] =
     [("Input Tok Throughput (tok/s)", Field::InputRate), ("Avg Input Tokens", Field::InputTokens)];
 
-const MEANS: [Field; 6] = [
+const MEAN_FIELDS: [Field; 6] = [
     Field::Ttft,
     Field::Tpot,
     Field::Itl,

@@ -3,7 +3,7 @@
 use servemark_metrics::{Distribution, Handoff, Latencies, PerRequest, Summary};
 
 use super::EvalscopeStyle;
-use super::shown::{round, short};
+use super::number_format::{round, short};
 
 /// The percentiles of each kind of sample.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -66,7 +66,7 @@ impl Sample {
     }
 
     /// Formats a value as the newest tables show it.
-    pub(super) fn shown(self, value: Option<f64>) -> String {
+    pub(super) fn format(self, value: Option<f64>) -> String {
         let decimals = match self {
             Self::Latency => 3,
             _ if self.is_count() => 0,

@@ -7,7 +7,7 @@ use servemark_metrics::{RequestScore, statistics};
 use servemark_pyjson::{general, repr};
 
 use super::EvalscopeStyle;
-use super::shown::round;
+use super::number_format::round;
 use crate::boxes::{Align, Boxed, Frame};
 
 /// Mean output speed of the requests with prompts of one length.

@@ -6,7 +6,7 @@ use servemark_metrics::{Distribution, WorkloadRates};
 use servemark_pyjson::{general, repr};
 
 use super::field::Field;
-use super::shown::{fixed, short};
+use super::number_format::{fixed, short};
 use super::{EvalscopeOptions, EvalscopeRun, EvalscopeStyle, speeds};
 use crate::boxes::{Align, Boxed, Frame};
 use crate::{Report, ReportFormat};
@@ -92,13 +92,13 @@ impl EvalscopeRun {
                 return is_mixed.then(|| vec!["Stream / Non-Stream".to_owned(), counts(&kinds)]);
             }
         };
-        let value = self.shown(field, self.numbers.at(field));
+        let value = self.format(field, self.numbers.at(field));
         Some(vec![field.name(self.options.style).to_owned(), value])
     }
 
-    fn shown(&self, field: Field, value: f64) -> String {
+    fn format(&self, field: Field, value: f64) -> String {
         match self.options.style {
-            EvalscopeStyle::Newest => field.shown(value),
+            EvalscopeStyle::Newest => field.format(value),
             _ if field.is_count() => value.to_string(),
             _ => fixed(Some(value), 2),
         }
@@ -120,14 +120,14 @@ impl EvalscopeRun {
         }
         let row = |row: &super::percentiles::PercentileRow| {
             let shown = |value: &Option<f64>| match style {
-                EvalscopeStyle::Newest => row.sample.shown(*value),
+                EvalscopeStyle::Newest => row.sample.format(*value),
                 _ => fixed(*value, 2),
             };
             let name = row.sample.name(style).to_owned();
             [vec![name], row.values.iter().map(shown).collect()].concat()
         };
         let labels = percentiles.labels.iter().map(String::as_str);
-        named("Metric", labels, percentiles.rows.iter().map(row))
+        draw_rows("Metric", labels, percentiles.rows.iter().map(row))
     }
 
     /// Returns 1.0's percentile table, which has one row per percentile.
@@ -157,7 +157,7 @@ impl EvalscopeRun {
             [vec![name.to_owned()], shown.collect()].concat()
         };
         let heads = ["mean", "min", "p50", "p90", "p95", "p99", "max"];
-        named("Metric", heads, self.trace_rows().into_iter().map(row))
+        draw_rows("Metric", heads, self.trace_rows().into_iter().map(row))
     }
 
     /// Returns the per-trace figures with their names.
@@ -177,7 +177,7 @@ impl EvalscopeRun {
         let row = |(name, rates): (&str, [f64; 3])| {
             [vec![name.to_owned()], rates.map(|rate| short(rate, 2)).to_vec()].concat()
         };
-        named(WORKLOAD_HEAD, WORKLOAD_PARTS, self.workload_rows().into_iter().map(row))
+        draw_rows(WORKLOAD_HEAD, WORKLOAD_PARTS, self.workload_rows().into_iter().map(row))
     }
 
     /// Returns the workload rates with their names: overall, of the last seconds, and of the steady
@@ -212,7 +212,7 @@ pub(super) fn trace_decimals(name: &str) -> usize {
 }
 
 /// Draws rows with a left-aligned name and right-aligned numbers.
-fn named<'a>(
+fn draw_rows<'a>(
     name: &'a str,
     heads: impl IntoIterator<Item = &'a str>,
     rows: impl Iterator<Item = Vec<String>>,

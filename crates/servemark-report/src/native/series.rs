@@ -44,7 +44,7 @@ pub(super) fn series(table: &mut Table, log: &RunLog) {
 }
 
 /// Writes the rows of the client audit about what a server counted.
-pub(super) fn counted(table: &mut Table, log: &RunLog) {
+pub(super) fn write_counts(table: &mut Table, log: &RunLog) {
     for counted in CountedTwice::of(log) {
         table.paragraph("counted twice", &against(&counted));
     }

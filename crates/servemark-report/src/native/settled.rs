@@ -21,7 +21,7 @@ pub(super) fn verdicts(table: &mut Table, metrics: &Metrics, audit: &Audit) {
 }
 
 /// Writes which part of the run is settled; if it is only a part, the whole run stands beside it.
-pub(super) fn settled(table: &mut Table, metrics: &Metrics, settled: &SettledRun) {
+pub(super) fn write_settled(table: &mut Table, metrics: &Metrics, settled: &SettledRun) {
     let reason = settled.reason.as_deref().unwrap_or_default();
     match (settled.status, &settled.part) {
         (SettledStatus::Whole, _) => table.row("settled part", "the whole run"),

@@ -13,10 +13,10 @@ use super::latencies::latencies;
 use super::limits::limits;
 use super::load::{goodput, load, steady};
 use super::output::{accept_length, throughput, tokens};
-use super::series::{counted, series};
+use super::series::{series, write_counts};
 use super::server_work::server_work;
 use super::sessions::sessions;
-use super::settled::{settled, verdicts};
+use super::settled::{verdicts, write_settled};
 use super::style::{NativeStyle, one_line, unit};
 use super::truth::truth;
 use crate::table::{Table, TablePart, TableSection};
@@ -72,11 +72,11 @@ impl NativeTable {
         table.part(TablePart::Figures);
         load(&mut table, metrics, engine);
         if let Some(settled) = &metrics.settled {
-            self::settled(&mut table, metrics, settled);
+            write_settled(&mut table, metrics, settled);
         }
         table.part(TablePart::Client);
         audit(&mut table, report.audit);
-        counted(&mut table, report.log);
+        write_counts(&mut table, report.log);
         table.part(TablePart::Figures);
         if let Some(goodput) = &metrics.goodput {
             self::goodput(&mut table, goodput);
@@ -119,7 +119,7 @@ fn run(table: &mut Table, report: &Report<'_>) {
         table.row("tokenizer", &facts.tokenizer);
     }
     table.row("data set", dataset(facts));
-    table.row("load", asked_load(facts));
+    table.row("load", requested_load(facts));
     table.row("duration", unit(Some(report.metrics.duration_s), "s"));
     table.row("client host", format!("{}, {} cores", host.system, host.cores));
     table.row("definitions", &report.metrics.policy.name);
@@ -135,7 +135,7 @@ fn dataset(facts: &RunFacts) -> String {
     format!("{}, {} requests, seed {}", facts.dataset, facts.requests, facts.seed)
 }
 
-fn asked_load(facts: &RunFacts) -> String {
+fn requested_load(facts: &RunFacts) -> String {
     let rate = match facts.request_rate {
         Some(rate) => format!("{rate} requests/s"),
         None if facts.replayed => "as the trace says".to_owned(),

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use serde_json::{Value, json};
 
-use super::{Records, RecordsError, number, shown};
+use super::{Records, RecordsError, number, python_str};
 
 /// Rounds the values of a column down to multiples of a bin size.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,7 +46,7 @@ impl Binner {
                 if value.is_null() {
                     continue;
                 }
-                let value = shown(value);
+                let value = python_str(value);
                 return Err(RecordsError::NotANumber { key: self.key.clone(), value });
             };
             *value = binned_value(number, self.size);

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde_json::Value;
 
-use super::{Records, RecordsError, number, shown};
+use super::{Records, RecordsError, number, python_str};
 
 /// A condition that selects rows.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,7 +70,7 @@ impl Filter {
         let target = self.target(records);
         let mut rows = Vec::new();
         for row in &records.rows {
-            if self.holds(row.get(&self.key).unwrap_or(&Value::Null), &target)? {
+            if self.matches(row.get(&self.key).unwrap_or(&Value::Null), &target)? {
                 rows.push(row.clone());
             }
         }
@@ -90,7 +90,7 @@ impl Filter {
         }
     }
 
-    fn holds(&self, value: &Value, target: &Target) -> Result<bool, RecordsError> {
+    fn matches(&self, value: &Value, target: &Target) -> Result<bool, RecordsError> {
         let is_equal = match target {
             Target::Number(target) => number(value) == Some(*target),
             Target::Text(target) => value.as_str() == Some(target),
@@ -102,10 +102,10 @@ impl Filter {
             _ => {}
         }
         let (Some(number), Target::Number(target)) = (number(value), target) else {
-            let (statement, value) = (self.to_string(), shown(value));
+            let (statement, value) = (self.to_string(), python_str(value));
             return Err(RecordsError::NoOrder { statement, value });
         };
-        Ok(self.operator.holds(number, *target))
+        Ok(self.operator.compare(number, *target))
     }
 }
 
@@ -121,7 +121,7 @@ impl Operator {
     }
 
     #[expect(clippy::float_cmp, reason = "what is asked for is the very number")]
-    fn holds(self, value: f64, target: f64) -> bool {
+    fn compare(self, value: f64, target: f64) -> bool {
         match self {
             Self::Equal => value == target,
             Self::Greater => value > target,

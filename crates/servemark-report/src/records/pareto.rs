@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use servemark_core::JsonObject;
 use servemark_pyjson::repr;
 
-use super::{Records, RecordsError, number, shown};
+use super::{Records, RecordsError, number, python_str};
 use crate::chart::{Axis, Curve, Figure, Mark, Panel};
 use crate::frontier;
 
@@ -138,7 +138,7 @@ fn numeric(run: &JsonObject, keys: &[&str]) -> Result<Option<f64>, RecordsError>
         return Ok(None);
     };
     let read = number(value).or_else(|| value.as_str()?.trim().parse().ok());
-    let wrong = || RecordsError::NotANumber { key, value: shown(value) };
+    let wrong = || RecordsError::NotANumber { key, value: python_str(value) };
     read.map(Some).ok_or_else(wrong)
 }
 

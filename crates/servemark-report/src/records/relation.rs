@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use serde_json::Value;
 use servemark_core::JsonObject;
 
-use super::{Binner, Filter, Group, Records, RecordsError, number, shown};
+use super::{Binner, Filter, Group, Records, RecordsError, number, python_str};
 use crate::chart::{Axis, Curve, Figure, Look, Mark, Panel, Scale};
 
 /// Definition of the plots: the axes, the splits, and the filters and bins.
@@ -170,7 +170,7 @@ fn at(run: &JsonObject, key: &str) -> Option<f64> {
 }
 
 fn is_of(run: &JsonObject, group: &[(String, String)]) -> bool {
-    group.iter().all(|(key, value)| run.get(key).is_some_and(|own| shown(own) == *value))
+    group.iter().all(|(key, value)| run.get(key).is_some_and(|own| python_str(own) == *value))
 }
 
 fn lines(group: &[(String, String)]) -> String {
@@ -187,7 +187,7 @@ fn order(one: Option<&Value>, other: Option<&Value>) -> Ordering {
     let (Some(one), Some(other)) = (one, other) else { return one.is_none().cmp(&other.is_none()) };
     match (number(one), number(other)) {
         (Some(one), Some(other)) => one.total_cmp(&other),
-        _ => shown(one).cmp(&shown(other)),
+        _ => python_str(one).cmp(&python_str(other)),
     }
 }
 
@@ -225,7 +225,7 @@ impl<'a> Looks<'a> {
     }
 
     fn values(&self, run: &JsonObject) -> Vec<String> {
-        let value = |key: &String| run.get(key).map_or_else(|| "nan".to_owned(), shown);
+        let value = |key: &String| run.get(key).map_or_else(|| "nan".to_owned(), python_str);
         self.keys.iter().map(value).collect()
     }
 

@@ -195,7 +195,7 @@ fn family(numbers: &mut Numbers, family: Family, metrics: &Metrics, style: Sglan
     numbers.put(format!("mean_{name}_ms"), summary.mean_ms);
     numbers.put(format!("median_{name}_ms"), summary.median_ms);
     numbers.put(format!("std_{name}_ms"), summary.std_ms);
-    for percent in style.kept(family.latency) {
+    for percent in style.result_percentiles(family.latency) {
         numbers.put(format!("p{percent}_{name}_ms"), summary.percentile_ms(*percent));
     }
 }

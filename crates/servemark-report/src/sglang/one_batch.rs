@@ -86,7 +86,7 @@ impl OneBatchResult {
         let window_tokens =
             if is_whole { score.output_tokens as f64 } else { score.tokens_after_all_started() };
         let states = log.footer().and_then(|footer| footer.server_info.as_ref());
-        let told = |key| states.and_then(|info| last_told(info, key)).unwrap_or(-1.0);
+        let told = |key| states.and_then(|info| last_reported(info, key)).unwrap_or(-1.0);
         let steady = |window: servemark_metrics::BatchWindow| OneBatchSteady {
             output_throughput: window.output_throughput(),
             seconds: window.duration_s,
@@ -241,7 +241,7 @@ fn rate(count: f64, seconds: f64) -> f64 {
 }
 
 /// Returns a value from the last of the server's schedulers that reports it.
-fn last_told(info: &Value, key: &str) -> Option<f64> {
+fn last_reported(info: &Value, key: &str) -> Option<f64> {
     let states = info.get("internal_states")?.as_array()?;
     states.iter().rev().find_map(|state| state.get(key)?.as_f64())
 }

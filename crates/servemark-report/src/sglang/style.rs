@@ -47,7 +47,7 @@ impl SglangStyle {
     }
 
     /// Returns whether the table has rows of vision tokens for the data set.
-    pub(super) fn tells_vision(self, dataset: &str) -> bool {
+    pub(super) fn has_vision_rows(self, dataset: &str) -> bool {
         match self {
             Self::V0_5_1 => false,
             Self::V0_5_6 => true,
@@ -56,7 +56,7 @@ impl SglangStyle {
     }
 
     /// Returns the percentiles of a latency in the table.
-    pub(super) fn shown(self, latency: Latency) -> &'static [f64] {
+    pub(super) fn table_percentiles(self, latency: Latency) -> &'static [f64] {
         match (self, latency) {
             (Self::Newest, _) => &[90.0, 95.0, 99.0],
             (Self::V0_5_9, Latency::E2el) => &[90.0, 99.0],
@@ -67,7 +67,7 @@ impl SglangStyle {
     }
 
     /// Returns the percentiles of a latency in the result line.
-    pub(super) fn kept(self, latency: Latency) -> &'static [f64] {
+    pub(super) fn result_percentiles(self, latency: Latency) -> &'static [f64] {
         match (self, latency) {
             (Self::Newest, _) => &[90.0, 95.0, 99.0],
             (Self::V0_5_9, Latency::E2el) => &[90.0, 99.0],

@@ -87,7 +87,7 @@ fn tokens(table: &mut Table, report: &Report<'_>, style: SglangStyle) {
     if style >= SglangStyle::V0_5_6 {
         table.row("Total input text tokens:", metrics.tokens.input_text);
     }
-    if style.tells_vision(&facts.dataset) {
+    if style.has_vision_rows(&facts.dataset) {
         table.row("Total input vision tokens:", metrics.tokens.input_vision);
     }
     if facts.generates() {
@@ -146,7 +146,7 @@ fn family(table: &mut Table, family: Family, metrics: &Metrics, style: SglangSty
     table.section(family.title);
     table.row(&format!("Mean {name} (ms):"), fixed(summary.mean_ms));
     table.row(&format!("Median {name} (ms):"), fixed(summary.median_ms));
-    for percent in style.shown(family.latency) {
+    for percent in style.table_percentiles(family.latency) {
         table.row(&format!("P{percent} {name} (ms):"), fixed(summary.percentile_ms(*percent)));
     }
     if summary.percentiles_of == PercentileSource::Histogram {

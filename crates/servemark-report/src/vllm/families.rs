@@ -27,7 +27,7 @@ impl Family<'_> {
 /// Returns the requested metrics that the run has, in the order of the table.
 pub(super) fn families<'a>(report: &Report<'a>, options: &VllmOptions) -> Vec<Family<'a>> {
     let generates = report.log.header().facts.generates();
-    let wanted = VllmMetric::ALL.into_iter().filter(|metric| options.shows(*metric, generates));
+    let wanted = VllmMetric::ALL.into_iter().filter(|metric| options.includes(*metric, generates));
     let told = wanted.filter(|metric| !metric.is_of_tokens() || generates && options.tells_tokens);
     told.filter_map(|metric| Some(Family { metric, summary: summary(metric, report)? })).collect()
 }
@@ -38,7 +38,7 @@ pub(super) fn families<'a>(report: &Report<'a>, options: &VllmOptions) -> Vec<Fa
 fn summary<'a>(metric: VllmMetric, report: &Report<'a>) -> Option<Cow<'a, Summary>> {
     let (facts, latencies) = (&report.log.header().facts, &report.metrics.latencies);
     let (is_limited, is_paced) =
-        (facts.max_concurrency.is_some(), super::asked_rate(facts).is_some());
+        (facts.max_concurrency.is_some(), super::requested_rate(facts).is_some());
     match (metric, metric.latency()) {
         (_, Some(latency)) => latencies.summary(latency).map(Cow::Borrowed),
         (VllmMetric::ClientQueueTime, _) => is_limited.then(|| of(report, |score| score.waited_s)),

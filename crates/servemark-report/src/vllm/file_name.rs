@@ -4,8 +4,8 @@ use serde_json::Value;
 use servemark_core::{RunFacts, RunLog};
 use servemark_pyjson::repr;
 
-use super::asked_rate;
 use super::local_time::{WallClock, end_of};
+use super::requested_rate;
 use super::result::model_id;
 
 /// Returns the default name of a run's result file: label or backend, load, model, and the local
@@ -26,5 +26,5 @@ fn load(facts: &RunFacts) -> String {
         let [from, to] = ["ramp_up_start_rps", "ramp_up_end_rps"].map(text);
         return format!("ramp-up-{strategy}-{from}qps-{to}qps");
     }
-    format!("{}qps", repr(asked_rate(facts).unwrap_or(f64::INFINITY)))
+    format!("{}qps", repr(requested_rate(facts).unwrap_or(f64::INFINITY)))
 }

@@ -42,7 +42,7 @@ impl VllmOptions {
         Self { tells_tokens: false, ..self }
     }
 
-    pub(super) fn shows(&self, metric: VllmMetric, generates: bool) -> bool {
+    pub(super) fn includes(&self, metric: VllmMetric, generates: bool) -> bool {
         match &self.metrics {
             Some(metrics) => metrics.contains(&metric),
             // Releases before 0.11.1 have one default for all kinds of run.

@@ -124,7 +124,7 @@ fn load(table: &mut Table, report: &Report<'_>, style: VllmStyle) {
     if let Some(limit) = facts.max_concurrency.filter(|_| has_load) {
         table.row("Maximum request concurrency:", limit);
     }
-    if let Some(rate) = super::asked_rate(facts).filter(|_| has_load) {
+    if let Some(rate) = super::requested_rate(facts).filter(|_| has_load) {
         table.row("Request rate configured (RPS):", fixed(Some(rate)));
     }
     table.row("Benchmark duration (s):", fixed(Some(report.metrics.duration_s)));

@@ -9,14 +9,14 @@ use servemark_report::{
     RateTarget, Report, ReportFormat,
 };
 
-use crate::aisbench_golden::{Golden, Left};
-use crate::written;
+use crate::aisbench_golden::{Golden, GoldenOutput};
+use crate::report_text;
 
 #[test]
 fn the_tables_and_files_are_aisbenchs() {
     let mut compared = 0;
     for golden in Golden::all() {
-        let Left::Tables { console, csv, json } = &golden.left else { continue };
+        let GoldenOutput::Tables { console, csv, json } = &golden.left else { continue };
         let options = options(&golden);
         let table = scored(&golden, &AisbenchTable::new(options.clone()));
         assert_eq!(tables(&table), tables(console), "{}", golden.name);
@@ -44,7 +44,7 @@ fn a_run_without_a_limit_of_its_own_has_that_of_its_model() {
 fn where_there_is_no_table_the_reason_is_aisbenchs() {
     let mut compared = 0;
     for golden in Golden::all() {
-        let Left::Nothing { error } = &golden.left else { continue };
+        let GoldenOutput::Nothing { error } = &golden.left else { continue };
         let options = options(&golden);
         let table = scored(&golden, &AisbenchTable::new(options.clone()));
         let theirs = error.replace("conccurency", "concurrency");
@@ -172,5 +172,5 @@ fn tables(text: &str) -> String {
 fn scored(golden: &Golden, format: &dyn ReportFormat) -> String {
     let log = golden.log();
     let metrics = Metrics::score(&log, &golden.policy());
-    written(format, &Report::new(&log, &metrics, &Audit::of(&log)))
+    report_text(format, &Report::new(&log, &metrics, &Audit::of(&log)))
 }

@@ -12,19 +12,19 @@ use servemark_core::{
 use servemark_metrics::{Audit, MetricPolicy, Metrics};
 use servemark_report::{AisbenchOptions, AisbenchTable, PrefillRow, Report};
 
-use crate::written;
+use crate::report_text;
 
 #[test]
 fn ten_texts_give_the_published_tables() {
     let requests = TEXTS.into_iter().enumerate().map(|(index, text)| of_text(index, text));
-    let table = told(requests.collect(), 32);
+    let table = tables_of(requests.collect(), 32);
     let published = include_str!("../../../../fixtures/aisbench/published/text.txt");
     assert_eq!(table.split_once('\n').unwrap().1, published);
 }
 
 #[test]
 fn fifteen_hundred_pictures_give_the_published_table() {
-    let table = told((0..1500).map(of_picture).collect(), 16);
+    let table = tables_of((0..1500).map(of_picture).collect(), 16);
     let second = &table[table.rfind('╒').unwrap()..];
     assert_eq!(second, include_str!("../../../../fixtures/aisbench/published/mmstar.txt"));
     let names = ["E2EL", "TTFT", "TPOT", "ITL", "InputTokens", "OutputTokens"];
@@ -79,11 +79,11 @@ fn gaps(index: usize, total: u64) -> Vec<u64> {
 /// Returns the record of a picture. Sixteen clients each send the next request shortly after an
 /// answer.
 fn of_picture(index: usize) -> RequestRecord {
-    const TAKES: u64 = 6_190_905_000;
+    const DURATION_NS: u64 = 6_190_905_000;
     const ALL: u64 = 582_099_681_600;
-    let sent = (index / 16) as u64 * (ALL - TAKES) / 93;
+    let sent = (index / 16) as u64 * (ALL - DURATION_NS) / 93;
     let gaps = [vec![400_000_000], vec![22_000_000; 256]].concat();
-    let last = TAKES - gaps.iter().sum::<u64>();
+    let last = DURATION_NS - gaps.iter().sum::<u64>();
     record(index, sent, [gaps, vec![last]].concat(), (None, 256))
 }
 
@@ -95,7 +95,7 @@ fn record(
 ) -> RequestRecord {
     let at = Stamp::from_nanos(sent);
     let mut recorder = Recorder::new(index, Phase::Measure, &Sample::new("", 0, output), at);
-    recorder.sent(at);
+    recorder.record_sent(at);
     let mut now = sent;
     for gap in gaps {
         now += gap;
@@ -110,7 +110,7 @@ fn record(
 }
 
 /// Returns the tables in the format of the AISBench version that the figures were published with.
-fn told(records: Vec<RequestRecord>, limit: usize) -> String {
+fn tables_of(records: Vec<RequestRecord>, limit: usize) -> String {
     let mut facts = RunFacts::default();
     "/v1/chat/completions".clone_into(&mut facts.api_path);
     facts.max_concurrency = Some(limit);
@@ -118,5 +118,5 @@ fn told(records: Vec<RequestRecord>, limit: usize) -> String {
     let metrics = Metrics::score(&log, &MetricPolicy::aisbench());
     let options = AisbenchOptions::new("vllm-api-stream-chat", "synthetic");
     let table = AisbenchTable::new(options.with_prefill(PrefillRow::OfRun));
-    written(&table, &Report::new(&log, &metrics, &Audit::of(&log)))
+    report_text(&table, &Report::new(&log, &metrics, &Audit::of(&log)))
 }

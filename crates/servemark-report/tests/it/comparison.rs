@@ -66,7 +66,7 @@ fn log(latency_ms: u64) -> RunLog {
     let records = (0..40).map(|index| {
         let latency = Duration::from_millis(latency_ms + (index * 17 % 40) as u64);
         let mut recorder = Recorder::new(index, Phase::Measure, &Sample::new("", 5, 1), now);
-        recorder.sent(now);
+        recorder.record_sent(now);
         now = now + latency;
         recorder.body(now, 1);
         recorder.finish(Ok(Finish::default()), now)

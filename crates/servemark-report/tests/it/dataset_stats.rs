@@ -20,7 +20,7 @@ fn panels(figure: &Figure) -> Vec<&Panel> {
 #[test]
 fn panels_and_histograms_are_vllms() {
     for name in ["plots", "plots_named"] {
-        let run = Recorded::named(name);
+        let run = Recorded::from_name(name);
         let theirs = &run.left.drawn["statistics"];
         let figure = figure(&run);
         let panels = panels(&figure);
@@ -42,7 +42,7 @@ fn panels_and_histograms_are_vllms() {
 
 #[test]
 fn each_request_has_its_prompt_with_its_answer_on_top() {
-    let run = Recorded::named("plots");
+    let run = Recorded::from_name("plots");
     let (figure, log) = (figure(&run), run.golden.log());
     let columns = &panels(&figure)[3].bars;
     for (record, (prompt, answer)) in
@@ -57,7 +57,7 @@ fn each_request_has_its_prompt_with_its_answer_on_top() {
 
 #[test]
 fn a_drawing_has_its_boxes() {
-    let svg = figure(&Recorded::named("plots")).svg().unwrap();
+    let svg = figure(&Recorded::from_name("plots")).svg().unwrap();
     assert!(svg.matches("<polygon").count() > 60, "{}", svg.matches("<polygon").count());
     assert!(svg.contains("Tokens per Request (Stacked)"));
 }

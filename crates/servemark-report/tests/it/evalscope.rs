@@ -130,7 +130,7 @@ fn the_folder_of_a_run_says_its_load() {
 #[test]
 fn published_lines_are_drawn_alike() {
     let [plain, bundled] =
-        ["plain", "bundled"].map(|name| Golden::named(EvalscopeStyle::V1_7, name));
+        ["plain", "bundled"].map(|name| Golden::from_name(EvalscopeStyle::V1_7, name));
     let tables = plain.runs()[0].tables();
     assert!(tables[0].contains("\n│ Total / Success / Failed  │ 20 / 20 / 0 │\n"), "{}", tables[0]);
     assert!(tables[0].contains("\n│ Request Rate (req/s)      │       -1.00 │\n"));
@@ -147,7 +147,7 @@ fn published_lines_are_drawn_alike() {
 /// below.
 #[test]
 fn of_twenty_requests_the_seventh_version_reads_p95_at_the_largest() {
-    let plain = Golden::named(EvalscopeStyle::V1_7, "plain");
+    let plain = Golden::from_name(EvalscopeStyle::V1_7, "plain");
     let files = plain.runs()[0].files(&JsonObject::new());
     let (_, text) = files.iter().find(|(name, _)| *name == "benchmark_percentile.json").unwrap();
     let rows: Vec<JsonObject> = serde_json::from_str(text).unwrap();

@@ -11,7 +11,7 @@ use crate::evalscope_golden::Golden;
 
 /// Writes the database of a sweep's first run and opens it.
 fn opened(name: &str) -> Connection {
-    let golden = Golden::named(EvalscopeStyle::Newest, name);
+    let golden = Golden::from_name(EvalscopeStyle::Newest, name);
     let log = &golden.logs()[0];
     let metrics = Metrics::score(log, &EvalscopeStyle::Newest.policy());
     let audit = Audit::of(log);
@@ -55,7 +55,7 @@ fn columns_are_evalscopes_with_their_types_and_ours_behind_them() {
 #[test]
 fn the_numbers_of_requests_make_those_of_the_run() {
     let database = opened("plain");
-    let golden = Golden::named(EvalscopeStyle::Newest, "plain");
+    let golden = Golden::from_name(EvalscopeStyle::Newest, "plain");
     let summary = &golden.left.runs[0].files["benchmark_summary.json"];
     let mean = |column: &str| {
         let query = format!("SELECT avg({column}) FROM result WHERE success = 1");

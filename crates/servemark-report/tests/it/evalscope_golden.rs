@@ -49,7 +49,7 @@ struct Request {
 
 /// Output of one version for a sweep.
 #[derive(Deserialize)]
-pub(crate) struct Left {
+pub(crate) struct SweepOutput {
     pub(crate) runs: Vec<LeftRun>,
     pub(crate) report: String,
     #[serde(default)]
@@ -85,7 +85,7 @@ pub(crate) struct LeftRun {
 pub(crate) struct Golden {
     pub(crate) name: String,
     pub(crate) script: Script,
-    pub(crate) left: Left,
+    pub(crate) left: SweepOutput,
     pub(crate) style: EvalscopeStyle,
 }
 
@@ -105,7 +105,7 @@ impl Golden {
         left.into_iter().map(golden).collect()
     }
 
-    pub(crate) fn named(style: EvalscopeStyle, name: &str) -> Self {
+    pub(crate) fn from_name(style: EvalscopeStyle, name: &str) -> Self {
         Self::all(style).into_iter().find(|golden| golden.name == name).unwrap()
     }
 
@@ -193,7 +193,7 @@ impl Request {
         let follow_ups = u32::from(self.session.is_some() && self.turn == 0);
         let mut recorder = Recorder::new(index, Phase::Measure, &sample, at(self.start));
         recorder = recorder.of_turn(self.turn, follow_ups);
-        recorder.sent(at(self.start));
+        recorder.record_sent(at(self.start));
         if let Some(error) = &self.error {
             return recorder.finish(Err(RequestError::new(ErrorKind::Status, error)), at(self.end));
         }

@@ -55,7 +55,7 @@ fn the_page_says_what_evalscopes_says() {
 #[test]
 fn the_page_needs_no_network_and_has_its_plots() {
     for name in ["sweep", "embeddings", "failed"] {
-        let golden = Golden::named(EvalscopeStyle::Newest, name);
+        let golden = Golden::from_name(EvalscopeStyle::Newest, name);
         let opened = open_page(&format!("evalscope_{name}"), &page(&golden));
         // Figures of latencies, of throughputs, and two per run; a failed run has no percentiles.
         let of_runs = if name == "failed" { 1 } else { 2 * golden.left.runs.len() };

@@ -11,7 +11,7 @@ use servemark_core::{
 use servemark_metrics::{Audit, BeyondBudget, Latency, MetricPolicy, Metrics, SampleBudget, Slo};
 use servemark_report::{Layout, NativeTable, Report, ReportFormat, SglangOptions};
 
-use crate::written;
+use crate::report_text;
 
 fn at(microseconds: u64) -> Stamp {
     Stamp::ZERO + Duration::from_micros(microseconds)
@@ -28,7 +28,7 @@ fn request(index: usize) -> Recorder {
         0 | 1 => Connection::New { connect_ns: 250_000, tls_ns: None },
         _ => Connection::Reused,
     });
-    recorder.sent(at(due + 80));
+    recorder.record_sent(at(due + 80));
     recorder
 }
 
@@ -108,13 +108,13 @@ fn native(log: &RunLog) -> String {
     let slos = [(Latency::Ttft, 20.12), (Latency::E2el, 40.0)]
         .map(|(metric, limit)| Slo::new(metric, limit).unwrap());
     let metrics = Metrics::score(log, &MetricPolicy::native().with_slos(slos));
-    written(&NativeTable, &Report::new(log, &metrics, &Audit::of(log)))
+    report_text(&NativeTable, &Report::new(log, &metrics, &Audit::of(log)))
 }
 
 fn sglang(log: &RunLog, format: fn(Layout) -> Box<dyn ReportFormat>) -> String {
     let metrics = Metrics::score(log, &MetricPolicy::sglang());
     let options = SglangOptions::default().with_cache_report();
-    written(&*format(Layout::Sglang(options)), &Report::new(log, &metrics, &Audit::of(log)))
+    report_text(&*format(Layout::Sglang(options)), &Report::new(log, &metrics, &Audit::of(log)))
 }
 
 /// Returns a run in which every request failed.
@@ -528,7 +528,7 @@ fn input_lengths_of_embeddings_are_the_plans_as_with_sglang() {
         let log = RunLog::new(header(facts), vec![record], Some(Footer::default()));
         let metrics = Metrics::score(&log, &MetricPolicy::sglang());
         let layout = Layout::Sglang(SglangOptions::default().with_output_details());
-        let line = written(&*layout.document(), &Report::new(&log, &metrics, &Audit::of(&log)));
+        let line = report_text(&*layout.document(), &Report::new(&log, &metrics, &Audit::of(&log)));
         serde_json::from_str::<Value>(&line).unwrap()["input_lens"].clone()
     };
     assert_eq!(lens("/v1/embeddings"), serde_json::json!([40]));
@@ -540,7 +540,7 @@ fn our_document_has_the_run_and_every_number() {
     let log = finished();
     let metrics = Metrics::score(&log, &MetricPolicy::native());
     let document =
-        written(&*Layout::Native.document(), &Report::new(&log, &metrics, &Audit::of(&log)));
+        report_text(&*Layout::Native.document(), &Report::new(&log, &metrics, &Audit::of(&log)));
     let document: Value = serde_json::from_str(&document).unwrap();
     assert_eq!(document["run"]["model"], "Qwen/Qwen2.5-7B-Instruct");
     assert_eq!(document["metrics"]["requests"]["failed"], 2);
@@ -560,10 +560,10 @@ fn every_table_says_when_percentiles_are_a_histograms() {
     let report = Report::new(&log, &metrics, &audit);
     let layouts = [Layout::Native, Layout::Embedding, Layout::Sglang(SglangOptions::default())];
     for layout in layouts {
-        let table = written(&*layout.table(), &report);
+        let table = report_text(&*layout.table(), &report);
         assert!(table.contains("histogram (0.05 %)"), "{table}");
     }
-    let document = written(&*Layout::Native.document(), &report);
+    let document = report_text(&*Layout::Native.document(), &report);
     assert!(document.contains(r#""percentiles_of": "histogram""#), "{document}");
 }
 

@@ -36,7 +36,7 @@ mod vllm_golden;
 
 use servemark_report::{Report, ReportFormat};
 
-fn written(format: &dyn ReportFormat, report: &Report<'_>) -> String {
+fn report_text(format: &dyn ReportFormat, report: &Report<'_>) -> String {
     let mut out = Vec::new();
     format.write(report, &mut out).unwrap();
     String::from_utf8(out).unwrap()

@@ -62,7 +62,7 @@ fn throughput(case: &Value) -> OfflineThroughput {
 }
 
 fn of_a_run() -> OfflineThroughput {
-    let log = Recorded::named("brief").golden.log();
+    let log = Recorded::from_name("brief").golden.log();
     let metrics = Metrics::score(&log, &MetricPolicy::vllm());
     let made = OfflineThroughput::of(&Report::new(&log, &metrics, &Audit::of(&log)));
     assert_eq!((made.requests, made.seconds), (metrics.requests.completed, metrics.duration_s));
@@ -95,7 +95,7 @@ fn offline_log(case: &Value) -> RunLog {
         };
         let sample = Sample::new("", input, output);
         let mut recorder = Recorder::new(index, Phase::Measure, &sample, Stamp::ZERO);
-        recorder.sent(Stamp::ZERO);
+        recorder.record_sent(Stamp::ZERO);
         let end = Stamp::ZERO + seconds;
         recorder.body(end, 0);
         recorder.at(end).delta(Delta::content("x").with_tokens(Some(output)));

@@ -13,7 +13,7 @@ use servemark_report::{
 
 use crate::golden::Golden;
 use crate::recorded::Recorded;
-use crate::{vllm, vllm_golden, written};
+use crate::{report_text, vllm, vllm_golden};
 
 /// Output of an older release for a run.
 #[derive(Deserialize)]
@@ -50,12 +50,12 @@ fn compare(golden: &Golden, theirs: &Older, style: SglangStyle) {
     let report = Report::new(&log, &metrics, &audit).with_scores(&scores);
     let failed = golden.outputs.iter().filter(|output| !output.success).count();
     let added = format!("{:<40} {failed:<10}\n", "Failed requests:");
-    let table = written(&*Layout::Sglang(options).table(), &report);
+    let table = report_text(&*Layout::Sglang(options).table(), &report);
     assert_eq!(table.replace(&added, ""), theirs.console, "{name}");
     let line = theirs.jsonl.replace(": Infinity,", ": null,");
     let line = line.replace("\"accept_length\": 2,", "\"accept_length\": 2.0,");
     let line = line.replace("\"accept_length\": 2}", "\"accept_length\": 2.0}");
-    assert_eq!(written(&*Layout::Sglang(options).document(), &report), line, "{name}");
+    assert_eq!(report_text(&*Layout::Sglang(options).document(), &report), line, "{name}");
 }
 
 /// Output of an older vLLM release for a run.
@@ -72,7 +72,7 @@ fn tables_and_results_of_older_vllms_are_theirs() {
         let theirs: BTreeMap<String, OlderVllm> = read("vllm", release);
         assert_eq!(theirs.len(), count, "a run of {release} was added or lost");
         for (name, theirs) in theirs {
-            compare_vllm(&Recorded::named(&name).golden, &theirs, style);
+            compare_vllm(&Recorded::from_name(&name).golden, &theirs, style);
         }
     }
 }
@@ -96,7 +96,7 @@ fn compare_vllm(golden: &vllm_golden::Golden, theirs: &OlderVllm, style: VllmSty
         line.starts_with("Error ")
             || line.starts_with("Failed requests") && (!tells || line.contains("during"))
     };
-    let table = written(&*Layout::Vllm(options.clone()).table(), &report);
+    let table = report_text(&*Layout::Vllm(options.clone()).table(), &report);
     let table: Vec<&str> = table.lines().filter(|line| !is_ours(line)).collect();
     assert_eq!(table, theirs.console.lines().collect::<Vec<_>>(), "{name}");
     let details = if theirs.result.contains("\"ttfts\"") {

@@ -83,7 +83,7 @@ impl Recorded {
         let mut told = vec![0; prompts.len()];
         let sample = Sample::new(Prompt::Batch(prompts), 0, output_len(body));
         let mut recorder = Recorder::new(0, Phase::Measure, &sample, Stamp::ZERO);
-        recorder.sent(Stamp::ZERO);
+        recorder.record_sent(Stamp::ZERO);
         for event in events.as_array().unwrap() {
             let at = Stamp::ZERO + Duration::from_nanos(event[0].as_u64().unwrap());
             let place = event[1].as_u64().unwrap() as usize;

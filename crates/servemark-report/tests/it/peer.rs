@@ -4,7 +4,7 @@ use servemark_metrics::{Audit, ConcurrencyRatio, Metrics};
 use servemark_report::{Layout, Report, ReportFormat, SglangOptions, SteadyStateLine};
 
 use crate::golden::Golden;
-use crate::written;
+use crate::report_text;
 
 #[test]
 fn the_table_is_the_peers_but_for_the_failures() {
@@ -72,9 +72,9 @@ fn steady_state(golden: &Golden, ratio: f64) -> (String, String) {
     let metrics = Metrics::of_scores(&log, &policy, &golden.exact_scores(&log));
     let audit = Audit::of(&log);
     let report = Report::new(&log, &metrics, &audit);
-    let tables = written(&*Layout::Sglang(SglangOptions::default()).table(), &report);
+    let tables = report_text(&*Layout::Sglang(SglangOptions::default()).table(), &report);
     let second = tables.find("\n============== Steady-State Result").expect("a second table");
-    (tables[second..].to_owned(), written(&SteadyStateLine, &report))
+    (tables[second..].to_owned(), report_text(&SteadyStateLine, &report))
 }
 
 fn compare(
@@ -92,7 +92,7 @@ fn compare(
         let format = format(Layout::Sglang(options(&golden)));
         let audit = Audit::of(&log);
         let report = Report::new(&log, &metrics, &audit).with_scores(&scores);
-        let written = written(&*format, &report);
+        let written = report_text(&*format, &report);
         let ours = without_ours(&golden, written);
         assert_eq!(ours, expected, "{}", golden.name);
         compared += 1;

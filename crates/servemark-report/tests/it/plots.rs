@@ -4,13 +4,13 @@ use servemark_metrics::{Audit, MetricPolicy, Metrics, timeline};
 use servemark_report::{Report, ThroughputPlots};
 
 use crate::golden::Golden;
-use crate::written;
+use crate::report_text;
 
 fn plots(name: &str) -> String {
     let golden = Golden::all().into_iter().find(|golden| golden.name == name).unwrap();
     let log = golden.log();
     let metrics = Metrics::score(&log, &MetricPolicy::sglang());
-    written(&ThroughputPlots, &Report::new(&log, &metrics, &Audit::of(&log)))
+    report_text(&ThroughputPlots, &Report::new(&log, &metrics, &Audit::of(&log)))
 }
 
 #[test]

@@ -11,12 +11,12 @@ use crate::vllm_golden::Golden;
 
 pub(crate) struct Recorded {
     pub(crate) golden: Golden,
-    pub(crate) left: Left,
+    pub(crate) left: RunOutput,
 }
 
 /// Output of a run.
 #[derive(Deserialize)]
-pub(crate) struct Left {
+pub(crate) struct RunOutput {
     said: String,
     console: String,
     /// Files by name.
@@ -47,12 +47,12 @@ impl Recorded {
     }
 
     /// Returns a run with results by its name.
-    pub(crate) fn named(name: &str) -> Self {
+    pub(crate) fn from_name(name: &str) -> Self {
         Self::of("results").into_iter().find(|run| run.golden.name == name).unwrap()
     }
 }
 
-impl Left {
+impl RunOutput {
     /// Returns the failures that were printed before the table.
     pub(crate) fn errors(&self) -> String {
         let Some(start) = self.said.find("Failed requests during") else { return String::new() };

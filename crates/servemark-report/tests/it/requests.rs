@@ -8,7 +8,7 @@ use servemark_core::{
 use servemark_metrics::{Audit, MetricPolicy, Metrics};
 use servemark_report::{Report, RequestLines};
 
-use crate::written;
+use crate::report_text;
 
 /// Returns the run that the peer was recorded with, plus a failure.
 fn log() -> RunLog {
@@ -21,7 +21,7 @@ fn log() -> RunLog {
     let at = |milliseconds: u64| Stamp::from_nanos(milliseconds * 1_000_000);
     let begin = |index, start| {
         let mut recorder = Recorder::new(index, Phase::Measure, &Sample::new("", 4, 5), at(start));
-        recorder.sent(at(start));
+        recorder.record_sent(at(start));
         recorder
     };
     let mut fine = begin(0, 250);
@@ -39,7 +39,7 @@ fn log() -> RunLog {
 fn lines() -> Vec<String> {
     let log = log();
     let metrics = Metrics::score(&log, &MetricPolicy::sglang());
-    let written = written(&RequestLines, &Report::new(&log, &metrics, &Audit::of(&log)));
+    let written = report_text(&RequestLines, &Report::new(&log, &metrics, &Audit::of(&log)));
     written.lines().map(str::to_owned).collect()
 }
 

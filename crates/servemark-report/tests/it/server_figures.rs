@@ -9,14 +9,14 @@ use servemark_core::{
 use servemark_metrics::{Audit, ConcurrencyRatio, MetricPolicy, Metrics};
 use servemark_report::{Layout, NativeTable, Report, SglangOptions};
 
-use crate::written;
+use crate::report_text;
 
 /// Returns a request with six tokens in one second; `verify_steps` is the number of steps that the
 /// server reports.
 fn request(index: usize, verify_steps: Option<u32>) -> RequestRecord {
     let at = Stamp::from_nanos;
     let mut recorder = Recorder::new(index, Phase::Measure, &Sample::new("", 10, 6), at(0));
-    recorder.sent(at(0));
+    recorder.record_sent(at(0));
     recorder.body(at(1_000_000_000), 1);
     recorder.at(at(1_000_000_000)).delta(Delta::content("text").with_tokens(Some(6)));
     let usage = Usage::new(Some(10), Some(6)).with_verify_steps(verify_steps);
@@ -39,7 +39,7 @@ fn line(table: &str, label: &str) -> String {
 
 fn native(log: &RunLog) -> String {
     let policy = MetricPolicy::native().with_steady_state(ConcurrencyRatio::new(1.0).ok());
-    written(&NativeTable, &Report::new(log, &Metrics::score(log, &policy), &Audit::of(log)))
+    report_text(&NativeTable, &Report::new(log, &Metrics::score(log, &policy), &Audit::of(log)))
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn sglangs_table_shows_the_servers_average() {
     let log = log([Some(2), Some(4), None]);
     let metrics = Metrics::score(&log, &MetricPolicy::sglang());
     let format = Layout::Sglang(SglangOptions::default()).table();
-    let table = written(&*format, &Report::new(&log, &metrics, &Audit::of(&log)));
+    let table = report_text(&*format, &Report::new(&log, &metrics, &Audit::of(&log)));
     assert_eq!(line(&table, "Accept length:").split_whitespace().next_back(), Some("1.25"));
 }
 

@@ -6,7 +6,7 @@ use servemark_metrics::{Audit, MetricPolicy, Metrics};
 use servemark_report::chart::{Axis, Curve, Figure, Look, Mark, Panel, Scale};
 use servemark_report::{SweepReport, SweepRow, TableFormat};
 
-fn written(format: TableFormat) -> String {
+fn sweep_text(format: TableFormat) -> String {
     let log = RunLog::new(Header::new(0, RunFacts::default(), Value::Null), Vec::new(), None);
     let (metrics, audit) = (Metrics::score(&log, &MetricPolicy::native()), Audit::of(&log));
     let settings = [
@@ -22,12 +22,12 @@ fn written(format: TableFormat) -> String {
 
 #[test]
 fn a_point_is_a_row_with_what_it_sets_first() {
-    insta::assert_snapshot!(written(TableFormat::Csv), @r#"
+    insta::assert_snapshot!(sweep_text(TableFormat::Csv), @r#"
     limit,extra,completed,failed,duration_s,client_audit
     1,,0,0,0.00,suspect
     inf,"{""a"":""<b>""}",0,0,0.00,suspect
     "#);
-    insta::assert_snapshot!(written(TableFormat::Markdown), @r#"
+    insta::assert_snapshot!(sweep_text(TableFormat::Markdown), @r#"
     | limit | extra | ok | failed | duration (s) | client audit |
     |---:|---:|---:|---:|---:|---:|
     | 1 | - | 0 | 0 | 0.00 | suspect |
@@ -37,7 +37,7 @@ fn a_point_is_a_row_with_what_it_sets_first() {
 
 #[test]
 fn what_programs_read_has_every_number() {
-    let rows: Value = serde_json::from_str(&written(TableFormat::Json)).unwrap();
+    let rows: Value = serde_json::from_str(&sweep_text(TableFormat::Json)).unwrap();
     assert_eq!(rows[1]["settings"], json!({"limit": "inf", "extra": {"a": "<b>"}}));
     assert_eq!(rows[0]["metrics"]["requests"]["completed"], json!(0));
     assert!(rows[0]["audit"]["verdict"].is_string());

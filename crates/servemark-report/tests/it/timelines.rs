@@ -6,19 +6,19 @@ use servemark_metrics::{Audit, MetricPolicy, Metrics};
 use servemark_report::{Report, TimelinePlot};
 
 use crate::recorded::Recorded;
-use crate::written;
+use crate::report_text;
 
 /// Returns the data embedded in the page.
 fn data(log: &RunLog, plot: TimelinePlot) -> Value {
     let metrics = Metrics::score(log, &MetricPolicy::vllm());
-    let page = written(&plot, &Report::new(log, &metrics, &Audit::of(log)));
+    let page = report_text(&plot, &Report::new(log, &metrics, &Audit::of(log)));
     let (_, tail) = page.split_once("const data = ").unwrap();
     serde_json::from_str(tail.split_once(";\n").unwrap().0).unwrap()
 }
 
 #[test]
 fn the_parts_of_requests_are_vllms() {
-    let Recorded { golden, left } = Recorded::named("plots");
+    let Recorded { golden, left } = Recorded::from_name("plots");
     let (ours, theirs) =
         (data(&golden.log(), TimelinePlot::new(20.5, 50.0)), &left.drawn["timeline"]);
     assert_eq!(ours["labels"], theirs["labels"]);
@@ -42,7 +42,7 @@ fn the_parts_of_requests_are_vllms() {
 
 #[test]
 fn a_run_without_requests_has_a_page_too() {
-    let log = Recorded::named("plots").golden.log();
+    let log = Recorded::from_name("plots").golden.log();
     let empty = RunLog::new(log.header().clone(), Vec::new(), None);
     assert_eq!(data(&empty, TimelinePlot::new(25.0, 50.0))["requests"], Value::Array(Vec::new()));
 }

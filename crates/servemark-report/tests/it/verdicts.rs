@@ -8,7 +8,7 @@ use servemark_core::{
 use servemark_metrics::{Audit, MetricPolicy, Metrics};
 use servemark_report::{NativeTable, Report, ScoreJson, SweepReport, SweepRow};
 
-use crate::written;
+use crate::report_text;
 
 fn at(milliseconds: u64) -> Stamp {
     Stamp::from_nanos(milliseconds * 1_000_000)
@@ -20,7 +20,7 @@ fn answer(index: usize, asked: u32) -> RequestRecord {
     let due = index as u64 * 100;
     let mut recorder = Recorder::new(index, Phase::Measure, &Sample::new("", 10, asked), at(due));
     recorder.granted(at(due));
-    recorder.sent(at(due));
+    recorder.record_sent(at(due));
     let level = if index < 60 { 3 } else { 1 };
     let ttft = level * (100 + index as u64 * 7919 % 13);
     for token in 0..4 {
@@ -55,7 +55,7 @@ fn section<'a>(table: &'a str, title: &str) -> &'a str {
 fn verdicts_stand_at_the_head_and_the_settled_part_beside_the_whole() {
     let log = log(64);
     let (metrics, audit) = scored(&log);
-    let table = written(&NativeTable, &Report::new(&log, &metrics, &audit));
+    let table = report_text(&NativeTable, &Report::new(&log, &metrics, &audit));
     let (head, _) = table.split_once("\nRun\n").unwrap();
     insta::assert_snapshot!(head, @r"
     Servemark report
@@ -96,7 +96,7 @@ fn verdicts_stand_at_the_head_and_the_settled_part_beside_the_whole() {
 fn a_script_reads_verdicts_with_their_reasons_and_the_settled_part() {
     let log = log(64);
     let (metrics, audit) = scored(&log);
-    let json = written(
+    let json = report_text(
         &ScoreJson { slo: &[], until: &[], mlperf: None },
         &Report::new(&log, &metrics, &audit),
     );

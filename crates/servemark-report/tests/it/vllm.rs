@@ -11,8 +11,8 @@ use servemark_report::{
 };
 
 use crate::recorded::Recorded;
+use crate::report_text;
 use crate::vllm_golden::Golden;
-use crate::written;
 
 /// One hour ahead of UTC, in seconds.
 const OFFSET: i32 = 3600;
@@ -24,8 +24,9 @@ fn the_table_is_vllms() {
         Recorded::of("metrics").into_iter().chain(Recorded::of("results"))
     {
         assert!(!golden.metrics.is_empty(), "{} is recorded by halves", golden.name);
-        let ours =
-            reported(&golden, |report| written(&*Layout::Vllm(options(&golden)).table(), report));
+        let ours = reported(&golden, |report| {
+            report_text(&*Layout::Vllm(options(&golden)).table(), report)
+        });
         // vLLM's client prints a line feed from the server as it is; Servemark keeps the text on
         // one line.
         let errors = left.errors().replace("\"quoted\"\nna", "\"quoted\"\\nna");
@@ -40,7 +41,7 @@ fn the_result_is_vllms() {
     let mut compared = 0;
     for Recorded { golden, left } in Recorded::of("results") {
         let result = result(&golden);
-        let ours = reported(&golden, |report| written(&result, report));
+        let ours = reported(&golden, |report| report_text(&result, report));
         let (name, text) = left.files.iter().find(|(name, _)| !is_pytorch(name)).unwrap();
         for line in text.lines() {
             assert_eq!(ours, line, "{}", golden.name);
@@ -59,7 +60,7 @@ fn the_result_is_vllms() {
 fn other_results_have_vllms_keys_in_their_order_and_nearly_its_numbers() {
     for Recorded { golden, left } in Recorded::of("metrics") {
         let result = result(&golden);
-        let ours = reported(&golden, |report| written(&result, report));
+        let ours = reported(&golden, |report| report_text(&result, report));
         let ours: JsonObject = serde_json::from_str(&ours).unwrap();
         let file = left.file.as_ref().unwrap();
         let theirs: JsonObject = serde_json::from_str(&file.text).unwrap();
@@ -89,7 +90,7 @@ fn our_own_numbers_stand_behind_vllms_under_other_names() {
 
 #[test]
 fn a_run_of_another_command_line_says_what_its_facts_say() {
-    let golden = Recorded::named("brief").golden;
+    let golden = Recorded::from_name("brief").golden;
     let log = golden.log();
     let mut header = log.header().clone();
     header.facts.echo = JsonObject::new();
@@ -107,7 +108,7 @@ fn a_run_of_another_command_line_says_what_its_facts_say() {
 
 #[test]
 fn an_infinite_burstiness_is_written_as_python_writes_it() {
-    let golden = Recorded::named("brief").golden;
+    let golden = Recorded::from_name("brief").golden;
     let log = golden.log();
     let mut header = log.header().clone();
     header.facts.echo.insert("burstiness".to_owned(), json!("inf"));

@@ -13,7 +13,7 @@ use servemark_report::{
     PlateauTable, Report, ResultDetails, SweptRun, TurnsTable, VllmOptions, VllmResult, write_swept,
 };
 
-use crate::written;
+use crate::report_text;
 
 fn ms(millis: u64) -> Stamp {
     Stamp::ZERO + Duration::from_millis(millis)
@@ -23,7 +23,7 @@ fn ms(millis: u64) -> Stamp {
 fn turn(index: usize, number: u32, follow_ups: u32, start: u64) -> RequestRecord {
     let recorder = Recorder::new(index, Phase::Measure, &Sample::new("", 5, 2), ms(start));
     let mut recorder = recorder.of_turn(number, follow_ups);
-    recorder.sent(ms(start));
+    recorder.record_sent(ms(start));
     for piece in [start + 20, start + 30] {
         recorder.body(ms(piece), 1);
         recorder.at(ms(piece)).delta(Delta::content("x"));
@@ -53,7 +53,7 @@ fn scored(log: &RunLog) -> Metrics {
 fn conversations_are_told_turn_by_turn() {
     let log = conversations();
     let (metrics, audit) = (scored(&log), Audit::of(&log));
-    assert_snapshot!(written(&TurnsTable, &Report::new(&log, &metrics, &audit)), @"
+    assert_snapshot!(report_text(&TurnsTable, &Report::new(&log, &metrics, &audit)), @"
     =============== Multi-Turn Benchmark Result ================
     Conversations completed/total:                2/2
     Avg turns completed:                          2.0
@@ -143,14 +143,14 @@ fn conversations_are_told_turn_by_turn() {
 fn single_requests_are_no_conversations() {
     let log = log(vec![turn(0, 0, 0, 0)]);
     let (metrics, audit) = (scored(&log), Audit::of(&log));
-    assert_eq!(written(&TurnsTable, &Report::new(&log, &metrics, &audit)), "");
+    assert_eq!(report_text(&TurnsTable, &Report::new(&log, &metrics, &audit)), "");
 }
 
 #[test]
 fn the_part_at_the_load_is_told_apart() {
     let log = conversations();
     let (metrics, audit) = (scored(&log), Audit::of(&log));
-    assert_snapshot!(written(&PlateauTable, &Report::new(&log, &metrics, &audit)), @"
+    assert_snapshot!(report_text(&PlateauTable, &Report::new(&log, &metrics, &audit)), @"
     Warning: steady-state window is 0.1s (60.0% of run); may not be representative
     ============ Steady-State Metrics =============
     Concurrency threshold:              >= 0.95 * 2 = 2
@@ -175,14 +175,14 @@ fn the_part_at_the_load_is_told_apart() {
     ===============================================
     ");
     let unasked = Metrics::score(&log, &MetricPolicy::vllm());
-    assert_eq!(written(&PlateauTable, &Report::new(&log, &unasked, &audit)), "");
+    assert_eq!(report_text(&PlateauTable, &Report::new(&log, &unasked, &audit)), "");
 }
 
 #[test]
 fn a_run_that_never_reached_its_limit_says_so() {
     let log = log(vec![turn(0, 0, 0, 0)]);
     let (metrics, audit) = (scored(&log), Audit::of(&log));
-    let said = written(&PlateauTable, &Report::new(&log, &metrics, &audit));
+    let said = report_text(&PlateauTable, &Report::new(&log, &metrics, &audit));
     assert!(said.starts_with("No steady state: it takes --max-concurrency"), "{said}");
 }
 

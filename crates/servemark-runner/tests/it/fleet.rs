@@ -108,9 +108,9 @@ struct Crowd {
     most: AtomicUsize,
 }
 
-struct Counted(Arc<Crowd>);
+struct CountedCrowd(Arc<Crowd>);
 
-impl Transport for Counted {
+impl Transport for CountedCrowd {
     type Prepared = ();
 
     fn prepare(&self, _sample: &Sample) -> Result<(), RequestError> {
@@ -131,7 +131,7 @@ impl Transport for Counted {
 async fn the_gate_is_one_for_all() {
     let crowd = Arc::new(Crowd::default());
     let world = World::new(TokioPacer::start(), 3, Some(2));
-    let counted = Arc::new(Counted(Arc::clone(&crowd)));
+    let counted = Arc::new(CountedCrowd(Arc::clone(&crowd)));
     let enlist = {
         let counted = Arc::clone(&counted);
         async move |_| Ok((enlisted().0, Arc::clone(&counted)))

@@ -28,7 +28,7 @@ impl Transport for Early {
 
     async fn execute(&self, (): (), to: &mut Recorder) -> Result<Finish, RequestError> {
         self.0.until(to.due()).await;
-        to.sent(self.0.now());
+        to.record_sent(self.0.now());
         Ok(Finish::default())
     }
 }

@@ -113,7 +113,7 @@ impl Transport for Slow {
             tokio::time::advance(ms(5)).await;
             self.done.send(()).unwrap();
         }
-        recorder.sent(self.clock.now());
+        recorder.record_sent(self.clock.now());
         Ok(answer(recorder))
     }
 }

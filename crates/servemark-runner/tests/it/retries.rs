@@ -35,7 +35,7 @@ fn story(record: &RequestRecord) -> Story {
 }
 
 /// Returns the tries in the order in which they were sent.
-async fn told(world: &World, session: Session) -> Vec<Story> {
+async fn tries_of(world: &World, session: Session) -> Vec<Story> {
     let mut records = world.measure_sessions(vec![session], &[3]).await;
     records.sort_by_key(|record| record.sent);
     records.iter().map(story).collect()
@@ -50,21 +50,21 @@ async fn every_try_has_a_record_of_its_own_and_its_own_times() {
         (Phase::Retried, 1, due, Some(at(13)), false),
         (Phase::Measure, 2, due, Some(at(23)), true),
     ];
-    assert_eq!(told(&world, single()).await, expected);
+    assert_eq!(tries_of(&world, single()).await, expected);
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_last_try_is_the_request_also_where_it_fails() {
     let world = failing(9, ErrorKind::Connect, 2);
     let phases: Vec<_> =
-        told(&world, single()).await.iter().map(|story| (story.0, story.4)).collect();
+        tries_of(&world, single()).await.iter().map(|story| (story.0, story.4)).collect();
     assert_eq!(phases, [(Phase::Retried, false), (Phase::Measure, false)]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_refuses_is_not_asked_again() {
     for kind in [ErrorKind::Status, ErrorKind::InStream, ErrorKind::Empty, ErrorKind::Cancelled] {
-        assert_eq!(told(&failing(1, kind, 3), single()).await.len(), 1, "{kind}");
+        assert_eq!(tries_of(&failing(1, kind, 3), single()).await.len(), 1, "{kind}");
     }
 }
 
@@ -96,7 +96,7 @@ async fn a_run_that_is_told_to_stop_tries_nothing_again() {
         tokio::time::sleep_until(tokio::time::Instant::now() + ms(18)).await;
         world.stop.escalate();
     };
-    let (told, ()) = tokio::join!(told(&world, single()), stopper);
+    let (told, ()) = tokio::join!(tries_of(&world, single()), stopper);
     assert_eq!(told.len(), 2);
     assert_eq!(told[1].0, Phase::Measure);
 }

@@ -191,7 +191,7 @@ async fn what_is_measured_steps_into_the_places_of_what_leads_to_it() {
 #[tokio::test(start_paused = true)]
 async fn what_is_to_end_first_is_all_of_it_no_measurement_and_takes_no_time_from_one() {
     let mut load = LoadSpec::new(ArrivalSpec::Burst);
-    (load.lead_in, load.lasts) = (LeadInSpec::ended(2), Some(ms(1)));
+    (load.lead_in, load.lasts) = (LeadInSpec::already_ended(2), Some(ms(1)));
     let world = World::of(load, |_| Ok(Script::streaming(ms(10), ms(5), 2)));
     let sessions = vec![Session::from(Sample::new("hi", 1, 2)); 2].into();
     let schedule: Schedule = [ms(0), ms(40)].into_iter().collect();

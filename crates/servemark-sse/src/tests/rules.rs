@@ -17,7 +17,7 @@ fn message(data: &str) -> Owned {
     Owned { data: data.into(), ..Owned::default() }
 }
 
-fn named(event: &str, data: &str) -> Owned {
+fn named_event(event: &str, data: &str) -> Owned {
     Owned { event: event.into(), ..message(data) }
 }
 
@@ -108,13 +108,13 @@ fn unknown_fields_are_ignored() {
 
 #[test]
 fn the_event_type_lasts_one_event() {
-    check_events("event: e\ndata: a\n\ndata: b\n\n", &[named("e", "a"), message("b")]);
+    check_events("event: e\ndata: a\n\ndata: b\n\n", &[named_event("e", "a"), message("b")]);
     check_events("event: e\n\ndata: a\n\n", &[message("a")]);
 }
 
 #[test]
 fn the_last_event_type_wins() {
-    check_events("event: e\ndata: a\nevent: f\n\n", &[named("f", "a")]);
+    check_events("event: e\ndata: a\nevent: f\n\n", &[named_event("f", "a")]);
     check_events("event: e\ndata: a\nevent\n\n", &[message("a")]);
 }
 

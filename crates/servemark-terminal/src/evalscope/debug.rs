@@ -20,7 +20,7 @@ pub(super) fn append(run: &Run, path: &Path) -> io::Result<()> {
         let (time, RequestRecord { index, turn, .. }) = (moment(&run.log, at), record);
         write!(out, "{time} - DEBUG - session {index}, turn {turn}: ")?;
         match what {
-            What::Sent => {
+            What::SentRequests => {
                 let body = body(record).unwrap_or_default();
                 writeln!(out, "sent {:?}", shortened(&String::from_utf8_lossy(&body), 100))?;
             }
@@ -41,7 +41,7 @@ struct Event<'a> {
 }
 
 enum What<'a> {
-    Sent,
+    SentRequests,
     Received(&'a str),
     Ended,
 }
@@ -55,7 +55,7 @@ fn events(log: &RunLog) -> Vec<Event<'_>> {
 
 fn events_of(record: &RequestRecord) -> impl Iterator<Item = Event<'_>> {
     let event = move |at, what| Event { at, record, what };
-    let sent = record.sent.map(|at| event(at, What::Sent));
+    let sent = record.sent.map(|at| event(at, What::SentRequests));
     let pieces = record.pieces().map(move |(row, text)| event(row.at, What::Received(text)));
     sent.into_iter().chain(pieces).chain([event(record.ended, What::Ended)])
 }

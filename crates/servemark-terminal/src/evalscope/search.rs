@@ -23,7 +23,7 @@ pub(super) fn search(
     let mut tuner = Tuner::new(asked, search, context);
     let searched = tuner.search();
     if !tuner.probes.is_empty() {
-        rewrite::both(&searched, tuner.tell())?;
+        rewrite::both(&searched, tuner.print_report())?;
     }
     searched
 }
@@ -73,7 +73,7 @@ impl<'a> Tuner<'a> {
     }
 
     /// Prints the report of all loads and of the search.
-    fn tell(mut self) -> anyhow::Result<()> {
+    fn print_report(mut self) -> anyhow::Result<()> {
         let document = self.write(Rewrite::Whole);
         let reported = report(self.asked, &self.means);
         let tables =
@@ -87,7 +87,7 @@ impl<'a> Tuner<'a> {
     fn write(&mut self, rewrite: Rewrite) -> anyhow::Result<()> {
         let groups = &self.search.groups;
         for probe in &mut self.probes {
-            probe.groups = groups.iter().map(|group| holds(probe, group)).collect();
+            probe.groups = groups.iter().map(|group| meets_criteria(probe, group)).collect();
         }
         let path = self.asked.folder.join("sla_summary.json");
         let document = evalscope_search_json(self.search.variable.as_str(), &self.probes);
@@ -98,12 +98,12 @@ impl<'a> Tuner<'a> {
     fn largest(&mut self, group: &[SlaCriterion]) -> anyhow::Result<EvalscopeSelection> {
         let range = self.search.range;
         let Bracket { holds: found, .. } =
-            largest(&range, |load| anyhow::Ok(holds(self.probe(load)?, group)))?;
+            largest(&range, |load| anyhow::Ok(meets_criteria(self.probe(load)?, group)))?;
         let reason = match found {
             Some(_) => "Satisfied at the selected tested pressure".to_owned(),
             None => format!("Failed at lower bound ({})", range.lower),
         };
-        let criteria = group.iter().map(said).collect();
+        let criteria = group.iter().map(name_and_text).collect();
         Ok(EvalscopeSelection::new(criteria, found.map(whole), reason))
     }
 
@@ -117,10 +117,10 @@ impl<'a> Tuner<'a> {
             scores.min_by(|one, other| other.0.total_cmp(&one.0).then_with(|| one.1.cmp(&other.1)));
         let name = criterion.metric.name;
         let reason = match best {
-            Some((score, _)) => format!("Best observed {name}: {}", shown(score.abs())),
+            Some((score, _)) => format!("Best observed {name}: {}", short_number(score.abs())),
             None => "No run passed the 100% success gate with the required metric".to_owned(),
         };
-        let criteria = vec![said(criterion)];
+        let criteria = vec![name_and_text(criterion)];
         Ok(EvalscopeSelection::new(criteria, best.map(|(_, load)| load), reason))
     }
 
@@ -162,9 +162,9 @@ impl<'a> Tuner<'a> {
 }
 
 /// Returns whether all criteria hold at a load and no request of its runs failed.
-fn holds(probe: &EvalscopeProbe, group: &[SlaCriterion]) -> bool {
+fn meets_criteria(probe: &EvalscopeProbe, group: &[SlaCriterion]) -> bool {
     let holds = |criterion: &SlaCriterion| {
-        value(probe, criterion).is_some_and(|value| criterion.goal.holds(value))
+        value(probe, criterion).is_some_and(|value| criterion.goal.is_met(value))
     };
     probe.is_whole() && group.iter().all(holds)
 }
@@ -179,12 +179,12 @@ fn value(probe: &EvalscopeProbe, criterion: &SlaCriterion) -> Option<f64> {
     probe.mean(criterion.metric.field, criterion.metric.percentile)
 }
 
-fn said(criterion: &SlaCriterion) -> (String, String) {
+fn name_and_text(criterion: &SlaCriterion) -> (String, String) {
     (criterion.metric.name.to_owned(), criterion.text())
 }
 
 /// Formats a number with at most four decimals, without trailing zeros.
-fn shown(value: f64) -> String {
+fn short_number(value: f64) -> String {
     let text = format!("{value:.4}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }

@@ -26,7 +26,7 @@ pub(super) fn keep(
     if !experiment.resume && !experiment.dry_run {
         make_folder(&experiment.folder)?;
     }
-    let kept = kept(experiment, measure);
+    let kept = run_and_save(experiment, measure);
     if kept.is_err() && !experiment.resume {
         // Only a folder without any result can be removed.
         let _ = fs::remove_dir(&experiment.folder);
@@ -46,12 +46,12 @@ fn refuse_folder(experiment: &Experiment) -> Result<(), CliError> {
         (true, false) => {
             Err(CliError::Setting { flag: "--resume", why: format!("finds no {folder}") })
         }
-        (false, true) => Err(taken(&experiment.folder)),
+        (false, true) => Err(folder_exists_error(&experiment.folder)),
         _ => Ok(()),
     }
 }
 
-fn taken(folder: &Path) -> CliError {
+fn folder_exists_error(folder: &Path) -> CliError {
     let why = format!("{} exists already; --resume goes on with it", folder.display());
     CliError::Setting { flag: "--experiment-name", why }
 }
@@ -59,25 +59,27 @@ fn taken(folder: &Path) -> CliError {
 /// Creates the folder of an experiment. It is an error if another process has created it by now.
 fn make_folder(folder: &Path) -> anyhow::Result<()> {
     match create_new_folder([folder.to_owned()]) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(taken(folder).into()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            Err(folder_exists_error(folder).into())
+        }
         made => made.map(drop).with_context(|| cannot_write(folder)),
     }
 }
 
-fn kept(
+fn run_and_save(
     experiment: &Experiment,
     measure: impl FnOnce() -> anyhow::Result<Vec<JsonObject>>,
 ) -> anyhow::Result<()> {
     let folder = &experiment.folder;
     if experiment.dry_run {
         measure()?;
-        say(&format!("Experiment will be saved at: {}", folder.display()));
+        print_line(&format!("Experiment will be saved at: {}", folder.display()));
         return Ok(());
     }
     let rows = measure().context(STOPPED)?;
     fs::create_dir_all(folder).with_context(|| cannot_write(folder))?;
     write_summary(&folder.join("summary.csv"), rows)?;
-    say(&format!("Experiment has been saved at: {}", folder.display()));
+    print_line(&format!("Experiment has been saved at: {}", folder.display()));
     Ok(())
 }
 
@@ -151,8 +153,8 @@ pub(super) fn write_failure(
         "bench_overrides": of[1].parameters(),
     });
     write_json(&path, &failure, 2)?;
-    say(&format!("[FAILED BENCHMARK] run={run}: {error:#}"));
-    say(&format!("Failure details: {}", path.display()));
+    print_line(&format!("[FAILED BENCHMARK] run={run}: {error:#}"));
+    print_line(&format!("Failure details: {}", path.display()));
     Ok(())
 }
 
@@ -172,18 +174,18 @@ pub(super) fn write_server_failure(
         "serve_overrides": serve.parameters(),
     });
     write_json(&path, &failure, 2)?;
-    say(&format!("[FAILED SERVER COMBINATION] {}: {error:#}", named("(default)")));
-    say(&format!("Failure details: {}", path.display()));
+    print_line(&format!("[FAILED SERVER COMBINATION] {}: {error:#}", named("(default)")));
+    print_line(&format!("Failure details: {}", path.display()));
     Ok(())
 }
 
 /// Prints a line on standard output.
-pub(super) fn say(line: &str) {
+pub(super) fn print_line(line: &str) {
     screen::print_line(line);
 }
 
 /// Formats a list of words as Python does.
-pub(super) fn shown(words: &[String]) -> String {
+pub(super) fn python_list(words: &[String]) -> String {
     servemark_pyjson::literal(&Value::from(words))
 }
 

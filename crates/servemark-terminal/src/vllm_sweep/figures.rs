@@ -13,7 +13,7 @@ use servemark::report::chart::Figure;
 use servemark_cli::vllm::sweep::{ParetoSweep, PlotSweep, file_name};
 use servemark_pyjson::standard;
 
-use super::experiment::say;
+use super::experiment::print_line;
 
 /// Plots one result over another.
 pub(super) fn plot(plot: &PlotSweep) -> anyhow::Result<ExitCode> {
@@ -23,17 +23,17 @@ pub(super) fn plot(plot: &PlotSweep) -> anyhow::Result<ExitCode> {
     for relation in plot.spec.figures(&records)? {
         let path = plot.figures.join(file_name(&format!("{}.png", relation.name(&plot.name))));
         let (rows, columns) = relation.panels()?;
-        say("[BEGIN FIGURE]");
-        say(&format!("Group: {}", shown(relation.group())));
-        say(&format!("Grid: {rows} rows x {columns} cols"));
-        say(&format!("Output file: {}", path.display()));
+        print_line("[BEGIN FIGURE]");
+        print_line(&format!("Group: {}", group_literal(relation.group())));
+        print_line(&format!("Grid: {rows} rows x {columns} cols"));
+        print_line(&format!("Output file: {}", path.display()));
         if !plot.dry_run {
             match relation.figure()? {
                 Some(figure) => save(&figure, &path, plot.dots_per_inch)?,
-                None => say("No data to plot: the filters leave no run."),
+                None => print_line("No data to plot: the filters leave no run."),
             }
         }
-        say("[END FIGURE]");
+        print_line("[END FIGURE]");
     }
     Ok(ExitCode::Ok)
 }
@@ -42,7 +42,7 @@ pub(super) fn plot(plot: &PlotSweep) -> anyhow::Result<ExitCode> {
 pub(super) fn plot_pareto(plot: &ParetoSweep) -> anyhow::Result<ExitCode> {
     let pareto = plot.spec.prepare(&results(&plot.folder)?)?;
     if pareto.skipped() > 0 {
-        say(&format!(
+        print_line(&format!(
             "Skipped {} runs without a user count (`max_concurrency` or \
              `max_concurrent_requests`).",
             pareto.skipped()
@@ -57,15 +57,15 @@ pub(super) fn plot_pareto(plot: &ParetoSweep) -> anyhow::Result<ExitCode> {
     let folder = plot.folder.join("pareto");
     fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let path = folder.join("PARETO.png");
-    say("[BEGIN FIGURE]");
-    say("Group: {}");
-    say(&format!("Output file: {}", path.display()));
+    print_line("[BEGIN FIGURE]");
+    print_line("Group: {}");
+    print_line(&format!("Output file: {}", path.display()));
     if !plot.dry_run {
         save(&pareto.figure(&plot.spec), &path, PARETO_DOTS)?;
         let best = pareto.frontier().len();
-        say(&format!("Plotted {points} points; Pareto frontier size: {best}."));
+        print_line(&format!("Plotted {points} points; Pareto frontier size: {best}."));
     }
-    say("[END FIGURE]");
+    print_line("[END FIGURE]");
     Ok(ExitCode::Ok)
 }
 
@@ -113,7 +113,7 @@ fn summaries(folder: &Path, files: &mut Vec<PathBuf>) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn shown(group: &[(String, String)]) -> String {
+fn group_literal(group: &[(String, String)]) -> String {
     let pairs = group.iter().map(|(key, value)| (key.clone(), Value::from(value.as_str())));
     servemark_pyjson::literal(&Value::Object(pairs.collect()))
 }

@@ -4,7 +4,7 @@ use anyhow::Context;
 use servemark::core::JsonObject;
 use servemark_cli::vllm::sweep::{Combination, Workload, WorkloadVariable};
 
-use super::experiment::say;
+use super::experiment::print_line;
 use super::server::Server;
 
 /// Measures both ends, then the levels between their results.
@@ -18,31 +18,31 @@ pub(super) fn explore(
         nothing if nothing.is_empty() => "(None)".to_owned(),
         text => text,
     };
-    say("[WL START]");
-    say(&format!("Serve parameters: {}", named(server.parameters())));
-    say(&format!("Bench parameters: {}", named(bench)));
-    say(&format!("Number of workload iterations: {}", workload.levels));
+    print_line("[WL START]");
+    print_line(&format!("Serve parameters: {}", named(server.parameters())));
+    print_line(&format!("Bench parameters: {}", named(bench)));
+    print_line(&format!("Number of workload iterations: {}", workload.levels));
     let size = dataset_size(server, bench)?;
-    say(&format!("Dataset size: {size}"));
+    print_line(&format!("Dataset size: {size}"));
     let end = |limit: i64| {
         server.combination(&bench.with("max_concurrency", limit), Some((variable, limit)))
     };
     let (serial, batch) = (end(1)?, end(size)?);
     if serial.is_empty() || batch.is_empty() {
-        say(if server.sweep().experiment.dry_run { OMITTED } else { NO_ENDS });
-        say("[WL END]");
+        print_line(if server.sweep().experiment.dry_run { OMITTED } else { NO_ENDS });
+        print_line("[WL END]");
         return Ok(Vec::new());
     }
     let low = mean(&serial, workload.variable)?.ceil() as i64;
-    say(&format!("Serial inference: {variable}={low}"));
+    print_line(&format!("Serial inference: {variable}={low}"));
     let high = mean(&batch, workload.variable)?.floor() as i64;
-    say(&format!("Batch inference: {variable}={high}"));
+    print_line(&format!("Batch inference: {variable}={high}"));
     let mut rows = serial;
     for level in workload.between(low, high) {
-        say(&format!("Exploring: {variable}={level}"));
+        print_line(&format!("Exploring: {variable}={level}"));
         rows.extend(server.combination(bench, Some((variable, level)))?);
     }
-    say("[WL END]");
+    print_line("[WL END]");
     rows.extend(batch);
     Ok(rows)
 }

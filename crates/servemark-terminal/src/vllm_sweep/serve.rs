@@ -6,7 +6,7 @@ use servemark::runner::Stop;
 use servemark::{ExitCode, RunContext};
 use servemark_cli::vllm::sweep::{Combination, ServeSweep, Workload, folder_name};
 
-use super::experiment::{self, say, summary_file};
+use super::experiment::{self, print_line, summary_file};
 use super::levels;
 use super::server::{Family, Server};
 use crate::context;
@@ -92,7 +92,7 @@ impl Study<'_> {
         }
         drop(server);
         if needs_server {
-            say("[END SERVER]");
+            print_line("[END SERVER]");
         }
         Ok(rows)
     }

@@ -6,11 +6,11 @@ use anyhow::{Context, bail};
 use servemark::client::BaseUrl;
 use servemark::core::JsonObject;
 use servemark::runner::Stop;
-use servemark::{ChildStdout, RunContext, ServerProcess, tell_server};
+use servemark::{ChildStdout, RunContext, ServerProcess, post_to_server};
 use servemark_cli::vllm::sweep::{Combination, ServeSweep, folder_name};
 
 use super::bench;
-use super::experiment::{self, run_file, say, shown, summary_file};
+use super::experiment::{self, print_line, python_list, run_file, summary_file};
 
 /// Kind of server that a program starts, by the end of the program's name.
 #[derive(Clone, Copy, Eq, PartialEq)]
@@ -55,11 +55,11 @@ impl<'a> Server<'a> {
         if !is_needed {
             return Ok(server);
         }
-        say("[BEGIN SERVER]");
-        say(&format!("Server overrides: {}", parameters.shown()));
-        say(&format!("Server command: {}", shown(&command)));
+        print_line("[BEGIN SERVER]");
+        print_line(&format!("Server overrides: {}", parameters.python_text()));
+        print_line(&format!("Server command: {}", python_list(&command)));
         if !sweep.experiment.dry_run {
-            let process = ServerProcess::start(&command, server.shown(), &VARIABLES)?;
+            let process = ServerProcess::start(&command, server.child_stdout(), &VARIABLES)?;
             process.wait_ready(&server.url, "/health", sweep.patience, context)?;
             server.process = Some(process);
         }
@@ -74,7 +74,7 @@ impl<'a> Server<'a> {
         self.parameters
     }
 
-    fn shown(&self) -> ChildStdout {
+    fn child_stdout(&self) -> ChildStdout {
         if self.sweep.experiment.shows_output { ChildStdout::Yes } else { ChildStdout::No }
     }
 
@@ -132,19 +132,19 @@ impl<'a> Server<'a> {
         result: &Path,
     ) -> anyhow::Result<Option<JsonObject>> {
         let command = with_result(bench.apply(&self.sweep.bench), result);
-        say("[BEGIN BENCHMARK]");
-        say(&format!("Benchmark overrides: {}", bench.shown()));
-        say(&format!("Run Number: {run}"));
-        say(&format!("Benchmark command: {}", shown(&command)));
-        say(&format!("Output file: {}", result.display()));
+        print_line("[BEGIN BENCHMARK]");
+        print_line(&format!("Benchmark overrides: {}", bench.python_text()));
+        print_line(&format!("Run Number: {run}"));
+        print_line(&format!("Benchmark command: {}", python_list(&command)));
+        print_line(&format!("Output file: {}", result.display()));
         let of = [self.parameters, bench];
         if result.exists() {
-            say("Found existing results.");
-            say("[SKIPPED BENCHMARK]");
+            print_line("Found existing results.");
+            print_line("[SKIPPED BENCHMARK]");
             return experiment::read_result(result, run, &of).map(Some);
         }
         if self.sweep.experiment.dry_run {
-            say("[END BENCHMARK]");
+            print_line("[END BENCHMARK]");
             return Ok(None);
         }
         if self.process.is_none() {
@@ -153,23 +153,23 @@ impl<'a> Server<'a> {
         if let Some(folder) = result.parent() {
             std::fs::create_dir_all(folder)?;
         }
-        bench::run(&command, self.shown(), self.context)?;
+        bench::run(&command, self.child_stdout(), self.context)?;
         self.after_bench()?;
         let row = experiment::read_result(result, run, &of)?;
         experiment::write_json(result, &row, 4)?;
-        say("[END BENCHMARK]");
+        print_line("[END BENCHMARK]");
         Ok(Some(row))
     }
 
     /// Empties the server's caches for the next run.
     fn after_bench(&self) -> anyhow::Result<()> {
         if let Some(command) = &self.sweep.after_bench {
-            return bench::run_started(command, self.shown(), self.context);
+            return bench::run_started(command, self.child_stdout(), self.context);
         }
         let program = self.sweep.serve.first().map_or("", String::as_str);
         if Family::of(program) == Family::Vllm {
-            say(&format!("Resetting caches at {}", self.url));
-            tell_server(&self.url, &CACHES)?;
+            print_line(&format!("Resetting caches at {}", self.url));
+            post_to_server(&self.url, &CACHES)?;
         }
         Ok(())
     }
@@ -177,7 +177,7 @@ impl<'a> Server<'a> {
 
 fn summarize(folder: &Path, rows: &[JsonObject]) -> anyhow::Result<()> {
     if rows.is_empty() {
-        say("[NO SUCCESSFUL MEASURED RUNS] leaving combination retryable");
+        print_line("[NO SUCCESSFUL MEASURED RUNS] leaving combination retryable");
         return Ok(());
     }
     experiment::write_json(&summary_file(folder), &rows, 4)

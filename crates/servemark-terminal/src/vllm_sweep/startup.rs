@@ -13,7 +13,7 @@ use servemark::{ChildStdout, ExitCode, RunContext};
 use servemark_cli::vllm::sweep::{Combination, StartupSweep, folder_name, with_output};
 
 use super::bench;
-use super::experiment::{self, run_file, say, shown, summary_file};
+use super::experiment::{self, print_line, python_list, run_file, summary_file};
 use crate::context;
 use crate::screen::Bars;
 
@@ -75,7 +75,7 @@ impl AcceptedParameters {
         if is_strict {
             bail!(message);
         }
-        say(&message);
+        print_line(&message);
         let kept = known.into_iter().map(|key| (key, combination.parameters()[key].clone()));
         Ok(kept
             .fold(Combination::default(), |kept, (key, value): (_, Value)| kept.with(key, value)))
@@ -119,26 +119,26 @@ impl Study<'_> {
             let result = run_file(&folder, run);
             let command = startup.apply(&serve.apply(&self.sweep.command));
             let command = with_output(&command, &result.to_string_lossy());
-            say("[BEGIN BENCHMARK]");
-            say(&format!("Serve overrides: {}", serve.shown()));
-            say(&format!("Startup overrides: {}", startup.shown()));
-            say(&format!("Run Number: {run}"));
-            say(&format!("Benchmark command: {}", shown(&command)));
-            say(&format!("Output file: {}", result.display()));
+            print_line("[BEGIN BENCHMARK]");
+            print_line(&format!("Serve overrides: {}", serve.python_text()));
+            print_line(&format!("Startup overrides: {}", startup.python_text()));
+            print_line(&format!("Run Number: {run}"));
+            print_line(&format!("Benchmark command: {}", python_list(&command)));
+            print_line(&format!("Output file: {}", result.display()));
             let is_there = result.exists();
             if is_there {
-                say("Found existing results.\n[SKIPPED BENCHMARK]");
+                print_line("Found existing results.\n[SKIPPED BENCHMARK]");
             } else if self.sweep.experiment.dry_run {
-                say("[END BENCHMARK]");
+                print_line("[END BENCHMARK]");
                 continue;
             } else {
                 std::fs::create_dir_all(&folder)?;
-                bench::run_started(&command, self.shown(), self.context)?;
+                bench::run_started(&command, self.child_stdout(), self.context)?;
             }
             let row = experiment::read_result(&result, i64::from(run), &[serve, startup])?;
             if !is_there {
                 experiment::write_json(&result, &row, 4)?;
-                say("[END BENCHMARK]");
+                print_line("[END BENCHMARK]");
             }
             rows.push(row);
         }
@@ -148,7 +148,7 @@ impl Study<'_> {
         Ok(rows)
     }
 
-    fn shown(&self) -> ChildStdout {
+    fn child_stdout(&self) -> ChildStdout {
         if self.sweep.experiment.shows_output { ChildStdout::Yes } else { ChildStdout::No }
     }
 }

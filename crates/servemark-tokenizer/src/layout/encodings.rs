@@ -28,7 +28,7 @@ pub(super) fn of_file(name: &str) -> Option<&'static Encoding> {
 }
 
 /// Returns the names of the known files.
-pub(super) fn known() -> String {
+pub(super) fn file_names() -> String {
     ENCODINGS.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
 }
 

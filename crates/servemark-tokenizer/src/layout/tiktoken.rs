@@ -30,7 +30,8 @@ pub(super) fn read(
         return Err(unsupported(path, "SentencePiece models are not read"));
     };
     let Some(encoding) = encodings::of_file(name) else {
-        let why = format!("how its model splits text is known only for {}", encodings::known());
+        let why =
+            format!("how its model splits text is known only for {}", encodings::file_names());
         return Err(unsupported(path, &why));
     };
     let ranks = ranks(path, &text)?;

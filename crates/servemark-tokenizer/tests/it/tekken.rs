@@ -61,7 +61,7 @@ fn of_version(name: &str) -> (TempDir, PathBuf) {
     (made, path)
 }
 
-fn says(content: &str) -> Vec<JsonObject> {
+fn user_message(content: &str) -> Vec<JsonObject> {
     vec![json!({"role": "user", "content": content}).as_object().unwrap().clone()]
 }
 
@@ -82,7 +82,7 @@ fn check(name: &str, golden: &Golden) {
         assert_eq!(&tokenizer.decode(ids).unwrap(), decoded, "{ids:?}");
     }
     for Rendered { content, text } in &golden.rendered {
-        assert_eq!(&tokenizer.apply_chat_template(&says(content)).unwrap(), text);
+        assert_eq!(&tokenizer.apply_chat_template(&user_message(content)).unwrap(), text);
     }
 }
 
@@ -99,11 +99,12 @@ fn every_version_is_read_as_vllm_reads_it() {
 fn what_versions_render_differently_is_refused() {
     let (_folder, path) = of_version("v3");
     let tokenizer = HfTokenizer::load(&path).unwrap();
-    let two = [says("Hi"), says("Ho")].concat();
+    let two = [user_message("Hi"), user_message("Ho")].concat();
     let error = tokenizer.apply_chat_template(&two).unwrap_err().to_string();
     assert!(error.contains("only conversations of one user message can be rendered"), "{error}");
     let (_folder, path) = of_version("v15");
-    let error = HfTokenizer::load(&path).unwrap().apply_chat_template(&says("Hi")).unwrap_err();
+    let error =
+        HfTokenizer::load(&path).unwrap().apply_chat_template(&user_message("Hi")).unwrap_err();
     assert!(error.to_string().contains("no chat template"), "{error}");
 }
 
@@ -117,7 +118,7 @@ fn what_is_beside_it_belongs_to_another_tokenizer() {
     assert_eq!(spec.mistrals().source(), path.to_string_lossy());
     let tokenizer = spec.mistrals().load().unwrap();
     assert_eq!(tokenizer.vocab_size(), 4000);
-    assert_eq!(tokenizer.apply_chat_template(&says("Hi")).unwrap(), "<s>[INST]Hi[/INST]");
+    assert_eq!(tokenizer.apply_chat_template(&user_message("Hi")).unwrap(), "<s>[INST]Hi[/INST]");
 }
 
 #[test]

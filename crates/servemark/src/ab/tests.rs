@@ -32,7 +32,7 @@ impl Probe for Scripted {
             let at = 10.0 * index as f64;
             let sample = Sample::new("", 1, 1);
             let mut recorder = Recorder::new(index, Phase::Measure, &sample, stamp(at));
-            recorder.sent(stamp(at));
+            recorder.record_sent(stamp(at));
             recorder.at(stamp(at + ttft_ms)).delta(Delta::content("a"));
             recorder.finish(Ok(Finish::default()), stamp(at + ttft_ms))
         };
@@ -66,16 +66,16 @@ fn ab(b_ms: f64, spread: f64, rounds: u32) -> Ab<Scripted> {
     Ab::driving(Scripted { b_ms, spread, random: NumpyRandom::seeded(4) }, spec, 1)
 }
 
-fn made<P: Probe>(ab: &mut Ab<P>) -> usize {
+fn run_all<P: Probe>(ab: &mut Ab<P>) -> usize {
     ab.by_ref().map(Result::unwrap).count()
 }
 
 #[test]
 fn rounds_end_when_the_change_is_known() {
     let mut quiet = ab(110.0, 0.005, 10);
-    let runs = made(&mut quiet);
+    let runs = run_all(&mut quiet);
     assert!((4..20).contains(&runs) && runs.is_multiple_of(2), "{runs}");
-    let known = &quiet.known()[0];
+    let known = &quiet.estimates()[0];
     let percent = known.percent.unwrap();
     assert!(known.is_known && (percent - 10.0).abs() < 2.0, "{known}");
     assert_eq!(quiet.exit_code(), ExitCode::Ok);
@@ -86,8 +86,8 @@ fn rounds_end_when_the_change_is_known() {
 #[test]
 fn rounds_that_do_not_show_it_are_undecided() {
     let mut noisy = ab(100.0, 0.2, 4);
-    assert_eq!(made(&mut noisy), 8);
-    assert!(!noisy.known()[0].is_known, "{}", noisy.known()[0]);
+    assert_eq!(run_all(&mut noisy), 8);
+    assert!(!noisy.estimates()[0].is_known, "{}", noisy.estimates()[0]);
     assert_eq!(noisy.exit_code(), ExitCode::Undecided);
 }
 
@@ -96,7 +96,7 @@ fn runs_of_one_server_show_their_spread() {
     let spec = AbSpec::of_one(plan(), url(7), NonZeroU32::new(40).unwrap());
     let probe = Scripted { b_ms: 100.0, spread: 0.03, random: NumpyRandom::seeded(4) };
     let mut noise = Ab::driving(probe, spec, 1);
-    assert_eq!(made(&mut noise), 40);
+    assert_eq!(run_all(&mut noise), 40);
     let figure: Figure = "ttft:mean".parse().unwrap();
     let spreads = noise.spreads();
     let ttft = spreads.iter().find(|spread| spread.figure == figure).unwrap();

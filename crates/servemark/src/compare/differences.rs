@@ -98,10 +98,10 @@ mod tests {
 
     /// Returns the differences for an answer that begins with a role without text, to a request
     /// for two tokens.
-    fn said(layouts: Vec<Layout>) -> Vec<String> {
+    fn differences_of(layouts: Vec<Layout>) -> Vec<String> {
         let mut recorder = Recorder::new(0, Phase::Measure, &Sample::new("hi", 1, 2), Stamp::ZERO);
         let ms = |ms: u64| Stamp::from_nanos(ms * 1_000_000);
-        recorder.sent(ms(1));
+        recorder.record_sent(ms(1));
         recorder.headers(ms(2), 200);
         recorder.body(ms(3), 10);
         recorder.at(ms(11)).delta(Delta::content("a"));
@@ -118,7 +118,8 @@ mod tests {
 
     #[test]
     fn why_two_tables_of_a_page_differ_is_told() {
-        let [ttft, input] = said(vec![Layout::Evalscope, Layout::Native]).try_into().unwrap();
+        let [ttft, input] =
+            differences_of(vec![Layout::Evalscope, Layout::Native]).try_into().unwrap();
         assert!(ttft.starts_with("mean TTFT is 2.00 ms in evalscope's table and 10.00 ms in ours"));
         assert!(ttft.contains("a role without text"), "{ttft}");
         let counts = "7 in evalscope's table, by the server's count, and 1 in ours, by the plan's";
@@ -127,7 +128,7 @@ mod tests {
 
     #[test]
     fn nothing_is_told_where_one_table_stands_alone() {
-        assert_eq!(said(vec![Layout::Evalscope]), Vec::<String>::new());
-        assert_eq!(said(vec![Layout::Native]), Vec::<String>::new());
+        assert_eq!(differences_of(vec![Layout::Evalscope]), Vec::<String>::new());
+        assert_eq!(differences_of(vec![Layout::Native]), Vec::<String>::new());
     }
 }

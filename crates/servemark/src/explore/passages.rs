@@ -65,7 +65,7 @@ mod tests {
 
     use super::*;
 
-    fn drawn(words: usize, seed: u64) -> Vec<String> {
+    fn prompts(words: usize, seed: u64) -> Vec<String> {
         let mut random = RandomState::seeded(seed);
         let mut context = DrawContext::new(&NoTokenizer, &mut random, &NoProgress);
         let sessions = Passages { words, output_tokens: 8 }.draw(300, &mut context).unwrap();
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn no_two_prompts_begin_alike_and_all_have_the_length() {
-        let prompts = drawn(150, 1);
+        let prompts = prompts(150, 1);
         let heads: BTreeSet<&str> = prompts.iter().map(|prompt| &prompt[..18]).collect();
         assert_eq!(heads.len(), 300);
         for prompt in &prompts {
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn a_seed_gives_the_prompts_again_and_another_one_others() {
-        assert_eq!(drawn(20, 7), drawn(20, 7));
-        assert_ne!(drawn(20, 7), drawn(20, 8));
+        assert_eq!(prompts(20, 7), prompts(20, 7));
+        assert_ne!(prompts(20, 7), prompts(20, 8));
     }
 }

@@ -1,5 +1,6 @@
 //! Text of the events, in lines for a person.
 
+use std::error::Error;
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::time::Duration;
@@ -65,6 +66,7 @@ impl fmt::Display for RunEvent<'_> {
                 let seconds = patience.as_secs_f64();
                 write!(f, "Waiting up to {seconds}s for {url} to become ready...")
             }
+            Self::ServerNotReady { error } => write!(f, "Not ready yet: {}", with_causes(error)),
             Self::ServerReady { after } => {
                 write!(f, "Server ready in {:.1}s.", after.as_secs_f64())
             }
@@ -84,7 +86,9 @@ impl fmt::Display for RunEvent<'_> {
                  has {drawn} that can be sent"
             ),
             Self::LookingUp { what, place } => write!(f, "Looking up {what} on {place}."),
-            Self::Drawn { summary, skipped, notices } => drawn(f, summary, *skipped, notices),
+            Self::Drawn { summary, skipped, notices } => {
+                write_summary(f, summary, *skipped, notices)
+            }
             Self::NotAligned { url, model, error } => not_aligned(f, url, model, error),
             Self::Aligning { counted, expected } => write!(
                 f,
@@ -166,6 +170,14 @@ impl fmt::Display for RunEvent<'_> {
     }
 }
 
+/// Writes an error and its causes as one printable line.
+fn with_causes(error: &ClientError) -> String {
+    let first: &dyn Error = error;
+    let chain = std::iter::successors(Some(first), |&error| error.source());
+    let chain: Vec<String> = chain.map(ToString::to_string).collect();
+    one_line(&chain.join(": "))
+}
+
 /// Writes vLLM's messages for a failed tokenize request.
 fn not_aligned(
     f: &mut fmt::Formatter<'_>,
@@ -187,7 +199,7 @@ fn not_aligned(
     write!(f, "WARNING: /tokenize unavailable ({why}), skipping alignment.")
 }
 
-fn drawn(
+fn write_summary(
     f: &mut fmt::Formatter<'_>,
     summary: &Summary,
     skipped: Option<&SkippedLines>,

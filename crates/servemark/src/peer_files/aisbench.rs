@@ -14,7 +14,7 @@ use servemark_report::{
 };
 use servemark_schedule::{ArrivalSpec, RampShape};
 
-use crate::{Scores, Sent};
+use crate::{Scores, SentRequests};
 
 /// Paths of the written files, and the reason why tables are missing.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -55,7 +55,7 @@ impl Scores<'_> {
     pub fn save_aisbench(
         &self,
         files: &AisbenchFiles,
-        sent: Option<&Sent>,
+        sent: Option<&SentRequests>,
     ) -> io::Result<AisbenchSaved> {
         let (options, facts) = (&self.scoring.aisbench, &self.log.header().facts);
         let scores = RequestScore::of_log(self.log, &self.metrics(Layout::Aisbench).policy);
@@ -121,7 +121,11 @@ impl Task<'_> {
 
     /// Writes a details file for each data set of the run and, if requests of it failed, a file
     /// of those.
-    fn save_requests(&self, sent: Option<&Sent>, saved: &mut AisbenchSaved) -> io::Result<()> {
+    fn save_requests(
+        &self,
+        sent: Option<&SentRequests>,
+        saved: &mut AisbenchSaved,
+    ) -> io::Result<()> {
         let bodies = sent.map(|sent| sent.bodies(self.log));
         let body = |record: &RequestRecord| bodies.as_ref()?.body(record).ok();
         let inputs = AisbenchInputs::in_bodies(&body);

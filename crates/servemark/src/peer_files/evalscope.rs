@@ -9,7 +9,7 @@ use servemark_core::RequestRecord;
 use servemark_plan::Layout;
 use servemark_report::EvalscopeRun;
 
-use crate::{Scores, Sent};
+use crate::{Scores, SentRequests};
 
 impl Scores<'_> {
     /// Returns the run with its numbers by evalscope's definitions.
@@ -22,7 +22,7 @@ impl Scores<'_> {
     pub fn save_evalscope(
         &self,
         run: &EvalscopeRun,
-        sent: Option<&Sent>,
+        sent: Option<&SentRequests>,
         folder: &Path,
     ) -> io::Result<()> {
         let arguments = &self.log.header().facts.echo;
@@ -37,7 +37,7 @@ impl Scores<'_> {
     }
 
     #[cfg(feature = "sqlite")]
-    fn save_evalscope_requests(&self, sent: Option<&Sent>, path: &Path) -> io::Result<()> {
+    fn save_evalscope_requests(&self, sent: Option<&SentRequests>, path: &Path) -> io::Result<()> {
         match fs::remove_file(path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}

@@ -31,8 +31,8 @@ pub(crate) async fn align(
         return load;
     }
     let (url, model) = (server.url(), names.model.as_str());
-    let asked = load.sessions.iter().take(plan.control.align_sample.get() as usize);
-    match first_mismatch(asked, &server.control, model).await {
+    let requested = load.sessions.iter().take(plan.control.align_sample.get() as usize);
+    match first_mismatch(requested, &server.control, model).await {
         Ok(None) => load,
         Ok(Some((counted, expected))) => {
             context.emit(&RunEvent::Aligning { counted, expected });

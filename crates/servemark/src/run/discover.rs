@@ -132,8 +132,8 @@ async fn tokenizer_source(plan: &BenchPlan, server: &Server, model: &str) -> Tok
         return TokenizerSource::At(TokenizerSpec::new(model));
     }
     let info = server.control.model_info().await.ok();
-    let told = info.as_ref().and_then(|info| info.tokenizer());
-    let name = told.filter(|name| Path::new(name).exists()).unwrap_or(model);
+    let server_tokenizer = info.as_ref().and_then(|info| info.tokenizer());
+    let name = server_tokenizer.filter(|name| Path::new(name).exists()).unwrap_or(model);
     TokenizerSource::At(TokenizerSpec::new(name))
 }
 

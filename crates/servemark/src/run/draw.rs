@@ -32,7 +32,7 @@ pub(crate) struct Load {
 }
 
 /// Result of drawing from a data set.
-struct Drawn {
+struct DrawOutcome {
     sessions: Vec<Session>,
     parts: Vec<DataPart>,
     warm_up: Option<Sample>,
@@ -158,7 +158,7 @@ pub(crate) fn load_from(
     run: u64,
     random: &mut RandomState,
 ) -> Result<Load, ExecuteError> {
-    let Drawn { mut sessions, parts, warm_up, greeting } =
+    let DrawOutcome { mut sessions, parts, warm_up, greeting } =
         sessions(plan, context, tokenizer, random)?;
     if converse(&sessions) && !plan.wire.takes_messages() {
         let (dataset, backend) = (plan.workload.dataset.name(), plan.backend);
@@ -247,7 +247,7 @@ fn sessions(
     context: &RunContext,
     tokenizer: &dyn Tokenizer,
     random: &mut RandomState,
-) -> Result<Drawn, ExecuteError> {
+) -> Result<DrawOutcome, ExecuteError> {
     let observer = context.observer.as_ref();
     let mut drawing = DrawContext::new(tokenizer, random, observer);
     let texts = plan.workload.requests * plan.workload.grouping.texts();
@@ -260,7 +260,7 @@ fn sessions(
         observer.on_event(&RunEvent::Fewer { dataset, asked: texts, drawn });
     }
     let sessions = plan.workload.grouping.group(draw.sessions)?;
-    Ok(Drawn { sessions, parts: draw.parts, warm_up: draw.warm_up, greeting: draw.greeting })
+    Ok(DrawOutcome { sessions, parts: draw.parts, warm_up: draw.warm_up, greeting: draw.greeting })
 }
 
 fn converse(sessions: &[Session]) -> bool {

@@ -134,7 +134,7 @@ mod tests {
     use super::*;
     use crate::runtime::on_this_thread;
 
-    fn drawn<T: Send + 'static>(
+    fn run_drawing<T: Send + 'static>(
         context: &RunContext,
         work: impl FnOnce(&RunContext) -> Result<T, ExecuteError> + Send + 'static,
     ) -> Result<T, ExecuteError> {
@@ -146,7 +146,7 @@ mod tests {
         let context = RunContext::new(Arc::new(NoProgress));
         let (over, stays) = mpsc::channel::<()>();
         let stop = context.stop.clone();
-        let result = drawn(&context, move |own| {
+        let result = run_drawing(&context, move |own| {
             own.observer.begin("drawing", 1);
             stop.escalate();
             // `recv` returns when the sender is dropped, after the run has ended.
@@ -161,10 +161,10 @@ mod tests {
     #[test]
     fn what_is_drawn_comes_back_and_so_does_a_failure() {
         let context = RunContext::new(Arc::new(NoProgress));
-        assert!(matches!(drawn(&context, |_| Ok(7)), Ok(7)));
+        assert!(matches!(run_drawing(&context, |_| Ok(7)), Ok(7)));
         assert_eq!(context.live.activity(), Activity::Preparing);
         let failed =
-            drawn(&context, |_| Err::<(), _>(ExecuteError::NoModel { url: String::new() }));
+            run_drawing(&context, |_| Err::<(), _>(ExecuteError::NoModel { url: String::new() }));
         assert!(matches!(failed, Err(ExecuteError::NoModel { .. })));
     }
 
@@ -172,6 +172,6 @@ mod tests {
     #[should_panic(expected = "a data set that panics")]
     fn a_panic_of_a_data_set_is_not_lost() {
         let context = RunContext::new(Arc::new(NoProgress));
-        let _ = drawn::<()>(&context, |_| panic!("a data set that panics"));
+        let _ = run_drawing::<()>(&context, |_| panic!("a data set that panics"));
     }
 }

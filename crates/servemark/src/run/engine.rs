@@ -127,7 +127,7 @@ impl System for LoadedEngine {
     ) -> Footer {
         self.profile(job, Switch::Stop).await;
         let mut footer = Footer::default();
-        footer.engine_ended = self.engine.ended();
+        footer.engine_ended = self.engine.end_reason();
         footer.interrupted = footer.engine_ended.is_some();
         if footer.engine_ended.is_none() && !job.context.stop.signal().is(Stop::Now) {
             footer.server_info = self.info().await;

@@ -63,7 +63,7 @@ pub struct DryRun {
 pub fn dry_run(plan: &BenchPlan, context: &RunContext) -> Result<DryRun, ExecuteError> {
     plan.check()?;
     let (_, PreparedRun { load, .. }) =
-        on_this_thread(http::drawn(plan, context, RunClock::start()))?;
+        on_this_thread(http::connect_and_draw(plan, context, RunClock::start()))?;
     let samples = || load.sessions.iter().flat_map(Session::samples);
     Ok(DryRun {
         requests: samples().count(),

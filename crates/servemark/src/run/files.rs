@@ -4,7 +4,7 @@ use servemark_core::{DatasetError, MonotonicClock};
 use servemark_datasets::{DatasetSpec, VllmData, VllmHubSpec, VllmSpec};
 #[cfg(feature = "engine")]
 use servemark_engine::{CandleSpec, EngineSpec, LoadFormat};
-use servemark_hub::{DatasetSource, Found, Hub, ModelPart};
+use servemark_hub::{DatasetSource, FoundFile, Hub, ModelPart};
 use servemark_plan::BenchPlan;
 use servemark_tokenizer::TokenizerSpec;
 #[cfg(feature = "engine")]
@@ -66,7 +66,7 @@ pub(crate) async fn local(
         what: &format!("the tokenizer of {name}"),
         place: hub.models_place(),
     });
-    Ok(TokenizerSpec::new(settled(context, hub.model(name, ModelPart::Tokenizer).await?)))
+    Ok(TokenizerSpec::new(resolved_path(context, hub.model(name, ModelPart::Tokenizer).await?)))
 }
 
 /// Returns the engine with a local folder instead of its model's name.
@@ -88,7 +88,7 @@ pub(crate) async fn of_engine(
         let what = format!("the model {name}");
         context.emit(&RunEvent::LookingUp { what: &what, place: hub.models_place() });
         let found = hub.model(name, part).await?;
-        *model = settled(context, found).into();
+        *model = resolved_path(context, found).into();
     }
     Ok(engine)
 }
@@ -106,7 +106,7 @@ async fn fill(
     {
         let (what, place) = (format!("the data set {name}"), source.place());
         context.emit(&RunEvent::LookingUp { what: &what, place: &place });
-        *path = Some(settled(context, hub.dataset(&source).await?).into());
+        *path = Some(resolved_path(context, hub.dataset(&source).await?).into());
     }
     Ok(())
 }
@@ -126,7 +126,7 @@ async fn fill_by_name(
     let what = format!("the data set {repository}");
     let source = source(spec, repository)?;
     context.emit(&RunEvent::LookingUp { what: &what, place: &source.place() });
-    spec.path = Some(settled(context, hub.dataset(&source).await?).into());
+    spec.path = Some(resolved_path(context, hub.dataset(&source).await?).into());
     Ok(())
 }
 
@@ -142,7 +142,7 @@ fn source(spec: &VllmHubSpec, repository: String) -> Result<DatasetSource, Datas
 
 /// Returns the path. Reports to the user if the copy may be out of date because the hub could not
 /// be asked.
-pub(crate) fn settled(context: &RunContext, found: Found) -> String {
+pub(crate) fn resolved_path(context: &RunContext, found: FoundFile) -> String {
     if let Some(error) = found.stale {
         let what = "ask the hub for the newest version, so the copy in the cache is used";
         context.emit(&RunEvent::Missed { what, reason: error.to_string() });

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::thread::available_parallelism;
 
 use servemark_backends::{ServerKind, WireBackend};
-use servemark_client::HttpTransport;
+use servemark_client::{ClientError, HttpTransport};
 use servemark_core::{CountedWork, Footer, Header, ServerCounters};
 use servemark_pacer::SystemPacer;
 use servemark_plan::BenchPlan;
@@ -21,7 +21,7 @@ use super::profiler::Profilers;
 use super::run_log_sink::RunLogSink;
 use super::server::{self, Server, WireTransport};
 use super::system::{Job, System};
-use super::{Sent, align, discover, facts, telemetry, warm_up};
+use super::{SentRequests, align, discover, facts, telemetry, warm_up};
 use crate::observer::RunEvent;
 use crate::{ExecuteError, RunContext};
 
@@ -43,7 +43,7 @@ impl System for Server {
         context: &RunContext,
         clock: RunClock,
     ) -> Result<(Self, PreparedRun), ExecuteError> {
-        let (server, mut prepared) = drawn(plan, context, clock).await?;
+        let (server, mut prepared) = connect_and_draw(plan, context, clock).await?;
         let PreparedRun { names, load, .. } = prepared;
         let aligning = align::align(plan, context, &server, &names, load, clock.clock);
         let load = context.unless_stopped(async { Ok(aligning.await) }).await?;
@@ -162,14 +162,14 @@ impl System for Server {
         footer
     }
 
-    fn sent(&self, job: &Job<'_>) -> Option<Sent> {
+    fn sent_requests(&self, job: &Job<'_>) -> Option<SentRequests> {
         let rules = job.plan.load.sessions.clone();
-        Some(Sent::new(Arc::clone(&job.load().sessions), wire(job).ok()?, rules))
+        Some(SentRequests::new(Arc::clone(&job.load().sessions), wire(job).ok()?, rules))
     }
 }
 
 /// Reaches the server of a plan and draws the load.
-pub(crate) async fn drawn(
+pub(crate) async fn connect_and_draw(
     plan: &BenchPlan,
     context: &RunContext,
     clock: RunClock,
@@ -190,7 +190,16 @@ async fn meet(
     let patience = plan.control.ready_timeout;
     if !patience.is_zero() {
         context.emit(&RunEvent::WaitingForServer { url: &server.url(), patience });
-        let after = server.control.wait_ready(plan.server_kind().ready_path(), patience).await;
+        let mut reported = None;
+        let on_failure = |error: &ClientError| {
+            let message = Some(error.to_string());
+            if reported != message {
+                context.emit(&RunEvent::ServerNotReady { error });
+                reported = message;
+            }
+        };
+        let route = plan.server_kind().ready_path();
+        let after = server.control.wait_ready_reporting(route, patience, on_failure).await;
         context.emit(&RunEvent::ServerReady { after: after.map_err(ExecuteError::NotReady)? });
     }
     discover::names(plan, context, server).await

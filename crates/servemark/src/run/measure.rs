@@ -8,7 +8,7 @@ use super::draw::Load;
 use super::finish;
 use super::outcome::Run;
 use super::prepare::{PreparedRun, RunClock};
-use super::run_log_sink::{Ended, MemoryLimits, RunLogSink};
+use super::run_log_sink::{ClosedRunLog, MemoryLimits, RunLogSink};
 use super::system::{Job, System};
 use super::until::{RunStop, Watcher};
 use crate::observer::RunEvent;
@@ -38,9 +38,9 @@ pub(crate) async fn measure<S: System>(
         footer.retokenized = finish::count(context, prepared.tokenizer.as_ref(), &closing);
     }
     system.shut_down(&job).await;
-    let Ended { log, audit, path: run_log, error: run_log_error } = closing.finish(footer);
+    let ClosedRunLog { log, audit, path: run_log, error: run_log_error } = closing.finish(footer);
     system.check(&job, &log)?;
-    Ok(Run { log, audit, run_log, run_log_error, lost_shards, sent: system.sent(&job) })
+    Ok(Run { log, audit, run_log, run_log_error, lost_shards, sent: system.sent_requests(&job) })
 }
 
 /// Results of the measurement besides its records.

@@ -209,11 +209,11 @@ async fn meet(
     if !plan.server_kind().has_info() {
         context.emit(&RunEvent::ModelFound { name: model, root: model });
     }
-    let told = || facts.tokenizer().map(TokenizerSpec::new);
+    let server_tokenizer = || facts.tokenizer().map(TokenizerSpec::new);
     let tokenizer = match plan.model.tokenizer.clone() {
         Some(spec) => TokenizerSource::At(spec),
         None if server.is_simulated() => TokenizerSource::Bundled,
-        None => TokenizerSource::At(told().ok_or(ExecuteError::NoTokenizer)?),
+        None => TokenizerSource::At(server_tokenizer().ok_or(ExecuteError::NoTokenizer)?),
     };
     let found = files::gather(plan, context, &tokenizer, clock).await?.tokenizer;
     let names = Names { model: model.to_owned(), served: model.to_owned(), tokenizer };

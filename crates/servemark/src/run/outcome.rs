@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use servemark_core::{RunLog, RunLogError};
 use servemark_metrics::Audit;
 
-use super::sent::Sent;
+use super::sent_requests::SentRequests;
 
 /// A run that is complete or was stopped.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ pub struct Run {
     pub lost_shards: usize,
     /// Requests that were sent; `None` for a run that is known only by its log, and for an
     /// offline engine.
-    pub sent: Option<Sent>,
+    pub sent: Option<SentRequests>,
 }
 
 impl Run {

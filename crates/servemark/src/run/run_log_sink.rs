@@ -78,7 +78,7 @@ struct WriterState {
 
 /// A closed run log.
 #[derive(Debug)]
-pub(crate) struct Ended {
+pub(crate) struct ClosedRunLog {
     pub(crate) log: RunLog,
     pub(crate) audit: Audit,
     /// Path of the file.
@@ -175,7 +175,7 @@ impl Closing {
     }
 
     /// Adds the footer with the audit.
-    pub(crate) fn finish(self, footer: Footer) -> Ended {
+    pub(crate) fn finish(self, footer: Footer) -> ClosedRunLog {
         let log = RunLog::new(self.header, self.records, Some(footer));
         let log = log.with_telemetry(self.telemetry);
         let audit = Audit::of(&log);
@@ -184,7 +184,7 @@ impl Closing {
             None => Ok(()),
             Some((file, footer)) => file.and_then(|writer| writer.close(footer)),
         };
-        Ended { log, audit, path: self.path, error: closed.err() }
+        ClosedRunLog { log, audit, path: self.path, error: closed.err() }
     }
 }
 

@@ -67,14 +67,14 @@ impl Server {
         if !plan.asks_for_info() {
             return None;
         }
-        let told = self.control.server_info().await;
-        if let Err(error) = told.as_ref()
+        let server_info = self.control.server_info().await;
+        if let Err(error) = server_info.as_ref()
             && plan.server_kind().has_info()
         {
             let reason = error.to_string();
             context.emit(&RunEvent::Missed { what: "ask the server about itself", reason });
         }
-        told.ok()
+        server_info.ok()
     }
 
     /// Returns the server's counters, if the plan asks for them and the server has any. Most

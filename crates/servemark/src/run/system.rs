@@ -9,7 +9,7 @@ use servemark_pacer::SystemPacer;
 use servemark_plan::BenchPlan;
 use servemark_runner::{LoadSpec, Runner, Share, StopSignal};
 
-use super::Sent;
+use super::SentRequests;
 use super::draw::Load;
 use super::prepare::{PreparedRun, RunClock};
 use super::run_log_sink::RunLogSink;
@@ -88,7 +88,7 @@ pub(crate) trait System: Sized {
     }
 
     /// Returns the sent requests, from which their bodies can be reconstructed.
-    fn sent(&self, job: &Job<'_>) -> Option<Sent> {
+    fn sent_requests(&self, job: &Job<'_>) -> Option<SentRequests> {
         let _ = job;
         None
     }

@@ -37,7 +37,7 @@ pub fn start(plan: BenchPlan, mut context: RunContext) -> RunTask {
     let stop = StopHandle::new();
     let users = std::mem::replace(&mut context.stop, stop.clone()).signal();
     let (live, own) = (Arc::clone(&context.live), stop.clone());
-    let (told, result) = oneshot::channel();
+    let (sender, result) = oneshot::channel();
     let work = move || {
         let run = on_this_thread(async {
             let relay = relay(users, own);
@@ -46,7 +46,7 @@ pub fn start(plan: BenchPlan, mut context: RunContext) -> RunTask {
             run
         });
         // Sending fails only if the task was dropped.
-        drop(told.send(run));
+        drop(sender.send(run));
     };
     let thread = thread::Builder::new().name("run".to_owned()).spawn(work);
     match thread {
@@ -57,8 +57,8 @@ pub fn start(plan: BenchPlan, mut context: RunContext) -> RunTask {
 
 /// Returns the result of a run whose thread the operating system refused.
 fn failed(error: std::io::Error) -> oneshot::Receiver<Result<Run, ExecuteError>> {
-    let (told, result) = oneshot::channel();
-    drop(told.send(Err(ExecuteError::Machine(error))));
+    let (sender, result) = oneshot::channel();
+    drop(sender.send(Err(ExecuteError::Machine(error))));
     result
 }
 

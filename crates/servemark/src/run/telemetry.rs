@@ -22,20 +22,22 @@ pub(super) fn start(job: &Job<'_>, target: &Target, sink: &RunLogSink) -> Option
     };
     let spec = SamplerSpec::new(sources, spec.interval);
     let started = Sampler::start(spec, job.clock.clock, sink.telemetry(), Arc::new(problems));
-    started.map_err(|error| missed(job, &error)).ok()
+    started.map_err(|error| report_missed(job, &error)).ok()
 }
 
 /// Reads every source a last time.
 pub(super) fn finish(job: &Job<'_>, sampler: Option<Sampler>) {
     if let Some(Err(error)) = sampler.map(Sampler::finish) {
-        missed(job, &error);
+        report_missed(job, &error);
     }
 }
 
 fn sources(job: &Job<'_>, spec: &TelemetrySpec, target: &Target) -> Vec<SamplerSource> {
     let source = |source: &MetricsSource| match source {
-        MetricsSource::Url(url) => SamplerSource::at(url).map_err(|error| missed(job, &error)).ok(),
-        MetricsSource::Nvml => nvml().map_err(|error| missed(job, &error)).ok(),
+        MetricsSource::Url(url) => {
+            SamplerSource::at(url).map_err(|error| report_missed(job, &error)).ok()
+        }
+        MetricsSource::Nvml => nvml().map_err(|error| report_missed(job, &error)).ok(),
         MetricsSource::NvmlIfPresent => nvml().ok(),
         MetricsSource::Server => Some(SamplerSource::of_server(target)),
     };
@@ -53,7 +55,7 @@ fn nvml() -> Result<SamplerSource, String> {
     Err("this program was built without the feature nvml".to_owned())
 }
 
-fn missed(job: &Job<'_>, error: &impl ToString) {
+fn report_missed(job: &Job<'_>, error: &impl ToString) {
     let what = "read metrics beside the measurement";
     job.context.emit(&RunEvent::Missed { what, reason: error.to_string() });
 }

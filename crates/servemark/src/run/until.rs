@@ -120,7 +120,7 @@ mod tests {
         let (at, noise) = (10_000 * index as u64, random.normal(0.0, 10.0));
         let ttft = format!("{:.0}", 100_000.0 + 1000.0 * noise).parse::<u64>().unwrap();
         let mut recorder = Recorder::new(index, Phase::Measure, &Sample::new("", 1, 1), stamp(at));
-        recorder.sent(stamp(at));
+        recorder.record_sent(stamp(at));
         recorder.at(stamp(at + ttft)).delta(Delta::content("a"));
         recorder.finish(Ok(Finish::default()), stamp(at + ttft))
     }

@@ -61,7 +61,7 @@ impl Scores<'_> {
 
     fn headline_rows(&self) -> Vec<Vec<String>> {
         let metrics = self.metrics(Layout::Native);
-        let shown =
+        let message =
             |value: Option<f64>| value.map_or_else(String::new, |value| format!("{value:.2}"));
         let mut rows = Vec::new();
         for latency in Latency::SERVICE {
@@ -69,14 +69,14 @@ impl Scores<'_> {
             let name = format!("{} (ms)", latency.label());
             let percentiles = [90.0, 99.0].map(|percent| values.percentile_ms(percent));
             let figures = [values.mean_ms, values.median_ms].into_iter().chain(percentiles);
-            rows.push([name].into_iter().chain(figures.map(shown)).collect());
+            rows.push([name].into_iter().chain(figures.map(message)).collect());
         }
         for (name, value) in [
             ("Requests/s", metrics.throughput.requests_per_s),
             ("Output tokens/s", metrics.throughput.output_tokens_per_s),
         ] {
             let empty = std::iter::repeat_n(String::new(), 3);
-            rows.push([name.to_owned(), shown(value)].into_iter().chain(empty).collect());
+            rows.push([name.to_owned(), message(value)].into_iter().chain(empty).collect());
         }
         rows
     }

@@ -47,7 +47,7 @@ impl TierAnswer {
         let bracket = LoadBracket::of(&known);
         let bound = spec.confidence_of_round();
         let loads: Vec<LoadEvidence<'_>> =
-            trials.iter().filter(|trial| trial.usable > 0).map(Trial::shown).collect();
+            trials.iter().filter(|trial| trial.usable > 0).map(Trial::evidence).collect();
         let capacity = Capacity::of(&loads, &tier.objectives, bound, CONFIDENCE);
         Self { name: tier.name, bracket, capacity }
     }
@@ -82,7 +82,7 @@ impl SloAnswer {
     }
 
     /// Returns the largest load that holds in the first tier.
-    pub fn holds(&self) -> Option<&Trial> {
+    pub fn largest_load(&self) -> Option<&Trial> {
         self.trial(self.bracket().holds?)
     }
 
@@ -144,7 +144,11 @@ impl SloAnswer {
                 write!(f, "The largest {setting} that holds is {}", trial.value)?;
                 evidence(f, trial)?;
             }
-            None => write!(f, "No {setting} from {} on holds.", self.range.lower)?,
+            None if self.trials.is_empty() => write!(f, "No {setting} was judged.")?,
+            None if bracket.fails.is_some_and(|load| load <= self.range.lower) => {
+                write!(f, "No {setting} from {} on holds.", self.range.lower)?;
+            }
+            None => write!(f, "No {setting} was found that holds.")?,
         }
         if let Some((low, high)) = bracket.undecided {
             write!(f, "\n{setting} is undecided from {low} to {high}: all rounds are used up.")?;

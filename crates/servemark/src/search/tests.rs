@@ -87,7 +87,7 @@ fn records(plan: &BenchPlan, places: usize) -> Vec<RequestRecord> {
 /// Returns the record of a request whose first token comes half a second before its end.
 fn recorded(index: usize, due: Stamp, sent: Stamp, end: Stamp) -> RequestRecord {
     let mut recorder = Recorder::new(index, Phase::Measure, &Sample::new("", 1, 1), due);
-    recorder.sent(sent);
+    recorder.record_sent(sent);
     recorder.at(Stamp::from_nanos(end.as_nanos() - SECOND / 2)).delta(Delta::content("x"));
     recorder.body(end, 1);
     recorder.at(end).usage(Usage::new(Some(1), Some(1)));
@@ -116,7 +116,7 @@ fn rates(objectives: &str, requests: usize) -> SloSearchSpec {
     SloSearchSpec::new(base, "request_rate", slo(objectives)).unwrap().with_effort(effort)
 }
 
-fn found(server: &Server, spec: &SloSearchSpec) -> SloAnswer {
+fn search_answer(server: &Server, spec: &SloSearchSpec) -> SloAnswer {
     let mut search = SloSearch::driving(server, spec.clone(), 1);
     search.by_ref().for_each(|round| drop(round.unwrap()));
     search.answer()
@@ -125,14 +125,14 @@ fn found(server: &Server, spec: &SloSearchSpec) -> SloAnswer {
 /// In runs of 400,000 requests, the 90th percentile is 2.00 s at 3.11 requests per second.
 #[test]
 fn the_rate_that_a_queue_holds_lies_between_what_holds_and_what_fails() {
-    let answer = found(&Server::of(4), &rates("e2el:p90<2s", 800));
+    let answer = search_answer(&Server::of(4), &rates("e2el:p90<2s", 800));
     let LoadBracket { holds, fails, .. } = answer.bracket();
     assert!(holds.unwrap() <= 3.11 && 3.11 <= fails.unwrap(), "{answer}");
     let capacity = answer.tiers[0].capacity.unwrap();
     assert!((capacity.value.unwrap() / 3.11 - 1.0).abs() < 0.1, "{answer}");
     assert!(capacity.low.unwrap() <= 3.11 && 3.11 <= capacity.high.unwrap(), "{answer}");
     assert_eq!(answer.exit_code(), ExitCode::Ok);
-    let trial = answer.holds().unwrap();
+    let trial = answer.largest_load().unwrap();
     assert!(trial.judgements[0].high < 2000.0, "{answer}");
     let requests: Vec<usize> =
         trial.rounds.iter().map(|round| round.metrics.requests.completed).collect();
@@ -143,7 +143,7 @@ fn the_rate_that_a_queue_holds_lies_between_what_holds_and_what_fails() {
 /// far beyond what one probe shows of it.
 #[test]
 fn more_than_a_server_can_do_never_holds_however_far_the_limit_is() {
-    let answer = found(&Server::of(4), &rates("ttft:p90<200s", 300));
+    let answer = search_answer(&Server::of(4), &rates("ttft:p90<200s", 300));
     let holds = answer.bracket().holds.unwrap();
     assert!((3.0..=4.0).contains(&holds), "{answer}");
     // A queue that starts empty just below the capacity may grow for a whole round.
@@ -157,11 +157,11 @@ fn the_concurrency_that_holds_is_found_to_the_request() {
     let base = base(ArrivalSpec::Burst);
     // With n requests in flight at 20 slots, each takes n / 20 s.
     let spec = SloSearchSpec::new(base, "max_concurrency", slo("e2el:p90<2100ms")).unwrap();
-    let answer = found(&Server::of(20), &spec);
+    let answer = search_answer(&Server::of(20), &spec);
     // With 42 in flight, one of ten takes three seconds, which is at the limit.
     let LoadBracket { holds, undecided, fails, .. } = answer.bracket();
     assert_eq!((holds, undecided, fails), (Some(41.0), Some((42.0, 42.0)), Some(43.0)), "{answer}");
-    assert_eq!(answer.holds().unwrap().verdict(), TrialVerdict::Holds);
+    assert_eq!(answer.largest_load().unwrap().verdict(), TrialVerdict::Holds);
 }
 
 #[test]
@@ -173,7 +173,7 @@ fn several_tiers_have_an_answer_each_from_the_same_rounds() {
     let tiers = vec![tier("chat", "e2el:p90<1200ms"), tier("batch", "e2el:p90<5s")];
     let mut spec = rates("success>=90%", 300);
     spec.tiers = tiers;
-    let answer = found(&Server::of(4), &spec);
+    let answer = search_answer(&Server::of(4), &spec);
     let [chat, batch] = &answer.tiers[..] else { panic!("{answer}") };
     assert!(chat.bracket.holds < batch.bracket.holds, "{answer}");
     assert!(
@@ -183,7 +183,7 @@ fn several_tiers_have_an_answer_each_from_the_same_rounds() {
     let loads_alone = |tier: &SloTier| {
         let mut alone = spec.clone();
         alone.tiers = vec![tier.clone()];
-        found(&Server::of(4), &alone).trials.len()
+        search_answer(&Server::of(4), &alone).trials.len()
     };
     let apart: usize = spec.tiers.iter().map(loads_alone).sum();
     // The first load is tried for both tiers. Rounds are not compared: those that one tier needs may
@@ -206,12 +206,14 @@ fn several_tiers_have_an_answer_each_from_the_same_rounds() {
 #[test]
 fn a_search_that_was_killed_comes_to_the_same_answer() {
     let spec = rates("e2el:p90<2s", 200);
-    let whole = found(&Server::of(4), &spec);
+    let whole = search_answer(&Server::of(4), &spec);
     for survives in 0..whole.runs() {
         let killed = Server { survives, ..Server::of(4) };
-        let begun = found(&killed, &spec);
+        let begun = search_answer(&killed, &spec);
         assert_eq!((begun.is_whole, begun.exit_code()), (false, ExitCode::Interrupted));
-        let resumed = found(&Server { survives: usize::MAX, ..killed }, &spec);
+        let begin = "The search was stopped; so far:\nNo request_rate was judged.";
+        assert_eq!(begun.to_string().starts_with(begin), survives == 0, "{begun}");
+        let resumed = search_answer(&Server { survives: usize::MAX, ..killed }, &spec);
         assert_eq!(resumed.to_string(), whole.to_string());
         assert_eq!(resumed.bracket(), whole.bracket());
     }
@@ -220,10 +222,10 @@ fn a_search_that_was_killed_comes_to_the_same_answer() {
 #[test]
 fn bounds_end_a_search_and_say_so() {
     let range = |lower, upper| SearchRange::new(1.0, lower, upper, Grain::Share(0.02)).unwrap();
-    let low = found(&Server::of(4), &rates("e2el:p90<2s", 300).within(range(0.5, 2.0)));
+    let low = search_answer(&Server::of(4), &rates("e2el:p90<2s", 300).within(range(0.5, 2.0)));
     assert_eq!((low.bracket().holds, low.bracket().fails), (Some(2.0), None));
     assert!(low.to_string().contains("it is the upper bound"), "{low}");
-    let none = found(&Server::of(4), &rates("e2el:p90<900ms", 300).within(range(0.5, 2.0)));
+    let none = search_answer(&Server::of(4), &rates("e2el:p90<900ms", 300).within(range(0.5, 2.0)));
     assert_eq!((none.bracket().holds, none.bracket().fails), (None, Some(0.5)));
     assert_eq!(none.exit_code(), ExitCode::GateFailed);
     assert!(none.to_string().starts_with("No request_rate from 0.5 on holds."), "{none}");
@@ -235,19 +237,20 @@ fn what_stays_undecided_neither_holds_nor_fails() {
         .within(SearchRange::new(1.0, 1.0, 1.0, Grain::Share(0.02)).unwrap());
     let mut effort = few.effort.clone();
     effort.rounds = NonZeroU32::new(2).unwrap();
-    let answer = found(&Server::of(4), &few.with_effort(effort));
+    let answer = search_answer(&Server::of(4), &few.with_effort(effort));
     let LoadBracket { holds, undecided, fails, .. } = answer.bracket();
     assert_eq!((holds, undecided, fails), (None, Some((1.0, 1.0)), None));
+    assert!(answer.to_string().starts_with("No request_rate was found that holds."), "{answer}");
     let trial = &answer.trials[0];
     assert_eq!((trial.verdict(), trial.rounds.len()), (TrialVerdict::Undecided, 2));
     assert_eq!(answer.exit_code(), ExitCode::Undecided);
-    let said = "request_rate is undecided from 1 to 1: all rounds are used up.";
-    assert!(answer.to_string().contains(said), "{answer}");
+    let message = "request_rate is undecided from 1 to 1: all rounds are used up.";
+    assert!(answer.to_string().contains(message), "{answer}");
 }
 
 #[test]
 fn every_form_has_every_load() {
-    let answer = found(&Server::of(4), &rates("e2el:p90<2s,success>=90%", 300));
+    let answer = search_answer(&Server::of(4), &rates("e2el:p90<2s,success>=90%", 300));
     let written = |format| {
         let mut out = Vec::new();
         answer.write(format, &mut out).unwrap();

@@ -107,7 +107,7 @@ impl Trial {
     }
 
     /// Returns the load's evidence for the capacity estimate.
-    pub(super) fn shown(&self) -> LoadEvidence<'_> {
+    pub(super) fn evidence(&self) -> LoadEvidence<'_> {
         LoadEvidence { load: self.value, judgements: &self.judgements, growth: self.growth }
     }
 

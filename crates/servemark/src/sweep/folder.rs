@@ -85,11 +85,11 @@ impl Folder {
         let failed = |source| SweepRunError::Folder { path: manifest.clone(), source };
         if !manifest.exists() {
             refuse_unknown(path)?;
-            found(path, &manifest, nonce, spec).map_err(failed)?;
+            create(path, &manifest, nonce, spec).map_err(failed)?;
         }
         // Another process may have written the manifest first.
         let bytes = fs::read(&manifest).map_err(failed)?;
-        let (nonce, spec) = known(&bytes, spec)
+        let (nonce, spec) = stored_spec(&bytes, spec)
             .map_err(failed)?
             .ok_or_else(|| SweepRunError::Different { folder: path.to_owned() })?;
         let lock = File::open(&manifest).map_err(failed)?;
@@ -140,7 +140,7 @@ fn refuse_unknown(folder: &Path) -> Result<(), SweepRunError> {
 }
 
 /// Returns the nonce and the stored spec of a manifest if the spec is the same.
-fn known<U: Resumable>(bytes: &[u8], spec: &U) -> io::Result<Option<(u64, U)>> {
+fn stored_spec<U: Resumable>(bytes: &[u8], spec: &U) -> io::Result<Option<(u64, U)>> {
     let manifest: Map<String, Value> = serde_json::from_slice(bytes)?;
     let Some(begun) = manifest.get(U::KEY) else { return Ok(None) };
     let begun = U::deserialize(begun)?;
@@ -153,7 +153,7 @@ fn known<U: Resumable>(bytes: &[u8], spec: &U) -> io::Result<Option<(u64, U)>> {
 }
 
 /// Creates the folder and its manifest, unless it has one by now.
-fn found<U: Resumable>(folder: &Path, manifest: &Path, nonce: u64, spec: &U) -> io::Result<()> {
+fn create<U: Resumable>(folder: &Path, manifest: &Path, nonce: u64, spec: &U) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     let servemark = env!("CARGO_PKG_VERSION");
     let new = json!({ "servemark": servemark, "nonce": nonce, U::KEY: spec });

@@ -17,7 +17,7 @@ use servemark::{AisbenchSaved, Scores};
 fn record(index: usize, succeeds: bool) -> RequestRecord {
     let at = |ms: u64| Stamp::from_nanos((index as u64 * 10 + ms) * 1_000_000);
     let mut recorder = Recorder::new(index, Phase::Measure, &Sample::new("", 3, 2), at(0));
-    recorder.sent(at(0));
+    recorder.record_sent(at(0));
     recorder.at(at(20)).delta(Delta::content("a"));
     recorder.at(at(25)).delta(Delta::content("b"));
     recorder.at(at(25)).usage(Usage::new(Some(3), Some(2)));
@@ -87,10 +87,10 @@ fn what_the_server_guessed_is_in_a_file_of_its_address() {
     let log = RunLog::new(log.header().clone(), log.records().to_vec(), Some(footer));
     let path = saved(&log, folder.path()).speculation.unwrap();
     assert_eq!(path, folder.path().join("performances/spec_decode_10.0.0.1_8080.json"));
-    let told: Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
-    assert_eq!(told["status"], "ok");
-    assert_eq!(told["url"], "http://10.0.0.1:8080/metrics");
-    assert_eq!(told["data"]["acceptance_rate"], json!(50.0));
-    assert_eq!(told["data"]["per_position_acceptance_rates"], json!({"0": 1.0}));
-    assert_eq!(told["raw"]["before"]["num_draft_tokens"], json!(10));
+    let document: Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
+    assert_eq!(document["status"], "ok");
+    assert_eq!(document["url"], "http://10.0.0.1:8080/metrics");
+    assert_eq!(document["data"]["acceptance_rate"], json!(50.0));
+    assert_eq!(document["data"]["per_position_acceptance_rates"], json!({"0": 1.0}));
+    assert_eq!(document["raw"]["before"]["num_draft_tokens"], json!(10));
 }

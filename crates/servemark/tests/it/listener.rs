@@ -23,8 +23,8 @@ impl RunObserver for Listener {
 
 impl Listener {
     /// Number of events whose text contains `words`.
-    pub(crate) fn heard(&self, words: &str) -> usize {
-        let told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        told.iter().filter(|event| event.contains(words)).count()
+    pub(crate) fn count_events(&self, words: &str) -> usize {
+        let events = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        events.iter().filter(|event| event.contains(words)).count()
     }
 }

@@ -15,7 +15,7 @@ mod reuse;
 mod runs;
 mod searches;
 mod selftest;
-mod sent;
+mod sent_requests;
 mod server_times;
 mod sessions;
 mod sweeps;

@@ -61,7 +61,7 @@ impl Transport for Echo {
         if prompt == "refuse me" {
             return Err(RequestError::new(ErrorKind::Status, "refused"));
         }
-        recorder.sent(self.clock.now());
+        recorder.record_sent(self.clock.now());
         for _ in 0..tokens {
             pause(Duration::from_millis(1)).await;
             let word = Delta::content("word ").with_tokens(Some(1));
@@ -345,15 +345,15 @@ impl RunObserver for Keys {
 
 #[tokio::test]
 async fn every_record_is_told_while_the_run_goes_on() {
-    let (keys, told) = channel();
+    let (keys, receiver) = channel();
     let mut bench = bench(burst());
     bench.context.observer = Arc::new(Keys(keys));
     let task = bench.start();
     let live = task.live().finished();
     let run = task.await.unwrap();
-    let mut told: Vec<_> = told.try_iter().collect();
-    told.sort_unstable();
-    assert_eq!(told, (0..40).map(|index| (index, 0)).collect::<Vec<_>>());
+    let mut receiver: Vec<_> = receiver.try_iter().collect();
+    receiver.sort_unstable();
+    assert_eq!(receiver, (0..40).map(|index| (index, 0)).collect::<Vec<_>>());
     assert!(live <= 40 && run.log.is_complete());
 }
 

@@ -36,7 +36,7 @@ fn base() -> BenchPlan {
     base
 }
 
-fn written(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> String {
+fn page_text(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> String {
     let mut page = Vec::new();
     write(&mut page).unwrap();
     String::from_utf8(page).unwrap()
@@ -51,7 +51,7 @@ fn a_sweeps_page_has_its_curves() {
         outcome.add(done.unwrap().score());
     }
     let mut browser = Browser::start();
-    browser.open(&written(|out| outcome.write(GridFormat::Html, out)), View::all()[2]);
+    browser.open(&page_text(|out| outcome.write(GridFormat::Html, out)), View::all()[2]);
     // TTFT, TPOT and E2E over the throughput, and the frontier.
     assert_eq!(browser.count(".plot .stage > svg"), 4);
     // The latency of requests is known at each point. On a busy machine all tokens of an answer may
@@ -74,7 +74,7 @@ fn a_searchs_page_has_its_objectives_and_their_limits() {
     search.by_ref().for_each(|round| drop(round.unwrap()));
     let answer = search.answer();
     let mut browser = Browser::start();
-    browser.open(&written(|out| answer.write(GridFormat::Html, out)), View::all()[2]);
+    browser.open(&page_text(|out| answer.write(GridFormat::Html, out)), View::all()[2]);
     assert_eq!(browser.count("#objectives .stage > svg"), 2, "one for each objective");
     assert_eq!(browser.count("#points tbody tr"), answer.trials.len() as u64);
     assert!(browser.text("#objectives").contains("e2el:p90<20ms"));

@@ -9,6 +9,7 @@ use std::time::Duration;
 use servemark::backends::BackendName;
 use servemark::client::TargetSpec;
 use servemark::core::{CertificateCheck, NoProgress, RunLog};
+use servemark::mock::{MockServer, MockSpec};
 use servemark::plan::{BenchPlan, Layout, ServerSpec};
 use servemark::{ExecuteError, ExitCode, RunContext, RunObserver, Scores, execute};
 
@@ -74,6 +75,28 @@ fn a_refused_list_of_models_without_a_key_hints_at_the_key() {
 }
 
 #[test]
+fn the_reason_of_a_wait_is_reported_once() {
+    let mut plan = plan_at(&format!("http://{}", refusing("503 Service Unavailable")));
+    plan.control.ready_timeout = Duration::from_millis(1500);
+    let listener = Arc::new(Listener::default());
+    let context = RunContext::new(Arc::clone(&listener) as Arc<dyn RunObserver>);
+    let error = execute(&plan, &context).unwrap_err();
+    assert_eq!(error.exit_code(), ExitCode::NotReady);
+    assert_eq!(listener.count_events("Not ready yet: "), 1, "{listener:?}");
+    assert_eq!(listener.count_events("answered 503"), 1, "{listener:?}");
+}
+
+#[test]
+fn a_simulator_without_tls_ends_the_wait_at_once() {
+    let server = MockServer::start(MockSpec::default()).unwrap();
+    let mut plan = plan_at(&server.base_url().as_str().replace("http://", "https://"));
+    plan.control.ready_timeout = AN_HOUR;
+    let error = error(&plan);
+    assert_eq!(error.exit_code(), ExitCode::NotReady);
+    assert!(error.to_string().contains("http://"), "{error}");
+}
+
+#[test]
 fn a_certificate_that_is_not_checked_is_told_of_at_the_start() {
     let mut target = TargetSpec::new("https://127.0.0.1:9".parse().unwrap());
     target.accepts_any_certificate = true;
@@ -83,7 +106,7 @@ fn a_certificate_that_is_not_checked_is_told_of_at_the_start() {
     let listener = Arc::new(Listener::default());
     let context = RunContext::new(Arc::clone(&listener) as Arc<dyn RunObserver>);
     assert!(execute(&plan, &context).is_err());
-    assert!(listener.heard("NOT CHECKED (--insecure)") > 0, "{listener:?}");
+    assert!(listener.count_events("NOT CHECKED (--insecure)") > 0, "{listener:?}");
 }
 
 #[test]
@@ -98,7 +121,7 @@ fn a_certificate_that_was_not_checked_is_a_line_of_the_report() {
         let mut table = Vec::new();
         Scores::of(&log, &plan.scoring).write_tables(&mut table).unwrap();
         let table = String::from_utf8(table).unwrap();
-        let is_told = table.contains("NOT CHECKED (--insecure)");
-        assert_eq!(is_told, certificate == CertificateCheck::Skipped, "{table}");
+        let has_warning = table.contains("NOT CHECKED (--insecure)");
+        assert_eq!(has_warning, certificate == CertificateCheck::Skipped, "{table}");
     }
 }

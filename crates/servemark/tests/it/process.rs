@@ -9,7 +9,7 @@ use servemark::client::BaseUrl;
 use servemark::core::NoProgress;
 use servemark::mock::{MockServer, MockSpec};
 use servemark::{
-    ChildStdout, ExitCode, ProcessError, RunContext, ServerProcess, run_command, tell_server,
+    ChildStdout, ExitCode, ProcessError, RunContext, ServerProcess, post_to_server, run_command,
 };
 
 fn shell(script: &str) -> Result<ServerProcess, ProcessError> {
@@ -68,10 +68,10 @@ fn a_server_that_answers_is_ready_and_does_as_it_is_told() {
     let mock = MockServer::start(spec).unwrap();
     let (server, url) = (shell("sleep 1000").unwrap(), mock.base_url().parse().unwrap());
     server.wait_ready(&url, "/health", Duration::from_secs(60), &context()).unwrap();
-    tell_server(&url, &["/flush_cache"]).unwrap();
+    post_to_server(&url, &["/flush_cache"]).unwrap();
     let last = mock.requests().pop().unwrap();
     assert_eq!((last.method.as_str(), last.path.as_str()), ("POST", "/flush_cache"));
-    assert!(tell_server(&url, &["/nowhere"]).is_err());
+    assert!(post_to_server(&url, &["/nowhere"]).is_err());
 }
 
 #[test]

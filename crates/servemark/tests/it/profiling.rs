@@ -24,8 +24,8 @@ impl Progress for Notes {
 impl RunObserver for Notes {
     fn on_event(&self, event: &RunEvent<'_>) {
         if let RunEvent::Profiler(profiler) = event {
-            let said = profiler.to_string();
-            self.0.lock().unwrap().extend(said.lines().map(str::to_owned));
+            let message = profiler.to_string();
+            self.0.lock().unwrap().extend(message.lines().map(str::to_owned));
         }
     }
 }
@@ -70,13 +70,13 @@ fn workers_are_told_one_after_the_other() {
     let worker = |(place, url): (usize, &String)| {
         WorkerSpec::new(format!("Prefill-{place}"), url.parse().unwrap())
     };
-    let said = profiled(Profiled::Workers(urls.iter().enumerate().map(worker).collect()));
+    let outcome = profiled(Profiled::Workers(urls.iter().enumerate().map(worker).collect()));
     let recorded = recorded("profile_pd_prefill_sglang");
     let expected: Vec<String> = recorded
         .iter()
         .map(|line| line.replace("$BASE_URL/p0", &urls[0]).replace("$BASE_URL/p1", &urls[1]))
         .collect();
-    assert_eq!(said, expected);
+    assert_eq!(outcome, expected);
     for server in &servers {
         let calls = server.control_calls();
         let paths: Vec<&str> = calls.iter().map(|call| call.path.as_str()).collect();
@@ -92,8 +92,8 @@ fn without_a_worker_no_server_is_profiled() {
 #[test]
 fn a_worker_that_is_not_there_costs_the_run_nothing() {
     let closed = WorkerSpec::new("Decode-0", "http://127.0.0.1:9".parse().unwrap());
-    let said = profiled(Profiled::Workers(vec![closed]));
-    assert_eq!(said.len(), 4, "{said:?}");
+    let outcome = profiled(Profiled::Workers(vec![closed]));
+    assert_eq!(outcome.len(), 4, "{outcome:?}");
     let start = "Failed to start profiler for Decode-0 worker at http://127.0.0.1:9: ";
-    assert!(said[1].starts_with(start), "{said:?}");
+    assert!(outcome[1].starts_with(start), "{outcome:?}");
 }

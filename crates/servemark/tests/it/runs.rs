@@ -94,7 +94,7 @@ fn lines_of_ollama_and_events_of_anthropic_are_timed_piece_by_piece() {
             let arrived: Vec<_> = record.deltas.rows().map(since_sent).collect();
             assert_eq!(arrived.len(), truth.sent_ns.len(), "{backend}");
             let sent = truth.sent_ns.iter().map(|nanos| u128::from(*nanos));
-            assert!(arrived.iter().copied().zip(sent).all(|(seen, sent)| seen >= sent));
+            assert!(arrived.iter().copied().zip(sent).all(|(arrival, sent)| arrival >= sent));
             if let [_, .., last] = truth.sent_ns[..] {
                 assert!(arrived[0] < u128::from(last), "{backend}: all at once");
             }
@@ -214,11 +214,11 @@ fn several_threads_send_the_same() {
         };
         // The order of arrival determines which requests fail, but not how many.
         let mut failed = 0;
-        let told = log.measured().map(story).map(|(key, due, planned, success)| {
+        let stories = log.measured().map(story).map(|(key, due, planned, success)| {
             failed += u32::from(!success);
             (key, due, planned)
         });
-        (told.collect::<Vec<_>>(), failed)
+        (stories.collect::<Vec<_>>(), failed)
     };
     let one = drawn(1);
     assert_eq!((one.0.len(), one.1), (20, 3));

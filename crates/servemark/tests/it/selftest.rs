@@ -13,7 +13,7 @@ use crate::runs::plan;
 fn a_machine_is_tested_and_its_figures_are_kept() {
     let listener = Arc::new(Listener::default());
     let found = quick(&listener, 4);
-    assert_eq!(listener.heard("Measuring the"), 4);
+    assert_eq!(listener.count_events("Measuring the"), 4);
     assert_eq!((found.accuracy.streams, found.paced.streams), (4, 4));
     for cost in [found.paced, found.flood, found.requests] {
         assert!(cost.count >= 64 && cost.cpu_us > 0.0 && cost.per_second > 0.0, "{cost:?}");
@@ -55,7 +55,7 @@ fn a_plan_that_is_too_much_is_warned_of_and_run() {
         let run = execute(&plan, &context).unwrap();
         assert_eq!(run.log.measured().count(), 5);
         let words = "250 output chunks/s and 0 requests/s needs 83 % of one core";
-        assert_eq!(listener.heard(words), warnings, "{listener:?}");
+        assert_eq!(listener.count_events(words), warnings, "{listener:?}");
     }
 }
 

@@ -37,8 +37,8 @@ fn is_true(log: &RunLog, anatomy: &Anatomy, part: RequestPart, of: fn(&Simulated
         truths.iter().map(|truth| of(&truth.parts.unwrap()) as f64 / 1e6).collect();
     truths.sort_unstable_by(f64::total_cmp);
     let expected = servemark::metrics::statistics::percentile(&truths, 99.0).unwrap();
-    let told = anatomy.part(part).unwrap().p99_ms;
-    assert!((told - expected).abs() < 0.2, "{part:?}: {told} is not {expected}");
+    let p99 = anatomy.part(part).unwrap().p99_ms;
+    assert!((p99 - expected).abs() < 0.2, "{part:?}: {p99} is not {expected}");
 }
 
 #[test]

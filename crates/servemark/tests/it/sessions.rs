@@ -78,11 +78,12 @@ fn check(name: &str, backend: BackendName, set: impl FnOnce(&mut CommonSpec)) {
     let records = measure(&server, &wire, vec![session(bodies)]);
     assert!(records.iter().all(RequestRecord::is_success), "{records:?}");
     let expected: Vec<String> = bodies.iter().map(|body| answered(body, &records)).collect();
-    let seen = server.requests();
-    let sent: Vec<_> = seen.iter().map(|request| String::from_utf8_lossy(&request.body)).collect();
+    let received = server.requests();
+    let sent: Vec<_> =
+        received.iter().map(|request| String::from_utf8_lossy(&request.body)).collect();
     assert_eq!(sent, expected);
-    let asked = |record: &RequestRecord| record.usage.unwrap().prompt_tokens.unwrap();
-    assert!(records.windows(2).all(|pair| asked(&pair[0]) < asked(&pair[1])));
+    let prompt_tokens_of = |record: &RequestRecord| record.usage.unwrap().prompt_tokens.unwrap();
+    assert!(records.windows(2).all(|pair| prompt_tokens_of(&pair[0]) < prompt_tokens_of(&pair[1])));
 }
 
 #[test]

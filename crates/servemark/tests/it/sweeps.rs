@@ -203,14 +203,14 @@ fn prompts(isolation: Isolation) -> Vec<HashSet<String>> {
 
 #[test]
 fn points_share_no_prompt_and_no_beginning() {
-    let seen = prompts(Isolation::default());
+    let observed = prompts(Isolation::default());
     let beginning = |prompt: &String| prompt[..9].to_owned();
     let beginnings: Vec<HashSet<String>> =
-        seen.iter().map(|prompts| prompts.iter().map(beginning).collect()).collect();
+        observed.iter().map(|prompts| prompts.iter().map(beginning).collect()).collect();
     assert_eq!(beginnings[0].len(), 1, "{beginnings:?}");
     assert!(beginnings[0].iter().all(|salt| salt.ends_with(' ')));
     // The second time, the server has the prompts of both points.
-    assert_eq!((beginnings[1].len(), seen[1].len()), (2, 2 * seen[0].len()));
+    assert_eq!((beginnings[1].len(), observed[1].len()), (2, 2 * observed[0].len()));
     let same = prompts(Isolation::none());
     assert_eq!(same[0], same[1]);
 }

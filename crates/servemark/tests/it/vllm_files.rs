@@ -15,7 +15,7 @@ use servemark::{Scores, VllmSaved};
 fn log() -> RunLog {
     let at = Stamp::from_nanos;
     let mut recorder = Recorder::new(0, Phase::Measure, &Sample::new("", 3, 1), at(0));
-    recorder.sent(at(0));
+    recorder.record_sent(at(0));
     recorder.body(at(1_000_000_000), 9);
     recorder.at(at(1_000_000_000)).delta(Delta::content("text"));
     recorder.at(at(1_000_000_000)).usage(Usage::new(Some(3), Some(1)));

@@ -6,7 +6,7 @@ use crate::conformance::engine::Serving;
 
 /// Returns all runs for a server of this kind.
 pub(super) fn cases(serving: &'static Serving) -> Vec<Case> {
-    let asked = ASKED.iter().map(|(backend, name, flags, items)| Case {
+    let requested = ITEM_CASES.iter().map(|(backend, name, flags, items)| Case {
         name: (*name).to_owned(),
         dialect: Dialect::SglangItems,
         backend,
@@ -14,11 +14,11 @@ pub(super) fn cases(serving: &'static Serving) -> Vec<Case> {
         requests: 9,
         expected: Expected::Items(*items),
     });
-    asked.chain(refusals(serving, Dialect::SglangItems, TEXTS)).collect()
+    requested.chain(refusals(serving, Dialect::SglangItems, TEXTS)).collect()
 }
 
 /// Backend, name, flags, and number of items in an answer.
-const ASKED: [(&str, &str, &[&str], usize); 8] = [
+const ITEM_CASES: [(&str, &str, &[&str], usize); 8] = [
     ("vllm-embedding", "one text", &[], 1),
     ("vllm-embedding", "batch of 4", &["--batch-size", "4"], 4),
     ("vllm-embedding", "float", &["--encoding-format", "float", "--batch-size", "2"], 2),

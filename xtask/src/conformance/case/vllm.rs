@@ -6,13 +6,13 @@ use crate::conformance::engine::Task;
 
 /// Returns all runs for a server of this kind.
 pub(super) fn cases(task: Task) -> Vec<Case> {
-    let asked = match task {
+    let requested = match task {
         Task::Generate => GENERATED,
         Task::Embed => EMBEDDED,
         Task::Rank => RANKED,
         Task::Items => &[],
     };
-    asked.iter().map(RequestedCase::case).collect()
+    requested.iter().map(RequestedCase::case).collect()
 }
 
 /// A run: backend, flags, and the number of vectors or scores in an answer.

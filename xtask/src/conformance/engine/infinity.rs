@@ -52,7 +52,7 @@ pub(super) const INFINITY: Engine = Engine {
                 flags: &["--extra-request-body", r#"{"input":[[101,7592,2088,102]]}"#],
                 status: 422,
                 kind: "status",
-                says: "valid string",
+                excerpt: "valid string",
             },
             Refusal {
                 name: "no ranker",
@@ -60,7 +60,7 @@ pub(super) const INFINITY: Engine = Engine {
                 flags: &["--served-model-name", "minilm"],
                 status: 400,
                 kind: "status",
-                says: "rerank",
+                excerpt: "rerank",
             },
         ],
         peer: None,

@@ -27,7 +27,7 @@ pub(super) const MLX: Engine = Engine {
                 flags: &["--served-model-name", "no-such-model"],
                 status: 404,
                 kind: "status",
-                says: "Cannot find",
+                excerpt: "Cannot find",
             },
             Refusal {
                 name: "log-probabilities",
@@ -35,7 +35,7 @@ pub(super) const MLX: Engine = Engine {
                 flags: &["--return-logprob", "--top-logprobs-num", "2"],
                 status: 400,
                 kind: "status",
-                says: "logprobs must be of type bool",
+                excerpt: "logprobs must be of type bool",
             },
         ],
         peer: None,

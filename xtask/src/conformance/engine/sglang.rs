@@ -53,7 +53,7 @@ pub(super) const SGLANG: Engine = Engine {
                 flags: &["--extra-request-body", r#"{"sampling_params":{"max_new_tokens":"x"}}"#],
                 status: 400,
                 kind: "status",
-                says: "invalid type",
+                excerpt: "invalid type",
             },
             Refusal {
                 name: "prompt too long",
@@ -61,7 +61,7 @@ pub(super) const SGLANG: Engine = Engine {
                 flags: &["--random-input-len", "5000", "--tokenize-prompt"],
                 status: 200,
                 kind: "in_stream",
-                says: "longer than the model's context length",
+                excerpt: "longer than the model's context length",
             },
         ],
         peer: None,

@@ -47,7 +47,7 @@ const GENERATOR: Serving = Serving {
             flags: &["--served-model-name", "no-such-model"],
             status: 404,
             kind: "status",
-            says: "does not exist",
+            excerpt: "does not exist",
         },
         Refusal {
             name: "prompt too long",
@@ -55,7 +55,7 @@ const GENERATOR: Serving = Serving {
             flags: &["--random-input-len", "5000"],
             status: 400,
             kind: "status",
-            says: "maximum context length",
+            excerpt: "maximum context length",
         },
     ],
     peer: Some(CLIENT),

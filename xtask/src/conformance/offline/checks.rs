@@ -6,7 +6,7 @@ use super::outcome::{Outcomes, Sides, Toll};
 use super::own::{OwnAnswer, OwnRun};
 use super::run::{End, REQUESTS, Run, Submission};
 use crate::conformance::case::Promise;
-use crate::conformance::checks::{kept, same, unless};
+use crate::conformance::checks::{compare_record, same, unless};
 use crate::conformance::record::{Outcome, Record};
 use crate::conformance::tally::Tally;
 
@@ -15,7 +15,7 @@ impl ObservedRun {
         let seconds = self.result["total_latency"].as_f64().unwrap_or_default();
         Sides {
             log: logged(self.records()),
-            result: self.told(),
+            result: self.result_counts(),
             own: own.tally(),
             same_texts: alike(&answers(self.records()), &own.answers),
             seconds: (seconds, own.seconds),
@@ -40,12 +40,12 @@ impl ObservedRun {
             unless(is_whole, "the log does not end with a whole run"),
             same("requests", &self.records().len(), &REQUESTS),
             same("the result's counts", &sides.log, &sides.result),
-            same("the table's counts", &sides.log, &self.shown()),
+            same("the table's counts", &sides.log, &self.table_counts()),
             same("the counts of the engine's own benchmark", &sides.log, &sides.own),
             same("texts of the engine's own benchmark", &sides.same_texts, &REQUESTS),
         ];
         let of = |record: &Record| {
-            let faults = kept(&PROMISES, record).into_iter();
+            let faults = compare_record(&PROMISES, record).into_iter();
             faults.map(|fault| format!("request {}: {fault}", record.index)).collect::<Vec<_>>()
         };
         all.into_iter().flatten().chain(self.records().iter().flat_map(of)).collect()
@@ -55,7 +55,7 @@ impl ObservedRun {
     pub(super) fn ended_faults(&self, run: Run) -> Vec<String> {
         let Outcomes { answered, lost } = self.toll().outcomes.unwrap_or_default();
         let is_interrupted = self.log.as_ref().is_some_and(|log| log.interrupted);
-        let tells_the_end = self.said.contains("the engine ended: ");
+        let tells_the_end = self.printed.contains("the engine ended: ");
         let lost_by_that = self.records().iter().all(|record| match &record.outcome {
             Outcome::Finished(_) => true,
             Outcome::Failed { message, .. } => message.starts_with("the engine ended: "),
@@ -95,7 +95,7 @@ impl ObservedRun {
     }
 
     /// Counts of the result file.
-    fn told(&self) -> Tally {
+    fn result_counts(&self) -> Tally {
         let count = |key: &str| self.result[key].as_u64().unwrap_or_default();
         Tally {
             requests: count("successful_requests"),
@@ -105,9 +105,9 @@ impl ObservedRun {
     }
 
     /// Counts of the printed table.
-    fn shown(&self) -> Tally {
+    fn table_counts(&self) -> Tally {
         let count = |label: &str| {
-            let value = self.said.lines().find_map(|line| line.strip_prefix(label));
+            let value = self.printed.lines().find_map(|line| line.strip_prefix(label));
             value.and_then(|value| value.trim().parse().ok()).unwrap_or_default()
         };
         Tally {
@@ -191,19 +191,22 @@ mod tests {
         Record { outcome: Outcome::Failed { kind, message }, ..finished() }
     }
 
-    fn seen(code: i32, records: Vec<Record>, interrupted: bool) -> ObservedRun {
+    fn observed_run(code: i32, records: Vec<Record>, interrupted: bool) -> ObservedRun {
         let log = Some(Log { records, interrupted });
         ObservedRun { code: Some(code), log, ..ObservedRun::default() }
     }
 
     /// Returns a complete run and the result of the engine's own benchmark.
     fn whole() -> (ObservedRun, OwnRun) {
-        let said = "Successful requests:   16\nTotal input tokens:   64   \n\
+        let output = "Successful requests:   16\nTotal input tokens:   64   \n\
                     Total generated tokens:   48\n";
         let result = json!({"successful_requests": 16, "total_input_tokens": 64,
                             "total_output_tokens": 48, "total_latency": 0.25});
-        let ours =
-            ObservedRun { said: said.to_owned(), result, ..seen(0, vec![finished(); 16], false) };
+        let ours = ObservedRun {
+            printed: output.to_owned(),
+            result,
+            ..observed_run(0, vec![finished(); 16], false)
+        };
         let own = OwnRun { requests: 16, seconds: 0.5, answers: answers(ours.records()) };
         (ours, own)
     }
@@ -229,7 +232,7 @@ mod tests {
         check(|_, own| own.answers[3].output_tokens += 1, "the counts of the engine's own");
         check(|_, own| own.answers[3].text.push('x'), "texts of the engine's own benchmark");
         check(|ours, _| ours.result["total_output_tokens"] = json!(47), "the result's counts");
-        check(|ours, _| ours.said.clear(), "the table's counts");
+        check(|ours, _| ours.printed.clear(), "the table's counts");
         check(|ours, _| ours.left.push("VLLM::Worker".to_owned()), "left behind: VLLM::Worker");
         check(|ours, _| ours.log = None, "the log does not end with a whole run");
     }
@@ -237,14 +240,14 @@ mod tests {
     #[test]
     fn an_end_has_its_exit_code_and_its_log() {
         let [.., batch, stream, interrupted, killed] = RUNS;
-        let mut at_once = seen(1, vec![lost(); 16], true);
-        at_once.said = "error: the engine ended: signal 9".to_owned();
+        let mut at_once = observed_run(1, vec![lost(); 16], true);
+        at_once.printed = "error: the engine ended: signal 9".to_owned();
         assert_eq!(at_once.ended_faults(batch), Vec::<String>::new());
         let half = [vec![finished(); 4], vec![lost(); 12]].concat();
-        let mut one_by_one = seen(5, half, true);
-        one_by_one.said.clone_from(&at_once.said);
+        let mut one_by_one = observed_run(5, half, true);
+        one_by_one.printed.clone_from(&at_once.printed);
         assert_eq!(one_by_one.ended_faults(stream), Vec::<String>::new());
-        let stopped = seen(130, vec![finished(); 8], true);
+        let stopped = observed_run(130, vec![finished(); 8], true);
         assert_eq!(stopped.ended_faults(interrupted), Vec::<String>::new());
         assert_eq!(ObservedRun::default().ended_faults(killed), Vec::<String>::new());
         let code = "exit code: the log has Some(5), it should be Some(1)";
@@ -254,7 +257,7 @@ mod tests {
     #[test]
     fn a_log_that_hides_the_end_is_a_fault() {
         let [.., stream, _, killed] = RUNS;
-        let quiet = seen(5, vec![finished(); 16], false);
+        let quiet = observed_run(5, vec![finished(); 16], false);
         let faults = quiet.ended_faults(stream);
         let expected = [
             "the log tells of a whole run",

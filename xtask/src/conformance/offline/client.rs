@@ -38,7 +38,7 @@ pub(super) struct ObservedRun {
     /// Line of the result file.
     pub(super) result: Value,
     /// Everything that the program printed.
-    pub(super) said: String,
+    pub(super) printed: String,
     /// Titles of the processes that were left behind.
     pub(super) left: Vec<String>,
 }
@@ -57,7 +57,7 @@ impl Client<'_> {
                 .then(|| record::log(&folder.join(RUN_LOG)))
                 .transpose()?,
             result: result(&folder)?,
-            said: fs::read_to_string(folder.join(SAID))?,
+            printed: fs::read_to_string(folder.join(OUTPUT_FILE))?,
             left,
         })
     }
@@ -66,7 +66,7 @@ impl Client<'_> {
     pub(super) fn own_benchmark(&self, evidence: &Path) -> anyhow::Result<OwnRun> {
         let folder = evidence.join(super::run::name(self.engine)).with_extension("own");
         renew(&folder)?;
-        let (result, said) = (folder.join("answers.json"), folder.join(SAID));
+        let (result, printed) = (folder.join("answers.json"), folder.join(OUTPUT_FILE));
         let mut own = Command::new(&self.place.python);
         own.arg(self.bench.workspace().join("xtask/python/offline_peer.py"))
             .arg(self.engine.name)
@@ -74,7 +74,7 @@ impl Client<'_> {
             .arg(self.model);
         self.send(&mut own, &folder)?;
         let ended = ProcessGroup::spawn(&mut own)?.wait(LONGEST_RUN)?;
-        ensure!(ended.success(), "it ended with {ended}: {}", end_of(&said));
+        ensure!(ended.success(), "it ended with {ended}: {}", end_of(&printed));
         OwnRun::read(&result)
     }
 
@@ -104,13 +104,13 @@ impl Client<'_> {
     /// Adds the engine's arguments and environment to a command, and sets its working directory
     /// and output.
     pub(super) fn set_up(&self, command: &mut Command, folder: &Path) -> anyhow::Result<()> {
-        let said = File::create(folder.join(SAID))?;
+        let output_file = File::create(folder.join(OUTPUT_FILE))?;
         self.place.equip(command, self.engine);
         command
             .args(self.engine.arguments)
             .current_dir(folder)
-            .stdout(said.try_clone()?)
-            .stderr(said);
+            .stdout(output_file.try_clone()?)
+            .stderr(output_file);
         Ok(())
     }
 
@@ -154,20 +154,20 @@ impl Submission {
 /// Waits until a run has its first answer or, if all answers arrive together, has been running
 /// for about two seconds.
 fn in_the_middle(run: Run, folder: &Path, group: &mut ProcessGroup) -> anyhow::Result<()> {
-    let (said, log) = (folder.join(SAID), folder.join(RUN_LOG));
+    let (output_file, log) = (folder.join(OUTPUT_FILE), folder.join(RUN_LOG));
     let mut looks = 0;
     poll(LONGEST_RUN, || {
-        if let Some(status) = group.ended()? {
-            bail!("it ended too soon, with {status}: {}", end_of(&said));
+        if let Some(status) = group.exit_status()? {
+            bail!("it ended too soon, with {status}: {}", end_of(&output_file));
         }
-        looks += usize::from(holds(&said, "is loaded after"));
-        let is_answered = || holds(&log, r#""outcome":{"Ok""#);
+        looks += usize::from(file_contains(&output_file, "is loaded after"));
+        let is_answered = || file_contains(&log, r#""outcome":{"Ok""#);
         let is_there = if run.submission == Submission::AtOnce { looks > 8 } else { is_answered() };
         Ok(is_there.then_some(()))
     })
 }
 
-fn holds(file: &Path, word: &str) -> bool {
+fn file_contains(file: &Path, word: &str) -> bool {
     fs::read_to_string(file).is_ok_and(|text| text.contains(word))
 }
 
@@ -179,6 +179,6 @@ fn result(folder: &Path) -> anyhow::Result<Value> {
 
 pub(super) const RUN_LOG: &str = "run.runlog.jsonl";
 const RESULT: &str = "result.jsonl";
-pub(super) const SAID: &str = "client.log";
+pub(super) const OUTPUT_FILE: &str = "client.log";
 /// Three consecutive imports of a large Python package, and short answers of a tiny model.
 pub(super) const LONGEST_RUN: Duration = Duration::from_secs(900);

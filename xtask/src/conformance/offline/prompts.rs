@@ -13,9 +13,9 @@ use super::run::REQUESTS;
 pub(super) fn write(workspace: &Path, folder: &Path) -> anyhow::Result<PathBuf> {
     let source = fs::read_to_string(workspace.join(SOURCE))?;
     let rows: Vec<Value> = serde_json::from_str(&source)?;
-    let said: Vec<_> = rows.iter().filter_map(first_words).collect();
+    let texts: Vec<_> = rows.iter().filter_map(first_words).collect();
     let path = folder.join("prompts.json");
-    let conversations: Value = prompts(&said).map(|prompt| conversation(&prompt)).collect();
+    let conversations: Value = prompts(&texts).map(|prompt| conversation(&prompt)).collect();
     fs::write(&path, conversations.to_string())
         .with_context(|| format!("cannot write {}", path.display()))?;
     Ok(path)
@@ -26,8 +26,8 @@ fn first_words(row: &Value) -> Option<&str> {
 }
 
 /// Returns prompts of four sentences, five, six and so on.
-fn prompts(said: &[&str]) -> impl Iterator<Item = String> {
-    said.chunks(REQUESTS + SHORTEST).take(REQUESTS).enumerate().map(|(number, sentences)| {
+fn prompts(texts: &[&str]) -> impl Iterator<Item = String> {
+    texts.chunks(REQUESTS + SHORTEST).take(REQUESTS).enumerate().map(|(number, sentences)| {
         sentences.iter().take(SHORTEST + number).copied().collect::<Vec<_>>().join(" ")
     })
 }
@@ -46,8 +46,8 @@ mod tests {
 
     #[test]
     fn there_are_as_many_as_are_sent_and_each_is_longer() {
-        let said = vec!["a b"; 500];
-        let lengths: Vec<_> = prompts(&said).map(|prompt| prompt.len()).collect();
+        let texts = vec!["a b"; 500];
+        let lengths: Vec<_> = prompts(&texts).map(|prompt| prompt.len()).collect();
         assert_eq!((lengths.len(), lengths[0]), (REQUESTS, 15));
         assert!(lengths.is_sorted_by(|one, next| one < next));
     }

@@ -19,7 +19,7 @@ pub(in crate::conformance) fn line(report: &RunReport) -> String {
 /// Formats an engine's tables as Markdown.
 pub(in crate::conformance) fn markdown(runs: &[RunReport]) -> String {
     let whole: String = runs.iter().filter_map(whole).collect();
-    let ended: String = runs.iter().filter_map(ended).collect();
+    let ended: String = runs.iter().filter_map(toll_row).collect();
     let worded: String = runs.iter().filter_map(worded).collect();
     let tables = [(WHOLE_HEAD, whole), (WORDED_HEAD, worded), (ENDED_HEAD, ended)];
     let tables = tables.into_iter().filter(|(_, rows)| !rows.is_empty());
@@ -46,10 +46,10 @@ fn worded(report: &RunReport) -> Option<String> {
     let Counts::Worded(Worded { log, tokens: (ours, its_own), seconds }) = &report.counts else {
         return None;
     };
-    let shown =
+    let summary =
         |count: &Option<u64>| count.map_or_else(|| "–".to_owned(), |count| count.to_string());
     let total = log.prompt_tokens + log.output_tokens;
-    let (ours, its_own) = (shown(ours), shown(its_own));
+    let (ours, its_own) = (summary(ours), summary(its_own));
     Some(format!(
         "| {} | {} | {} + {} = {total} / {ours} / {its_own} | {:.2} / {:.2} | {} |\n",
         report.name,
@@ -62,15 +62,15 @@ fn worded(report: &RunReport) -> Option<String> {
     ))
 }
 
-fn ended(report: &RunReport) -> Option<String> {
+fn toll_row(report: &RunReport) -> Option<String> {
     let Counts::Ended(Toll { code, outcomes, left }) = &report.counts else { return None };
     let code = code.map_or_else(|| "–".to_owned(), |code| code.to_string());
-    let outcomes = outcomes.map_or_else(|| "– | –".to_owned(), shown);
+    let outcomes = outcomes.map_or_else(|| "– | –".to_owned(), outcome_cells);
     let verdict = verdict(&report.faults);
     Some(format!("| {} | {code} | {outcomes} | {left} | {verdict} |\n", report.name))
 }
 
-fn shown(Outcomes { answered, lost }: Outcomes) -> String {
+fn outcome_cells(Outcomes { answered, lost }: Outcomes) -> String {
     format!("{answered} | {lost}")
 }
 

@@ -40,10 +40,10 @@ pub(super) const RUNS: [Run; 7] = [
     whole("at once", Submission::AtOnce),
     whole("by its own server", Submission::Served),
     whole("one by one", Submission::OneByOne),
-    ended("at once, engine killed", Submission::AtOnce, End::EngineKilled),
-    ended("one by one, engine killed", Submission::FourAtATime, End::EngineKilled),
-    ended("one by one, interrupted", Submission::FourAtATime, End::Interrupted),
-    ended("one by one, program killed", Submission::FourAtATime, End::ProgramKilled),
+    stopped_run("at once, engine killed", Submission::AtOnce, End::EngineKilled),
+    stopped_run("one by one, engine killed", Submission::FourAtATime, End::EngineKilled),
+    stopped_run("one by one, interrupted", Submission::FourAtATime, End::Interrupted),
+    stopped_run("one by one, program killed", Submission::FourAtATime, End::ProgramKilled),
 ];
 
 const fn whole(name: &'static str, submission: Submission) -> Run {
@@ -51,7 +51,7 @@ const fn whole(name: &'static str, submission: Submission) -> Run {
 }
 
 /// Creates a run that is long enough to be stopped before its end.
-const fn ended(name: &'static str, submission: Submission, end: End) -> Run {
+const fn stopped_run(name: &'static str, submission: Submission, end: End) -> Run {
     let output_tokens = if matches!(submission, Submission::AtOnce) { LONG } else { MIDDLE };
     Run { name, submission, output_tokens, end }
 }

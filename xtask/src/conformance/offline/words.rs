@@ -8,7 +8,7 @@ use anyhow::{Context, ensure};
 use serde_json::Value;
 
 use super::checks::logged;
-use super::client::{Client, LONGEST_RUN, RUN_LOG, SAID};
+use super::client::{Client, LONGEST_RUN, OUTPUT_FILE, RUN_LOG};
 use super::outcome::{Counts, RunReport, Worded};
 use super::run::slug;
 use super::strays::left_in;
@@ -56,11 +56,12 @@ impl Wording {
         let mut ours = client.bench.program("servemark");
         ours.args(["vllm", "bench"]).args(self.words(client)?);
         ours.arg("--python").arg(&client.place.python).args(["--overwrite", "--run-log", RUN_LOG]);
-        let ours = told(client, ours, folder)?;
+        let ours = collect_results(client, ours, folder)?;
         let records = records(&folder.join(RUN_LOG))?;
         let mut own = Command::new(&client.place.python);
         own.args(client.offline.bench.context("it has no benchmarks")?).args(self.words(client)?);
-        let own = told(client, own, &folder.join("own")).context("the engine's own benchmark")?;
+        let own = collect_results(client, own, &folder.join("own"))
+            .context("the engine's own benchmark")?;
         let measured = records.into_iter().filter(|record| !record.is_warmup).collect();
         Ok((measured, ours, own))
     }
@@ -80,7 +81,7 @@ impl Wording {
 }
 
 /// Runs a benchmark in a folder of its own and collects its results.
-fn told(
+fn collect_results(
     client: &Client<'_>,
     mut command: Command,
     folder: &Path,
@@ -90,17 +91,17 @@ fn told(
     client.set_up(&mut command, &folder)?;
     let ended = ProcessGroup::spawn(&mut command)?.wait(LONGEST_RUN)?;
     let left = left_in(&folder)?;
-    ensure!(ended.success(), "it ended with {ended}: {}", end_of(&folder.join(SAID)));
+    ensure!(ended.success(), "it ended with {ended}: {}", end_of(&folder.join(OUTPUT_FILE)));
     ensure!(left.is_empty(), "left behind: {}", left.join(", "));
     Ok(PrintedResults {
         result: serde_json::from_str(&fs::read_to_string(folder.join(RESULT))?)?,
-        lines: result_lines(&fs::read_to_string(folder.join(SAID))?),
+        lines: result_lines(&fs::read_to_string(folder.join(OUTPUT_FILE))?),
     })
 }
 
-fn result_lines(said: &str) -> Vec<String> {
+fn result_lines(output: &str) -> Vec<String> {
     let is_result = |line: &&str| LABELS.iter().any(|label| line.contains(label));
-    said.lines().filter(is_result).map(labelled).collect()
+    output.lines().filter(is_result).map(labelled).collect()
 }
 
 /// Returns all differences between our results and the peer's.
@@ -119,9 +120,9 @@ fn faults(records: &[Record], ours: &PrintedResults, own: &PrintedResults) -> Ve
 }
 
 fn worded(records: &[Record], ours: &PrintedResults, own: &PrintedResults) -> Worded {
-    let tokens = |told: &PrintedResults| told.result["total_num_tokens"].as_u64();
-    let seconds = |told: &PrintedResults| {
-        let of = |key: &str| told.result[key].as_f64();
+    let tokens = |printed: &PrintedResults| printed.result["total_num_tokens"].as_u64();
+    let seconds = |printed: &PrintedResults| {
+        let of = |key: &str| printed.result[key].as_f64();
         of("elapsed_time").or_else(|| of("avg_latency")).unwrap_or_default()
     };
     Worded {
@@ -202,15 +203,15 @@ mod tests {
         let records = vec![finished(), finished()];
         let log = logged(&records);
         let total = log.prompt_tokens + log.output_tokens;
-        let said =
+        let output =
             format!("noise: 3\nThroughput: 0.27 requests/s\nTotal num prompt tokens:  {total}\n");
-        let told = |seconds: f64| PrintedResults {
+        let printed = |seconds: f64| PrintedResults {
             result: json!({"elapsed_time": seconds, "num_requests": 2, "total_num_tokens": total}),
-            lines: result_lines(&said),
+            lines: result_lines(&output),
         };
-        let mut ours = told(1.5);
+        let mut ours = printed(1.5);
         ours.result["measured_over"] = json!("calls");
-        (records, ours, told(2.5))
+        (records, ours, printed(2.5))
     }
 
     #[test]

@@ -7,13 +7,13 @@ use std::thread;
 
 use serde_json::{Value, json};
 
-use super::{Done, INPUTS, ran};
+use super::{INPUTS, TasksRun, ran};
 
 /// Flags of a run with six prompts, whose answers have eight tokens each.
 const EIGHT: &str = "--datasets synthetic_gen_string --set datasets.config.RequestCount=6 \
                      --set datasets.config.StringConfig.Output.Params.MaxValue=8";
 
-impl Done {
+impl TasksRun {
     fn details(&self) -> Vec<Value> {
         let lines = self.file("synthetic_details.jsonl");
         lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
@@ -57,7 +57,7 @@ fn answers_whole(model: &str, route: &str) {
 }
 
 #[track_caller]
-fn check_counts(done: &Done) {
+fn check_counts(done: &TasksRun) {
     assert_eq!(done.common("synthetic", "Success Requests"), json!(6));
     assert_eq!(done.common("synthetic", "Failed Requests"), json!(0));
     assert_eq!(done.common("synthetic", "Total Generated Tokens"), json!(48));
@@ -84,7 +84,7 @@ fn tritons_answers_are_counted_by_the_simulators_tokenizer() {
 #[test]
 fn what_nobody_counts_is_no_token() {
     let triton = Service::answering(TRITON);
-    let (done, _) = triton.asked_by("triton_stream_api_general");
+    let (done, _) = triton.request_of("triton_stream_api_general");
     assert_eq!(done.common("custom", "Success Requests"), json!(1));
     assert_eq!(done.common("custom", "Total Generated Tokens"), json!(0));
     let table = done.file("custom.csv");
@@ -108,7 +108,7 @@ fn answers_that_break_are_failures() {
             assert_eq!(failed.lines().count(), 2, "{failed}");
             let first: Value = serde_json::from_str(failed.lines().next().unwrap()).unwrap();
             assert_ne!(first["error_info"], "", "{model}, {fault}");
-            assert!(done.said().contains("Failed Reason"), "{model}, {fault}");
+            assert!(done.output_text().contains("Failed Reason"), "{model}, {fault}");
         }
     }
 }
@@ -118,17 +118,17 @@ fn requests_are_sent_as_aisbench_sends_them() {
     let parameters = r#"{"ignore_eos": false, "temperature": 0.01, "max_new_tokens": 7}"#;
     let text = r#""Question: How many?\nAnswer: ""#;
     let tgi = Service::answering(TGI);
-    let (_, asked) = tgi.asked_by("tgi_stream_api_general");
-    assert_eq!(asked.route, "POST /generate_stream HTTP/1.1");
-    assert_eq!(asked.body, format!(r#"{{"inputs": {text}, "parameters": {parameters}}}"#));
-    let (_, asked) = tgi.asked_by("mindie_stream_api_general");
-    assert_eq!(asked.route, "POST /infer HTTP/1.1");
+    let (_, requested) = tgi.request_of("tgi_stream_api_general");
+    assert_eq!(requested.route, "POST /generate_stream HTTP/1.1");
+    assert_eq!(requested.body, format!(r#"{{"inputs": {text}, "parameters": {parameters}}}"#));
+    let (_, requested) = tgi.request_of("mindie_stream_api_general");
+    assert_eq!(requested.route, "POST /infer HTTP/1.1");
     let expected = format!(r#"{{"inputs": {text}, "stream": true, "parameters": {parameters}}}"#);
-    assert_eq!(asked.body, expected);
+    assert_eq!(requested.body, expected);
     let triton = Service::answering(TRITON);
-    let (_, asked) = triton.asked_by("triton_stream_api_general");
-    assert_eq!(asked.route, "POST /v2/models/m/generate_stream HTTP/1.1");
-    let (id, rest) = asked.body.strip_prefix(r#"{"id": ""#).unwrap().split_at(36);
+    let (_, requested) = triton.request_of("triton_stream_api_general");
+    assert_eq!(requested.route, "POST /v2/models/m/generate_stream HTTP/1.1");
+    let (id, rest) = requested.body.strip_prefix(r#"{"id": ""#).unwrap().split_at(36);
     assert_eq!(id.matches('-').count(), 4, "{id}");
     let expected = format!(r#"", "text_input": {text}, "parameters": {parameters}}}"#);
     assert_eq!(rest, expected);
@@ -149,7 +149,7 @@ data: {"text_output": "b"}
 /// A server that records its requests.
 struct Service {
     port: u16,
-    asked: Arc<Mutex<Vec<RequestedBody>>>,
+    requested: Arc<Mutex<Vec<RequestedBody>>>,
 }
 
 #[derive(Clone, Debug)]
@@ -163,36 +163,36 @@ impl Service {
     fn answering(events: &'static str) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
-        let asked: Arc<Mutex<Vec<RequestedBody>>> = Arc::default();
-        let kept = Arc::clone(&asked);
+        let requested: Arc<Mutex<Vec<RequestedBody>>> = Arc::default();
+        let kept = Arc::clone(&requested);
         thread::spawn(move || {
             for socket in listener.incoming().map_while(Result::ok) {
                 let kept = Arc::clone(&kept);
                 thread::spawn(move || answer(socket, events, &kept));
             }
         });
-        Self { port, asked }
+        Self { port, requested }
     }
 
     /// Runs `model` on the only row of a data set and returns the run with its request.
     #[track_caller]
-    fn asked_by(&self, model: &str) -> (Done, RequestedBody) {
+    fn request_of(&self, model: &str) -> (TasksRun, RequestedBody) {
         let line = format!(
             "--models {model} --custom-dataset-path {INPUTS}/custom.jsonl --num-prompts 1 \
              --num-warmups 0 --host-ip 127.0.0.1 --host-port {} --model-name m",
             self.port
         );
         let done = ran(&line).well();
-        let mut asked = std::mem::take(&mut *self.asked.lock().unwrap());
-        assert_eq!(asked.len(), 1, "{asked:?}");
-        (done, asked.remove(0))
+        let mut requested = std::mem::take(&mut *self.requested.lock().unwrap());
+        assert_eq!(requested.len(), 1, "{requested:?}");
+        (done, requested.remove(0))
     }
 }
 
 /// Records the request of a connection, if there is one, and answers it.
 fn answer(mut socket: TcpStream, events: &str, kept: &Mutex<Vec<RequestedBody>>) {
-    let Some(asked) = RequestedBody::read(&mut socket) else { return };
-    kept.lock().unwrap().push(asked);
+    let Some(requested) = RequestedBody::read(&mut socket) else { return };
+    kept.lock().unwrap().push(requested);
     let head = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n";
     let answer = format!("{head}Content-Length: {}\r\n\r\n{events}", events.len());
     socket.write_all(answer.as_bytes()).unwrap();

@@ -1,13 +1,13 @@
 use servemark_core::ErrorKind;
 
 use super::*;
-use crate::recording_sink::{RecordingSink, heard};
+use crate::recording_sink::{RecordingSink, decode_counting};
 use crate::{Backend, EvalscopeApi};
 
 #[track_caller]
 fn reads(frames: &[&str]) -> (RecordingSink, Vec<Result<Flow, RequestError>>) {
     let decoder = DashscopeDecoder::new(&Sample::new("Hi", 1, 8));
-    let (heard, outcomes, _) = heard(decoder, frames, |_, _| false);
+    let (heard, outcomes, _) = decode_counting(decoder, frames, |_, _| false);
     (heard, outcomes)
 }
 

@@ -8,11 +8,11 @@ use super::*;
 use crate::recording_sink::{self, RecordingSink};
 
 /// Decodes frames and counts those that were not parsed. A decoder that forgets parses all.
-fn heard(
+fn decode_counting(
     frames: &[impl AsRef<[u8]>],
     forgets: bool,
 ) -> (RecordingSink, Vec<Result<Flow, RequestError>>, usize) {
-    recording_sink::heard(
+    recording_sink::decode_counting(
         GenerateDecoder::new(&Sample::new("hi", 1, 4)),
         frames,
         |decoder, frame| {
@@ -28,7 +28,7 @@ fn heard(
 #[track_caller]
 fn same(frames: &[impl AsRef<[u8]>]) -> usize {
     let ((read, outcomes, unparsed), (parsed, expected, none)) =
-        (heard(frames, false), heard(frames, true));
+        (decode_counting(frames, false), decode_counting(frames, true));
     assert_eq!((read, outcomes, none), (parsed, expected, 0));
     unparsed
 }

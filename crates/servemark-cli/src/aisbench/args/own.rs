@@ -8,7 +8,7 @@ use crate::own::NOT_SIMULATED;
 use crate::python;
 
 fn parse_style(month: &str) -> Result<PrefillRow, String> {
-    python::named(month, &PrefillRow::RELEASES, PrefillRow::of_release)
+    python::parse_known(month, &PrefillRow::RELEASES, PrefillRow::of_release)
 }
 
 #[derive(Args, Clone, Debug)]

@@ -18,31 +18,31 @@ pub(super) struct PromptSettings {
 
 impl PromptSettings {
     pub(super) fn of(section: Option<Section>) -> Result<Self, Fault> {
-        let mut asked = Self {
+        let mut requested = Self {
             template: AisbenchTemplate::default(),
             turns: AisbenchTurns::Every,
             inferencer: String::new(),
         };
-        let Some(mut section) = section else { return Ok(asked) };
+        let Some(mut section) = section else { return Ok(requested) };
         section.ignore(&["retriever"]);
         if let Some(mut template) = section.section("prompt_template", "prompt_template")? {
             template.ignore(&["type"]);
             let value = template.require("template")?;
             template.finish()?;
-            asked.template = self::template(&value)?;
+            requested.template = self::template(&value)?;
         }
         if let Some(mut inferencer) = section.section("inferencer", "inferencer")? {
             inferencer.ignore(&["stopping_criteria"]);
             let kind = inferencer.take("type").map(|kind| class(&kind)).transpose()?;
-            asked.inferencer = kind.unwrap_or_default();
+            requested.inferencer = kind.unwrap_or_default();
             if let Some(mode) = inferencer.take("infer_mode") {
-                asked.turns = turns(&mode)?;
-                asked.inferencer += &text(&mode, "infer_mode")?;
+                requested.turns = turns(&mode)?;
+                requested.inferencer += &text(&mode, "infer_mode")?;
             }
             inferencer.finish()?;
         }
         section.finish()?;
-        Ok(asked)
+        Ok(requested)
     }
 
     /// Returns whether the template puts pictures into requests as base64 data.

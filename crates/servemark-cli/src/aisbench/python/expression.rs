@@ -79,7 +79,7 @@ impl Reader<'_> {
             Kind::Int(number) => Value::Int(number),
             Kind::Float(number) => Value::Float(number),
             Kind::Text(_) => return Ok(Located { value: self.strings(), place }),
-            Kind::Name(name) => return self.named(&name, place),
+            Kind::Name(name) => return self.parse_name(&name, place),
             Kind::Sign("[") => return self.items("[", "]"),
             Kind::Sign("(") => return self.parenthesised(),
             Kind::Sign("{") => return self.braces(),
@@ -102,7 +102,7 @@ impl Reader<'_> {
         Value::Text(whole)
     }
 
-    fn named(&mut self, name: &str, place: Place) -> Result<Located, Fault> {
+    fn parse_name(&mut self, name: &str, place: Place) -> Result<Located, Fault> {
         self.advance();
         let value = match name {
             "None" => Value::None,

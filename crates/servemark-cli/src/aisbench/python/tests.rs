@@ -14,7 +14,7 @@ fn read(files: &[(&str, &str)]) -> Result<Dict, String> {
 }
 
 /// Formats a value like JSON, with strings in quotes and all names and keys without.
-fn shown(value: &Value) -> String {
+fn format_value(value: &Value) -> String {
     match value {
         Value::None => "null".to_owned(),
         Value::Bool(value) => value.to_string(),
@@ -23,13 +23,14 @@ fn shown(value: &Value) -> String {
         Value::Text(text) => format!("{text:?}"),
         Value::Name(name) => name.clone(),
         Value::List(items) => {
-            let items: Vec<String> = items.borrow().iter().map(|item| shown(&item.value)).collect();
+            let items: Vec<String> =
+                items.borrow().iter().map(|item| format_value(&item.value)).collect();
             format!("[{}]", items.join(","))
         }
         Value::Dict(entries) => {
             let entries = entries.borrow();
             let entries =
-                entries.iter().map(|(key, value)| format!("{key}:{}", shown(&value.value)));
+                entries.iter().map(|(key, value)| format!("{key}:{}", format_value(&value.value)));
             format!("{{{}}}", entries.collect::<Vec<_>>().join(","))
         }
     }
@@ -39,7 +40,7 @@ fn shown(value: &Value) -> String {
 fn is(text: &str, name: &str, expected: &str) {
     let names = read(&[(HERE, text)]).unwrap();
     let (_, value) = names.iter().find(|(key, _)| key == name).expect(name);
-    assert_eq!(shown(&value.value), expected);
+    assert_eq!(format_value(&value.value), expected);
 }
 
 #[track_caller]
@@ -100,7 +101,7 @@ fn files_include_one_another() {
     ];
     let names = read(&files).unwrap();
     let (_, models) = names.iter().find(|(key, _)| key == "models").unwrap();
-    assert_eq!(shown(&models.value), "[1,2,1]");
+    assert_eq!(format_value(&models.value), "[1,2,1]");
 }
 
 #[test]

@@ -189,8 +189,8 @@ impl Lexer<'_> {
 
     fn sign(&mut self) -> Result<(), Fault> {
         let Some(sign) = SIGNS.into_iter().find(|sign| self.rest.starts_with(sign)) else {
-            let shown: String = self.rest.chars().take(1).collect();
-            return Err(self.fault(format!("{shown} is not understood")));
+            let character: String = self.rest.chars().take(1).collect();
+            return Err(self.fault(format!("{character} is not understood")));
         };
         match sign {
             "(" | "[" | "{" => self.depth += 1,

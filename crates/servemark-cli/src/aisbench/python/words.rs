@@ -116,10 +116,10 @@ impl Reader<'_> {
     pub(super) fn refuse_at(&self, place: &Place, why: &str) -> Fault {
         let line = place.line.checked_sub(1).and_then(|line| self.lines.get(line));
         let line = line.filter(|_| place.file == self.file.file).map_or("", |line| line.trim());
-        let line: String = line.chars().take(SHOWN).collect();
+        let line: String = line.chars().take(MAX_SHOWN_CHARS).collect();
         place.fault(if line.is_empty() { why.to_owned() } else { format!("{why}: {line}") })
     }
 }
 
 /// Maximum number of characters of a line that an error shows.
-const SHOWN: usize = 160;
+const MAX_SHOWN_CHARS: usize = 160;

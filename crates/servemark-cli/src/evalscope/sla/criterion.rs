@@ -47,7 +47,7 @@ pub enum SlaGoal {
 }
 
 impl SlaMetric {
-    fn named(name: &str) -> Option<Self> {
+    fn from_name(name: &str) -> Option<Self> {
         METRICS.into_iter().find(|metric| metric.name == name)
     }
 
@@ -64,7 +64,7 @@ impl SlaGoal {
     }
 
     /// Returns whether a value meets the goal. Every value meets an extreme.
-    pub fn holds(self, value: f64) -> bool {
+    pub fn is_met(self, value: f64) -> bool {
         match self {
             Self::Below(limit) => value < limit,
             Self::AtMost(limit) => value <= limit,
@@ -94,7 +94,7 @@ impl SlaCriterion {
 
 /// Parses a criterion from its entry in `--sla-params`.
 pub(super) fn read((name, value): (&String, &Value)) -> Result<SlaCriterion, CliError> {
-    let metric = SlaMetric::named(name).ok_or_else(|| {
+    let metric = SlaMetric::from_name(name).ok_or_else(|| {
         let mut known = METRICS.map(|metric| metric.name);
         known.sort_unstable();
         let known = known.join(", ");
@@ -198,8 +198,8 @@ mod tests {
     }
 
     #[track_caller]
-    fn check(name: &str, text: &str, shown: &str) {
-        assert_eq!(criterion(name, text).unwrap().text(), shown);
+    fn check(name: &str, text: &str, message: &str) {
+        assert_eq!(criterion(name, text).unwrap().text(), message);
     }
 
     #[test]
@@ -230,7 +230,7 @@ mod tests {
 
     #[test]
     fn limits_hold_or_not() {
-        let holds = |text, value| criterion("rps", text).unwrap().goal.holds(value);
+        let holds = |text, value| criterion("rps", text).unwrap().goal.is_met(value);
         assert!(holds("<=2", 2.0) && !holds("<2", 2.0) && holds(">=2", 2.0) && !holds(">2", 2.0));
     }
 }

@@ -69,9 +69,9 @@ fn figures_that_are_to_be_known_end_each_run() {
     }
     let search = "--model m --dataset-path x --sla-auto-tune --sla-variable parallel";
     let search = format!("{search} --sla-params [{{\"p99_ttft\":\"<=2\"}}] --until ttft:mean+-2%");
-    let said =
+    let message =
         "--until has no effect with --sla-auto-tune, whose runs have a set number of requests";
-    assert!(refusal(&search).starts_with(said), "{}", refusal(&search));
+    assert!(refusal(&search).starts_with(message), "{}", refusal(&search));
     let embeddings = "--model m --api openai_embedding --dataset-path x --until ttft:mean+-2%";
     assert!(refusal(embeddings).contains("is about tokens"), "{}", refusal(embeddings));
 }
@@ -127,7 +127,7 @@ fn an_open_loop_has_rates_and_no_limit() {
     let plans = plans(&runs);
     assert_eq!(plans[1].0, "rate_4.5_number_9");
     let load = &plans[1].1.load;
-    assert_eq!((load.max_concurrency, load.lead_in), (None, LeadInSpec::ended(3)));
+    assert_eq!((load.max_concurrency, load.lead_in), (None, LeadInSpec::already_ended(3)));
     assert_eq!(load.arrivals.mean_rate(), Some(4.5));
     assert_eq!(load.lasts, Some(Duration::from_secs(7)));
 }
@@ -281,10 +281,10 @@ fn what_is_for_a_model_of_its_own_process_or_a_service_has_no_effect_on_a_server
     for line in ["--attn-implementation eager", "--swanlab-host h", "--image-format L"] {
         let warnings = runs(&format!("--model m {line}")).first.warnings;
         let flag = line.split(' ').next().unwrap();
-        let is_told = ["has no effect", "only applies to"]
+        let is_reported = ["has no effect", "only applies to"]
             .iter()
             .any(|words| warnings[0].starts_with(&format!("{flag} {words}")));
-        assert!(is_told, "{warnings:?}");
+        assert!(is_reported, "{warnings:?}");
     }
     assert!(refusal("--model m --visualizer wandb").contains("--visualizer"));
 }
@@ -293,8 +293,8 @@ fn what_is_for_a_model_of_its_own_process_or_a_service_has_no_effect_on_a_server
 fn pictures_and_decisions_are_checked_before_anything_is_sent() {
     let drawn = "--model m --dataset random_vl --tokenizer-path t --image-format L";
     assert!(refusal(drawn).contains("must be RGB, RGBA or P"));
-    let asked = refusal("--model m --api systemone --dataset openqa");
-    assert!(asked.contains("give --dataset line_by_line or open_decisions"), "{asked}");
+    let requested = refusal("--model m --api systemone --dataset openqa");
+    assert!(requested.contains("give --dataset line_by_line or open_decisions"), "{requested}");
     assert!(refusal("--model m --api autotrust --prompt x").contains("complete JSON objects"));
     let plan = runs("--model m --api autotrust --dataset line_by_line --dataset-path x").first.plan;
     assert_eq!(plan.wire.path(), "/v1/chat/completions");

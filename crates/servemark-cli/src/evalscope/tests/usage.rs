@@ -36,7 +36,7 @@ fn refusals_are_the_peers_word_for_word() {
             }
             None => theirs.replace(", None)", ")"),
         };
-        assert!(ours.starts_with(&theirs), "{}: {ours}\n{theirs}", line.shown());
+        assert!(ours.starts_with(&theirs), "{}: {ours}\n{theirs}", line.command_line());
     }
 }
 
@@ -56,7 +56,7 @@ fn arguments_are_what_the_peer_makes_of_them() {
             Ok(echo) => {
                 let ours = Value::Object(comparable(echo));
                 let theirs = Value::Object(comparable(expected));
-                assert_eq!(ours.to_string(), theirs.to_string(), "{}", line.shown());
+                assert_eq!(ours.to_string(), theirs.to_string(), "{}", line.command_line());
             }
             Err(refusal) => {
                 assert!(

@@ -57,8 +57,8 @@ flags! { OutputArgs {
 fn parse_slo(text: &str) -> Result<Slo, String> {
     let (name, limit) = text.split_once(':').unwrap_or((text, ""));
     let metric = Slo::metric(name).ok_or_else(|| {
-        let shown = python::repr(text);
-        format!("expected KEY:VALUE with KEY in ttft, tpot, e2el, got {shown}")
+        let rendered = python::repr(text);
+        format!("expected KEY:VALUE with KEY in ttft, tpot, e2el, got {rendered}")
     })?;
     Slo::new(metric, python::finite_positive_float(limit)?).map_err(|error| error.to_string())
 }

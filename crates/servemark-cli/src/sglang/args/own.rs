@@ -71,7 +71,7 @@ flags! { SessionArgs {
 }}
 
 fn parse_style(name: &str) -> Result<SglangStyle, String> {
-    python::named(name, &SglangStyle::NAMES, SglangStyle::from_name)
+    python::parse_known(name, &SglangStyle::NAMES, SglangStyle::from_name)
 }
 
 pub(in crate::sglang) fn parse_bad_line(what: &str) -> Result<BadLine, String> {

@@ -67,7 +67,7 @@ flags! { RequestArgs {
     TOP_P = "--top-p" => [OnlyWhere(takes_sampling, SAMPLING)];
     RETURN_LOGPROB = "--return-logprob" => [OnlyWhere(
         |effects| is_generate(effects)
-            || route(effects) == Route::COMPLETIONS && effects.asks(Self::TOP_LOGPROBS_NUM),
+            || route(effects) == Route::COMPLETIONS && effects.is_requested(Self::TOP_LOGPROBS_NUM),
         "/generate, and to /v1/completions with --top-logprobs-num",
     )];
     TOP_LOGPROBS_NUM = "--top-logprobs-num" => [OnlyWhere(

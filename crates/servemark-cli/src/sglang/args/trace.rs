@@ -34,7 +34,7 @@ pub(in crate::sglang) struct TraceArgs {
 
 flags! { TraceArgs {
     USE_TRACE_TIMESTAMPS = "--use-trace-timestamps" => [Where(
-        |effects| dataset(effects).is_none_or(DatasetName::tells_times),
+        |effects| dataset(effects).is_none_or(DatasetName::has_times),
         "on when requests are sent: rows of this data set do not say when theirs came; the rate is \
          called trace, as SGLang calls it",
     )];
@@ -58,10 +58,10 @@ fn parse_prompts(text: &str) -> Result<MooncakePrompts, String> {
 /// always sent so, and other data sets with times only with `--use-trace-timestamps`. SGLang's
 /// client can replay only `mooncake`, even with this flag.
 pub(in crate::sglang) fn replays(dataset: DatasetName, use_trace_timestamps: bool) -> bool {
-    dataset == DatasetName::Mooncake || use_trace_timestamps && dataset.tells_times()
+    dataset == DatasetName::Mooncake || use_trace_timestamps && dataset.has_times()
 }
 
 pub(super) fn is_replayed(effects: &Effects<'_>) -> bool {
-    let asks = effects.is(TraceArgs::USE_TRACE_TIMESTAMPS);
-    dataset(effects).is_some_and(|dataset| replays(dataset, asks))
+    let is_requested = effects.is(TraceArgs::USE_TRACE_TIMESTAMPS);
+    dataset(effects).is_some_and(|dataset| replays(dataset, is_requested))
 }

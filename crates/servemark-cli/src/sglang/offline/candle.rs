@@ -10,7 +10,7 @@ use servemark_engine::{CandleSpec, LoadFormat};
 use servemark_tokenizer::hub_name;
 
 use super::args::{OfflineArgs, TargetArgs};
-use crate::argparse::{Flag, Given, flags};
+use crate::argparse::{Flag, ParsedCommandLine, flags};
 use crate::error::{CliError, UsageError};
 use crate::own::WorkerArgs;
 
@@ -37,7 +37,11 @@ flags! { CandleArgs {
 
 /// Selects the engine `candle` if no flag asks for an engine in Python. If it is selected, sets the
 /// defaults of a short run, which shows a batch filling up and a range of lengths.
-pub(super) fn choose_the_rest(args: &mut OfflineArgs, given: &Given, python: Option<&str>) {
+pub(super) fn choose_the_rest(
+    args: &mut OfflineArgs,
+    given: &ParsedCommandLine,
+    python: Option<&str>,
+) {
     let open = |flag: Flag| !given.is(flag);
     if python.is_none() && OF_WORKERS.into_iter().all(open) {
         NAME.clone_into(&mut args.target.engine);
@@ -84,10 +88,10 @@ pub(super) fn spec(
     let mut command = CandleArgs::command();
     command.build();
     let names: Vec<&str> = CandleArgs::FLAGS.iter().map(|declared| declared.flag.name()).collect();
-    let given = Given::read(command, &names, &[], leftovers).map_err(refuse)?;
+    let given = ParsedCommandLine::read(command, &names, &[], leftovers).map_err(refuse)?;
     if !given.reading.leftovers.is_empty() {
         let unknown = given.reading.leftovers.join(" ");
-        let unknown = format!("{unknown} (the engine {KNOWN})");
+        let unknown = format!("{unknown} (the engine {CANDLE_FLAGS})");
         return Err(refuse(given.reading.unrecognized(&[unknown])));
     }
     let (args, _): (CandleArgs, _) = given.typed(program)?;
@@ -131,7 +135,7 @@ const OF_WORKERS: [Flag; 8] = [
     WorkerArgs::PYTHON,
 ];
 
-const KNOWN: &str = "candle takes --load-format, --max-running-requests, --chunked-prefill-size and \
+const CANDLE_FLAGS: &str = "candle takes --load-format, --max-running-requests, --chunked-prefill-size and \
                      --random-seed; --engine sglang and vllm take their own";
 
 const NO_FOLDER: &str = "must be a folder with a config.json and safetensors files, or a model's \

@@ -75,9 +75,9 @@ fn candle(offline: &Offline) -> &CandleSpec {
 
 #[test]
 fn without_a_word_of_another_engine_the_one_in_this_program_is_shown() {
-    let shown = read(&[]).unwrap();
-    assert_eq!(*candle(&shown), CandleSpec::default());
-    let Parsed { plan, warnings, .. } = &shown.run;
+    let rendered = read(&[]).unwrap();
+    assert_eq!(*candle(&rendered), CandleSpec::default());
+    let Parsed { plan, warnings, .. } = &rendered.run;
     assert_eq!((plan.workload.requests, &plan.model.name), (128, &None));
     assert_eq!(plan.output.result_file.as_deref(), Some(Path::new("servemark_candle.jsonl")));
     assert!(warnings[0].contains("its weights are random"), "{warnings:?}");
@@ -178,8 +178,8 @@ fn requests_are_the_peers() {
         let calls = case["calls"].as_array().unwrap();
         let warm_up = ours.warm_up.as_ref().map(|warm_up| json!(warm_up.plan.workload.requests));
         assert_eq!(warm_up.as_ref(), calls.first().filter(|_| calls.len() == 2));
-        let asks = !worker(&ours).call.is_empty();
-        assert_eq!(json!(asks), theirs["call"]["return_logprob"]);
+        let is_requested = !worker(&ours).call.is_empty();
+        assert_eq!(json!(is_requested), theirs["call"]["return_logprob"]);
     }
 }
 

@@ -101,17 +101,17 @@ impl Grid<'_> {
             case.cached_share = self.cached_share()?;
         }
         case.profile = (purpose == Purpose::Profile).then(|| self.profile(cell));
-        Ok(Batch { case, asked: self.asked(output_len, purpose) })
+        Ok(Batch { case, requested: self.requested_batch(output_len, purpose) })
     }
 
-    fn asked(&self, output_len: u32, purpose: Purpose) -> OneBatchAsked {
-        let mut asked = OneBatchAsked::default();
-        asked.run_name.clone_from(&self.args.run_name);
-        asked.output_len = output_len;
-        asked.stops_at_eos = self.args.disable_ignore_eos && purpose != Purpose::WarmUp;
-        asked.replays = self.args.replays();
-        asked.is_sglang = !self.args.is_vllm();
-        asked
+    fn requested_batch(&self, output_len: u32, purpose: Purpose) -> OneBatchAsked {
+        let mut requested = OneBatchAsked::default();
+        requested.run_name.clone_from(&self.args.run_name);
+        requested.output_len = output_len;
+        requested.stops_at_eos = self.args.disable_ignore_eos && purpose != Purpose::WarmUp;
+        requested.replays = self.args.replays();
+        requested.is_sglang = !self.args.is_vllm();
+        requested
     }
 
     fn plan(

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::args::{OneBatchArgs, ServerArgs};
 use crate::address::is_encrypted;
-use crate::argparse::{Effects, Given};
+use crate::argparse::{Effects, ParsedCommandLine};
 use crate::error::CliError;
 use crate::python;
 
@@ -44,7 +44,7 @@ impl OneBatchArgs {
 
 pub(super) fn check(
     args: &OneBatchArgs,
-    given: &Given,
+    given: &ParsedCommandLine,
     warnings: &mut Vec<String>,
 ) -> Result<(), CliError> {
     // What belongs to no flag of the benchmark may belong to one of the server's before it.
@@ -119,14 +119,14 @@ fn check_adapters(args: &OneBatchArgs) -> Result<(), CliError> {
 }
 
 /// Warns of arguments for a server that is started, if none is started.
-fn warn_of_launch(args: &OneBatchArgs, given: &Given, warnings: &mut Vec<String>) {
+fn warn_of_launch(args: &OneBatchArgs, given: &ParsedCommandLine, warnings: &mut Vec<String>) {
     let is_launched = args.base_url.is_empty() && args.simulator.spec(None).is_none();
     if is_launched {
         return;
     }
     let mut ignored: Vec<String> = [ServerArgs::HOST, ServerArgs::PORT, ServerArgs::PYTHON]
         .into_iter()
-        .filter(|flag| given.asks(*flag))
+        .filter(|flag| given.is_requested(*flag))
         .map(|flag| flag.to_string())
         .collect();
     ignored.extend(given.reading.leftovers.iter().cloned());

@@ -115,8 +115,8 @@ fn what_has_no_effect_is_warned_of() {
     ] {
         let warnings = at(words).common.warnings;
         let says_so = ["has no effect", "only applies to"];
-        let is_said = |warning: &String| says_so.iter().any(|text| warning.contains(text));
-        assert!(warnings.iter().any(is_said), "{words:?}");
+        let is_reported = |warning: &String| says_so.iter().any(|text| warning.contains(text));
+        assert!(warnings.iter().any(is_reported), "{words:?}");
     }
 }
 

@@ -50,14 +50,14 @@ fn ours(line: &RecordedLine) -> Option<String> {
 /// Returns the expected error about a command line: that of SGLang's parser, unless the line is one
 /// of the intended differences.
 fn expected(line: &RecordedLine) -> Option<&str> {
-    let difference = DIFFERENCES.iter().find(|(argv, _)| *argv == line.shown());
+    let difference = DIFFERENCES.iter().find(|(argv, _)| *argv == line.command_line());
     difference.map_or(refusal(line), |(_, ours)| *ours)
 }
 
 #[test]
 fn refusals_are_the_peers_word_for_word() {
     for line in lines() {
-        assert_eq!(ours(&line).as_deref(), expected(&line), "{}", line.shown());
+        assert_eq!(ours(&line).as_deref(), expected(&line), "{}", line.command_line());
     }
 }
 
@@ -65,7 +65,7 @@ fn refusals_are_the_peers_word_for_word() {
 fn no_difference_is_stale() {
     let lines = lines();
     for (argv, ours) in DIFFERENCES {
-        let line = lines.iter().find(|line| line.shown() == argv).expect(argv);
+        let line = lines.iter().find(|line| line.command_line() == argv).expect(argv);
         assert_ne!(refusal(line), ours);
     }
 }
@@ -81,7 +81,7 @@ fn values_are_read_as_the_peer_reads_them() {
             let changed = &line.recorded["changed"][flag["dest"].as_str().unwrap()];
             let expected = if changed.is_null() { &flag["default"] } else { changed };
             let name = &flag["name"];
-            assert_eq!(&mirror.value(&matches, flag), expected, "{}: {name}", line.shown());
+            assert_eq!(&mirror.value(&matches, flag), expected, "{}: {name}", line.command_line());
         }
     }
 }

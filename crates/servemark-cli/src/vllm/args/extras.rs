@@ -26,7 +26,7 @@ flags! { StyleArgs {
 }}
 
 fn parse_style(name: &str) -> Result<VllmStyle, String> {
-    python::named(name, &VllmStyle::NAMES, VllmStyle::from_name)
+    python::parse_known(name, &VllmStyle::NAMES, VllmStyle::from_name)
 }
 
 #[derive(Args, Clone, Debug)]
@@ -148,7 +148,7 @@ flags! { ExtrasArgs {
         "without --sweep-max-concurrency or --sweep-request-rate",
     )];
     SUMMARY_FILE = "--summary-file" => [Where(
-        |effects| is_swept(effects) || effects.asks(Self::NUM_RUNS),
+        |effects| is_swept(effects) || effects.is_requested(Self::NUM_RUNS),
         "for one run",
     )];
     RESET_PREFIX_CACHE = "--reset-prefix-cache";
@@ -179,7 +179,7 @@ impl ExtrasArgs {
 impl ExtrasArgs {
     /// Returns whether some prompts are to begin alike.
     fn is_warm(effects: &Effects<'_>) -> bool {
-        effects.asks(Self::RANDOM_CACHE_HIT_FRACTION)
+        effects.is_requested(Self::RANDOM_CACHE_HIT_FRACTION)
     }
 }
 
@@ -188,8 +188,8 @@ fn is_swept(effects: &Effects<'_>) -> bool {
 }
 
 fn shows_vllms_table(effects: &Effects<'_>) -> bool {
-    let shown = effects.value(JudgingArgs::LAYOUT);
-    shown.is_empty() || shown.split(',').any(|name| name == "vllm")
+    let rendered = effects.value(JudgingArgs::LAYOUT);
+    rendered.is_empty() || rendered.split(',').any(|name| name == "vllm")
 }
 
 const RANDOM: Limit = datasets(&["random"]);

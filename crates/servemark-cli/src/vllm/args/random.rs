@@ -62,10 +62,10 @@ pub(in crate::vllm) struct RandomArgs {
 }
 
 flags! { RandomArgs {
-    RANDOM_INPUT_LEN = "--random-input-len" => [DRAWN, Unless(DatasetArgs::INPUT_LEN)];
+    RANDOM_INPUT_LEN = "--random-input-len" => [RANDOM_DATASETS, Unless(DatasetArgs::INPUT_LEN)];
     RANDOM_OUTPUT_LEN = "--random-output-len"
         => [datasets(&["random", "random-mm"]), Unless(DatasetArgs::OUTPUT_LEN)];
-    RANDOM_RANGE_RATIO = "--random-range-ratio" => [DRAWN, Unless(ExtrasArgs::MULTI_TURN)];
+    RANDOM_RANGE_RATIO = "--random-range-ratio" => [RANDOM_DATASETS, Unless(ExtrasArgs::MULTI_TURN)];
     RANDOM_PREFIX_LEN = "--random-prefix-len" => [
         datasets(&["random", "random-mm"]),
         Unless(ExtrasArgs::MULTI_TURN),
@@ -91,6 +91,6 @@ flags! { RandomArgs {
         => [REPEATED, Unless(DatasetArgs::OUTPUT_LEN)];
 }}
 
-const DRAWN: Limit = datasets(&["random", "random-mm", "random-rerank"]);
+const RANDOM_DATASETS: Limit = datasets(&["random", "random-mm", "random-rerank"]);
 const PICTURED: Limit = datasets(&["random-mm"]);
 const REPEATED: Limit = datasets(&["prefix_repetition"]);

@@ -99,7 +99,7 @@ pub(crate) fn parse(
     let offline = Offline {
         warm_up: (batches.warm_up > 0).then(|| unlogged(warm_up)),
         run,
-        told: if line.args.profile {
+        message: if line.args.profile {
             OfflineMessages::Traces
         } else {
             OfflineMessages::Latency(batches.size())

@@ -11,8 +11,8 @@ use servemark_plan::Layout;
 use super::engine;
 use crate::argparse::Limit::Where;
 use crate::argparse::{
-    Declared, Effects, Flag, Flexible, Given, Group, Limit, Occurrence, PeerFlags, texts,
-    with_config,
+    Declared, Effects, Flag, Flexible, Group, Limit, Occurrence, ParsedCommandLine, PeerFlags,
+    texts, with_config,
 };
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
@@ -25,7 +25,7 @@ use crate::vllm::{ONE_RUN, simulate, understand};
 /// A command line of one of the commands, read by argparse's rules.
 pub(super) struct Line<A> {
     pub(super) args: A,
-    pub(super) given: Given,
+    pub(super) given: ParsedCommandLine,
     pub(super) warnings: Vec<String>,
 }
 
@@ -49,7 +49,7 @@ impl<A: Parser> Line<A> {
             .map_err(refuse)?;
         let (command, peer) = (flexible.searched(command), peer.names());
         let args = engine::spelled_out(flexible.args, &peer).map_err(refuse)?;
-        let given = Given::read(command, &peer, &[], &args).map_err(refuse)?;
+        let given = ParsedCommandLine::read(command, &peer, &[], &args).map_err(refuse)?;
         let (args, _) = given.typed(program)?;
         let mut line = Self { args, given, warnings: flexible.warnings };
         line.check(flags).map_err(refuse)?;
@@ -75,7 +75,7 @@ impl<A: Parser> Line<A> {
     /// Returns the engine's arguments: those that are not this command's, and the model.
     pub(super) fn argv(&self) -> Vec<String> {
         let given = self.given.reading.given.iter();
-        let shared = given.filter(|occurrence| engine::is_flag(&occurrence.flag)).flat_map(written);
+        let shared = given.filter(|occurrence| engine::is_flag(&occurrence.flag)).flat_map(to_args);
         let default =
             (!self.given.is(TargetArgs::MODEL)).then(|| format!("{}={MODEL}", TargetArgs::MODEL));
         default.into_iter().chain(shared).chain(self.given.reading.leftovers.clone()).collect()
@@ -96,7 +96,7 @@ impl<A: Parser> Line<A> {
 #[derive(Clone)]
 pub(super) struct Serving {
     pub(super) args: VllmArgs,
-    given: Given,
+    given: ParsedCommandLine,
 }
 
 impl Serving {
@@ -170,7 +170,7 @@ pub(super) fn here(
 }
 
 /// Returns a flag with its values as arguments.
-fn written(Occurrence { flag, values }: &Occurrence) -> Vec<String> {
+fn to_args(Occurrence { flag, values }: &Occurrence) -> Vec<String> {
     match values.as_slice() {
         [value] => vec![format!("{flag}={value}")],
         values => [flag].into_iter().chain(values).cloned().collect(),
@@ -200,7 +200,7 @@ pub(super) fn with_serve_flags(
 ) -> Command {
     let (shared, serves) = (peer.names(), PEER.names());
     let is_own = |arg: &Arg| command.get_arguments().any(|own| own.get_long() == arg.get_long());
-    let is_meant = |arg: &&Arg| {
+    let is_match = |arg: &&Arg| {
         let name = format!("--{}", arg.get_long().unwrap_or_default());
         let is_in = |flags: &[Flag]| flags.iter().any(|flag| flag.name() == name);
         let is_servemarks = !serves.contains(&&*name) && !engine::is_flag(&name);
@@ -208,7 +208,7 @@ pub(super) fn with_serve_flags(
         (is_shared || is_servemarks) && !is_own(arg)
     };
     let serve = VllmArgs::command();
-    let args: Vec<Arg> = serve.get_arguments().filter(is_meant).cloned().collect();
+    let args: Vec<Arg> = serve.get_arguments().filter(is_match).cloned().collect();
     let mut command = command.args(args).after_help(NOTES).bin_name(program);
     command.build();
     command
@@ -244,21 +244,21 @@ pub(super) fn asks_server(effects: &Effects<'_>) -> bool {
 /// Flags that need a server, or that need none.
 const GROUPS: &[Group] = &[
     Group::of(&[
-        Declared { flag: TargetArgs::HEADER, limits: &[ASKED] },
-        Declared { flag: TargetArgs::INSECURE, limits: &[ASKED] },
-        Declared { flag: TargetArgs::READY_CHECK_TIMEOUT_SEC, limits: &[ASKED] },
-        Declared { flag: ExtrasArgs::ALIGN_SAMPLE, limits: &[ASKED] },
-        Declared { flag: SimulatorArgs::SIMULATE_FAULT, limits: &[ASKED] },
+        Declared { flag: TargetArgs::HEADER, limits: &[SERVER_FLAGS] },
+        Declared { flag: TargetArgs::INSECURE, limits: &[SERVER_FLAGS] },
+        Declared { flag: TargetArgs::READY_CHECK_TIMEOUT_SEC, limits: &[SERVER_FLAGS] },
+        Declared { flag: ExtrasArgs::ALIGN_SAMPLE, limits: &[SERVER_FLAGS] },
+        Declared { flag: SimulatorArgs::SIMULATE_FAULT, limits: &[SERVER_FLAGS] },
     ]),
-    Group::of(ConnectionArgs::FLAGS).limited(&[ASKED], &[]),
-    Group::of(ProtocolArgs::FLAGS).limited(&[ASKED], &[]),
-    Group::of(ReuseArgs::FLAGS).limited(&[ASKED], &[]),
-    Group::of(ThreadArgs::FLAGS).limited(&[ASKED], &[]),
+    Group::of(ConnectionArgs::FLAGS).limited(&[SERVER_FLAGS], &[]),
+    Group::of(ProtocolArgs::FLAGS).limited(&[SERVER_FLAGS], &[]),
+    Group::of(ReuseArgs::FLAGS).limited(&[SERVER_FLAGS], &[]),
+    Group::of(ThreadArgs::FLAGS).limited(&[SERVER_FLAGS], &[]),
     Group::of(WorkerArgs::FLAGS).limited(&[STARTED], &[]),
 ];
 
 /// Limit of flags about a server.
-const ASKED: Limit = Where(
+const SERVER_FLAGS: Limit = Where(
     asks_server,
     "where no server is named (--base-url, --host, --port, --simulate): an engine is started",
 );

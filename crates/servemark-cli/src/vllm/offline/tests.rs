@@ -84,15 +84,15 @@ fn refuses(found: Result<Offline, String>, words: &str) {
 
 #[test]
 fn what_needs_an_engine_of_ones_own_is_refused_of_a_server() {
-    let asked = |line: &str| throughput_of(&format!("--host h {line}"));
-    refuses(asked("--tensor-parallel-size 2"), "--tensor-parallel-size is an argument of");
-    refuses(asked("--max-model-len 2"), "--max-model-len is an argument of");
+    let requested = |line: &str| throughput_of(&format!("--host h {line}"));
+    refuses(requested("--tensor-parallel-size 2"), "--tensor-parallel-size is an argument of");
+    refuses(requested("--max-model-len 2"), "--max-model-len is an argument of");
     refuses(latency_of("--port 1 --seed 2"), "--seed is an argument of the engine");
     for flag in ["--prequeue-requests", "--disable-detokenize", "--lora-path x", "--python p"] {
-        refuses(asked(flag), flag.split(' ').next().unwrap());
+        refuses(requested(flag), flag.split(' ').next().unwrap());
     }
     let hf = "--backend hf --hf-max-batch-size 2";
-    refuses(asked(hf), "--backend says how the server is asked");
+    refuses(requested(hf), "--backend says how the server is asked");
     refuses(latency_of("--simulate --disable-detokenize"), "--disable-detokenize needs an engine");
 }
 
@@ -268,8 +268,8 @@ fn short_lengths_count_where_the_long_ones_are_not_given() {
 
 #[test]
 fn without_a_file_random_prompts_are_sent() {
-    let asked = |line: &str| throughput_of(&format!("--host h {line}"));
-    let name = |line: &str| asked(line).unwrap().run.plan.workload.dataset.name().as_str();
+    let requested = |line: &str| throughput_of(&format!("--host h {line}"));
+    let name = |line: &str| requested(line).unwrap().run.plan.workload.dataset.name().as_str();
     assert_eq!([name(""), name("--dataset-name random-rerank")], ["random", "random"]);
     assert_eq!(name("--dataset-path x.json"), "sharegpt");
     refuses(throughput_of("--dataset-name prefix_repetition"), "--prefix-repetition-prefix-len");

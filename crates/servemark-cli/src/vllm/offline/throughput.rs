@@ -16,7 +16,7 @@ use super::line::{
     with_serve_flags,
 };
 use crate::argparse::Limit::{Needs, Only, Where};
-use crate::argparse::{Flag, Given, PeerFlags, flags};
+use crate::argparse::{Flag, ParsedCommandLine, PeerFlags, flags};
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 use crate::number::at_least;
@@ -131,7 +131,7 @@ pub(crate) fn parse(
     let offline = Offline {
         warm_up: warm_up.map(unlogged),
         run,
-        told: OfflineMessages::Throughput,
+        message: OfflineMessages::Throughput,
         output_json: line.args.output_json.as_ref().map(Into::into),
         stays: false,
     };
@@ -241,7 +241,7 @@ impl ThroughputArgs {
     }
 
     /// Returns the data set: without a file only what is drawn, and that is `random`.
-    fn dataset(&self, given: &Given) -> &str {
+    fn dataset(&self, given: &ParsedCommandLine) -> &str {
         let has_file = !given.value(DatasetArgs::DATASET_PATH).is_empty();
         match self.dataset_name.as_str() {
             name if has_file || name == "prefix_repetition" => name,
@@ -253,7 +253,7 @@ impl ThroughputArgs {
     fn set_lengths(
         &self,
         dataset: &str,
-        given: &Given,
+        given: &ParsedCommandLine,
         serving: &mut VllmArgs,
     ) -> Result<(), CliError> {
         let open = |flag: Flag| !given.is(flag);
@@ -295,7 +295,7 @@ impl ThroughputArgs {
 }
 
 /// vLLM has no default for them, and ends in an error of arithmetic.
-fn check_prefix_lengths(given: &Given) -> Result<(), CliError> {
+fn check_prefix_lengths(given: &ParsedCommandLine) -> Result<(), CliError> {
     match PREFIX.into_iter().find(|flag| !given.is(*flag)) {
         Some(flag) => Err(CliError::setting(flag, "must be given for prefix_repetition")),
         None => Ok(()),

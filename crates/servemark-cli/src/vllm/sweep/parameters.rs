@@ -28,7 +28,7 @@ pub fn combinations(file: &str) -> Result<Vec<Combination>, CliError> {
     let all = records.into_iter().map(Combination::of).collect::<Result<Vec<_>, _>>()?;
     let mut names = HashSet::new();
     let named = all.iter().filter_map(|combination| combination.parameters.get(NAME));
-    match named.map(shown).find(|name| !names.insert(name.clone())) {
+    match named.map(python_str).find(|name| !names.insert(name.clone())) {
         None => Ok(all),
         Some(name) => Err(CliError::Peer(format!(
             "two combinations are called {name}; every {NAME} must be another"
@@ -70,18 +70,18 @@ impl Combination {
 
     /// What it is called: its own name, else all its parameters.
     pub fn name(&self) -> String {
-        self.parameters.get(NAME).map_or_else(|| self.text("-"), shown)
+        self.parameters.get(NAME).map_or_else(|| self.text("-"), python_str)
     }
 
     /// The parameters as text, without the name.
     pub fn text(&self, separator: &str) -> String {
         let parameters = self.parameters.iter().filter(|(key, _)| *key != NAME);
-        let pairs = parameters.map(|(key, value)| format!("{key}={}", shown(value)));
+        let pairs = parameters.map(|(key, value)| format!("{key}={}", python_str(value)));
         pairs.collect::<Vec<_>>().join(separator)
     }
 
     /// As Python shows it.
-    pub fn shown(&self) -> String {
+    pub fn python_text(&self) -> String {
         literal(&Value::Object(self.parameters.clone()))
     }
 
@@ -138,12 +138,12 @@ fn flag(key: &str, value: &Value) -> Vec<String> {
         Value::Object(_) => {
             vec![named(key), to_string(value, Text::Ascii).unwrap_or_default()]
         }
-        _ => vec![named(key), shown(value)],
+        _ => vec![named(key), python_str(value)],
     }
 }
 
 /// A value as Python's `str` has it.
-fn shown(value: &Value) -> String {
+fn python_str(value: &Value) -> String {
     value.as_str().map_or_else(|| literal(value), str::to_owned)
 }
 

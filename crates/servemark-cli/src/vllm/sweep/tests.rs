@@ -45,7 +45,7 @@ fn commands_are_changed_as_the_peer_changes_them() {
         let combination = combination(&case["item"]);
         assert_eq!(combination.name(), case["name"].as_str().unwrap());
         assert_eq!(combination.text(", "), case["text"].as_str().unwrap());
-        assert_eq!(combination.shown(), case["shown"].as_str().unwrap());
+        assert_eq!(combination.python_text(), case["shown"].as_str().unwrap());
         let has: Vec<&str> = ["request_rate", "max_concurrency"]
             .into_iter()
             .filter(|key| combination.has(key))

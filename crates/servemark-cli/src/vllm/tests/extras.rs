@@ -97,10 +97,12 @@ fn a_comparison_asks_no_server() {
 #[test]
 fn the_plateau_is_told_apart_only_where_it_is_asked_for() {
     assert_eq!(plan("--max-concurrency 4").scoring.plateau, None);
-    let asked = plan("--max-concurrency 4 --steady-state-threshold 0.5").scoring.plateau.unwrap();
-    assert_eq!((asked.threshold.get(), asked.least_s), (0.5, None));
-    let asked = plan("--max-concurrency 4 --steady-state-min-window 3").scoring.plateau.unwrap();
-    assert_eq!((asked.threshold.get(), asked.least_s), (0.95, Some(3.0)));
+    let requested =
+        plan("--max-concurrency 4 --steady-state-threshold 0.5").scoring.plateau.unwrap();
+    assert_eq!((requested.threshold.get(), requested.least_s), (0.5, None));
+    let requested =
+        plan("--max-concurrency 4 --steady-state-min-window 3").scoring.plateau.unwrap();
+    assert_eq!((requested.threshold.get(), requested.least_s), (0.95, Some(3.0)));
     refuses("--steady-state-threshold 2", "--steady-state-threshold must be in (0, 1]");
     let useless = "--steady-state-threshold has no effect with --no-steady-state";
     refuses("--no-steady-state --steady-state-threshold 0.5", useless);

@@ -16,7 +16,7 @@ fn refusals_are_the_peers_word_for_word() {
         let refusal = parse("vllm bench serve", line.args(), &Environment::default()).unwrap_err();
         assert_eq!(refusal.exit_code(), 2);
         let ours = format!("vllm bench serve: error: {}", refusal.cause().unwrap());
-        assert_eq!(line.recorded["message"], ours.as_str(), "{}", line.shown());
+        assert_eq!(line.recorded["message"], ours.as_str(), "{}", line.command_line());
     }
 }
 
@@ -30,7 +30,7 @@ fn values_are_read_as_the_peer_reads_them() {
             let changed = line.recorded["changed"].get(flag["dest"].as_str().unwrap());
             let Some(changed) = changed else { continue };
             let ours = value(&mirror, &matches, flag);
-            assert_eq!(ours, expected(flag, changed), "{}: {}", line.shown(), flag["name"]);
+            assert_eq!(ours, expected(flag, changed), "{}: {}", line.command_line(), flag["name"]);
         }
     }
 }

@@ -29,10 +29,14 @@ impl EvalscopeEmbeddingSpec {
         let fits = |text: &String| measure.fits(text).map(|fits| fits.then(|| text.clone()));
         let wanted = count.saturating_mul(batch);
         let texts = parallel::first("reading texts", &texts, wanted, context.progress, fits)?;
-        texts.chunks(batch).map(|texts| self.asked(texts, &measure)).collect()
+        texts.chunks(batch).map(|texts| self.request_draft(texts, &measure)).collect()
     }
 
-    fn asked(&self, texts: &[String], measure: &Measure<'_>) -> Result<RequestDraft, DatasetError> {
+    fn request_draft(
+        &self,
+        texts: &[String],
+        measure: &Measure<'_>,
+    ) -> Result<RequestDraft, DatasetError> {
         let tokens = measure.count(texts.iter().map(String::as_str))?;
         Ok(match (self.batch, texts) {
             (None, [text]) => RequestDraft::new(text.as_str(), tokens),
@@ -55,7 +59,7 @@ impl EvalscopeRerankSpec {
             _ => return Err(unknown(&path, ".json, .jsonl or .txt")),
         };
         let measure = Measure::of(of, context);
-        pairs.into_iter().take(count).map(|pair| pair.asked(&measure)).collect()
+        pairs.into_iter().take(count).map(|pair| pair.request_draft(&measure)).collect()
     }
 }
 
@@ -66,7 +70,7 @@ struct Pair {
 }
 
 impl Pair {
-    fn asked(self, measure: &Measure<'_>) -> Result<RequestDraft, DatasetError> {
+    fn request_draft(self, measure: &Measure<'_>) -> Result<RequestDraft, DatasetError> {
         let Self { query, documents } = self;
         let texts = documents.iter().map(|document| document.get("text").unwrap_or(document));
         let texts = texts.map(|text| text.as_str().unwrap_or_default());

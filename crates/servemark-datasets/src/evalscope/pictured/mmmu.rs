@@ -4,7 +4,7 @@ use std::path::Path;
 
 use servemark_core::{DatasetError, DrawContext, Medium};
 
-use super::{message, picture, place, said};
+use super::{message, picture, place, text_part};
 use crate::evalscope::RequestDraft;
 use crate::split_files;
 use crate::table::{Cell, Record, Records};
@@ -54,15 +54,15 @@ fn question(row: &Record) -> Result<Option<RequestDraft>, DatasetError> {
         Some(options) => format!("{question}\nOptions: {options}"),
         None => question.to_owned(),
     };
-    Ok(Some(shown(&text, pictures)))
+    Ok(Some(with_images(&text, pictures)))
 }
 
 /// Builds a request with images inserted at the text's placeholders. If the text has no
 /// placeholders, all images follow it.
-fn shown(text: &str, pictures: Vec<(u32, Medium)>) -> RequestDraft {
+fn with_images(text: &str, pictures: Vec<(u32, Medium)>) -> RequestDraft {
     let (mut parts, mut media, mut rest) = (Vec::new(), Vec::new(), text);
     while let Some((before, number, behind)) = next_place(rest) {
-        parts.extend((!before.trim().is_empty()).then(|| said(before)));
+        parts.extend((!before.trim().is_empty()).then(|| text_part(before)));
         if let Some((_, picture)) = pictures.iter().find(|(known, _)| *known == number) {
             parts.push(place());
             media.push(picture.clone());
@@ -70,13 +70,13 @@ fn shown(text: &str, pictures: Vec<(u32, Medium)>) -> RequestDraft {
         rest = behind;
     }
     if rest.len() == text.len() || (parts.is_empty() && rest.trim().is_empty()) {
-        let parts = [said(text)].into_iter().chain(pictures.iter().map(|_| place()));
+        let parts = [text_part(text)].into_iter().chain(pictures.iter().map(|_| place()));
         return message(
             parts.collect(),
             pictures.into_iter().map(|(_, picture)| picture).collect(),
         );
     }
-    parts.extend((!rest.trim().is_empty()).then(|| said(rest)));
+    parts.extend((!rest.trim().is_empty()).then(|| text_part(rest)));
     message(parts, media)
 }
 
@@ -145,9 +145,9 @@ mod tests {
     fn pictures_stand_where_the_text_says() {
         let pictures =
             || (1..=2).map(|number| (number, Medium::image(number.to_string()))).collect();
-        let asked = shown("See <image 2> and <image 1>.", pictures());
+        let asked = with_images("See <image 2> and <image 1>.", pictures());
         let uris: Vec<_> = asked.media.iter().map(|medium| medium.uri().unwrap()).collect();
         assert_eq!(uris, ["2", "1"]);
-        assert_eq!(shown("No place.", pictures()).media.len(), 2);
+        assert_eq!(with_images("No place.", pictures()).media.len(), 2);
     }
 }

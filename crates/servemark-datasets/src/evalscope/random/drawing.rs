@@ -25,7 +25,7 @@ pub enum EvalscopePictureMode {
 
 impl EvalscopePictureMode {
     /// Returns the mode with this Pillow name, if it is supported.
-    pub fn named(name: &str) -> Option<Self> {
+    pub fn from_name(name: &str) -> Option<Self> {
         match name {
             "RGB" => Some(Self::Rgb),
             "RGBA" => Some(Self::Rgba),

@@ -56,7 +56,7 @@ impl EvalscopeRandomTurnsSpec {
         let mut slots = (0..).zip(offsets).zip(lengths);
         let mut turn = |((number, offset), tokens): ((u64, u64), i64)| {
             let text = source.text((offset, number), tokens.unsigned_abs() as usize, numpy)?;
-            Ok(source.said(&text))
+            Ok(source.turn_draft(&text))
         };
         let conversation = |turns: &i64| {
             let turns = slots.by_ref().take(turns.unsigned_abs() as usize).map(&mut turn);

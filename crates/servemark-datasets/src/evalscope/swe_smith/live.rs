@@ -94,7 +94,7 @@ impl EvalscopeSweSmithSpec {
         for rows in all.chunks(AT_ONCE) {
             let rows = records.read(rows)?;
             let said = parallel::map("reading trajectories", &rows, context.progress, |row| {
-                said_in(row, least)
+                message_texts(row, least)
             });
             for said in said {
                 long.extend(said?);
@@ -106,19 +106,19 @@ impl EvalscopeSweSmithSpec {
 
 /// Returns the texts of users and tools in a trajectory, or `None` if they have fewer than `least`
 /// characters.
-fn said_in(row: &Record, least: usize) -> Result<Option<Vec<String>>, DatasetError> {
+fn message_texts(row: &Record, least: usize) -> Result<Option<Vec<String>>, DatasetError> {
     let messages = row.text("messages")?;
     if messages.chars().count() < least {
         return Ok(None);
     }
     let Ok(Value::Array(messages)) = python_json::parse(messages) else { return Ok(None) };
-    let said: Vec<String> = messages.iter().filter_map(said).collect();
+    let said: Vec<String> = messages.iter().filter_map(message_text).collect();
     let long = said.iter().map(|text| text.chars().count()).sum::<usize>() >= least;
     Ok((long).then_some(said))
 }
 
 /// Returns the text of a user's or tool's message.
-fn said(message: &Value) -> Option<String> {
+fn message_text(message: &Value) -> Option<String> {
     let role = message.get("role")?.as_str()?;
     let text = match message.get("content")? {
         Value::String(text) => text.clone(),

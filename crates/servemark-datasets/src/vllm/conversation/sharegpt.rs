@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn holds(messages: &[(&str, &str)], most: Option<u32>, expected: &[&str]) {
+    fn check_turns(messages: &[(&str, &str)], most: Option<u32>, expected: &[&str]) {
         let message = |(from, value): &(&str, &str)| json!({"from": from, "value": value});
         let record = json!({"conversations": messages.iter().map(message).collect::<Value>()});
         let most = most.and_then(NonZero::new);
@@ -112,11 +112,11 @@ mod tests {
     #[test]
     fn every_human_who_is_answered_makes_a_turn() {
         let talk = [("human", "a"), ("gpt", "A"), ("human", "b"), ("gpt", "B"), ("human", "c")];
-        holds(&talk, None, &["a", "b"]);
-        holds(&[&[("system", "s")], talk.as_slice()].concat(), None, &["a", "b"]);
-        holds(&talk, Some(1), &[]);
+        check_turns(&talk, None, &["a", "b"]);
+        check_turns(&[&[("system", "s")], talk.as_slice()].concat(), None, &["a", "b"]);
+        check_turns(&talk, Some(1), &[]);
         let long = [&talk[..4], &talk[..4]].concat();
-        holds(&long, Some(3), &["a", "b", "a"]);
-        holds(&talk[..2], None, &[]);
+        check_turns(&long, Some(3), &["a", "b", "a"]);
+        check_turns(&talk[..2], None, &[]);
     }
 }

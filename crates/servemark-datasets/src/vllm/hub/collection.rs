@@ -102,7 +102,7 @@ impl HubDataset {
     }
 
     /// Returns whether requests have audio.
-    pub const fn is_heard(self) -> bool {
+    pub const fn is_audio(self) -> bool {
         matches!(self.0.kind, Kind::Speech)
     }
 

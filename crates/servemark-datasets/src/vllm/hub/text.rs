@@ -19,16 +19,16 @@ pub(super) fn ask(asker: &Asker<'_>, row: &Record) -> Result<Option<Sample>, Dat
         Kind::MlPerf => instructed(asker, row),
         Kind::Zeta => edited(asker, row),
         Kind::Blazedit if !is_close(asker.spec, row)? => Ok(None),
-        Kind::Blazedit => asked(asker, &change(row)?).map(Some),
-        Kind::Gsm8k => asked(asker, row.text("question")?).map(Some),
-        Kind::HumanEval => asked(asker, row.text("prompt")?).map(Some),
-        Kind::InstructCoder => asked(asker, &instruction(row)?).map(Some),
-        _ => asked(asker, row.text("turns.0")?).map(Some),
+        Kind::Blazedit => text_sample(asker, &change(row)?).map(Some),
+        Kind::Gsm8k => text_sample(asker, row.text("question")?).map(Some),
+        Kind::HumanEval => text_sample(asker, row.text("prompt")?).map(Some),
+        Kind::InstructCoder => text_sample(asker, &instruction(row)?).map(Some),
+        _ => text_sample(asker, row.text("turns.0")?).map(Some),
     }
 }
 
 /// Builds the request of a text, raw or rendered with the chat template.
-fn asked(asker: &Asker<'_>, text: &str) -> Result<Sample, DatasetError> {
+fn text_sample(asker: &Asker<'_>, text: &str) -> Result<Sample, DatasetError> {
     let prompt = match asker.spec.prompt_format {
         PromptFormat::Raw => text.to_owned(),
         PromptFormat::ChatTemplate => asker.tokenizer.apply_chat_template(&[user_message(text)])?,

@@ -50,7 +50,7 @@ impl Window {
         Self { from: self.zero + seconds, ..self }
     }
 
-    pub(super) fn holds(&self, time: f64) -> bool {
+    pub(super) fn contains(&self, time: f64) -> bool {
         self.from <= time && time <= self.to
     }
 
@@ -75,7 +75,7 @@ pub(super) fn all(
         };
         let mut values: Vec<(f64, f64)> =
             sampled_of(latency, policy, scores).filter_map(value).collect();
-        values.retain(|(start, _)| window.holds(*start));
+        values.retain(|(start, _)| window.contains(*start));
         values.sort_by(|one, other| one.0.total_cmp(&other.0));
         let (times, values) = values.into_iter().unzip();
         Series { of: SettlingOf::Latency(latency), times, values }
@@ -117,7 +117,7 @@ impl Bins {
             SettlingOf::RequestsPerS
         };
         each_output(scores, of, |time, amount| {
-            if self.window.holds(time) {
+            if self.window.contains(time) {
                 values[self.place(time)] += amount / self.width;
             }
         });
@@ -152,7 +152,7 @@ impl Bins {
 pub(super) fn tokens_in(scores: &[RequestScore<'_>], window: &Window) -> Option<f64> {
     let mut tokens = 0.0;
     each_output(scores, SettlingOf::OutputTokensPerS, |time, amount| {
-        tokens += if window.holds(time) { amount } else { 0.0 };
+        tokens += if window.contains(time) { amount } else { 0.0 };
     });
     counts_tokens(scores).then_some(tokens)
 }

@@ -28,17 +28,18 @@ pub(super) fn placed(tokenizer: &dyn Tokenizer, record: &RequestRecord) -> Optio
 /// scaled to the length of the original.
 fn token_ends(tokenizer: &dyn Tokenizer, text: &str) -> Option<Vec<usize>> {
     let ids = tokenizer.encode(text, SpecialTokens::Omit).ok()?;
-    let (mut before, mut told) = (0, 0);
+    let (mut before, mut after) = (0, 0);
     let mut written = 0;
     let mut ends = Vec::with_capacity(ids.len());
     for read in 1..=ids.len() {
-        let known = tokenizer.decode(&ids[before..told]).ok()?;
+        let known = tokenizer.decode(&ids[before..after]).ok()?;
         let all = tokenizer.decode(&ids[before..read]).ok()?;
-        let is_whole = !all.ends_with(char::REPLACEMENT_CHARACTER) || read - told >= MOST_HELD_BACK;
+        let is_whole =
+            !all.ends_with(char::REPLACEMENT_CHARACTER) || read - after >= MOST_HELD_BACK;
         if is_whole || read == ids.len() {
             written += all.len().saturating_sub(known.len());
             ends.resize(read, written);
-            (before, told) = (told, read);
+            (before, after) = (after, read);
         }
     }
     let stretch = |end: usize| {

@@ -76,8 +76,9 @@ impl BatchServer {
             return None;
         }
         let capacity = |state: &Value| {
-            let told = state.get("memory_usage").and_then(|usage| usage.get("token_capacity"));
-            told.and_then(Value::as_u64).unwrap_or(UNTOLD)
+            let token_capacity =
+                state.get("memory_usage").and_then(|usage| usage.get("token_capacity"));
+            token_capacity.and_then(Value::as_u64).unwrap_or(UNTOLD)
         };
         Some(self.states().iter().map(capacity).sum())
     }

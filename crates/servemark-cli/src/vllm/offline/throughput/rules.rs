@@ -85,15 +85,18 @@ impl ThroughputArgs {
         let has_path = self.lora_path.is_some();
         let is_enabled = engine::is_on(&given.reading.leftovers, ENABLE_LORA);
         let is_hf = self.callee() == Callee::Transformers;
-        let says = [
+        let rules = [
             (self.dataset(given) != self.dataset_name && given.is(Self::DATASET_NAME), NO_PATH),
             (has_path && !is_enabled, "--lora-path has no effect without --enable-lora"),
         ];
-        let said = says.into_iter().filter(|(is_so, _)| *is_so).map(|(_, warning)| warning.into());
+        let message =
+            rules.into_iter().filter(|(is_so, _)| *is_so).map(|(_, warning)| warning.into());
         let unused =
             is_hf.then(|| engine::flags_of(&given.reading.leftovers)).into_iter().flatten();
         let unused = unused.filter(|flag| *flag != DTYPE);
-        said.chain(unused.map(|flag| format!("{flag} has no effect with --backend hf"))).collect()
+        message
+            .chain(unused.map(|flag| format!("{flag} has no effect with --backend hf")))
+            .collect()
     }
 
     fn is_vllms(&self) -> bool {

@@ -10,13 +10,13 @@ use crate::python;
 
 /// A command line read by argparse's rules, and the command whose defaults apply to it.
 #[derive(Clone, Debug)]
-pub(crate) struct Given {
+pub(crate) struct ParsedCommandLine {
     pub(crate) reading: Reading,
     pub(crate) command: Command,
     grammar: Grammar,
 }
 
-impl Given {
+impl ParsedCommandLine {
     /// Reads a command line by argparse's rules. `peer` lists the peer's flags in their order; of
     /// the flags of a group in `exclusive` at most one may be given.
     pub(crate) fn read(
@@ -86,7 +86,7 @@ impl Given {
     /// Returns whether a flag was given and its values are not the default. A switch always asks
     /// for something, and so does a flag whose optional value is left out. A list without a value
     /// asks for nothing, as with SGLang, unless it has a default.
-    pub(crate) fn asks(&self, flag: Flag) -> bool {
+    pub(crate) fn is_requested(&self, flag: Flag) -> bool {
         let Some(values) = self.reading.values(flag.name()) else { return false };
         let Some(arg) = self.arg(flag) else { return false };
         if !arg.get_action().takes_values() {

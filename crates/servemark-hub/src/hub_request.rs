@@ -9,7 +9,7 @@ use crate::{HubError, ModelPart};
 
 /// The requested model or data set, which every error names.
 #[derive(Clone, Debug)]
-pub(crate) struct Wanted {
+pub(crate) struct HubRequest {
     pub(crate) kind: Kind,
     /// The repository, `owner/name`, or the URL of a file that is in no repository.
     pub(crate) name: String,
@@ -30,7 +30,7 @@ pub(crate) enum Kind {
     Model(ModelPart),
 }
 
-impl Wanted {
+impl HubRequest {
     /// Fails if the name would lead out of the cache's folder.
     pub(crate) fn check_name(&self) -> Result<(), HubError> {
         let parts: Vec<&str> = self.name.split('/').collect();
@@ -91,7 +91,7 @@ impl Wanted {
     }
 }
 
-impl fmt::Display for Wanted {
+impl fmt::Display for HubRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.kind {
             Kind::Dataset => write!(f, "the data set {}", self.name),

@@ -26,7 +26,7 @@ fn bodies_are_what_the_server_was_sent() {
     let folder = tempfile::tempdir().unwrap();
     let talks = folder.path().join("talks.jsonl");
     fs::write(&talks, TALKS).unwrap();
-    let mut data = EvalscopeData::named(EvalscopeName::CustomMultiTurn);
+    let mut data = EvalscopeData::from_name(EvalscopeName::CustomMultiTurn);
     let EvalscopeData::Turns(turns) = &mut data else { panic!("{data:?}") };
     turns.path = Some(talks);
     let dataset = DatasetSpec::Evalscope(EvalscopeSpec::new(data));
@@ -44,14 +44,14 @@ fn bodies_are_what_the_server_was_sent() {
     let bodies = sent.bodies(&run.log);
     let mut again: Vec<Vec<u8>> =
         run.log.measured().map(|record| bodies.body(record).unwrap()).collect();
-    let seen = server.requests().into_iter().filter(|request| request.method == "POST");
-    let mut seen: Vec<Vec<u8>> = seen.map(|request| request.body.to_vec()).collect();
+    let received = server.requests().into_iter().filter(|request| request.method == "POST");
+    let mut received: Vec<Vec<u8>> = received.map(|request| request.body.to_vec()).collect();
     again.sort();
-    seen.sort();
-    let shown = |bodies: &[Vec<u8>]| {
+    received.sort();
+    let rendered = |bodies: &[Vec<u8>]| {
         bodies.iter().map(|body| String::from_utf8_lossy(body).into_owned()).collect::<Vec<_>>()
     };
-    assert_eq!(shown(&again), shown(&seen));
+    assert_eq!(rendered(&again), rendered(&received));
     // Two turns of the first conversation, which is sent twice, and one turn of the second.
     assert_eq!(again.len(), 5);
 }

@@ -25,7 +25,7 @@ pub(super) fn short(value: f64, decimals: usize) -> String {
 }
 
 /// Formats a concurrency limit or a request rate; `none` stands for no limit.
-pub(super) fn load_shown(value: f64, none: &str) -> String {
+pub(super) fn load_text(value: f64, none: &str) -> String {
     if value < 0.0 { none.to_owned() } else { short(value, 2) }
 }
 

@@ -126,7 +126,7 @@ impl AisbenchMediaSpec {
             };
             let source = match self.form {
                 MediaForm::Base64 => MediaContent::Text(picture.clone()),
-                MediaForm::Path => MediaContent::Text(kept(&folder, &entry.index, picture)?),
+                MediaForm::Path => MediaContent::Text(store_image(&folder, &entry.index, picture)?),
             };
             let shown = vec![MediaFile { kind: "image", source }];
             Ok(Row { shown, ..Row::of("question", entry.question) })
@@ -181,7 +181,7 @@ impl Entry {
 
 /// Stores an image as a file beside the table, in the folder that AISBench uses, and returns its
 /// path. An existing file is kept.
-fn kept(folder: &Path, index: &str, picture: &str) -> Result<String, DatasetError> {
+fn store_image(folder: &Path, index: &str, picture: &str) -> Result<String, DatasetError> {
     let path = folder.join(format!("{index}.jpg"));
     if !fs::exists(&path).unwrap_or_default() {
         let file = STANDARD.decode(picture.trim()).map_err(|error| {
