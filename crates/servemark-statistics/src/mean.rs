@@ -343,7 +343,7 @@ impl KnownParts {
 
 /// Factor on the excess of the mean of parts over their median, which is what waits added to them. Runs
 /// whose parts have no interval may have been quieter than others by so much.
-const ROOM_FOR_PARTS: f64 = 2.0;
+const ROOM_FOR_PARTS: f64 = 3.0;
 /// Share of the standard error of the values from which on that of a known part matters. A part that is
 /// too short for an interval may be off by several times the error that it shows.
 const LEAST_PART_OF_ERROR: f64 = 0.03;
