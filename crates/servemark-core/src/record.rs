@@ -15,7 +15,7 @@ pub type RequestKey = (usize, u32);
 ///
 /// let mut recorder =
 ///     Recorder::new(3, Phase::Measure, &Sample::new("Hi", 1, 1), Stamp::from_nanos(50));
-/// recorder.sent(Stamp::from_nanos(100));
+/// recorder.record_sent(Stamp::from_nanos(100));
 /// recorder.output(Stamp::from_nanos(5_100), Delta::content("Hello"));
 /// let record = recorder.finish(Ok(Finish::default()), Stamp::from_nanos(6_000));
 ///

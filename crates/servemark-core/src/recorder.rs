@@ -20,7 +20,7 @@ use crate::{
 ///
 /// let at = Stamp::from_nanos;
 /// let mut recorder = Recorder::new(0, Phase::Measure, &Sample::new("Hi", 1, 2), at(0));
-/// recorder.sent(at(100));
+/// recorder.record_sent(at(100));
 /// recorder.output(at(5_100), Delta::content("Hel"));
 /// recorder.output(at(7_100), Delta::content("lo"));
 /// let record = recorder.finish(Ok(Finish::default()), at(9_000));

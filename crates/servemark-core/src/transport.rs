@@ -29,7 +29,7 @@ use crate::{Finish, Recorder, RequestError, Sample};
 ///         call: String,
 ///         recorder: &mut Recorder,
 ///     ) -> Result<Finish, RequestError> {
-///         recorder.sent(self.0.now());
+///         recorder.record_sent(self.0.now());
 ///         recorder.output(self.0.now(), Delta::content(&call));
 ///         Ok(Finish::default())
 ///     }

@@ -112,7 +112,7 @@ impl Request {
     fn record(&self, index: usize) -> RequestRecord {
         let sent = Stamp::from_nanos(self.points[0]);
         let mut recorder = Recorder::new(index, Phase::Measure, &Sample::new("", 0, 1), sent);
-        recorder.sent(sent);
+        recorder.record_sent(sent);
         for (place, at) in self.points[1..].iter().enumerate() {
             let text = if place == 0 { "" } else { "x" };
             recorder.at(Stamp::from_nanos(*at)).delta(Delta::content(text));

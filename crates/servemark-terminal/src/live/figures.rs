@@ -192,7 +192,7 @@ pub(super) mod tests {
         let first = ended_ms - 2 * itl_ms;
         let sent = at(first - ttft_ms);
         let mut recorder = Recorder::new(0, Phase::Measure, &Sample::new("", 1, 3), sent);
-        recorder.sent(sent);
+        recorder.record_sent(sent);
         for piece in 0..3 {
             recorder.output(at(first + piece * itl_ms), Delta::content("x"));
         }
