@@ -428,6 +428,49 @@ mod tests {
         assert!(with_bursts(2000, &[]).mean(0.95).bounds.interval().is_some());
     }
 
+    /// A server with constant times on a machine whose noise changes slowly: values of 50 ms that are alike
+    /// for about as long as the run.
+    fn slow_noise(deviation: f64, seed: u32) -> Sample {
+        let mut random = NumpyRandom::seeded(seed);
+        let mut noise = random.normal(0.0, 1.0);
+        (0..256)
+            .map(|_| {
+                noise = 0.98 * noise + 0.199 * random.normal(0.0, 1.0);
+                0.05 * (1.0 + deviation * noise)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn values_that_hardly_differ_are_bounded_by_their_range() {
+        for seed in 0..60 {
+            let quiet = slow_noise(1e-3, seed);
+            for known in [quiet.mean(0.95), quiet.percentile(0.5, 0.95)] {
+                let (low, high) = known.bounds.known().unwrap();
+                assert!(low <= 0.05 && 0.05 <= high, "{seed}: {low} {high}");
+                assert!(0.0495 < low && high < 0.0511, "{seed}: {low} {high}");
+            }
+            let loud = slow_noise(0.1, seed).mean(0.95);
+            assert!(loud.bounds.known().is_none(), "{seed}: {loud:?}");
+        }
+    }
+
+    /// Tokens of requests that arrive at random, 20 requests of 100 tokens per second on average.
+    #[test]
+    fn intervals_of_a_rate_miss_on_either_side() {
+        let mut random = NumpyRandom::seeded(12);
+        let (mut above, mut below) = (0, 0);
+        for _ in 0..600 {
+            let tokens: Vec<f64> =
+                (0..400).map(|_| 100.0 * random.normal(-0.5, 1.0).exp()).collect();
+            let times: Vec<f64> = (0..400).map(|_| random.exponential(0.05)).collect();
+            let Some((low, high)) = rate(&tokens, &times, 0.95).bounds.known() else { continue };
+            above += u32::from(low > 2000.0);
+            below += u32::from(high < 2000.0);
+        }
+        assert!(above <= 25 && below <= 25, "{above} {below}");
+    }
+
     /// Waits that raise a mean by this many seconds.
     fn waits(of_mean: f64) -> UnmetWaits {
         UnmetWaits { share: 1.0, mean: of_mean }
