@@ -277,13 +277,14 @@ impl NarrowRange {
         is_narrow.then_some(Self { low, high, part })
     }
 
-    /// Returns the ends of the range widened by itself; absent if the values are too few, or rise or fall
-    /// by more than a little.
+    /// Returns the ends of the range widened by itself; absent if the values are too few, show that others
+    /// are rare, or rise or fall by more than a little.
     pub(crate) fn ends(self, reason: Reason) -> Option<(f64, f64)> {
         let is_usable = match reason {
-            Reason::Correlated | Reason::RareValues => true,
+            Reason::Correlated => true,
             Reason::Trend => self.part <= NARROW_TREND,
-            Reason::FewRequests => false,
+            // What few of them show may be rare, and not small.
+            Reason::FewRequests | Reason::RareValues => false,
         };
         let range = self.high - self.low;
         is_usable.then_some((self.low - range, self.high + range))

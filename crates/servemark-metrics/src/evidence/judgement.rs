@@ -226,13 +226,15 @@ fn at_most(share: Option<f64>, sample: &Sample) -> f64 {
         _ => return f64::INFINITY,
     };
     let least = values().fold(f64::INFINITY, f64::min);
-    let by_excess = least + EXCESS * times * (of - least);
+    let by_excess = (least + EXCESS * times * (of - least)).max(CLEAR * of);
     // An infinite value leaves no excess.
     if by_excess.is_nan() { times * of } else { by_excess.min(times * of) }
 }
 
 /// Factor between the multiples of an excess and those of a whole value.
 const EXCESS: f64 = 2.0;
+/// Least such bound, as a multiple of a value. Values that hardly differ show nothing of rare waits.
+const CLEAR: f64 = 1.4;
 
 /// Least number of requests for which bounds are given.
 const FEWEST_REQUESTS: usize = 20;
