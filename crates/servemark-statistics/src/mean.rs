@@ -447,12 +447,12 @@ mod tests {
         for seed in 0..60 {
             let quiet = slow_noise(1e-3, seed);
             for known in [quiet.mean(0.95), quiet.percentile(0.5, 0.95)] {
-                let (low, high) = known.bounds.known().unwrap();
+                let (low, high) = known.bounds.interval().unwrap();
                 assert!(low <= 0.05 && 0.05 <= high, "{seed}: {low} {high}");
                 assert!(0.0495 < low && high < 0.0511, "{seed}: {low} {high}");
             }
             let loud = slow_noise(0.1, seed).mean(0.95);
-            assert!(loud.bounds.known().is_none(), "{seed}: {loud:?}");
+            assert!(loud.bounds.interval().is_none(), "{seed}: {loud:?}");
         }
     }
 
@@ -465,7 +465,7 @@ mod tests {
             let tokens: Vec<f64> =
                 (0..400).map(|_| 100.0 * random.normal(-0.5, 1.0).exp()).collect();
             let times: Vec<f64> = (0..400).map(|_| random.exponential(0.05)).collect();
-            let Some((low, high)) = rate(&tokens, &times, 0.95).bounds.known() else { continue };
+            let Some((low, high)) = rate(&tokens, &times, 0.95).bounds.interval() else { continue };
             above += u32::from(low > 2000.0);
             below += u32::from(high < 2000.0);
         }
