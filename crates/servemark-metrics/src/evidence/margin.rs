@@ -90,15 +90,12 @@ struct Distance {
 impl Distance {
     fn of(objective: &Objective, judgement: &Judgement, bound: f64) -> Option<Self> {
         let value = judgement.value?;
-        Some(match (objective.goal, relative_variance(judgement, value, bound)) {
-            (Goal::Latency { limit_ms, .. }, Some(variance)) => {
-                Self::of_latency(limit_ms / value, variance)
-            }
-            _ => {
-                let value = distance(objective, value);
-                Self { value, error: error(judgement, value, bound) }
-            }
-        })
+        let variance = relative_variance(judgement, value, bound);
+        if let (Goal::Latency { limit_ms, .. }, Some(variance)) = (objective.goal, variance) {
+            return Some(Self::of_latency(limit_ms / value, variance));
+        }
+        let value = distance(objective, value);
+        Some(Self { value, error: error(judgement, value, bound) })
     }
 
     /// Returns one minus the limit divided by the latency, from their ratio in the sample and the
