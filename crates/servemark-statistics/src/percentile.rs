@@ -21,7 +21,7 @@ pub(crate) fn percentile(sample: &Sample, sorted: &[f64], share: f64, confidence
         let times = FEWEST_CLUSTERS as f64 / sample.clusters().max(1) as f64;
         let times = times.max(needed / draws);
         Bounds::TooShort { times, reason: Reason::FewRequests }
-    } else if let Some((times, reason)) = too_short(&dependence, parts, share, needed) {
+    } else if let Some((times, reason)) = too_short(&dependence, parts, needed) {
         let too_short = Bounds::TooShort { times, reason };
         let range = by_range(sample, sorted, share, needed, reason);
         let bounds = |(low, high): (f64, f64)| Bounds::Known { low, high: high.max(with_waits) };
@@ -110,18 +110,9 @@ fn ends(sorted: &[f64], share: f64, alpha: f64, draws: f64) -> (Option<f64>, Opt
 
 /// Returns by how much a sample should be longer, and why, if its values depend on each other for too
 /// long for a percentile that takes `needed` independent values.
-fn too_short(
-    dependence: &Dependence,
-    parts: KnownParts,
-    share: f64,
-    needed: f64,
-) -> Option<(f64, Reason)> {
-    // Values above a high percentile come in bursts, so it takes many of them. Percentiles that are higher
-    // still take so many values anyway.
-    let above = if share < HIGH { FEWEST_ABOVE / (1.0 - share) } else { 0.0 };
-    let fewest = above.max(FEWEST_EFFECTIVE);
-    let by_length = dependence.is_too_short(fewest);
-    let times = fewest.max(needed) / dependence.effective();
+fn too_short(dependence: &Dependence, parts: KnownParts, needed: f64) -> Option<(f64, Reason)> {
+    let by_length = dependence.is_too_short(FEWEST_EFFECTIVE);
+    let times = FEWEST_EFFECTIVE.max(needed) / dependence.effective();
     by_length.map(|reason| (times, reason)).or(parts.doubt)
 }
 
@@ -191,10 +182,6 @@ fn nearest(sorted: &[f64], share: f64) -> f64 {
 const FEWEST_CLUSTERS: usize = 20;
 /// Least effective sample size of a dependent sample.
 const FEWEST_EFFECTIVE: f64 = 60.0;
-/// Least effective number of values above a percentile of a dependent sample.
-const FEWEST_ABOVE: f64 = 15.0;
-/// Percentile from which on the least number of independent values is above any other.
-const HIGH: f64 = 0.97;
 /// Relative difference below which values count as equal: less than clocks show.
 const ALIKE: f64 = 1e-4;
 /// Largest share above a percentile for which ties are checked. If a percentile leaves more to
