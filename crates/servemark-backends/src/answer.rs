@@ -38,6 +38,12 @@ impl<S: Default> Answer<S> {
         }
     }
 
+    /// Returns the initial state for an answer that must have output, even if no tokens were asked
+    /// for.
+    pub(crate) fn with_output(sample: &Sample) -> Self {
+        Self { expected_tokens: sample.output_tokens.max(1), ..Self::to(sample) }
+    }
+
     /// Returns the dialect's state of a choice.
     pub(crate) fn choice(&mut self, index: u32) -> &mut S {
         &mut self.entry(index).state

@@ -38,6 +38,12 @@ impl OpenAiDecoder {
         Self { answer: Answer::to(sample), template: Template::default() }
     }
 
+    /// Returns the decoder of vLLM's client: an answer without output has failed, even if no tokens
+    /// were asked for.
+    pub(crate) fn of_vllm(sample: &Sample) -> Self {
+        Self { answer: Answer::with_output(sample), template: Template::default() }
+    }
+
     fn chunk(&mut self, json: &[u8], out: &mut dyn Sink) -> Result<(), RequestError> {
         if let Some((place, text)) = self.template.read(json) {
             self.piece(place, text, None, out);

@@ -34,6 +34,11 @@ impl RunningText {
         self.frames == Frames::Pieces
     }
 
+    /// Returns whether frames are known to hold the whole text so far.
+    pub(crate) fn is_restated(&self) -> bool {
+        self.frames == Frames::Whole
+    }
+
     /// Returns whether a frame may hold either the whole text again or an equal piece, because no
     /// frame has shown yet which of the two frames hold.
     pub(crate) fn may_repeat(&self, text: &str) -> bool {

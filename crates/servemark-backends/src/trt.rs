@@ -118,7 +118,12 @@ impl TrtDecoder {
             return Err(in_stream(json));
         }
         let text = part.text_output.as_ref().map_or("", |text| &text.0);
-        if let Some(new) = self.answer.choice(0).advance(text) {
+        let output = self.answer.choice(0);
+        let new = output.advance(text);
+        if output.text.is_restated() {
+            out.restated();
+        }
+        if let Some(new) = new {
             self.answer.delta(Delta::content(&new), out);
         }
         Ok(())

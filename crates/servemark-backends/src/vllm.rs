@@ -352,7 +352,7 @@ impl Backend for VllmSpec {
         };
         match self.dialect {
             VllmDialect::Openai | VllmDialect::OpenaiAudio | VllmDialect::OpenaiChat => {
-                Box::new(OpenAiDecoder::new(sample))
+                Box::new(OpenAiDecoder::of_vllm(sample))
             }
             VllmDialect::OpenaiResponses => Box::new(ResponsesDecoder::new(sample)),
             VllmDialect::OpenaiEmbeddingsChat

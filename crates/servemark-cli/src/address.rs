@@ -12,6 +12,17 @@ pub(crate) fn is_encrypted(url: &str) -> bool {
     url.parse::<BaseUrl>().is_ok_and(|url| url.is_https())
 }
 
+/// Returns the warning about a base URL that ends with a slash. `client` is the peer's client, which
+/// appends routes to it as they are.
+pub(crate) fn doubled_slash(base_url: &str, client: &str) -> Option<String> {
+    base_url.ends_with('/').then(|| {
+        format!(
+            "--base-url ends with a slash, so routes begin with two and most servers answer 404, as with \
+             {client}'s client; leave the slash out"
+        )
+    })
+}
+
 /// Returns the address of a server by its host, which `flag` gave, and its port.
 pub(crate) fn at_host(flag: Flag, host: &str, port: u16) -> Result<BaseUrl, CliError> {
     if host.is_empty() || host.contains(['/', '?', '#', '@']) {

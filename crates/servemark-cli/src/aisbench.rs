@@ -91,6 +91,11 @@ impl Tasks {
     }
 }
 
+/// Returns the command with its flags, for completions.
+pub(crate) fn clap_command() -> clap::Command {
+    AisbenchArgs::whole_command("servemark ais_bench")
+}
+
 /// Parses the arguments of `ais_bench`, without the program's name. Help and messages call the
 /// program `program`.
 ///
@@ -113,6 +118,7 @@ pub fn parse(
         ParsedCommandLine::read(AisbenchArgs::whole_command(program), &PEER.names(), &[], &args);
     let given = given.map_err(refuse)?;
     let (args, _): (AisbenchArgs, _) = given.typed(program)?;
+    args.check_counts().map_err(refuse)?;
     let file = positional(&given).map_err(refuse)?;
     let library = Library::new(environment, catalog::module);
     let config = Config::of(&args, file, &library).map_err(|fault| refuse(fault.into()))?;

@@ -7,7 +7,10 @@ use clap_complete::Shell;
 
 use crate::error::{CliError, UsageError};
 use crate::own::parse_command;
-use crate::{ab, compare, explore, export, rerun, run_file, schema, score, selftest, sglang, vllm};
+use crate::{
+    ab, aisbench, compare, evalscope, explore, export, rerun, run_file, schema, score, selftest,
+    sglang, vllm,
+};
 
 /// Print the script with which a shell completes the commands and flags
 ///
@@ -50,13 +53,20 @@ fn whole() -> Command {
     let vllm = Command::new("vllm").about("vLLM's benchmark commands, same command lines");
     let bench = Command::new("bench").about("Benchmarks");
     let serve = vllm::clap_command().name("serve");
-    explore::clap_command().name("servemark").version(env!("CARGO_PKG_VERSION")).subcommands([
+    let evalscope = Command::new("evalscope").about("EvalScope's benchmark, same command line");
+    let whole = explore::clap_command().name("servemark").version(env!("CARGO_PKG_VERSION"));
+    #[cfg(feature = "engine")]
+    let whole = whole.subcommand(sglang::offline::clap_command().name("bench-offline"));
+    whole.subcommands([
         ab::ab_command(),
+        aisbench::clap_command().name("ais_bench"),
+        sglang::embedding::clap_command().name("bench-embedding"),
         sglang::clap_command().name("bench-serving"),
         compare::clap_command(),
         explore::demo_command(),
         selftest::clap_command().name("doctor"),
         export::clap_command(),
+        evalscope.subcommand(evalscope::clap_command().name("perf")),
         ab::noise_command(),
         rerun::clap_command(),
         run_file::clap_command(),
@@ -75,7 +85,16 @@ mod tests {
     fn every_shell_knows_the_commands_and_their_flags() {
         for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
             let script = parse([OsString::from(shell)].into_iter()).unwrap();
-            for word in ["compare", "fail-if", "bench-serving", "request-rate", "parquet"] {
+            for word in [
+                "compare",
+                "fail-if",
+                "bench-serving",
+                "request-rate",
+                "parquet",
+                "sla-auto-tune",
+                "ais_bench",
+                "bench-embedding",
+            ] {
                 assert!(script.contains(word), "{shell}: {word}");
             }
         }

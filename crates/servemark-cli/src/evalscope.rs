@@ -113,6 +113,11 @@ usage: servemark evalscope perf [OPTIONS]
 Run eval, app, service and benchmark-info with evalscope itself.
 ";
 
+/// Returns the command with its flags, for completions.
+pub(crate) fn clap_command() -> clap::Command {
+    EvalscopeArgs::whole_command("servemark evalscope perf")
+}
+
 /// Parses the arguments of `evalscope perf`, without the program's name. Help and messages call the
 /// program `program`.
 ///

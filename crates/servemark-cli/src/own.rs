@@ -15,8 +15,7 @@ pub(crate) use self::command::parse_command;
 pub(crate) use self::connection::{ConnectionArgs, ProtocolArgs, ReuseArgs, TrustArgs};
 pub(crate) use self::display::DisplayArgs;
 pub(crate) use self::run::{
-    AskingArgs, JudgingArgs, OWN_TOLERANCE, RunArgs, if_taken, parse_layout, parse_share,
-    parse_verdict, usual_run_log,
+    AskingArgs, JudgingArgs, OWN_TOLERANCE, RunArgs, parse_layout, parse_share, parse_verdict,
 };
 pub(crate) use self::shards::{ShardArgs, ThreadArgs};
 pub(crate) use self::simulator::{ModelNames, NOT_SIMULATED, SimulatorArgs};

@@ -5,10 +5,10 @@
 //! run log contains any.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::Parser;
+use clap::{Args, Parser};
 use servemark_backends::BackendSpec;
 use servemark_client::{BaseUrl, Credentials};
 use servemark_core::{Header, IfTaken, printable};
@@ -19,11 +19,10 @@ use crate::credentials::keyed;
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 use crate::number::refused;
-use crate::own::{
-    OWN_TOLERANCE, StoppingArgs, if_taken, parse_command, parse_share, usual_run_log,
-};
+use crate::own::{DisplayArgs, OWN_TOLERANCE, StoppingArgs, parse_command, parse_share};
 use crate::parsed::Parsed;
 use crate::plan_file::PlanFormat;
+use crate::results_folder::{RUN_LOG, ResultsFolder, usual_folder};
 use crate::score::ScoringArgs;
 
 /// Run again what a run log holds: the same requests, at the same times
@@ -44,16 +43,13 @@ struct RerunArgs {
     /// A header that every request carries, such as a key: KEY=VALUE
     #[arg(long, value_name = "KEY=VALUE", num_args = 1..)]
     header: Vec<String>,
-    /// The file that keeps everything observed of the new run; by default
-    /// servemark_BACKEND_DATE_TIME.runlog.jsonl
-    #[arg(long, value_name = "PATH", conflicts_with = "no_run_log")]
-    run_log: Option<PathBuf>,
-    /// Let the file of --run-log take the place of one that exists, which is refused otherwise
-    #[arg(long, requires = "run_log")]
-    overwrite: bool,
-    /// Keep the new run in memory only
+    #[command(flatten)]
+    place: PlaceArgs,
+    /// Print one document of JSON in place of the tables
     #[arg(long)]
-    no_run_log: bool,
+    json: bool,
+    #[command(flatten)]
+    display: DisplayArgs,
     /// Print the plan as JSON and stop
     #[arg(long)]
     plan_only: bool,
@@ -70,6 +66,24 @@ struct RerunArgs {
     how: ScoringArgs,
 }
 
+/// Where the results of the new run are written.
+#[derive(Args)]
+struct PlaceArgs {
+    /// Folder of the results: report.html, summary.json and run.runlog.jsonl; by default
+    /// servemark-results/DATE_TIME
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Write the run log to this file, and make no folder of results unless --out names one
+    #[arg(long, value_name = "PATH", conflicts_with = "no_run_log")]
+    run_log: Option<PathBuf>,
+    /// Let the file of --run-log take the place of one that exists, which is refused otherwise
+    #[arg(long, requires = "run_log")]
+    overwrite: bool,
+    /// Write no run log, and make no folder of results unless --out names one
+    #[arg(long)]
+    no_run_log: bool,
+}
+
 impl RerunArgs {
     const BASE_URL: Flag = Flag::new("--base-url");
     const HEADER: Flag = Flag::new("--header");
@@ -80,6 +94,11 @@ impl RerunArgs {
 pub struct Rerun {
     /// Run log of the finished run, which is not changed.
     pub recorded: PathBuf,
+    /// Whether one document of JSON is printed in place of the tables.
+    pub json: bool,
+    /// Whether no progress is displayed.
+    pub quiet: bool,
+    folder: Option<ResultsFolder>,
     base_url: Option<BaseUrl>,
     how: ScoringArgs,
     run_log: NewLog,
@@ -91,18 +110,24 @@ pub struct Rerun {
     environment: Environment,
 }
 
-/// Where the log of the new run is written. Closed enum: to a file of this path, nowhere, or to the
-/// usual path.
+/// Where the log of the new run is written. Closed enum: to a file of this path, nowhere, or into
+/// the folder of the results.
 #[derive(Clone, Debug)]
 enum NewLog {
     At(PathBuf),
     Nowhere,
-    Usual,
+    InFolder,
 }
 
 impl Rerun {
-    /// Returns the new run, from the header of the finished run's log.
-    pub fn parsed(&self, header: &Header) -> Result<Parsed, CliError> {
+    /// Returns the folder of the results, if the command makes one.
+    pub fn folder(&self) -> Option<&ResultsFolder> {
+        self.folder.as_ref().filter(|_| self.plan_only.is_none())
+    }
+
+    /// Returns the new run, from the header of the finished run's log, with its results in `folder`
+    /// if there is one.
+    pub fn parsed(&self, header: &Header, folder: Option<&Path>) -> Result<Parsed, CliError> {
         let mut plan = self.plan(header)?;
         if let Some(url) = &self.base_url {
             move_to(&mut plan, url)?;
@@ -110,7 +135,7 @@ impl Rerun {
         plan.scoring = self.how.scoring(plan.scoring);
         self.how.check(&plan.scoring)?;
         plan.scoring.tolerated_failures = self.tolerance(plan.scoring.tolerated_failures);
-        plan.output = self.output(header);
+        plan.output = self.output(folder);
         keep_engine_log(&mut plan);
         let credentials = self.credentials.clone();
         let parsed = Parsed::new(plan, credentials, &self.environment, self.grace);
@@ -183,12 +208,12 @@ impl Rerun {
         CliError::NotAgain { run_log: self.recorded.display().to_string(), why }
     }
 
-    fn output(&self, header: &Header) -> OutputSpec {
+    fn output(&self, folder: Option<&Path>) -> OutputSpec {
         let mut output = self.how.output();
         output.run_log = match &self.run_log {
             NewLog::At(path) => Some(path.clone()),
             NewLog::Nowhere => None,
-            NewLog::Usual => Some(usual_run_log(&header.facts.backend, self.environment.now())),
+            NewLog::InFolder => folder.map(|folder| folder.join(RUN_LOG)),
         };
         output.run_log_if_taken = self.if_taken;
         output
@@ -251,15 +276,18 @@ fn rerun(args: RerunArgs, environment: &Environment) -> Result<Rerun, CliError> 
         recorded: args.recorded,
         base_url: base_url.transpose()?,
         how: args.how,
-        if_taken: if args.no_run_log {
-            IfTaken::Refuse
-        } else {
-            if_taken(args.run_log.is_some(), args.overwrite)
+        json: args.json,
+        quiet: args.display.quiet,
+        folder: match args.place.out {
+            Some(folder) => Some(ResultsFolder::Named(folder)),
+            None if args.place.run_log.is_some() || args.place.no_run_log => None,
+            None => Some(usual_folder(environment)),
         },
-        run_log: match args.run_log {
+        if_taken: if args.place.overwrite { IfTaken::Replace } else { IfTaken::Refuse },
+        run_log: match args.place.run_log {
             Some(path) => NewLog::At(path),
-            None if args.no_run_log => NewLog::Nowhere,
-            None => NewLog::Usual,
+            None if args.place.no_run_log => NewLog::Nowhere,
+            None => NewLog::InFolder,
         },
         grace: args.stopping.grace,
         tolerated_failures: args.tolerate_failures,

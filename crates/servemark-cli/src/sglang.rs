@@ -97,7 +97,7 @@ fn understand(
     let backend = backend(args)?;
     let mut warnings = Vec::new();
     scope::check(args, given, (dataset::name(&args.dataset)?, backend), &mut warnings)?;
-    let credentials = server::credentials(&args.target, backend, environment, &mut warnings)?;
+    let credentials = server::credentials(args, backend, environment, &mut warnings)?;
     let plan = plan(args, backend, environment, &mut warnings)?;
     let (progress, plan_only) = (!args.output.disable_tqdm, args.run.asking.printed_plan());
     let parsed = Parsed::new(plan, credentials, environment, args.run.stopping.grace);

@@ -231,6 +231,7 @@ fn understand(
     let credentials = server::credentials(&args.target, environment)?;
     let plan = plan(args, given, environment)?;
     warnings.extend(media::remark(args));
+    warnings.extend(media::bare_audio(args));
     let (progress, plan_only) = (!args.output.disable_tqdm, args.run.asking.printed_plan());
     let parsed = Parsed::new(plan, credentials, environment, args.run.stopping.grace);
     Ok(Parsed { progress, plan_only, warnings, ..parsed })

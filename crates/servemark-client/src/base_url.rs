@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{ClientError, ClientErrorKind};
 
 /// The part of a server's URL that all its routes share, such as `http://127.0.0.1:30000` or
-/// `https://gateway.example/openai`.
+/// `https://gateway.example/openai`. One slash at its end is dropped.
 ///
 /// ```
 /// let base: servemark_client::BaseUrl = "https://[::1]:8443/tenant/".parse()?;
@@ -27,6 +27,26 @@ pub struct BaseUrl {
 }
 
 impl BaseUrl {
+    /// Parses the base URL of a client that appends routes to it as text. A slash at its end stays,
+    /// so that routes begin with two: `http://host/` gives `http://host//generate`.
+    ///
+    /// ```
+    /// use servemark_client::BaseUrl;
+    ///
+    /// assert_eq!(BaseUrl::with_slash("http://host/v1/")?.to_string(), "http://host/v1//");
+    /// assert_eq!(BaseUrl::with_slash("http://host/v1")?.to_string(), "http://host/v1");
+    /// # Ok::<(), servemark_client::ClientError>(())
+    /// ```
+    pub fn with_slash(text: &str) -> Result<Self, ClientError> {
+        // Parsing drops one slash.
+        if text.ends_with('/') { format!("{text}/").parse() } else { text.parse() }
+    }
+
+    /// Returns whether routes begin with two slashes.
+    pub fn doubles_slash(&self) -> bool {
+        self.prefix.ends_with('/')
+    }
+
     /// Creates the base URL of a host and a port. An IPv6 address may have brackets or not.
     pub fn at_host(host: &str, port: u16) -> Result<Self, ClientError> {
         let is_bare_ipv6 = host.contains(':') && !host.starts_with('[');
@@ -63,7 +83,7 @@ impl BaseUrl {
 
     /// Returns the whole URL of a route.
     pub(crate) fn url(&self, route: &str) -> String {
-        format!("{self}{route}")
+        format!("{}://{}{}{route}", self.scheme, self.authority, self.prefix)
     }
 }
 
@@ -83,7 +103,9 @@ impl FromStr for BaseUrl {
         if path.query().is_some() {
             return Err(refuse("has a query; routes are appended to it"));
         }
-        Ok(Self { scheme, authority, prefix: path.path().trim_end_matches('/').to_owned() })
+        let path = path.path();
+        let prefix = path.strip_suffix('/').unwrap_or(path).to_owned();
+        Ok(Self { scheme, authority, prefix })
     }
 }
 
@@ -103,7 +125,8 @@ impl From<BaseUrl> for String {
 
 impl fmt::Display for BaseUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}://{}{}", self.scheme, self.authority, self.prefix)
+        let end = if self.doubles_slash() { "/" } else { "" };
+        write!(f, "{}://{}{}{end}", self.scheme, self.authority, self.prefix)
     }
 }
 
@@ -136,6 +159,17 @@ mod tests {
         check("http://localhost/", "localhost", 80, "/generate");
         check("https://gateway.example/a/b/", "gateway.example", 443, "/a/b/generate");
         check("http://[::1]:8000", "::1", 8000, "/generate");
+        check("http://localhost//", "localhost", 80, "//generate");
+    }
+
+    #[test]
+    fn a_slash_that_stays_travels_as_text() {
+        for text in ["http://host:1/", "http://host:1/a/", "http://host:1/a//", "http://host:1"] {
+            let base = BaseUrl::with_slash(text).unwrap();
+            assert_eq!(base.url("/x"), format!("{text}/x"));
+            assert_eq!(base.doubles_slash(), text.ends_with('/'));
+            assert_eq!(base.to_string().parse::<BaseUrl>().unwrap(), base);
+        }
     }
 
     #[test]

@@ -61,12 +61,13 @@ const BEFORE: usize = 80;
 const MAX_SHOWN_CHARS: usize = 500;
 
 /// Returns all differences. If the peer crashed, nothing is compared except that Servemark must not
-/// crash. If both refuse the line, their requests are not compared: a peer may send some before it
+/// crash; if it did not end, Servemark may go on as well. If both refuse the line, their requests are not compared: a peer may send some before it
 /// finds the fault, and Servemark looks for all faults first.
 pub(crate) fn differences(peer: &Line, own: &Line) -> Vec<Difference> {
     let mut found = Differences(Vec::new());
     if peer.outcome.is_lost() {
-        if own.outcome.is_lost() {
+        let both_go_on = peer.outcome == Outcome::Stuck && own.outcome == Outcome::Stuck;
+        if own.outcome.is_lost() && !both_go_on {
             found.push(ComparedPart::Outcome, &peer.outcome, &own.outcome);
         }
         return found.0;
@@ -218,5 +219,7 @@ mod tests {
         assert_eq!(differences(&peer, &own), []);
         own.outcome = Outcome::Crashed;
         assert_eq!(differences(&peer, &own)[0].part, ComparedPart::Outcome);
+        (peer.outcome, own.outcome) = (Outcome::Stuck, Outcome::Stuck);
+        assert_eq!(differences(&peer, &own), []);
     }
 }

@@ -67,6 +67,10 @@ pub trait Peer: Sync {
     /// `docs/compat/` lists them.
     fn trim(&self, _line: &mut Line) {}
 
+    /// Adjusts what the peer did to what Servemark did, where one of two outcomes is the other at
+    /// an earlier moment; `docs/compat/` lists such outcomes.
+    fn reconcile(&self, _peer: &mut Line, _own: &Line) {}
+
     /// Returns the kinds of intended differences.
     fn argued(&self) -> &'static [Argued];
 }

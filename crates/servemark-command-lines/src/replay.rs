@@ -59,6 +59,11 @@ fn held_against(line: &Line, own: &Own, peer: &dyn Peer) -> io::Result<Replayed>
     };
     let observed = own.observe(line, peer)?;
     let ours = observed.line(peer);
+    let line = &{
+        let mut line = line.clone();
+        peer.reconcile(&mut line, &ours);
+        line
+    };
     let found = differences(line, &ours).into_iter();
     let kind = |difference: &Difference| {
         let argued = peer.argued().iter().find(|argued| (argued.is)(line, &ours, difference));

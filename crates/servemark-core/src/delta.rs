@@ -182,6 +182,9 @@ pub trait Sink {
     fn finish_reason(&mut self, reason: &str);
     /// Receives an event of the answer that carries no output. The default ignores it.
     fn silent_event(&mut self) {}
+    /// Says that each event of the answer holds all text so far, of which only the new part is
+    /// passed on. The default ignores it.
+    fn restated(&mut self) {}
     /// Receives the name of the storage that held cached prompt tokens. The default ignores it.
     fn cache_storage(&mut self, name: &str) {
         let _ = name;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::RequestError;
+use crate::{JsonObject, RequestError};
 
 /// Media that a request carries besides its text, described by what renders it.
 ///
@@ -117,6 +117,12 @@ pub trait AudioSource: fmt::Debug + Send + Sync {
 
     /// Returns the playing time.
     fn duration(&self) -> Duration;
+
+    /// Returns the part of a chat message that holds the audio in a form other than an encoded
+    /// file; `None`, which is the default, if the encoded file is sent.
+    fn chat_part(&self) -> Result<Option<JsonObject>, RequestError> {
+        Ok(None)
+    }
 }
 
 /// Audio as a file.
@@ -156,6 +162,11 @@ impl Audio {
     /// Returns the playing time.
     pub fn duration(&self) -> Duration {
         self.0.duration()
+    }
+
+    /// Returns the part of a chat message that holds the audio, if it is not an encoded file.
+    pub fn chat_part(&self) -> Result<Option<JsonObject>, RequestError> {
+        self.0.chat_part()
     }
 }
 

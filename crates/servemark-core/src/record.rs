@@ -1,5 +1,7 @@
 //! The record of one request.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{ArrivalClock, DeltaLog, OddCount, RequestError, Sample, ServerTimes, Stamp, Usage};
@@ -82,6 +84,9 @@ pub struct RequestRecord {
     /// included.
     #[serde(default, skip_serializing_if = "is_default")]
     pub silent_events: u32,
+    /// Whether each event of the answer held all text so far, not its new part alone.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub is_restated: bool,
     /// When the last byte of the response's body arrived, or when the request failed.
     pub ended: Stamp,
     /// Microseconds between the arrival of the body's last bytes and their read by the client; zero
@@ -163,6 +168,21 @@ impl RequestRecord {
             (row, piece)
         })
     }
+
+    /// Returns the texts of all events one after the other. If each event held all text so far,
+    /// earlier parts of the text appear several times.
+    pub fn joined_text(&self) -> Cow<'_, str> {
+        if !self.is_restated {
+            return self.text.as_str().into();
+        }
+        let mut end = 0;
+        let mut joined = String::new();
+        for (_, piece) in self.pieces() {
+            end += piece.len();
+            joined.push_str(&self.text[..end]);
+        }
+        joined.into()
+    }
 }
 
 /// The part of a run that a request belongs to.
@@ -204,6 +224,9 @@ pub struct Planned {
     /// Number of turns planned after this one in its session.
     #[serde(default, skip_serializing_if = "is_default")]
     pub follow_ups: u32,
+    /// Whether the request's own body asks for an answer that is not a stream.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub asks_for_document: bool,
 }
 
 impl From<&Sample> for Planned {
@@ -216,6 +239,7 @@ impl From<&Sample> for Planned {
             output_tokens: sample.output_tokens,
             audio_ns: sample.audio_ns,
             follow_ups: 0,
+            asks_for_document: sample.prompt.asks_for_document(),
         }
     }
 }
@@ -353,6 +377,7 @@ impl Default for Planned {
             output_tokens: 0,
             audio_ns: 0,
             follow_ups: 0,
+            asks_for_document: false,
         }
     }
 }

@@ -82,6 +82,7 @@ impl Recorder {
                 is_document: false,
                 deltas: DeltaLog::default(),
                 silent_events: 0,
+                is_restated: false,
                 ended: scheduled,
                 end_lag_us: 0,
                 connection: None,
@@ -382,6 +383,19 @@ mod tests {
         recorder.document();
         let record = recorder.finish(Ok(Finish::default()), at(20));
         assert_eq!((record.silent_events, record.is_document), (2, true));
+    }
+
+    #[test]
+    fn the_joined_text_repeats_what_events_repeat() {
+        let mut recorder = recorder();
+        let mut sink = recorder.at(at(12));
+        for text in ["é", "", "b"] {
+            sink.delta(Delta::content(text));
+        }
+        let plain = recorder.finish(Ok(Finish::default()), at(20));
+        assert_eq!(plain.joined_text(), "éb");
+        let restated = RequestRecord { is_restated: true, ..plain };
+        assert_eq!((&*restated.joined_text(), &*restated.text), ("éééb", "éb"));
     }
 
     #[test]

@@ -148,6 +148,11 @@ impl Prompt {
         u32::try_from(items).unwrap_or(u32::MAX)
     }
 
+    /// Returns whether the prompt is a body that asks for an answer that is not a stream.
+    pub fn asks_for_document(&self) -> bool {
+        matches!(self, Self::Body(body) if body.get("stream").is_some_and(|stream| stream == false))
+    }
+
     /// Returns the number of records that the prompt yields: one per prompt of a batch, else one.
     pub fn records(&self) -> usize {
         match self {

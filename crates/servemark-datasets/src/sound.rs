@@ -9,7 +9,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use servemark_core::{AudioSource, ErrorKind, RequestError, SoundFile};
+use serde_json::Value;
+use servemark_core::{Audio, AudioSource, ErrorKind, JsonObject, RequestError, SoundFile};
 
 use self::decode::decode;
 
@@ -157,6 +158,48 @@ impl AudioSource for AsIs {
     }
 }
 
+/// Audio that vLLM's client does not encode for a chat message: it puts in the path or the numbers
+/// of the data set, or fails.
+#[derive(Debug)]
+pub(crate) struct Bare {
+    audio: Audio,
+    part: Option<JsonObject>,
+}
+
+impl Bare {
+    /// Creates audio whose part of a chat message has one key.
+    pub(crate) fn with_part(audio: Audio, key: &str, value: Value) -> Audio {
+        let part = Some([(key.to_owned(), value)].into_iter().collect());
+        Audio::new(Self { audio, part })
+    }
+
+    /// Creates audio that cannot be put into a chat message: vLLM's client holds an array that its
+    /// JSON encoder refuses.
+    pub(crate) fn without_part(audio: Audio) -> Audio {
+        Audio::new(Self { audio, part: None })
+    }
+}
+
+impl AudioSource for Bare {
+    fn file(&self) -> Result<SoundFile, RequestError> {
+        self.audio.file()
+    }
+
+    fn duration(&self) -> Duration {
+        self.audio.duration()
+    }
+
+    fn chat_part(&self) -> Result<Option<JsonObject>, RequestError> {
+        match &self.part {
+            Some(part) => Ok(Some(part.clone())),
+            None => Err(RequestError::new(ErrorKind::Encode, NOT_ENCODED)),
+        }
+    }
+}
+
+const NOT_ENCODED: &str = "vLLM's client cannot put the samples of an audio file into a message; with \
+                           custom_audio, --enable-multimodal-chat sends the file";
+
 fn read(path: &Path) -> Result<Vec<u8>, String> {
     fs::read(path).map_err(|error| format!("{}: {error}", path.display()))
 }
@@ -180,7 +223,20 @@ const FULL_SCALE: f64 = 2_147_483_648.0;
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    #[test]
+    fn bare_audio_is_a_part_of_its_own_or_none() {
+        let sound = || Audio::new(Rewritten::samples(Samples::of_floats(&[0.5], 8_000)));
+        assert_eq!(sound().chat_part(), Ok(None));
+        let part = Bare::with_part(sound(), "audio", json!([[0.5], 8_000])).chat_part();
+        assert_eq!(json!(part.unwrap()), json!({"audio": [[0.5], 8_000]}));
+        let bare = Bare::without_part(sound());
+        assert_eq!(bare.chat_part().unwrap_err().kind, ErrorKind::Encode);
+        assert_eq!(bare.file(), sound().file());
+    }
 
     #[test]
     fn floats_beyond_full_scale_are_clipped() {

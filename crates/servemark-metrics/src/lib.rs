@@ -116,8 +116,8 @@ pub use per_request::PerRequest;
 pub use planning::Planning;
 pub use policy::{
     CountedRequests, DurationRule, EmptySample, EndRule, FirstTokensOf, ItlRule, MetricPolicy,
-    MissingTtft, Origin, OutputEvents, PeakRule, PercentileRule, PromptTokenRule, SampleSize,
-    StreamRules, TokenSource, TpotRule,
+    MissingTtft, Origin, OutputEvents, PeakRule, PercentileRule, PromptTokenRule, RecountedText,
+    SampleSize, StreamRules, TokenSource, TpotRule,
 };
 pub use precision::{ChangeKnown, HalfWidth, KnownEnough, Precision, PrecisionWatch};
 pub use probes::Probes;

@@ -14,7 +14,8 @@ use servemark_core::RunFacts;
 
 pub use self::rules::{
     CountedRequests, DurationRule, EmptySample, FirstTokensOf, ItlRule, MissingTtft, Origin,
-    OutputEvents, PeakRule, PercentileRule, SampleSize, StreamRules, TokenSource, TpotRule,
+    OutputEvents, PeakRule, PercentileRule, RecountedText, SampleSize, StreamRules, TokenSource,
+    TpotRule,
 };
 pub use self::vllm::{EndRule, PromptTokenRule};
 use crate::{ConcurrencyRatio, OwnLatency, PlateauSpec, SampleBudget, Slo};
@@ -73,6 +74,9 @@ pub struct MetricPolicy {
     /// Memory that a sample may take, and the treatment of a larger one.
     #[serde(default, skip_serializing_if = "is_default")]
     pub sample_budget: SampleBudget,
+    /// Which text of an answer the tokenizer's count is of.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub recounted: RecountedText,
     /// Confidence of the intervals of figures, from 0 to 1; if absent, no intervals are computed.
     #[serde(default, skip_serializing_if = "is_default")]
     pub confidence: Option<f64>,
@@ -119,6 +123,7 @@ impl MetricPolicy {
             steady_state: None,
             plateau: None,
             sample_budget: SampleBudget::default(),
+            recounted: RecountedText::Joined,
             confidence: None,
             own_latencies: Vec::new(),
         }
@@ -167,6 +172,7 @@ impl MetricPolicy {
             steady_state: None,
             plateau: None,
             sample_budget: SampleBudget::default(),
+            recounted: RecountedText::default(),
             confidence: Some(0.95),
             own_latencies: Vec::new(),
         }

@@ -193,7 +193,7 @@ impl<'a, 'p> Reader<'a, 'p> {
             decode_s: first.zip(last).map_or(0.0, |(first, last)| seconds_between(first, last)),
             first_tokens: first_event.map_or(0, |first| first.tokens(self.rules.itl) as u64),
             output_tokens: self.output_tokens(record, counted),
-            retokenized_tokens: counted.map(|counted| counted.tokens),
+            retokenized_tokens: counted.map(|counted| self.policy.recounted.of(counted)),
             prompt_tokens: prompt_tokens(record),
             planned: record.planned,
         }

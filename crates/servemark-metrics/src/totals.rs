@@ -6,7 +6,7 @@ use serde::Serialize;
 use servemark_core::{PieceCounts, RequestKey, RequestRecord, RunLog};
 
 use crate::RequestScore;
-use crate::policy::{MetricPolicy, PromptTokenRule, TokenSource};
+use crate::policy::{MetricPolicy, PromptTokenRule, RecountedText, TokenSource};
 
 /// Numbers of tokens of the requests that succeeded.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -41,7 +41,7 @@ impl TokenTotals {
             input_vision: sum(|score| score.planned.vision_tokens),
             cached: cached(log),
             output: total(successes().filter_map(|score| Some(score.output_tokens?.0))),
-            output_retokenized: retokenized(log),
+            output_retokenized: retokenized(log, policy.recounted),
             sources: OutputSources::of(successes()),
             events: EventTokens::of(log),
         }
@@ -179,11 +179,12 @@ fn cached(log: &RunLog) -> Option<u64> {
     total(successes.filter_map(|record| record.usage?.cached_tokens.map(u64::from)))
 }
 
-fn retokenized(log: &RunLog) -> Option<u64> {
+fn retokenized(log: &RunLog, recounted: RecountedText) -> Option<u64> {
     let failed: HashSet<RequestKey> =
         log.measured().filter(|record| !record.is_success()).map(RequestRecord::key).collect();
     let counts = log.footer()?.retokenized.iter();
-    total(counts.filter(|count| !failed.contains(&count.key())).map(|count| count.tokens.into()))
+    let successes = counts.filter(|count| !failed.contains(&count.key()));
+    total(successes.map(|count| recounted.of(count).into()))
 }
 
 fn retokenized_pieces(log: &RunLog) -> HashMap<RequestKey, &PieceCounts> {

@@ -21,6 +21,16 @@ pub(crate) fn prepare(parsed: &Parsed) -> anyhow::Result<Option<RunContext>> {
     Ok(Some(voiced(context, parsed)))
 }
 
+/// Returns the context of a run of one of Servemark's own commands, which displays live figures
+/// unless it is `quiet`; `None` if the plan was only to be printed, which is done here.
+pub(crate) fn prepare_own(parsed: &Parsed, quiet: bool) -> anyhow::Result<Option<RunContext>> {
+    let Some(mut context) = prepare(parsed)? else { return Ok(None) };
+    let screen = Screen::new(Bars::of(parsed), Arc::clone(&context.live));
+    let screen = if quiet { screen.quiet() } else { screen.with_live_figures(&parsed.plan) };
+    context.observer = Arc::new(screen);
+    Ok(Some(context))
+}
+
 /// Returns the context of runs that are watched at this terminal and can be stopped with Ctrl-C.
 pub(crate) fn context(bars: Bars) -> anyhow::Result<RunContext> {
     let live = Arc::default();

@@ -14,7 +14,7 @@ use servemark::{
     ExitCode, Exploration, ExploreEvent, ExploreSpec, ExploredServer, LevelFigures, RunContext,
     RunObserver, Scores, explore as explore_server, find_local_server, stop_on_signals,
 };
-use servemark_cli::{ExploreArgs, ExploreTarget};
+use servemark_cli::{ExploreArgs, ExploreTarget, RUN_LOG};
 
 use self::progress::ExploreProgress;
 use crate::{results_folder, screen};
@@ -202,9 +202,6 @@ const REQUESTS_PER_STREAM: usize = 10;
 fn log(found: &Exploration, folder: &Path) -> PathBuf {
     found.run.run_log.clone().unwrap_or_else(|| folder.join(RUN_LOG))
 }
-
-/// Name of the run log of the best load.
-const RUN_LOG: &str = "run.runlog.jsonl";
 
 fn one_user(found: &Exploration) -> String {
     let told =

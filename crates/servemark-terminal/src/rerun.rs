@@ -1,33 +1,50 @@
 //! Repeats a completed run from its log.
 
-use servemark::core::RunLogReader;
-use servemark::{ExecuteError, ExitCode};
+use std::path::Path;
+
+use servemark::core::{Header, RunLogReader};
+use servemark::{ExecuteError, ExitCode, Scores};
 use servemark_cli::Rerun;
 
-use crate::{context, offline, outputs, report, screen};
+use crate::{context, offline, outputs, report, results_folder, run_file, screen};
 
 /// Repeats the run of a log and reports it like any other run.
 pub(crate) fn rerun(rerun: &Rerun) -> anyhow::Result<ExitCode> {
-    let old = &rerun.recorded;
-    let reader = RunLogReader::open(old)?;
-    let parsed = rerun.parsed(reader.header())?;
+    let reader = RunLogReader::open(&rerun.recorded)?;
+    let folder = rerun.folder().map(results_folder::new_empty).transpose()?;
+    repeat(rerun, reader.header(), folder.as_deref())
+        .inspect_err(|_| folder.iter().for_each(|folder| results_folder::remove_if_empty(folder)))
+}
+
+fn repeat(rerun: &Rerun, header: &Header, folder: Option<&Path>) -> anyhow::Result<ExitCode> {
+    let parsed = rerun.parsed(header, folder)?;
     if parsed.plan_only.is_none() {
-        screen::eprint_lines(&rerun.announcement(reader.header()));
+        screen::eprint_lines(&rerun.announcement(header));
     }
-    let Some(context) = context::prepare(&parsed)? else { return Ok(ExitCode::Ok) };
+    let Some(context) = context::prepare_own(&parsed, rerun.quiet)? else {
+        return Ok(ExitCode::Ok);
+    };
     let plan = &parsed.plan;
-    outputs::check_rerun(plan, old)?;
+    outputs::check_rerun(plan, &rerun.recorded)?;
     let run = offline::run(plan, &context).inspect_err(|error| {
         if parsed.credentials.is_empty() && is_refusal(error) {
             screen::eprint_line(NO_KEY);
         }
     })?;
-    let code = report::report(&run, &plan.scoring, &plan.output)?;
+    let scores = Scores::of_run(&run, &plan.scoring);
+    if rerun.json {
+        screen::print(&screen::text(|out| scores.write_json(out))?);
+    } else {
+        report::show(&scores)?;
+    }
+    let kept = folder.map(|folder| run_file::keep_in_folder(&run, &scores, folder));
+    let code = report::keep(&run, &scores, &plan.output);
+    kept.transpose()?;
     if let Some(new) = &run.run_log {
-        let [old, new] = [old, new].map(|path| path.display());
+        let [old, new] = [&rerun.recorded, new].map(|path| path.display());
         screen::eprint_line(&format!("What changed: servemark compare {old} {new}"));
     }
-    Ok(code)
+    code
 }
 
 fn is_refusal(error: &anyhow::Error) -> bool {

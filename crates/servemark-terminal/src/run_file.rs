@@ -1,12 +1,10 @@
 //! Runs what a file describes, and keeps the results in a folder.
 
 use std::path::Path;
-use std::sync::Arc;
 
 use servemark::{ExitCode, Outputs, Run, Scores, local_faults, replace_file};
 use servemark_cli::{FileRun, Parsed};
 
-use crate::screen::{Bars, Screen};
 use crate::{context, gates, offline, report, results, results_folder, screen};
 
 /// Runs the plan of a file. All faults that are known on this machine are told together.
@@ -25,11 +23,10 @@ pub(crate) fn run(asked: &FileRun) -> anyhow::Result<ExitCode> {
 fn run_once(asked: &FileRun, parsed: &Parsed, folder: &Path) -> anyhow::Result<ExitCode> {
     let mut parsed = parsed.clone();
     FileRun::keep_in(&mut parsed, folder);
-    let Some(mut context) = context::prepare(&parsed)? else { return Ok(ExitCode::Ok) };
+    let Some(context) = context::prepare_own(&parsed, asked.quiet)? else {
+        return Ok(ExitCode::Ok);
+    };
     let plan = &parsed.plan;
-    let screen = Screen::new(Bars::of(&parsed), Arc::clone(&context.live));
-    let screen = if asked.quiet { screen.quiet() } else { screen.with_live_figures(plan) };
-    context.observer = Arc::new(screen);
     let run = offline::run(plan, &context)?;
     let scores = Scores::of_run(&run, &plan.scoring);
     if asked.json {

@@ -1,10 +1,10 @@
 //! Messages of vLLM's client before a run, printed on standard output as the client does.
 
 use serde_json::Value;
-use servemark::RunEvent;
 use servemark::backends::BackendSpec;
 use servemark::datasets::{DatasetSpec, VllmData};
 use servemark::plan::BenchPlan;
+use servemark::{Profiler, RunEvent};
 use servemark_cli::{Parsed, PeerArguments};
 use servemark_pyjson as pyjson;
 
@@ -65,6 +65,8 @@ impl VllmMessages {
             }
             RunEvent::WarmedUp { .. } => vec!["Warmup run completed.".to_owned()],
             RunEvent::Measuring { .. } => self.traffic.clone(),
+            // vLLM's client does not say that its profiler failed.
+            RunEvent::Profiler(Profiler::Failed(..)) => return None,
             RunEvent::NotAligned { .. }
             | RunEvent::Aligning { .. }
             | RunEvent::FirstAnswered

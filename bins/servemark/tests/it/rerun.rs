@@ -95,6 +95,27 @@ fn without_an_address_the_same_server_is_asked_again() {
 }
 
 #[test]
+fn results_are_kept_in_a_folder() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = mock();
+    old_run(&folder, &server);
+    let again = ["rerun", "old.jsonl", "--out", "results", "--json"];
+    let done = servemark(&folder, &again);
+    is_well(&done);
+    let kept = |name: &str| fs::read(folder.path().join("results").join(name)).unwrap();
+    assert_eq!(kept("summary.json"), done.stdout);
+    assert!(kept("report.html").starts_with(b"<!DOCTYPE html>"));
+    is_well(&servemark(&folder, &["score", "results/run.runlog.jsonl"]));
+    let mixed = servemark(&folder, &again);
+    assert_eq!(mixed.status.code(), Some(2), "{}", text(&mixed.stderr));
+    // The server speaks no TLS.
+    let url = server.base_url().replace("http://", "https://");
+    let failed = ["rerun", "old.jsonl", "--base-url", &url, "--out", "none"];
+    assert_ne!(servemark(&folder, &failed).status.code(), Some(0));
+    assert!(!folder.path().join("none").exists(), "an empty folder is left behind");
+}
+
+#[test]
 fn a_server_that_refuses_may_want_a_key_that_no_log_holds() {
     let folder = tempfile::tempdir().unwrap();
     old_run(&folder, &mock());

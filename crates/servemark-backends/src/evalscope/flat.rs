@@ -15,6 +15,8 @@ pub(super) fn embedding(spec: &EvalscopeSpec, sample: &Sample) -> Result<JsonObj
             [text] => json!(text),
             texts => json!(texts),
         },
+        // The text by which Python shows the object.
+        Prompt::Body(body) => json!(servemark_pyjson::literal(&Value::Object(body.clone()))),
         prompt => text_of(prompt, spec.path())?,
     };
     Ok(Filling::replacing(only("input", input)).with_model(spec, sample).with_extra(spec))

@@ -136,6 +136,9 @@ fn media_part(medium: &Medium) -> Result<Value, RequestError> {
 }
 
 fn audio_part(audio: &Audio) -> Result<Value, RequestError> {
+    if let Some(part) = audio.chat_part()? {
+        return Ok(part.into());
+    }
     let data = STANDARD.encode(audio.file()?.bytes);
     Ok(json!({"type": "input_audio", "input_audio": {"data": data, "format": "wav"}}))
 }

@@ -11,6 +11,8 @@ use clap::{ArgAction, Command, CommandFactory, Parser};
 pub(super) use self::own::OwnArgs;
 use crate::argparse::Limit::{Needs, Never, Unless};
 use crate::argparse::{Group, LIST, Limit, PeerFlags, flags};
+use crate::error::CliError;
+use crate::number::at_least;
 use crate::own::{
     AskingArgs, ConnectionArgs, JudgingArgs, ProtocolArgs, ReuseArgs, RunArgs, ShardArgs,
     SimulatorArgs, StoppingArgs, TelemetryArgs, ThreadArgs, TrustArgs,
@@ -167,6 +169,25 @@ flags! { AisbenchArgs {
 }}
 
 impl AisbenchArgs {
+    /// Refuses counts that AISBench refuses, even if they have no effect.
+    pub(super) fn check_counts(&self) -> Result<(), CliError> {
+        let counts = [
+            (Self::MAX_NUM_WORKERS, 1, self.max_num_workers),
+            (Self::MAX_WORKERS_PER_GPU, 1, self.max_workers_per_gpu),
+            (Self::NUM_PROMPTS, 1, self.num_prompts.unwrap_or(1)),
+            (Self::NUM_WARMUPS, 0, self.num_warmups),
+            (Self::PRESSURE_TIME, 1, self.pressure_time),
+        ];
+        counts
+            .into_iter()
+            .try_for_each(|(flag, least, count)| at_least::<i64>(flag, least, count).map(drop))?;
+        if self.pressure_time > A_DAY {
+            let why = format!("must be {A_DAY} seconds or fewer, not {}", self.pressure_time);
+            return Err(CliError::setting(Self::PRESSURE_TIME, why));
+        }
+        Ok(())
+    }
+
     /// All flags with the limits on their effects.
     pub(super) const GROUPS: &'static [Group] = &[
         Group::of(Self::FLAGS),
@@ -220,3 +241,6 @@ pub(super) const PEER: PeerFlags =
     PeerFlags::recorded(include_str!("../../../../fixtures/aisbench/flags.txt"));
 
 const OF_ACCURACY: Limit = Never("in the performance mode");
+
+/// AISBench's longest pressure, in seconds.
+const A_DAY: i64 = 24 * 60 * 60;

@@ -78,7 +78,7 @@ fn data(
     read_from(&mut data, args.dataset.dataset_path.as_ref().map(Into::into));
     shape(&mut data, args)?;
     converse(&mut data, args, step)?;
-    set_apart(&mut data, args, resolved)?;
+    set_apart(&mut data, args, resolved, step)?;
     Ok(data)
 }
 
@@ -167,6 +167,7 @@ fn set_apart(
     data: &mut EvalscopeData,
     args: &EvalscopeArgs,
     resolved: &ResolvedArgs,
+    step: Step,
 ) -> Result<(), CliError> {
     let own = resolved.dataset_args.as_ref();
     match data {
@@ -184,6 +185,9 @@ fn set_apart(
             spec.models = settings.model_mapping.unwrap_or_default();
             spec.matches_outputs = settings.match_output_length;
             spec.own_headers = own_headers(args);
+            if resolved.keeps_marks(args) {
+                spec.marked_warm_ups = Some(load::lead_in(&args.load, step)?);
+            }
         }
         _ if takes_turn_settings(resolved.dataset) => {
             let _: TurnSettings = read(own)?;

@@ -17,7 +17,8 @@ pub(super) fn load(
     resolved: &ResolvedArgs,
     step: Step,
 ) -> Result<LoadSpec, CliError> {
-    let replays = resolved.replays(args);
+    let keeps_marks = resolved.keeps_marks(args);
+    let replays = resolved.replays(args) && !keeps_marks;
     let converses = args.turns.multi_turn;
     let arrivals = match replays {
         true => ArrivalSpec::Timetable,
@@ -33,7 +34,7 @@ pub(super) fn load(
         load.max_concurrency = NonZeroUsize::new(at_least(LoadArgs::PARALLEL, 1, step.parallel)?);
     }
     load.warmup = WarmupSpec::alike(0);
-    let sessions = lead_in(&args.load, step)?;
+    let sessions = if keeps_marks { 0 } else { lead_in(&args.load, step)? };
     let ends_first = step.is_open && !replays;
     load.lead_in = if ends_first {
         LeadInSpec::already_ended(sessions)

@@ -89,6 +89,13 @@ impl ResolvedArgs {
         self.dataset == EvalscopeName::WorkloadTrace && args.own_prompt().is_none()
     }
 
+    /// Returns whether recorded requests become a part of other bodies. evalscope then does not see
+    /// its notes in them: it sends them all at once, warm-ups among the others.
+    pub(super) fn keeps_marks(&self, args: &EvalscopeArgs) -> bool {
+        let is_part = !self.api.generates() || args.prompt.query_template.is_some();
+        self.replays(args) && is_part
+    }
+
     /// Returns the runs. In an open loop there is one for each rate. Otherwise there is one for
     /// each number of requests in flight, and the first rate holds for all.
     pub(super) fn steps(&self) -> Vec<Step> {

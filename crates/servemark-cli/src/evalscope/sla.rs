@@ -2,6 +2,8 @@
 
 mod criterion;
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 use servemark_core::JsonObject;
 use servemark_plan::{Grain, SearchRange};
@@ -128,9 +130,11 @@ fn check_input_only(groups: &[Vec<SlaCriterion>], resolved: &ResolvedArgs) -> Re
     if resolved.api.generates() {
         return Ok(());
     }
-    let unknown = groups.iter().flatten().find(|criterion| !criterion.metric.is_of_inputs());
-    unknown.map_or(Ok(()), |criterion| {
-        let (api, name) = (resolved.api, criterion.metric.name);
-        Err(CliError::Peer(format!("Metrics unavailable for {api}: {name}")))
-    })
+    let unknown = groups.iter().flatten().filter(|criterion| !criterion.metric.is_of_inputs());
+    let names: BTreeSet<&str> = unknown.map(|criterion| criterion.metric.name).collect();
+    if names.is_empty() {
+        return Ok(());
+    }
+    let names = names.into_iter().collect::<Vec<_>>().join(", ");
+    Err(CliError::Peer(format!("Metrics unavailable for {}: {names}", resolved.api)))
 }

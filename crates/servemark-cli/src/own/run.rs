@@ -175,7 +175,7 @@ impl RunArgs {
 
 /// Returns what happens if the file of a run log exists: a default name gets a number, a file that
 /// the user named is refused or, with `--overwrite`, replaced.
-pub(crate) fn if_taken(is_named: bool, overwrites: bool) -> IfTaken {
+fn if_taken(is_named: bool, overwrites: bool) -> IfTaken {
     match (is_named, overwrites) {
         (false, _) => IfTaken::Number,
         (true, false) => IfTaken::Refuse,
@@ -184,7 +184,7 @@ pub(crate) fn if_taken(is_named: bool, overwrites: bool) -> IfTaken {
 }
 
 /// Returns the default path of a run log.
-pub(crate) fn usual_run_log(backend: &str, now: LocalTime) -> PathBuf {
+fn usual_run_log(backend: &str, now: LocalTime) -> PathBuf {
     let [date, time] = now.digits();
     format!("servemark_{backend}_{date}_{time}.runlog.jsonl").into()
 }

@@ -30,7 +30,8 @@ fn read(line: &str) -> Result<Rerun, UsageError> {
 }
 
 fn again(line: &str, header: &Header) -> Result<Parsed, CliError> {
-    read(line).unwrap().parsed(header)
+    let rerun = read(line).unwrap();
+    rerun.parsed(header, rerun.folder().map(ResultsFolder::path))
 }
 
 #[track_caller]
@@ -141,7 +142,20 @@ fn what_an_engine_prints_is_kept_beside_the_new_run_log() {
     );
 }
 
-const USUAL: &str = "servemark_vllm_00000000_000000.runlog.jsonl";
+const USUAL: &str = "servemark-results/00000000_000000/run.runlog.jsonl";
+
+#[test]
+fn results_have_a_folder_unless_the_run_log_has_a_place_of_its_own() {
+    let folder = |line| read(line).unwrap().folder().map(|folder| folder.path().to_owned());
+    let usual = Path::new("servemark-results/00000000_000000");
+    assert_eq!(folder("old").as_deref(), Some(usual));
+    assert_eq!(folder("old --out x").as_deref(), Some(Path::new("x")));
+    for line in ["old --run-log a", "old --no-run-log", "old --plan-only"] {
+        assert_eq!(folder(line), None, "{line}");
+    }
+    let both = again("old --out x --run-log a", &header(OLD)).unwrap().plan;
+    assert_eq!(both.output.run_log.as_deref(), Some(Path::new("a")));
+}
 
 #[test]
 fn a_share_of_failures_that_the_run_named_is_kept_unless_another_is_named() {
@@ -164,6 +178,6 @@ fn credentials_that_are_missing_are_named() {
     assert!(of_headers.contains("names only: x-team; give --header NAME=VALUE"), "{of_headers}");
     assert!(warnings("old --header x-tenant=blue X-Team=red").is_empty());
     let keyless = parse("servemark rerun", ["old".into()].into_iter(), &Environment::default());
-    let [of_key] = &keyless.unwrap().parsed(&header).unwrap().warnings[..] else { panic!() };
+    let [of_key] = &keyless.unwrap().parsed(&header, None).unwrap().warnings[..] else { panic!() };
     assert!(of_key.contains("authorization, x-team, x-tenant; set OPENAI_API_KEY"), "{of_key}");
 }

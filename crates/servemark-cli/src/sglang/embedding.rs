@@ -67,6 +67,11 @@ pub fn parse(
     Ok(sweep)
 }
 
+/// Returns the command with its flags, for completions.
+pub(crate) fn clap_command() -> Command {
+    SglangArgs::extended_command("servemark bench-embedding", extend)
+}
+
 fn extend(command: Command) -> Command {
     let hide = |arg: Arg| {
         let is_idle = arg.get_long().is_some_and(|name| IDLE.contains(&name));
@@ -352,7 +357,7 @@ confidence; the number of requests stays its limit, and the exit code is 6 if it
 
 /// Flags about output, pictures and conversations, which embeddings and rankings do not have. They
 /// are accepted as SGLang's client accepts them, but are hidden in the help.
-const IDLE: [&str; 26] = [
+const IDLE: [&str; 27] = [
     "agentic-max-turns",
     "dataset-offset",
     "gsp-num-turns",
@@ -378,5 +383,6 @@ const IDLE: [&str; 26] = [
     "temperature",
     "token-ids-logprob",
     "top-logprobs-num",
+    "trt-headers",
     "top-p",
 ];

@@ -37,6 +37,11 @@ use crate::offline::{Offline, OfflineMessages};
 use crate::own::{JudgingArgs, OWN_TOLERANCE};
 use crate::parsed::Parsed;
 
+/// Returns the command with its flags, for completions.
+pub(crate) fn clap_command() -> clap::Command {
+    args::command("servemark bench-offline")
+}
+
 /// Parses a command line, which is given without the program's name. `python` is the interpreter
 /// that the command line began with, if it did.
 pub(crate) fn parse(

@@ -148,7 +148,8 @@ fn server(
     }
     let at = |url: BaseUrl| args.trust.applied_to(args.connection.target(url)?).map(ServerSpec::At);
     if !args.base_url.is_empty() {
-        return Ok((at(args.base_url.parse().map_err(refused(OneBatchArgs::BASE_URL))?)?, None));
+        let url = BaseUrl::with_slash(&args.base_url).map_err(refused(OneBatchArgs::BASE_URL))?;
+        return Ok((at(url)?, None));
     }
     let url = at_host(
         ServerArgs::HOST,

@@ -8,7 +8,7 @@ use servemark_backends::BackendName;
 use servemark_datasets::DatasetName;
 
 use super::args::{DatasetArgs, SglangArgs, TargetArgs, TraceArgs};
-use crate::address::is_encrypted;
+use crate::address::{doubled_slash, is_encrypted};
 use crate::argparse::{Effects, ParsedCommandLine};
 use crate::error::CliError;
 
@@ -35,6 +35,8 @@ pub(super) fn check(
              lmdeploy-chat)"
         ));
     }
+    let base_url = args.target.base_url.as_deref().unwrap_or_default();
+    warnings.extend(doubled_slash(base_url, "SGLang"));
     let effects = Effects::of(given)
         .with(DatasetArgs::DATASET_NAME, dataset.as_str())
         .with(TargetArgs::BACKEND, backend.as_str())

@@ -31,10 +31,10 @@ pub(super) fn model(args: &SglangArgs) -> ModelSpec {
 }
 
 /// Returns the API key of the environment and the headers of the command line, which override the
-/// key. As SGLang's client does, the key is left out on the route of Triton. On Anthropic's route,
-/// `ANTHROPIC_API_KEY` is sent in Anthropic's header instead.
+/// key. As SGLang's client does, both are left out on the route of Triton, unless `--trt-headers`
+/// asks for them. On Anthropic's route, `ANTHROPIC_API_KEY` is sent in Anthropic's header instead.
 pub(super) fn credentials(
-    args: &TargetArgs,
+    args: &SglangArgs,
     backend: BackendName,
     environment: &Environment,
     warnings: &mut Vec<String>,
@@ -45,18 +45,18 @@ pub(super) fn credentials(
         credentials =
             Credentials::new().header("x-api-key", key).map_err(refused("the API key"))?;
     }
-    if backend.route() == Route::TRT && !credentials.is_empty() {
-        credentials = Credentials::new();
-        warnings.push(NO_KEY.to_owned());
-    }
-    for (name, value) in headers(args, warnings) {
+    for (name, value) in headers(&args.target, warnings) {
         credentials = credentials.header(name, value).map_err(refused(TargetArgs::HEADER))?;
+    }
+    if backend.route() == Route::TRT && !args.own.trt_headers && !credentials.is_empty() {
+        warnings.push(NO_HEADERS.to_owned());
+        return Ok(Credentials::new());
     }
     Ok(credentials)
 }
 
-const NO_KEY: &str = "OPENAI_API_KEY and API_KEY are not sent with --backend trt, as by SGLang's \
-                      client; --header Authorization=VALUE is";
+const NO_HEADERS: &str = "neither --header nor OPENAI_API_KEY and API_KEY are sent with --backend trt, as by \
+                          SGLang's client; --trt-headers sends them";
 
 /// Returns the headers of the command line. Items that are not `KEY=VALUE` are left out with a
 /// warning; SGLang's client leaves them out without one.
@@ -78,7 +78,7 @@ fn headers<'a>(args: &'a TargetArgs, warnings: &mut Vec<String>) -> Vec<(&'a str
 
 fn base_url(args: &TargetArgs, backend: BackendName) -> Result<BaseUrl, CliError> {
     if let Some(url) = args.base_url.as_deref().filter(|url| !url.is_empty()) {
-        return url.parse().map_err(refused(TargetArgs::BASE_URL));
+        return BaseUrl::with_slash(url).map_err(refused(TargetArgs::BASE_URL));
     }
     let port: u16 = match args.port {
         Some(port) => at_least(TargetArgs::PORT, 1, port)?,
@@ -99,13 +99,26 @@ mod tests {
             .with_variable("OPENAI_API_KEY", "sk")
             .with_variable("ANTHROPIC_API_KEY", "ant");
         let names = |backend| {
-            let (args, mut warnings) = (SglangArgs::parse_from(["x"]).target, Vec::new());
+            let (args, mut warnings) = (SglangArgs::parse_from(["x"]), Vec::new());
             let credentials = credentials(&args, backend, &environment, &mut warnings).unwrap();
             (credentials.names().join(" "), warnings.len())
         };
         assert_eq!(names(BackendName::Vllm), ("authorization".to_owned(), 0));
         assert_eq!(names(BackendName::Anthropic), ("x-api-key".to_owned(), 0));
         assert_eq!(names(BackendName::Trt), (String::new(), 1));
+    }
+
+    #[test]
+    fn triton_gets_headers_where_that_is_asked_for() {
+        let environment = Environment::default().with_variable("OPENAI_API_KEY", "sk");
+        let names = |words: &[&str]| {
+            let words = ["x", "--header", "A=b"].iter().chain(words);
+            let (args, mut warnings) = (SglangArgs::parse_from(words), Vec::new());
+            let credentials = credentials(&args, BackendName::Trt, &environment, &mut warnings);
+            (credentials.unwrap().names().join(" "), warnings.len())
+        };
+        assert_eq!(names(&[]), (String::new(), 1));
+        assert_eq!(names(&["--trt-headers"]), ("a authorization".to_owned(), 0));
     }
 
     #[test]

@@ -16,7 +16,9 @@ use crate::number::{at_least, refused};
 pub(super) fn load(args: &VllmArgs) -> Result<LoadSpec, CliError> {
     let mut load = LoadSpec::new(arrivals(args)?);
     load.max_concurrency = limit(&args.load)?;
-    load.warmup = WarmupSpec::alike(at_least(LoadArgs::NUM_WARMUPS, 0, args.load.num_warmups)?);
+    // A negative number is none, as with vLLM.
+    let warm_ups = at_least(LoadArgs::NUM_WARMUPS, 0, args.load.num_warmups.max(0))?;
+    load.warmup = WarmupSpec::alike(warm_ups);
     load.adapters = adapters(&args.load)?;
     load.probes = probes(&args.load)?;
     conversation::apply(args, &mut load)?;

@@ -65,8 +65,10 @@ pub(super) fn custom_audio(args: &VllmArgs) -> Result<VllmCustomAudioSpec, CliEr
         output: custom_output(args)?,
         ..VllmCustomAudioSpec::default()
     };
+    spec.prompt_format = prompt_format(&args.dataset);
     if args.dataset.enable_multimodal_chat {
         spec.prompt_format = PromptFormat::Raw;
+        spec.shape = PromptShape::Message;
     }
     (spec.order, spec.too_few) = (order(&args.dataset), too_few(&args.dataset));
     Ok(spec)
@@ -151,6 +153,26 @@ pub(super) fn remark(args: &VllmArgs) -> Option<String> {
         format!(
             "{flag}: {backends} {backend} takes texts, and is sent messages as they stand, as by vLLM's \
              client; choose {backends} openai-chat"
+        )
+    })
+}
+
+/// Returns a warning if audio is put into messages as vLLM's client puts it, which servers refuse.
+pub(super) fn bare_audio(args: &VllmArgs) -> Option<String> {
+    let backend = args.target.backend.as_str();
+    let mend = match args.dataset.dataset_name.as_str() {
+        "custom_audio" if !args.dataset.enable_multimodal_chat => {
+            DatasetArgs::ENABLE_MULTIMODAL_CHAT.to_string()
+        }
+        "hf" if hub_name(args).is_ok_and(HubDataset::is_audio) => {
+            format!("{} openai-audio", TargetArgs::BACKEND)
+        }
+        _ => return None,
+    };
+    (backend != "openai-audio").then(|| {
+        format!(
+            "messages hold samples or paths in place of audio files, as by vLLM's client, which servers \
+             refuse; {mend} sends files"
         )
     })
 }

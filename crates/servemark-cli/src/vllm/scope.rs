@@ -5,7 +5,7 @@
 //! stand where the flag is declared, in [`args`](super::args).
 
 use super::args::{DatasetArgs, LoadArgs, TargetArgs, VllmArgs, generates};
-use crate::address::is_encrypted;
+use crate::address::{doubled_slash, is_encrypted};
 use crate::argparse::{Effects, ParsedCommandLine};
 use crate::error::CliError;
 
@@ -21,6 +21,8 @@ pub(super) fn check(
         .with(LoadArgs::REQUEST_RATE, args.load.request_rate.to_string())
         .encrypted(args.target.base_url.as_deref().is_some_and(is_encrypted));
     effects.check(VllmArgs::GROUPS, warnings)?;
+    let base_url = args.target.base_url.as_deref().unwrap_or_default();
+    warnings.extend(doubled_slash(base_url, "vLLM"));
     let is_custom = args.dataset.dataset_name == "custom";
     if args.target.skip_tokenizer_init && is_custom && generates(&effects) {
         warnings.push(ONE_TOKEN.to_owned());

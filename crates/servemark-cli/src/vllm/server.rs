@@ -24,7 +24,7 @@ pub(super) fn server(args: &VllmArgs) -> Result<ServerSpec, CliError> {
 
 fn base_url(args: &TargetArgs) -> Result<BaseUrl, CliError> {
     match &args.base_url {
-        Some(url) => url.parse().map_err(refused(TargetArgs::BASE_URL)),
+        Some(url) => BaseUrl::with_slash(url).map_err(refused(TargetArgs::BASE_URL)),
         None => at_host(TargetArgs::HOST, &args.host, at_least(TargetArgs::PORT, 1, args.port)?),
     }
 }

@@ -166,7 +166,7 @@ fn a_vllm_server_behind_a_gateway() {
                 --bad-lines skip --apply-chat-template --sharegpt-output-len 64 --header X-A=1 \
                 --ca-file ca.pem --http2 --total-timeout 30 --include-usage";
     insta::assert_snapshot!(differences(line), @r#"
-    .server.at.base_url = "https://gateway.example/tenant"
+    .server.at.base_url = "https://gateway.example/tenant//"
     .server.at.http_version = "http2"
     .server.at.timeouts.total = 30.0
     .server.at.ca_file = "ca.pem"

@@ -93,6 +93,15 @@ impl Peer for Evalscope {
         }
     }
 
+    /// Takes the end of a line at the connection test for a refusal if Servemark refuses the line:
+    /// no run was begun, and evalscope had not looked at the fault yet.
+    fn reconcile(&self, peer: &mut Line, own: &Line) {
+        let both = peer.outcome == Outcome::Failed && own.outcome == Outcome::Refused;
+        if both && peer.requests.iter().all(tests_connection) {
+            peer.outcome = Outcome::Refused;
+        }
+    }
+
     fn argued(&self) -> &'static [Argued] {
         ARGUED
     }
@@ -139,11 +148,9 @@ const ARGUED: &[Argued] = &[
         is: |_, own, _| has_warning(own, "--number must be 1 or more"),
     },
     Argued { kind: "pairs of a text API", is: pairs_of_a_text_api },
-    Argued { kind: "refused sooner", is: refused_sooner },
+    Argued { kind: "several conversations at once", is: draws_at_once },
     Argued { kind: "whole numbers of 64 bits", is: |peer, own, _| refuses_long_number(peer, own) },
-    Argued { kind: "trace in a template", is: trace_in_a_template },
     Argued { kind: "words", is: |_, _, difference| difference.part == ComparedPart::Message },
-    Argued { kind: "failed without a stream", is: failed_without_a_stream },
 ];
 
 fn negative_length(_: &Line, own: &Line, _: &Difference) -> bool {
@@ -156,14 +163,11 @@ fn no_address(_: &Line, own: &Line, _: &Difference) -> bool {
     has_warning(own, "the base URL must begin with")
 }
 
-/// evalscope puts whole requests of a trace, with marks of its own and recorded headers, into the
-/// messages of a template.
-fn trace_in_a_template(peer: &Line, _: &Line, _: &Difference) -> bool {
-    let is_marked = |request: &SentRequest| {
-        let messages = request.body["messages"].as_object();
-        messages.is_some_and(|all| all.keys().any(|key| key.starts_with("__evalscope")))
-    };
-    peer.requests.iter().any(is_marked)
+/// Returns whether a request is evalscope's test of the connection, which says "hello".
+fn tests_connection(request: &SentRequest) -> bool {
+    let keys = ["messages", "prompt", "input", "input_text"];
+    let texts = keys.iter().map(|key| &request.body[*key]);
+    texts.into_iter().any(|text| *text == "hello" || text[0]["content"] == "hello")
 }
 
 fn has_warning(own: &Line, why: &str) -> bool {
@@ -180,31 +184,20 @@ fn embeddings_in_a_conversation(peer: &Line, _: &Line, _: &Difference) -> bool {
     peer.requests.iter().any(holds)
 }
 
+/// evalscope draws the lengths of an agent's answers while conversations run side by side, so that
+/// the next run of a search begins where their order left the generators.
+fn draws_at_once(peer: &Line, own: &Line, _: &Difference) -> bool {
+    let has = |start: &str| peer.argv.iter().any(|word| word.starts_with(start));
+    let is_agents = peer.argv.iter().any(|word| word.contains("trie_"));
+    own.outcome == Outcome::Done && is_agents && has("--sla-a")
+}
+
 /// evalscope sends the pairs of a rerank data set with the settings of a text API, too.
 fn pairs_of_a_text_api(peer: &Line, own: &Line, _: &Difference) -> bool {
     let is_pair = |request: &SentRequest| request.body.get("documents").is_some();
     let is_of_texts = |request: &SentRequest| request.body.get("stream").is_some();
     own.outcome == Outcome::Done
         && peer.requests.iter().any(|request| is_pair(request) && is_of_texts(request))
-}
-
-/// The connection test of evalscope fails before it reads a setting that Servemark refuses.
-fn refused_sooner(peer: &Line, own: &Line, difference: &Difference) -> bool {
-    let both = peer.outcome == Outcome::Failed && own.outcome == Outcome::Refused;
-    both && own.requests.is_empty()
-        && [ComparedPart::Outcome, ComparedPart::Requests].contains(&difference.part)
-}
-
-/// Servemark counts a failed request as streamed if the run streams; a line of JSON may ask for no
-/// stream.
-fn failed_without_a_stream(peer: &Line, _: &Line, difference: &Difference) -> bool {
-    let whole = peer.requests.iter().any(|request| request.body["stream"] == false);
-    let counts = match &difference.part {
-        ComparedPart::Value(key) => key.ends_with("Stream Requests"),
-        ComparedPart::Labels => difference.peer.contains("Stream / Non-Stream"),
-        _ => false,
-    };
-    whole && counts
 }
 
 /// Returns the label in a line. A title stands directly above its table.

@@ -137,7 +137,9 @@ const ARGUED: &[Argued] = &[
         kind: "older-flag",
         is: |peer, own, _| {
             let is_older = |pair: &[String]| pair[0] == TIMESTAMPS && pair[1] == "true";
-            own.outcome == Outcome::Done && peer.argv.windows(2).any(is_older)
+            // A line with another fault is refused for that one.
+            let is_read = [Outcome::Done, Outcome::Refused].contains(&own.outcome);
+            is_read && peer.argv.windows(2).any(is_older)
         },
     },
     Argued {

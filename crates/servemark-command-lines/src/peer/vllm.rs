@@ -60,7 +60,8 @@ impl Peer for Vllm {
     /// Removes the readings of counters, and the text that only Servemark prints or prints
     /// elsewhere; `docs/compat/vllm.md` lists them.
     fn trim(&self, line: &mut Line) {
-        line.requests.retain(|request| request.path != "/metrics");
+        // A base URL that ends with a slash doubles that of the route.
+        line.requests.retain(|request| request.path.trim_start_matches('/') != "metrics");
         let has_table = line.labels.iter().any(|label| label == "Successful requests");
         line.outcome = match line.outcome {
             // Servemark has a separate exit code for a run in which requests failed.
@@ -139,21 +140,8 @@ impl Peer for Vllm {
 
 const ARGUED: &[Argued] = &[
     Argued {
-        kind: "recording-in-chat",
-        is: |peer, _, difference| {
-            difference.part == ComparedPart::Requests && peer.requests.iter().any(says_recording)
-        },
-    },
-    Argued {
         kind: "no-json-number",
         is: |peer, own, _| own.outcome == Outcome::Refused && asks_for_no_number(&peer.argv),
-    },
-    Argued {
-        kind: "slash-at-the-end",
-        is: |peer, _, _| {
-            let is_doubled = |request: &SentRequest| request.path.starts_with("//");
-            peer.requests.iter().any(is_doubled)
-        },
     },
     Argued {
         kind: "startup-cmd-is-asked",
@@ -170,14 +158,6 @@ const ARGUED: &[Argued] = &[
         },
     },
     Argued { kind: "whole-numbers-of-64-bits", is: |peer, own, _| refuses_long_number(peer, own) },
-    Argued {
-        kind: "no-token-asked-for",
-        is: |peer, _, difference| {
-            let keys = ["max_tokens", "max_completion_tokens", "max_output_tokens"];
-            let asks = |request: &SentRequest| keys.iter().any(|key| request.body[*key] == 0);
-            matches!(difference.part, ComparedPart::Value(_)) && peer.requests.iter().any(asks)
-        },
-    },
 ];
 
 /// Command that cuts a text into prompts, and the file that it writes.
@@ -208,13 +188,6 @@ fn asks_for_no_number(argv: &[String]) -> bool {
 
 /// Beginnings of the flags about how tokens are chosen.
 const CHOICE: [&str; 6] = ["--freq", "--min", "--pres", "--rep", "--temp", "--top"];
-
-/// Returns whether a message contains a recording as a list of samples, or as a path on this
-/// machine.
-fn says_recording(request: &SentRequest) -> bool {
-    let part = &request.body["messages"][0]["content"][1];
-    part["audio"].is_array() || part["audio_path"].is_string()
-}
 
 const TIMES: [&str; 13] = [
     "avg_latency",

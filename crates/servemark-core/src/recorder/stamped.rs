@@ -54,6 +54,10 @@ impl Sink for Stamped<'_> {
         keeper.record.silent_events += u32::from(keeper.pieces() > 0);
     }
 
+    fn restated(&mut self) {
+        self.keeper().record.is_restated = true;
+    }
+
     fn cache_storage(&mut self, name: &str) {
         let known = &mut self.keeper().record.cache_storage;
         if known.as_deref() != Some(name) {

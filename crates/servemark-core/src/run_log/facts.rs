@@ -353,18 +353,29 @@ pub struct Retokenized {
     /// the sum of `pieces` is `tokens`.
     #[serde(default, skip_serializing_if = "PieceCounts::is_empty")]
     pub placed: PieceCounts,
+    /// Number of tokens of the [joined text](crate::RequestRecord::joined_text), if it is not the
+    /// text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub joined: Option<u32>,
 }
 
 impl Retokenized {
     /// Creates the counts of one request.
     pub fn new((index, turn): RequestKey, tokens: u32, pieces: Vec<u32>) -> Self {
-        Self { index, turn, tokens, pieces: pieces.into(), placed: PieceCounts::default() }
+        let placed = PieceCounts::default();
+        Self { index, turn, tokens, pieces: pieces.into(), placed, joined: None }
     }
 
     /// Sets the number of tokens of the whole text that end within each piece.
     #[must_use]
     pub fn with_placed(self, placed: Vec<u32>) -> Self {
         Self { placed: placed.into(), ..self }
+    }
+
+    /// Sets the number of tokens of the joined text.
+    #[must_use]
+    pub fn with_joined(self, joined: Option<u32>) -> Self {
+        Self { joined, ..self }
     }
 
     /// Returns the key that identifies the request within the run.

@@ -28,6 +28,10 @@ pub struct EvalscopeWorkloadSpec {
     pub matches_outputs: bool,
     /// Names of headers that the run sends itself; recorded headers do not replace them.
     pub own_headers: Vec<String>,
+    /// If the API does not send a body as it is, what evalscope notes of each request stays in it;
+    /// the number is how many of the first requests it marks as a warm-up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub marked_warm_ups: Option<usize>,
 }
 
 impl Default for EvalscopeWorkloadSpec {
@@ -39,6 +43,7 @@ impl Default for EvalscopeWorkloadSpec {
             models: BTreeMap::new(),
             matches_outputs: false,
             own_headers: Vec::new(),
+            marked_warm_ups: None,
         }
     }
 }
@@ -57,11 +62,38 @@ impl EvalscopeWorkloadSpec {
         records.sort_by(|one, other| one.at.total_cmp(&other.at));
         let start = records.first().map_or(0.0, |record| record.at);
         let count = if count == 0 { records.len() } else { count };
-        let session = |record: Record| {
-            let begins = Duration::try_from_secs_f64((record.at - start) / self.speed);
-            Conversation { begins: begins.ok(), ..self.request_draft(record).into() }
+        let session = |(index, record): (usize, Record)| {
+            let offset_s = (record.at - start) / self.speed;
+            let begins = Duration::try_from_secs_f64(offset_s);
+            let asked = match self.marked_warm_ups {
+                Some(warm_ups) => self.marked(record, offset_s, index < warm_ups),
+                None => self.request_draft(record),
+            };
+            Conversation { begins: begins.ok(), ..asked.into() }
         };
-        Ok(records.into_iter().take(count).map(session).collect())
+        Ok(records.into_iter().take(count).enumerate().map(session).collect())
+    }
+
+    /// Returns a request whose body has what evalscope notes of it.
+    fn marked(&self, record: Record, offset_s: f64, is_warm_up: bool) -> RequestDraft {
+        let (headers, request_id) = (record.headers.clone(), record.request_id.clone());
+        let mut asked = self.request_draft(record);
+        (asked.headers, asked.request_id) = (Vec::new(), None);
+        if let Prompt::Body(body) = &mut asked.prompt {
+            body.insert("__evalscope_arrival_offset".to_owned(), offset_s.into());
+            if is_warm_up {
+                body.insert("__evalscope_is_warmup".to_owned(), true.into());
+            }
+            if !headers.is_empty() {
+                let headers = headers.into_iter().map(|(name, value)| (name, value.into()));
+                let headers: JsonObject = headers.collect();
+                body.insert("__evalscope_headers".to_owned(), headers.into());
+            }
+            if let Some(id) = request_id.filter(|id| !id.is_empty()) {
+                body.insert("__evalscope_request_id".to_owned(), json!(id));
+            }
+        }
+        asked
     }
 
     fn request_draft(&self, record: Record) -> RequestDraft {
@@ -124,7 +156,7 @@ struct Record {
     body: JsonObject,
     /// Time in seconds since an arbitrary origin.
     at: f64,
-    headers: BTreeMap<String, String>,
+    headers: Vec<(String, String)>,
     request_id: Option<Box<str>>,
     output: Option<u32>,
 }
@@ -154,7 +186,7 @@ fn read(path: &Path) -> Result<Vec<Record>, DatasetError> {
 struct Line {
     body: Value,
     timestamp: Value,
-    headers: Option<BTreeMap<String, String>>,
+    headers: Option<JsonObject>,
     request_id: Option<Box<str>>,
     completion_tokens: Option<u32>,
 }
@@ -168,10 +200,19 @@ fn record(text: &str) -> Result<Record, String> {
     Ok(Record {
         body: body(line.body)?,
         at: moment(&line.timestamp)?,
-        headers: line.headers.unwrap_or_default(),
+        headers: headers(line.headers.unwrap_or_default())?,
         request_id: line.request_id.filter(|id| !id.is_empty()),
         output: line.completion_tokens,
     })
+}
+
+/// Returns the headers in the order of the file.
+fn headers(object: JsonObject) -> Result<Vec<(String, String)>, String> {
+    let header = |(name, value)| match value {
+        Value::String(value) => Ok((name, value)),
+        value => Err(format!("the header {name:?} is not a string, but {value}")),
+    };
+    object.into_iter().map(header).collect()
 }
 
 /// Parses the request body, an object or a JSON text of one.

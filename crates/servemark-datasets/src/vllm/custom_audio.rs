@@ -3,16 +3,17 @@
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use servemark_core::{
     Audio, DatasetError, DrawContext, JsonObject, Sample, SpecialTokens, Tokenizer, TokenizerError,
 };
 
+use super::PromptShape;
 use super::custom::{CustomOutput, output_tokens};
 use super::rows::{Choice, RowOrder, TooFewRows, no_file};
 use crate::jsonl::Reader;
 use crate::shaping::user_message;
-use crate::sound::{Rewritten, Samples};
+use crate::sound::{Bare, Rewritten, Samples};
 use crate::{PromptFormat, text_file};
 
 /// Prompts with audio from a file. Rows have `audio` and `prompt`.
@@ -30,6 +31,10 @@ pub struct VllmCustomAudioSpec {
     pub order: RowOrder,
     /// Handling of a file with too few rows.
     pub too_few: TooFewRows,
+    /// Whether a chat message holds the audio as an encoded file, or, as vLLM's client has it
+    /// without `--enable-multimodal-chat`, as the list of its samples.
+    #[serde(skip_serializing_if = "PromptShape::is_text")]
+    pub shape: PromptShape,
 }
 
 impl Default for VllmCustomAudioSpec {
@@ -40,6 +45,7 @@ impl Default for VllmCustomAudioSpec {
             prompt_format: PromptFormat::ChatTemplate,
             order: RowOrder::default(),
             too_few: TooFewRows::default(),
+            shape: PromptShape::default(),
         }
     }
 }
@@ -80,7 +86,7 @@ impl VllmCustomAudioSpec {
         let tokens = tokenizer.count(&prompt, SpecialTokens::Add)?;
         let output = output_tokens(self.output, row.output_tokens.as_ref());
         let sample = Sample::new(prompt, tokens, output.map_err(malformed)?);
-        Ok(sample.with_audio(audio(&row.audio).map_err(malformed)?))
+        Ok(sample.with_audio(audio(&row.audio, self.shape).map_err(malformed)?))
     }
 
     /// Returns the prompt in the required format. Without a chat template, it is the raw text.
@@ -104,16 +110,61 @@ fn row(line: usize, mut record: JsonObject) -> Result<Row, String> {
 }
 
 /// Creates audio from a file path, or from samples with their rate.
-fn audio(audio: &Value) -> Result<Audio, String> {
+fn audio(audio: &Value, shape: PromptShape) -> Result<Audio, String> {
     if let Some(path) = audio.as_str() {
-        let sound = Rewritten::path(Path::new(path));
-        return sound.map(Audio::new).map_err(|why| format!("an audio file cannot be read: {why}"));
+        let sound = Rewritten::path(Path::new(path)).map(Audio::new);
+        let sound = sound.map_err(|why| format!("an audio file cannot be read: {why}"))?;
+        return Ok(if shape.is_text() { Bare::without_part(sound) } else { sound });
     }
     let samples = audio["array"].as_array().zip(audio["sampling_rate"].as_u64());
-    let (floats, rate) = samples
+    let (listed, rate) = samples
         .ok_or("\"audio\" is neither the path of a file nor \"array\" and \"sampling_rate\"")?;
-    let floats: Option<Vec<f64>> = floats.iter().map(Value::as_f64).collect();
+    let floats: Option<Vec<f64>> = listed.iter().map(Value::as_f64).collect();
     let floats = floats.ok_or("a sample of \"array\" is not a number")?;
+    let part = json!([listed.iter().map(as_pandas_reads).collect::<Vec<_>>(), rate]);
     let rate = u32::try_from(rate).map_err(|_| "the \"sampling_rate\" is too high")?;
-    Ok(Audio::new(Rewritten::samples(Samples::of_floats(&floats, rate))))
+    let sound = Audio::new(Rewritten::samples(Samples::of_floats(&floats, rate)));
+    if !shape.is_text() {
+        return Ok(sound);
+    }
+    Ok(Bare::with_part(sound, "audio", part))
+}
+
+/// Returns a number of a file as pandas reads it: its decimals as a whole number times a power of
+/// ten, which is not always the nearest float.
+fn as_pandas_reads(number: &Value) -> Value {
+    let text = number.to_string();
+    let Some((whole, decimals)) = text.split_once('.').filter(|_| !text.contains('e')) else {
+        return number.clone();
+    };
+    let size = |digits: &str| digits.trim_start_matches('-').parse::<f64>();
+    let (Ok(whole), Ok(part), Some(scale)) =
+        (size(whole), size(decimals), TENTHS.get(decimals.len()))
+    else {
+        return number.clone();
+    };
+    let read = whole + part * scale;
+    json!(if text.starts_with('-') { -read } else { read })
+}
+
+/// Negative powers of ten up to the number of decimals that pandas reads so.
+const TENTHS: [f64; 16] = [
+    1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11, 1e-12, 1e-13, 1e-14,
+    1e-15,
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimals_are_read_as_by_pandas() {
+        let read = |number: f64| as_pandas_reads(&json!(number)).to_string();
+        assert_eq!(read(0.4327), "0.43270000000000003");
+        assert_eq!(
+            [read(0.1139), read(-0.25), read(0.0), read(2e-9)],
+            ["0.1139", "-0.25", "0.0", "2e-9"]
+        );
+        assert_eq!(as_pandas_reads(&json!(3)), json!(3));
+    }
 }

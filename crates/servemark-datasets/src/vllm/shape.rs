@@ -6,7 +6,6 @@ use servemark_core::{JsonObject, MediumKind, Sample};
 
 /// Whether a prompt is a text or a message. Exhaustive: vLLM's `--enable-multimodal-chat` is given
 /// or not.
-/// not.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PromptShape {

@@ -165,6 +165,30 @@ fn recorded_requests_keep_their_names() {
     assert_eq!(named.collect::<Vec<_>>(), ["a"]);
 }
 
+/// evalscope does not find its notes in a request that became a part of another body.
+#[test]
+fn recorded_requests_within_other_bodies_keep_evalscopes_notes() {
+    let mut data = EvalscopeData::from_name(EvalscopeName::WorkloadTrace);
+    let EvalscopeData::Workload(spec) = &mut data else { panic!("{data:?}") };
+    spec.path = Some(fixture("evalscope/inputs/workload.jsonl"));
+    spec.marked_warm_ups = Some(1);
+    let spec = DatasetSpec::Evalscope(EvalscopeSpec::new(data));
+    let drawn = draw(&spec, 3, tokenizer("gpt2"), &mut RandomState::seeded(0)).unwrap();
+    let notes = drawn.sessions.iter().map(|session| {
+        assert_eq!((session.first.request_id.as_deref(), session.first.headers.len()), (None, 0));
+        let Prompt::Body(body) = &session.first.prompt else { panic!("no body") };
+        let mut notes = body.clone();
+        notes.retain(|key, _| key.starts_with("__evalscope"));
+        serde_json::to_string(&notes).unwrap()
+    });
+    let expected = [
+        r#"{"__evalscope_arrival_offset":0.0,"__evalscope_is_warmup":true,"__evalscope_headers":{"X-Tenant":"blue","Host":"old","Authorization":"Bearer old"}}"#,
+        r#"{"__evalscope_arrival_offset":1.25}"#,
+        r#"{"__evalscope_arrival_offset":2.5,"__evalscope_request_id":"a"}"#,
+    ];
+    assert_eq!(notes.collect::<Vec<_>>(), expected);
+}
+
 #[test]
 fn a_plan_holds_every_data_set() {
     for name in EvalscopeName::ALL {

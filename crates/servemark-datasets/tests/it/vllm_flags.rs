@@ -96,6 +96,7 @@ impl Flags {
                 (spec.path, spec.output) = (path, custom.output);
                 if self.has("--enable-multimodal-chat") {
                     spec.prompt_format = PromptFormat::Raw;
+                    spec.shape = self.shape();
                 }
                 (spec.order, spec.too_few) = (self.order(), self.too_few());
                 VllmData::CustomAudio(spec)

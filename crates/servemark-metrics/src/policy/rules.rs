@@ -1,6 +1,7 @@
 //! Types of the definitions on which the peers differ.
 
 use serde::{Deserialize, Serialize};
+use servemark_core::Retokenized;
 
 use crate::statistics::{by_rank, whole};
 
@@ -25,6 +26,28 @@ impl StreamRules {
             itl: ItlRule::PerEvent,
             speculative_itl: None,
             output_tokens: Vec::new(),
+        }
+    }
+}
+
+/// The text whose tokens a tokenizer counts after a run.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RecountedText {
+    /// The texts of all events one after the other, even if each holds all text so far. SGLang's
+    /// client joins Triton's events so.
+    Joined,
+    /// The text of the answer.
+    #[default]
+    Text,
+}
+
+impl RecountedText {
+    /// Returns the number of tokens of this text.
+    pub(crate) fn of(self, counted: &Retokenized) -> u32 {
+        match self {
+            Self::Joined => counted.joined.unwrap_or(counted.tokens),
+            Self::Text => counted.tokens,
         }
     }
 }

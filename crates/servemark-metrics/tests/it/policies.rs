@@ -104,6 +104,23 @@ fn a_speculating_server_has_its_gaps_split_by_re_tokenized_pieces() {
 }
 
 #[test]
+fn sglang_counts_the_joined_text_of_events() {
+    let mut footer = Footer::default();
+    footer.retokenized = vec![Retokenized::new((0, 0), 3, vec![]).with_joined(Some(6))];
+    let log = log(TRT, vec![answer(0, 0, &[(5, "a", None), (7, "bc", None)])], Some(footer));
+    let counted = |policy: MetricPolicy| {
+        (
+            only_score(&log, &policy).retokenized_tokens,
+            Metrics::score(&log, &policy).tokens.output_retokenized,
+        )
+    };
+    assert_eq!(counted(MetricPolicy::sglang()), (Some(6), Some(6)));
+    assert_eq!(counted(MetricPolicy::native()), (Some(3), Some(3)));
+}
+
+const TRT: &str = "/v2/models/ensemble/generate_stream";
+
+#[test]
 fn a_server_that_claims_billions_of_tokens_in_a_piece_does_not_cost_memory() {
     let pieces = [(5, "a", Some(1)), (7, "b", Some(u32::MAX))];
     let log = log("/generate", vec![answer(0, 0, &pieces)], None);

@@ -34,6 +34,14 @@ fn whole(number: f64) -> usize {
     number as usize
 }
 
+/// Returns whether recorded requests are a part of other bodies. evalscope then measures its warm-up,
+/// too.
+fn is_within_a_body(args: &JsonObject) -> bool {
+    let api = args.get("api").and_then(Value::as_str).unwrap_or_default();
+    let has_template = args.get("query_template").is_some_and(|template| !template.is_null());
+    has_template || ["embedding", "rerank"].iter().any(|end| api.ends_with(end))
+}
+
 /// Adds the warm-up to the number of requests, as evalscope does for recorded requests.
 fn count_warm_up(args: &mut JsonObject, measured: usize) {
     let Some(warm_up) = args.get("warmup_num").and_then(Value::as_f64).filter(|of| *of > 0.0)
@@ -64,8 +72,15 @@ impl EvalscopeRun {
     pub fn files(&self, args: &JsonObject) -> Vec<(&'static str, String)> {
         let mut args = args.clone();
         args.entry("number").and_modify(|number| *number = json!(self.number));
-        if args.get("dataset").is_some_and(|name| name == TRACE) {
-            count_warm_up(&mut args, self.number);
+        // A prompt of the command line is sent in place of the trace.
+        let has_prompt =
+            args.get("prompt").and_then(Value::as_str).is_some_and(|it| !it.is_empty());
+        if args.get("dataset").is_some_and(|name| name == TRACE) && !has_prompt {
+            if is_within_a_body(&args) {
+                args.insert("warmup_num".to_owned(), json!(0));
+            } else {
+                count_warm_up(&mut args, self.number);
+            }
         }
         let mut files = vec![
             ("benchmark_args.json", Value::Object(args)),

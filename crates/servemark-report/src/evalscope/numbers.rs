@@ -1,5 +1,6 @@
 //! A run's numbers as evalscope stores them: rounded, with −1 for an absent value.
 
+use serde_json::Value;
 use servemark_core::RequestRecord;
 use servemark_metrics::{Handoff, Metrics, PerRequest, TurnPlaces};
 
@@ -116,7 +117,12 @@ impl Figures<'_> {
         let completed = metrics.requests.completed;
         let value = match field {
             Field::Duration => Some(metrics.duration_s),
-            Field::Concurrency => facts.max_concurrency.map(|limit| limit as f64),
+            Field::Concurrency => {
+                let limit = facts.max_concurrency.map(|limit| limit as f64);
+                // A search that sends at a rate has a limit that it does not use.
+                let unused = || facts.echo.get("parallel")?.as_f64().filter(|limit| *limit > 0.0);
+                limit.or_else(unused)
+            }
             Field::Rate => facts.request_rate.or_else(|| facts.echo.get("rate")?.as_f64()),
             Field::Total => Some(requests(metrics) as f64),
             Field::Success => Some(completed as f64),
@@ -152,13 +158,18 @@ impl Figures<'_> {
         of.mean.map(seconds)
     }
 
-    /// Returns the number of streamed requests. A failed request counts as streamed if the run
-    /// asks for streams.
+    /// Returns the number of streamed requests. A failed request counts as streamed if the run, or
+    /// its own body, asks for streams.
     fn streams(&self) -> usize {
         let facts = &self.report.log.header().facts;
         let asks = facts.generates() && facts.echo.get("stream") != Some(&false.into());
-        let streams =
-            |record: &&RequestRecord| !record.is_document && (asks || record.is_success());
+        // The responses API replaces the body's own setting.
+        let api = facts.echo.get("api").and_then(Value::as_str).unwrap_or_default();
+        let keeps_body = !api.contains("response");
+        let streams = |record: &&RequestRecord| {
+            let asks = asks && !(keeps_body && record.planned.asks_for_document);
+            !record.is_document && (asks || record.is_success())
+        };
         self.report.log.measured().filter(streams).count()
     }
 }

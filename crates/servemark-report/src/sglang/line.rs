@@ -1,5 +1,6 @@
 //! The result line: one JSON object per run, with all keys in the peer's order.
 
+use std::borrow::Cow;
 use std::io;
 
 use serde::Serialize;
@@ -60,7 +61,7 @@ struct Details<'a> {
     output_lens: Vec<u64>,
     ttfts: Vec<f64>,
     itls: Vec<Gaps<'a>>,
-    generated_texts: Vec<&'a str>,
+    generated_texts: Vec<Cow<'a, str>>,
     errors: Vec<&'a str>,
     #[serde(flatten)]
     cached: Option<CachedTokens>,
@@ -86,7 +87,9 @@ impl CachedTokens {
 impl<'a> Details<'a> {
     fn of(report: &Report<'a>, options: SglangOptions) -> Self {
         let scores = report.scores();
-        let text = |record: &'a RequestRecord| if record.is_success() { &*record.text } else { "" };
+        let text = |record: &'a RequestRecord| {
+            if record.is_success() { record.joined_text() } else { "".into() }
+        };
         let error = |record: &'a RequestRecord| {
             record.outcome.as_ref().map_or_else(|e| &*e.message, |_| "")
         };

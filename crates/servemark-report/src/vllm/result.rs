@@ -60,7 +60,7 @@ impl VllmResult {
             lists.of_tokens(result);
             peaks(result, report);
         } else {
-            item_totals(result, report.metrics);
+            item_totals(result, report);
             lists.of_items(result);
         }
         lists.of_server(result);
@@ -157,11 +157,16 @@ fn peaks(result: &mut Entries, report: &Report<'_>) {
 
 /// Writes the totals of embeddings or rankings. Like vLLM, it leaves out the number of failed
 /// requests, which the table shows.
-fn item_totals(result: &mut Entries, metrics: &Metrics) {
+fn item_totals(result: &mut Entries, report: &Report<'_>) {
+    let metrics = report.metrics;
+    // Several texts in one message are one input.
+    let is_of_messages = report.log.header().facts.backend.starts_with("openai-embeddings-");
+    let items =
+        if is_of_messages { metrics.requests.completed as u64 } else { metrics.items.items };
     result.put("duration", metrics.duration_s);
     result.put("completed", metrics.requests.completed);
     result.put("total_input_tokens", metrics.tokens.input);
-    result.put("total_input_sequences", metrics.items.items);
+    result.put("total_input_sequences", items);
     result.put("request_throughput", metrics.throughput.requests_per_s);
     result.put("input_sequence_throughput", metrics.items.items_per_s);
     result.put("total_token_throughput", metrics.throughput.total_tokens_per_s);

@@ -15,16 +15,23 @@ use servemark_cli::vllm::sweep::{Combination, StartupSweep, folder_name, with_ou
 use super::bench;
 use super::experiment::{self, print_line, python_list, run_file, summary_file};
 use crate::context;
-use crate::screen::Bars;
+use crate::screen::{Bars, eprint_line};
 
 /// Measures starts in all settings.
 pub(super) fn run(sweep: &StartupSweep) -> anyhow::Result<ExitCode> {
     let mut serve = experiment::parameters(sweep.serve_parameters.as_deref())?;
     let mut startup = experiment::parameters(sweep.startup_parameters.as_deref())?;
     if serve.iter().chain(&startup).any(|combination| !combination.parameters().is_empty()) {
-        let known = AcceptedParameters::of(&sweep.command)?;
-        serve = known.only(serve, sweep.is_strict)?;
-        startup = known.only(startup, sweep.is_strict)?;
+        match AcceptedParameters::of(&sweep.command) {
+            Ok(known) => {
+                serve = known.only(serve, sweep.is_strict)?;
+                startup = known.only(startup, sweep.is_strict)?;
+            }
+            Err(error) if sweep.experiment.dry_run => {
+                eprint_line(&format!("warning: {error:#}; all parameters are shown"));
+            }
+            Err(error) => return Err(error),
+        }
     }
     let context = context::context(Bars::Shown)?;
     let study = Study { sweep, context: &context };

@@ -83,7 +83,11 @@ fn recount(
     };
     let sum: u64 = pieces.iter().copied().map(u64::from).sum();
     let is_placed = !pieces.is_empty() && sum != u64::from(tokens);
-    let counted = Retokenized::new(record.key(), tokens, pieces);
+    let joined = record.is_restated.then(|| {
+        let joined = record.joined_text();
+        tokenizer.count(&joined, SpecialTokens::Omit)
+    });
+    let counted = Retokenized::new(record.key(), tokens, pieces).with_joined(joined.transpose()?);
     Ok(match is_placed.then(|| placed(tokenizer, record)).flatten() {
         Some(placed) => counted.with_placed(placed),
         None => counted,
@@ -109,6 +113,15 @@ mod tests {
         recorder.at(Stamp::ZERO).delta(Delta::content("one"));
         recorder.at(Stamp::ZERO).delta(Delta::content(&"x".repeat(index)));
         recorder.finish(Ok(Finish::default()), Stamp::ZERO)
+    }
+
+    #[test]
+    fn a_restated_answer_is_counted_as_a_text_and_as_it_is_joined() {
+        let mut restated = record(2);
+        restated.is_restated = true;
+        let counted = recount(&ByteTokenizer, &restated).unwrap();
+        assert_eq!((counted.tokens, counted.joined), (5, Some(8)));
+        assert_eq!(recount(&ByteTokenizer, &record(2)).unwrap().joined, None);
     }
 
     #[test]

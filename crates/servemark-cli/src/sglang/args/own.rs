@@ -17,6 +17,9 @@ pub(in crate::sglang) struct OwnArgs {
     /// Ask OpenAI routes to count tokens at the end of the stream
     #[arg(long)]
     pub(in crate::sglang) include_usage: bool,
+    /// Send the API key and the headers of --header with --backend trt, too; SGLang sends neither
+    #[arg(long)]
+    pub(in crate::sglang) trt_headers: bool,
     /// What to do about a line of a data file that is not JSON: fail, or skip it and warn; by
     /// default skip for custom and openai, as SGLang does, and fail for the others
     #[arg(long, value_name = "WHAT", value_parser = parse_bad_line)]
@@ -34,6 +37,9 @@ flags! { OwnArgs {
             "/v1/completions and /v1/chat/completions",
         ),
         Redundant(RequestArgs::DISABLE_STREAM, "whose answers always count tokens"),
+    ];
+    TRT_HEADERS = "--trt-headers" => [
+        OnlyWhere(|effects| route(effects) == Route::TRT, "--backend trt"),
     ];
     BAD_LINES = "--bad-lines" => [datasets(&["custom", "openai", "longbench_v2", "speed-bench"])];
 }}

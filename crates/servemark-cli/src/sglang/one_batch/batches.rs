@@ -203,14 +203,8 @@ impl Grid<'_> {
     }
 
     fn cached_share(&self) -> Result<f64, CliError> {
-        let share = self.args.cache_hit_rate;
-        if (0.0..=1.0).contains(&share) {
-            return Ok(share);
-        }
-        Err(CliError::setting(
-            OneBatchArgs::CACHE_HIT_RATE,
-            format!("must lie in 0 to 1, not {share}"),
-        ))
+        // Beyond 1 it is the whole prompt and below 0 nothing, as with SGLang.
+        finite(OneBatchArgs::CACHE_HIT_RATE, self.args.cache_hit_rate)
     }
 
     /// Returns the fields that start the profiler, in SGLang's order and with numbers as texts, as

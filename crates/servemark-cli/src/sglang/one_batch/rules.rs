@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::args::{OneBatchArgs, ServerArgs};
-use crate::address::is_encrypted;
+use crate::address::{doubled_slash, is_encrypted};
 use crate::argparse::{Effects, ParsedCommandLine};
 use crate::error::CliError;
 use crate::python;
@@ -66,6 +66,7 @@ pub(super) fn check(
         .with(OneBatchArgs::BACKEND, &args.backend)
         .encrypted(is_encrypted(&args.base_url));
     effects.check(OneBatchArgs::GROUPS, warnings)?;
+    warnings.extend(doubled_slash(&args.base_url, "SGLang"));
     warn_of_launch(args, given, warnings);
     Ok(())
 }

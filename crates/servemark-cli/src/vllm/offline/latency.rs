@@ -148,7 +148,7 @@ impl LatencyArgs {
         let size: u32 = at_least(Self::BATCH_SIZE, 1, self.batch_size)?;
         let spec = VllmBatchSpec {
             size: NonZero::new(size).unwrap_or(NonZero::<u32>::MIN),
-            input_tokens: at_least(Self::INPUT_LEN, 1, self.input_len)?,
+            input_tokens: at_least(Self::INPUT_LEN, 0, self.input_len)?,
             output_tokens: at_least(Self::OUTPUT_LEN, 1, self.output_len)?,
         };
         let measured = if self.profile { 1 } else { at_least(Self::NUM_ITERS, 1, self.num_iters)? };

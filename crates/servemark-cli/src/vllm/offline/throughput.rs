@@ -15,7 +15,7 @@ use super::line::{
     Callee, Calls, Line, MODEL, Serving, asks_server, here, object, sampling, unlogged,
     with_serve_flags,
 };
-use crate::argparse::Limit::{Needs, Only, Where};
+use crate::argparse::Limit::{Needs, Never, Only, Where};
 use crate::argparse::{Flag, ParsedCommandLine, PeerFlags, flags};
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
@@ -51,7 +51,7 @@ pub(super) struct ThroughputArgs {
     /// Tokens of an output, where the data set has no flag for it, or it is not given
     #[arg(long, value_name = "TOKENS", value_parser = python::int)]
     output_len: Option<i64>,
-    /// Tokens with which every prompt begins, where --random-prefix-len is not given
+    /// Accepted for compatibility; vLLM always takes --random-prefix-len
     #[arg(long, value_name = "TOKENS", default_value = "0", value_parser = python::int)]
     prefix_len: i64,
     /// How many outputs a prompt has
@@ -94,7 +94,9 @@ flags! { ThroughputArgs {
     DATASET_NAME = "--dataset-name";
     INPUT_LEN = "--input-len";
     OUTPUT_LEN = "--output-len";
-    PREFIX_LEN = "--prefix-len";
+    PREFIX_LEN = "--prefix-len" => [Never(
+        "as with vLLM, which takes the default of --random-prefix-len; give --random-prefix-len",
+    )];
     N = "--n";
     NUM_WARMUPS = "--num-warmups";
     HF_MAX_BATCH_SIZE = "--hf-max-batch-size";
@@ -268,9 +270,6 @@ impl ThroughputArgs {
                 {
                     random.random_output_len = output;
                 }
-                if self.prefix_len != 0 && open(RandomArgs::RANDOM_PREFIX_LEN) {
-                    random.random_prefix_len = self.prefix_len;
-                }
             }
             "sharegpt" => serving.corpora.sharegpt_output_len = self.output_len,
             "hf" => serving.corpora.hf_output_len = self.output_len,
@@ -286,7 +285,8 @@ impl ThroughputArgs {
 
     /// Returns the arguments of the warm-up: those of the run, with other prompts and fewer of them.
     fn warm_up(&self, run: &Serving, seed: u32) -> Result<Option<Serving>, CliError> {
-        let requests: usize = at_least(Self::NUM_WARMUPS, 0, self.num_warmups)?;
+        // A negative number is none, as with vLLM.
+        let requests: usize = at_least(Self::NUM_WARMUPS, 0, self.num_warmups.max(0))?;
         let mut warm_up = run.clone();
         warm_up.args.dataset.seed = i64::from(seed) + 1;
         warm_up.args.dataset.num_prompts = self.num_warmups;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use servemark_core::{Audio, DatasetError, Sample, SpecialTokens};
 
 use super::Asker;
-use crate::sound::{AsIs, Rewritten};
+use crate::sound::{AsIs, Bare, Rewritten};
 use crate::table::{Cell, Record};
 
 /// Initial text of a speech model's decoder. Its tokens are counted, but it is not sent.
@@ -67,7 +67,8 @@ struct TimedAudio {
 fn timed_audio(asker: &Asker<'_>, row: &Record) -> Result<TimedAudio, String> {
     if let Some(bytes) = row.cell.at("audio.bytes").and_then(Cell::bytes) {
         let (sound, samples) = Rewritten::bytes(bytes.to_vec())?;
-        return Ok(TimedAudio { audio: Audio::new(sound), seconds: samples.claimed_seconds() });
+        let audio = Bare::without_part(Audio::new(sound));
+        return Ok(TimedAudio { audio, seconds: samples.claimed_seconds() });
     }
     let audio = row.cell.get("audio");
     let place = audio.and_then(|audio| audio.text().or_else(|| audio.get("path")?.text()));
@@ -81,5 +82,7 @@ fn timed_audio(asker: &Asker<'_>, row: &Record) -> Result<TimedAudio, String> {
 
 fn as_is(path: &Path) -> Result<TimedAudio, String> {
     let audio = Audio::new(AsIs::path(path)?);
-    Ok(TimedAudio { seconds: audio.duration().as_secs_f64(), audio })
+    let seconds = audio.duration().as_secs_f64();
+    let audio = Bare::with_part(audio, "audio_path", path.to_string_lossy().into());
+    Ok(TimedAudio { audio, seconds })
 }
