@@ -2,7 +2,9 @@
 
 use serde::Serialize;
 use servemark_core::{Connection, RequestRecord, RunLog, Stamp};
+use servemark_statistics::UnmetWaits;
 
+use crate::estimates::estimated;
 use crate::policy::MetricPolicy;
 use crate::seconds::seconds_between;
 use crate::summary::Summary;
@@ -27,8 +29,12 @@ pub struct Waits {
 
 impl Waits {
     pub(crate) fn of(log: &RunLog, policy: &MetricPolicy) -> Self {
+        let mut records: Vec<&RequestRecord> = log.measured().collect();
+        records.sort_by_key(|record| record.started());
         let summary = |of: fn(&RequestRecord) -> Option<f64>| {
-            Summary::of(&log.measured().filter_map(of).collect::<Vec<_>>(), policy)
+            let values: Vec<f64> = records.iter().copied().filter_map(of).collect();
+            let in_time = || values.iter().copied().collect();
+            estimated(Summary::of(&values, policy), policy, UnmetWaits::default(), in_time)
         };
         let on = |connection: Connection| {
             log.measured().filter(|record| record.connection == Some(connection)).count()

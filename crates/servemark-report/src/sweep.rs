@@ -146,7 +146,7 @@ struct Column {
     is_live: bool,
 }
 
-const COLUMNS: [Column; 32] = [
+const COLUMNS: [Column; 41] = [
     live("completed", "ok", |row| Some(row.metrics.requests.completed.to_string())),
     live("failed", "failed", |row| Some(row.metrics.requests.failed.to_string())),
     column("duration_s", "duration (s)", |row| number(Some(row.metrics.duration_s))),
@@ -169,18 +169,27 @@ const COLUMNS: [Column; 32] = [
     column("mean_ttft_ms", "TTFT mean (ms)", |row| number(ttft(row).mean_ms)),
     column("mean_ttft_ms_half_width", "+/- 95 %", |row| half_width(ttft(row))),
     column("median_ttft_ms", "TTFT p50 (ms)", |row| number(ttft(row).median_ms)),
-    live("p99_ttft_ms", "TTFT p99 (ms)", |row| number(ttft(row).percentile_ms(99.0))),
-    column("p99_ttft_ms_half_width", "+/- 95 %", |row| half_width_of_p99(ttft(row))),
+    column("median_ttft_ms_low", "from", |row| low(ttft(row), 50.0)),
+    column("median_ttft_ms_high", "to", |row| high(ttft(row), 50.0)),
+    live("p99_ttft_ms", "TTFT p99 (ms)", |row| number(ttft(row).bounded_percentile_ms(99.0))),
+    column("p99_ttft_ms_low", "from", |row| low(ttft(row), 99.0)),
+    column("p99_ttft_ms_high", "to", |row| high(ttft(row), 99.0)),
     column("mean_tpot_ms", "TPOT mean (ms)", |row| number(tpot(row).mean_ms)),
     column("mean_tpot_ms_half_width", "+/- 95 %", |row| half_width(tpot(row))),
     column("median_tpot_ms", "TPOT p50 (ms)", |row| number(tpot(row).median_ms)),
-    live("p99_tpot_ms", "TPOT p99 (ms)", |row| number(tpot(row).percentile_ms(99.0))),
-    column("p99_tpot_ms_half_width", "+/- 95 %", |row| half_width_of_p99(tpot(row))),
+    column("median_tpot_ms_low", "from", |row| low(tpot(row), 50.0)),
+    column("median_tpot_ms_high", "to", |row| high(tpot(row), 50.0)),
+    live("p99_tpot_ms", "TPOT p99 (ms)", |row| number(tpot(row).bounded_percentile_ms(99.0))),
+    column("p99_tpot_ms_low", "from", |row| low(tpot(row), 99.0)),
+    column("p99_tpot_ms_high", "to", |row| high(tpot(row), 99.0)),
     column("mean_e2el_ms", "E2E mean (ms)", |row| number(e2el(row).mean_ms)),
     column("mean_e2el_ms_half_width", "+/- 95 %", |row| half_width(e2el(row))),
     column("median_e2el_ms", "E2E p50 (ms)", |row| number(e2el(row).median_ms)),
-    live("p99_e2el_ms", "E2E p99 (ms)", |row| number(e2el(row).percentile_ms(99.0))),
-    column("p99_e2el_ms_half_width", "+/- 95 %", |row| half_width_of_p99(e2el(row))),
+    column("median_e2el_ms_low", "from", |row| low(e2el(row), 50.0)),
+    column("median_e2el_ms_high", "to", |row| high(e2el(row), 50.0)),
+    live("p99_e2el_ms", "E2E p99 (ms)", |row| number(e2el(row).bounded_percentile_ms(99.0))),
+    column("p99_e2el_ms_low", "from", |row| low(e2el(row), 99.0)),
+    column("p99_e2el_ms_high", "to", |row| high(e2el(row), 99.0)),
     column("p99_server_queue_ms", "server queue p99 (ms)", |row| {
         number(part_p99_ms(row, RequestPart::ServerQueue))
     }),
@@ -238,9 +247,14 @@ fn half_width(summary: &Summary) -> Option<String> {
     number(summary.estimates.as_ref()?.mean.half_width())
 }
 
-/// Returns half the width of the 99th percentile's confidence interval, if the run supports one.
-fn half_width_of_p99(summary: &Summary) -> Option<String> {
-    number(summary.estimates.as_ref()?.percentile(99.0)?.half_width())
+/// Returns the lower end of a percentile's confidence interval, if the run supports one.
+fn low(summary: &Summary, percent: f64) -> Option<String> {
+    number(summary.estimates.as_ref()?.percentile(percent)?.low)
+}
+
+/// Returns the upper end of a percentile's confidence interval, if the run supports one.
+fn high(summary: &Summary, percent: f64) -> Option<String> {
+    number(summary.estimates.as_ref()?.percentile(percent)?.high)
 }
 
 fn number(value: Option<f64>) -> Option<String> {

@@ -169,10 +169,7 @@ fn length_of_means(series: &[f64], size: usize) -> f64 {
 fn long_run_variance(points: &[f64]) -> f64 {
     let (mean, variance) = moments(points);
     let off: Vec<f64> = points.iter().map(|point| point - mean).collect();
-    let covariance = |lag: usize| {
-        let products = off.iter().zip(&off[lag..]).map(|(early, late)| early * late);
-        products.sum::<f64>() / off.len() as f64
-    };
+    let covariance = |lag: usize| sum_of_products(&off, &off[lag..]) / off.len() as f64;
     let (mut sum, mut least, mut lag) = (0.0, f64::INFINITY, 0);
     while lag + 1 < off.len() / 2 {
         let pair = covariance(lag) + covariance(lag + 1);
@@ -189,6 +186,28 @@ fn long_run_variance(points: &[f64]) -> f64 {
     long_run / (1.0 - hidden)
 }
 
+/// Returns the sum of the products of two series, as far as the shorter one goes. Several independent
+/// sums are added at a time, which is several times faster than one after the other.
+fn sum_of_products(one: &[f64], other: &[f64]) -> f64 {
+    let (one, other) = (&one[..one.len().min(other.len())], other);
+    let (ones, others) = (one.chunks_exact(LANES), other.chunks_exact(LANES));
+    let rest: f64 =
+        ones.remainder().iter().zip(&other[one.len() / LANES * LANES..]).map(product).sum();
+    let mut sums = [0.0; LANES];
+    for (ones, others) in ones.zip(others) {
+        for ((sum, one), other) in sums.iter_mut().zip(ones).zip(others) {
+            *sum += one * other;
+        }
+    }
+    sums.iter().sum::<f64>() + rest
+}
+
+fn product((one, other): (&f64, &f64)) -> f64 {
+    one * other
+}
+
+/// Number of sums that are added at a time.
+const LANES: usize = 8;
 /// Least part of the variance of independent values that the dependence of parts must add. Less does
 /// not change an interval noticeably.
 const LEAST_EXCESS: f64 = 0.25;

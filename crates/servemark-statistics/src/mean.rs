@@ -26,8 +26,46 @@ pub fn rate(amounts: &[f64], times: &[f64], confidence: f64) -> Estimate {
     let (_, typical_distance) = median_and_distance(&residuals);
     let unseen = RULE_OF_THREE / residuals.len() as f64 * rate.abs();
     let spread = Spread { unseen, ..Spread::of_residuals(rate, &residuals, typical_distance) };
-    spread.estimate(residuals.len(), confidence)
+    let with_times = WithTimes::of(&residuals, times, mean_time, spread.deviation);
+    Spread { with_times, ..spread }.estimate(residuals.len(), confidence)
 }
+
+/// How the residuals of a rate depend on the rate that they are computed with (Fieller 1954). Their
+/// variance at a rate that is `x` standard deviations higher is `1 - 2 a x + b x^2` times their own.
+#[derive(Clone, Copy, Debug, Default)]
+struct WithTimes {
+    a: f64,
+    b: f64,
+}
+
+impl WithTimes {
+    fn of(residuals: &[f64], times: &[f64], mean_time: f64, deviation: f64) -> Self {
+        if deviation <= 0.0 {
+            return Self::default();
+        }
+        let off = |time: &f64| time / mean_time - 1.0;
+        let count = times.len() as f64;
+        let products: f64 = residuals.iter().zip(times).map(|(one, time)| one * off(time)).sum();
+        let squares: f64 = times.iter().map(|time| off(time).powi(2)).sum();
+        Self { a: products / count / deviation, b: squares / count }
+    }
+
+    /// Returns the distance from the rate to an end of its interval, from the distance by the error
+    /// at the rate itself; both are in standard deviations of a residual, and below zero for a lower
+    /// end.
+    fn solved(self, distance: f64) -> f64 {
+        let mut end = distance;
+        for _ in 0..STEPS {
+            let ratio = 1.0 - 2.0 * self.a * end + self.b * end * end;
+            end = distance * ratio.max(0.0).sqrt();
+        }
+        end
+    }
+}
+
+/// Number of steps of the iteration to the end of a rate's interval. Each reduces the remaining error
+/// by a factor of the relative error of the mean time, which is a few percent.
+const STEPS: usize = 8;
 
 /// Quantities from which the interval of a mean is computed. Deviations are in the unit of the
 /// values.
@@ -49,6 +87,12 @@ struct Spread {
     effective_values: f64,
     /// Why a known part of the values has no interval, if it matters for that of the values.
     doubt: Option<(f64, Reason)>,
+    /// By how much a known part of the values may be larger than it was, if it has no interval.
+    room: f64,
+    /// How the residuals of a rate depend on the rate.
+    with_times: WithTimes,
+    /// Range of the values if they hardly differ.
+    narrow: Option<NarrowRange>,
 }
 
 impl Spread {
@@ -67,7 +111,8 @@ impl Spread {
             if of_mean > 0.0 { (value_variance / of_mean).min(all) } else { all };
         let at_least = RULE_OF_THREE / spread.clusters * median.abs();
         let waits = sample.unmet_waits().of_mean();
-        Self { effective_values, unseen: at_least.max(waits), ..spread }
+        let narrow = NarrowRange::of(values, median);
+        Self { effective_values, unseen: at_least.max(waits), narrow, ..spread }
     }
 
     /// Adds what known parts of the values show.
@@ -79,8 +124,11 @@ impl Spread {
         let share = (of_parts.deviation / self.deviation).powi(2);
         let dependence = self.dependence.with_parts(&of_parts.dependence, share);
         let matters = of_parts.error() > LEAST_PART_OF_ERROR * self.error();
-        let doubt = of_parts.too_short().filter(|_| matters);
-        Self { dependence, doubt, ..self }
+        let too_short = of_parts.too_short();
+        let excess = (mean - median_and_distance(parts).0).max(0.0);
+        let room = too_short.map_or(0.0, |_| ROOM_FOR_PARTS * excess);
+        let doubt = too_short.filter(|_| matters);
+        Self { dependence, doubt, room, ..self }
     }
 
     /// Computes the spread of a mean from each cluster's residual.
@@ -102,13 +150,18 @@ impl Spread {
             effective_values: dependence.effective(),
             dependence,
             doubt: None,
+            room: 0.0,
+            with_times: WithTimes::default(),
+            narrow: None,
         }
     }
 
     fn estimate(&self, samples: usize, confidence: f64) -> Estimate {
         let alpha = (1.0 - confidence) / 2.0;
         let bounds = match self.too_short() {
-            Some((times, reason)) => Bounds::TooShort { times, reason },
+            Some((times, reason)) => {
+                self.by_range(reason).unwrap_or(Bounds::TooShort { times, reason })
+            }
             None => self.interval(alpha),
         };
         let (at_least, effective) = (self.at_least(alpha), self.effective_values);
@@ -150,10 +203,17 @@ impl Spread {
     }
 
     fn interval(&self, alpha: f64) -> Bounds {
-        let error = self.error();
         let (below, above) = self.half_widths(alpha, self.free());
-        let high = self.mean + (above * error).max(self.unseen);
-        Bounds::Known { low: self.mean - below * error, high }
+        let errors = self.dependence.effective().sqrt().recip();
+        let end = |half: f64| self.deviation * self.with_times.solved(half * errors);
+        let high = self.mean + end(above).max(self.unseen) + self.room;
+        Bounds::Known { low: self.mean + end(-below), high }
+    }
+
+    /// Returns the interval of values that hardly differ, by their range; absent for others.
+    fn by_range(&self, reason: Reason) -> Option<Bounds> {
+        let (low, high) = self.narrow?.ends(reason)?;
+        Some(Bounds::Known { low, high: high.max(self.mean + self.unseen) })
     }
 
     /// Returns the lower end by the effective sample size, however small it is.
@@ -192,6 +252,51 @@ impl Spread {
     }
 }
 
+/// Range of values that hardly differ, such as the latencies of a server with constant times on a machine
+/// with some noise.
+///
+/// Such values often depend on each other for longer than the run, so their number says little. But
+/// their range does: the mean of a process would have to differ from all of its values in the run by
+/// more than these differ from each other to be outside of the range widened by itself.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NarrowRange {
+    low: f64,
+    high: f64,
+    /// The range as a part of the typical value.
+    part: f64,
+}
+
+impl NarrowRange {
+    /// Returns the range of values around a typical one; absent if it is not small or there are too few
+    /// values.
+    pub(crate) fn of(values: &[f64], typical: f64) -> Option<Self> {
+        let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+        let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let part = (high - low) / typical.abs();
+        let is_narrow = part <= NARROW && values.len() as f64 >= FEWEST_CLUSTERS;
+        is_narrow.then_some(Self { low, high, part })
+    }
+
+    /// Returns the ends of the range widened by itself; absent if the values are too few, show that others
+    /// are rare, or rise or fall by more than a little.
+    pub(crate) fn ends(self, reason: Reason) -> Option<(f64, f64)> {
+        let is_usable = match reason {
+            Reason::Correlated => true,
+            Reason::Trend => self.part <= NARROW_TREND,
+            // What few of them show may be rare, and not small.
+            Reason::FewRequests | Reason::RareValues => false,
+        };
+        let range = self.high - self.low;
+        is_usable.then_some((self.low - range, self.high + range))
+    }
+}
+
+/// Largest range of values, as a part of the typical one, that bounds the mean.
+const NARROW: f64 = 0.1;
+/// Largest such range of values that rise or fall through the run. A queue that grows without end rises
+/// by more.
+const NARROW_TREND: f64 = 0.02;
+
 /// Applies Hall's transformation to a quantile, for a mean whose distribution has this skewness
 /// (times a factor of three). The result is kept near the symmetric one: a single outlier must not
 /// determine it.
@@ -200,7 +305,7 @@ fn skewed(quantile: f64, skewness: f64) -> (f64, f64) {
         return (quantile, quantile);
     }
     let inverse = |t: f64| 3.0 / skewness * ((1.0 + skewness * (t - skewness / 6.0)).cbrt() - 1.0);
-    let near = |half: f64| half.clamp(0.9 * quantile, 1.4 * quantile);
+    let near = |half: f64| half.clamp(0.9 * quantile, 1.5 * quantile);
     (near(inverse(quantile)), near(-inverse(-quantile)))
 }
 
@@ -217,16 +322,32 @@ fn clusters_of_outliers(residuals: &[f64]) -> f64 {
     limits.into_iter().map(burst).fold(1.0, f64::max)
 }
 
-/// Returns by how much a sample should be longer, and why, if a known part of its values is too short for
-/// an interval of its own and matters for that of the values.
-pub(crate) fn doubt_of_parts(sample: &Sample) -> Option<(f64, Reason)> {
-    sample.parts()?;
-    Spread::of(sample).doubt
+/// What known parts of the values of a sample show of the values.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct KnownParts {
+    /// By how much the sample should be longer, and why, if the parts are too short for an interval of
+    /// their own and matter for that of the values.
+    pub(crate) doubt: Option<(f64, Reason)>,
+    /// By how much the parts may be larger than they were, if they have no interval.
+    pub(crate) room: f64,
 }
 
+impl KnownParts {
+    pub(crate) fn of(sample: &Sample) -> Self {
+        if sample.parts().is_none() {
+            return Self::default();
+        }
+        let Spread { doubt, room, .. } = Spread::of(sample);
+        Self { doubt, room }
+    }
+}
+
+/// Factor on the excess of the mean of parts over their median, which is what waits added to them. Runs
+/// whose parts have no interval may have been quieter than others by so much.
+const ROOM_FOR_PARTS: f64 = 3.0;
 /// Share of the standard error of the values from which on that of a known part matters. A part that is
 /// too short for an interval may be off by several times the error that it shows.
-const LEAST_PART_OF_ERROR: f64 = 0.1;
+const LEAST_PART_OF_ERROR: f64 = 0.03;
 /// Values count as equal if their deviation is less than this part of them.
 const ALIKE: f64 = 1e-4;
 /// Factor by which a run should be longer if all its values are equal. Such a run does not show how
@@ -306,6 +427,49 @@ mod tests {
         let mean = with_bursts(2000, &[300, 1400]).mean(0.95);
         assert!(matches!(mean.bounds, Bounds::TooShort { .. }), "{mean:?}");
         assert!(with_bursts(2000, &[]).mean(0.95).bounds.interval().is_some());
+    }
+
+    /// A server with constant times on a machine whose noise changes slowly: values of 50 ms that are alike
+    /// for about as long as the run.
+    fn slow_noise(deviation: f64, seed: u32) -> Sample {
+        let mut random = NumpyRandom::seeded(seed);
+        let mut noise = random.normal(0.0, 1.0);
+        (0..256)
+            .map(|_| {
+                noise = 0.98 * noise + 0.199 * random.normal(0.0, 1.0);
+                0.05 * (1.0 + deviation * noise)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn values_that_hardly_differ_are_bounded_by_their_range() {
+        for seed in 0..60 {
+            let quiet = slow_noise(1e-3, seed);
+            for known in [quiet.mean(0.95), quiet.percentile(0.5, 0.95)] {
+                let (low, high) = known.bounds.interval().unwrap();
+                assert!(low <= 0.05 && 0.05 <= high, "{seed}: {low} {high}");
+                assert!(0.0495 < low && high < 0.0511, "{seed}: {low} {high}");
+            }
+            let loud = slow_noise(0.1, seed).mean(0.95);
+            assert!(loud.bounds.interval().is_none(), "{seed}: {loud:?}");
+        }
+    }
+
+    /// Tokens of requests that arrive at random, 20 requests of 100 tokens per second on average.
+    #[test]
+    fn intervals_of_a_rate_miss_on_either_side() {
+        let mut random = NumpyRandom::seeded(12);
+        let (mut above, mut below) = (0, 0);
+        for _ in 0..600 {
+            let tokens: Vec<f64> =
+                (0..400).map(|_| 100.0 * random.normal(-0.5, 1.0).exp()).collect();
+            let times: Vec<f64> = (0..400).map(|_| random.exponential(0.05)).collect();
+            let Some((low, high)) = rate(&tokens, &times, 0.95).bounds.interval() else { continue };
+            above += u32::from(low > 2000.0);
+            below += u32::from(high < 2000.0);
+        }
+        assert!(above <= 25 && below <= 25, "{above} {below}");
     }
 
     /// Waits that raise a mean by this many seconds.

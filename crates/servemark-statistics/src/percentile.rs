@@ -2,7 +2,7 @@
 
 use crate::clustering::clustering;
 use crate::dependence::{Dependence, longest_length};
-use crate::mean::doubt_of_parts;
+use crate::mean::{KnownParts, NarrowRange};
 use crate::ranks::{fewest_draws, rank_bounds, whole};
 use crate::student::normal_quantile;
 use crate::{Bounds, Estimate, Reason, Sample, moments};
@@ -14,17 +14,18 @@ pub(crate) fn percentile(sample: &Sample, sorted: &[f64], share: f64, confidence
     let (dependence, draws) = effective_draws(sample, sorted, share);
     let (low, high) = ends(sorted, share, alpha, draws);
     let with_waits = value + sample.unmet_waits().of_percentile(share);
-    let found = (low, high.map(|high| high.max(with_waits)));
+    let parts = KnownParts::of(sample);
+    let found = (low, high.map(|high| high.max(with_waits) + parts.room));
     let needed = fewest_draws(share, alpha).max(fewest_draws(1.0 - share, alpha)) as f64;
     let bounds = if sample.clusters() < FEWEST_CLUSTERS {
         let times = FEWEST_CLUSTERS as f64 / sample.clusters().max(1) as f64;
         let times = times.max(needed / draws);
         Bounds::TooShort { times, reason: Reason::FewRequests }
-    } else if let Some(reason) = dependence.is_too_short(FEWEST_EFFECTIVE) {
-        let times = FEWEST_EFFECTIVE.max(needed) / dependence.effective();
-        Bounds::TooShort { times, reason }
-    } else if let Some((times, reason)) = doubt_of_parts(sample) {
-        Bounds::TooShort { times, reason }
+    } else if let Some((times, reason)) = too_short(&dependence, parts, needed) {
+        let too_short = Bounds::TooShort { times, reason };
+        let range = by_range(sample, sorted, share, needed, reason);
+        let bounds = |(low, high): (f64, f64)| Bounds::Known { low, high: high.max(with_waits) };
+        range.map_or(too_short, bounds)
     } else if let Some(times) = beyond_ties(sample, sorted, share) {
         Bounds::TooShort { times, reason: Reason::RareValues }
     } else {
@@ -105,6 +106,29 @@ fn ends(sorted: &[f64], share: f64, alpha: f64, draws: f64) -> (Option<f64>, Opt
     let low = low.and_then(|rank| at(whole((rank - 1) as f64 * stretch)));
     let high = high.and_then(|rank| at(whole((rank as f64 * stretch).ceil()).saturating_sub(1)));
     (low, high)
+}
+
+/// Returns by how much a sample should be longer, and why, if its values depend on each other for too
+/// long for a percentile that takes `needed` independent values.
+fn too_short(dependence: &Dependence, parts: KnownParts, needed: f64) -> Option<(f64, Reason)> {
+    let by_length = dependence.is_too_short(FEWEST_EFFECTIVE);
+    let times = FEWEST_EFFECTIVE.max(needed) / dependence.effective();
+    by_length.map(|reason| (times, reason)).or(parts.doubt)
+}
+
+/// Returns the ends of the interval by the range of values that hardly differ; absent for other values,
+/// and for fewer than a percentile takes.
+fn by_range(
+    sample: &Sample,
+    sorted: &[f64],
+    share: f64,
+    needed: f64,
+    reason: Reason,
+) -> Option<(f64, f64)> {
+    let is_enough = sample.clusters() as f64 >= needed;
+    let narrow = NarrowRange::of(sorted, nearest(sorted, 0.5)).filter(|_| is_enough)?;
+    let ends = narrow.ends(reason)?;
+    beyond_ties(sample, sorted, share).is_none().then_some(ends)
 }
 
 /// Returns the factor by which the sample should be longer, if the percentile is a value that many

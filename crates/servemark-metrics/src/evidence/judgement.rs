@@ -84,7 +84,7 @@ impl Judgement {
         let (low, high) = match (estimate.bounds, objective.goal) {
             (Bounds::Known { low, high }, _) => (low, high),
             (Bounds::TooShort { .. }, Goal::Latency { statistic: Statistic::Mean, .. }) => {
-                (estimate.at_least, at_most(None, sample) * 1e3)
+                (estimate.at_least, at_most(None, sample) * 1e3 + estimate.unseen)
             }
             (Bounds::TooShort { .. }, Goal::Latency { .. }) => (estimate.at_least, f64::INFINITY),
             (Bounds::TooShort { .. }, _) => (0.0, 1.0),
@@ -184,7 +184,7 @@ fn far_from_limit(
     if sample.clusters() < fewest_draws(share, alpha).max(FEWEST_REQUESTS) {
         return None;
     }
-    let at_most = at_most(Some(share), sample) * 1e3;
+    let at_most = at_most(Some(share), sample) * 1e3 + estimate.unseen;
     if at_most < limit_ms {
         return Some(Bounds::Known { low: 0.0, high: at_most });
     }
@@ -215,22 +215,33 @@ const FAR: f64 = 10.0;
 const CONSTANT: f64 = 0.1;
 
 /// Returns an upper bound on the server's percentile, or on its mean without a `share`, for a
-/// sample that is too short for an interval. The bounds are multiples of values of the sample. In
+/// sample that is too short for an interval. The bounds are multiples of values of the sample, or of
+/// the excess of these over its smallest value, which is all that waits can add to. In
 /// simulated queues and engines that start empty, at up to 95 % of their capacity, at most one run
 /// in twenty exceeds them (`docs/methodology.md`).
 fn at_most(share: Option<f64>, sample: &Sample) -> f64 {
     let requests = sample.clusters();
-    let largest = || sample.values().iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let mean = || statistics::mean(sample.values()).unwrap_or(f64::INFINITY);
-    match share {
-        Some(_) if requests >= 1000 => 10.0 * largest(),
-        None if requests >= 20_000 => 2.0 * mean(),
-        None if requests >= 5000 => 3.0 * mean(),
-        None if requests >= 400 => 5.0 * largest(),
-        _ if requests >= FEWEST_REQUESTS => 300.0 * largest(),
-        _ => f64::INFINITY,
-    }
+    let values = || sample.values().iter().copied();
+    let largest = values().fold(f64::NEG_INFINITY, f64::max);
+    let mean = statistics::mean(sample.values()).unwrap_or(f64::INFINITY);
+    let (times, of) = match share {
+        Some(_) if requests >= 1000 => (10.0, largest),
+        None if requests >= 20_000 => (2.0, mean),
+        None if requests >= 5000 => (3.0, mean),
+        None if requests >= 400 => (5.0, largest),
+        _ if requests >= FEWEST_REQUESTS => (300.0, largest),
+        _ => return f64::INFINITY,
+    };
+    let least = values().fold(f64::INFINITY, f64::min);
+    let by_excess = (least + EXCESS * times * (of - least)).max(CLEAR * of);
+    // An infinite value leaves no excess.
+    if by_excess.is_nan() { times * of } else { by_excess.min(times * of) }
 }
+
+/// Factor between the multiples of an excess and those of a whole value.
+const EXCESS: f64 = 2.0;
+/// Least such bound, as a multiple of a value. Values that hardly differ show nothing of rare waits.
+const CLEAR: f64 = 1.4;
 
 /// Least number of requests for which bounds are given.
 const FEWEST_REQUESTS: usize = 20;

@@ -79,7 +79,7 @@ pub struct SloTier {
 #[serde(default, deny_unknown_fields)]
 pub struct Effort {
     /// Least number of requests in a round; if absent, 1.5 times the number that the objectives
-    /// need, plus those that are not judged.
+    /// need, or 800 if the wait for a first token has a limit, plus those that are not judged.
     pub requests: Option<NonZeroUsize>,
     /// Least number of requests in a round for each request that may be in flight.
     pub per_place: NonZeroUsize,
@@ -256,7 +256,9 @@ impl SloSearchSpec {
         let confidence = self.confidence_of_round();
         let objectives = self.objectives();
         let fewest = objectives.iter().map(|one| one.fewest_requests(confidence));
-        fewest.max().unwrap_or_default() as f64 * SPARE
+        let fewest = fewest.max().unwrap_or_default() as f64 * SPARE;
+        let has_waits = objectives.iter().any(|one| waiting_limit_ms(one).is_some());
+        if has_waits { fewest.max(FEWEST_WITH_WAITS) } else { fewest }
     }
 
     /// Returns a round at a load. `round` is its zero-based number at this load, and `index` its
@@ -318,6 +320,9 @@ fn waiting_limit_ms(objective: &Objective) -> Option<f64> {
 }
 
 const LIMITS_LONG: f64 = 30.0;
+/// Least number of judged requests of a round if the wait for a first token has a limit. Waits near a
+/// capacity are alike for many requests.
+const FEWEST_WITH_WAITS: f64 = 800.0;
 /// Largest growth of rounds. With more, the second round would take too long.
 const MOST_GROWTH: f64 = 10.0;
 const USUAL_START: f64 = 8.0;

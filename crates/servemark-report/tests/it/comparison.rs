@@ -99,7 +99,7 @@ fn two_runs_are_compared_by_their_requests() {
 
     Metric                                     A           B    Change  99 % interval     Significance
     -------------------------------- ----------- ----------- ---------  ----------------  -----
-    Request throughput (req/s)              8.37        5.90   -29.5 %  [-35.0, -23.0]    worse
+    Request throughput (req/s)              8.37        5.90   -29.5 %  [-35.0, -23.1]    worse
     Mean E2EL (ms)                        119.50      169.50   +41.8 %  [+40.1, +43.6]    worse
     Completed requests                        40          40    +0.0 %                    ~
     ====================================================================================================

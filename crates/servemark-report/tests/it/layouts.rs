@@ -232,10 +232,13 @@ fn our_table_of_a_finished_run() {
 
     The client's part (ms)
                         samples     mean +/- 95 %      p50      p90      p95      p99    p99.9      max
-      queue wait             12    0.050        -    0.050    0.050        -        -        -    0.050
-      send lag               12    0.030        -    0.030    0.030        -        -        -    0.030
-      connect                 2    0.250        -    0.250        -        -        -        -    0.250
-      -: too few samples; p90 takes 10, p95 takes 20, p99 takes 100, p99.9 takes 1000
+      queue wait             12    0.050        -        -        -        -        -        -    0.050
+      send lag               12    0.030        -        -        -        -        -        -    0.030
+      connect                 2    0.250        -        -        -        -        -        -    0.250
+      - of queue wait, send lag, connect: no bound yet; p50 needs about 20 requests, p90 about 36, p95
+      about 72, p99 about 370, p99.9 about 3700
+      no +/- of queue wait, send lag: too few requests; about 1.7 times longer
+      no +/- of connect: too few requests; about 10.0 times longer
 
     Load as offered
       asked for         10.00 /s
@@ -608,9 +611,11 @@ fn our_table_tells_of_an_engine_what_it_did_itself() {
     insta::assert_snapshot!(section(&table, "The client's part"), @r"
     The client's part (ms)
                         samples     mean +/- 95 %      p50      p90      p95      p99    p99.9      max
-      queue wait             12    0.050        -    0.050    0.050        -        -        -    0.050
-      send lag               12    0.030        -    0.030    0.030        -        -        -    0.030
-      -: too few samples; p95 takes 20, p99 takes 100, p99.9 takes 1000
+      queue wait             12    0.050        -        -        -        -        -        -    0.050
+      send lag               12    0.030        -        -        -        -        -        -    0.030
+      - of queue wait, send lag: no bound yet; p50 needs about 20 requests, p90 about 36, p95 about
+      72, p99 about 370, p99.9 about 3700
+      no +/- of queue wait, send lag: too few requests; about 1.7 times longer
     ");
     insta::assert_snapshot!(section(&table, "Load as offered"), @r"
     Load as offered
