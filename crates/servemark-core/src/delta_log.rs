@@ -233,7 +233,7 @@ const UNUSUAL: u8 = u8::MAX;
 /// clock's start, and there is no previous row to take words from.
 const FEW_UNUSUAL: usize = 64;
 
-/// A log as it is written in a file.
+/// A delta log as a run log stores it: one array for each column.
 #[derive(Default, Deserialize, Serialize)]
 #[serde(default)]
 struct Columns {

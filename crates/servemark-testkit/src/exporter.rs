@@ -11,7 +11,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-/// What a scripted exporter does with a question.
+/// How a scripted exporter answers a request.
 #[derive(Clone, Debug)]
 pub enum ExporterAnswer {
     /// It answers with this text.

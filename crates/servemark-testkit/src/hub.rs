@@ -41,7 +41,7 @@ pub struct ReceivedRequest {
     pub method: String,
     /// Path and query of the request.
     pub route: String,
-    /// Whether the store received it.
+    /// Whether the request went to the store of large files, not to the hub itself.
     pub at_store: bool,
     /// Value of the `authorization` header, if there was one.
     pub authorization: Option<String>,

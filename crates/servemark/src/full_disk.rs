@@ -1,4 +1,4 @@
-//! Tells a full disk from a path that the user should change.
+//! Distinguishes a full disk from a path that the user should change.
 
 use std::io::{self, ErrorKind};
 

@@ -19,6 +19,7 @@ pub struct VllmOptions {
     pub percentiles: Vec<f64>,
     /// Whether output tokens are reported; they are not without a tokenizer
     /// (`--skip-tokenizer-init`).
+    #[serde(rename = "tells_tokens")]
     pub has_tokens: bool,
 }
 
