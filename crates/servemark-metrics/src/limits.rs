@@ -8,7 +8,7 @@ use std::fmt;
 use serde::Serialize;
 use servemark_core::RunLog;
 
-use crate::series::{Axis, Replayed, grown, replay};
+use crate::series::{Axis, Replayed, increase, replay};
 use crate::{Anatomy, Audit, LoadVerdict, RequestPart, RunSeries, Series};
 
 /// A cause that limits a run.
@@ -315,7 +315,7 @@ fn counted(log: &RunLog, name: &str) -> f64 {
             && axis.seconds(at) > 0.0
             && axis.seconds(then) < end_s
         {
-            sum += grown(earlier, value);
+            sum += increase(earlier, value);
         }
     });
     sum
