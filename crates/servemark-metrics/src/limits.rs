@@ -102,7 +102,7 @@ impl Limit {
             anatomy: &anatomy,
             series: &series.series,
             end_s: end_s(log),
-            preempted: counted(log, "preemptions"),
+            preempted: counter_increase(log, "preemptions"),
         };
         let mut limits: Vec<Self> = [
             client(audit),
@@ -306,7 +306,7 @@ fn client(audit: &Audit) -> Option<Limit> {
 
 /// Returns by how much counters of this name grew from the last reading before the measurement to
 /// the first one after it.
-fn counted(log: &RunLog, name: &str) -> f64 {
+fn counter_increase(log: &RunLog, name: &str) -> f64 {
     let (axis, end_s, telemetry) = (Axis::of(log), end_s(log), log.telemetry());
     let mut sum = 0.0;
     replay(telemetry, |event| {

@@ -342,8 +342,8 @@ impl KnownParts {
     }
 }
 
-/// Factor on the excess of the mean of parts over their median, which is what waits added to them. Runs
-/// whose parts have no interval may have been quieter than others by so much.
+/// Factor on the excess of the mean of parts over their median, which is what waits added to them. A run
+/// whose parts have no interval may have been quieter than others by this factor.
 const ROOM_FOR_PARTS: f64 = 3.0;
 /// Share of the standard error of the values from which on that of a known part matters. A part that is
 /// too short for an interval may be off by several times the error that it shows.

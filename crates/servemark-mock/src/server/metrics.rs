@@ -13,7 +13,7 @@ pub(super) const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8"
 
 /// The server's state at one instant.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Shown {
+pub(super) struct ServerSnapshot {
     pub(super) counts: WorkCounts,
     /// Share of the memory for keys and values that is taken, if it is limited.
     pub(super) kv_use: Option<f64>,
@@ -22,13 +22,13 @@ pub(super) struct Shown {
 }
 
 /// Returns the state and the times in Prometheus's text format.
-pub(super) fn text(shown: &Shown, times: &WorkTimes, spec: &MockSpec) -> String {
+pub(super) fn text(snapshot: &ServerSnapshot, times: &WorkTimes, spec: &MockSpec) -> String {
     let model = spec.model.replace('\\', r"\\").replace('"', "\\\"").replace('\n', r"\n");
     let labels = format!("model_name=\"{model}\"");
     let prefix = spec.engine.and_then(prefix);
     let is_shown = |name: &&&str| prefix.is_none_or(|prefix| name.starts_with(prefix));
     let mut text = String::new();
-    for Row { names, kind, help, value } in rows(shown) {
+    for Row { names, kind, help, value } in rows(snapshot) {
         for name in names.iter().filter(is_shown) {
             // Writing to a `String` cannot fail.
             let _ = writeln!(
@@ -72,8 +72,8 @@ const fn counter(names: &'static [&'static str], help: &'static str, value: u64)
     Row { names, kind: "counter", help, value: value as f64 }
 }
 
-fn rows(shown: &Shown) -> Vec<Row> {
-    let &Shown { counts, kv_use, cache } = shown;
+fn rows(snapshot: &ServerSnapshot) -> Vec<Row> {
+    let &ServerSnapshot { counts, kv_use, cache } = snapshot;
     let mut rows = vec![
         gauge(
             &[
@@ -178,7 +178,7 @@ fn histograms(times: &WorkTimes) -> [(&'static [&'static str], &Histogram); 4] {
 mod tests {
     use super::*;
 
-    fn told(engine: Option<ImitatedEngine>) -> String {
+    fn metrics_text(engine: Option<ImitatedEngine>) -> String {
         let counts = WorkCounts {
             running: 1,
             waiting: 2,
@@ -191,14 +191,14 @@ mod tests {
         let mut times = WorkTimes::default();
         times.e2e.add(0.4);
         let cache = Some(CacheCounts { queries: 9, hits: 6 });
-        let shown = Shown { counts, kv_use: Some(0.25), cache };
+        let snapshot = ServerSnapshot { counts, kv_use: Some(0.25), cache };
         let spec = MockSpec { model: "a\"b".to_owned(), engine, ..MockSpec::default() };
-        text(&shown, &times, &spec)
+        text(&snapshot, &times, &spec)
     }
 
     #[test]
     fn every_count_has_a_name_of_each_server() {
-        let text = told(None);
+        let text = metrics_text(None);
         for line in [
             "# TYPE vllm:num_requests_waiting gauge",
             r#"vllm:num_requests_waiting{model_name="a\"b"} 2"#,
@@ -226,7 +226,7 @@ mod tests {
             (ImitatedEngine::Tgi, "tgi_"),
             (ImitatedEngine::Vllm, "vllm:"),
         ] {
-            let text = told(Some(engine));
+            let text = metrics_text(Some(engine));
             let mut names = text.lines().filter(|line| !line.starts_with('#'));
             assert!(names.all(|name| name.starts_with(prefix)), "{text}");
             assert!(text.contains(" 2\n"), "{text}");

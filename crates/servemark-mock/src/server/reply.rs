@@ -6,7 +6,7 @@ use servemark_core::{Clock, Stamp};
 use servemark_pacer::MachineClock;
 
 use super::delivery::Delivery;
-use super::metrics::{self, Shown};
+use super::metrics::{self, ServerSnapshot};
 use super::route::{Route, VERSION};
 use super::state::ServerState;
 use super::work::PromptTokens;
@@ -68,7 +68,7 @@ impl ServerState {
             Route::Health => now("", keep_alive),
             Route::Metrics => {
                 let now = MachineClock.now();
-                let shown = Shown {
+                let shown = ServerSnapshot {
                     counts: self.work.counts(now),
                     kv_use: self.kv_use(now),
                     cache: self.cache_counts(),

@@ -96,7 +96,7 @@ impl ServerState {
         places.lock().unwrap_or_else(PoisonError::into_inner).take(now, lasts, blocks)
     }
 
-    /// Returns the number of blocks that keys and values of so many tokens take.
+    /// Returns the number of blocks that the keys and values of `tokens` tokens take.
     pub(super) fn blocks(&self, tokens: u32) -> usize {
         (tokens as usize).div_ceil(self.spec.cache_block_tokens.get())
     }

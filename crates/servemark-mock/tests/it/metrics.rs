@@ -12,14 +12,14 @@ use crate::client::{Response, connect, get, post, request, start};
 /// A request with a prompt of eight words, for four tokens.
 const BODY: &str = r#"{"prompt": "one two three four five six seven eight", "max_tokens": 4}"#;
 
-/// The same, answered as a stream.
+/// The request of [`BODY`] with a streamed answer.
 const STREAM: &str = r#"{"prompt": "one two three four five six seven eight", "max_tokens": 4,
     "stream": true}"#;
 
-/// Returns the metrics of a server.
-struct Shown(String);
+/// Text of a server's metrics.
+struct Exposition(String);
 
-impl Shown {
+impl Exposition {
     fn of(server: &MockServer) -> Self {
         Self(get(server, "/metrics").body)
     }
@@ -31,15 +31,15 @@ impl Shown {
     }
 
     #[track_caller]
-    fn says(&self, name: &str, expected: f64) {
-        let told = self.value(name);
-        assert!((told - expected).abs() < 1e-9, "{name} is {told} and not {expected}");
+    fn assert_value(&self, name: &str, expected: f64) {
+        let value = self.value(name);
+        assert!((value - expected).abs() < 1e-9, "{name} is {value} and not {expected}");
     }
 }
 
 /// Two of three equal requests are answered while the third waits. Each takes three blocks of four
 /// tokens, and the prefix cache holds all but the last token of the second and the third prompt.
-fn busy(engine: ImitatedEngine) -> (MockServer, Shown) {
+fn busy(engine: ImitatedEngine) -> (MockServer, Exposition) {
     let server = start(|spec: &mut MockSpec| {
         spec.ttft = Duration::from_secs(2);
         spec.engine = Some(engine);
@@ -56,11 +56,11 @@ fn busy(engine: ImitatedEngine) -> (MockServer, Shown) {
     let waiting = names(engine).waiting;
     let clock = MonotonicClock::start();
     let during = loop {
-        let shown = Shown::of(&server);
-        if shown.value(waiting) > 0.0 {
-            break shown;
+        let exposition = Exposition::of(&server);
+        if exposition.value(waiting) > 0.0 {
+            break exposition;
         }
-        assert!(clock.now().as_secs_f64() < 30.0, "{}", shown.0);
+        assert!(clock.now().as_secs_f64() < 30.0, "{}", exposition.0);
     };
     for socket in &mut sockets {
         assert_eq!(Response::read_one(socket).status, 200);
@@ -135,14 +135,14 @@ fn the_metrics_of_each_engine_are_true() {
     ] {
         let names = names(engine);
         let (server, during) = busy(engine);
-        during.says(names.running, 2.0);
-        during.says(names.waiting, 1.0);
+        during.assert_value(names.running, 2.0);
+        during.assert_value(names.waiting, 1.0);
         if let Some(kv_use) = names.kv_use {
-            during.says(kv_use, 0.06);
+            during.assert_value(kv_use, 0.06);
         }
-        let after = Shown::of(&server);
-        after.says(names.running, 0.0);
-        after.says(names.waiting, 0.0);
+        let after = Exposition::of(&server);
+        after.assert_value(names.running, 0.0);
+        after.assert_value(names.waiting, 0.0);
         let counts = [
             names.prompt_tokens,
             names.output_tokens.map(|name| (name, 12.0)),
@@ -151,7 +151,7 @@ fn the_metrics_of_each_engine_are_true() {
             names.preemptions.map(|name| (name, 1.0)),
         ];
         for (name, expected) in counts.into_iter().flatten() {
-            after.says(name, expected);
+            after.assert_value(name, expected);
         }
     }
 }

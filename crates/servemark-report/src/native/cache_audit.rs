@@ -18,7 +18,7 @@ pub(super) fn cache_audit(table: &mut Table, audit: &CacheAudit) {
     ];
     for (label, saved) in savings {
         if let Some(saved) = saved {
-            table.row(label, told(saved));
+            table.row(label, saved_time_text(saved));
         }
     }
     let expected = percent(audit.expected_share);
@@ -44,7 +44,7 @@ pub(super) fn cache_audit(table: &mut Table, audit: &CacheAudit) {
     table.paragraph("found", why);
 }
 
-fn told(saved: &SavedTime) -> String {
+fn saved_time_text(saved: &SavedTime) -> String {
     let [low, high] = saved.interval_ms.map(|ms| number(Some(ms)));
     let (ms, chance) = (number(Some(saved.ms)), saved.chance);
     let chance = if chance < 0.001 { "below 0.001".to_owned() } else { format!("{chance:.3}") };

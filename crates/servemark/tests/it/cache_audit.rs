@@ -22,7 +22,7 @@ use crate::runs::{TOKENIZER, plan};
 
 const PROMPTS: usize = 40;
 
-/// Starts a server whose prefix cache saves 200 us a token and that tells nobody what it found.
+/// Starts a server whose prefix cache saves 200 us a token, and which reports no hits.
 fn server(cache_blocks: usize) -> MockServer {
     let mut mock = MockSpec::new(Duration::from_millis(2), Duration::from_micros(200));
     mock.prefill_per_token = Duration::from_micros(200);
@@ -76,7 +76,7 @@ fn after_some(backend: BackendName, tenths: usize) -> RunLog {
 }
 
 #[track_caller]
-fn shows(log: &RunLog, share: f64) -> CacheAudit {
+fn check_share(log: &RunLog, share: f64) -> CacheAudit {
     let audit = CacheAudit::of(log).unwrap();
     assert_eq!((audit.prompts, audit.finding), (PROMPTS, CacheFinding::Estimated), "{audit:?}");
     let [low, high] = audit.interval.unwrap();
@@ -92,7 +92,7 @@ fn shows(log: &RunLog, share: f64) -> CacheAudit {
 fn hidden_hits_of_a_cache_show_in_the_times() {
     for (tenths, is_found) in [(0, false), (5, true), (9, true)] {
         let log = after_some(BackendName::VllmChat, tenths);
-        let audit = shows(&log, tenths as f64 / 10.0);
+        let audit = check_share(&log, tenths as f64 / 10.0);
         assert!(audit.expected_share < 0.05, "{audit:?}");
         let found = Contamination::of(&log).unwrap();
         assert_eq!(found.is_found(), is_found, "{tenths} tenths: {found:?}");
@@ -118,7 +118,7 @@ fn the_run_log_alone_shows_the_same() {
     }
     // The second run had all of its prompts in the cache.
     let read = RunLogReader::open(&path).unwrap().into_log().unwrap();
-    let audit = shows(&read, 1.0);
+    let audit = check_share(&read, 1.0);
     assert!(audit.requests >= 36 && audit.first[0] < 5, "{audit:?}");
     let layouts = vec![servemark::plan::Layout::Native];
     let spec = servemark::plan::ScoringSpec { layouts, ..Default::default() };
