@@ -12,6 +12,9 @@ fn a_small_study_gives_a_table() {
     let (table, news) = (table.unwrap(), news.unwrap());
     assert!(output.status.success(), "{news}");
     assert!(table.starts_with("2 URLs every 100 ms beside 2 streams:"), "{table}");
-    assert!(table.contains("| 1 | ") && table.contains("| median | | 0."), "{table}");
+    // How large the share is depends on the machine and on the profile of the build.
+    let median = table.lines().find_map(|line| line.strip_prefix("| median | | "));
+    let share = median.and_then(|row| row.split(" %").next()?.parse::<f64>().ok());
+    assert!(table.contains("| 1 | ") && share.is_some_and(|share| share > 0.0), "{table}");
     assert!(news.starts_with("pair 1 of 1: Pair"), "{news}");
 }

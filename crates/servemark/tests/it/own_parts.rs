@@ -137,7 +137,7 @@ impl Decoder for ChatDecoder {
 
 #[test]
 fn an_own_dialect_is_swept_on_two_client_threads_and_gated() {
-    let mut spec = MockSpec::new(Duration::from_millis(5), Duration::from_millis(1));
+    let mut spec = MockSpec::new(Duration::from_millis(100), Duration::from_millis(5));
     spec.keep_requests = 1000;
     let server = MockServer::start(spec).unwrap();
     let target = server.base_url().parse().unwrap();
