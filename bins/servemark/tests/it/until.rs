@@ -86,12 +86,12 @@ fn walk(folder: &Path) -> Option<PathBuf> {
 
 #[test]
 fn runs_of_evalscope_and_aisbench_end_when_their_figure_is_known() {
-    let evalscope = "evalscope perf --model m --simulate ttft=2ms,itl=1ms --prompt hello --max-tokens 4 \
+    let evalscope = "evalscope perf --model m --simulate ttft=500ms,itl=1ms --prompt hello --max-tokens 4 \
                      --parallel 20 -n 40000 --outputs-dir out --until ttft:p50+-5000ms";
     assert!((50..40_000).contains(&measured_until_known(evalscope, "out")));
     let aisbench = "ais_bench --models vllm_api_stream_chat --datasets synthetic_gen_string \
                     --set datasets.config.RequestCount=40000 --batch-size 20 -m perf \
-                    --simulate ttft=2ms,itl=1ms --until ttft:p50+-5000ms";
+                    --simulate ttft=500ms,itl=1ms --until ttft:p50+-5000ms";
     assert!((50..40_000).contains(&measured_until_known(aisbench, "outputs")));
 }
 
