@@ -32,7 +32,7 @@ fn the_prompts_are_vllms() {
         assert_eq!(warm_up.unwrap_or_default(), prompts(&case["warmup"]), "{}", case["argv"]);
         compared += 1;
     }
-    assert_eq!(compared, 19, "a case was added or lost");
+    assert_eq!(compared, 20, "a case was added or lost");
 }
 
 fn fixture(path: &str) -> PathBuf {
