@@ -34,8 +34,8 @@ use crate::{BenchPlan, Isolation, PlanPath, Point, SloSpec, SweepError, SweptSet
 /// # );
 /// let slo = SloSpec::new(Objective::list("ttft:p99<2s,tpot:p99<100ms")?);
 /// let search = SloSearchSpec::new(plan, "request_rate", slo)?;
-/// // A minute at least, and enough requests for a 99th percentile.
-/// assert_eq!([search.requests(1.0), search.requests(100.0)], [990, 6000]);
+/// // A minute at least, and a thousand requests, because TTFT has a limit.
+/// assert_eq!([search.requests(1.0), search.requests(100.0)], [1000, 6000]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
