@@ -118,6 +118,16 @@ pub(crate) fn show(scores: &Scores<'_>) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Prints the tables of a run of one of Servemark's own commands, or one JSON document in their
+/// place.
+pub(crate) fn show_own(scores: &Scores<'_>, json: bool) -> anyhow::Result<()> {
+    if !json {
+        return show(scores);
+    }
+    screen::print(&screen::text(|out| scores.write_json(out))?);
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use servemark::core::{

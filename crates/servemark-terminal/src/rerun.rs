@@ -32,11 +32,7 @@ fn repeat(rerun: &Rerun, header: &Header, folder: Option<&Path>) -> anyhow::Resu
         }
     })?;
     let scores = Scores::of_run(&run, &plan.scoring);
-    if rerun.json {
-        screen::print(&screen::text(|out| scores.write_json(out))?);
-    } else {
-        report::show(&scores)?;
-    }
+    report::show_own(&scores, rerun.json)?;
     let kept = folder.map(|folder| run_file::keep_in_folder(&run, &scores, folder));
     let code = report::keep(&run, &scores, &plan.output);
     kept.transpose()?;

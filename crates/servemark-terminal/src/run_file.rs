@@ -29,11 +29,7 @@ fn run_once(requested: &FileRun, parsed: &Parsed, folder: &Path) -> anyhow::Resu
     let plan = &parsed.plan;
     let run = offline::run(plan, &context)?;
     let scores = Scores::of_run(&run, &plan.scoring);
-    if requested.json {
-        screen::print(&screen::text(|out| scores.write_json(out))?);
-    } else {
-        report::show(&scores)?;
-    }
+    report::show_own(&scores, requested.json)?;
     let kept = keep_in_folder(&run, &scores, folder);
     let title = requested.file.display().to_string();
     let gated = gates::write(&scores.gate_report(&title), &requested.gates);
