@@ -3,12 +3,12 @@
 //! The counts are kept in a static, because the results of the commands differ too much to carry
 //! them. A process runs one command and exits.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use servemark::core::RunLog;
 use servemark::metrics::{FailureTally, Metrics};
 
-use crate::screen;
+use crate::screen::{self, lock};
 
 /// Counts the failed requests of a run.
 pub(crate) fn note(log: &RunLog) {
@@ -30,7 +30,7 @@ pub(crate) fn print_count() {
 }
 
 fn with_tally(work: impl FnOnce(&mut FailureTally)) {
-    let mut tally = TALLY.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut tally = lock(&TALLY);
     work(tally.get_or_insert_default());
 }
 

@@ -3,7 +3,7 @@
 mod figures;
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
@@ -11,7 +11,7 @@ use servemark::Live;
 use servemark::core::{Clock, MonotonicClock, RequestRecord};
 
 use self::figures::LiveFigures;
-use crate::screen;
+use crate::screen::{self, lock};
 use crate::ticker::{Draw, Ticker};
 
 /// Draws the figures of one measurement after the other. Records are added by the thread of the run
@@ -23,7 +23,7 @@ pub(crate) struct LiveDisplay {
     ticker: Mutex<Option<Ticker>>,
 }
 
-/// What a measurement is to reach, which its bar counts up to.
+/// The end of a measurement, up to which its bar counts.
 #[derive(Clone, Debug)]
 pub(crate) enum Goal {
     /// A number of requests, offered at a rate per second if the load has one.
@@ -205,10 +205,6 @@ impl Draw for StatusLines {
 
 fn millis(duration: Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 const PANEL_PAUSE: Duration = Duration::from_millis(250);

@@ -4,7 +4,7 @@
 //! feed inside a message cannot start a line that looks like one of Servemark's.
 
 use std::io::{self, Write};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use servemark::core::{Progress, RequestRecord, printable, printable_lines};
@@ -276,7 +276,8 @@ pub(crate) fn final_code(code: ExitCode) -> ExitCode {
 /// First error of standard output, which is shared by the process.
 static STDOUT_FAILURE: Mutex<Option<io::Error>> = Mutex::new(None);
 
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+/// Locks a mutex, also if a thread panicked while it held the lock: the data is only displayed.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -1,11 +1,13 @@
 //! Messages of SGLang's client before its table, printed on standard output as the client does.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use servemark::RunEvent;
 use servemark::datasets::DatasetSpec;
 use servemark::plan::BenchPlan;
 use servemark_cli::Namespace;
+
+use crate::screen::lock;
 
 /// Messages of SGLang's client about a run.
 #[derive(Debug)]
@@ -43,7 +45,7 @@ impl SglangMessages {
                 return None;
             }
             RunEvent::Drawn { summary, .. } => {
-                let arguments = self.arguments.lock().unwrap_or_else(PoisonError::into_inner);
+                let arguments = lock(&self.arguments);
                 let mut lines = vec![arguments.to_string(), String::new()];
                 lines.extend(lines_of(summary.to_string().trim_end()));
                 lines
@@ -60,7 +62,7 @@ impl SglangMessages {
     }
 
     fn settle(&self, change: impl FnOnce(&Namespace) -> Namespace) {
-        let mut arguments = self.arguments.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut arguments = lock(&self.arguments);
         *arguments = change(&arguments);
     }
 }

@@ -1,14 +1,14 @@
 //! Progress and warnings of an exploration.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use servemark::core::{Progress, RequestRecord};
 use servemark::{Live, RunEvent, RunObserver};
 
 use crate::live::{Goal, LiveDisplay};
-use crate::screen;
+use crate::screen::{self, lock};
 
 /// Displays the live figures of each load, and prints warnings.
 #[derive(Debug)]
@@ -76,10 +76,6 @@ impl Progress for ExploreProgress {
     fn advance(&self, _steps: u64) {}
 
     fn end(&self) {}
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
