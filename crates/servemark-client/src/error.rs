@@ -86,6 +86,17 @@ impl ClientError {
         self.kind == ClientErrorKind::Capacity
     }
 
+    /// Returns the message followed by those of all causes.
+    pub fn with_causes(&self) -> String {
+        let mut message = self.message.clone();
+        let mut cause = self.source();
+        while let Some(error) = cause {
+            let _ = write!(message, ": {error}");
+            cause = error.source();
+        }
+        message
+    }
+
     /// Returns whether there was no connection.
     pub fn is_connect(&self) -> bool {
         self.kind == ClientErrorKind::Connect
@@ -110,15 +121,8 @@ impl ClientError {
 /// Writes the chain of causes into the message, because a record keeps one line.
 impl From<ClientError> for RequestError {
     fn from(error: ClientError) -> Self {
-        let is_permanent = error.is_permanent();
-        let mut message = error.message;
-        let mut cause = error.source.as_deref().map(|source| source as &dyn Error);
-        while let Some(error) = cause {
-            let _ = write!(message, ": {error}");
-            cause = error.source();
-        }
-        let mut request = Self::new(request_kind(error.kind), message);
-        request.is_permanent = is_permanent;
+        let mut request = Self::new(request_kind(error.kind), error.with_causes());
+        request.is_permanent = error.is_permanent();
         request
     }
 }

@@ -1,6 +1,5 @@
 //! Text of the events, in lines for a person.
 
-use std::error::Error;
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::time::Duration;
@@ -66,7 +65,9 @@ impl fmt::Display for RunEvent<'_> {
                 let seconds = patience.as_secs_f64();
                 write!(f, "Waiting up to {seconds}s for {url} to become ready...")
             }
-            Self::ServerNotReady { error } => write!(f, "Not ready yet: {}", with_causes(error)),
+            Self::ServerNotReady { error } => {
+                write!(f, "Not ready yet: {}", one_line(&error.with_causes()))
+            }
             Self::ServerReady { after } => {
                 write!(f, "Server ready in {:.1}s.", after.as_secs_f64())
             }
@@ -174,14 +175,6 @@ impl fmt::Display for RunEvent<'_> {
             Self::Missed { what, reason } => write!(f, "Could not {what}: {reason}"),
         }
     }
-}
-
-/// Writes an error and its causes as one printable line.
-fn with_causes(error: &ClientError) -> String {
-    let first: &dyn Error = error;
-    let chain = std::iter::successors(Some(first), |&error| error.source());
-    let chain: Vec<String> = chain.map(ToString::to_string).collect();
-    one_line(&chain.join(": "))
 }
 
 /// Writes vLLM's messages for a failed tokenize request.
