@@ -45,8 +45,7 @@ pub struct FailureTally {
 impl FailureTally {
     /// Adds the measured requests of a run.
     pub fn add_run(&mut self, log: &RunLog) {
-        self.requests += log.measured().count();
-        self.add_groups(&failures(log));
+        log.measured().for_each(|record| self.add_record(record));
     }
 
     /// Adds a request.
@@ -62,16 +61,7 @@ impl FailureTally {
     /// Adds the requests of a run of which only the metrics are known.
     pub fn add_metrics(&mut self, metrics: &Metrics) {
         self.requests += metrics.requests.completed + metrics.requests.failed;
-        self.add_groups(&metrics.failures);
-    }
-
-    /// Returns the number of failed requests.
-    pub fn failed(&self) -> usize {
-        self.classes.values().sum()
-    }
-
-    fn add_groups(&mut self, groups: &[FailureGroup]) {
-        for group in groups {
+        for group in &metrics.failures {
             for (status, count) in &group.statuses {
                 *self.classes.entry(status_class(*status)).or_default() += count;
             }
@@ -80,6 +70,11 @@ impl FailureTally {
                 *self.classes.entry(class(group.kind)).or_default() += others;
             }
         }
+    }
+
+    /// Returns the number of failed requests.
+    pub fn failed(&self) -> usize {
+        self.classes.values().sum()
     }
 }
 
