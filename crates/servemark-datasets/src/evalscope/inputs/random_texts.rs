@@ -17,11 +17,7 @@ impl EvalscopeRandomEmbeddingSpec {
         count: usize,
         context: &mut DrawContext<'_>,
     ) -> Result<Vec<RequestDraft>, DatasetError> {
-        let writer = Writer::new(of, context)?;
-        let task = Task::begin(context.progress, "making texts", count as u64);
-        let numpy = &mut context.random.numpy;
-        let one = |_| {
-            task.advance(1);
+        drafts(of, count, context, |writer, numpy| {
             let Some(batch) = self.batch else {
                 let text = writer.write(numpy)?;
                 let tokens = text.tokens();
@@ -31,8 +27,7 @@ impl EvalscopeRandomEmbeddingSpec {
             let texts = texts.collect::<Result<Vec<_>, TokenizerError>>()?;
             let tokens = texts.iter().map(Fitted::tokens).sum();
             Ok(RequestDraft::new(Prompt::Texts(into_texts(texts)), tokens))
-        };
-        (0..count).map(one).collect()
+        })
     }
 }
 
@@ -43,14 +38,7 @@ impl EvalscopeRandomRerankSpec {
         count: usize,
         context: &mut DrawContext<'_>,
     ) -> Result<Vec<RequestDraft>, DatasetError> {
-        let writer = Writer::new(of, context)?;
-        let task = Task::begin(context.progress, "making texts", count as u64);
-        let numpy = &mut context.random.numpy;
-        let one = |_| {
-            task.advance(1);
-            Ok(self.rank(&writer, numpy)?)
-        };
-        (0..count).map(one).collect()
+        drafts(of, count, context, |writer, numpy| self.rank(writer, numpy))
     }
 
     /// Returns a query and documents that are longer by `length_ratio`.
@@ -69,6 +57,23 @@ impl EvalscopeRandomRerankSpec {
         let prompt = Prompt::Ranking { query: query.text, documents: into_texts(documents) };
         Ok(RequestDraft::new(prompt, tokens))
     }
+}
+
+/// Makes `count` requests, one after the other.
+fn drafts(
+    of: &EvalscopeSpec,
+    count: usize,
+    context: &mut DrawContext<'_>,
+    draft: impl Fn(&Writer<'_>, &mut NumpyRandom) -> Result<RequestDraft, TokenizerError>,
+) -> Result<Vec<RequestDraft>, DatasetError> {
+    let writer = Writer::new(of, context)?;
+    let task = Task::begin(context.progress, "making texts", count as u64);
+    let numpy = &mut context.random.numpy;
+    let one = |_| {
+        task.advance(1);
+        Ok(draft(&writer, numpy)?)
+    };
+    (0..count).map(one).collect()
 }
 
 fn into_texts(fitted: Vec<Fitted>) -> Vec<String> {
