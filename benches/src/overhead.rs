@@ -21,7 +21,7 @@ mod noise;
 mod open_loop;
 mod options;
 mod plots;
-mod proc;
+pub(crate) mod proc;
 mod program;
 mod reader;
 mod server;

@@ -11,12 +11,12 @@ mod options;
 
 use std::ffi::OsStr;
 use std::io::{self, BufRead, BufReader, Write};
+use std::iter;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
-use std::{fs, iter};
 
 use anyhow::{Context, ensure};
 use servemark::backends::{BackendName, BackendSpec, CommonSpec};
@@ -32,6 +32,7 @@ use servemark::{RunContext, execute};
 
 pub use self::exporter::export;
 pub use self::options::Options;
+use crate::overhead::proc::cpu_of_thread;
 
 /// A run alone, and one beside which metrics were read.
 #[derive(Clone, Debug)]
@@ -195,20 +196,14 @@ fn while_running<T>(
 fn watch(is_over: &AtomicBool) -> Vec<(Instant, Duration)> {
     let looks = iter::from_fn(|| {
         thread::sleep(Duration::from_millis(20));
-        (!is_over.load(Ordering::Relaxed)).then(|| Some((Instant::now(), cpu_of_sampler()?)))
+        (!is_over.load(Ordering::Relaxed))
+            .then(|| Some((Instant::now(), cpu_of_thread("self", SAMPLER)?)))
     });
     looks.flatten().collect()
 }
 
-/// Returns the CPU time of this process's thread that reads metrics, if it runs.
-fn cpu_of_sampler() -> Option<Duration> {
-    fs::read_dir("/proc/self/task").ok()?.flatten().find_map(|entry| {
-        let read = |name: &str| fs::read_to_string(entry.path().join(name)).ok();
-        let is_sampler = read("comm")?.trim() == "telemetry";
-        let on_cpu = is_sampler.then(|| read("schedstat"))??;
-        Some(Duration::from_nanos(on_cpu.split(' ').next()?.parse().ok()?))
-    })
-}
+/// Name of the thread that reads metrics.
+const SAMPLER: &str = "telemetry";
 
 const TOKENIZER: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../fixtures/tokenizers/spm-unigram-botchan-1000");

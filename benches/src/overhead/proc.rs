@@ -5,8 +5,16 @@ use std::time::Duration;
 
 /// Returns how long the threads of a process were ready to run and had to wait for a core.
 pub(super) fn waited(process: &str) -> Duration {
-    let delays = threads(process).into_iter().filter_map(|thread| run_delay(&thread));
+    let delays =
+        threads(process).into_iter().filter_map(|thread| schedule_statistic(&thread, RUN_DELAY));
     Duration::from_nanos(delays.sum())
+}
+
+/// Returns the CPU time of the thread with this name in a process; absent if there is none.
+pub(crate) fn cpu_of_thread(process: &str, name: &str) -> Option<Duration> {
+    let of_name = |thread: &String| read(&format!("{thread}/comm")).trim() == name;
+    let thread = threads(process).into_iter().find(of_name)?;
+    schedule_statistic(&thread, ON_CPU).map(Duration::from_nanos)
 }
 
 /// Returns how often the threads of a process were taken off their cores although they had work to
@@ -62,9 +70,15 @@ fn threads(process: &str) -> Vec<String> {
     entries.into_iter().flatten().flatten().map(path).collect()
 }
 
-fn run_delay(thread: &str) -> Option<u64> {
-    read(&format!("{thread}/schedstat")).split(' ').nth(1)?.parse().ok()
+/// Returns a field of a thread's scheduler statistics, in nanoseconds.
+fn schedule_statistic(thread: &str, field: usize) -> Option<u64> {
+    read(&format!("{thread}/schedstat")).split(' ').nth(field)?.parse().ok()
 }
+
+/// Fields of a thread's scheduler statistics: its CPU time, and the time in which it was ready to
+/// run and waited for a core.
+const ON_CPU: usize = 0;
+const RUN_DELAY: usize = 1;
 
 /// Reads a file; a thread that has ended has none, and its text is empty.
 fn read(path: &str) -> String {
