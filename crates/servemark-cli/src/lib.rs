@@ -72,7 +72,7 @@ pub use offline::{Offline, OfflineMessages};
 pub use parsed::{Parsed, PeerArguments};
 pub use plan_file::PlanFormat;
 pub use rerun::Rerun;
-pub use results_folder::{RUN_LOG, ResultsFolder};
+pub use results_folder::ResultsFolder;
 pub use run_file::FileRun;
 pub use score::{Objectives, Percentiles, ScoreArgs, ScoringArgs, TableStyle, Tables};
 pub use selftest::SelftestArgs;

@@ -22,7 +22,7 @@ use crate::number::refused;
 use crate::own::{DisplayArgs, OWN_TOLERANCE, StoppingArgs, parse_command, parse_share};
 use crate::parsed::Parsed;
 use crate::plan_file::PlanFormat;
-use crate::results_folder::{RUN_LOG, ResultsFolder, usual_folder};
+use crate::results_folder::{ResultsFolder, usual_folder};
 use crate::score::ScoringArgs;
 
 /// Run again what a run log holds: the same requests, at the same times
@@ -213,7 +213,7 @@ impl Rerun {
         output.run_log = match &self.run_log {
             NewLog::At(path) => Some(path.clone()),
             NewLog::Nowhere => None,
-            NewLog::InFolder => folder.map(|folder| folder.join(RUN_LOG)),
+            NewLog::InFolder => folder.map(|folder| folder.join(OutputSpec::RUN_LOG)),
         };
         output.run_log_if_taken = self.if_taken;
         output

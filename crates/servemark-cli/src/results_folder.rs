@@ -29,8 +29,5 @@ pub(crate) fn usual_folder(environment: &Environment) -> ResultsFolder {
     ResultsFolder::Dated(Path::new(RESULTS).join(format!("{date}_{time}")))
 }
 
-/// Name of the run log in the folder of the results of a command of Servemark's own.
-pub const RUN_LOG: &str = "run.runlog.jsonl";
-
 /// Folder in which each command of Servemark's own makes a folder of its results.
 const RESULTS: &str = "servemark-results";

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Parser;
 use serde_json::Value;
 use servemark_core::IfTaken;
-use servemark_plan::{Layout, SloSpec};
+use servemark_plan::{Layout, OutputSpec, SloSpec};
 
 use crate::environment::Environment;
 use crate::error::UsageError;
@@ -15,7 +15,7 @@ use crate::own::{DisplayArgs, OWN_TOLERANCE, StoppingArgs, parse_command};
 use crate::parsed::Parsed;
 use crate::plan_file::{PlanFormat, Setting, plan_of, read};
 use crate::rerun::credentials;
-use crate::results_folder::{RUN_LOG, ResultsFolder, usual_folder};
+use crate::results_folder::{ResultsFolder, usual_folder};
 use crate::score::{Objectives, objectives};
 
 /// Run what a file describes
@@ -161,7 +161,7 @@ impl FileRun {
     pub fn keep_in(parsed: &mut Parsed, folder: &Path) {
         let output = &mut parsed.plan.output;
         if output.run_log.is_none() {
-            output.run_log = Some(folder.join(RUN_LOG));
+            output.run_log = Some(folder.join(OutputSpec::RUN_LOG));
             output.run_log_if_taken = IfTaken::Refuse;
         }
     }

@@ -152,6 +152,11 @@ pub struct OutputSpec {
     pub aisbench: Option<AisbenchFiles>,
 }
 
+impl OutputSpec {
+    /// Usual name of the run log in a folder of results.
+    pub const RUN_LOG: &str = "run.runlog.jsonl";
+}
+
 /// The files that AISBench writes. They are named after the data set, in a folder named after the
 /// model.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]

@@ -10,11 +10,12 @@ use anyhow::Context;
 use servemark::core::printable;
 use servemark::metrics::SloVerdict;
 use servemark::mock::{MockServer, MockSpec};
+use servemark::plan::OutputSpec;
 use servemark::{
     ExitCode, Exploration, ExploreEvent, ExploreSpec, ExploredServer, LevelFigures, RunContext,
     RunObserver, Scores, explore as explore_server, find_local_server, stop_on_signals,
 };
-use servemark_cli::{ExploreArgs, ExploreTarget, RUN_LOG};
+use servemark_cli::{ExploreArgs, ExploreTarget};
 
 use self::progress::ExploreProgress;
 use crate::{results_folder, screen};
@@ -54,10 +55,10 @@ pub(crate) fn explore(args: &ExploreArgs) -> anyhow::Result<ExitCode> {
     Ok(exit_code(&found, args))
 }
 
-/// Copies the log of the best load to [`RUN_LOG`], unless it has that name: an exploration that is
+/// Copies the log of the best load to [`OutputSpec::RUN_LOG`], unless it has that name: an exploration that is
 /// stopped early does not measure the best load for longer.
 fn keep_as_run_log(found: &Exploration, folder: &Path) -> anyhow::Result<()> {
-    let (log, named) = (log(found, folder), folder.join(RUN_LOG));
+    let (log, named) = (log(found, folder), folder.join(OutputSpec::RUN_LOG));
     if log != named {
         fs::copy(&log, &named)
             .with_context(|| format!("cannot copy {} to {}", log.display(), named.display()))?;
@@ -171,8 +172,11 @@ fn summary_of(found: &Exploration, args: &ExploreArgs, folder: &Path) -> String 
     lines.extend(found.verdicts.iter().map(|verdict| {
         format!("  Verdict     {}: {}", verdict.kind.name(), printable(&verdict.reason))
     }));
-    lines
-        .push(format!("  Results     {} (report.html, summary.json, {RUN_LOG})", folder.display()));
+    lines.push(format!(
+        "  Results     {} (report.html, summary.json, {})",
+        folder.display(),
+        OutputSpec::RUN_LOG
+    ));
     lines.extend(next_commands(found, args, folder));
     lines.push(String::new());
     lines.join("\n")
@@ -200,7 +204,7 @@ fn next_commands(found: &Exploration, args: &ExploreArgs, folder: &Path) -> Vec<
 const REQUESTS_PER_STREAM: usize = 10;
 
 fn log(found: &Exploration, folder: &Path) -> PathBuf {
-    found.run.run_log.clone().unwrap_or_else(|| folder.join(RUN_LOG))
+    found.run.run_log.clone().unwrap_or_else(|| folder.join(OutputSpec::RUN_LOG))
 }
 
 fn one_user(found: &Exploration) -> String {

@@ -34,13 +34,12 @@ const ALL: f64 = 1.0;
 
 /// Returns the output of the run in a folder.
 pub(super) fn output(folder: &Path) -> OutputSpec {
-    let mut output = OutputSpec { run_log: Some(folder.join(RUN_LOG)), ..OutputSpec::default() };
+    let mut output =
+        OutputSpec { run_log: Some(folder.join(OutputSpec::RUN_LOG)), ..OutputSpec::default() };
     // The database of requests contains the texts, and the bodies of later turns repeat them.
     output.keeps_texts = true;
     output
 }
-
-const RUN_LOG: &str = "run.runlog.jsonl";
 
 /// Returns the folder of all results. In its name, an underscore replaces each character that file
 /// systems refuse or that would lead to another folder.

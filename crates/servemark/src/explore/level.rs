@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use servemark_datasets::{DatasetSpec, ProvidedDatasetSpec};
 use servemark_metrics::{MetricPolicy, Metrics, PlateauSpec, SloVerdict};
-use servemark_plan::{BenchPlan, ServerSpec, SloSpec, TelemetrySpec, WorkloadSpec};
+use servemark_plan::{BenchPlan, OutputSpec, ServerSpec, SloSpec, TelemetrySpec, WorkloadSpec};
 use servemark_runner::{LoadSpec, WarmupSpec};
 use servemark_schedule::ArrivalSpec;
 
@@ -85,7 +85,7 @@ pub(super) fn plan_of(load: &Load, spec: &ExploreSpec, server: &ExploredServer) 
     plan.output.run_log = spec.folder.as_ref().and_then(|folder| match load.role {
         Role::First => None,
         Role::Climb => Some(folder.join(format!("streams-{}.runlog.jsonl", load.streams))),
-        Role::Best => Some(folder.join("run.runlog.jsonl")),
+        Role::Best => Some(folder.join(OutputSpec::RUN_LOG)),
     });
     plan
 }
