@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, bail};
+use servemark_rng::PythonRandom;
 
 use crate::metadata::{Package, packages, rust_files};
 
@@ -17,14 +18,15 @@ pub(crate) fn run(args: &[&str]) -> anyhow::Result<()> {
         _ => bail!("doc-sample takes --seed N only"),
     };
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").canonicalize()?;
+    let mut random = PythonRandom::seeded(seed);
     for package in packages()? {
-        print_package(&package, &root, seed)?;
+        print_package(&package, &root, &mut random)?;
     }
     Ok(())
 }
 
 #[expect(clippy::print_stdout, reason = "the result of a chore")]
-fn print_package(package: &Package, root: &Path, seed: u64) -> anyhow::Result<()> {
+fn print_package(package: &Package, root: &Path, random: &mut PythonRandom) -> anyhow::Result<()> {
     let mut comments = Vec::new();
     let source = package.folder.join("src");
     let mut files = if source.exists() { rust_files(&source)? } else { Vec::new() };
@@ -37,7 +39,7 @@ fn print_package(package: &Package, root: &Path, seed: u64) -> anyhow::Result<()
             .extend(found.map(|comment| format!("- `{path}:{}` {}", comment.line, comment.text)));
     }
     println!("\n## {}: {} doc comments\n", package.name, comments.len());
-    for index in sample(comments.len(), mix(seed, &package.name)) {
+    for index in sample(comments.len(), random) {
         println!("{}", comments[index]);
     }
     Ok(())
@@ -76,32 +78,11 @@ fn doc_comments(text: &str) -> Vec<DocComment> {
 }
 
 /// Draws distinct indices below `count` and returns them in order.
-fn sample(count: usize, seed: u64) -> Vec<usize> {
-    let mut indices: Vec<usize> = (0..count).collect();
-    let mut state = seed;
+fn sample(count: usize, random: &mut PythonRandom) -> Vec<usize> {
     let drawn = count.min(DRAWN_PER_PACKAGE);
-    for place in 0..drawn {
-        state = next(state);
-        let other = place + usize::try_from(state % (count - place) as u64).unwrap_or_default();
-        indices.swap(place, other);
-    }
-    indices.truncate(drawn);
+    let mut indices = random.sample_indices(count, drawn).unwrap_or_default();
     indices.sort_unstable();
     indices
-}
-
-/// Combines a seed with a name (FNV-1a).
-fn mix(seed: u64, name: &str) -> u64 {
-    let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    name.bytes().fold(seed ^ 0xcbf2_9ce4_8422_2325, step)
-}
-
-/// Returns the output of `SplitMix64` for a state.
-fn next(state: u64) -> u64 {
-    let mut bits = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    bits ^ (bits >> 31)
 }
 
 #[cfg(test)]
@@ -110,6 +91,7 @@ mod tests {
 
     #[test]
     fn a_seed_draws_the_same_comments() {
+        let sample = |count, seed| sample(count, &mut PythonRandom::seeded(seed));
         assert_eq!(sample(100, 7), sample(100, 7));
         assert_ne!(sample(100, 7), sample(100, 8));
         let mut drawn = sample(100, 7);
