@@ -44,7 +44,7 @@ pub struct CacheAudit {
     /// Number of prompts that were nearer to a warm than to a cold one, beyond what they share with
     /// earlier ones.
     pub requests: usize,
-    /// Zero-based positions of the first sessions of these.
+    /// Zero-based positions of the sessions of the first of these prompts.
     pub first: Vec<usize>,
 }
 

@@ -23,7 +23,7 @@ pub struct Contamination {
     pub requests: usize,
     /// Number of requests whose cached tokens are known.
     pub counted: usize,
-    /// How the cached tokens are known.
+    /// Source of the counts.
     pub source: ContaminationSource,
     /// Confidence interval of `share`; absent if the tokens were counted.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -32,7 +32,7 @@ pub struct Contamination {
     pub first: Vec<usize>,
 }
 
-/// How the cached tokens of a run are known.
+/// Source of the number of cached tokens of a run.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -41,8 +41,8 @@ pub enum ContaminationSource {
     Answers,
     /// The server counts them over all requests.
     Counters,
-    /// The times to the first token show them, beside those of prompts that no cache or surely a
-    /// cache held.
+    /// Estimated: times to the first token are compared with those of prompts that were in no
+    /// cache, and of prompts that were in the cache.
     Audit,
 }
 

@@ -22,7 +22,8 @@ use crate::ExecuteError;
 use crate::observer::RunEvent;
 
 /// Sends the audit's requests with `at_once` of them in flight, about as many as the measurement
-/// had on average, so that their times can be compared. Returns what the prompts have in common with earlier ones.
+/// had on average, so that their times can be compared. Returns what the prompts have in common with
+/// earlier ones.
 pub(super) async fn audit(
     job: &Job<'_>,
     transport: &Arc<WireTransport>,
@@ -32,7 +33,11 @@ pub(super) async fn audit(
     let Some(prompts) = job.plan.control.cache_audit else { return Ok(Vec::new()) };
     let chosen = chosen(job, prompts.get() as usize);
     if chosen.is_empty() {
-        let (what, reason) = ("audit the prefix cache", "no prompt takes a prefix".to_owned());
+        let (what, reason) = (
+            "audit the prefix cache",
+            "no prompt is a text, messages or token ids, before which a prefix can be put"
+                .to_owned(),
+        );
         job.context.emit(&RunEvent::Missed { what, reason });
         return Ok(Vec::new());
     }
