@@ -62,10 +62,11 @@ pub(crate) struct Occurrence {
 }
 
 impl Grammar {
-    /// Reads a command line. Arguments after a request for help are ignored.
-    pub(crate) fn read(&self, args: &[String]) -> Result<Reading, CliError> {
+    /// Reads a command line into `reading`. Arguments after a request for help are ignored. After
+    /// an error, `reading` has the flags before its place, whose values argparse has converted by
+    /// then.
+    pub(crate) fn read(&self, args: &[String], reading: &mut Reading) -> Result<(), CliError> {
         let mut tokens = self.tokens(args)?.into_iter().peekable();
-        let mut reading = Reading::default();
         while let Some(token) = tokens.next() {
             if let Token::Unknown(text) = token {
                 reading
@@ -80,13 +81,13 @@ impl Grammar {
                 Some(value) => flag.attached(value)?,
                 None => flag.following(&mut tokens)?,
             };
-            self.refuse_conflict(&flag.name, &reading)?;
             reading.given.push(Occurrence { flag: flag.name.clone(), values });
+            self.refuse_conflict(&flag.name, reading)?;
             if flag.name == HELP.name() {
                 break;
             }
         }
-        Ok(reading)
+        Ok(())
     }
 
     /// Returns the known flag that was most likely suggested by an unknown one.

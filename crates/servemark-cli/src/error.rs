@@ -62,6 +62,12 @@ pub enum CliError {
     /// The steady-state wrapper without its share.
     #[error("the following arguments are required: --steady-state-concurrency-ratio")]
     NoSteadyState,
+    /// Flags that must be given and were not.
+    #[error("the following arguments are required: {flags}")]
+    Required {
+        /// Their names, separated by commas.
+        flags: String,
+    },
     /// A run log whose run cannot be run again.
     #[error("the run of {run_log} cannot be run again: {why}")]
     NotAgain {

@@ -8,7 +8,7 @@ use clap::{Arg, ArgMatches, Command, CommandFactory};
 use serde_json::{Value, json};
 use servemark_metrics::Slo;
 
-use crate::argparse::{Arity, Effects, Flag, Grammar, Group, ParsedCommandLine};
+use crate::argparse::{Arity, Effects, Flag, Grammar, Group, ParsedCommandLine, Reading};
 use crate::dispatch::{Invocation, bench_serving};
 use crate::environment::Environment;
 
@@ -284,9 +284,10 @@ pub(crate) fn recorded(peer: &str, name: &str) -> Value {
 
 /// What a prefix alone comes to, as a flag's name or a refusal.
 fn resolved(grammar: &Grammar, prefix: &str) -> String {
-    match grammar.read(&[format!("{prefix}=1")]) {
-        Ok(reading) if reading.given.is_empty() => "unrecognized".to_owned(),
-        Ok(reading) => reading.given[0].flag.clone(),
+    let mut reading = Reading::default();
+    match grammar.read(&[format!("{prefix}=1")], &mut reading) {
+        Ok(()) if reading.given.is_empty() => "unrecognized".to_owned(),
+        Ok(()) => reading.given[0].flag.clone(),
         Err(error) => error.to_string(),
     }
 }

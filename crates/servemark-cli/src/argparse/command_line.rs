@@ -26,8 +26,11 @@ impl ParsedCommandLine {
         args: &[String],
     ) -> Result<Self, CliError> {
         let grammar = Grammar::of(&command, peer, exclusive);
-        let reading = grammar.read(args)?;
-        Ok(Self { reading, command, grammar })
+        let mut reading = Reading::default();
+        match grammar.read(args, &mut reading) {
+            Ok(()) => Ok(Self { reading, command, grammar }),
+            Err(error) => Err(refusal::of_value(&command, &reading).unwrap_or(error)),
+        }
     }
 
     /// Returns the flags of this command line that another command has as well and that `is_shared`

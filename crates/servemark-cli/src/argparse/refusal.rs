@@ -5,7 +5,7 @@ use std::error::Error;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, Command};
 
-use super::Flag;
+use super::{Flag, Reading};
 use crate::error::{CliError, UsageError};
 use crate::nearest::did_you_mean;
 use crate::python::repr;
@@ -13,14 +13,29 @@ use crate::python::repr;
 /// Converts an error of clap: errors about a value have argparse's words, help and all other errors
 /// those of clap.
 pub(super) fn of_clap(program: &str, command: &Command, error: &clap::Error) -> UsageError {
+    match value_error(command, error) {
+        Some(error) => UsageError::refused(program, error),
+        None => UsageError::from_clap(error),
+    }
+}
+
+/// Returns the error about the first wrong value of a command line, if it has one.
+pub(super) fn of_value(command: &Command, reading: &Reading) -> Option<CliError> {
+    let args = [String::new()].into_iter().chain(reading.canonical());
+    let error = command.clone().try_get_matches_from(args).err()?;
+    value_error(command, &error)
+}
+
+/// Returns an error of clap about a value in argparse's words; `None` for other errors.
+fn value_error(command: &Command, error: &clap::Error) -> Option<CliError> {
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.as_str()),
         _ => None,
     };
-    let flag = text(ContextKind::InvalidArg).and_then(|rendered| rendered.split(' ').next());
+    let flag = text(ContextKind::InvalidArg).and_then(|rendered| rendered.split(' ').next())?;
     let why = match error.kind() {
         ErrorKind::InvalidValue => text(ContextKind::InvalidValue).map(|value| {
-            let choices = choices(command, flag.unwrap_or_default());
+            let choices = choices(command, flag);
             let hint = did_you_mean(value, choices.iter().map(String::as_str));
             let choices: Vec<String> = choices.iter().map(|choice| repr(choice)).collect();
             format!("invalid choice: {} (choose from {}){hint}", repr(value), choices.join(", "))
@@ -28,12 +43,7 @@ pub(super) fn of_clap(program: &str, command: &Command, error: &clap::Error) -> 
         ErrorKind::ValueValidation => error.source().map(ToString::to_string),
         _ => None,
     };
-    match (flag, why) {
-        (Some(flag), Some(why)) => {
-            UsageError::refused(program, CliError::Value { flag: flag.to_owned(), why })
-        }
-        _ => UsageError::from_clap(error),
-    }
+    Some(CliError::Value { flag: flag.to_owned(), why: why? })
 }
 
 /// Returns all choices of a flag: the peer's, then Servemark's own, which the help hides.
@@ -51,8 +61,7 @@ pub(crate) fn refuse_missing<const N: usize>(flags: [(Flag, bool); N]) -> Result
     if missing.is_empty() {
         return Ok(());
     }
-    let missing = missing.join(", ");
-    Err(CliError::Peer(format!("the following arguments are required: {missing}")))
+    Err(CliError::Required { flags: missing.join(", ") })
 }
 
 /// Returns the error for a flag that lacks a value.

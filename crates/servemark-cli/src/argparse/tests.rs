@@ -1,3 +1,5 @@
+use clap::{Arg, Command};
+
 use super::*;
 
 fn flag(name: &str, arity: Arity) -> FlagSyntax {
@@ -28,7 +30,8 @@ const EXCLUSIVE: &[&[Flag]] = &[&[Flag::new("--first-url"), Flag::new("--second-
 #[track_caller]
 fn check(args: &[&str], expected: &[&str]) {
     let args: Vec<String> = args.iter().copied().map(str::to_owned).collect();
-    let reading = grammar().read(&args).unwrap();
+    let mut reading = Reading::default();
+    grammar().read(&args, &mut reading).unwrap();
     assert_eq!(reading.leftovers, [""; 0]);
     let canonical: Vec<String> = reading.canonical().map(|arg| arg.replace(LIST, "|")).collect();
     assert_eq!(canonical, expected);
@@ -37,7 +40,8 @@ fn check(args: &[&str], expected: &[&str]) {
 #[track_caller]
 fn refuses(args: &[&str], message: &str) {
     let args: Vec<String> = args.iter().copied().map(str::to_owned).collect();
-    let refusal = grammar().read(&args).and_then(|reading| reading.refuse_leftovers());
+    let mut reading = Reading::default();
+    let refusal = grammar().read(&args, &mut reading).and_then(|()| reading.refuse_leftovers());
     assert_eq!(refusal.unwrap_err().to_string(), message);
 }
 
@@ -132,4 +136,19 @@ fn a_letter_stands_for_its_flag() {
     check(&["-n=1"], &["--header=1"]);
     refuses(&["-n"], "argument --header: expected at least one argument");
     refuses(&["-m", "1"], "unrecognized arguments: -m 1");
+}
+
+#[test]
+fn what_is_wrong_first_is_told_first() {
+    let number = Arg::new("count").long("count").value_parser(clap::value_parser!(u8));
+    let command = Command::new("c").arg(number).arg(Arg::new("tag").long("tag"));
+    let refusal = |args: &[&str]| {
+        let args: Vec<String> = args.iter().copied().map(str::to_owned).collect();
+        let read = ParsedCommandLine::read(command.clone(), &["--count", "--tag"], &[], &args);
+        read.err().map(|error| error.to_string()).unwrap_or_default()
+    };
+    let wrong = refusal(&["--count=x", "--tag"]);
+    assert!(wrong.starts_with("argument --count: "), "{wrong}");
+    assert_eq!(refusal(&["--tag", "--count=x"]), "argument --tag: expected one argument");
+    assert_eq!(refusal(&["--count=5", "--tag"]), "argument --tag: expected one argument");
 }
