@@ -74,7 +74,7 @@ pub(super) fn to_embed(dialect: VllmDialect, sample: &Sample) -> Result<Value, R
     let path = dialect.path();
     let is_finished = match &sample.prompt {
         Prompt::Messages(messages) => !is_of_text(messages),
-        _ => sample.media.is_empty(),
+        _ => sample.media.is_empty() && sample.audio.is_none(),
     };
     if is_finished || dialect == VllmDialect::OpenaiEmbeddingsChat {
         return messages(sample, path);

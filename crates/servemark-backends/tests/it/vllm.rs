@@ -124,6 +124,23 @@ impl AudioSource for Observed {
     }
 }
 
+/// vLLM's client replaces the text beside whatever a request shows, audio as well as pictures.
+#[test]
+fn models_that_embed_pictures_get_no_text_beside_audio() {
+    let sound = SoundFile::new("audio.wav", "audio/wav", vec![7]);
+    let sample = Sample::new("a question", 2, 1).with_audio(Audio::new(Observed(sound)));
+    for (dialect, text, position) in [
+        (VllmDialect::OpenaiEmbeddingsClip, "", 0),
+        (VllmDialect::OpenaiEmbeddingsVlm2vec, "Represent the given image.", 1),
+    ] {
+        let spec = VllmSpec::new(dialect, CommonSpec::new("m"));
+        let backend: WireBackend = BackendSpec::Vllm(spec).build();
+        let body = backend.request(&sample).unwrap();
+        let body: Value = serde_json::from_slice(&body.body).unwrap();
+        assert_eq!(body["messages"][0]["content"][position]["text"], text, "{body}");
+    }
+}
+
 #[test]
 fn we_send_what_vllms_client_sends() {
     let mut compared = 0;
