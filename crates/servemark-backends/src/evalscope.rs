@@ -38,6 +38,10 @@ pub struct EvalscopeSpec {
     /// A template of the body, into which each request puts its own prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub query_template: Option<JsonObject>,
+    /// Whether requests for embeddings and rankings have `max_tokens`, as evalscope sends it with
+    /// conversations of recorded lengths.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub has_max_tokens: bool,
     /// The path of requests, relative to the target's base URL; the API's usual path if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub endpoint: Option<String>,
@@ -48,7 +52,8 @@ impl EvalscopeSpec {
     pub fn new(api: EvalscopeApi, model: impl Into<String>) -> Self {
         let common = CommonSpec { ignore_eos: false, ..CommonSpec::new(model) };
         let sampling = Box::default();
-        Self { api, common, sampling, query_template: None, endpoint: None }
+        let (query_template, endpoint) = (None, None);
+        Self { api, common, sampling, query_template, has_max_tokens: false, endpoint }
     }
 
     /// Returns the path of requests, relative to the target's base URL.

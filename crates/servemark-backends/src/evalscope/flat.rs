@@ -19,17 +19,25 @@ pub(super) fn embedding(spec: &EvalscopeSpec, sample: &Sample) -> Result<JsonObj
         Prompt::Body(body) => json!(servemark_pyjson::literal(&Value::Object(body.clone()))),
         prompt => text_of(prompt, spec.path())?,
     };
-    Ok(Filling::replacing(only("input", input)).with_model(spec, sample).with_extra(spec))
+    let body = Filling::replacing(only("input", input)).with_model(spec, sample).with_extra(spec);
+    Ok(with_recorded_length(body, spec, sample))
 }
 
 /// Returns a body to rank documents by a query.
 pub(super) fn rerank(spec: &EvalscopeSpec, sample: &Sample) -> Result<JsonObject, RequestError> {
     let (query, documents) =
         ranking(&sample.prompt).ok_or_else(|| cannot_say(&sample.prompt, spec.path()))?;
-    Ok(Filling::replacing(only("query", query))
-        .with("documents", documents)
-        .with_model(spec, sample)
-        .with_extra(spec))
+    let filling = Filling::replacing(only("query", query)).with("documents", documents);
+    let body = filling.with_model(spec, sample).with_extra(spec);
+    Ok(with_recorded_length(body, spec, sample))
+}
+
+/// Adds the recorded length of an answer, of which such an API has no use, if requests have it.
+fn with_recorded_length(mut body: JsonObject, spec: &EvalscopeSpec, sample: &Sample) -> JsonObject {
+    if spec.has_max_tokens {
+        body.insert("max_tokens".to_owned(), sample.output_tokens.into());
+    }
+    body
 }
 
 /// Returns the number of embeddings that a prompt requests.

@@ -5,6 +5,7 @@ use servemark_backends::{
     BackendName, BackendSpec, EvalscopeApi, EvalscopeSampling, EvalscopeSpec,
 };
 use servemark_core::JsonObject;
+use servemark_datasets::EvalscopeName;
 
 use super::args::{EvalscopeArgs, PromptArgs, SamplingArgs};
 use super::resolved::ResolvedArgs;
@@ -23,8 +24,18 @@ pub(super) fn wire(
     let mut spec = EvalscopeSpec::new(resolved.api, model);
     spec.common.stream = !args.sampling.no_stream;
     spec.common.extra_body = extra(&args.sampling)?;
-    *spec.sampling = sampling(&args.sampling)?;
-    spec.query_template = template(args, environment)?;
+    *spec.sampling = sampling(&args.sampling, resolved.api)?;
+    spec.has_max_tokens = matches!(
+        resolved.dataset,
+        EvalscopeName::TrieAgenticCoding
+            | EvalscopeName::TrieCodeQa
+            | EvalscopeName::TrieOfficeWork
+    );
+    // Embeddings, rankings and decisions are not made of a template, and evalscope does not parse it.
+    spec.query_template = match template(args, environment) {
+        Err(_) if !resolved.api.generates() => None,
+        template => template?,
+    };
     spec.endpoint = Some(resolved.address.endpoint());
     Ok(BackendSpec::Evalscope(spec))
 }
@@ -39,19 +50,31 @@ pub(super) fn backend(resolved: &ResolvedArgs) -> BackendName {
     }
 }
 
-fn sampling(args: &SamplingArgs) -> Result<EvalscopeSampling, CliError> {
-    let float = |flag, value: Option<f64>| value.map(|value| finite(flag, value)).transpose();
+/// Returns the parameters that are sent. Of those that the API does not take the values do not
+/// matter.
+fn sampling(args: &SamplingArgs, api: EvalscopeApi) -> Result<EvalscopeSampling, CliError> {
+    let takes_all = api.generates() && api != EvalscopeApi::OpenaiResponses;
+    let sent = |flag, value: f64, is_sent: bool| match is_sent || value.is_finite() {
+        true => finite(flag, value).map(Some),
+        false => Ok(None),
+    };
+    let float = |flag, value: Option<f64>, is_sent| {
+        value.map_or(Ok(None), |value| sent(flag, value, is_sent))
+    };
     let mut sampling = EvalscopeSampling::default();
     sampling.min_tokens = some_at_least(SamplingArgs::MIN_TOKENS, 0, args.min_tokens)?;
-    sampling.frequency_penalty = float(SamplingArgs::FREQUENCY_PENALTY, args.frequency_penalty)?;
-    sampling.repetition_penalty = float(SamplingArgs::REPETITION_PENALTY, args.repetition_penalty)?;
+    sampling.frequency_penalty =
+        float(SamplingArgs::FREQUENCY_PENALTY, args.frequency_penalty, takes_all)?;
+    sampling.repetition_penalty =
+        float(SamplingArgs::REPETITION_PENALTY, args.repetition_penalty, takes_all)?;
     sampling.logprobs = args.logprobs.then_some(true);
     sampling.choices = some_at_least(SamplingArgs::N_CHOICES, 1, args.n_choices)?;
     sampling.seed = args.seed;
     sampling.stop.clone_from(&args.stop);
     sampling.stop_token_ids.clone_from(&args.stop_token_ids);
-    sampling.temperature = finite(SamplingArgs::TEMPERATURE, args.temperature)?;
-    sampling.top_p = float(SamplingArgs::TOP_P, args.top_p)?;
+    let temperature = sent(SamplingArgs::TEMPERATURE, args.temperature, api.generates())?;
+    sampling.temperature = temperature.unwrap_or_default();
+    sampling.top_p = float(SamplingArgs::TOP_P, args.top_p, api.generates())?;
     sampling.top_k = args.top_k;
     Ok(sampling)
 }
