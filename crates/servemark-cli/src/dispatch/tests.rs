@@ -108,6 +108,12 @@ fn a_server_is_started_without_servemark_in_front() {
             "vllm bench serve",
         ),
         ("/opt/bin/trtllm-serve m", "trtllm-serve", "vllm bench serve"),
+        ("vllm serve m --grpc", "vllm serve", "vllm bench serve"),
+        ("vllm-rs serve m", "vllm-rs serve", "vllm bench serve"),
+        ("llama-server -m m.gguf", "llama-server", "vllm bench serve"),
+        ("mlx_lm.server --model m", "python -m mlx_lm.server", "vllm bench serve"),
+        ("tritonserver", "tritonserver", "bench-serving --backend trt"),
+        ("infinity_emb v2", "infinity_emb v2", "vllm bench serve --backend infinity-embeddings"),
     ] {
         let message = format!(
             "{command} starts a server, and servemark measures one that runs; start it without \
@@ -134,6 +140,7 @@ fn what_starts_a_command_belongs_in_front_of_servemark() {
 fn flags_of_another_client_are_read_by_its_sibling() {
     for (line, given, instead) in [
         ("vllm-rs bench serve", "vllm-rs", "servemark vllm bench serve"),
+        ("vllm-bench --model m", "vllm-bench", "servemark vllm bench serve"),
         (
             "python -m sglang.benchmark.rust_client",
             "python -m sglang.benchmark.rust_client",

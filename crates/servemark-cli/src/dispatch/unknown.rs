@@ -17,7 +17,7 @@ pub(super) fn command(name: &str, mut args: impl Iterator<Item = OsString>) -> C
     match found {
         Some((server, measure)) => CliError::StartsServer { given: (*server).to_owned(), measure },
         None if name == "sglang" => CliError::PeersAlone { given: both.trim_end().to_owned() },
-        None if name == "vllm-rs" => {
+        None if RUST_CLIENTS.contains(&name) => {
             CliError::OtherClient { given: name.to_owned(), instead: "servemark vllm bench serve" }
         }
         None if LAUNCHERS.contains(&name) => CliError::Launcher { given: name.to_owned() },
@@ -118,20 +118,34 @@ const LAUNCHERS: [&str; 30] = [
 ];
 
 /// Commands that start a server, each with the command that measures it.
-const SERVERS: [(&str, &str); 5] = [
+const SERVERS: [(&str, &str); 10] = [
+    ("infinity_emb v2", "vllm bench serve --backend infinity-embeddings"),
+    ("llama-server", VLLM),
     ("lmdeploy serve", "bench-serving --backend lmdeploy-chat"),
+    (
+        "mindieservice_daemon",
+        "ais_bench --models mindie_stream_api_general --datasets synthetic_gen -m perf",
+    ),
     ("ollama serve", "bench-serving --backend ollama-chat"),
     ("sglang serve", SGLANG),
     ("text-generation-launcher", VLLM),
+    ("tritonserver", "bench-serving --backend trt"),
     ("trtllm-serve", VLLM),
+    ("vllm-rs serve", VLLM),
 ];
+
+/// Names of vLLM's client that is written in Rust.
+const RUST_CLIENTS: [&str; 2] = ["vllm-bench", "vllm-rs"];
 
 const SGLANG: &str = "bench-serving --backend sglang";
 const VLLM: &str = "vllm bench serve";
 
 /// Modules that start a server, each with the command that measures it.
-const SERVER_MODULES: [(&str, &str); 7] = [
+const SERVER_MODULES: [(&str, &str); 10] = [
+    ("llama_cpp.server", VLLM),
+    ("mlx_lm.server", VLLM),
     ("sglang.launch_server", SGLANG),
+    ("sglang.srt.entrypoints.http_server", SGLANG),
     ("sglang_router.launch_router", SGLANG),
     ("sglang_router.launch_server", SGLANG),
     ("tensorrt_llm.commands.serve", VLLM),

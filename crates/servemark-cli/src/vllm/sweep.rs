@@ -193,12 +193,23 @@ pub fn parse(
             (args.command(environment).map(SweepCommand::Startup), given)
         }
         "" | "-h" | "--help" => return Err(UsageError::help(HELP)),
+        // The name of earlier versions.
+        "serve_sla" => {
+            let given = "vllm bench sweep serve_sla".to_owned();
+            let instead = "servemark vllm bench sweep serve_workload";
+            let other = CliError::OtherClient { given, instead };
+            return Err(UsageError::refused("servemark vllm", other));
+        }
         _ => {
             let given = format!("vllm bench sweep {kind}");
             let unknown = CliError::unknown_command(given, KINDS);
             return Err(UsageError::refused("servemark vllm", unknown));
         }
     };
+    // argparse looks for required flags before unknown ones.
+    if let Err(error @ CliError::Required { .. }) = built {
+        return Err(refuse(error));
+    }
     let taken = usize::from(kind.starts_with("plot"));
     let leftovers = given.reading.leftovers.get(taken..).unwrap_or_default();
     if !leftovers.is_empty() {

@@ -8,6 +8,7 @@ use std::ffi::OsString;
 use std::fmt::Write as _;
 
 use servemark_cli::evalscope::EvalscopeTask;
+use servemark_cli::vllm::sweep::SweepCommand;
 use servemark_cli::{Environment, Invocation, Parsed, dispatch};
 use servemark_plan::BenchPlan;
 use servemark_schedule::ArrivalSpec;
@@ -72,7 +73,28 @@ fn gist(invocation: &Invocation) -> String {
             }
             EvalscopeTask::Search(_) => of("search", &runs.first),
         },
+        Invocation::TextSlices(slices) => {
+            format!("{} prompts of a text in {}", slices.count, slices.output.display())
+        }
+        Invocation::VllmSweep(sweep) => of_sweep(sweep),
         other => panic!("no gist is known of {other:?}"),
+    }
+}
+
+fn of_sweep(sweep: &SweepCommand) -> String {
+    match sweep {
+        SweepCommand::Plot(plot) => format!("plot of {}", plot.folder.display()),
+        SweepCommand::PlotPareto(plot) => format!("Pareto plot of {}", plot.folder.display()),
+        SweepCommand::Serve(serve) => {
+            let levels = serve.workload.as_ref().map_or_else(String::new, |load| {
+                format!(", {} levels of {}", load.levels, load.variable.as_str())
+            });
+            let (runs, server) = (serve.experiment.runs, serve.serve.join(" "));
+            format!("sweep x{runs} of {server}{levels}")
+        }
+        SweepCommand::Startup(startup) => {
+            format!("sweep x{} of {}", startup.experiment.runs, startup.command.join(" "))
+        }
     }
 }
 
