@@ -132,6 +132,7 @@ pub fn parse(
 fn positional(given: &ParsedCommandLine) -> Result<Option<&str>, CliError> {
     match given.reading.leftovers.as_slice() {
         [] => Ok(None),
+        [file] if file.is_empty() => Ok(None),
         [file] if !file.starts_with('-') => Ok(Some(file)),
         [file, rest @ ..] if !file.starts_with('-') => Err(given.reading.unrecognized(rest)),
         all => Err(given.reading.unrecognized(all)),

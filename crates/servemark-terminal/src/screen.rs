@@ -213,7 +213,7 @@ pub(crate) fn eprint_line(message: &str) {
 
 /// Writes several lines to standard error, in which every value from outside must be printable.
 pub(crate) fn eprint_lines(text: &str) {
-    let _ = writeln!(io::stderr(), "{}", printable_lines(text.trim_end()));
+    let _ = writeln!(io::stderr(), "{}", printable_lines(text.trim_end_matches('\n')));
 }
 
 /// A writer to standard error for log lines of libraries.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::args::{OneBatchArgs, ServerArgs};
 use crate::address::{doubled_slash, is_encrypted};
-use crate::argparse::{Effects, ParsedCommandLine};
+use crate::argparse::{Effects, ParsedCommandLine, split_value};
 use crate::error::CliError;
 use crate::python;
 
@@ -49,6 +49,15 @@ pub(super) fn check(
 ) -> Result<(), CliError> {
     // What belongs to no flag of the benchmark may belong to one of the server's before it.
     if given.reading.leftovers.first().is_some_and(|word| !word.starts_with('-')) {
+        return Err(given.reading.unrecognized(&given.reading.leftovers));
+    }
+    // A flag of the benchmark with an error in its name; flags of a server that is started, and what
+    // abbreviates them, are known to that server alone.
+    let is_abbreviated = |word: &String| {
+        given.reading.suggested.iter().any(|flag| flag.starts_with(split_value(word).0))
+    };
+    let is_misspelt = given.reading.leftovers.first().is_some_and(|word| !is_abbreviated(word));
+    if !is_launched(args) && !given.reading.suggested.is_empty() && is_misspelt {
         return Err(given.reading.unrecognized(&given.reading.leftovers));
     }
     CliError::first_broken(rules_of_stops(args))?;
@@ -119,10 +128,14 @@ fn check_adapters(args: &OneBatchArgs) -> Result<(), CliError> {
     Err(CliError::Peer(format!("--lora-zipf-alpha must be > 1, got {alpha:?}")))
 }
 
+/// Returns whether a server is started.
+fn is_launched(args: &OneBatchArgs) -> bool {
+    args.base_url.is_empty() && args.simulator.spec(None).is_none()
+}
+
 /// Warns of arguments for a server that is started, if none is started.
 fn warn_of_launch(args: &OneBatchArgs, given: &ParsedCommandLine, warnings: &mut Vec<String>) {
-    let is_launched = args.base_url.is_empty() && args.simulator.spec(None).is_none();
-    if is_launched {
+    if is_launched(args) {
         return;
     }
     let mut ignored: Vec<String> = [ServerArgs::HOST, ServerArgs::PORT, ServerArgs::PYTHON]

@@ -152,7 +152,8 @@ impl LatencyArgs {
             output_tokens: at_least(Self::OUTPUT_LEN, 1, self.output_len)?,
         };
         let measured = if self.profile { 1 } else { at_least(Self::NUM_ITERS, 1, self.num_iters)? };
-        let warm_up = at_least(Self::NUM_ITERS_WARMUP, 0, self.num_iters_warmup)?;
+        // A negative number is none, as it is to vLLM.
+        let warm_up = at_least(Self::NUM_ITERS_WARMUP, 0, self.num_iters_warmup.max(0))?;
         Ok(Batches { spec, warm_up, measured })
     }
 
