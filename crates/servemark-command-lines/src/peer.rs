@@ -86,6 +86,13 @@ pub fn from_name(name: &str) -> Option<&'static dyn Peer> {
     }
 }
 
+/// Replaces the numbers that Python writes although JSON has none of them.
+fn numbers_only(text: &str) -> String {
+    [": Infinity", ": -Infinity", ": NaN"]
+        .into_iter()
+        .fold(text.to_owned(), |text, number| text.replace(number, ": null"))
+}
+
 /// Returns whether Servemark refused a whole number beyond 64 bits, which Python takes.
 fn refuses_long_number(peer: &Line, own: &Line) -> bool {
     let is_long = |word: &String| word.contains(LONG_NUMBER);

@@ -62,9 +62,13 @@ impl Peer for Aisbench {
         cells.filter(|cell| !OF_GAPS.contains(cell)).map(str::to_owned).collect()
     }
 
-    /// Leaves of a line that asks for the stable stage only its requests: which moments are stable,
-    /// and whether any are, depends on times.
+    /// Counts an error before the first request as a refusal: AISBench ends with 1 where a config is
+    /// missing. Leaves of a line that asks for the stable stage only its requests: which moments are
+    /// stable, and whether any are, depends on times.
     fn trim(&self, line: &mut Line) {
+        if line.outcome == Outcome::Failed && line.requests.is_empty() {
+            line.outcome = Outcome::Refused;
+        }
         if asks_for_stable_stage(line) && !line.requests.is_empty() {
             line.result = None;
             line.labels.clear();

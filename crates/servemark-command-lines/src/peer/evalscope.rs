@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::{Peer, refuses_long_number};
+use super::{Peer, numbers_only, refuses_long_number};
 use crate::own::DATABASE;
 use crate::{Argued, ComparedPart, Difference, Line, Outcome, SentRequest};
 
@@ -110,7 +110,7 @@ impl Peer for Evalscope {
 /// Parses the arguments of a run. Servemark hides the values of headers and keys, and the peer
 /// writes some numbers now as integers, now as floats.
 fn comparable(arguments: &str) -> Option<Value> {
-    let mut arguments: Map<String, Value> = serde_json::from_str(arguments).ok()?;
+    let mut arguments: Map<String, Value> = serde_json::from_str(&numbers_only(arguments)).ok()?;
     let hide = |value: &mut Value| *value = "hidden".into();
     arguments.get_mut("headers")?.as_object_mut()?.values_mut().for_each(hide);
     arguments.get_mut("api_key").filter(|key| !key.is_null()).map(hide);

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value};
 
-use super::{Peer, refuses_long_number};
+use super::{Peer, numbers_only, refuses_long_number};
 use crate::{Argued, ComparedPart, Line, Outcome, SentRequest};
 
 /// SGLang: `python -m sglang.bench_serving`, or the module of another subcommand.
@@ -116,12 +116,13 @@ const TIMESTAMPS: &str = "--use-trace-timestamps";
 
 const ARGUED: &[Argued] = &[
     Argued {
-        kind: "trt-text",
-        is: |peer, _, difference| {
-            let texts = ["total_output_tokens_retokenized", "generated_texts"];
-            let is_of_text = |part: &ComparedPart| matches!(part, ComparedPart::Value(key) if texts.contains(&&**key));
-            peer.argv.iter().any(|word| word == "trt" || word.ends_with("=trt"))
-                && is_of_text(&difference.part)
+        kind: "choices-of-ours",
+        is: |_, _, difference| {
+            let choices = difference.peer.strip_suffix(")\")");
+            let is_listed = |listed: &str| difference.own.starts_with(&format!("{listed}, "));
+            difference.part == ComparedPart::Message
+                && difference.peer.contains(": invalid choice: ")
+                && choices.is_some_and(is_listed)
         },
     },
     Argued { kind: "whole-numbers-of-64-bits", is: |peer, own, _| refuses_long_number(peer, own) },
@@ -234,8 +235,7 @@ pub const ONE_BATCH_LINES: [&str; 20] = [
 
 /// Parses the lines of a result file.
 fn lines(text: &str) -> Option<Map<String, Value>> {
-    // Python writes values that are not valid JSON.
-    let text = text.replace(": Infinity", ": null").replace(": NaN", ": null");
+    let text = numbers_only(text);
     let lines = text.lines().map(serde_json::from_str).collect::<Result<Vec<_>, _>>().ok()?;
     let mut lines: Vec<Map<String, Value>> = lines;
     let mut last = lines.pop()?;

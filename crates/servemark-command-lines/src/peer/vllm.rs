@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::{Peer, refuses_long_number};
+use super::{Peer, numbers_only, refuses_long_number};
 use crate::{Argued, ComparedPart, Line, Outcome, SentRequest};
 
 /// vLLM: `vllm bench`.
@@ -144,8 +144,17 @@ const ARGUED: &[Argued] = &[
         is: |peer, own, _| own.outcome == Outcome::Refused && asks_for_no_number(&peer.argv),
     },
     Argued {
+        kind: "no-address",
+        is: |peer, own, _| own.outcome == Outcome::Refused && has_no_address(&peer.argv),
+    },
+    Argued {
         kind: "startup-cmd-is-asked",
-        is: |peer, own, _| peer.command == "sweep startup" && own.outcome == Outcome::Refused,
+        is: |peer, own, difference| {
+            let is_ignored = |label: &String| label.starts_with("Ignoring unsupported startup");
+            let shows_all =
+                difference.part == ComparedPart::Labels && peer.labels.iter().any(is_ignored);
+            peer.command == "sweep startup" && (own.outcome == Outcome::Refused || shows_all)
+        },
     },
     Argued {
         kind: "texts-in-one-message",
@@ -186,6 +195,17 @@ fn asks_for_no_number(argv: &[String]) -> bool {
     argv.windows(2).any(follows) || argv.iter().any(is_attached)
 }
 
+/// Returns whether the base URL is none.
+fn has_no_address(argv: &[String]) -> bool {
+    let is_base = |flag: &str| flag.starts_with("--base") && "--base-url".starts_with(flag);
+    let is_url = |value: &str| value.starts_with("http") || value.starts_with("{URL}");
+    let follows = |pair: &[String]| is_base(&pair[0]) && !is_url(&pair[1]);
+    let is_attached = |word: &String| {
+        word.split_once('=').is_some_and(|(flag, value)| is_base(flag) && !is_url(value))
+    };
+    argv.windows(2).any(follows) || argv.iter().any(is_attached)
+}
+
 /// Beginnings of the flags about how tokens are chosen.
 const CHOICE: [&str; 6] = ["--freq", "--min", "--pres", "--rep", "--temp", "--top"];
 
@@ -210,8 +230,7 @@ fn result(name: &str, text: &str) -> Option<Map<String, Value>> {
     if name.contains("runlog") || name == CALLS {
         return None;
     }
-    // Python writes values that are not valid JSON.
-    let text = text.replace(": Infinity", ": null").replace(": NaN", ": null");
+    let text = numbers_only(text);
     let mut result: Map<String, Value> = serde_json::from_str(&text).ok()?;
     if !result.contains_key("model_id") {
         return None;
