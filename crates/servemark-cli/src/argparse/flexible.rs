@@ -89,7 +89,8 @@ fn with_dashes(arg: &str) -> String {
 }
 
 /// A flag of the form `--flag.key.key`, optionally with `+` at the end of its name, which adds to a
-/// list, and optionally with `=value`.
+/// list, and optionally with `=value`. To vLLM's parser a negative number with a dot that follows its
+/// flag as a word of its own is one, too.
 #[derive(Debug)]
 struct Dotted {
     flag: String,
@@ -103,7 +104,7 @@ impl Dotted {
         let (name, value) = split_value(arg);
         let (path, adds) = name.strip_suffix('+').map_or((name, false), |path| (path, true));
         let mut parts = path.split('.').map(str::to_owned);
-        let flag = parts.next().filter(|flag| flag.starts_with("--"))?;
+        let flag = parts.next().filter(|flag| flag.starts_with('-'))?;
         let keys: Vec<String> = parts.collect();
         (!keys.is_empty()).then(|| Self { flag, keys, value: value.map(str::to_owned), adds })
     }
@@ -256,8 +257,14 @@ mod tests {
 
     #[test]
     fn a_dot_in_a_value_is_no_key() {
-        let args = ["--x=1.5", "--y", "0.5", "-0.5"];
+        let args = ["--x=1.5", "--y", "0.5", "--z=-0.5"];
         check(&args, &args);
+    }
+
+    #[test]
+    fn a_negative_number_of_its_own_is_a_key_as_to_vllm() {
+        check(&["--x", "-0.5", "--y", "--z"], &["--x", "--z", "-0", r#"{"5":"--y"}"#]);
+        check(&["--x", "-5"], &["--x", "-5"]);
     }
 
     #[test]
