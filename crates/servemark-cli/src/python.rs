@@ -10,6 +10,7 @@ pub(crate) use servemark_pyjson::quoted as repr;
 pub(crate) use self::set::set_order;
 
 use self::digits::ascii_digits;
+use crate::nearest::did_you_mean;
 
 /// Parses a number as Python's `int()` does. The error has argparse's message.
 pub(crate) fn int(text: &str) -> Result<i64, String> {
@@ -47,7 +48,10 @@ pub(crate) fn parse_known<T>(
     known: &[&str],
     from_name: impl FnOnce(&str) -> Option<T>,
 ) -> Result<T, String> {
-    let unknown = || format!("expected one of {}, got {}", known.join(", "), repr(name));
+    let unknown = || {
+        let hint = did_you_mean(name, known.iter().copied());
+        format!("expected one of {}, got {}{hint}", known.join(", "), repr(name))
+    };
     from_name(name).ok_or_else(unknown)
 }
 

@@ -11,6 +11,7 @@ use crate::argparse::Limit::Needs;
 use crate::argparse::flags;
 use crate::environment::LocalTime;
 use crate::error::CliError;
+use crate::nearest::did_you_mean;
 use crate::own::StoppingArgs;
 use crate::plan_file::PlanFormat;
 use crate::python;
@@ -208,9 +209,15 @@ fn check_share(share: f64) -> Result<(), String> {
 pub(crate) fn parse_verdict(name: &str) -> Result<Verdict, String> {
     let known = Verdict::ALL.into_iter().find(|verdict| verdict.name() == name);
     known.filter(|&verdict| verdict > Verdict::Clean).ok_or_else(|| {
-        format!("expected corrected, suspect or client-limited, got {}", python::repr(name))
+        let failing = Verdict::ALL.into_iter().filter(|&verdict| verdict > Verdict::Clean);
+        let hint = did_you_mean(name, failing.map(Verdict::name));
+        let name = python::repr(name);
+        format!("expected corrected, suspect or client-limited, got {name}{hint}")
     })
 }
+
+const LAYOUTS: [&str; 7] =
+    ["sglang", "native", "embedding", "offline", "vllm", "aisbench", "evalscope"];
 
 /// Parses the name of a table.
 pub(crate) fn parse_layout(name: &str) -> Result<Layout, String> {
@@ -223,8 +230,9 @@ pub(crate) fn parse_layout(name: &str) -> Result<Layout, String> {
         "vllm" => Ok(Layout::Vllm),
         "evalscope" => Ok(Layout::Evalscope),
         _ => Err(format!(
-            "there is no layout {name}; use sglang, native, embedding, offline, vllm, aisbench, \
-             evalscope or several with commas"
+            "there is no layout {name}; use {} or several with commas{}",
+            LAYOUTS.join(", "),
+            did_you_mean(name, LAYOUTS)
         )),
     }
 }

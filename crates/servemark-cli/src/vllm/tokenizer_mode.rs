@@ -3,6 +3,7 @@
 use super::args::{TargetArgs, VllmArgs};
 use crate::argparse::Flag;
 use crate::error::CliError;
+use crate::nearest::did_you_mean;
 
 /// Whether the tokenizer is Mistral's own.
 pub(super) fn is_mistrals(args: &VllmArgs) -> bool {
@@ -33,7 +34,15 @@ pub(super) fn check(args: &VllmArgs) -> Result<(), CliError> {
                  (--tokenizer DIR)"
             ),
         )),
-        _ => Err(CliError::Peer(format!("No tokenizer registered for tokenizer_mode='{mode}'."))),
+        _ => {
+            let known = || [MISTRALS].into_iter().chain(AS_TRANSFORMERS).chain(OTHER_CONVERSATIONS);
+            let known: Vec<&str> = known().chain(OTHER_TOKENS).collect();
+            let hint = did_you_mean(mode, known.iter().copied());
+            Err(CliError::Peer(format!(
+                "No tokenizer registered for tokenizer_mode='{mode}'. Known are {}{hint}",
+                known.join(", ")
+            )))
+        }
     }
 }
 

@@ -224,7 +224,12 @@ fn tokenizers_are_made_as_the_mode_says() {
          give --tokenizer-mode hf and a folder with the same tokens as a tokenizer.json \
          (--tokenizer DIR)",
     );
-    refuses("--tokenizer-mode fast", "No tokenizer registered for tokenizer_mode='fast'.");
+    refuses(
+        "--tokenizer-mode mistrals",
+        "No tokenizer registered for tokenizer_mode='mistrals'. Known are mistral, auto, cohere, hf, \
+         inkling, kimi_k3, slow, deepseek_v32, deepseek_v4, deepseek_v41, alpamayo2_super, \
+         kimi_audio; did you mean mistral?",
+    );
 }
 
 #[test]
