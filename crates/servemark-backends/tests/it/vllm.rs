@@ -135,7 +135,7 @@ fn models_that_embed_pictures_get_no_text_beside_audio() {
     ] {
         let spec = VllmSpec::new(dialect, CommonSpec::new("m"));
         let backend: WireBackend = BackendSpec::Vllm(spec).build();
-        let body = backend.request(&sample).unwrap();
+        let body = backend.encode(&sample).unwrap();
         let body: Value = serde_json::from_slice(&body.body).unwrap();
         assert_eq!(body["messages"][0]["content"][position]["text"], text, "{body}");
     }

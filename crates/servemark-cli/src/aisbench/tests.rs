@@ -306,3 +306,11 @@ fn every_flag_without_effect_is_named() {
         Ok(tasks.tasks.into_iter().flat_map(|task| task.parsed.warnings).collect())
     });
 }
+
+#[test]
+fn an_empty_word_is_no_config() {
+    let line = ["", "--models", "vllm_api_stream_chat", "--datasets", "synthetic_gen_string"];
+    let args = line.into_iter().chain(["-m", "perf"]).map(Into::into);
+    let tasks = super::parse("ais_bench", args, &environment(&[])).unwrap();
+    assert_eq!(tasks.tasks[0].name, "vllm-api-stream-chat/synthetic");
+}

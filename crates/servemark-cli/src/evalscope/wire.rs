@@ -54,9 +54,9 @@ pub(super) fn backend(resolved: &ResolvedArgs) -> BackendName {
 /// matter.
 fn sampling(args: &SamplingArgs, api: EvalscopeApi) -> Result<EvalscopeSampling, CliError> {
     let takes_all = api.generates() && api != EvalscopeApi::OpenaiResponses;
-    let sent = |flag, value: f64, is_sent: bool| match is_sent || value.is_finite() {
-        true => finite(flag, value).map(Some),
-        false => Ok(None),
+    let sent = |flag, value: f64, is_sent: bool| {
+        let matters = is_sent || value.is_finite();
+        matters.then(|| finite(flag, value)).transpose()
     };
     let float = |flag, value: Option<f64>, is_sent| {
         value.map_or(Ok(None), |value| sent(flag, value, is_sent))

@@ -300,3 +300,23 @@ fn pictures_and_decisions_are_checked_before_anything_is_sent() {
     assert_eq!(plan.wire.path(), "/v1/chat/completions");
     assert!(plan.scoring.evalscope.decides && plan.control.greeting.is_none());
 }
+
+#[test]
+fn what_an_api_does_not_take_may_have_any_value() {
+    let line = "--model m --dataset openqa --frequency-penalty inf";
+    assert_eq!(refusal(line), "--frequency-penalty must be a finite number, not inf");
+    runs(&format!("{line} --api responses --url http://h/v1/responses"));
+    let embedding = "--api embedding --url http://h/v1/embeddings --temperature nan";
+    runs(&format!("{line} {embedding} --query-template false"));
+}
+
+#[test]
+fn recorded_lengths_are_sent_where_they_are_of_no_use() {
+    let has_max_tokens = |dataset: &str| {
+        let line = "--model m --api embedding --url http://h/v1/embeddings --dataset-path x";
+        let runs = runs(&format!("{line} --dataset {dataset}"));
+        serde_json::to_value(&runs.first.plan.wire).unwrap().get("has_max_tokens").is_some()
+    };
+    assert!(has_max_tokens("trie_code_qa --multi-turn --tokenizer-path t"));
+    assert!(!has_max_tokens("openqa"));
+}

@@ -125,10 +125,16 @@ fn what_cannot_be_sent_is_refused() {
     for (words, why) in [
         (&["--dataset-name", "mmmu"][..], "--dataset-name mmmu in a batch is not built yet"),
         (&["--parallel-batch", "true"], "unrecognized arguments: true"),
+        (
+            &["--skip-warmupp"],
+            "unrecognized arguments: --skip-warmupp; did you mean --skip-warmup?",
+        ),
     ] {
         let refusal = read(&[&AT[..], words].concat()).unwrap_err();
         assert_eq!(refusal.cause().unwrap().to_string(), why);
     }
+    // A server that is started may know a flag by this name.
+    assert!(read(&["--model-path", "m", "--skip-warmupp"]).is_ok());
 }
 
 #[test]

@@ -292,3 +292,9 @@ fn a_profile_is_of_one_batch() {
     assert!(warm_up.is_none() && run.plan.control.profile.is_some());
     assert_eq!(run.plan.workload.requests, 8);
 }
+
+#[test]
+fn fewer_warm_ups_than_none_are_none() {
+    let latency = latency_of("--host h --model m --num-iters-warmup -5").unwrap();
+    assert!(latency.warm_up.is_none());
+}

@@ -192,3 +192,15 @@ fn what_cannot_be_is_refused() {
     refuses("nothing", "vllm bench sweep nothing is no command");
     refuses("--help", "serve_workload");
 }
+
+#[test]
+fn what_is_required_is_looked_for_before_what_is_unknown() {
+    let refusal = |line: &str| {
+        let args = line.split_whitespace().map(Into::into);
+        parse(args, &Environment::default()).unwrap_err().cause().unwrap().to_string()
+    };
+    let line = "serve --bench-cmd b --nonsense=5";
+    assert_eq!(refusal(line), "the following arguments are required: --serve-cmd");
+    assert_eq!(refusal(&format!("{line} --serve-cmd s")), "unrecognized arguments: --nonsense=5");
+    assert!(refusal("serve_sla --serve-cmd s").contains("vllm bench sweep serve_workload"));
+}
