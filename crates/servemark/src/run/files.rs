@@ -104,7 +104,10 @@ async fn fill(
     if let Some((name, path)) = dataset.missing_path()
         && let Some(source) = DatasetSource::of(name)
     {
-        let (what, place) = (format!("the data set {name}"), source.place());
+        // evalscope's data sets have its name, or ModelScope's, before theirs.
+        let prefixes = ["evalscope/", "modelscope/"];
+        let shown = prefixes.iter().find_map(|prefix| name.strip_prefix(prefix)).unwrap_or(name);
+        let (what, place) = (format!("the data set {shown}"), source.place());
         context.emit(&RunEvent::LookingUp { what: &what, place: &place });
         *path = Some(resolved_path(context, hub.dataset(&source).await?).into());
     }
