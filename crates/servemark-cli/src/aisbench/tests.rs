@@ -306,3 +306,13 @@ fn every_flag_without_effect_is_named() {
         Ok(tasks.tasks.into_iter().flat_map(|task| task.parsed.warnings).collect())
     });
 }
+
+#[test]
+fn every_flag_has_an_effect_or_is_named() {
+    mirror().check_effects(AisbenchArgs::GROUPS, &[SHIPPED], &["--mode"], 20, |args| {
+        let mut tasks = parse(&args.join(" "), &[])?;
+        let all = tasks.tasks.iter_mut().map(|task| std::mem::take(&mut task.parsed.warnings));
+        let warnings = all.flatten().collect();
+        Ok((format!("{tasks:?}"), warnings))
+    });
+}
