@@ -137,7 +137,7 @@ fn title(report: &SweepReport<'_>) -> String {
     if settings.is_empty() { "Sweep".to_owned() } else { settings.join(", ") }
 }
 
-/// Writes which points have a client audit or a verdict that speaks against them.
+/// Writes which points have a failed client audit or an adverse verdict.
 fn audits(html: &mut Html, report: &SweepReport<'_>) {
     let doubtful = |verdict: Verdict| {
         let found = report.rows().iter().filter(move |row| row.verdict() == verdict);

@@ -93,7 +93,7 @@ pub enum PlanError {
     },
     /// A data set without timestamps is to be replayed.
     #[error(
-        "the data set {dataset} does not tell when its requests came; leave \
+        "the data set {dataset} does not contain the times of its requests; leave \
          --use-trace-timestamps out and give a --request-rate"
     )]
     NoTimestamps {

@@ -143,7 +143,7 @@ impl SweepSpec {
         Self { repeats, ..self }
     }
 
-    /// Sets how the points are kept apart.
+    /// Sets how the points are isolated from each other.
     #[must_use]
     pub fn isolated(self, isolation: Isolation) -> Self {
         Self { isolation, ..self }
