@@ -193,7 +193,8 @@ fn best(html: &mut Html, report: &SweepReport<'_>) {
     html.raw("</div>\n");
 }
 
-/// Returns latency over throughput, and what all users get and take over the speed of one user.
+/// Returns the panels of latency over throughput, and of the quantities of [`TRADES`] over the speed
+/// of one user.
 fn curves(report: &SweepReport<'_>) -> Vec<Plot> {
     let of_latencies = LATENCIES
         .into_iter()

@@ -62,7 +62,7 @@ pub enum PlanError {
         /// The backend.
         backend: BackendName,
     },
-    /// The route has no time to the first token, by which a prefix cache shows.
+    /// The route has no time to first token, which a cache audit compares.
     #[error("--cache-audit needs streamed answers with tokens, and {backend} has none here")]
     NoCacheAudit {
         /// The backend.

@@ -115,7 +115,7 @@ pub struct Point {
     pub name: String,
     /// Settings that distinguish the run from the others, in the order of the sweep.
     pub settings: Vec<(String, Value)>,
-    /// Zero-based number of the run among those with these settings.
+    /// Zero-based number of the run among the runs of this point's settings.
     pub repeat: u32,
     /// Plan of the run.
     pub plan: BenchPlan,

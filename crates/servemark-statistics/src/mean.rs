@@ -115,7 +115,7 @@ impl Spread {
         Self { effective_values, unseen: at_least.max(waits), narrow, ..spread }
     }
 
-    /// Adds what known parts of the values show.
+    /// Adds the information of known parts of the values.
     fn with_parts(self, sample: &Sample) -> Self {
         let Some(parts) = sample.parts() else { return self };
         let (mean, _) = moments(parts);

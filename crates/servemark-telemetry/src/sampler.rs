@@ -29,7 +29,7 @@ use crate::Readings;
 pub struct SamplerSpec {
     /// The sources. Their positions are those of the log's sources.
     pub sources: Vec<SamplerSource>,
-    /// Time from one question to the next.
+    /// Time from one reading to the next.
     pub interval: Duration,
 }
 
@@ -143,7 +143,7 @@ pub type ProblemSink = Arc<dyn Fn(&str, &str) + Send + Sync>;
 #[derive(Debug)]
 pub struct Sampler {
     orders: watch::Sender<Order>,
-    /// Number of orders that were carried out, by all sources together.
+    /// Number of requested readings that are done, over all sources.
     done: watch::Receiver<u64>,
     sources: u64,
     thread: Option<JoinHandle<()>>,
