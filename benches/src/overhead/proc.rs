@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn switches_are_those_that_nobody_asked_for() {
+    fn switches_are_the_involuntary_ones() {
         let status = "voluntary_ctxt_switches:\t3\nnonvoluntary_ctxt_switches:\t14\n";
         assert_eq!(field(status, SWITCHES), Some(14));
     }

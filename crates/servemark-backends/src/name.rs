@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_nobody_has_built_is_told_apart() {
+    fn a_name_that_is_not_built_has_an_error_of_its_own() {
         let error = "gserver".parse::<BackendName>().unwrap_err();
         assert!(error.to_string().starts_with("the backend gserver is not implemented, "));
     }

@@ -150,7 +150,7 @@ fn nanos(seconds: f64) -> u64 {
     (seconds * 1e9) as u64
 }
 
-/// Longest duration that is believed, in milliseconds: a hundred days.
+/// Longest plausible duration in milliseconds, a hundred days; longer ones are ignored.
 const LONGEST_MS: f64 = 100.0 * 86_400.0 * 1e3;
 
 /// Seconds since the Unix epoch that can be the time of a request.

@@ -56,7 +56,7 @@ struct AbArgs {
     common: CommonArgs,
 }
 
-/// Run one command line several times against one server, and keep how far the runs lie apart
+/// Run one command line several times against one server, and store the spread between the runs
 ///
 /// The spread of each figure between runs is kept in a file, by machine, server and plan, and servemark
 /// compare tells it and refuses a gate that is below it. After -- come the flags of bench-serving, or
@@ -71,7 +71,7 @@ struct NoiseArgs {
     #[arg(long, value_name = "N", default_value = "5",
           value_parser = clap::value_parser!(u32).range(2..))]
     runs: u32,
-    /// The file that keeps the spread; by default noise.json in the user's cache folder
+    /// The file in which the spread is stored; by default noise.json in the user's cache folder
     #[arg(long, value_name = "PATH")]
     store: Option<PathBuf>,
     #[command(flatten)]
@@ -83,13 +83,13 @@ struct CommonArgs {
     /// The folder of the run logs; by default servemark_ab_DATE_TIME or servemark_noise_DATE_TIME
     #[arg(long, value_name = "PATH")]
     folder: Option<PathBuf>,
-    /// How many seconds servers rest between two runs
+    /// Seconds between two runs in which nothing is sent
     #[arg(long, value_name = "SECONDS", value_parser = python::finite_positive_float)]
     cool_down: Option<f64>,
-    /// Print one document of JSON and no table
+    /// Print one JSON document instead of tables
     #[arg(long)]
     json: bool,
-    /// What is run
+    /// Command line of a run
     #[arg(last = true, value_name = "FLAGS", allow_hyphen_values = true)]
     flags: Vec<OsString>,
 }
@@ -103,21 +103,21 @@ impl CommonArgs {
     const COOL_DOWN: Flag = Flag::new("--cool-down");
 }
 
-/// Runs of one plan against two servers, or against one.
+/// Parsed command line of `servemark ab` or `servemark noise`.
 #[derive(Clone, Debug)]
 pub struct AbRuns {
-    /// The runs.
+    /// Settings of the repeated runs.
     pub spec: AbSpec,
-    /// The command line of a run, for all that they share.
+    /// Parsed command line of one run, with the settings that all runs share.
     pub first: Parsed,
-    /// Where their run logs are kept.
+    /// Folder of the run logs.
     pub folder: ResultsFolder,
-    /// The commands that start A and B, for those that are not there.
+    /// Commands that start server A and server B; `None` for a server that is already running.
     pub commands: [Option<String>; 2],
-    /// The file that keeps the spread between runs of one server; absent where the environment names no
-    /// cache folder, and then nothing is kept.
+    /// File in which the spread between runs of one server is stored; `None` if the environment
+    /// names no cache folder, and then nothing is stored.
     pub store: Option<PathBuf>,
-    /// Whether one document of JSON is printed and no table.
+    /// Whether one JSON document is printed instead of tables.
     pub json: bool,
 }
 
@@ -186,7 +186,7 @@ pub(crate) fn parse_noise(
     })
 }
 
-/// The flags, and by what the command line is known again.
+/// Returns the parsed flags, and the identity by which a resumed command line is recognised.
 fn read<T: CommandFactory + FromArgMatches>(
     program: &str,
     args: impl Iterator<Item = OsString>,
@@ -196,7 +196,7 @@ fn read<T: CommandFactory + FromArgMatches>(
     parse_command(program, args).map(|parsed| (parsed, identity))
 }
 
-/// The run that the flags after `--` ask for, without files of its own.
+/// Returns the run of the flags after `--`, without output files of its own.
 fn run_of(
     program: &str,
     common: &CommonArgs,

@@ -27,14 +27,14 @@ pub struct CompareArgs {
     /// The result to start from
     #[arg(value_name = "BEFORE", required_unless_present = "before", requires = "second")]
     pub first: Option<PathBuf>,
-    /// The result that is held against it
+    /// The result to compare with it
     #[arg(value_name = "AFTER")]
     pub second: Option<PathBuf>,
     /// The results to start from, or folders of run logs: runs of one load
     #[arg(long, value_name = "RESULT", num_args = 1.., requires = "after", conflicts_with = "first")]
     pub before: Vec<PathBuf>,
-    /// The results that are held against them. Where the n-th run of each side sent the same requests
-    /// (servemark rerun), and no other did, the two are compared as a pair
+    /// The results to compare with them. If the n-th runs of both sides sent the same requests
+    /// (servemark rerun), and no others did, they are compared as a pair
     #[arg(long, value_name = "RESULT", num_args = 1.., requires = "before")]
     pub after: Vec<PathBuf>,
     /// Whose definitions run logs are scored by: native, sglang or vllm
@@ -54,8 +54,9 @@ pub struct CompareArgs {
     /// run logs, or several results a side
     #[arg(long, requires = "conditions")]
     pub beyond_noise: bool,
-    /// The file of servemark noise that tells how far runs of the same lie apart; by default noise.json in
-    /// the user's cache folder. A gate below that is refused, with exit code 6
+    /// The file in which servemark noise stored the spread between equal runs; by default
+    /// noise.json in the user's cache folder. A gate finer than that spread is refused, with exit
+    /// code 6
     #[arg(long, value_name = "PATH")]
     pub noise: Option<PathBuf>,
     /// Leave damaged lines of run logs out; they are an error otherwise
@@ -65,11 +66,11 @@ pub struct CompareArgs {
     /// client-limited, so that its numbers may be the client's
     #[arg(long)]
     pub force: bool,
-    /// The page of the comparison: one HTML file with the runs laid over each other, which asks no
-    /// network for anything; an existing file is replaced
+    /// Write the page of the comparison to this file: HTML with the runs overlaid, which loads
+    /// nothing from a network; an existing file is replaced
     #[arg(long = "html", value_name = "PATH")]
     pub page: Option<PathBuf>,
-    /// Print one document of JSON and no table
+    /// Print one JSON document instead of tables
     #[arg(long)]
     pub json: bool,
     /// Where the verdicts of gates are written.
@@ -81,7 +82,7 @@ pub struct CompareArgs {
 }
 
 impl CompareArgs {
-    /// Two results, compared as vLLM's Rust client does with `--compare`.
+    /// Creates the comparison of two results that vLLM's Rust client prints with `--compare`.
     pub(crate) fn of(before: PathBuf, after: PathBuf) -> Self {
         let policy = MetricPolicy::vllm();
         Self {
@@ -103,7 +104,7 @@ impl CompareArgs {
         }
     }
 
-    /// The results before and after.
+    /// Returns the results of both sides: before, then after.
     pub fn sides(&self) -> [Vec<PathBuf>; 2] {
         let all = |one: &Option<PathBuf>, several: &[PathBuf]| {
             one.iter().chain(several).cloned().collect()
@@ -111,7 +112,8 @@ impl CompareArgs {
         [all(&self.first, &self.before), all(&self.second, &self.after)]
     }
 
-    /// What is compared: what vLLM's client compares, and what conditions and tolerances are about.
+    /// Returns the compared figures: those of vLLM's client, and those of the conditions and
+    /// tolerances.
     pub fn figures(&self) -> Vec<Figure> {
         let mut figures = Figure::headline();
         let conditions = self.conditions.iter().map(|condition| condition.figure);
@@ -124,7 +126,7 @@ impl CompareArgs {
         figures
     }
 
-    /// How run logs are scored, so that each of the figures has its percentile.
+    /// Returns the policy for scoring run logs. It has the percentiles of all compared figures.
     pub fn policy(&self) -> MetricPolicy {
         let mut policy = self.policy.clone().with_plateau(Some(PlateauSpec::default()));
         for figure in self.figures() {

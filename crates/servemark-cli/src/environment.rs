@@ -1,4 +1,5 @@
-//! What a command line's meaning depends on besides its words: variables, calendar, folder.
+//! The surroundings on which the meaning of a command line depends: environment variables, the
+//! calendar and the current folder.
 //!
 //! It is a value, so that the same command line can be read twice with the same result.
 //! [`Environment::from_process`] is the only place of the workspace that asks the process for it.
@@ -17,7 +18,7 @@ use jiff::tz::TimeZone;
 use servemark_core::unix_now;
 use servemark_hub::HubSettings;
 
-/// What a command line's meaning depends on besides its words.
+/// The surroundings on which the meaning of a command line depends, as a value.
 ///
 /// ```
 /// use servemark_cli::Environment;
@@ -35,12 +36,12 @@ pub struct Environment {
     files_read: Arc<Mutex<Vec<PathBuf>>>,
 }
 
-/// Where the files are that a command line names. Closed: on the machine or in the value.
+/// Where the files that a command line names are read. Closed: on the machine or from the value.
 #[derive(Clone)]
 enum Files {
-    /// By their paths.
+    /// Contents of the files by their paths.
     Given(BTreeMap<PathBuf, String>),
-    /// Wherever the machine has them.
+    /// The machine's file system.
     OfThisMachine,
 }
 
@@ -50,7 +51,7 @@ impl Default for Files {
     }
 }
 
-/// A moment on the wall: the machine's local calendar, and seconds since 1970.
+/// An instant in the machine's local time, and in seconds since 1970.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LocalTime {
     /// Year, month and day.
@@ -59,12 +60,12 @@ pub struct LocalTime {
     pub time: (u8, u8, u8),
     /// Seconds since 1970 in UTC, with their fraction.
     pub unix_seconds: f64,
-    /// By how many seconds the calendar is ahead of UTC.
+    /// Offset of the local time from UTC in seconds.
     pub utc_offset_s: i32,
 }
 
 impl Environment {
-    /// The process's own.
+    /// Returns the environment of this process.
     #[expect(clippy::disallowed_methods, reason = "this is the one reader of the environment")]
     pub fn from_process() -> Self {
         let read = |name: &&str| Some(((*name).to_owned(), std::env::var(name).ok()?));
@@ -110,7 +111,7 @@ impl Environment {
         Self { files: Files::Given(files), ..self }
     }
 
-    /// A file that a command line names.
+    /// Reads a file that a command line names.
     pub(crate) fn read(&self, path: &str) -> io::Result<String> {
         self.files_read.lock().unwrap_or_else(PoisonError::into_inner).push(path.into());
         match &self.files {
@@ -121,12 +122,13 @@ impl Environment {
         }
     }
 
-    /// The files that were read to understand a command line, such as its config.
+    /// Returns the files that were read to parse a command line, such as its config.
     pub fn files_read(&self) -> Vec<PathBuf> {
         self.files_read.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The first file of a name in a folder or below it; the case of letters does not matter.
+    /// Returns the first file with this name in a folder or its subfolders. Upper and lower case
+    /// are equal.
     pub(crate) fn find_below(&self, folder: &str, name: &str) -> Option<String> {
         let is_it = |path: &Path| {
             let file = path.file_name().unwrap_or_default().to_string_lossy();
@@ -145,7 +147,7 @@ impl Environment {
         found.map(|path| path.to_string_lossy().into_owned())
     }
 
-    /// The names of what is in a folder, in their order.
+    /// Returns the sorted names of a folder's entries.
     pub(crate) fn names_in(&self, folder: &str) -> Vec<String> {
         let mut names: Vec<String> = match &self.files {
             Files::Given(files) => {
@@ -167,18 +169,18 @@ impl Environment {
         self.now
     }
 
-    /// A name that no other run has, as SGLang makes it: eight digits and the local time.
+    /// Returns a unique name for a run in SGLang's form: eight digits and the local time.
     pub(crate) fn run_name(&self) -> String {
         let [date, time] = self.now.digits();
         format!("{}_{date}{time}", self.nonce())
     }
 
-    /// Eight hex digits that no other run has.
+    /// Returns eight hexadecimal digits that differ between runs.
     pub(crate) fn nonce(&self) -> String {
         format!("{:08x}", self.nonce)
     }
 
-    /// A seed that hardly another run has.
+    /// Returns a seed that differs between runs.
     pub(crate) fn seed(&self) -> u32 {
         self.nonce
     }
@@ -187,17 +189,17 @@ impl Environment {
         &self.directory
     }
 
-    /// A variable that is set and not empty; the peers take an empty one for none.
+    /// Returns the value of a variable; `None` if it is unset or empty, as with the peers.
     pub(crate) fn variable(&self, name: &str) -> Option<&str> {
         self.variables.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 
-    /// Where tokenizers and data sets come from that are given by name.
+    /// Returns the settings of the hubs from which tokenizers and data sets are downloaded.
     pub(crate) fn hub(&self) -> HubSettings {
         HubSettings::from_variables(|name| self.variable(name).map(str::to_owned))
     }
 
-    /// The folder for what the program finds out and can find out again.
+    /// Returns the cache folder for measurements of the machine, which can be repeated.
     pub(crate) fn cache(&self) -> Option<PathBuf> {
         let given = self.variable("XDG_CACHE_HOME").map(PathBuf::from);
         // A relative one is to be ignored, by the standard that the variable is of.
@@ -211,14 +213,14 @@ impl Environment {
         Some(self.cache()?.join("noise.json"))
     }
 
-    /// Whether a variable says yes, as SGLang reads it.
+    /// Returns whether a variable is `true` or `1`, as SGLang reads it.
     pub(crate) fn is_on(&self, name: &str) -> bool {
         self.variable(name).is_some_and(|value| ["true", "1"].contains(&&*value.to_lowercase()))
     }
 }
 
 impl LocalTime {
-    /// A moment of a calendar.
+    /// Creates an instant from its local date and time.
     pub fn new(date: (i16, u8, u8), time: (u8, u8, u8), unix_seconds: f64) -> Self {
         Self { date, time, unix_seconds, utc_offset_s: 0 }
     }
@@ -229,24 +231,25 @@ impl LocalTime {
         Self { utc_offset_s, ..self }
     }
 
-    /// This moment, where this machine is.
+    /// Returns the current instant in the machine's time zone.
     pub fn now() -> Self {
         Self::of_unix(unix_now())
     }
 
-    /// A moment since 1970, where this machine is.
+    /// Converts a time since 1970 to the machine's time zone.
     pub fn of_unix(since_1970: Duration) -> Self {
         Self::at(since_1970, &TimeZone::system())
     }
 
-    /// `2026-01-02T03:04:05.678901`: as Python writes a moment that has no zone.
+    /// Returns the instant as Python writes a `datetime` without a time zone:
+    /// `2026-01-02T03:04:05.678901`.
     pub fn iso(&self) -> String {
         let Self { date: (year, month, day), time: (hour, minute, second), .. } = self;
         let micros = Duration::from_secs_f64(self.unix_seconds.max(0.0)).subsec_micros();
         format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{micros:06}")
     }
 
-    /// `YYYYMMDD` and `HHMMSS`.
+    /// Returns the date as `YYYYMMDD` and the time as `HHMMSS`.
     pub(crate) fn digits(&self) -> [String; 2] {
         let Self { date: (year, month, day), time: (hour, minute, second), .. } = self;
         [format!("{year:04}{month:02}{day:02}"), format!("{hour:02}{minute:02}{second:02}")]
@@ -265,7 +268,8 @@ impl LocalTime {
     }
 }
 
-/// All files of a folder and of those in it, each folder's own first.
+/// Returns all files of a folder and its subfolders; the files of a folder come before those of its
+/// subfolders.
 fn files_below(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
@@ -276,7 +280,7 @@ fn files_below(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// Names only: values may be keys.
+/// Writes the names of the variables only, because values may be keys.
 impl fmt::Debug for Environment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Environment")
@@ -288,7 +292,7 @@ impl fmt::Debug for Environment {
     }
 }
 
-/// Everything that is read, besides what says where the hub is.
+/// Names of the variables that are read, except those of the hubs.
 const VARIABLES: [&str; 7] = [
     "API_KEY",
     "GITHUB_ACTIONS",

@@ -1,4 +1,4 @@
-//! Why a command line is no plan.
+//! Errors of command lines.
 
 use std::fmt;
 
@@ -8,12 +8,12 @@ use thiserror::Error;
 
 use crate::nearest::nearest;
 
-/// What is wrong with a command line.
+/// An error of a command line.
 ///
 /// Where Python's argparse or the peer has a message of its own, it is that one, word for word.
 #[derive(Clone, Debug, Error, PartialEq)]
 pub enum CliError {
-    /// A prefix of several flags.
+    /// The argument is a prefix of several flags.
     #[error("ambiguous option: {given} could match {matches}")]
     Ambiguous {
         /// The argument.
@@ -21,15 +21,15 @@ pub enum CliError {
         /// The flags, in the peer's order.
         matches: String,
     },
-    /// A config file that is not what it should be.
+    /// A config file has unexpected contents.
     #[error("{place}: {why}")]
     Config {
         /// The file and the line.
         place: String,
-        /// What is wrong there, and what would do.
+        /// The fault, and what is expected instead.
         why: String,
     },
-    /// Two flags of which only one may be given.
+    /// Two flags exclude each other.
     #[error("argument {flag}: not allowed with argument {other}")]
     Conflict {
         /// The later one.
@@ -37,18 +37,18 @@ pub enum CliError {
         /// The earlier one.
         other: String,
     },
-    /// A flag that takes values stands alone.
+    /// A flag that takes values has none.
     #[error("argument {flag}: expected {expected}")]
     ExpectedArgument {
         /// The flag.
         flag: String,
-        /// How many.
+        /// Number of expected values.
         expected: &'static str,
     },
-    /// Nothing was asked for.
+    /// The command line names no command.
     #[error("a command is missing; see servemark --help")]
     NoCommand,
-    /// A flag whose value would change nothing.
+    /// A flag has no effect here.
     #[error("{flag} {why}")]
     NoEffect {
         /// The flag.
@@ -56,10 +56,10 @@ pub enum CliError {
         /// When it has no effect, or what it only applies to.
         why: String,
     },
-    /// Python without a module.
+    /// The command is `python` without a module.
     #[error("after python, -m and a module are expected, such as -m sglang.bench_serving")]
     NoModule,
-    /// The steady-state wrapper without its share.
+    /// The steady-state wrapper lacks its required ratio.
     #[error("the following arguments are required: --steady-state-concurrency-ratio")]
     NoSteadyState,
     /// Flags that must be given and were not.
@@ -68,41 +68,41 @@ pub enum CliError {
         /// Their names, separated by commas.
         flags: String,
     },
-    /// A run log whose run cannot be run again.
+    /// The run of a run log cannot be repeated.
     #[error("the run of {run_log} cannot be run again: {why}")]
     NotAgain {
         /// The run log.
         run_log: String,
-        /// Why, and what would do.
+        /// The reason, and what to do instead.
         why: String,
     },
-    /// A part of the peer that we lack.
+    /// A feature of the peer is not implemented.
     #[error("{what} is not built yet")]
     NotBuilt {
         /// A flag with its value, or a program's name.
         what: String,
     },
-    /// An argument that is no text.
+    /// An argument is not UTF-8.
     #[error("an argument is not UTF-8: {text}")]
     NotUtf8 {
         /// The argument, with replacement characters for invalid bytes.
         text: String,
     },
-    /// Parts that do not go together.
+    /// The parts of the plan do not fit together.
     #[error(transparent)]
     Plan(PlanError),
-    /// What the peer refuses, in its words.
+    /// The peer refuses the command line; the message is the peer's.
     #[error("{0}")]
     Peer(String),
-    /// A flag whose value cannot be.
+    /// A flag has an invalid value.
     #[error("{flag} {why}")]
     Setting {
         /// The flag.
         flag: &'static str,
-        /// What is wrong with it, and what would do.
+        /// The fault, and what is expected instead.
         why: String,
     },
-    /// A shell, or a script for one, where a command is expected.
+    /// A shell or a shell script was given in place of a command.
     #[error(
         "{given} is a shell or a script for one, and servemark reads one command line: put servemark \
          in front of the command inside the script"
@@ -111,27 +111,27 @@ pub enum CliError {
         /// The first argument.
         given: String,
     },
-    /// A rule of the peer between two flags.
+    /// Two flags break a rule of the peer.
     #[error("{0}")]
     Together(&'static str),
-    /// A command that starts a server instead of measuring one.
+    /// The command starts a server and does not measure one.
     #[error(
         "{given} starts a server, and servemark measures one that runs; start it without servemark \
          in front, then measure it with servemark {measure}"
     )]
     StartsServer {
-        /// The command, as far as it is known by its words.
+        /// The command, up to the words by which it was recognised.
         given: String,
         /// The command that measures such a server.
         measure: &'static str,
     },
-    /// A command of a peer that servemark does not have.
+    /// Servemark lacks this command of a peer.
     #[error("servemark has no {given}; run it without servemark in front")]
     PeersAlone {
         /// The command.
         given: String,
     },
-    /// A client whose flags another command of servemark's reads.
+    /// Another command of Servemark's reads the flags of this client.
     #[error("servemark has no {given}; most of its flags are known to {instead}")]
     OtherClient {
         /// The command.
@@ -139,7 +139,8 @@ pub enum CliError {
         /// The command that reads such flags.
         instead: &'static str,
     },
-    /// A program that only starts another one, in another environment or on another machine.
+    /// A launcher was given, which starts another command in another environment or on another
+    /// machine.
     #[error(
         "{given} starts another command: put servemark behind {given} and its options, directly in \
          front of the benchmark's own command"
@@ -148,21 +149,21 @@ pub enum CliError {
         /// The first argument.
         given: String,
     },
-    /// An assignment to an environment variable in place of a command.
+    /// An assignment to an environment variable was given in place of a command.
     #[error("{variable}=... sets a variable: put it in front of servemark")]
     Assignment {
         /// Name of the variable.
         variable: String,
     },
-    /// A command that neither servemark nor a peer has.
+    /// Neither Servemark nor a peer has this command.
     #[error("{given} is no command{}", DidYouMean(.nearest.as_deref()))]
     UnknownCommand {
         /// The command.
         given: String,
-        /// The known command that was most likely meant.
+        /// The known command with the most similar name.
         nearest: Option<String>,
     },
-    /// A program of Python's that is no peer's client.
+    /// A Python program was given that is not a peer's client.
     #[error(
         "{given} is no client that servemark knows; it knows bench_serving.py, \
          bench_offline_throughput.py and bench_one_batch_server.py of SGLang, and \
@@ -172,15 +173,15 @@ pub enum CliError {
         /// The file's name.
         given: String,
     },
-    /// Arguments that no flag takes.
+    /// Some arguments belong to no flag.
     #[error("unrecognized arguments: {given}{hint}")]
     Unrecognized {
         /// The arguments.
         given: String,
-        /// A question for the flags that were most likely meant, or nothing.
+        /// A question that suggests the most similar flags; empty if there are none.
         hint: String,
     },
-    /// A value for a flag that takes none.
+    /// A value was given for a flag that takes none.
     #[error("argument {flag}: ignored explicit argument {value}")]
     UnwantedArgument {
         /// The flag.
@@ -188,7 +189,7 @@ pub enum CliError {
         /// The value, as Python shows it.
         value: String,
     },
-    /// A value of another type, or not among the choices.
+    /// A value has the wrong type or is not one of the choices.
     #[error("argument {flag}: {why}")]
     Value {
         /// The flag.
@@ -218,7 +219,7 @@ impl CliError {
         Self::NoEffect { flag: flag.into(), why: format!("only applies to {to}") }
     }
 
-    /// An unknown command, with the nearest of those that are known.
+    /// Returns the error for an unknown command, with the most similar known one.
     pub(crate) fn unknown_command<'a>(
         given: impl Into<String>,
         known: impl IntoIterator<Item = &'a str>,
@@ -241,7 +242,8 @@ impl CliError {
     }
 }
 
-/// What follows an unknown command: the one that was meant, or where all are listed.
+/// End of the message about an unknown command: the most similar known one, or where all are
+/// listed.
 struct DidYouMean<'a>(Option<&'a str>);
 
 impl fmt::Display for DidYouMean<'_> {
@@ -253,7 +255,7 @@ impl fmt::Display for DidYouMean<'_> {
     }
 }
 
-/// What to print instead of running: the help that was asked for, or what is wrong.
+/// Text to print instead of running: the requested help, or the error.
 ///
 /// Its `Display` is the whole text. Help belongs to standard output, the rest to standard error.
 #[derive(Clone, Debug, Error, PartialEq)]
@@ -278,22 +280,22 @@ impl UsageError {
         Self { text, cause: Some(cause), is_help: false }
     }
 
-    /// The text that clap wrote, which knows the usage line better.
+    /// Converts an error of clap and keeps its text, which contains the usage line.
     pub(crate) fn from_clap(error: &clap::Error) -> Self {
         Self { text: error.to_string(), cause: None, is_help: !error.use_stderr() }
     }
 
-    /// 0 if this is help that was asked for, else 2.
+    /// Returns the exit code: 0 for requested help, otherwise 2.
     pub fn exit_code(&self) -> u8 {
         if self.is_help { 0 } else { 2 }
     }
 
-    /// Whether this is what the user asked for: help or the version.
+    /// Returns whether the text is requested help or the version, and not an error.
     pub fn is_help(&self) -> bool {
         self.is_help
     }
 
-    /// What is wrong, where it is told by type.
+    /// Returns the typed error; `None` for help and for clap's own errors.
     pub fn cause(&self) -> Option<&CliError> {
         self.cause.as_ref()
     }

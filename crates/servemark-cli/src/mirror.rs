@@ -45,7 +45,7 @@ impl Mirror {
         ParsedCommandLine::read(self.command.clone(), &self.peer, self.exclusive, args).unwrap()
     }
 
-    /// The values of a command line.
+    /// Returns the values of a command line.
     pub(crate) fn matches(&self, given: &ParsedCommandLine) -> ArgMatches {
         let args = ["peer".to_owned()].into_iter().chain(given.reading.canonical());
         self.command.clone().try_get_matches_from(args).unwrap()
@@ -115,6 +115,43 @@ impl Mirror {
         assert!(named >= at_least, "only {named} flags were given with a value");
     }
 
+    /// Every declared flag changes what each command line of `bases` becomes, or a warning or a
+    /// refusal names it. `fulfilled` are flags that ask for what these lines do anyway. `read`
+    /// returns what a command line becomes, as text, and its warnings, or its error. At least
+    /// `at_least` flags are accepted with a value other than their default.
+    #[track_caller]
+    pub(crate) fn check_effects(
+        &self,
+        groups: &[Group],
+        bases: &[&str],
+        fulfilled: &[&str],
+        at_least: usize,
+        read: impl Fn(&[String]) -> Result<(String, Vec<String>), String>,
+    ) {
+        for base in bases {
+            let base: Vec<String> = base.split(' ').map(str::to_owned).collect();
+            let (unchanged, _) = read(&base).unwrap();
+            let (mut accepted, mut silent) = (0, Vec::new());
+            for declared in groups.iter().flat_map(|group| group.flags) {
+                let flag = declared.flag.name();
+                if base.iter().any(|word| word == flag) || fulfilled.contains(&flag) {
+                    continue;
+                }
+                let lines = self.uses(flag).into_iter().map(|words| [&base[..], &words].concat());
+                let mut is_accepted = false;
+                let is_heeded =
+                    lines.filter_map(|line| read(&line).ok()).any(|(read, warnings)| {
+                        is_accepted = true;
+                        read != unchanged || warnings.iter().any(|warning| warning.contains(flag))
+                    });
+                accepted += usize::from(is_accepted);
+                silent.extend((is_accepted && !is_heeded).then_some(flag));
+            }
+            assert!(silent.is_empty(), "{base:?}: accepted and ignored: {silent:?}");
+            assert!(accepted >= at_least, "{base:?}: only {accepted} flags were accepted");
+        }
+    }
+
     /// Returns ways to give a flag with a value other than its default.
     fn uses(&self, flag: &str) -> Vec<Vec<String>> {
         const VALUES: [&str; 9] =
@@ -131,7 +168,7 @@ impl Mirror {
         values.into_iter().filter(|value| !is_default(value)).map(words).collect()
     }
 
-    /// The letters that stand for flags behind one dash.
+    /// Checks the letters that stand for flags after a single dash.
     pub(crate) fn check_letters(&self) {
         for flag in &self.flags {
             let aliases = flag["aliases"].as_array().unwrap().iter().map(text);
@@ -142,8 +179,8 @@ impl Mirror {
         }
     }
 
-    /// Without flags, everything is as the peer has it: `value` is what a flag comes to, `expected`
-    /// what the recording says of it.
+    /// Checks that all defaults are the peer's. `value` returns the default of a flag, `expected` that
+    /// of the recording.
     pub(crate) fn check_defaults(
         &self,
         value: impl Fn(&Self, &ArgMatches, &Value) -> Value,
@@ -155,7 +192,8 @@ impl Mirror {
         }
     }
 
-    /// Choices, numbers of values and names are the peer's; ours stay apart from them.
+    /// Checks that choices, numbers of values and names are the peer's, and that Servemark's own flags
+    /// do not change them.
     pub(crate) fn check_grammar(&self, at_least: usize) {
         self.check_choices();
         self.check_arities();
@@ -268,7 +306,7 @@ impl RecordedLine {
     }
 }
 
-/// What a line of `bench-serving` comes to, or what is said of it.
+/// Parses a line of `bench-serving`. Returns its plan, or the error.
 pub(crate) fn sglang(line: &str) -> Result<Invocation, String> {
     let args = line.split(' ').map(Into::into);
     let read = bench_serving("bench-serving", args, &Environment::default());
@@ -282,7 +320,7 @@ pub(crate) fn recorded(peer: &str, name: &str) -> Value {
     serde_json::from_str(&text).unwrap()
 }
 
-/// What a prefix alone comes to, as a flag's name or a refusal.
+/// Returns the flag that a prefix alone stands for, or the refusal.
 fn resolved(grammar: &Grammar, prefix: &str) -> String {
     let mut reading = Reading::default();
     match grammar.read(&[format!("{prefix}=1")], &mut reading) {

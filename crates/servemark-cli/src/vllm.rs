@@ -95,7 +95,7 @@ pub(crate) fn command(
     }
 }
 
-/// The refusal of what servemark does not have of `vllm`.
+/// Returns the error for a command of `vllm` that Servemark lacks.
 fn unknown(first: &str, second: &str) -> CliError {
     let (one, both) = (format!("vllm {first}"), format!("vllm {first} {second}"));
     match (first, second) {
@@ -133,7 +133,8 @@ Commands:
 Run startup, mm-processor and forward with vLLM itself.
 ";
 
-/// A run, or several, by the flags of vLLM's Rust client or by ours.
+/// Parses `vllm bench serve`: one run, or several if flags of vLLM's Rust client or of Servemark's
+/// ask for them.
 fn serve(args: Vec<OsString>, environment: &Environment) -> Result<VllmCommand, UsageError> {
     let program = "vllm bench serve";
     if series::asks_for_several(&args) {

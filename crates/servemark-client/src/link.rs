@@ -203,7 +203,7 @@ impl Link {
         self.freed = Some(now);
     }
 
-    /// Returns when it was opened and when its last answer was over, if it carried any.
+    /// Returns when the connection was opened, and when its last answer ended, if it carried any.
     pub(crate) fn kept_life(&self) -> Option<KeptLife> {
         self.freed.map(|freed| KeptLife { opened: self.opened, freed })
     }

@@ -313,7 +313,7 @@ mod tests {
     /// Bytes are stamped when they arrive, however late they are read.
     #[cfg(target_os = "linux")]
     #[tokio::test]
-    async fn the_kernel_tells_when_bytes_came_that_nobody_read() {
+    async fn the_kernel_stamps_bytes_that_are_read_late() {
         let clock = MonotonicClock::start();
         let (mut server, mut io) = pair(clock).await;
         // The first socket that asks enables stamping on the machine, which takes a moment.

@@ -37,9 +37,9 @@ pub trait TextSource: fmt::Debug + Send + Sync {
 pub struct LazyText(Arc<dyn TextSource>);
 
 impl LazyText {
-    /// Creates a text that `prose` generates.
-    pub fn new(prose: impl TextSource + 'static) -> Self {
-        Self(Arc::new(prose))
+    /// Creates a text that `source` generates.
+    pub fn new(source: impl TextSource + 'static) -> Self {
+        Self(Arc::new(source))
     }
 
     /// Generates the whole text.

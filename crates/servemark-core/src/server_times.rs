@@ -5,6 +5,13 @@ use serde::{Deserialize, Serialize};
 /// A request's times as measured by the server: durations in milliseconds, and instants in
 /// nanoseconds since the Unix epoch by the server's clock. A time that the server does not report
 /// is absent.
+///
+/// ```
+/// use servemark_core::ServerTimes;
+///
+/// let times = ServerTimes::new(Some(2.5), Some(40.0)).with_prefill(Some(38.0));
+/// assert_eq!((times.queue_ms, times.prefill_ms, times.decode_ms), (Some(2.5), Some(38.0), None));
+/// ```
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]

@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn one_that_never_comes_holds_up_nobody() {
+    fn a_request_that_is_never_submitted_delays_no_other() {
         let mut intake = Intake::default();
         intake.expect(Waves::whole(2));
         assert_eq!(ids(intake.add(Some(request(0)))), None);

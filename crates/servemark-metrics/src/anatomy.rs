@@ -81,7 +81,7 @@ pub struct Residual {
 }
 
 impl Anatomy {
-    /// Takes the answered requests of a run's measurement apart.
+    /// Splits the times of the answered requests of a run's measurement.
     pub fn of(log: &RunLog) -> Self {
         let clock = ServerClock::of(log);
         let mut with_server_times = 0;

@@ -144,7 +144,7 @@ impl CacheAudit {
         })
     }
 
-    /// Returns what the audit says of the run, if it can say it.
+    /// Returns the verdict of the audit; `None` if the audited prompts do not suffice for one.
     pub(crate) fn contamination(&self) -> Option<Contamination> {
         Some(Contamination {
             share: self.share?,

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use crate::metrics::sampled;
+use crate::sampled::sampled;
 use crate::{Distribution, MetricPolicy, RequestScore, statistics};
 
 /// First gap of an answer compared with its other gaps, in milliseconds.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use servemark_core::RequestRecord;
 
 use crate::gaps::GapsIter;
-use crate::metrics::sampled_of;
+use crate::sampled::sampled_of;
 use crate::waits::queue_wait;
 use crate::{
     MetricPolicy, OwnLatency, RequestAnatomy, RequestPart, RequestScore, ServerClock, TpotRule,

@@ -49,6 +49,7 @@ mod probes;
 mod rate_estimates;
 mod reuse;
 mod run_verdict;
+mod sampled;
 mod score;
 mod seconds;
 mod series;

@@ -6,7 +6,6 @@ use serde::Serialize;
 use servemark_core::{RequestRecord, RunLog, Stamp};
 
 pub use self::latencies::{Latencies, PartLatency, ResponseTimes};
-pub(crate) use self::latencies::{sampled, sampled_of, ttft_requests};
 use crate::absences::absences;
 use crate::failures::failures;
 use crate::loaded::stage_span_s;

@@ -1,4 +1,4 @@
-//! Peaks of a run: the most requests at once, and the most tokens in one second.
+//! Peaks of a run: the largest number of requests in flight, and of tokens in one second.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::iter::{self, Peekable};

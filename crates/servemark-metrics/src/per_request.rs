@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::metrics::{sampled, ttft_requests};
+use crate::sampled::{sampled, ttft_requests};
 use crate::{Distribution, MetricPolicy, RequestScore};
 
 /// Distributions over single requests. A speed is that of one request alone: tokens divided by its

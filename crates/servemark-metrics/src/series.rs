@@ -30,7 +30,7 @@ pub struct Series {
     pub name: String,
     /// Unit of the values; empty for a count or a share.
     pub unit: String,
-    /// Labels that tell series of one name apart; a quantile has the label `quantile`.
+    /// Labels that distinguish series of one name; a quantile has the label `quantile`.
     pub labels: BTreeMap<String, String>,
     /// Pairs of the seconds since the first due time and the value.
     pub points: Vec<(f64, f64)>,

@@ -3,8 +3,8 @@
 use serde::Serialize;
 use servemark_core::RunLog;
 
-use crate::metrics::ttft_requests;
 use crate::reuse::{Reuse, cached_percent, reuses};
+use crate::sampled::ttft_requests;
 use crate::{Distribution, MetricPolicy, PercentileRule, RequestScore, statistics};
 
 /// Figures of whole conversations, one value for each. Failed turns are left out.

@@ -1,6 +1,6 @@
 //! The ground-truth server: exact schedules, faults on demand, and a log of what was really sent.
 //!
-//! A [`MockServer`] speaks the routes that a benchmarking client calls. Piece `k` of an answer is
+//! A [`MockServer`] serves the routes that a benchmarking client calls. Piece `k` of an answer is
 //! due at `received + ttft + k * itl`, however late earlier pieces were, and a [`TruthRow`] keeps
 //! the time at which each piece was really written. A test of a client compares what the client
 //! measured with what was sent; [`Fault`]s show how the client behaves when a server misbehaves.

@@ -73,7 +73,7 @@ pub struct MockSpec {
     pub seed: u64,
     /// The name of the served model.
     pub model: String,
-    /// The engine that the server imitates in what it tells of itself. Without one it has the
+    /// The engine whose descriptions and metrics the server imitates. Without one it has the
     /// descriptions of all engines at once, and says that it is a simulator.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub engine: Option<ImitatedEngine>,
@@ -98,7 +98,7 @@ pub struct MockSpec {
     /// The number of tokens in a block of the prefix cache and of the memory for keys and values.
     #[serde(skip_serializing_if = "is_usual_block")]
     pub cache_block_tokens: NonZeroUsize,
-    /// Whether answers and metrics say nothing of tokens that were found in the prefix cache.
+    /// Whether answers and metrics omit tokens that were found in the prefix cache.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub hides_cached: bool,
     /// The faults to inject.

@@ -137,7 +137,7 @@ fn title(report: &SweepReport<'_>) -> String {
     if settings.is_empty() { "Sweep".to_owned() } else { settings.join(", ") }
 }
 
-/// Writes which points have a client audit or a verdict that speaks against them.
+/// Writes which points have a failed client audit or an adverse verdict.
 fn audits(html: &mut Html, report: &SweepReport<'_>) {
     let doubtful = |verdict: Verdict| {
         let found = report.rows().iter().filter(move |row| row.verdict() == verdict);
@@ -193,7 +193,8 @@ fn best(html: &mut Html, report: &SweepReport<'_>) {
     html.raw("</div>\n");
 }
 
-/// Returns latency over throughput, and what all users get and take over the speed of one user.
+/// Returns the panels of latency over throughput, and of the quantities of [`TRADES`] over the speed
+/// of one user.
 fn curves(report: &SweepReport<'_>) -> Vec<Plot> {
     let of_latencies = LATENCIES
         .into_iter()

@@ -58,7 +58,7 @@ impl AbSpec {
         Self { until: Some(UntilSpec::new(targets)), ..self }
     }
 
-    /// Sets how the runs are kept apart.
+    /// Sets how the runs are isolated from each other.
     #[must_use]
     pub fn isolated(self, isolation: Isolation) -> Self {
         Self { isolation, ..self }

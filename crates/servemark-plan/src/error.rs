@@ -62,7 +62,7 @@ pub enum PlanError {
         /// The backend.
         backend: BackendName,
     },
-    /// The route has no time to the first token, by which a prefix cache shows.
+    /// The route has no time to first token, which a cache audit compares.
     #[error("--cache-audit needs streamed answers with tokens, and {backend} has none here")]
     NoCacheAudit {
         /// The backend.
@@ -93,7 +93,7 @@ pub enum PlanError {
     },
     /// A data set without timestamps is to be replayed.
     #[error(
-        "the data set {dataset} does not tell when its requests came; leave \
+        "the data set {dataset} does not contain the times of its requests; leave \
          --use-trace-timestamps out and give a --request-rate"
     )]
     NoTimestamps {

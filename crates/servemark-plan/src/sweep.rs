@@ -115,7 +115,7 @@ pub struct Point {
     pub name: String,
     /// Settings that distinguish the run from the others, in the order of the sweep.
     pub settings: Vec<(String, Value)>,
-    /// Zero-based number of the run among those with these settings.
+    /// Zero-based number of the run among the runs of this point's settings.
     pub repeat: u32,
     /// Plan of the run.
     pub plan: BenchPlan,
@@ -143,7 +143,7 @@ impl SweepSpec {
         Self { repeats, ..self }
     }
 
-    /// Sets how the points are kept apart.
+    /// Sets how the points are isolated from each other.
     #[must_use]
     pub fn isolated(self, isolation: Isolation) -> Self {
         Self { isolation, ..self }

@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn everybody_goes_on_time() {
+    fn every_request_is_woken_at_its_due_time() {
         check(1, &[0, 10, 20, 500, 501], &[0, 10, 20, 500, 501]);
     }
 

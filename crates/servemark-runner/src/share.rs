@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bound_leaves_everybody_something() {
+    fn a_bound_leaves_each_shard_something() {
         let shards = NonZeroUsize::new(4).unwrap();
         let of = |bound| Share::of_each(shards).map(move |share| share.of_bound(bound).get());
         assert!(of(NonZeroUsize::MIN).eq([1, 1, 1, 1]));

@@ -125,7 +125,7 @@ mod tests {
         refuses(r#"{"names":["a"],"choice":"distinct"}"#, "two adapters or more are needed");
         refuses(
             r#"{"names":["a","b"],"choice":{"skewed":{"alpha":1}}}"#,
-            "the first adapter must be more than once as likely as the next, not 1",
+            "the first adapter must be more likely than the next by a factor above 1, not 1",
         );
     }
 

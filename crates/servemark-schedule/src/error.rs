@@ -36,7 +36,7 @@ pub enum ScheduleError {
     #[error("two adapters or more are needed to ask for them in turn or more often than others")]
     OneAdapter,
     /// The first adapter would not be the most likely one.
-    #[error("the first adapter must be more than once as likely as the next, not {0}")]
+    #[error("the first adapter must be more likely than the next by a factor above 1, not {0}")]
     Skew(f64),
     /// A trace goes back in time.
     #[error("request {request} begins before request {}; sort the trace by time", request - 1)]

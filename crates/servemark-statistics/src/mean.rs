@@ -77,7 +77,7 @@ struct Spread {
     skewness: f64,
     /// Median of the values' distances from their median.
     typical_distance: f64,
-    /// What requests may meet that none of the sample met, as its part of the mean.
+    /// Contribution to the mean of rare long waits that no request of the sample met.
     unseen: f64,
     /// Effective number of residuals that contribute to their variance.
     participants: f64,
@@ -115,7 +115,7 @@ impl Spread {
         Self { effective_values, unseen: at_least.max(waits), narrow, ..spread }
     }
 
-    /// Adds what known parts of the values show.
+    /// Adds the information of known parts of the values.
     fn with_parts(self, sample: &Sample) -> Self {
         let Some(parts) = sample.parts() else { return self };
         let (mean, _) = moments(parts);
@@ -384,7 +384,7 @@ const FEWEST_IF_SYMMETRIC: f64 = 100.0;
 const SYMMETRIC: f64 = 0.5;
 /// Factor by which a run should at least be longer if its values are alike for a large part of it.
 const LONGER_IF_SLOW: f64 = 2.0;
-/// Largest number of degrees of freedom for a dependent sample. Its variance is estimated from as many
+/// Largest number of degrees of freedom for a dependent sample. Its variance is estimated from 16
 /// frequencies.
 const MOST_FREE_IF_DEPENDENT: f64 = 16.0;
 /// Least effective sample size for a lower bound alone.

@@ -1,7 +1,7 @@
 //! Series of servers and their machines, read while a run goes on.
 //!
 //! [`Readings`] turns the text that a server or an exporter shows under `/metrics` into readings of
-//! named series; [`Sampler`] asks several such sources again and again, on a thread of its own.
+//! named series; [`Sampler`] reads several such sources periodically, on a thread of its own.
 //! Quantities that several engines have under different names get one name, by the vocabulary of
 //! this crate.
 //!

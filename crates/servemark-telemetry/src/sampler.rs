@@ -1,4 +1,4 @@
-//! Asks several sources again and again, on a thread of its own.
+//! Reads several sources periodically, on a thread of its own.
 //!
 //! Each source is asked at absolute instants, by a task of its own; a source that answers slowly
 //! misses instants and delays no other. Nothing of this touches the threads that send and read
@@ -29,7 +29,7 @@ use crate::Readings;
 pub struct SamplerSpec {
     /// The sources. Their positions are those of the log's sources.
     pub sources: Vec<SamplerSource>,
-    /// Time from one question to the next.
+    /// Time from one reading to the next.
     pub interval: Duration,
 }
 
@@ -136,14 +136,14 @@ pub enum SamplerError {
 /// A function that receives the lines, in the order in which a log needs them.
 pub type LineSink = Arc<dyn Fn(TelemetryLine) + Send + Sync>;
 
-/// A function that is told once of each source that cannot be read, with the reason.
+/// A function that is called once for each source that cannot be read, with the reason.
 pub type ProblemSink = Arc<dyn Fn(&str, &str) + Send + Sync>;
 
 /// A running sampler. It stops when it is [finished](Self::finish) or dropped.
 #[derive(Debug)]
 pub struct Sampler {
     orders: watch::Sender<Order>,
-    /// Number of orders that were carried out, by all sources together.
+    /// Number of requested readings that are done, over all sources.
     done: watch::Receiver<u64>,
     sources: u64,
     thread: Option<JoinHandle<()>>,
@@ -162,7 +162,7 @@ impl Exporter {
 /// What all sources are to do besides their usual questions.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Order {
-    /// Ask now; the number tells orders apart.
+    /// Read all sources now; the number identifies the order.
     Ask(u64),
     /// Ask a last time and end.
     Stop,
@@ -242,7 +242,7 @@ impl Drop for Sampler {
     }
 }
 
-/// One source that is asked again and again.
+/// One source that is read periodically.
 struct SourceSampler {
     index: usize,
     name: String,
@@ -318,7 +318,7 @@ impl SourceSampler {
 
 const NO_METRICS: &str = "the answer has no line of a metric";
 
-/// Shortest time from one question to the next.
+/// Shortest time from one reading to the next.
 const SHORTEST_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Longest time that an answer may take. The last question at the end of a run may take as long.

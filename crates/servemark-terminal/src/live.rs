@@ -43,7 +43,7 @@ impl LiveDisplay {
     }
 
     /// Begins the display of a measurement: on a terminal a panel that is drawn anew four times a
-    /// second. Elsewhere a number of requests is told by a line every ten seconds, and a short time
+    /// second. Elsewhere a line every ten seconds reports the number of requests, and a short time
     /// not at all.
     pub(crate) fn begin(&self, goal: Goal) {
         *lock(&self.figures) = LiveFigures::default();

@@ -7,7 +7,7 @@ use servemark_cli::{FileRun, Parsed};
 
 use crate::{context, gates, offline, report, results, results_folder, screen};
 
-/// Runs the plan of a file. All faults that are known on this machine are told together.
+/// Runs the plan of a file. All faults that this machine can find are reported together.
 pub(crate) fn run(requested: &FileRun) -> anyhow::Result<ExitCode> {
     let faults = faults(requested);
     let (Some(parsed), true) = (&requested.parsed, faults.is_empty()) else {

@@ -70,7 +70,7 @@ const MOST_STREAMS: NonZeroUsize = NonZeroUsize::new(4096).unwrap();
 /// A step of an exploration.
 #[derive(Debug)]
 pub enum ExploreEvent<'a> {
-    /// The server told what it is.
+    /// The server was recognised.
     Identified(&'a ExploredServer),
     /// A load is about to be measured.
     Measuring {
@@ -83,7 +83,7 @@ pub enum ExploreEvent<'a> {
     Measured(&'a LevelFigures),
 }
 
-/// Explores a server. `on_event` is told each step.
+/// Explores a server. `on_event` is called for each step.
 ///
 /// # Errors
 ///

@@ -83,7 +83,7 @@ pub enum OutputError {
         /// Kind of what exists at the path, in words.
         is: &'static str,
     },
-    /// Two outputs of one command have the same file.
+    /// Two outputs of one command would be written to one file.
     #[error(
         "{one} and {other} would be written to the same file, {path}; name different files",
         path = path.display()

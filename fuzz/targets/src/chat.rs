@@ -1,4 +1,4 @@
-//! Chat templates.
+//! Target for chat templates.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use servemark::core::JsonObject;
 use servemark::tokenizer::{ChatTemplate, Conversation};
 
-/// Whatever a template does, it ends within its limits.
+/// Renders any bytes as a chat template: rendering ends within its limits on steps and text.
 pub fn chat_template(bytes: &[u8]) {
     let Ok(source) = std::str::from_utf8(bytes) else { return };
     let tokens = BTreeMap::from([("eos_token".to_owned(), "</s>".to_owned())]);

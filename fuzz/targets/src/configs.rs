@@ -1,4 +1,4 @@
-//! Config files of every dialect, read as data.
+//! Target for config files and JSON arguments of every dialect.
 
 use std::ffi::OsString;
 
@@ -6,8 +6,8 @@ use servemark_cli::{Environment, dispatch};
 
 use crate::scratch;
 
-/// Whatever a config file or a JSON argument holds, it becomes a plan or is refused. The first byte
-/// chooses the dialect.
+/// Reads any bytes as a config file or a JSON argument: the command line becomes a plan or is
+/// refused. The first byte chooses the command line.
 pub fn configs(bytes: &[u8]) {
     let Some((dialect, rest)) = scratch::choice(bytes, COMMANDS.len()) else { return };
     let Ok(text) = std::str::from_utf8(rest) else { return };
@@ -23,7 +23,7 @@ pub fn configs(bytes: &[u8]) {
     }
 }
 
-/// Command lines that read a file or an argument as data.
+/// Command lines with a config file or a JSON argument.
 const COMMANDS: [&str; 9] = [
     "ais_bench config.py -m perf",
     "ais_bench config.toml -m perf",

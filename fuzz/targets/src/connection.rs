@@ -1,4 +1,4 @@
-//! A whole connection: the client asks, and what comes back are any bytes.
+//! Target for a whole connection: the client sends a request and is answered with any bytes.
 
 use std::cell::RefCell;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::scratch;
 
-/// Whatever a server answers, and however it is cut into writes, the request ends with a record. The
+/// Answers a request with any bytes, in writes of one length: the request ends with a record. The
 /// first byte chooses the dialect, the second one the length of the writes.
 pub fn connection(bytes: &[u8]) {
     let Some((backend, rest)) = scratch::choice(bytes, BackendName::ALL.len()) else { return };

@@ -1,4 +1,4 @@
-//! Files of data sets: lines, arrays, tables, traces, pictures and recordings.
+//! Targets for files of data sets: lines, arrays, tables, traces, pictures and recordings.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -12,21 +12,21 @@ use servemark_cli::{Environment, Invocation, dispatch};
 
 use crate::scratch;
 
-/// Whatever a data set's file holds, samples are drawn of it or it is refused. The first byte
-/// chooses the data set.
+/// Reads any bytes as the file of a data set: samples are drawn from it or it is refused. The first
+/// byte chooses the data set.
 pub fn data_sets(bytes: &[u8]) {
     let Some((number, rest)) = scratch::choice(bytes, COMMANDS.len()) else { return };
     let _ = draw(COMMANDS[number], rest);
 }
 
-/// Whatever a picture or a recording holds, it is sent or refused. The first byte chooses between
-/// them.
+/// Reads any bytes as a picture or a recording: the request is built or the file is refused. The
+/// first byte chooses the kind of file.
 pub fn media(bytes: &[u8]) {
     let Some((number, rest)) = scratch::choice(bytes, MEDIA.len()) else { return };
     let _ = send(number, rest);
 }
 
-/// Says why a picture or a recording is refused.
+/// Builds a request with a picture or a recording. Returns why the file is refused, if it is.
 fn send(number: usize, rest: &[u8]) -> Result<(), String> {
     let (command, name) = MEDIA[number];
     let file = scratch::file(name, rest);
@@ -37,7 +37,8 @@ fn send(number: usize, rest: &[u8]) -> Result<(), String> {
     draw(command, line.as_bytes())
 }
 
-/// Draws samples and makes what their requests would carry, or says why not.
+/// Draws samples and builds the contents of their requests. Returns why the file is refused, if it
+/// is.
 fn draw(command: &str, bytes: &[u8]) -> Result<(), String> {
     let (extension, command) = command.split_once(' ').expect("an extension and a command");
     let path = scratch::file(&format!("data.{extension}"), bytes);
@@ -49,7 +50,7 @@ fn draw(command: &str, bytes: &[u8]) -> Result<(), String> {
     drawn.sessions.iter().flat_map(Session::samples).try_for_each(render)
 }
 
-/// Makes what a request of the sample would carry.
+/// Builds the contents of the sample's request.
 fn render(sample: &Sample) -> Result<(), String> {
     if let Some(audio) = &sample.audio {
         audio.file().map_err(|error| error.to_string())?;
@@ -58,7 +59,7 @@ fn render(sample: &Sample) -> Result<(), String> {
     media.try_for_each(|medium| medium.uri().map(drop).map_err(|error| error.to_string()))
 }
 
-/// The data set of a command line, with its file in the place of `FILE`.
+/// Returns the data set of a command line, in which `FILE` stands for the path.
 fn spec(command: &str, path: &Path) -> Result<DatasetSpec, String> {
     let words = command.split(' ');
     let args = words.map(|word| if word == "FILE" { path.into() } else { OsString::from(word) });
@@ -74,7 +75,7 @@ static TOKENIZER: LazyLock<HfTokenizer> = LazyLock::new(|| {
     HfTokenizer::load(&scratch::fixture("tokenizers/qwen2.5")).expect("the fixture is a tokenizer")
 });
 
-/// The extension of a data set's file, and a command line that draws from it.
+/// Extensions of data sets' files, each with a command line that draws from the file.
 const COMMANDS: [&str; 20] = [
     "jsonl python3 -m sglang.bench_serving --dataset-name custom --dataset-path FILE",
     "json python3 -m sglang.bench_serving --dataset-name sharegpt --dataset-path FILE",
@@ -98,7 +99,7 @@ const COMMANDS: [&str; 20] = [
     "txt evalscope perf --model m --dataset line_by_line --dataset-path FILE",
 ];
 
-/// A command line, and the name of the file to which a row leads.
+/// Command lines, each with the name of the picture or recording that its row names.
 const MEDIA: [(&str, &str); 6] = [
     (IMAGE, "picture.png"),
     (IMAGE, "picture.jpg"),
@@ -127,7 +128,7 @@ mod tests {
         }
     }
 
-    /// A seed that is refused at once leads a fuzzer nowhere.
+    /// Inputs of the corpus must not all be refused by the first check.
     #[test]
     fn the_corpus_reaches_what_is_behind_the_first_check() {
         let target = crate::TARGETS.iter().find(|target| target.name == "media");

@@ -1,4 +1,4 @@
-//! Texts of metrics, as servers and exporters show them.
+//! Target for metrics in the text format of servers and exporters.
 
 use servemark::core::{
     Header, RunFacts, RunLog, Stamp, Telemetry, TelemetryLine, TelemetrySample, TelemetrySource,
@@ -6,8 +6,8 @@ use servemark::core::{
 use servemark::metrics::RunSeries;
 use servemark_telemetry::Readings;
 
-/// Whatever two answers of one source hold, they are read as series, or refused. A form feed divides
-/// the two. A text that is read twice changes nothing, and every reading has its series.
+/// Reads any two texts, which a form feed separates, as answers of one source: they are read as
+/// series or refused. A text that is read twice adds nothing, and every reading has its series.
 pub fn exposition(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let (first, second) = text.split_once('\u{c}').unwrap_or((&text, &text));

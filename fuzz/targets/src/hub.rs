@@ -1,10 +1,11 @@
-//! Listings of a hub.
+//! Target for file listings of a hub.
 
 use std::path::{Component, Path};
 
 use servemark::hub::{ModelPart, listed_files};
 
-/// Whatever a hub lists, every file that is taken from it stays below the folder that it goes to.
+/// Reads any bytes as a hub's listing: the path of every listed file stays inside the folder of the
+/// download.
 pub fn hub_listing(bytes: &[u8]) {
     for part in [ModelPart::Tokenizer, ModelPart::Shape, ModelPart::Weights] {
         stays_below(listed_files(bytes, Some(part)));

@@ -1,10 +1,10 @@
-//! What must hold of every reader of bytes from outside, as functions of those bytes.
+//! Properties of every reader of bytes from outside, as functions of those bytes.
 //!
 //! libFuzzer calls them from the programs in `fuzz/`; the smoke test of this crate calls them with
-//! the corpus and with changed copies of it. A target panics where something does not hold. It
-//! knows no fuzzer.
+//! the corpus and with changed copies of it. A target panics if a property does not hold. This
+//! crate depends on no fuzzer.
 
-#![expect(clippy::missing_panics_doc, reason = "a target panics where something does not hold")]
+#![expect(clippy::missing_panics_doc, reason = "a target panics if a property does not hold")]
 
 mod chat;
 mod configs;
@@ -30,14 +30,14 @@ pub use log::run_log;
 pub use streams::{decoders, http1_body, sse_split};
 pub use tokenizers::tokenizers;
 
-/// A function that must hold for all bytes.
+/// A property that must hold for any bytes.
 #[derive(Clone, Copy)]
 pub struct Target {
-    /// Its name, which is that of its folder in the corpus and of its program.
+    /// Name of the target, of its folder in the corpus and of its program.
     pub name: &'static str,
-    /// Panics where something does not hold.
+    /// Panics if the property does not hold for the bytes.
     pub run: fn(&[u8]),
-    /// The number of changed inputs that the smoke test tries.
+    /// Number of changed inputs that the smoke test tries.
     pub smoke: u32,
 }
 
@@ -47,7 +47,7 @@ impl fmt::Debug for Target {
     }
 }
 
-/// Every target, in the order of their names.
+/// All targets, sorted by name.
 pub const TARGETS: [Target; 12] = [
     Target { name: "chat_template", run: chat_template, smoke: 300 },
     Target { name: "configs", run: configs, smoke: 2_000 },

@@ -1,4 +1,4 @@
-//! Run logs: whatever a file holds, it is read and scored, or refused.
+//! Target for run logs.
 
 use servemark::Scores;
 use servemark::core::RunLogReader;
@@ -6,8 +6,8 @@ use servemark::plan::{Layout, ScoringSpec};
 
 use crate::scratch;
 
-/// Whatever a run log holds, reading and scoring it does not panic. The first byte chooses the
-/// table.
+/// Reads any bytes as a run log: the log is scored or refused. The first byte chooses the layout of
+/// the tables.
 pub fn run_log(bytes: &[u8]) {
     let Some((layout, text)) = scratch::choice(bytes, LAYOUTS.len()) else { return };
     let path = scratch::file("run.jsonl", text);

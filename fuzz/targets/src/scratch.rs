@@ -1,4 +1,4 @@
-//! A folder of a thread's own, for readers that take a path.
+//! A temporary folder for each thread, for readers that take a path.
 
 use std::cell::RefCell;
 use std::fs;
@@ -10,7 +10,7 @@ thread_local! {
     static FOLDER: RefCell<Option<TempDir>> = const { RefCell::new(None) };
 }
 
-/// The thread's folder; the first call makes it.
+/// Returns the thread's temporary folder; the first call creates it.
 pub(crate) fn folder() -> PathBuf {
     FOLDER.with_borrow_mut(|folder| {
         let made = folder.get_or_insert_with(|| tempfile::tempdir().expect("a temporary folder"));
@@ -18,7 +18,7 @@ pub(crate) fn folder() -> PathBuf {
     })
 }
 
-/// Writes a file below the thread's folder.
+/// Writes a file into the thread's temporary folder and returns its path.
 pub(crate) fn file(name: &str, bytes: &[u8]) -> PathBuf {
     let path = folder().join(name);
     if let Some(parent) = path.parent() {
@@ -28,12 +28,13 @@ pub(crate) fn file(name: &str, bytes: &[u8]) -> PathBuf {
     path
 }
 
-/// A file of the workspace.
+/// Returns the path of a file of `fixtures/`.
 pub(crate) fn fixture(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures").join(path)
 }
 
-/// The first byte, which chooses between things, and the rest.
+/// Returns a choice below `count`, made by the first byte, and the remaining bytes; `None` if there
+/// are no bytes.
 pub(crate) fn choice(bytes: &[u8], count: usize) -> Option<(usize, &[u8])> {
     let (first, rest) = bytes.split_first()?;
     Some((usize::from(*first) % count, rest))

@@ -1,4 +1,5 @@
-//! A short fuzzing without a fuzzer: the corpus, and changed copies of it, the same on every machine.
+//! A short run of a target without a fuzzer: over the corpus and over changed copies of it, which
+//! are equal on every machine.
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -6,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::Target;
 
-/// The inputs that are kept of a target.
+/// Returns the paths and the contents of a target's corpus.
 pub fn corpus(target: &Target) -> Vec<(PathBuf, Vec<u8>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpus").join(target.name);
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
@@ -16,7 +17,7 @@ pub fn corpus(target: &Target) -> Vec<(PathBuf, Vec<u8>)> {
 }
 
 /// Runs a target over its corpus and over changed inputs. Returns the number of executions, or the
-/// first input for which something does not hold.
+/// first input for which the property does not hold.
 pub fn run(target: &Target) -> Result<u32, Vec<u8>> {
     let corpus: Vec<Vec<u8>> = corpus(target).into_iter().map(|(_, bytes)| bytes).collect();
     let mut changer = Changer { state: seed(target.name), corpus: &corpus };
@@ -32,7 +33,7 @@ pub fn run(target: &Target) -> Result<u32, Vec<u8>> {
     Ok(executions)
 }
 
-/// Changes inputs, always in the same ways.
+/// Creates changed copies of inputs from a fixed seed.
 struct Changer<'a> {
     state: u64,
     corpus: &'a [Vec<u8>],
@@ -79,7 +80,7 @@ impl Changer<'_> {
         }
     }
 
-    /// A number below another one.
+    /// Draws a number below `end`.
     fn below(&mut self, end: usize) -> usize {
         // The constants are those of xorshift64*.
         self.state ^= self.state >> 12;
@@ -96,10 +97,10 @@ fn seed(name: &str) -> u64 {
     })
 }
 
-/// Longer inputs find nothing that shorter ones do not.
+/// Maximum length of an input. Longer ones take time and find nothing more.
 const MOST_BYTES: usize = 32 << 10;
 
-/// What readers look for, or stumble over.
+/// Byte strings that have a meaning in some format, or are invalid in it.
 const WORDS: [&[u8]; 24] = [
     b"\r\n",
     b"\n\n",

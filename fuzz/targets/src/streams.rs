@@ -1,4 +1,4 @@
-//! Streams and answers, cut into reads in any way.
+//! Targets for streams and answers that are split into reads at any place.
 
 use std::convert::Infallible;
 
@@ -8,7 +8,7 @@ use servemark::core::{Phase, Recorder, Sample, Stamp};
 use servemark::sse::{Event, FeedError, Parser};
 use servemark_http1::{Body, Framing, Head, Malformed, Piece};
 
-/// A stream, where to cut it, and how long its lines may be.
+/// A stream, the lengths of its reads, and the maximum length of a line.
 #[derive(Arbitrary, Debug)]
 struct Cut<'a> {
     limit: Option<u8>,
@@ -21,7 +21,7 @@ type Owned = (Vec<u8>, Vec<u8>, Vec<u8>, Option<u64>);
 
 type Outcome = Result<Option<(Option<Owned>, Vec<u8>)>, FeedError<Infallible>>;
 
-/// However a stream is cut into reads, the parser gives the same events and leaves the same rest.
+/// Splits a stream into reads in two ways: the parser returns equal events and an equal rest.
 pub fn sse_split(bytes: &[u8]) {
     let Ok(input) = Cut::arbitrary_take_rest(Unstructured::new(bytes)) else { return };
     let limit = input.limit.map_or(usize::MAX, usize::from);
@@ -49,7 +49,7 @@ fn owned(event: Event<'_>) -> Owned {
     (event.data().to_vec(), event.event().to_vec(), event.id().to_vec(), event.retry())
 }
 
-/// Cuts reads of the given lengths off the stream; the last read is what remains.
+/// Splits a stream into reads of the given lengths; the last read is the remainder.
 fn split<'s>(mut stream: &'s [u8], lengths: &[u8]) -> impl Iterator<Item = &'s [u8]> {
     let lengths = lengths.iter().map(|length| usize::from(*length)).chain([usize::MAX]);
     lengths.map(move |length| {
@@ -59,7 +59,7 @@ fn split<'s>(mut stream: &'s [u8], lengths: &[u8]) -> impl Iterator<Item = &'s [
     })
 }
 
-/// However an answer is cut into reads, its head and its body are the same.
+/// Splits an answer into reads in two ways: its head and its body are equal.
 pub fn http1_body(bytes: &[u8]) {
     let [read_length, kind, answer @ ..] = bytes else { return };
     let (framing, bytes) = match Head::parse(answer) {
@@ -75,7 +75,7 @@ pub fn http1_body(bytes: &[u8]) {
     assert_eq!(read(framing, bytes.chunks(usize::from(*read_length).max(1))), whole);
 }
 
-/// What came before the end or the first fault, and which of them there was.
+/// Returns the body up to its end or the first fault, and which of the two ended it.
 fn read<'a>(
     framing: Framing,
     reads: impl Iterator<Item = &'a [u8]>,
@@ -95,8 +95,8 @@ fn read<'a>(
     (whole, Ok(over))
 }
 
-/// Whatever a server sends, no decoder panics. The first byte chooses the dialect; a line is an
-/// event, and the whole is a document.
+/// Decodes any bytes, each line as an event and all of them as a document: no decoder panics. The
+/// first byte chooses the dialect.
 pub fn decoders(bytes: &[u8]) {
     let Some((backend, rest)) = super::scratch::choice(bytes, BackendName::ALL.len()) else {
         return;

@@ -1,4 +1,4 @@
-//! Files of tokenizers.
+//! Target for files of tokenizers.
 
 use std::fs;
 
@@ -7,8 +7,9 @@ use servemark::tokenizer::HfTokenizer;
 
 use crate::scratch;
 
-/// Whatever a tokenizer's file holds, it is loaded or refused; what it makes of a text does not
-/// panic. The first byte chooses the file; what follows a line `----` is its configuration.
+/// Reads any bytes as a tokenizer: it is loaded or refused, and neither encoding nor decoding
+/// panics. The first byte chooses the kind of file; the bytes after a line `----` are its
+/// configuration.
 pub fn tokenizers(bytes: &[u8]) {
     let Some((name, rest)) = scratch::choice(bytes, FILES.len()) else { return };
     let folder = scratch::folder().join("tokenizer");

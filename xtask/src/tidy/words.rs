@@ -8,7 +8,10 @@ use std::path::Path;
 
 /// Phrases that stand for the name of a component or of a number.
 const VAGUE: &[&str] =
-    &["nobody", "somebody", "anybody", "whoever", "so many", "so much", "how-manieth"];
+    &["nobody", "somebody", "anybody", "everybody", "whoever", "so many", "so much", "how-manieth"];
+
+/// First words of a doc comment that asks a question in place of saying what a function does.
+const QUESTIONS: &[&str] = &["How", "What", "Who"];
 
 /// Names of functions and modules that stand for something else than what they do or hold: a
 /// metaphor, or a participle that does not say what is returned.
@@ -157,7 +160,8 @@ pub(super) fn faults<'a>(files: impl IntoIterator<Item = (&'a Path, &'a str)>) -
     for (path, text) in files {
         let comments = doc_comments(text).into_iter();
         let faults = comments.filter_map(|comment| Some((comment.line, fault(&comment)?)));
-        let faults = faults.chain(figurative_names(text)).chain(vague_comments(text));
+        let faults = faults.chain(figurative_names(text)).chain(vague_names(text));
+        let faults = faults.chain(vague_comments(text)).chain(questions(text));
         found.extend(faults.map(|(line, fault)| format!("{}:{line}: {fault}", path.display())));
     }
     found
@@ -195,6 +199,28 @@ fn figurative_names(text: &str) -> impl Iterator<Item = (usize, String)> {
     let figurative = item_names(text).filter(|(_, name)| FIGURATIVE.contains(name));
     let figurative = figurative.chain(functions);
     figurative.map(|(line, name)| (line, format!("{name}: give the item the name of what it is")))
+}
+
+/// Returns the functions, such as tests, whose names have a vague word, each with its one-based
+/// line.
+fn vague_names(text: &str) -> impl Iterator<Item = (usize, String)> {
+    let names = function_names(text);
+    names.filter(|(_, name)| name.split('_').any(|word| VAGUE.contains(&word))).map(
+        |(line, name)| (line, format!("{name}: name the component in place of the vague word")),
+    )
+}
+
+/// Returns the doc comments of functions that begin with one of [`QUESTIONS`], each with its
+/// one-based line.
+fn questions(text: &str) -> impl Iterator<Item = (usize, String)> {
+    doc_comments(text).into_iter().filter_map(|comment| {
+        let first = comment.lines[0].split_whitespace().next()?;
+        let after = text.lines().skip(comment.line - 1 + comment.lines.len());
+        let item = after.map(str::trim).find(|line| !line.starts_with("#["))?;
+        let is_function = item.split('(').next()?.split(' ').any(|word| word == "fn");
+        (is_function && QUESTIONS.contains(&first))
+            .then(|| (comment.line, format!("\"{first} …\": say what the function does")))
+    })
 }
 
 /// Returns the names of the types and traits of a file, each with its one-based line.
@@ -366,6 +392,17 @@ mod tests {
             &["a.rs:1:", "a.rs:3:"],
         );
         check("    // Nobody waits.\n    let a = 1; // whoever\n", &["a.rs:1: \"nobody\""]);
+    }
+
+    #[test]
+    fn names_of_tests_name_components() {
+        check("fn nobody_waits() {}\nfn the_sender_waits() {}\n", &["a.rs:1: nobody_waits"]);
+    }
+
+    #[test]
+    fn a_function_is_described_by_a_verb() {
+        check("/// What is sent.\n#[test]\nfn sent() {}\n", &["a.rs:1: \"What"]);
+        check("/// What is sent.\nsent: u64,\n/// Whatever.. it is.\nfn b() {}\n", &[]);
     }
 
     #[test]

@@ -233,7 +233,7 @@ fn a_dry_run_starts_nothing() {
 }
 
 #[test]
-fn caches_that_nobody_can_empty_are_refused_before_the_start() {
+fn caches_that_cannot_be_emptied_are_refused_before_the_start() {
     let bed = TestBed::set();
     let sweep =
         ["vllm", "bench", "sweep", "serve", "--serve-cmd", "./other", "--bench-cmd", "./bench"];

@@ -19,7 +19,7 @@ use crate::{Decoder, Flow};
 #[derive(Clone, Debug)]
 pub struct AnthropicDecoder {
     answer: Answer<()>,
-    /// Number of prompt tokens, told by the first event.
+    /// Number of prompt tokens, which the first event contains.
     prompt: Option<u32>,
     cached: Option<u32>,
 }
@@ -90,7 +90,7 @@ impl AnthropicDecoder {
         self.cached = read.or(self.cached);
     }
 
-    /// Tells the counts of the whole answer.
+    /// Reports the token counts of the whole answer.
     fn counts(&mut self, counts: &Counts, out: &mut dyn Sink) {
         if counts.input.tokens().is_some_and(|tokens| tokens > 0) {
             self.prompt_counts(counts, out);

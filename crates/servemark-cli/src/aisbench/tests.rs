@@ -314,3 +314,13 @@ fn an_empty_word_is_no_config() {
     let tasks = super::parse("ais_bench", args, &environment(&[])).unwrap();
     assert_eq!(tasks.tasks[0].name, "vllm-api-stream-chat/synthetic");
 }
+
+#[test]
+fn every_flag_has_an_effect_or_is_named() {
+    mirror().check_effects(AisbenchArgs::GROUPS, &[SHIPPED], &["--mode"], 20, |args| {
+        let mut tasks = parse(&args.join(" "), &[])?;
+        let all = tasks.tasks.iter_mut().map(|task| std::mem::take(&mut task.parsed.warnings));
+        let warnings = all.flatten().collect();
+        Ok((format!("{tasks:?}"), warnings))
+    });
+}

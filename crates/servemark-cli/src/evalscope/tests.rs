@@ -83,3 +83,20 @@ fn every_flag_without_effect_is_named() {
         runs.map(|runs| runs.first.warnings).map_err(|error| error.to_string())
     });
 }
+
+#[test]
+fn every_flag_has_an_effect_or_is_named() {
+    let bases = [
+        "--model m --dataset openqa --api openai",
+        "--model m --dataset random --tokenizer-path t --api openai --url http://127.0.0.1:9/v1/completions",
+        "--model m --dataset random_vl --tokenizer-path t --api openai",
+        "--model m --dataset random --tokenizer-path t --api openai_embedding",
+    ];
+    mirror().check_effects(EvalscopeArgs::GROUPS, &bases, &[], 40, |args| {
+        let args = args.iter().map(Into::into);
+        let runs = super::parse("evalscope perf", args, &Environment::default());
+        let mut runs = runs.map_err(|error| error.to_string())?;
+        let warnings = std::mem::take(&mut runs.first.warnings);
+        Ok((format!("{runs:?}"), warnings))
+    });
+}

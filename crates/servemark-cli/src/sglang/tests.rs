@@ -7,6 +7,7 @@ use serde_json::json;
 use super::args::{EXCLUSIVE, PEER, SglangArgs};
 use crate::environment::Environment;
 use crate::mirror::{Mirror, as_recorded, recorded};
+use crate::parsed::Parsed;
 
 fn mirror() -> Mirror {
     let flags = recorded("sglang", "flags.json").as_array().unwrap().clone();
@@ -49,6 +50,27 @@ fn every_flag_without_effect_is_named() {
         let args = args.iter().map(Into::into);
         let parsed = super::parse("bench-serving", args, &Environment::default());
         parsed.map(|parsed| parsed.warnings).map_err(|error| error.to_string())
+    });
+}
+
+#[test]
+fn every_flag_has_an_effect_or_is_named() {
+    let bases = [
+        "--model m --dataset-name random --backend sglang",
+        "--model m --dataset-name random-ids --backend vllm-chat",
+        "--model m --dataset-name generated-shared-prefix --backend sglang-oai",
+        "--model m --dataset-name sharegpt --backend trt --header a=b",
+        "--model m --dataset-name mooncake --backend sglang",
+        "--model m --dataset-name random --backend sglang-embedding",
+        "--model m --dataset-name image --backend sglang-oai-chat",
+    ];
+    mirror().check_effects(SglangArgs::GROUPS, &bases, &[], 60, |args| {
+        let args = args.iter().map(Into::into);
+        let parsed = super::parse("bench-serving", args, &Environment::default());
+        let parsed = parsed.map_err(|error| error.to_string())?;
+        let warnings = parsed.warnings.clone();
+        let read = Parsed { warnings: Vec::new(), peer_arguments: None, ..parsed };
+        Ok((format!("{read:?}"), warnings))
     });
 }
 

@@ -101,7 +101,7 @@ impl VllmArgs {
         Group::of(SimulatorArgs::FLAGS),
     ];
 
-    /// The whole command.
+    /// Returns the command with all flags.
     pub(super) fn whole_command(program: &str) -> Command {
         let mut command =
             Self::command().after_help(format!("{NOTES}\n\n{}", sweep::NOTES)).bin_name(program);
@@ -123,6 +123,6 @@ that have the word in their name.
 
 The API key is read from OPENAI_API_KEY.";
 
-/// The flags of vLLM's client.
+/// Recorded flags of vLLM's client.
 pub(super) const PEER: PeerFlags =
     PeerFlags::recorded(include_str!("../../../../fixtures/vllm/serve_flags.txt"));

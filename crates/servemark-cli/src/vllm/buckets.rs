@@ -1,8 +1,8 @@
-//! `--random-mm-bucket-config`: a dictionary as Python writes it.
+//! Parses `--random-mm-bucket-config`, a dictionary as Python writes it.
 
 use crate::python::repr;
 
-/// How often pictures and videos of each size are drawn, in the order in which they were given.
+/// Shares of the sizes of pictures and videos, in the order of the command line.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Buckets(pub(super) Vec<(ItemSize, f64)>);
 
@@ -32,7 +32,7 @@ fn buckets(text: &str) -> Option<Buckets> {
     Some(Buckets(buckets))
 }
 
-/// The size at the text's beginning, in quotes or not, and what follows it.
+/// Parses a size, quoted or not, at the beginning of a text. Returns it with the rest of the text.
 fn size_ahead(text: &str) -> Option<(ItemSize, &str)> {
     let quoted = ['"', '\''].into_iter().find_map(|quote| Some((quote, text.strip_prefix(quote)?)));
     let (inner, behind) = match quoted {

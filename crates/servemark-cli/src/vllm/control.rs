@@ -1,4 +1,4 @@
-//! What the server is asked to do around the measurement.
+//! Converts the flags that control the server around the measurement.
 
 use std::time::Duration;
 
@@ -9,7 +9,8 @@ use super::rows::several;
 use crate::error::CliError;
 use crate::number::at_least;
 
-/// Readiness and profiler. vLLM never asks whether a server is ready: it tries the first request.
+/// Returns the settings of the first request, which is repeated until the server is ready, and of
+/// the profiler.
 pub(super) fn control(args: &VllmArgs) -> Result<ControlSpec, CliError> {
     let mut control =
         ControlSpec { ready_timeout: Duration::ZERO, counters: true, ..ControlSpec::default() };
@@ -29,5 +30,5 @@ pub(super) fn control(args: &VllmArgs) -> Result<ControlSpec, CliError> {
     Ok(control)
 }
 
-/// The server waits for what is running first.
+/// Time-out for emptying the cache: the server first finishes the running requests.
 const FLUSH: Duration = Duration::from_secs(60);

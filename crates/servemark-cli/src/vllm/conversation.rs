@@ -1,4 +1,4 @@
-//! Conversations of several turns (`--multi-turn`).
+//! Converts the flags of conversations of several turns (`--multi-turn`).
 
 use std::num::{NonZero, NonZeroUsize};
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::argparse::Flag;
 use crate::error::CliError;
 use crate::number::{at_least, some_at_least};
 
-/// The conversations.
+/// Returns the data set of conversations.
 pub(super) fn spec(args: &VllmArgs) -> Result<ConversationSpec, CliError> {
     if args.target.backend != "openai-chat" {
         return Err(CliError::Together("--multi-turn takes --backend openai-chat"));
@@ -33,7 +33,7 @@ pub(super) fn spec(args: &VllmArgs) -> Result<ConversationSpec, CliError> {
     Ok(spec)
 }
 
-/// How conversations are put, and how many are held at once.
+/// Sets how turns contain the earlier ones, and the number of conversations in flight.
 pub(super) fn apply(args: &VllmArgs, load: &mut LoadSpec) -> Result<(), CliError> {
     let extras = &args.extras;
     if !extras.multi_turn {

@@ -1,4 +1,4 @@
-//! What is sent, and how much of it.
+//! Converts the flags of the data sets.
 
 use serde_json::Value;
 use servemark_core::JsonObject;
@@ -17,7 +17,7 @@ use crate::environment::Environment;
 use crate::error::CliError;
 use crate::number::{at_least, some_at_least};
 
-/// The data set with its settings, and how much of it.
+/// Returns the data set with its settings, and the number of requests.
 pub(super) fn workload(
     args: &VllmArgs,
     environment: &Environment,
@@ -33,14 +33,15 @@ pub(super) fn workload(
     Ok(workload)
 }
 
-/// How many prompts are asked for; data sets of one's own give all they have if it is none.
+/// Returns the requested number of prompts. For the data sets of [`ALL_IF_NONE`] it may be 0, which
+/// uses all rows.
 fn prompts(args: &DatasetArgs) -> Result<usize, CliError> {
     let all = ALL_IF_NONE.contains(&args.dataset_name.as_str());
     let requested = if all { args.num_prompts.max(0) } else { args.num_prompts };
     at_least(DatasetArgs::NUM_PROMPTS, i64::from(!all), requested)
 }
 
-/// Data sets that give all they have if no prompt is asked for.
+/// Data sets of which all rows are used if the requested number of prompts is 0.
 const ALL_IF_NONE: [&str; 5] =
     ["custom", "custom_audio", "custom_image", "spec_bench", "speed_bench"];
 
@@ -159,7 +160,7 @@ fn template_arguments(args: &DatasetArgs) -> Result<JsonObject, CliError> {
     }
 }
 
-/// Its prompts are always rendered.
+/// Returns `spec_bench`, whose prompts are always rendered with the chat template.
 fn spec_bench(args: &VllmArgs) -> Result<VllmCustomSpec, CliError> {
     let category = args.corpora.spec_bench_category.clone();
     let output = args.dataset.output_len.unwrap_or(args.corpora.spec_bench_output_len);

@@ -1,4 +1,4 @@
-//! The files that vLLM's client leaves behind.
+//! Converts the flags of the files that vLLM's client writes.
 
 use servemark_plan::{SaveMode, VllmFiles};
 
@@ -9,7 +9,7 @@ use crate::environment::Environment;
 use crate::error::CliError;
 use crate::python;
 
-/// The files, if there are to be any.
+/// Returns the files to write; `None` if there are none.
 pub(super) fn files(
     args: &VllmArgs,
     given: &ParsedCommandLine,
@@ -36,12 +36,12 @@ pub(super) fn files(
     Ok(Some(files))
 }
 
-/// Whether any file is asked for by which the others are named.
+/// Returns whether a file is requested from whose name the others are derived.
 pub(super) fn are_wanted(output: &OutputArgs) -> bool {
     save_mode(output).is_some() || output.plot_timeline
 }
 
-/// Appending wins, as with vLLM.
+/// Returns how the result is saved. Appending has precedence, as with vLLM.
 fn save_mode(output: &OutputArgs) -> Option<SaveMode> {
     match (output.append_result, output.save_result) {
         (true, _) => Some(SaveMode::Append),
@@ -50,12 +50,12 @@ fn save_mode(output: &OutputArgs) -> Option<SaveMode> {
     }
 }
 
-/// An empty text is none, as with vLLM.
+/// Returns the text unless it is empty, which means none, as with vLLM.
 fn non_empty(text: Option<&String>) -> Option<&String> {
     text.filter(|text| !text.is_empty())
 }
 
-/// The picture is named after the result.
+/// Error of a plot without a result file, from whose name that of the plot is derived.
 const UNNAMED: CliError = CliError::Together(
     "--plot-dataset-stats needs a result to be named after; add --save-result, --append-result or \
      --plot-timeline",

@@ -1,4 +1,4 @@
-//! When requests are sent.
+//! Converts the flags of the load.
 
 use std::num::NonZeroUsize;
 
@@ -12,7 +12,7 @@ use super::conversation;
 use crate::error::CliError;
 use crate::number::{at_least, refused};
 
-/// Arrivals, limit, warm-up and `LoRA` modules.
+/// Returns the load: arrivals, concurrency limit, warm-up and `LoRA` modules.
 pub(super) fn load(args: &VllmArgs) -> Result<LoadSpec, CliError> {
     let mut load = LoadSpec::new(arrivals(args)?);
     load.max_concurrency = limit(&args.load)?;
@@ -26,7 +26,7 @@ pub(super) fn load(args: &VllmArgs) -> Result<LoadSpec, CliError> {
     Ok(load)
 }
 
-/// Whether the data set says when its requests are sent.
+/// Returns whether the data set determines when its requests are sent.
 pub(super) fn is_self_timed(args: &VllmArgs) -> bool {
     args.dataset.dataset_name == "timed_trace" && !args.timed_trace.no_self_timed
 }
@@ -60,7 +60,7 @@ fn arrivals(args: &VllmArgs) -> Result<ArrivalSpec, CliError> {
     Ok(ArrivalSpec::Gamma { requests_per_second, burstiness })
 }
 
-/// The rules and their words are vLLM's.
+/// Returns the ramp of the rate. The rules and their messages are vLLM's.
 fn ramp(strategy: &str, args: &LoadArgs) -> Result<Ramp, CliError> {
     let (Some(from), Some(to)) = (args.ramp_up_start_rps, args.ramp_up_end_rps) else {
         return Err(CliError::Together(
@@ -86,13 +86,14 @@ fn ramp(strategy: &str, args: &LoadArgs) -> Result<Ramp, CliError> {
     Ramp::new(growth, from, to).map_err(refused(LoadArgs::RAMP_UP_END_RPS))
 }
 
-/// Only a rate above zero asks for any.
+/// Returns the rate of probe requests; `None` unless it is above zero.
 fn probes(args: &LoadArgs) -> Result<Option<Rate>, CliError> {
     let rate = (args.probe_request_rate > 0.0).then_some(args.probe_request_rate);
     rate.map(Rate::new).transpose().map_err(refused(LoadArgs::PROBE_REQUEST_RATE))
 }
 
-/// One module alone is asked for by all, whichever way it is chosen.
+/// Returns how adapters are chosen; `None` without adapters. A single adapter is used by all
+/// requests.
 fn adapters(args: &LoadArgs) -> Result<Option<AdapterSpec>, CliError> {
     let Some(names) = args.lora_modules.clone() else { return Ok(None) };
     let in_turn = args.lora_assignment == "round-robin" && names.len() > 1;

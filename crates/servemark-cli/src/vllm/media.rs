@@ -1,4 +1,4 @@
-//! Data sets that show something or let something be heard, and those of the hub.
+//! Converts the flags of data sets with pictures, videos or recordings, and of those of the hub.
 
 use servemark_datasets::{
     Bounds, HubDataset, HubReading, MediaBucket, MediaDraws, MediaLimits, PictureReader,
@@ -12,7 +12,7 @@ use super::rows::{custom_output, lengths, order, path, prompt_format, too_few};
 use crate::error::CliError;
 use crate::number::{at_least, some_at_least};
 
-/// Prompts of noise, seen.
+/// Returns the data set of random texts with random pictures and videos.
 pub(super) fn random_mm(args: &VllmArgs) -> Result<VllmRandomMmSpec, CliError> {
     check_route(args, &["openai-chat", "openai-audio"], |_| false)?;
     let spec = VllmRandomMmSpec {
@@ -44,7 +44,7 @@ fn bucket(([height, width, frames], weight): &([i64; 3], f64)) -> Result<MediaBu
     Ok(MediaBucket { height, width, frames, weight: *weight })
 }
 
-/// Prompts of one's own with pictures.
+/// Returns the data set of a file of prompts with pictures.
 pub(super) fn custom_image(args: &VllmArgs) -> Result<VllmCustomImageSpec, CliError> {
     let mut spec =
         VllmCustomImageSpec { path: path(&args.dataset), ..VllmCustomImageSpec::default() };
@@ -58,7 +58,8 @@ pub(super) fn custom_image(args: &VllmArgs) -> Result<VllmCustomImageSpec, CliEr
     Ok(spec)
 }
 
-/// Prompts of one's own with recordings. Those of a chat are not rendered.
+/// Returns the data set of a file of prompts with recordings. Chat messages are not rendered with a
+/// template.
 pub(super) fn custom_audio(args: &VllmArgs) -> Result<VllmCustomAudioSpec, CliError> {
     let mut spec = VllmCustomAudioSpec {
         path: path(&args.dataset),
@@ -74,7 +75,7 @@ pub(super) fn custom_audio(args: &VllmArgs) -> Result<VllmCustomAudioSpec, CliEr
     Ok(spec)
 }
 
-/// A data set of the hub.
+/// Returns a data set of the hub.
 pub(super) fn hub(args: &VllmArgs) -> Result<VllmHubSpec, CliError> {
     let corpora = &args.corpora;
     let name = hub_name(args)?;
@@ -101,7 +102,7 @@ pub(super) fn hub(args: &VllmArgs) -> Result<VllmHubSpec, CliError> {
     Ok(spec)
 }
 
-/// By its name on the hub, or by the path where that is the name.
+/// Returns the data set with the name `--hf-name`, or else with the name in `--dataset-path`.
 fn hub_name(args: &VllmArgs) -> Result<HubDataset, CliError> {
     let (path, name) = (args.dataset.dataset_path.as_deref(), args.corpora.hf_name.as_deref());
     let flag = if name.is_some() { CorporaArgs::HF_NAME } else { DatasetArgs::DATASET_PATH };
@@ -126,7 +127,7 @@ fn check_hub_route(args: &VllmArgs, name: HubDataset) -> Result<(), CliError> {
     Ok(())
 }
 
-/// Only some routes can say what these data sets show.
+/// Refuses a data set whose contents the route of the backend cannot carry.
 fn check_route(args: &VllmArgs, routes: &[&str], also: fn(&str) -> bool) -> Result<(), CliError> {
     let backend = args.target.backend.as_str();
     if routes.contains(&backend) || also(backend) {
@@ -177,7 +178,7 @@ pub(super) fn bare_audio(args: &VllmArgs) -> Option<String> {
     })
 }
 
-/// Whether prompts that show something are messages.
+/// Returns whether prompts with pictures are sent as messages.
 pub(super) fn shape(args: &VllmArgs) -> PromptShape {
     if args.dataset.enable_multimodal_chat { PromptShape::Message } else { PromptShape::Text }
 }
@@ -194,7 +195,7 @@ mod tests {
         Ok(serde_json::to_string(&plan.workload.dataset).unwrap())
     }
 
-    /// Words between blanks; nothing here is quoted.
+    /// Splits a command line without quotes at its blanks.
     fn shell(line: &str) -> Vec<std::ffi::OsString> {
         line.split(' ').filter(|word| !word.is_empty()).map(Into::into).collect()
     }

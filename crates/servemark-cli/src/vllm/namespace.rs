@@ -1,5 +1,5 @@
-//! The flags by their names in Python, as vLLM's client prints them when it starts and repeats them in
-//! its records for `PyTorch`'s database.
+//! Lists the flags by their Python names, as vLLM's client prints them when it starts and repeats
+//! them in its records for `PyTorch`'s database.
 
 use clap::{ArgAction, ArgMatches};
 use serde_json::{Value, json};
@@ -13,8 +13,8 @@ use super::{load, wire};
 use crate::argparse::{Flag, HELP, Namespace, ParsedCommandLine};
 use crate::python;
 
-/// Every flag of the peer with its value, in the peer's order; those that its client changes before
-/// it starts are what it makes of them. Of headers, which may hold a key, only that there are some.
+/// Returns every flag of the peer with its value, in the peer's order, and with the changes that
+/// its client makes before it starts. Headers, which may hold a key, are only marked as present.
 pub(super) fn namespace(args: &VllmArgs, given: &ParsedCommandLine) -> Option<JsonObject> {
     let (_, matches): (VllmArgs, ArgMatches) = given.typed("vllm bench serve").ok()?;
     let mut space = JsonObject::new();
@@ -27,8 +27,8 @@ pub(super) fn namespace(args: &VllmArgs, given: &ParsedCommandLine) -> Option<Js
     Some(space)
 }
 
-/// The flags as vLLM's client prints them when it starts. The Python function that its command line
-/// names among them, `dispatch_function`, is left out.
+/// Returns the flags as vLLM's client prints them when it starts, without the Python function that
+/// it lists among them, `dispatch_function`.
 pub(super) fn printed(
     args: &VllmArgs,
     given: &ParsedCommandLine,
@@ -69,14 +69,14 @@ fn flags() -> impl Iterator<Item = Flag> {
     flags.filter(|flag| *flag != TimedTraceArgs::NO_SELF_TIMED)
 }
 
-/// A number, or an object with one for inputs and one for outputs.
+/// Returns the ratio as a number, or as an object with one number for inputs and one for outputs.
 fn range_ratio(args: &VllmArgs) -> Value {
     let ratio = &args.random.random_range_ratio;
     let number = python::float(ratio).map(|ratio| json!(ratio));
     number.or_else(|_| serde_json::from_str(ratio)).unwrap_or_else(|_| json!(ratio))
 }
 
-/// What vLLM changes.
+/// Changes the flags as vLLM's client does before it starts.
 fn change(space: &mut JsonObject, args: &VllmArgs) {
     if args.target.header.is_some() {
         space["header"] = json!("***");
@@ -136,7 +136,7 @@ fn others(matches: &ArgMatches, id: &str) -> Option<Vec<Value>> {
     Some(vec![Value::Object(buckets.iter().map(named).collect())])
 }
 
-/// The flags that `--output-len` stands for.
+/// Flags of data sets that `--output-len` sets.
 const OUTPUT_LENGTHS: [&str; 6] = [
     "custom_output_len",
     "hf_output_len",

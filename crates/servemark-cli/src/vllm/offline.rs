@@ -6,7 +6,7 @@
 //! made; vLLM's own client draws the data sets of both commands in one place, too.
 
 mod engine;
-#[cfg(feature = "engine")]
+#[cfg_attr(not(feature = "engine"), path = "offline/absent.rs")]
 mod here;
 mod latency;
 mod line;

@@ -1,4 +1,5 @@
-//! What is made of the run, where it goes, and what the result repeats.
+//! Converts the flags of tables and files, and collects the entries of the result file about the
+//! command line.
 
 use serde_json::{Value, json};
 use servemark_core::JsonObject;
@@ -15,7 +16,7 @@ use crate::error::CliError;
 use crate::number::{percentiles, refused};
 use crate::python;
 
-/// The tables and what counts as good.
+/// Returns how the run is scored: tables, percentiles and goodput.
 pub(super) fn scoring(args: &VllmArgs) -> Result<ScoringSpec, CliError> {
     let mut scoring = args.run.judging.scoring(Layout::Vllm)?;
     scoring.slos = slos(&args.output)?;
@@ -24,7 +25,8 @@ pub(super) fn scoring(args: &VllmArgs) -> Result<ScoringSpec, CliError> {
     Ok(scoring)
 }
 
-/// What the table and the result tell; an empty list of metrics is none, as with vLLM.
+/// Returns the options of the table and the result. An empty list of metrics means the default, as
+/// with vLLM.
 fn options(args: &VllmArgs) -> Result<VllmOptions, CliError> {
     let metrics = args.output.percentile_metrics.as_deref().filter(|metrics| !metrics.is_empty());
     let mut options = VllmOptions::default().with_percentiles(percentiles(
@@ -53,7 +55,7 @@ fn plateau(args: &ExtrasArgs) -> Result<Option<PlateauSpec>, CliError> {
     Ok(Some(spec))
 }
 
-/// The files.
+/// Returns the output files.
 pub(super) fn output(
     args: &VllmArgs,
     given: &ParsedCommandLine,
@@ -66,8 +68,8 @@ pub(super) fn output(
     Ok(output)
 }
 
-/// What the result repeats of the command line, in vLLM's order; what only the run finds out, it
-/// fills in where there is `null`.
+/// Returns the entries of the result file about the command line, in vLLM's order. Entries that are
+/// `null` are filled in from the run.
 pub(super) fn echo(args: &VllmArgs) -> Result<JsonObject, CliError> {
     let mut echo = JsonObject::new();
     let mut add = |key: &str, value: Value| echo.insert(key.to_owned(), value);
@@ -95,13 +97,14 @@ pub(super) fn echo(args: &VllmArgs) -> Result<JsonObject, CliError> {
     Ok(echo)
 }
 
-/// A rate, or the word `inf`, which vLLM writes of an infinite request rate. Of an infinite burstiness
-/// it writes Python's `Infinity`, and so does the result's writer.
+/// Returns a request rate, or the text `inf` for an infinite one, as vLLM writes it. An infinite
+/// burstiness is written as Python's `Infinity` instead.
 fn rate(rate: f64) -> Value {
     if rate == f64::INFINITY { json!("inf") } else { json!(rate) }
 }
 
-/// A name given twice keeps its place and takes the last limit.
+/// Returns the limits of goodput. A metric given twice keeps its first position and has its last
+/// limit.
 fn slos(args: &OutputArgs) -> Result<Vec<Slo>, CliError> {
     args.goodput.iter().flatten().map(|pair| slo(pair)).collect()
 }

@@ -1,4 +1,5 @@
-//! `--random-range-ratio` and its like: one share for prompts and outputs, or one for each.
+//! Parses `--random-range-ratio` and similar flags: one share for prompts and outputs, or one for
+//! each.
 
 use serde_json::Value;
 use servemark_datasets::Spread;
@@ -8,7 +9,7 @@ use crate::error::CliError;
 use crate::number::refused;
 use crate::python;
 
-/// How far prompts and outputs lie from their mean lengths.
+/// Maximum deviations of prompts and outputs from their mean lengths.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Spreads {
     pub(super) input: Spread,

@@ -6,7 +6,7 @@ use super::tokenizer_mode;
 use crate::argparse::Reading;
 use crate::error::CliError;
 
-/// What is not built by name, then vLLM's rules.
+/// Refuses features that are not implemented, and then what breaks vLLM's rules.
 pub(super) fn check(args: &VllmArgs) -> Result<(), CliError> {
     tokenizer_mode::check(args)?;
     check_dataset(args)?;
@@ -24,7 +24,7 @@ pub(super) fn check_leftovers(reading: &Reading) -> Result<(), CliError> {
     }
 }
 
-/// Flags of vLLM's Rust client that are not here, and what to do instead.
+/// Flags of vLLM's Rust client that are not implemented, with what to do instead.
 const RUST_CLIENTS_ALONE: [(&str, &str); 4] = [
     (
         "--hf-text-column",
@@ -53,7 +53,7 @@ fn check_dataset(args: &VllmArgs) -> Result<(), CliError> {
 /// Data sets that read no file.
 const FILELESS_DATASETS: [&str; 4] = ["random", "random-mm", "random-rerank", "prefix_repetition"];
 
-/// vLLM refuses the other data sets without a tokenizer, and leaves recordings out.
+/// Refuses data sets that need a tokenizer if there is none, as vLLM does.
 fn check_untokenized(args: &VllmArgs) -> Result<(), CliError> {
     let name = args.dataset.dataset_name.as_str();
     if !args.target.skip_tokenizer_init || AS_THEY_ARE.contains(&name) {
@@ -66,7 +66,7 @@ fn check_untokenized(args: &VllmArgs) -> Result<(), CliError> {
     )))
 }
 
-/// Data sets whose rows may be sent as they are.
+/// Data sets whose rows can be sent unchanged.
 const AS_THEY_ARE: [&str; 2] = ["custom", "custom_image"];
 
 fn check_timing(args: &VllmArgs) -> Result<(), CliError> {

@@ -1,4 +1,4 @@
-//! What several data sets share: files, lengths and formats of their prompts.
+//! Conversions that several data sets share: files, lengths and formats of prompts.
 
 use std::num::NonZero;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use crate::argparse::Flag;
 use crate::error::CliError;
 use crate::number::at_least;
 
-/// Returns how long drawn prompts and their outputs are.
+/// Returns the lengths of drawn prompts and their outputs.
 pub(super) fn lengths(args: &VllmArgs) -> Result<VllmLengths, CliError> {
     let (random, short) = (&args.random, &args.dataset);
     let spreads = spreads(RandomArgs::RANDOM_RANGE_RATIO, &random.random_range_ratio)?;
@@ -25,7 +25,7 @@ pub(super) fn lengths(args: &VllmArgs) -> Result<VllmLengths, CliError> {
     Ok(lengths)
 }
 
-/// Returns how long the outputs of the user's own prompts are.
+/// Returns the output length for prompts from the user's file.
 pub(super) fn custom_output(args: &VllmArgs) -> Result<CustomOutput, CliError> {
     Ok(match args.dataset.output_len.unwrap_or(args.corpora.custom_output_len) {
         -1 => CustomOutput::OfRow,

@@ -13,25 +13,25 @@ use crate::number::{at_least, refused};
 use crate::parsed::Parsed;
 use crate::python;
 
-/// Several runs, one after the other, and what is made of them.
+/// Several runs of one command line, one after the other.
 #[derive(Clone, Debug)]
 pub struct Series {
-    /// The first of them, with what all of them share.
+    /// The first run, with the settings that all runs share.
     pub first: Parsed,
     /// The runs.
     pub runs: SweepSpec,
-    /// What they are for.
+    /// Purpose of the runs.
     pub purpose: Purpose,
-    /// The file to which their numbers go, if any.
+    /// File to which the numbers of all runs are written, if any.
     pub summary: Option<PathBuf>,
 }
 
-/// What several runs are for.
+/// Purpose of several runs.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Purpose {
-    /// How far the numbers of the same run lie apart.
+    /// To measure the spread between equal runs.
     Spread,
-    /// How the numbers change with a setting.
+    /// To measure how the numbers change with a setting.
     Sweep {
         /// The setting, in words.
         setting: &'static str,
@@ -40,8 +40,8 @@ pub enum Purpose {
     },
 }
 
-/// Whether a command line has a flag of that client's for several runs, for a comparison, or for
-/// no run at all.
+/// Returns whether a command line has a flag of vLLM's Rust client for several runs, for a
+/// comparison or for a dry run.
 pub(super) fn asks_for_several(args: &[OsString]) -> bool {
     args.iter().any(|arg| {
         let arg = arg.to_string_lossy();
@@ -58,13 +58,14 @@ const SEVERAL: [Flag; 5] = [
     ExtrasArgs::SWEEP_REQUEST_RATE,
 ];
 
-/// What is different about a run: a setting and the command line that has it.
+/// A value of the varied setting, and the command line with it.
 struct Variant {
     setting: (String, Value),
     args: VllmArgs,
 }
 
-/// The runs that a command line asks for, if they are several. `plan` makes one of each.
+/// Returns the runs that a command line asks for; `None` if it is a single one. `plan` creates the
+/// plan of each run.
 pub(super) fn series(
     args: &VllmArgs,
     first: &Parsed,
@@ -154,7 +155,7 @@ fn percentiles(args: &ExtrasArgs) -> Result<Vec<f64>, CliError> {
         .collect()
 }
 
-/// No run writes over another's files.
+/// Numbers the output files of a run, so that no two runs write the same file.
 fn keep_apart(output: &mut OutputSpec, number: u32) {
     let numbered = |path: &Path| numbered_path(path, number);
     output.run_log = output.run_log.as_deref().map(numbered);
@@ -163,7 +164,7 @@ fn keep_apart(output: &mut OutputSpec, number: u32) {
     }
 }
 
-/// `a/run.runlog.jsonl` becomes `a/run-2.runlog.jsonl`.
+/// Adds the number of a run to a path: `a/run.runlog.jsonl` becomes `a/run-2.runlog.jsonl`.
 fn numbered_path(path: &Path, number: u32) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let (stem, rest) = name.split_once('.').unwrap_or((&name, ""));

@@ -1,4 +1,4 @@
-//! Who is asked, with which credentials and under which model's name.
+//! Converts the flags of the server, its credentials and the model.
 
 use servemark_client::{BaseUrl, Credentials};
 use servemark_plan::{ModelSpec, ServerSpec};
@@ -11,7 +11,7 @@ use crate::error::CliError;
 use crate::number::{at_least, refused};
 use crate::own::ModelNames;
 
-/// The server, or the simulator.
+/// Returns the server to measure, or the simulator.
 pub(super) fn server(args: &VllmArgs) -> Result<ServerSpec, CliError> {
     if let Some(simulator) = args.simulator.spec(args.target.model.as_deref()) {
         return Ok(ServerSpec::Simulated(simulator));
@@ -29,7 +29,7 @@ fn base_url(args: &TargetArgs) -> Result<BaseUrl, CliError> {
     }
 }
 
-/// The model's names and its tokenizer.
+/// Returns the names of the model and its tokenizer.
 pub(super) fn model(args: &VllmArgs) -> ModelSpec {
     let TargetArgs { model, tokenizer, .. } = &args.target;
     // Where the server says which model it has, that is what it is asked for.
@@ -42,7 +42,8 @@ pub(super) fn model(args: &VllmArgs) -> ModelSpec {
     spec
 }
 
-/// The API key of the environment, then the headers of the command line, which win.
+/// Returns the credentials: the API key of the environment and the headers of the command line,
+/// which replace headers of the same name.
 pub(super) fn credentials(
     args: &TargetArgs,
     environment: &Environment,

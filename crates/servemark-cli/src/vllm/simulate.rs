@@ -6,7 +6,7 @@
 use super::args::{DatasetArgs, LoadArgs, RandomArgs, VllmArgs};
 use crate::argparse::{Flag, ParsedCommandLine};
 
-/// Chooses what the user left open.
+/// Sets flags that were not given to values for a short run against the simulator.
 pub(super) fn choose_the_rest(args: &mut VllmArgs, given: &ParsedCommandLine) {
     if args.simulator.simulate.is_none() {
         return;

@@ -16,20 +16,20 @@ use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 use crate::number::at_least;
 
-/// Prompts cut out of a text, and the file they go to.
+/// Parsed command line of the converter: prompts that are cut out of a text.
 #[derive(Clone, Debug)]
 pub struct TextSlices {
     /// The text, a file or an address, and how it is cut.
     pub spec: TextSlicesSpec,
-    /// How many prompts.
+    /// Number of prompts.
     pub count: usize,
-    /// What its tokens are.
+    /// Tokenizer that defines the lengths.
     pub tokenizer: TokenizerSpec,
-    /// The file.
+    /// Output file.
     pub output: PathBuf,
-    /// Where a tokenizer comes from that is given by name, and a text on the web.
+    /// Settings for downloads of the tokenizer and the text.
     pub hub: HubSettings,
-    /// What the user should know.
+    /// Warnings for the user.
     pub warnings: Vec<String>,
 }
 
@@ -109,23 +109,23 @@ mod args {
         /// The folder or the name of the tokenizer
         #[arg(long, value_name = "PATH")]
         pub(super) tokenizer: Option<String>,
-        /// How many prompts are cut
+        /// Number of prompts to cut
         #[arg(long, value_name = "N", default_value = "1000", value_parser = python::int)]
         pub(super) num_prompts: i64,
-        /// Tokens of a prompt
+        /// Length of a prompt in tokens
         #[arg(long, value_name = "TOKENS", default_value = "1024", value_parser = python::int)]
         pub(super) input_len: i64,
-        /// Tokens of an output
+        /// Length of an output in tokens
         #[arg(long, value_name = "TOKENS", default_value = "128", value_parser = python::int)]
         pub(super) output_len: i64,
-        /// How far lengths lie from these, as a share of them below 1, or one for each:
-        /// {"input": 0.3, "output": 0.5}
+        /// Maximum deviation of lengths from the given ones, as a share of them below 1, or one
+        /// share each: {"input": 0.3, "output": 0.5}
         #[arg(long, value_name = "SHARE", default_value = "0.0")]
         pub(super) range_ratio: String,
-        /// The seed of places and lengths
+        /// Seed of positions and lengths
         #[arg(long, value_name = "N", default_value = "0", value_parser = python::int)]
         pub(super) seed: i64,
-        /// Let code that comes with a tokenizer run: no effect, nothing of it ever runs here
+        /// Allow code that comes with a tokenizer: no effect, none is ever run here
         #[arg(long)]
         pub(super) trust_remote_code: bool,
     }

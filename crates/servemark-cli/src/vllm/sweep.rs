@@ -25,7 +25,7 @@ use crate::argparse::{Flag, Flexible, ParsedCommandLine, texts};
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
 
-/// What a sweep's command line asks for.
+/// Parsed command line of a sweep.
 #[derive(Clone, Debug)]
 pub enum SweepCommand {
     /// Plot one result over another.
@@ -38,45 +38,46 @@ pub enum SweepCommand {
     Startup(StartupSweep),
 }
 
-/// Where a sweep's results are, and whether they are made.
+/// Folder of a sweep's results, and settings that all sweeps share.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Experiment {
-    /// The folder of its results.
+    /// Folder of the results.
     pub folder: PathBuf,
-    /// Whether only what would be run is told.
+    /// Whether the commands are only printed and not run.
     pub dry_run: bool,
-    /// Whether it was begun before.
+    /// Whether the sweep continues an earlier one.
     pub resume: bool,
-    /// How often each combination is measured.
+    /// Number of runs of each combination.
     pub runs: u32,
-    /// Whether what commands print is seen.
+    /// Whether the output of the commands is shown.
     pub shows_output: bool,
 }
 
-/// A server in several settings.
+/// Parsed sweep of a server over settings.
 #[derive(Clone, Debug)]
 pub struct ServeSweep {
-    /// Where the results are.
+    /// Folder of the results and shared settings.
     pub experiment: Experiment,
-    /// What runs the server.
+    /// Command that starts the server.
     pub serve: Vec<String>,
-    /// What measures it.
+    /// Command that measures the server.
     pub bench: Vec<String>,
-    /// What is run after each measurement, instead of emptying the server's caches.
+    /// Command that runs after each measurement, in place of emptying the server's caches.
     pub after_bench: Option<Vec<String>>,
-    /// How long the server may take to be ready.
+    /// Time-out for the server's readiness.
     pub patience: Duration,
-    /// The file of the server's parameters.
+    /// File with combinations of the server's parameters.
     pub serve_parameters: Option<PathBuf>,
-    /// The file of the benchmark's parameters.
+    /// File with combinations of the benchmark's parameters.
     pub bench_parameters: Option<PathBuf>,
-    /// Which parameters of the server and of the benchmark must be equal.
+    /// Pairs of a server's and a benchmark's parameter that must be equal.
     pub links: Vec<(String, String)>,
-    /// How many prompts a run has that is not measured, if there is one before each combination.
+    /// Number of prompts of the unmeasured run before each combination; `None` if there is no such
+    /// run.
     pub warmup_prompts: Option<u64>,
-    /// Whether a run that fails is left out.
+    /// Whether the sweep continues after a failed run.
     pub continues: bool,
-    /// The levels of load that are looked for, if that is asked.
+    /// Levels of load to measure; `None` if the sweep does not vary the load.
     pub workload: Option<Workload>,
 }
 
@@ -85,21 +86,21 @@ pub struct ServeSweep {
 pub struct Workload {
     /// Setting that differs between the levels.
     pub variable: WorkloadVariable,
-    /// How many levels there are, the two ends among them.
+    /// Number of levels, including both ends.
     pub levels: usize,
 }
 
 /// Setting that differs between the levels of a sweep: one of the two that the peer has.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum WorkloadVariable {
-    /// How many requests are in flight.
+    /// Number of requests in flight.
     MaxConcurrency,
-    /// How many arrive in a second.
+    /// Requests per second.
     RequestRate,
 }
 
 impl WorkloadVariable {
-    /// Its name as a parameter.
+    /// Returns the name as a parameter.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::MaxConcurrency => "max_concurrency",
@@ -108,39 +109,39 @@ impl WorkloadVariable {
     }
 }
 
-/// Starts of a server in several settings.
+/// Parsed sweep of a server's start-up over settings.
 #[derive(Clone, Debug)]
 pub struct StartupSweep {
     /// Where the results are.
     pub experiment: Experiment,
-    /// What measures a start.
+    /// Command that measures one start.
     pub command: Vec<String>,
     /// The file of the server's parameters.
     pub serve_parameters: Option<PathBuf>,
-    /// The file of the command's own parameters.
+    /// File with combinations of the command's own parameters.
     pub startup_parameters: Option<PathBuf>,
     /// Whether parameters that the command does not know are refused.
     pub is_strict: bool,
 }
 
-/// Figures of an experiment's results.
+/// Parsed command line for plots of an experiment's results.
 #[derive(Clone, Debug)]
 pub struct PlotSweep {
-    /// The folder of the experiment.
+    /// Folder of the experiment.
     pub folder: PathBuf,
-    /// The folder of the figures.
+    /// Folder of the plots.
     pub figures: PathBuf,
-    /// What they are called.
+    /// Base name of the plots.
     pub name: String,
-    /// What is plotted.
+    /// Settings of the plot.
     pub spec: RelationSpec,
-    /// How many dots an inch has.
+    /// Resolution of the plots in dots per inch.
     pub dots_per_inch: u32,
-    /// Whether only what would be drawn is told.
+    /// Whether the names of the plots are only printed and nothing is drawn.
     pub dry_run: bool,
 }
 
-/// The Pareto frontier of an experiment's results.
+/// Parsed command line for the Pareto frontier of an experiment's results.
 #[derive(Clone, Debug)]
 pub struct ParetoSweep {
     /// The folder of the experiment.
@@ -218,7 +219,7 @@ pub fn parse(
     built.map_err(refuse)
 }
 
-/// The sweeps that vLLM has.
+/// Names of vLLM's sweep commands.
 const KINDS: [&str; 5] = [
     "vllm bench sweep plot",
     "vllm bench sweep plot_pareto",
@@ -227,7 +228,7 @@ const KINDS: [&str; 5] = [
     "vllm bench sweep startup",
 ];
 
-/// The folder, which no flag takes.
+/// Returns the folder, which is given without a flag.
 fn positional(given: &ParsedCommandLine) -> Option<PathBuf> {
     given.reading.leftovers.first().map(PathBuf::from)
 }
@@ -241,7 +242,8 @@ fn read<T: CommandFactory + FromArgMatches>(
     Flexible::take_back(args).map_err(refuse)?.typed(program)
 }
 
-/// `-o PATH`, `-oPATH` and `-o=PATH` are `--output-dir`; `-e` likewise.
+/// Replaces short flags by their names: `-o PATH`, `-oPATH` and `-o=PATH` become `--output-dir`;
+/// `-e` likewise.
 fn spelled_out(arg: &str) -> String {
     for (short, long) in SHORT {
         match arg.strip_prefix(short) {

@@ -11,6 +11,7 @@ use super::args::{PEER, VllmArgs};
 use super::buckets::{Buckets, parse_buckets};
 use crate::environment::Environment;
 use crate::mirror::{Mirror, recorded};
+use crate::parsed::Parsed;
 
 /// Flags whose default is not the peer's, argued in `docs/compat/vllm.md`.
 const OTHER_DEFAULTS: [&str; 1] = ["--request-id-prefix"];
@@ -103,5 +104,27 @@ fn every_flag_without_effect_is_named() {
         let args = args.iter().map(Into::into);
         let parsed = super::parse("vllm bench serve", args, &Environment::default());
         parsed.map(|parsed| parsed.warnings).map_err(|error| error.to_string())
+    });
+}
+
+#[test]
+fn every_flag_has_an_effect_or_is_named() {
+    let bases = [
+        "--model m --dataset-name random --backend openai",
+        "--model m --dataset-name sharegpt --dataset-path f --backend openai-chat",
+        "--model m --dataset-name prefix_repetition --backend vllm",
+        "--model m --dataset-name random-mm --backend openai-chat",
+        "--model m --dataset-name random --backend openai-embeddings",
+        "--model m --dataset-name random-rerank --backend vllm-rerank",
+    ];
+    // Random prompts ask for full lengths anyway, and no steady state is sought by default.
+    let fulfilled = ["--ignore-eos", "--no-steady-state"];
+    mirror().check_effects(VllmArgs::GROUPS, &bases, &fulfilled, 60, |args| {
+        let args = args.iter().map(Into::into);
+        let parsed = super::parse("vllm bench serve", args, &Environment::default());
+        let parsed = parsed.map_err(|error| error.to_string())?;
+        let warnings = parsed.warnings.clone();
+        let read = Parsed { warnings: Vec::new(), peer_arguments: None, ..parsed };
+        Ok((format!("{read:?}"), warnings))
     });
 }

@@ -1,11 +1,12 @@
-//! Prompts that are sent as token ids (`--prompt-token-ids`), as vLLM's Rust client has them.
+//! Converts the flags of prompts that are sent as token ids (`--prompt-token-ids`), as in vLLM's
+//! Rust client.
 
 use servemark_datasets::{VllmRandomSpec, WarmPrompts};
 
 use super::args::{ExtrasArgs, VllmArgs};
 use crate::error::CliError;
 
-/// Makes of drawn prompts what is asked for.
+/// Applies the flags about token ids and prefix-cache hits to the data set `random`.
 pub(super) fn apply(args: &VllmArgs, spec: &mut VllmRandomSpec) -> Result<(), CliError> {
     let extras = &args.extras;
     if extras.prompt_token_ids && !SENT_AS_IDS.contains(&args.target.backend.as_str()) {
@@ -40,5 +41,5 @@ fn warm(args: &VllmArgs) -> Result<Option<WarmPrompts>, CliError> {
     Ok(is_requested.then_some(warm))
 }
 
-/// Backends whose prompts may be ids.
+/// Backends whose prompts can be token ids.
 const SENT_AS_IDS: [&str; 4] = ["vllm", "openai", "openai-embeddings", "vllm-pooling"];

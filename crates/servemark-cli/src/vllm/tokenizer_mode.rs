@@ -1,11 +1,11 @@
-//! `--tokenizer-mode`: which ways to make a tokenizer of a model's files there are here.
+//! Converts `--tokenizer-mode`, which selects how a tokenizer is built from a model's files.
 
 use super::args::{TargetArgs, VllmArgs};
 use crate::argparse::Flag;
 use crate::error::CliError;
 use crate::nearest::did_you_mean;
 
-/// Whether the tokenizer is Mistral's own.
+/// Returns whether the tokenizer is Mistral's own.
 pub(super) fn is_mistrals(args: &VllmArgs) -> bool {
     args.target.tokenizer_mode == MISTRALS
 }
@@ -46,7 +46,7 @@ pub(super) fn check(args: &VllmArgs) -> Result<(), CliError> {
     }
 }
 
-/// Whether prompts are put into the model's template.
+/// Returns whether prompts are rendered with the model's chat template.
 fn renders_conversations(args: &VllmArgs) -> bool {
     let data = &args.dataset;
     match data.dataset_name.as_str() {
@@ -59,12 +59,12 @@ fn renders_conversations(args: &VllmArgs) -> bool {
 const FLAG: Flag = TargetArgs::TOKENIZER_MODE;
 const MISTRALS: &str = "mistral";
 
-/// Modes whose tokens and templates are those of transformers. The last is that of earlier
-/// versions of vLLM, and gives the same ids more slowly.
+/// Modes with the tokens and templates of transformers. The last one is that of earlier versions of
+/// vLLM; it gives equal ids more slowly.
 const AS_TRANSFORMERS: [&str; 6] = ["auto", "cohere", "hf", "inkling", "kimi_k3", "slow"];
 
-/// Modes whose tokens are those of transformers, and whose templates are not.
+/// Modes with the tokens of transformers and other templates.
 const OTHER_CONVERSATIONS: [&str; 3] = ["deepseek_v32", "deepseek_v4", "deepseek_v41"];
 
-/// Modes whose tokens are their own.
+/// Modes with tokens of their own.
 const OTHER_TOKENS: [&str; 2] = ["alpamayo2_super", "kimi_audio"];

@@ -1,4 +1,4 @@
-//! How a request is put: the dialect's settings, and the keys that every body carries besides.
+//! Converts the flags of the wire dialect and the request body.
 
 use serde_json::{Value, json};
 use servemark_backends::{BackendSpec, CommonSpec, VllmDialect, VllmSpec};
@@ -10,7 +10,7 @@ use crate::argparse::ParsedCommandLine;
 use crate::error::CliError;
 use crate::number::finite;
 
-/// The dialect with its settings.
+/// Returns the dialect with its settings.
 pub(super) fn wire(args: &VllmArgs, given: &ParsedCommandLine) -> Result<BackendSpec, CliError> {
     let dialect = dialect(args)?;
     let mut spec = VllmSpec::new(dialect, common(args, dialect)?);
@@ -19,7 +19,7 @@ pub(super) fn wire(args: &VllmArgs, given: &ParsedCommandLine) -> Result<Backend
     Ok(BackendSpec::Vllm(spec))
 }
 
-/// What is spoken.
+/// Returns the dialect of `--backend`.
 pub(super) fn dialect(args: &VllmArgs) -> Result<VllmDialect, CliError> {
     let name = &args.target.backend;
     VllmDialect::of(name).ok_or_else(|| CliError::not_built(format!("--backend {name}")))
@@ -41,18 +41,19 @@ fn common(args: &VllmArgs, dialect: VllmDialect) -> Result<CommonSpec, CliError>
     Ok(common)
 }
 
-/// Whether the model is to go on to the length asked for.
+/// Returns whether requests ask the server to ignore end-of-sequence tokens.
 pub(super) fn ignores_eos(args: &VllmArgs, dialect: VllmDialect) -> bool {
     args.request.ignore_eos || goes_on(args, dialect)
 }
 
-/// Random text has no end, and a trace says how long its answers were.
+/// Returns whether the data set requires the requested lengths: random text, or a trace with
+/// recorded lengths.
 fn goes_on(args: &VllmArgs, dialect: VllmDialect) -> bool {
     let is_random = ["random", "random-mm"].contains(&args.dataset.dataset_name.as_str());
     is_random && dialect.generates() || args.dataset.dataset_name == "timed_trace"
 }
 
-/// What is given of how tokens are chosen, in vLLM's order.
+/// Returns the given sampling parameters in vLLM's order.
 fn sampling(args: &RequestArgs) -> Result<JsonObject, CliError> {
     let float = |flag, value: Option<f64>| -> Result<Option<Value>, CliError> {
         Ok(value.map(|value| finite(flag, value)).transpose()?.map(|value| json!(value)))
@@ -80,8 +81,8 @@ fn extra_body(args: &RequestArgs) -> Result<JsonObject, CliError> {
     }
 }
 
-/// The path that was given. vLLM's default is that of text completions whatever is spoken; here
-/// it is the dialect's own.
+/// Returns the given path, or the dialect's own by default. vLLM's default is that of text
+/// completions in every dialect.
 fn endpoint(
     args: &VllmArgs,
     given: &ParsedCommandLine,
@@ -99,7 +100,7 @@ fn endpoint(
     }
 }
 
-/// vLLM looks at how the whole URL ends.
+/// Refuses a URL whose end does not fit the dialect, as vLLM does.
 fn check_suffix(url: &str, dialect: VllmDialect) -> Result<(), CliError> {
     let suffixes = dialect.suffixes();
     if suffixes.iter().any(|suffix| url.ends_with(suffix)) {

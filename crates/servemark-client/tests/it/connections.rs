@@ -176,7 +176,7 @@ async fn connections_that_wait_are_not_opened_again() {
 }
 
 #[tokio::test]
-async fn nobody_listens() {
+async fn no_server_listens() {
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let spec = TargetSpec::new(format!("http://{free}").parse().unwrap());
     let transport = transport(&spec);

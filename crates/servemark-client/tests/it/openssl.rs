@@ -165,7 +165,7 @@ async fn openssls_server_is_asked_with_its_own_certificate() {
     }
 }
 
-/// What a server of today may refuse a client for; none of it goes away by waiting.
+/// A TLS handshake can fail for several reasons, and none of them goes away by waiting.
 #[tokio::test]
 async fn a_server_that_refuses_the_handshake_ends_the_wait() {
     let cases = [

@@ -198,7 +198,7 @@ async fn a_request_that_is_abandoned_before_it_is_due_is_never_sent() {
 }
 
 #[test]
-fn connections_that_nobody_else_may_write_to_are_refused() {
+fn connections_of_hyper_and_tls_are_refused() {
     let spec = |url: &str| TargetSpec::new(url.parse().unwrap());
     let (mut http2, mut hyper) = (spec("http://h:1"), spec("http://h:1"));
     http2.http_version = HttpVersion::Http2;

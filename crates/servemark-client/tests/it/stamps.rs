@@ -177,7 +177,7 @@ async fn the_kernel_tells_when_each_request_of_a_connection_left() {
 }
 
 #[tokio::test]
-async fn nobody_asks_when_a_request_left_unless_told() {
+async fn transmit_stamps_are_requested_only_if_the_target_asks() {
     let server = RawServer::answering(crate::support::stream(&["a"])).await;
     assert_eq!(ask(&over(&server.spec(), Echo::default())).await.left, None);
 }

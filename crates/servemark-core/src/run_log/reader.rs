@@ -11,6 +11,20 @@ use crate::RequestRecord;
 /// Reads a run log from its file, one record at a time, in the order in which the requests ended.
 ///
 /// [`footer`](Self::footer) is known once all records have been read.
+///
+/// ```
+/// use servemark_core::{Footer, Header, RunFacts, RunLogReader, RunLogWriter};
+///
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("run.runlog.jsonl");
+/// let header = Header::new(0, RunFacts::default(), serde_json::Value::Null);
+/// RunLogWriter::create(&path, &header)?.close(&Footer::default())?;
+///
+/// let mut log = RunLogReader::open(&path)?.without_texts();
+/// assert_eq!(log.by_ref().filter(Result::is_ok).count(), 0);
+/// assert!(log.footer().is_some());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct RunLogReader {
     lines: Lines,

@@ -24,7 +24,7 @@ pub enum TelemetryLine {
     Sample(TelemetrySample),
 }
 
-/// A place that is read again and again.
+/// A source of metrics that is read repeatedly.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
 #[non_exhaustive]
@@ -72,7 +72,7 @@ pub struct SeriesHead {
     /// Unit of the readings; empty for a count or a share.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub unit: String,
-    /// Labels that tell series of one name apart.
+    /// Labels that distinguish series of one name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
     /// Upper bounds of a histogram's buckets, in ascending order; the last bucket has none.
@@ -115,7 +115,7 @@ pub struct TelemetrySample {
     pub source: usize,
     /// When the answer with the readings arrived.
     pub at: Stamp,
-    /// Nanoseconds from the question to that arrival.
+    /// Nanoseconds from the request to that arrival.
     #[serde(skip_serializing_if = "is_default")]
     pub took_ns: u64,
     /// Readings of gauges and counters, by the position of their series.
@@ -165,7 +165,21 @@ impl HistogramReading {
     }
 }
 
-/// All that a log has of sources, series and samples.
+/// The sources, series and samples of a log.
+///
+/// ```
+/// use servemark_core::{
+///     SeriesHead, SeriesKind, Stamp, Telemetry, TelemetryLine, TelemetrySample, TelemetrySource,
+/// };
+///
+/// let mut telemetry = Telemetry::default();
+/// telemetry.add(TelemetryLine::Source(TelemetrySource::new(0, "http://127.0.0.1:8000/metrics")));
+/// telemetry.add(TelemetryLine::Series(SeriesHead::new(0, 0, "running", SeriesKind::Gauge)));
+/// let mut sample = TelemetrySample::new(0, Stamp::ZERO, 0);
+/// sample.values.push((0, 12.0));
+/// telemetry.add(TelemetryLine::Sample(sample));
+/// assert_eq!((telemetry.series.len(), telemetry.samples.len()), (1, 1));
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Telemetry {

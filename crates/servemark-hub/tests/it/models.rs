@@ -92,7 +92,7 @@ async fn a_new_commit_is_noticed() {
 }
 
 #[tokio::test]
-async fn the_token_goes_to_the_hub_and_to_nobody_else() {
+async fn the_token_is_sent_to_the_hub_alone() {
     let hub = hub().gated("Bearer hf_hunter2");
     let mut user = User::of(&hub);
     user.set("HF_TOKEN", "hf_hunter2");

@@ -1,4 +1,4 @@
-//! Takes one request apart.
+//! Splits the time of one request into its parts.
 
 use servemark_core::{ArrivalClock, RequestRecord, ServerTimes, Stamp};
 
@@ -17,7 +17,7 @@ pub struct RequestAnatomy {
 }
 
 impl RequestAnatomy {
-    /// Takes a request apart; `None` if it failed, was never sent or has no output.
+    /// Splits a request's time into parts; `None` if it failed, was never sent or has no output.
     ///
     /// `clock` places the server's instants. Without it only the durations are used.
     pub fn of(record: &RequestRecord, clock: Option<&ServerClock>) -> Option<Self> {

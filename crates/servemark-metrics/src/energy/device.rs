@@ -110,7 +110,7 @@ pub(super) fn devices(log: &RunLog) -> Vec<Device> {
     found.into_values().map(DeviceSeries::device).collect()
 }
 
-/// What tells a GPU from others: its unique number where that is known, else its source and labels.
+/// Identity of a GPU: its unique number if that is known, else its source and labels.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 enum Key {
     Unique(String),

@@ -4,7 +4,8 @@ use serde::Serialize;
 use servemark_statistics::UnmetWaits;
 
 use crate::estimates::{estimated, in_time};
-use crate::policy::{CountedRequests, EmptySample, FirstTokensOf, MetricPolicy};
+use crate::policy::{EmptySample, MetricPolicy};
+use crate::sampled::sampled_of;
 use crate::{Latency, RequestPart, RequestScore, Summary};
 
 /// Latencies from the policy's origin.
@@ -136,39 +137,4 @@ fn zero_if_empty(latency: Latency, policy: &MetricPolicy) -> bool {
         EmptySample::ZeroButE2el => !matches!(latency, Latency::E2el | Latency::ResponseE2el),
         EmptySample::Absent => false,
     }
-}
-
-/// Returns the requests whose values of a latency are sampled.
-pub(crate) fn sampled_of<'a>(
-    latency: Latency,
-    policy: &MetricPolicy,
-    scores: &'a [RequestScore<'a>],
-) -> impl Iterator<Item = &'a RequestScore<'a>> {
-    let needs_first = matches!(latency, Latency::Ttft | Latency::Ttst | Latency::Tpot);
-    let with_first = needs_first.then(|| ttft_requests(policy, scores));
-    let all = (!needs_first).then(|| sampled(policy, scores));
-    with_first.into_iter().flatten().chain(all.into_iter().flatten())
-}
-
-/// Returns the requests whose latencies are sampled.
-pub(crate) fn sampled<'a>(
-    policy: &MetricPolicy,
-    scores: &'a [RequestScore<'a>],
-) -> impl Iterator<Item = &'a RequestScore<'a>> {
-    let all = policy.latencies_of == CountedRequests::All;
-    scores.iter().filter(move |score| score.success || all)
-}
-
-/// Returns the sampled requests whose time to first token counts: all of them, or only streamed
-/// ones, by the policy.
-pub(crate) fn ttft_requests<'a>(
-    policy: &MetricPolicy,
-    scores: &'a [RequestScore<'a>],
-) -> impl Iterator<Item = &'a RequestScore<'a>> {
-    let only_streamed = match policy.first_tokens_of {
-        FirstTokensOf::All => false,
-        FirstTokensOf::Streamed => sampled(policy, scores).any(|score| score.streamed),
-        FirstTokensOf::StreamedAlone => true,
-    };
-    sampled(policy, scores).filter(move |score| score.streamed || !only_streamed)
 }

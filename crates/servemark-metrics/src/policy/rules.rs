@@ -96,7 +96,7 @@ pub enum ItlRule {
 pub enum TokenSource {
     /// The counts that the wire gives with the pieces.
     Deltas,
-    /// The number of tokens that the request asked for.
+    /// The requested number of tokens.
     Requested,
     /// Servemark's own tokenizer, over the text.
     Retokenized,

@@ -2,7 +2,7 @@
 
 use servemark_core::{HistogramReading, Stamp, Telemetry};
 
-/// What a sample says of a series, or of a source.
+/// A reading of a series, or a gap of a source.
 pub(crate) enum Replayed<'a> {
     /// A source could not be read.
     Gap { source: usize, at: Stamp, reason: &'a str },

@@ -86,7 +86,7 @@ fn the_same_two_logs_give_the_same_answer() {
 }
 
 #[test]
-fn of_a_few_requests_nobody_can_tell() {
+fn a_few_requests_decide_nothing() {
     let comparison = compared(&log(5, 100.0, 1), &log(5, 200.0, 2));
     let actual = significance(&comparison);
     assert!(

@@ -85,7 +85,7 @@ fn a_piece_without_tokens_leaves_its_gap_to_the_next() {
 }
 
 #[test]
-fn a_piece_that_nobody_counted_is_one_token() {
+fn a_piece_without_a_count_is_one_token() {
     let pieces = [(5, "a", None), (7, "bc", None)];
     itl_ms("/v1/completions", answer(0, 0, &pieces), &[2.0], &[2.0]);
 }

@@ -60,12 +60,12 @@ impl Injected {
         injected
     }
 
-    /// How events are written.
+    /// Returns how events are written.
     pub(crate) fn style(&self) -> Style {
         self.style
     }
 
-    /// What replaces this piece, if anything does.
+    /// Returns the interruption that replaces a piece of output, if there is one.
     pub(super) fn interruption(&self, piece: u32) -> Option<Interruption> {
         self.interruptions.iter().find(|(at, _)| *at == piece).map(|(_, what)| *what)
     }

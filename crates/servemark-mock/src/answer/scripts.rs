@@ -38,11 +38,11 @@ pub(crate) struct Form {
     pub(super) logprobs: Option<Logprobs>,
     /// In whose words the server's times are reported, if they are.
     pub(super) times: Option<TimesWords>,
-    /// What the stream says of cached prompt tokens.
+    /// How the stream reports cached prompt tokens.
     pub(super) cached: CachedTokens,
 }
 
-/// What an answer says of prompt tokens from a prefix cache.
+/// How an answer reports prompt tokens from a prefix cache.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum CachedTokens {
     /// Their number.

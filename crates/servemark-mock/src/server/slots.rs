@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn who_comes_first_is_served_first_and_nobody_waits_for_longer_than_a_place_is_taken() {
+    fn requests_are_served_in_order_and_wait_no_longer_than_slots_are_taken() {
         let mut places = Slots::of(NonZeroUsize::new(2), None).unwrap();
         let mut take = |now, lasts| places.take(at(now), Duration::from_nanos(lasts), 9).as_nanos();
         assert_eq!([take(5, 10), take(6, 3)], [5, 6], "both places were free");

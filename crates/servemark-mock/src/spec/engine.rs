@@ -1,11 +1,11 @@
-//! The engine that the server imitates in what it tells of itself.
+//! The engine whose descriptions and metrics the server imitates.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// The engine that the server imitates in what it tells of itself: the owner of the models that it
+/// The engine whose descriptions and metrics the server imitates: the owner of the models that it
 /// lists, and the routes that describe the server. A route of another engine does not exist then.
 /// Versions are those of this server, because it imitates no particular release.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]

@@ -69,7 +69,7 @@ fn a_long_stream_leaves_room_for_others() {
 }
 
 #[test]
-fn a_reader_that_waits_loses_nothing_and_stops_nobody() {
+fn a_slow_reader_loses_nothing_and_delays_no_other_connection() {
     let server = server(&[]);
     let mut slow = connect(&server);
     // Cumulative text makes this tens of megabytes, more than any socket buffers.

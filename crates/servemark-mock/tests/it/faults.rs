@@ -235,7 +235,7 @@ fn a_connection_that_said_it_stays_ends_after_its_answer() {
 }
 
 #[test]
-fn an_idle_connection_gets_a_408_that_nobody_asked_for() {
+fn an_idle_connection_gets_an_unrequested_408() {
     let (response, rest) = after_an_answer("idle-408:1ms");
     assert_eq!(response.status, 200);
     assert!(rest.starts_with(b"HTTP/1.1 408 "), "{rest:?}");

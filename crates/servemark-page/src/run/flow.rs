@@ -199,7 +199,7 @@ impl GapTable {
 const CLASSES: usize = 960;
 /// Number of rows of the heat map.
 const ROWS: usize = 44;
-/// Part of the median below which lengths are not told apart.
+/// Share of the median below which differences of lengths are ignored.
 const SMALL: f64 = 20.0;
 /// Number of gaps in a part of the time from which on it has a 99th percentile.
 const FEW_FOR_P99: usize = 200;

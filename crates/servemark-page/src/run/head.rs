@@ -258,7 +258,7 @@ pub(crate) fn joined(lines: &[TableLine]) -> Vec<(&str, String)> {
     rows
 }
 
-/// Returns the version that a server tells of itself.
+/// Returns the version that a server reports.
 fn server_versions(header: &Header) -> Vec<(&'static str, String)> {
     let Some(info) = header.server_info.as_ref() else { return Vec::new() };
     let keys = ["version", "sglang_version", "vllm_version"];

@@ -73,7 +73,7 @@ impl Kind {
     }
 }
 
-/// Tells a series from others of its name: by its labels, or else by its source.
+/// Returns what distinguishes a series from others of its name: its labels, or else its source.
 fn of(series: &Series) -> String {
     let label = |name: &str| series.labels.get(name).map(|value| format!("{name} {value}"));
     let known = ["gpu", "gpu_id", "engine", "dp_rank", "tp_rank"].into_iter().find_map(label);

@@ -165,7 +165,7 @@ impl SloSearchSpec {
         Self { effort, ..self }
     }
 
-    /// Sets how the probes are kept apart.
+    /// Sets how the probes are isolated from each other.
     #[must_use]
     pub fn isolated(self, isolation: Isolation) -> Self {
         Self { isolation, ..self }

@@ -77,7 +77,7 @@ fn the_numbers_of_requests_make_those_of_the_run() {
 }
 
 #[test]
-fn texts_are_json_that_everybody_reads() {
+fn texts_are_valid_json() {
     let database = opened("plain");
     let pieces = number(
         &database,

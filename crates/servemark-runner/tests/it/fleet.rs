@@ -161,7 +161,7 @@ impl Pacer for Fragile {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_thread_that_dies_takes_nobody_with_it() {
+async fn a_thread_that_dies_stops_no_other() {
     let whole = |pacer| Fragile { pacer, at: Stamp::from_nanos(u64::MAX) };
     let pacer = TokioPacer::start();
     let world = World::new(whole(pacer), 3, Some(4));
@@ -191,7 +191,7 @@ async fn one_that_cannot_start_keeps_all_from_starting() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_shard_alone_enlists_nobody() {
+async fn one_shard_alone_starts_no_other_thread() {
     let (pacer, world) = (TokioPacer::start(), World::new(TokioPacer::start(), 1, None));
     let enlist = async |_| Err(io::Error::other("no shard"));
     let measured = world.measure(&scripted(pacer), enlist).await.unwrap();
@@ -229,7 +229,7 @@ impl Transport for Endless {
 }
 
 #[tokio::test]
-async fn nobody_goes_on_when_the_run_is_dropped() {
+async fn no_shard_continues_when_the_run_is_dropped() {
     let ((gone, all_gone), (sent, first_sent)) = (channel(), channel());
     let endless = Arc::new(Endless { _gone: Mutex::new(gone), sent });
     let world = World::new(TokioPacer::start(), 3, None);

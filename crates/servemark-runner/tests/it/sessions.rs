@@ -85,7 +85,7 @@ async fn drain_finishes_the_turn_in_flight_and_sends_no_more() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn drain_does_not_wait_for_somebody_who_thinks() {
+async fn drain_does_not_wait_for_the_pause_before_a_turn() {
     let world = World::with_limit(None);
     let stopper = async {
         tokio::time::sleep_until(tokio::time::Instant::now() + ms(100)).await;

@@ -16,7 +16,7 @@ use crate::{ExecuteError, Run, RunContext, Scores, execute};
 /// What a load is measured for.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Role {
-    /// A single request that tells whether the server answers.
+    /// A single request that checks whether the server answers.
     First,
     /// A load of the climb.
     Climb,

@@ -14,14 +14,14 @@ use super::level::{Load, Role, plan_of};
 use crate::runtime::on_this_thread;
 use crate::{ExecuteError, RunContext, execute};
 
-/// A server, as far as it tells what it is.
+/// Facts about a server, as far as it reports them.
 #[derive(Clone, Debug)]
 pub struct ExploredServer {
     /// Base URL of the server.
     pub url: BaseUrl,
     /// Engine behind the address.
     pub engine: Engine,
-    /// Version of the engine, if the server tells it.
+    /// Version of the engine, if the server reports it.
     pub version: Option<String>,
     /// Name of the model.
     pub model: String,
@@ -56,7 +56,7 @@ pub enum Engine {
     Tgi,
     /// vLLM's server.
     Vllm,
-    /// A server with OpenAI's routes that does not tell which one it is.
+    /// A server with OpenAI's routes that does not report its engine.
     Unknown,
 }
 
@@ -229,7 +229,7 @@ async fn version(control: &ServerControl, engine: Engine) -> Option<String> {
     None
 }
 
-/// What the first answer tells of a server.
+/// Facts about a server that its first answer contains.
 struct FirstAnswer {
     reports_usage: bool,
     lasted: Duration,

@@ -366,7 +366,7 @@ fn what_does_not_say_when_cannot_be_replayed() {
     plan.load.arrivals = ArrivalSpec::Trace { slowdown: Slowdown::default() };
     let error = run(&plan).unwrap_err();
     assert_eq!(error.exit_code(), ExitCode::Usage);
-    assert!(error.to_string().contains("does not tell when its requests came"), "{error}");
+    assert!(error.to_string().contains("does not contain the times of its requests"), "{error}");
 }
 
 fn fixture(path: &str) -> PathBuf {

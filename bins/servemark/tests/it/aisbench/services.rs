@@ -82,7 +82,7 @@ fn tritons_answers_are_counted_by_the_simulators_tokenizer() {
 }
 
 #[test]
-fn what_nobody_counts_is_no_token() {
+fn an_uncounted_piece_is_no_token() {
     let triton = Service::answering(TRITON);
     let (done, _) = triton.request_of("triton_stream_api_general");
     assert_eq!(done.common("custom", "Success Requests"), json!(1));

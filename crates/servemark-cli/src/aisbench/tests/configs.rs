@@ -128,7 +128,7 @@ fn edited_files_of_a_config_folder_come_before_what_is_built_in() {
 }
 
 #[test]
-fn whoever_runs_in_a_checkout_of_the_peer_has_edited_its_configs() {
+fn configs_of_a_checkout_of_the_peer_are_read() {
     let model = "from a import TGICustomAPI\nmodels = [dict(type=TGICustomAPI, abbr='edited')]\n";
     let shipped = ("ais_bench/benchmark/configs/models/tgi_api/tgi_stream_api_general.py", model);
     let line = "--models tgi_stream_api_general --datasets synthetic_gen_string -m perf";
@@ -226,7 +226,7 @@ fn a_bad_config_is_refused_with_its_file_and_line() {
 }
 
 #[test]
-fn names_that_nobody_knows_are_refused_with_those_that_are() {
+fn unknown_names_are_refused_with_the_known_ones() {
     let error = parse("--models gone --datasets synthetic_gen_string -m perf", &[]).unwrap_err();
     assert!(error.starts_with("--models: there is no gone.py below configs/models, and gone is not built in; built in are vllm_api_general, "), "{error}");
     let error = parse("--models vllm_api_general --datasets ceval_gen -m perf", &[]).unwrap_err();

@@ -195,3 +195,20 @@ fn our_own_command_tolerates_few_failures_and_the_peers_what_the_peer_does() {
     check(tolerance(None, &["--tolerate-failures", "0.25"]), 0.25);
     check(tolerance(Some("python3"), &["--model-path", "m"]), 1.0);
 }
+
+#[test]
+fn every_flag_has_an_effect_or_is_named() {
+    let bases = [
+        "--model-path m --dataset-name random",
+        "--model-path m --dataset-name sharegpt",
+        "--model-path m --dataset-name generated-shared-prefix --engine vllm",
+        "--dataset-name random --engine scripted --tokenizer-path t",
+        "--model-path m --dataset-name random --engine candle",
+    ];
+    mirror().check_effects(OfflineArgs::GROUPS, &bases, &[], 15, |args| {
+        let args = args.iter().map(String::as_str).collect::<Vec<_>>();
+        let mut read = read(&args).map_err(|error| error.to_string())?;
+        let warnings = std::mem::take(&mut read.run.warnings);
+        Ok((format!("{read:?}"), warnings))
+    });
+}

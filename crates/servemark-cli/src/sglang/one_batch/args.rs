@@ -5,7 +5,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{ArgAction, Args, Command, CommandFactory, Parser};
 use servemark_datasets::BadLine;
 
-use crate::argparse::Limit::{Needs, Never};
+use crate::argparse::Limit::{Except, Needs, Never, Only, Unless, Where};
 use crate::argparse::{Group, LIST, Limit, PeerFlags, flags};
 use crate::own::{
     AskingArgs, ConnectionArgs, JudgingArgs, NOT_SIMULATED, ProtocolArgs, ReuseArgs, RunArgs,
@@ -206,18 +206,22 @@ flags! { OneBatchArgs {
     PROFILE_BY_STAGE = "--profile-by-stage" => [Needs(Self::PROFILE)];
     PROFILE_PREFIX = "--profile-prefix" => [Needs(Self::PROFILE)];
     PROFILE_OUTPUT_DIR = "--profile-output-dir" => [Needs(Self::PROFILE)];
-    DATASET_PATH = "--dataset-path";
+    DATASET_PATH = "--dataset-path" => [Except(
+        Self::DATASET_NAME,
+        &["generated-shared-prefix", "random-ids"],
+        "whose prompts are drawn",
+    )];
     DATASET_NAME = "--dataset-name";
     FIXED_PROMPT_FILE = "--fixed-prompt-file";
     APPLY_CHAT_TEMPLATE = "--apply-chat-template";
-    GSP_NUM_GROUPS = "--gsp-num-groups";
-    GSP_SYSTEM_PROMPT_LEN = "--gsp-system-prompt-len";
-    GSP_QUESTION_LEN = "--gsp-question-len";
-    GSP_OUTPUT_LEN = "--gsp-output-len";
+    GSP_NUM_GROUPS = "--gsp-num-groups" => [SHARED_PREFIX];
+    GSP_SYSTEM_PROMPT_LEN = "--gsp-system-prompt-len" => [SHARED_PREFIX];
+    GSP_QUESTION_LEN = "--gsp-question-len" => [SHARED_PREFIX];
+    GSP_OUTPUT_LEN = "--gsp-output-len" => [SHARED_PREFIX];
     PARALLEL_BATCH = "--parallel-batch" => [SGLANG];
     RESULT_FILENAME = "--result-filename";
     PYDANTIC_RESULT_FILENAME = "--pydantic-result-filename";
-    NO_APPEND_TO_GITHUB_SUMMARY = "--no-append-to-github-summary";
+    NO_APPEND_TO_GITHUB_SUMMARY = "--no-append-to-github-summary" => [Needs(Self::SHOW_REPORT)];
     SEED = "--seed";
     CACHE_HIT_RATE = "--cache-hit-rate";
     BACKEND = "--backend";
@@ -226,7 +230,8 @@ flags! { OneBatchArgs {
     SERVER_ARGS_FOR_METRICS = "--server-args-for-metrics";
     LORA_NAME = "--lora-name" => [SGLANG];
     LORA_REQUEST_DISTRIBUTION = "--lora-request-distribution";
-    LORA_ZIPF_ALPHA = "--lora-zipf-alpha";
+    LORA_ZIPF_ALPHA = "--lora-zipf-alpha"
+        => [Only(Self::LORA_REQUEST_DISTRIBUTION, &["skewed"])];
     ENABLE_MULTI_BATCH = "--enable-multi-batch";
 }}
 
@@ -267,16 +272,28 @@ pub(super) struct ServerArgs {
 
 flags! { ServerArgs {
     MODEL_PATH = "--model-path";
-    MODEL = "--model";
+    MODEL = "--model" => [Unless(Self::MODEL_PATH)];
     HOST = "--host";
     PORT = "--port";
-    TP_SIZE = "--tp-size";
-    TENSOR_PARALLEL_SIZE = "--tensor-parallel-size";
-    TP = "--tp";
+    TP_SIZE = "--tp-size" => [PARALLEL];
+    TENSOR_PARALLEL_SIZE = "--tensor-parallel-size" => [PARALLEL];
+    TP = "--tp" => [PARALLEL];
     PYTHON = "--python";
     BAD_LINES = "--bad-lines";
-    GPU_HOURLY_COST = "--gpu-hourly-cost";
+    GPU_HOURLY_COST = "--gpu-hourly-cost" => [Needs(OneBatchArgs::SHOW_REPORT)];
 }}
+
+/// Limit of flags about the data set of shared prefixes.
+const SHARED_PREFIX: Limit = Only(OneBatchArgs::DATASET_NAME, &["generated-shared-prefix"]);
+
+/// Limit of flags about the number of GPUs: a started server and the costs of the table use it.
+const PARALLEL: Limit = Where(
+    |effects| {
+        let is_named = effects.is(OneBatchArgs::BASE_URL) || effects.is(SimulatorArgs::SIMULATE);
+        effects.is(OneBatchArgs::SHOW_REPORT) || !is_named
+    },
+    "without --show-report where no server is started",
+);
 
 impl OneBatchArgs {
     /// All flags with the limits on their effects.
@@ -324,7 +341,7 @@ job of GitHub's.
 Exit codes: 0 done, 1 internal error, 2 usage, 3 a gate failed, 4 server not ready, 5 a batch failed, \
 130 interrupted (129 by SIGHUP, 143 by SIGTERM).";
 
-const SGLANG: Limit = Limit::Only(OneBatchArgs::BACKEND, &["sglang"]);
+const SGLANG: Limit = Only(OneBatchArgs::BACKEND, &["sglang"]);
 
 /// The flags of SGLang 0.5.23's one-batch benchmark, without the server's.
 pub(super) const PEER: PeerFlags =

@@ -143,3 +143,26 @@ fn a_report_costs_what_its_gpus_cost() {
     let report = bench.report.unwrap();
     assert_eq!((report.dollars_per_hour, report.input_lens.as_str()), (10.0, "(1024,)"));
 }
+
+#[test]
+fn every_flag_has_an_effect_or_is_named() {
+    let bases = [
+        "--base-url http://127.0.0.1:1",
+        "--base-url http://127.0.0.1:1 --backend vllm",
+        "--base-url http://127.0.0.1:1 --dataset-name generated-shared-prefix --batch-size 16 \
+         --show-report",
+        "--base-url http://127.0.0.1:1 --dataset-name random-ids",
+        "--model-path m",
+    ];
+    mirror().check_effects(OneBatchArgs::GROUPS, &bases, &[], 20, |args| {
+        let environment = Environment::default()
+            .in_directory("/bench")
+            .with_variable("GITHUB_STEP_SUMMARY", "summary.md")
+            .with_variable("SGLANG_IS_IN_CI", "1");
+        let args = args.iter().map(Into::into);
+        let mut read = parse("one-batch", Some("py"), args, &environment)
+            .map_err(|error| error.to_string())?;
+        let warnings = std::mem::take(&mut read.common.warnings);
+        Ok((format!("{read:?}"), warnings))
+    });
+}

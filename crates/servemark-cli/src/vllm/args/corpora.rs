@@ -1,4 +1,4 @@
-//! Prompts that are read: the files and the hub's data sets.
+//! Flags of data sets that are read from files or a hub.
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
@@ -12,60 +12,61 @@ use crate::python;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Files and the hub")]
 pub(in crate::vllm) struct CorporaArgs {
-    /// Tokens of an output of custom, custom_image and custom_audio; -1 for what the row says
+    /// Output length of custom, custom_image and custom_audio in tokens; -1 uses the length in each
+    /// row
     #[arg(long, value_name = "TOKENS", default_value = "256", value_parser = python::int,
           allow_negative_numbers = true)]
     pub(in crate::vllm) custom_output_len: i64,
-    /// Send the pictures of custom_image themselves and not where they are
+    /// Send the pictures of custom_image as data instead of by their URLs
     #[arg(long)]
     pub(in crate::vllm) custom_ensure_client_side_data: bool,
-    /// Tokens of an output of sharegpt; by default those of the recorded answer
+    /// Output length of sharegpt in tokens; by default the length of the recorded answer
     #[arg(long, value_name = "TOKENS", value_parser = python::limit)]
     pub(in crate::vllm) sharegpt_output_len: Option<i64>,
-    /// Tokens of an output of spec_bench
+    /// Output length of spec_bench in tokens
     #[arg(long, value_name = "TOKENS", default_value = "256", value_parser = python::limit)]
     pub(in crate::vllm) spec_bench_output_len: i64,
-    /// Only prompts of spec_bench of this category
+    /// Use only prompts of spec_bench with this category
     #[arg(long, value_name = "NAME")]
     pub(in crate::vllm) spec_bench_category: Option<String>,
-    /// Which file of the folder of speed_bench
+    /// Subset of speed_bench: a file of its folder
     #[arg(long, value_name = "NAME", default_value = "qualitative",
           value_parser = PossibleValuesParser::new(SUBSETS))]
     pub(in crate::vllm) speed_bench_dataset_subset: String,
-    /// Tokens of an output of speed_bench
+    /// Output length of speed_bench in tokens
     #[arg(long, value_name = "TOKENS", default_value = "4096", value_parser = python::limit)]
     pub(in crate::vllm) speed_bench_output_len: i64,
-    /// Only prompts of speed_bench of this category
+    /// Use only prompts of speed_bench with this category
     #[arg(long, value_name = "NAME")]
     pub(in crate::vllm) speed_bench_category: Option<String>,
-    /// Which subset of a data set of the hub
+    /// Subset of a data set of the hub
     #[arg(long, value_name = "NAME")]
     pub(in crate::vllm) hf_subset: Option<String>,
-    /// Which split
+    /// Split of a data set of the hub
     #[arg(long, value_name = "NAME")]
     pub(in crate::vllm) hf_split: Option<String>,
-    /// The data set's name on the hub, where --dataset-path is a local copy
+    /// Name of the data set on the hub, if --dataset-path is a local copy
     #[arg(long, value_name = "NAME")]
     pub(in crate::vllm) hf_name: Option<String>,
-    /// Tokens of an output of a data set of the hub
+    /// Output length of a data set of the hub in tokens
     #[arg(long, value_name = "TOKENS", value_parser = python::limit)]
     pub(in crate::vllm) hf_output_len: Option<i64>,
-    /// Load the whole data set before a row of it is read
+    /// Load the whole data set before its first row is used
     #[arg(long)]
     pub(in crate::vllm) no_stream: bool,
-    /// Which categories of the function-calling data set, with commas
+    /// Categories of the function-calling data set, separated by commas
     #[arg(long, value_name = "NAMES")]
     pub(in crate::vllm) bfcl_categories: Option<String>,
-    /// The least edit distance of a row of blazedit's data sets
+    /// Minimum edit distance of the rows of blazedit's data sets
     #[arg(long, value_name = "SHARE", default_value = "0.0", value_parser = python::float)]
     pub(in crate::vllm) blazedit_min_distance: f64,
-    /// The largest
+    /// Maximum edit distance of the rows of blazedit's data sets
     #[arg(long, value_name = "SHARE", default_value = "1.0", value_parser = python::float)]
     pub(in crate::vllm) blazedit_max_distance: f64,
-    /// The longest recording of a data set of speech, in seconds
+    /// Maximum length of the recordings of a speech data set, in seconds
     #[arg(long, value_name = "SECONDS", default_value = "inf", value_parser = python::float)]
     pub(in crate::vllm) asr_max_audio_len_sec: f64,
-    /// The shortest
+    /// Minimum length of the recordings of a speech data set, in seconds
     #[arg(long, value_name = "SECONDS", default_value = "0.0", value_parser = python::float)]
     pub(in crate::vllm) asr_min_audio_len_sec: f64,
 }

@@ -1,4 +1,4 @@
-//! What is sent: what most data sets share.
+//! Flags that most data sets share.
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
@@ -14,7 +14,7 @@ use crate::python;
 #[command(next_help_heading = "Data set")]
 #[expect(clippy::struct_excessive_bools, reason = "the peer's switches, one to one")]
 pub(in crate::vllm) struct DatasetArgs {
-    /// Where prompts come from
+    /// Data set of the prompts
     #[arg(long, value_name = "NAME", default_value = "random",
           value_parser = PossibleValuesParser::new(DATASETS))]
     pub(in crate::vllm) dataset_name: String,
@@ -22,19 +22,19 @@ pub(in crate::vllm) struct DatasetArgs {
     /// random-rerank and prefix_repetition
     #[arg(long, value_name = "PATH")]
     pub(in crate::vllm) dataset_path: Option<String>,
-    /// How many prompts to send
+    /// Number of prompts to send
     #[arg(long, value_name = "N", default_value = "1000", value_parser = python::limit)]
     pub(in crate::vllm) num_prompts: i64,
-    /// The seed of prompts, lengths and arrivals
+    /// Seed of prompts, lengths and arrivals
     #[arg(long, value_name = "N", default_value = "0", value_parser = python::int)]
     pub(in crate::vllm) seed: i64,
-    /// The input length of random, random-mm and random-rerank; the short name
+    /// Input length of random, random-mm and random-rerank; short for --random-input-len
     #[arg(long, value_name = "TOKENS", value_parser = python::limit)]
     pub(in crate::vllm) input_len: Option<i64>,
-    /// The output length of every data set but speed_bench
+    /// Output length, for all data sets but burstgpt, random-rerank, speed_bench and timed_trace
     #[arg(long, value_name = "TOKENS", value_parser = python::limit)]
     pub(in crate::vllm) output_len: Option<i64>,
-    /// Send fewer prompts than asked for rather than some of them twice
+    /// Send fewer prompts than requested instead of repeating some if the data set has too few
     #[arg(long)]
     pub(in crate::vllm) no_oversample: bool,
     /// Send prompts in the order of the file
@@ -43,14 +43,14 @@ pub(in crate::vllm) struct DatasetArgs {
     /// Send prompts without the tokenizer's chat template
     #[arg(long)]
     pub(in crate::vllm) skip_chat_template: bool,
-    /// What the chat template is told besides
+    /// Additional arguments of the chat template
     #[arg(long, value_name = "JSON", value_parser = python::json)]
     pub(in crate::vllm) chat_template_kwargs: Option<serde_json::Value>,
-    /// Make a whole conversation of each prompt with its pictures
+    /// Send each prompt with its pictures as chat messages
     #[arg(long)]
     pub(in crate::vllm) enable_multimodal_chat: bool,
-    /// What the requests' ids begin with, sent as x-request-id; by default bench- and eight hex
-    /// digits that no other run has
+    /// Prefix of the request ids, which are sent as x-request-id; by default bench- and eight
+    /// random hexadecimal digits
     #[arg(long, value_name = "TEXT")]
     pub(in crate::vllm) request_id_prefix: Option<String>,
 }
@@ -66,8 +66,25 @@ flags! { DatasetArgs {
         &["burstgpt", "random-rerank", "speed_bench", "timed_trace"],
         "which say themselves how long outputs are",
     )];
-    NO_OVERSAMPLE = "--no-oversample" => [Unless(ExtrasArgs::MULTI_TURN)];
-    DISABLE_SHUFFLE = "--disable-shuffle" => [Unless(ExtrasArgs::MULTI_TURN)];
+    NO_OVERSAMPLE = "--no-oversample" => [
+        Unless(ExtrasArgs::MULTI_TURN),
+        datasets(&[
+            "sharegpt", "hf", "custom", "custom_audio", "custom_image", "spec_bench", "speed_bench",
+        ]),
+    ];
+    DISABLE_SHUFFLE = "--disable-shuffle" => [
+        Unless(ExtrasArgs::MULTI_TURN),
+        datasets(&[
+            "sharegpt",
+            "hf",
+            "custom",
+            "custom_audio",
+            "custom_image",
+            "prefix_repetition",
+            "spec_bench",
+            "speed_bench",
+        ]),
+    ];
     SKIP_CHAT_TEMPLATE = "--skip-chat-template" => [datasets(&["custom", "speed_bench", "hf"])];
     CHAT_TEMPLATE_KWARGS = "--chat-template-kwargs"
         => [Unless(TargetArgs::SKIP_TOKENIZER_INIT), datasets(&["custom", "speed_bench"])];

@@ -1,4 +1,4 @@
-//! What vLLM's Rust client has and its Python client lacks, in that client's words.
+//! Flags that vLLM's Rust client has and its Python client lacks.
 
 use clap::{ArgAction, Args};
 use servemark_report::VllmStyle;
@@ -33,24 +33,24 @@ fn parse_style(name: &str) -> Result<VllmStyle, String> {
 #[command(next_help_heading = "vLLM's Rust client")]
 #[expect(clippy::struct_excessive_bools, reason = "the peer's switches, one to one")]
 pub(in crate::vllm) struct ExtrasArgs {
-    /// Compare two results, as servemark compare does, and stop
+    /// Compare two results as servemark compare does, and send nothing
     #[arg(long, value_name = "FILE", num_args = 1.., action = ArgAction::Set, value_delimiter = LIST)]
     pub(in crate::vllm) compare: Option<Vec<String>>,
-    /// Draw the data set, tell how many tokens it has, and send nothing
+    /// Draw the data set, print its number of tokens, and send nothing
     #[arg(long)]
     pub(in crate::vllm) dry_run: bool,
-    /// Leave out requests that have more tokens than this together with their answers
+    /// Leave out requests whose prompt and output together have more tokens than this
     #[arg(long, value_name = "TOKENS", value_parser = python::int)]
     pub(in crate::vllm) max_model_len: Option<i64>,
-    /// Send random prompts as token ids, exactly as many as asked for; for completions and
+    /// Send random prompts as token ids, with exactly the requested lengths; for completions and
     /// embeddings
     #[arg(long)]
     pub(in crate::vllm) prompt_token_ids: bool,
-    /// The share of prompts that begin alike, so that the server's prefix cache has that part of
-    /// them; with --prompt-token-ids and --random-cache-ratio
+    /// Share of prompts that begin with a common prefix, which the server's prefix cache can hold;
+    /// with --prompt-token-ids and --random-cache-ratio
     #[arg(long, value_name = "SHARE", default_value = "0.0", value_parser = python::float)]
     pub(in crate::vllm) random_cache_hit_fraction: f64,
-    /// The share of each such prompt that is alike
+    /// Share of such a prompt that is the common prefix
     #[arg(long, value_name = "SHARE", default_value = "0.0", value_parser = python::float)]
     pub(in crate::vllm) random_cache_ratio: f64,
     /// Cut prompts of speed_bench to this number of tokens
@@ -81,44 +81,46 @@ pub(in crate::vllm) struct ExtrasArgs {
     /// Empty the server's prefix cache before each run
     #[arg(long)]
     pub(in crate::vllm) reset_prefix_cache: bool,
-    /// Tell the part of the run apart in which this share of --max-concurrency was in flight; vLLM's
-    /// Rust client has 0.95
+    /// Also report the steady state: the part of the run in which at least this share of
+    /// --max-concurrency was in flight; vLLM's Rust client uses 0.95
     #[arg(long, value_name = "SHARE", value_parser = python::float)]
     pub(in crate::vllm) steady_state_threshold: Option<f64>,
-    /// How many seconds that part must last to be typical; by default a tenth of the run, and at
-    /// least 10
+    /// Seconds that the steady state must last to be reported; by default a tenth of the run, and
+    /// at least 10
     #[arg(long, value_name = "SECONDS", value_parser = python::float)]
     pub(in crate::vllm) steady_state_min_window: Option<f64>,
-    /// Tell no such part apart
+    /// Do not report the steady state
     #[arg(long)]
     pub(in crate::vllm) no_steady_state: bool,
-    /// Hold conversations, whose later turns are sent with the real answers to those before; with
+    /// Send conversations whose later turns contain the server's earlier answers; with
     /// --dataset-name random or sharegpt and --backend openai-chat
     #[arg(long)]
     pub(in crate::vllm) multi_turn: bool,
-    /// How many turns a random conversation has
+    /// Number of turns of a random conversation
     #[arg(long, value_name = "N", default_value = "3", value_parser = python::int)]
     pub(in crate::vllm) multi_turn_num_turns: i64,
-    /// At least; 0 for --multi-turn-num-turns
+    /// Minimum number of turns of a random conversation; 0 uses --multi-turn-num-turns
     #[arg(long, value_name = "N", default_value = "0", value_parser = python::int)]
     pub(in crate::vllm) multi_turn_min_turns: i64,
-    /// At most; 0 for --multi-turn-num-turns, or, with sharegpt, for all there are
+    /// Maximum number of turns of a conversation; 0 uses --multi-turn-num-turns, or all turns with
+    /// sharegpt
     #[arg(long, value_name = "N", default_value = "0", value_parser = python::int)]
     pub(in crate::vllm) multi_turn_max_turns: i64,
-    /// How many conversations are held at once; --max-concurrency where this is left out
+    /// Number of conversations in flight; by default --max-concurrency
     #[arg(long, value_name = "N", value_parser = python::int)]
     pub(in crate::vllm) multi_turn_concurrency: Option<i64>,
-    /// How many milliseconds pass between an answer and the next turn
+    /// Milliseconds between an answer and the next turn
     #[arg(long, value_name = "MS", default_value = "0", value_parser = python::int)]
     pub(in crate::vllm) multi_turn_delay_ms: i64,
-    /// The share of each turn that is the same in all conversations; turns are sent without what was
-    /// said before then
+    /// Share of each turn that is equal in all conversations; turns are then sent without the
+    /// earlier ones
     #[arg(long, value_name = "SHARE", default_value = "0.0", value_parser = python::float)]
     pub(in crate::vllm) multi_turn_prefix_global_ratio: f64,
-    /// The share of each turn that is the same within its conversation; likewise
+    /// Share of each turn that is equal within its conversation; turns are then sent without the
+    /// earlier ones
     #[arg(long, value_name = "SHARE", default_value = "0.0", value_parser = python::float)]
     pub(in crate::vllm) multi_turn_prefix_conversation_ratio: f64,
-    /// Tokens of a random conversation's later turns; 0 for as many as the first has
+    /// Length of a random conversation's later turns in tokens; 0 uses the length of the first turn
     #[arg(long, value_name = "N", default_value = "0", value_parser = python::int)]
     pub(in crate::vllm) per_turn_input_len: i64,
 }
@@ -169,7 +171,7 @@ flags! { ExtrasArgs {
 }}
 
 impl ExtrasArgs {
-    /// Whether there is to be a run, and no more than one.
+    /// Returns whether the flags ask for exactly one run.
     pub(in crate::vllm) fn asks_for_one_run(&self) -> bool {
         let is_swept = self.sweep_max_concurrency.is_some() || self.sweep_request_rate.is_some();
         self.compare.is_none() && !self.dry_run && self.num_runs == 1 && !is_swept

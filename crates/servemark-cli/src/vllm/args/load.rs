@@ -1,4 +1,4 @@
-//! When requests are sent.
+//! Flags of the arrivals, the concurrency limit, the warm-up and the adapters.
 
 use clap::builder::PossibleValuesParser;
 use clap::{ArgAction, Args};
@@ -14,38 +14,37 @@ pub(in crate::vllm) struct LoadArgs {
     /// Requests per second; inf sends everything at once
     #[arg(long, value_name = "RATE", default_value = "inf", value_parser = python::float)]
     pub(in crate::vllm) request_rate: f64,
-    /// How evenly requests follow one another: 1 for a Poisson process, less for bursts, inf for
-    /// gaps that are all alike
+    /// Burstiness of the arrivals: 1 is a Poisson process, less gives bursts, inf gives equal gaps
     #[arg(long, value_name = "SHAPE", default_value = "1.0", value_parser = python::float)]
     pub(in crate::vllm) burstiness: f64,
-    /// How many requests may be in flight at once; by default as many as are due
+    /// Maximum number of requests in flight; unlimited by default
     #[arg(long, value_name = "N", value_parser = python::limit)]
     pub(in crate::vllm) max_concurrency: Option<i64>,
-    /// Let the rate grow from the first request to the last; not with --request-rate
+    /// Increase the rate from the first request to the last; not with --request-rate
     #[arg(long, value_name = "HOW",
           value_parser = PossibleValuesParser::new(["linear", "exponential"]))]
     pub(in crate::vllm) ramp_up_strategy: Option<String>,
-    /// The rate at the first request
+    /// Rate at the first request, with --ramp-up-strategy
     #[arg(long, value_name = "RATE", value_parser = python::limit)]
     pub(in crate::vllm) ramp_up_start_rps: Option<i64>,
-    /// The rate at the last
+    /// Rate at the last request, with --ramp-up-strategy
     #[arg(long, value_name = "RATE", value_parser = python::limit)]
     pub(in crate::vllm) ramp_up_end_rps: Option<i64>,
-    /// How many copies of the first request to send before the measurement
+    /// Number of copies of the first request that are sent before the measurement
     #[arg(long, value_name = "N", default_value = "0", value_parser = python::limit)]
     pub(in crate::vllm) num_warmups: i64,
-    /// How often to send a tiny request besides the load, each second at most; 0 sends none
+    /// Rate of tiny probe requests beside the load, at most one a second; 0 sends none
     #[arg(long, value_name = "RATE", default_value = "0.0", value_parser = python::float)]
     pub(in crate::vllm) probe_request_rate: f64,
-    /// The LoRA modules to ask for, by the server's names for them
+    /// Names of the LoRA modules that requests select, as the server knows them
     #[arg(long, value_name = "NAME", num_args = 1.., action = ArgAction::Set,
           value_delimiter = LIST)]
     pub(in crate::vllm) lora_modules: Option<Vec<String>>,
-    /// How a request's module is chosen: by chance or in turn
+    /// How a request's LoRA module is chosen: at random or in turn
     #[arg(long, value_name = "HOW", default_value = "random",
           value_parser = PossibleValuesParser::new(["random", "round-robin"]))]
     pub(in crate::vllm) lora_assignment: String,
-    /// Let the server's profiler run during the measurement
+    /// Run the server's profiler during the measurement
     #[arg(long)]
     pub(in crate::vllm) profile: bool,
 }

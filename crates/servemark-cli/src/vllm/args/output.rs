@@ -1,4 +1,4 @@
-//! What is made of the run.
+//! Flags of the results and their files.
 
 use clap::{ArgAction, Args};
 
@@ -10,46 +10,48 @@ use crate::argparse::{Effects, LIST, flags};
 #[command(next_help_heading = "Results")]
 #[expect(clippy::struct_excessive_bools, reason = "the peer's switches, one to one")]
 pub(in crate::vllm) struct OutputArgs {
-    /// Write the result into a JSON file of its own
+    /// Write the result to a JSON file
     #[arg(long)]
     pub(in crate::vllm) save_result: bool,
-    /// Put every request's lengths, times and text into it
+    /// Add the lengths, times and text of every request to the result file
     #[arg(long)]
     pub(in crate::vllm) save_detailed: bool,
     /// Append the result to the file as a line
     #[arg(long)]
     pub(in crate::vllm) append_result: bool,
-    /// The folder of that file
+    /// Folder of the result file
     #[arg(long, value_name = "PATH")]
     pub(in crate::vllm) result_dir: Option<String>,
-    /// Its name; by default LABEL-RATEqps-MODEL-TIME.json
+    /// Name of the result file; by default LABEL-RATEqps-MODEL-TIME.json
     #[arg(long, value_name = "NAME")]
     pub(in crate::vllm) result_filename: Option<String>,
-    /// What the result and its file are called; by default the backend
+    /// Label of the result and its file; by default the backend
     #[arg(long, value_name = "TEXT")]
     pub(in crate::vllm) label: Option<String>,
-    /// Keys for the result, with texts of yours
+    /// Additional entries of the result, as KEY=VALUE
     #[arg(long, value_name = "KEY=VALUE", num_args = 0.., action = ArgAction::Set,
           value_delimiter = LIST)]
     pub(in crate::vllm) metadata: Option<Vec<String>>,
-    /// What to report percentiles of, with commas: ttft, tpot, itl, e2el, client_queue_time,
-    /// e2el_including_client_queue; by default ttft,tpot,itl, of embeddings and rankings e2el
+    /// Metrics with percentiles, separated by commas: ttft, tpot, itl, e2el, client_queue_time,
+    /// e2el_including_client_queue; by default ttft,tpot,itl, for embeddings and rankings e2el
     #[arg(long, value_name = "NAMES")]
     pub(in crate::vllm) percentile_metrics: Option<String>,
-    /// Which percentiles, with commas
+    /// Percentiles to report, separated by commas
     #[arg(long, value_name = "PERCENTS", default_value = "99")]
     pub(in crate::vllm) metric_percentiles: String,
-    /// Limits in milliseconds that a request must keep to be good: ttft:500 tpot:50 e2el:10000
+    /// Limits in milliseconds that a request must meet to count as goodput: ttft:500 tpot:50
+    /// e2el:10000
     #[arg(long, value_name = "KEY:VALUE", num_args = 1.., action = ArgAction::Set,
           value_delimiter = LIST)]
     pub(in crate::vllm) goodput: Option<Vec<String>>,
-    /// Draw every request's life into an HTML file
+    /// Write a timeline of all requests to an HTML file
     #[arg(long)]
     pub(in crate::vllm) plot_timeline: bool,
-    /// From how many milliseconds on a time between tokens is drawn as slow, and as very slow
+    /// Milliseconds from which on the timeline shows the time between two tokens as slow, and as
+    /// very slow
     #[arg(long, value_name = "MS,MS", default_value = "25,50")]
     pub(in crate::vllm) timeline_itl_thresholds: String,
-    /// Draw how long prompts and outputs were into a PNG file
+    /// Write a plot of the lengths of prompts and outputs to a PNG file
     #[arg(long)]
     pub(in crate::vllm) plot_dataset_stats: bool,
     /// Show no progress bar

@@ -1,4 +1,4 @@
-//! Prompts that are drawn: random, random-mm, random-rerank and prefix_repetition.
+//! Flags of data sets that are drawn: random, random-mm, random-rerank and prefix_repetition.
 
 use clap::Args;
 use serde_json::Value;
@@ -14,49 +14,49 @@ use crate::vllm::buckets::{Buckets, parse_buckets};
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Drawn data sets")]
 pub(in crate::vllm) struct RandomArgs {
-    /// Tokens of a prompt, the tokenizer's special ones included
+    /// Length of a prompt in tokens, including the tokenizer's special tokens
     #[arg(long, value_name = "TOKENS", default_value = "1024", value_parser = python::limit)]
     pub(in crate::vllm) random_input_len: i64,
-    /// Tokens of an output
+    /// Length of an output in tokens
     #[arg(long, value_name = "TOKENS", default_value = "128", value_parser = python::limit)]
     pub(in crate::vllm) random_output_len: i64,
-    /// How far lengths lie from these, as a share of them below 1, or one for each:
-    /// {"input": 0.3, "output": 0.5}
+    /// Maximum deviation of lengths from the given ones, as a share of them below 1, or one share
+    /// each: {"input": 0.3, "output": 0.5}
     #[arg(long, value_name = "SHARE", default_value = "0.0")]
     pub(in crate::vllm) random_range_ratio: String,
-    /// Tokens with which every prompt begins, besides its own
+    /// Length of the common prefix of all prompts in tokens, added to their own length
     #[arg(long, value_name = "TOKENS", default_value = "0", value_parser = python::limit)]
     pub(in crate::vllm) random_prefix_len: i64,
-    /// How many prompts a request has, for embeddings and rankings
+    /// Number of prompts in a request, for embeddings and rankings
     #[arg(long, value_name = "N", default_value = "1", value_parser = python::limit)]
     pub(in crate::vllm) random_batch_size: i64,
-    /// The ranking model reads each text alone, for random-rerank
+    /// Assume a ranking model that reads each text alone, for random-rerank
     #[arg(long)]
     pub(in crate::vllm) no_reranker: bool,
-    /// How many pictures and videos a request of random-mm has
+    /// Number of pictures and videos in a request of random-mm
     #[arg(long, value_name = "N", default_value = "1", value_parser = python::limit)]
     pub(in crate::vllm) random_mm_base_items_per_request: i64,
-    /// How far that number varies, as a share of it, 0 to 1
+    /// Maximum deviation of that number, as a share of it from 0 to 1
     #[arg(long, value_name = "SHARE", default_value = "0.0", value_parser = python::float)]
     pub(in crate::vllm) random_mm_num_mm_items_range_ratio: f64,
-    /// The most items of each kind that a request has
+    /// Maximum number of items of each kind in a request of random-mm
     #[arg(long, value_name = "JSON", default_value = r#"{"image": 255, "video": 1}"#,
           value_parser = python::json)]
     pub(in crate::vllm) random_mm_limit_mm_per_prompt: Value,
-    /// How often items of each size are drawn: {(HEIGHT, WIDTH, FRAMES): SHARE}
+    /// Share of the items of each size: {(HEIGHT, WIDTH, FRAMES): SHARE}
     #[arg(long, value_name = "DICT", value_parser = parse_buckets,
           default_value = "{(256, 256, 1): 0.5, (720, 1280, 1): 0.5, (720, 1280, 16): 0.0}")]
     pub(in crate::vllm) random_mm_bucket_config: Buckets,
-    /// Tokens with which prompts of prefix_repetition begin alike
+    /// Length of the common prefixes of prefix_repetition in tokens
     #[arg(long, value_name = "TOKENS", default_value = "256", value_parser = python::limit)]
     pub(in crate::vllm) prefix_repetition_prefix_len: i64,
-    /// Tokens behind them
+    /// Length of the text after the prefix in tokens, for prefix_repetition
     #[arg(long, value_name = "TOKENS", default_value = "256", value_parser = python::limit)]
     pub(in crate::vllm) prefix_repetition_suffix_len: i64,
-    /// How many beginnings there are
+    /// Number of common prefixes of prefix_repetition
     #[arg(long, value_name = "N", default_value = "10", value_parser = python::limit)]
     pub(in crate::vllm) prefix_repetition_num_prefixes: i64,
-    /// Tokens of an output of prefix_repetition
+    /// Output length of prefix_repetition in tokens
     #[arg(long, value_name = "TOKENS", default_value = "128", value_parser = python::limit)]
     pub(in crate::vllm) prefix_repetition_output_len: i64,
 }

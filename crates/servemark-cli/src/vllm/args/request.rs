@@ -1,4 +1,4 @@
-//! How a request is put.
+//! Flags of the sampling parameters and the request body.
 
 use clap::Args;
 use serde_json::Value;
@@ -11,38 +11,39 @@ use crate::python;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Requests")]
 pub(in crate::vllm) struct RequestArgs {
-    /// Make the model go on to the length asked for; always so with random, random-mm and
-    /// timed_trace
+    /// Ask the server to ignore end-of-sequence tokens, so that outputs have the requested length;
+    /// always so with random, random-mm and timed_trace
     #[arg(long)]
     pub(in crate::vllm) ignore_eos: bool,
-    /// For how many of the likeliest tokens to ask for log-probabilities, with text completions
+    /// Request log-probabilities of this number of the most likely tokens, with text completions
     #[arg(long, value_name = "N", value_parser = python::int)]
     pub(in crate::vllm) logprobs: Option<i64>,
-    /// Search with beams
+    /// Use beam search: no effect, as with vLLM's client
     #[arg(long)]
     pub(in crate::vllm) use_beam_search: bool,
-    /// The nucleus
+    /// Nucleus sampling: choose among the most likely tokens that together have this probability
     #[arg(long, value_name = "P", value_parser = python::float)]
     pub(in crate::vllm) top_p: Option<f64>,
-    /// Of how many of the likeliest tokens to choose
+    /// Number of the most likely tokens to choose from
     #[arg(long, value_name = "N", value_parser = python::int)]
     pub(in crate::vllm) top_k: Option<i64>,
-    /// The least probability of a token, as a share of the likeliest one's
+    /// Minimum probability of a token, as a share of the most likely token's
     #[arg(long, value_name = "P", value_parser = python::float)]
     pub(in crate::vllm) min_p: Option<f64>,
-    /// The sampling temperature; by default the server's
+    /// Sampling temperature; by default the server's
     #[arg(long, value_name = "T", value_parser = python::float)]
     pub(in crate::vllm) temperature: Option<f64>,
-    /// How much a token is avoided for how often it was there
+    /// Penalty of a token for each of its earlier occurrences
     #[arg(long, value_name = "PENALTY", value_parser = python::float)]
     pub(in crate::vllm) frequency_penalty: Option<f64>,
-    /// How much a token is avoided that was there
+    /// Penalty of a token that occurred before
     #[arg(long, value_name = "PENALTY", value_parser = python::float)]
     pub(in crate::vllm) presence_penalty: Option<f64>,
-    /// By what factor a token is avoided that was there
+    /// Factor by which the score of a token is lowered if it occurred before
     #[arg(long, value_name = "FACTOR", value_parser = python::float)]
     pub(in crate::vllm) repetition_penalty: Option<f64>,
-    /// A JSON object whose keys are added to every request's body and replace ours
+    /// A JSON object whose keys are added to the body of every request, and replace keys of the
+    /// same name
     #[arg(long, value_name = "JSON", value_parser = python::json)]
     pub(in crate::vllm) extra_body: Option<Value>,
 }

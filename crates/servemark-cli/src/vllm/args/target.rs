@@ -1,10 +1,10 @@
-//! Who is asked.
+//! Flags of the server, the model and the tokenizer.
 
 use clap::builder::PossibleValuesParser;
 use clap::{ArgAction, Args};
 
 use super::choice::BACKEND;
-use crate::argparse::Limit::{Unless, Where};
+use crate::argparse::Limit::{Never, Unless, Where};
 use crate::argparse::{Effects, LIST, flags};
 use crate::own::{NOT_SIMULATED, SimulatorArgs};
 use crate::python;
@@ -12,11 +12,11 @@ use crate::python;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Server and model")]
 pub(in crate::vllm) struct TargetArgs {
-    /// What is spoken; vllm is another name of openai
+    /// Wire dialect of the server; vllm is another name of openai
     #[arg(long, value_name = "NAME", default_value = "openai",
           value_parser = PossibleValuesParser::new(BACKENDS))]
     pub(in crate::vllm) backend: String,
-    /// Where the server is, such as http://gateway:8080/prefix; --host and --port then do not count
+    /// Base URL of the server, such as http://gateway:8080/prefix, instead of --host and --port
     #[arg(long, value_name = "URL")]
     pub(in crate::vllm) base_url: Option<String>,
     /// The server's host
@@ -25,36 +25,36 @@ pub(in crate::vllm) struct TargetArgs {
     /// The server's port
     #[arg(long, value_name = "PORT", default_value = "8000", value_parser = python::int)]
     pub(in crate::vllm) port: i64,
-    /// The path behind the base URL; if it is not given, the one that --backend usually has
+    /// Path after the base URL; by default the usual one of --backend
     #[arg(long, value_name = "PATH", default_value = "/v1/completions")]
     pub(in crate::vllm) endpoint: String,
-    /// Headers for every request; they win over the API key's
+    /// Headers of every request; they replace the header of the API key
     #[arg(long, value_name = "KEY=VALUE", num_args = 0.., action = ArgAction::Set,
           value_delimiter = LIST)]
     pub(in crate::vllm) header: Option<Vec<String>>,
     /// Do not check the server's certificate
     #[arg(long)]
     pub(in crate::vllm) insecure: bool,
-    /// How many seconds to try the first request until it is answered; 0 does not try
+    /// Seconds in which the first request is repeated until it succeeds; 0 skips this check
     #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = python::int)]
     pub(in crate::vllm) ready_check_timeout_sec: i64,
     /// The model; by default the first that the server lists
     #[arg(long, value_name = "NAME")]
     pub(in crate::vllm) model: Option<String>,
-    /// The name that requests carry; by default the model's
+    /// Name of the model in requests; by default --model
     #[arg(long, value_name = "NAME")]
     pub(in crate::vllm) served_model_name: Option<String>,
-    /// The folder or the name of the tokenizer; by default the model's
+    /// Folder or name of the tokenizer; by default the model's
     #[arg(long, value_name = "PATH")]
     pub(in crate::vllm) tokenizer: Option<String>,
-    /// How the tokenizer is made of the model's files: mistral takes tekken.json, auto and hf what
-    /// transformers takes
+    /// Files of which the tokenizer is built: mistral uses tekken.json, auto and hf use the files
+    /// of transformers
     #[arg(long, value_name = "MODE", default_value = "auto")]
     pub(in crate::vllm) tokenizer_mode: String,
-    /// Let code that comes with a model or a data set run: no effect, nothing of it ever runs here
+    /// Allow code that comes with a model or a data set: no effect, none is ever run here
     #[arg(long)]
     pub(in crate::vllm) trust_remote_code: bool,
-    /// Do without a tokenizer: for rows of custom and custom_image, which are sent as they are
+    /// Use no tokenizer: for custom and custom_image, whose rows are sent unchanged
     #[arg(long)]
     pub(in crate::vllm) skip_tokenizer_init: bool,
 }
@@ -76,7 +76,8 @@ flags! { TargetArgs {
     )];
     TOKENIZER = "--tokenizer" => [Unless(Self::SKIP_TOKENIZER_INIT)];
     TOKENIZER_MODE = "--tokenizer-mode" => [Unless(Self::SKIP_TOKENIZER_INIT)];
-    TRUST_REMOTE_CODE = "--trust-remote-code";
+    TRUST_REMOTE_CODE = "--trust-remote-code"
+        => [Never("here: no code that comes with a model or a data set is run")];
     SKIP_TOKENIZER_INIT = "--skip-tokenizer-init";
 }}
 

@@ -1,4 +1,4 @@
-//! A trace that says when prompts are sent.
+//! Flags of a trace with the time of each prompt.
 
 use clap::Args;
 
@@ -9,10 +9,10 @@ use crate::python;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Timed trace")]
 pub(in crate::vllm) struct TimedTraceArgs {
-    /// Tokens of a block that a hash stands for
+    /// Number of tokens of the block that a hash stands for
     #[arg(long, value_name = "TOKENS", default_value = "16", value_parser = python::limit)]
     pub(in crate::vllm) timed_trace_chunk_hash_size: i64,
-    /// What a timestamp is multiplied with to give seconds
+    /// Factor that converts a timestamp to seconds
     #[arg(long, value_name = "FACTOR", default_value = "1", value_parser = python::float)]
     pub(in crate::vllm) timed_trace_sec_multiplier: f64,
     /// The key of the timestamp
@@ -27,10 +27,10 @@ pub(in crate::vllm) struct TimedTraceArgs {
     /// The key of the hashes
     #[arg(long, value_name = "KEY", default_value = "hash_ids")]
     pub(in crate::vllm) timed_trace_label_hash_ids: String,
-    /// Send the prompts of timed_trace when it says, which is the default
+    /// Send the prompts of timed_trace at their recorded times, which is the default
     #[arg(long, overrides_with = "no_self_timed")]
     pub(in crate::vllm) self_timed: bool,
-    /// Send them as --request-rate says
+    /// Send the prompts of timed_trace by --request-rate
     #[arg(long, overrides_with = "self_timed")]
     pub(in crate::vllm) no_self_timed: bool,
 }

@@ -1,19 +1,19 @@
-//! The engine's own arguments.
+//! Recognises the arguments of vLLM's engine on a command line.
 
 use crate::error::CliError;
 
-/// Whether it is one of them, by its whole name.
+/// Returns whether a name is the full name of an engine's flag.
 pub(super) fn is_flag(name: &str) -> bool {
     flags().any(|flag| flag == name)
 }
 
-/// Whether it turns one of them off.
+/// Returns whether a name is an engine's switch with the prefix `--no-`.
 pub(super) fn is_negated(name: &str) -> bool {
     name.strip_prefix("--no-").is_some_and(|rest| is_flag(&format!("--{rest}")))
 }
 
-/// The arguments with every name in full. Abbreviations may be of the command's flags or of the
-/// engine's: vLLM has one parser for both.
+/// Replaces abbreviated flags by their full names. They may be flags of the command or of the
+/// engine, because vLLM has one parser for both.
 pub(super) fn spelled_out(args: Vec<String>, command: &[&str]) -> Result<Vec<String>, CliError> {
     args.into_iter().map(|arg| spell_out(arg, command)).collect()
 }
@@ -32,7 +32,7 @@ fn spell_out(arg: String, command: &[&str]) -> Result<String, CliError> {
     }
 }
 
-/// What the arguments say last of the option that has these names.
+/// Returns the last value of the option with these names.
 pub(super) fn value<'a>(args: &'a [String], names: &[&str]) -> Option<&'a str> {
     args.iter().enumerate().rev().find_map(|(place, arg)| match arg.split_once('=') {
         Some((name, value)) => names.contains(&name).then_some(value),
@@ -41,7 +41,7 @@ pub(super) fn value<'a>(args: &'a [String], names: &[&str]) -> Option<&'a str> {
     })
 }
 
-/// Whether the arguments turn a switch on; the last of them counts.
+/// Returns whether a switch is on; the last argument for it counts.
 pub(super) fn is_on(args: &[String], switch: &str) -> bool {
     let off = switch.replacen("--", "--no-", 1);
     args.iter().rev().find(|arg| **arg == switch || **arg == off).is_some_and(|arg| arg == switch)
@@ -55,12 +55,12 @@ pub(super) fn refuse(args: &[String]) -> Result<(), CliError> {
     }
 }
 
-/// The names of those that are given.
+/// Returns the names of the flags among the arguments.
 pub(super) fn flags_of(args: &[String]) -> impl Iterator<Item = &'static str> {
     args.iter().filter_map(|arg| of_engine(name_in(arg)))
 }
 
-/// Whether all flags among them are the engine's.
+/// Returns whether all flags among the arguments are the engine's.
 pub(super) fn are_known(args: &[String]) -> bool {
     let mut flags = args.iter().map(|arg| name_in(arg)).filter(|name| name.starts_with("--"));
     args.first().is_none_or(|arg| arg.starts_with('-'))
@@ -71,18 +71,18 @@ fn name_in(arg: &str) -> &str {
     arg.split_once(['=', '.']).map_or(arg, |(name, _)| name)
 }
 
-/// The argument that a name stands for, which may be short or turned off.
+/// Returns the engine's flag for a name, which may be a short name or a negated switch.
 fn of_engine(name: &str) -> Option<&'static str> {
     let positive = name.replacen("--no-", "--", 1);
     ENGINE.split_whitespace().find(|flag| *flag == name || *flag == positive)
 }
 
-/// Their whole names.
+/// Returns the full names of the engine's flags.
 fn flags() -> impl Iterator<Item = &'static str> {
     ENGINE.split_whitespace().filter(|flag| flag.starts_with("--"))
 }
 
-/// Every option of vLLM 0.33.0's engine, with its short names.
+/// Recorded options of vLLM 0.33.0's engine with their short names.
 const ENGINE: &str = include_str!("../../../../../fixtures/vllm/engine_flags.txt");
 
 const WHY: &str = "is an argument of the engine, and a server's engine runs already: give it to \

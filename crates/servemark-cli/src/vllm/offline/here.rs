@@ -1,4 +1,4 @@
-//! An engine in the place of a server.
+//! Puts an engine in the place of the server of a plan.
 
 use serde_json::json;
 use servemark_core::JsonObject;
@@ -10,12 +10,26 @@ use servemark_runner::WarmupSpec;
 
 use super::line::{Callee, Calls, MODEL, object};
 use crate::error::CliError;
+use crate::offline::Offline;
 use crate::own::WorkerArgs;
 use crate::parsed::Parsed;
 
-/// Puts an engine into a plan. It is given what vLLM's own command gives it: texts where those are
-/// drawn, and the same parameters of sampling.
-pub(super) fn put(
+/// Replaces the server of an offline benchmark by the engine.
+pub(super) fn with_engine(
+    mut offline: Offline,
+    args: &WorkerArgs,
+    python: Option<&str>,
+    calls: &Calls,
+) -> Result<Offline, CliError> {
+    for parsed in offline.warm_up.iter_mut().chain([&mut offline.run]) {
+        put(parsed, args, python, calls)?;
+    }
+    Ok(offline)
+}
+
+/// Replaces the server of a plan by an engine. The engine gets texts or conversations and the
+/// sampling parameters as from vLLM's own command.
+fn put(
     parsed: &mut Parsed,
     args: &WorkerArgs,
     python: Option<&str>,

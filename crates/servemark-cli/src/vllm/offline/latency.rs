@@ -1,4 +1,4 @@
-//! `vllm bench latency`: how long a batch takes, one batch after the other.
+//! `vllm bench latency`: measures the latency of batches that are sent one after the other.
 
 use std::ffi::OsString;
 use std::num::{NonZero, NonZeroUsize};
@@ -9,7 +9,8 @@ use servemark_core::JsonObject;
 use servemark_datasets::{DatasetSpec, VllmBatchSpec, VllmData, VllmSpec};
 use servemark_runner::WarmupSpec;
 
-use super::line::{Callee, Calls, Line, Serving, here, sampling, unlogged, with_serve_flags};
+use super::here::with_engine;
+use super::line::{Callee, Calls, Line, Serving, sampling, unlogged, with_serve_flags};
 use crate::argparse::{PeerFlags, flags};
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
@@ -20,7 +21,7 @@ use crate::parsed::Parsed;
 use crate::python;
 use crate::vllm::args::TargetArgs;
 
-/// Benchmark an engine, or a running server: how long it takes for a batch
+/// Benchmark an engine or a running server: the latency of a batch
 #[derive(Clone, Debug, Parser)]
 #[command(
     name = "vllm bench latency",
@@ -30,34 +31,34 @@ use crate::vllm::args::TargetArgs;
     max_term_width = 100
 )]
 pub(super) struct LatencyArgs {
-    /// Tokens of a prompt
+    /// Length of a prompt in tokens
     #[arg(long, value_name = "TOKENS", default_value = "32", value_parser = python::int)]
     input_len: i64,
-    /// Tokens of an output
+    /// Length of an output in tokens
     #[arg(long, value_name = "TOKENS", default_value = "128", value_parser = python::int)]
     output_len: i64,
-    /// How many prompts are sent together
+    /// Number of prompts in a batch
     #[arg(long, value_name = "N", default_value = "8", value_parser = python::int)]
     batch_size: i64,
-    /// How many outputs a prompt has
+    /// Number of outputs for each prompt
     #[arg(long, value_name = "N", default_value = "1", value_parser = python::int)]
     n: i64,
-    /// Search with --n beams
+    /// Use beam search with --n beams
     #[arg(long)]
     use_beam_search: bool,
-    /// How many batches are sent before the measurement
+    /// Number of batches that are sent before the measurement
     #[arg(long, value_name = "N", default_value = "10", value_parser = python::int)]
     num_iters_warmup: i64,
-    /// How many batches are measured
+    /// Number of measured batches
     #[arg(long, value_name = "N", default_value = "30", value_parser = python::int)]
     num_iters: i64,
-    /// Let the profiler run while one more batch is sent, and tell no times
+    /// Run the profiler on one more batch, and report no times
     #[arg(long)]
     profile: bool,
-    /// The file of the result
+    /// Write the result to this file
     #[arg(long, value_name = "PATH")]
     output_json: Option<String>,
-    /// Make no texts of the outputs: not over HTTP
+    /// Do not convert output tokens to text: not over HTTP
     #[arg(long)]
     disable_detokenize: bool,
     #[command(flatten)]
@@ -110,16 +111,16 @@ pub(crate) fn parse(
     if line.asks_server() {
         return Ok(offline);
     }
-    here(offline, &line.args.worker, python, &line.args.calls(&line)).map_err(refuse)
+    with_engine(offline, &line.args.worker, python, &line.args.calls(&line)).map_err(refuse)
 }
 
-/// The whole command.
+/// Returns the command with all flags.
 pub(super) fn command() -> Command {
     let of_engine = [TargetArgs::MODEL, TargetArgs::SERVED_MODEL_NAME];
     with_serve_flags(LatencyArgs::command(), PROGRAM, PEER, &of_engine)
 }
 
-/// What is sent, and how often.
+/// Number of batches and their size.
 struct Batches {
     spec: VllmBatchSpec,
     warm_up: usize,
@@ -127,7 +128,7 @@ struct Batches {
 }
 
 impl LatencyArgs {
-    /// How the engine is called. Every batch is the same, so that its cache would answer.
+    /// Returns how the engine is called. Its prefix cache is off, because all batches are equal.
     fn calls(&self, line: &Line<Self>) -> Calls {
         let mut call = JsonObject::new();
         call.insert("detokenize".to_owned(), json!(!self.disable_detokenize));
@@ -194,6 +195,6 @@ impl Batches {
 
 const PROGRAM: &str = "vllm bench latency";
 
-/// The flags of vLLM 0.33.0's `bench latency`, without the engine's.
+/// Recorded flags of vLLM 0.33.0's `bench latency`, without the engine's.
 pub(super) const PEER: PeerFlags =
     PeerFlags::recorded(include_str!("../../../../../fixtures/vllm/latency_flags.txt"));

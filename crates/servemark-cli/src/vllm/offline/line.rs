@@ -1,4 +1,4 @@
-//! What both commands share: how a command line is read, and the serving benchmark that it fills.
+//! Parsing that both commands share, and the conversion to the arguments of the serving benchmark.
 
 use std::ffi::OsString;
 
@@ -16,13 +16,12 @@ use crate::argparse::{
 };
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
-use crate::offline::Offline;
 use crate::own::{ConnectionArgs, ProtocolArgs, ReuseArgs, SimulatorArgs, ThreadArgs, WorkerArgs};
 use crate::parsed::Parsed;
 use crate::vllm::args::{ExtrasArgs, OutputArgs, PEER, TargetArgs, VllmArgs};
 use crate::vllm::{ONE_RUN, simulate, understand};
 
-/// A command line of one of the commands, read by argparse's rules.
+/// A parsed command line of one of the commands.
 pub(super) struct Line<A> {
     pub(super) args: A,
     pub(super) given: ParsedCommandLine,
@@ -92,7 +91,7 @@ impl<A: Parser> Line<A> {
     }
 }
 
-/// The arguments of the serving benchmark that has the same prompts.
+/// Arguments of the serving benchmark with equal prompts.
 #[derive(Clone)]
 pub(super) struct Serving {
     pub(super) args: VllmArgs,
@@ -118,7 +117,7 @@ impl Serving {
     }
 }
 
-/// What is called. Closed: these are the backends of vLLM's benchmark.
+/// Interface that is called. Closed: these are the backends of vLLM's benchmark.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Callee {
     /// vLLM's engine, which is given texts.
@@ -143,30 +142,6 @@ pub(super) struct Calls {
     pub(super) n: i64,
     /// Whether the asynchronous engine is called.
     pub(super) streams: bool,
-}
-
-/// Replaces the server of an offline benchmark by the engine in this program.
-#[cfg(feature = "engine")]
-pub(super) fn here(
-    mut offline: Offline,
-    args: &WorkerArgs,
-    python: Option<&str>,
-    calls: &Calls,
-) -> Result<Offline, CliError> {
-    for parsed in offline.warm_up.iter_mut().chain([&mut offline.run]) {
-        super::here::put(parsed, args, python, calls)?;
-    }
-    Ok(offline)
-}
-
-#[cfg(not(feature = "engine"))]
-pub(super) fn here(
-    _: Offline,
-    _: &WorkerArgs,
-    _: Option<&str>,
-    _: &Calls,
-) -> Result<Offline, CliError> {
-    Err(CliError::Together("this program is built without engines: name a server (--base-url)"))
 }
 
 /// Returns a flag with its values as arguments.
@@ -214,7 +189,7 @@ pub(super) fn with_serve_flags(
     command
 }
 
-/// Flags that say which server is asked, and how. In these commands they are Servemark's own.
+/// Flags of the server and its address. In these commands they are Servemark's own.
 const SERVER: [Flag; 7] = [
     TargetArgs::BASE_URL,
     OutputArgs::DISABLE_TQDM,
@@ -241,7 +216,7 @@ pub(super) fn asks_server(effects: &Effects<'_>) -> bool {
         .any(|flag| effects.is(flag))
 }
 
-/// Flags that need a server, or that need none.
+/// Groups of flags that only apply to a server, or only to a started engine.
 const GROUPS: &[Group] = &[
     Group::of(&[
         Declared { flag: TargetArgs::HEADER, limits: &[SERVER_FLAGS] },
@@ -267,7 +242,7 @@ const SERVER_FLAGS: Limit = Where(
 const STARTED: Limit =
     Where(|effects| !asks_server(effects), "where a server is named: no engine is started");
 
-/// vLLM's own default.
+/// Default model of vLLM's commands.
 pub(super) const MODEL: &str = "Qwen/Qwen3-0.6B";
 
 const NO_RECORD: &str = "SAVE_TO_PYTORCH_BENCHMARK_FORMAT has no effect here: the record repeats \

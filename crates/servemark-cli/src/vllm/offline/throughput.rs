@@ -1,5 +1,5 @@
-//! `vllm bench throughput`: how many requests and tokens there are a second when everything is sent
-//! at once.
+//! `vllm bench throughput`: measures requests and tokens per second if all requests are sent at
+//! once.
 
 mod rules;
 
@@ -11,9 +11,9 @@ use serde_json::json;
 use servemark_core::JsonObject;
 
 use super::engine;
+use super::here::with_engine;
 use super::line::{
-    Callee, Calls, Line, MODEL, Serving, asks_server, here, object, sampling, unlogged,
-    with_serve_flags,
+    Callee, Calls, Line, MODEL, Serving, asks_server, object, sampling, unlogged, with_serve_flags,
 };
 use crate::argparse::Limit::{Needs, Never, Only, Where};
 use crate::argparse::{Flag, ParsedCommandLine, PeerFlags, flags};
@@ -25,7 +25,7 @@ use crate::own::WorkerArgs;
 use crate::python;
 use crate::vllm::args::{CorporaArgs, DatasetArgs, RandomArgs, TargetArgs, VllmArgs};
 
-/// Benchmark an engine, or a running server: how much it gets through when it has everything at once
+/// Benchmark an engine or a running server: throughput if all requests are sent at once
 #[derive(Clone, Debug, Parser)]
 #[command(
     name = "vllm bench throughput",
@@ -36,52 +36,52 @@ use crate::vllm::args::{CorporaArgs, DatasetArgs, RandomArgs, TargetArgs, VllmAr
 )]
 #[expect(clippy::struct_excessive_bools, reason = "the peer's switches, one to one")]
 pub(super) struct ThroughputArgs {
-    /// What is measured: vllm, which over HTTP means text completions; vllm-chat; or hf, a model of
-    /// Transformers, not over HTTP
+    /// Measured interface: vllm, which means text completions over HTTP; vllm-chat; or hf, a model
+    /// of Transformers, not over HTTP
     #[arg(long, value_name = "NAME", default_value = "vllm",
           value_parser = PossibleValuesParser::new(["vllm", "hf", "mii", "vllm-chat"]))]
     backend: String,
-    /// What is sent; what reads a file becomes random where there is no --dataset-path
+    /// Data set of the prompts; without --dataset-path, data sets of a file are replaced by random
     #[arg(long, value_name = "NAME", default_value = "sharegpt",
           value_parser = PossibleValuesParser::new(DATASETS))]
     dataset_name: String,
-    /// Tokens of a prompt, where --random-input-len is not given
+    /// Length of a prompt in tokens, unless --random-input-len is given
     #[arg(long, value_name = "TOKENS", value_parser = python::int)]
     input_len: Option<i64>,
-    /// Tokens of an output, where the data set has no flag for it, or it is not given
+    /// Length of an output in tokens, unless the data set's own flag is given
     #[arg(long, value_name = "TOKENS", value_parser = python::int)]
     output_len: Option<i64>,
     /// Accepted for compatibility; vLLM always takes --random-prefix-len
     #[arg(long, value_name = "TOKENS", default_value = "0", value_parser = python::int)]
     prefix_len: i64,
-    /// How many outputs a prompt has
+    /// Number of outputs for each prompt
     #[arg(long, value_name = "N", default_value = "1", value_parser = python::int)]
     n: i64,
-    /// How many prompts are sent before the measurement, drawn with the next seed
+    /// Number of prompts that are sent before the measurement, drawn with the next seed
     #[arg(long, value_name = "N", default_value = "0", value_parser = python::int)]
     num_warmups: i64,
-    /// How many prompts --backend hf takes together
+    /// Maximum batch size of --backend hf
     #[arg(long, value_name = "N", value_parser = python::int)]
     hf_max_batch_size: Option<i64>,
-    /// Let --backend hf compile its model
+    /// Compile the model of --backend hf with torch.compile
     #[arg(long)]
     hf_enable_torch_compile: bool,
-    /// The file of the result
+    /// Write the result to this file
     #[arg(long, value_name = "PATH")]
     output_json: Option<String>,
     /// Call the asynchronous engine, with --backend vllm; a server has no other
     #[arg(long)]
     async_engine: bool,
-    /// Let the engine begin when everything is queued: not over HTTP
+    /// Start the engine after all requests are queued: not over HTTP
     #[arg(long)]
     prequeue_requests: bool,
-    /// Make no texts of the outputs: not over HTTP
+    /// Do not convert output tokens to text: not over HTTP
     #[arg(long)]
     disable_detokenize: bool,
     /// The adapter that the engine loads, with --enable-lora: not over HTTP
     #[arg(long, value_name = "PATH")]
     lora_path: Option<String>,
-    /// How a request's adapter is chosen
+    /// How a request's adapter is chosen: at random or in turn
     #[arg(long, value_name = "HOW", default_value = "random",
           value_parser = PossibleValuesParser::new(["random", "round-robin"]))]
     lora_assignment: String,
@@ -140,10 +140,10 @@ pub(crate) fn parse(
     if line.asks_server() {
         return Ok(offline);
     }
-    here(offline, &line.args.worker, python, &line.args.calls(&line)).map_err(refuse)
+    with_engine(offline, &line.args.worker, python, &line.args.calls(&line)).map_err(refuse)
 }
 
-/// The whole command.
+/// Returns the command with all flags.
 pub(super) fn command() -> Command {
     let without_default = |arg: Arg| {
         let is_unset = UNSET.iter().any(|flag| arg.get_long() == Some(flag.long()));
@@ -153,7 +153,7 @@ pub(super) fn command() -> Command {
 }
 
 impl ThroughputArgs {
-    /// How the engine is called.
+    /// Returns how the engine is called.
     fn calls(&self, line: &Line<Self>) -> Calls {
         let callee = self.callee();
         let (argv, args) = match callee {
@@ -172,7 +172,7 @@ impl ThroughputArgs {
         }
     }
 
-    /// What the worker is told of each call.
+    /// Returns the settings of each call that the worker process gets.
     fn call(&self, line: &Line<Self>) -> JsonObject {
         let mut call = object([("detokenize", json!(!self.disable_detokenize))]);
         match self.hf_max_batch_size {
@@ -185,7 +185,7 @@ impl ThroughputArgs {
         call
     }
 
-    /// What Transformers needs to know of the model.
+    /// Returns the settings of the model for Transformers.
     fn transformers(&self, line: &Line<Self>) -> JsonObject {
         let last = |flag: Flag| Some(line.given.value(flag)).filter(|value| !value.is_empty());
         let model = last(TargetArgs::MODEL).unwrap_or(MODEL);
@@ -205,8 +205,8 @@ impl ThroughputArgs {
         has_path && engine::is_on(&line.given.reading.leftovers, rules::ENABLE_LORA)
     }
 
-    /// Spreads requests among adapters: all are one, under as many numbers as the engine holds at
-    /// once.
+    /// Distributes requests among adapters: copies of one adapter, with as many numbers as the
+    /// engine can hold at once.
     fn spread(&self, line: &Line<Self>, serving: &mut VllmArgs) -> Result<(), CliError> {
         if !self.loads_adapters(line) {
             return Ok(());
@@ -294,7 +294,7 @@ impl ThroughputArgs {
     }
 }
 
-/// vLLM has no default for them, and ends in an error of arithmetic.
+/// Refuses missing prefix lengths. vLLM has no default for them and fails with an arithmetic error.
 fn check_prefix_lengths(given: &ParsedCommandLine) -> Result<(), CliError> {
     match PREFIX.into_iter().find(|flag| !given.is(*flag)) {
         Some(flag) => Err(CliError::setting(flag, "must be given for prefix_repetition")),
@@ -304,7 +304,7 @@ fn check_prefix_lengths(given: &ParsedCommandLine) -> Result<(), CliError> {
 
 const PROGRAM: &str = "vllm bench throughput";
 
-/// How many adapters the engine holds at once.
+/// Flag of the number of adapters that the engine can hold at once.
 const MAX_LORAS: Flag = Flag::new("--max-loras");
 
 const DATASETS: [&str; 8] = [
@@ -325,7 +325,7 @@ const PREFIX: [Flag; 4] = [
     RandomArgs::PREFIX_REPETITION_OUTPUT_LEN,
 ];
 
-/// Flags that have a default in `bench serve` and none here.
+/// Flags with a default in `bench serve` and without one here.
 const UNSET: [Flag; 5] = [
     CorporaArgs::CUSTOM_OUTPUT_LEN,
     RandomArgs::PREFIX_REPETITION_PREFIX_LEN,
@@ -334,7 +334,7 @@ const UNSET: [Flag; 5] = [
     RandomArgs::PREFIX_REPETITION_OUTPUT_LEN,
 ];
 
-/// The engine's flags that say which model is asked, and how prompts are made for it.
+/// Flags of the engine about the model and its prompts that the serving benchmark has, too.
 const OF_ENGINE: [Flag; 6] = [
     TargetArgs::MODEL,
     DatasetArgs::SEED,
@@ -344,6 +344,6 @@ const OF_ENGINE: [Flag; 6] = [
     TargetArgs::TRUST_REMOTE_CODE,
 ];
 
-/// The flags of vLLM 0.33.0's `bench throughput`, without the engine's.
+/// Recorded flags of vLLM 0.33.0's `bench throughput`, without the engine's.
 pub(super) const PEER: PeerFlags =
     PeerFlags::recorded(include_str!("../../../../../fixtures/vllm/throughput_flags.txt"));

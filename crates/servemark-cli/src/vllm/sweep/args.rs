@@ -15,17 +15,17 @@ pub(super) struct ServeArgs {
     pub(super) serve: ServeFlags,
 }
 
-/// Find how latency and throughput trade, between one request at a time and all at once
+/// Measure the trade-off between latency and throughput, from one request at a time to all at once
 #[derive(Clone, Debug, Parser)]
 #[command(disable_version_flag = true, args_override_self = true, max_term_width = 100)]
 pub(super) struct WorkloadArgs {
     #[command(flatten)]
     pub(super) serve: ServeFlags,
-    /// What is changed from level to level
+    /// Setting that differs between the levels
     #[arg(long, value_name = "NAME", default_value = "request_rate",
           value_parser = ["request_rate", "max_concurrency"])]
     pub(super) workload_var: String,
-    /// How many levels there are, the two ends among them
+    /// Number of levels, including both ends
     #[arg(long, value_name = "N", default_value = "10", value_parser = python::int)]
     pub(super) workload_iters: i64,
 }
@@ -39,10 +39,10 @@ pub(super) struct ServeFlags {
     /// this program itself, any other is started
     #[arg(long, value_name = "COMMAND")]
     pub(super) bench_cmd: Option<String>,
-    /// What is run after each benchmark, instead of emptying the server's caches
+    /// Command that runs after each benchmark, in place of emptying the server's caches
     #[arg(long, value_name = "COMMAND")]
     pub(super) after_bench_cmd: Option<String>,
-    /// How many seconds to wait for the server
+    /// Seconds to wait for the server's readiness
     #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = python::int)]
     pub(super) server_ready_timeout: i64,
     /// A JSON file of combinations of parameters for the server's command
@@ -56,38 +56,38 @@ pub(super) struct ServeFlags {
     pub(super) bench_params: Option<String>,
     #[command(flatten)]
     pub(super) experiment: ExperimentArgs,
-    /// How often each combination is measured
+    /// Number of runs of each combination
     #[arg(long, value_name = "N", default_value = "3", value_parser = python::int)]
     pub(super) num_runs: i64,
-    /// How many prompts a run has that is not measured, before each combination
+    /// Number of prompts of an unmeasured run before each combination
     #[arg(long, value_name = "N", default_value = "0", value_parser = python::int)]
     pub(super) warmup_num_prompts: i64,
-    /// Go on when a run fails, and tell of it in a file
+    /// Continue after a failed run, and record it in a file
     #[arg(long)]
     pub(super) continue_on_error: bool,
 }
 
-/// Where results are, and whether they are made.
+/// Flags of the results' folder and of dry runs.
 #[derive(Args, Clone, Debug)]
 pub(super) struct ExperimentArgs {
     /// The folder of all experiments
     #[arg(short, long, value_name = "PATH", default_value = "results")]
     pub(super) output_dir: String,
-    /// The folder of this one in it; by default the time
+    /// Name of this experiment's folder; by default the time
     #[arg(short, long, value_name = "NAME")]
     pub(super) experiment_name: Option<String>,
-    /// Show what the commands print
+    /// Show the output of the commands
     #[arg(long)]
     pub(super) show_stdout: bool,
-    /// Print what would be run
+    /// Print the commands without running them
     #[arg(long)]
     pub(super) dry_run: bool,
-    /// Go on with an experiment that was stopped
+    /// Continue an experiment that was interrupted
     #[arg(long)]
     pub(super) resume: bool,
 }
 
-/// Measure how long a server takes to start, in several settings
+/// Measure the start-up time of a server in several settings
 #[derive(Clone, Debug, Parser)]
 #[command(disable_version_flag = true, args_override_self = true, max_term_width = 100)]
 pub(super) struct StartupArgs {
@@ -117,73 +117,74 @@ pub(super) struct PlotArgs {
     /// The folder of the experiment
     #[arg(value_name = "EXPERIMENT_DIR")]
     pub(super) experiment_dir: Option<PathBuf>,
-    /// The folder of the figures, in that of the experiment
+    /// Folder of the plots, inside that of the experiment
     #[arg(long, value_name = "PATH", default_value = "")]
     pub(super) fig_dir: String,
-    /// A figure for each combination of these results, with commas
+    /// Draw a plot for each combination of these results, separated by commas
     #[arg(long, value_name = "NAMES", default_value = "")]
     pub(super) fig_by: String,
-    /// A row of panels for each combination of these
+    /// Draw a row of panels for each combination of these results
     #[arg(long, value_name = "NAMES", default_value = "")]
     pub(super) row_by: String,
-    /// A column of panels for each combination of these
+    /// Draw a column of panels for each combination of these results
     #[arg(long, value_name = "NAMES", default_value = "")]
     pub(super) col_by: String,
-    /// A curve for each combination of these
+    /// Draw a curve for each combination of these results
     #[arg(long, value_name = "NAMES")]
     pub(super) curve_by: Option<String>,
-    /// What is plotted from left to right
+    /// Result on the horizontal axis
     #[arg(long, value_name = "NAME", default_value = "total_token_throughput")]
     pub(super) var_x: String,
-    /// What is plotted from bottom to top
+    /// Result on the vertical axis
     #[arg(long, value_name = "NAME", default_value = "median_ttft_ms")]
     pub(super) var_y: String,
-    /// Which runs are plotted: max_concurrency<1000,tp==2
+    /// Plot only runs that meet these conditions: max_concurrency<1000,tp==2
     #[arg(long, value_name = "STATEMENTS", default_value = "")]
     pub(super) filter_by: String,
-    /// Which values are put together: request_throughput%1
+    /// Group values into intervals of this width: request_throughput%1
     #[arg(long, value_name = "STATEMENTS", default_value = "")]
     pub(super) bin_by: String,
-    /// How numbers are spread from left to right: linear, log or sqrt
+    /// Scale of the horizontal axis: linear, log or sqrt
     #[arg(long, value_name = "NAME")]
     pub(super) scale_x: Option<String>,
-    /// How numbers are spread from bottom to top
+    /// Scale of the vertical axis: linear, log or sqrt
     #[arg(long, value_name = "NAME")]
     pub(super) scale_y: Option<String>,
-    /// What figures are called
+    /// Base name of the plots
     #[arg(long, value_name = "NAME", default_value = "FIGURE")]
     pub(super) fig_name: String,
-    /// Do not show how far runs of one setting differ
+    /// Do not draw the spread between runs of one setting
     #[arg(long)]
     pub(super) no_error_bars: bool,
-    /// How high a panel is, in inches
+    /// Height of a panel in inches
     #[arg(long, value_name = "INCHES", default_value = "6.4", value_parser = python::float)]
     pub(super) fig_height: f64,
-    /// How many dots an inch has
+    /// Resolution in dots per inch
     #[arg(long, value_name = "DOTS", default_value = "300", value_parser = python::int)]
     pub(super) fig_dpi: i64,
-    /// Print which figures would be drawn
+    /// Print the names of the plots without drawing them
     #[arg(long)]
     pub(super) dry_run: bool,
 }
 
-/// Plot what a user gets over what a GPU gives, and the runs that no other one beats at both
+/// Plot tokens per second per user over tokens per second per GPU, with the Pareto frontier of the
+/// runs
 #[derive(Clone, Debug, Parser)]
 #[command(disable_version_flag = true, args_override_self = true, max_term_width = 100)]
 pub(super) struct ParetoArgs {
     /// The folder of the experiment
     #[arg(value_name = "EXPERIMENT_DIR")]
     pub(super) experiment_dir: Option<PathBuf>,
-    /// Which result is the number of users; else the rate, else the most requests in flight
+    /// Result that is the number of users; by default the request rate or the maximum concurrency
     #[arg(long, value_name = "NAME", default_value = "max_concurrency")]
     pub(super) user_count_var: String,
-    /// Which result is the number of GPUs; else the product of the parallel sizes
+    /// Result that is the number of GPUs; by default the product of the parallel sizes
     #[arg(long, value_name = "NAME")]
     pub(super) gpu_count_var: Option<String>,
-    /// What is written beside the best runs, with commas
+    /// Results to write beside the runs of the frontier, separated by commas
     #[arg(long, value_name = "NAMES", default_value = "max_concurrency,gpu_count")]
     pub(super) label_by: String,
-    /// Print which figure would be drawn
+    /// Print the name of the plot without drawing it
     #[arg(long)]
     pub(super) dry_run: bool,
 }

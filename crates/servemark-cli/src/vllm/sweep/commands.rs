@@ -1,4 +1,4 @@
-//! Flags, understood.
+//! Converts the flags of each sweep command.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -133,7 +133,7 @@ fn folder(output_dir: &str, name: Option<&str>, environment: &Environment) -> Pa
     Path::new(output_dir).join(name)
 }
 
-/// An empty name is no file, as with vLLM.
+/// Returns the path unless its name is empty, which means none, as with vLLM.
 fn file(name: Option<String>) -> Option<PathBuf> {
     name.filter(|name| !name.is_empty()).map(PathBuf::from)
 }

@@ -1,9 +1,9 @@
-//! Where results are: names of folders and files, and the level of load that they are of.
+//! Names of the folders and files of results, and the levels of load.
 
 use super::{Combination, Workload};
 
-/// The folder of a combination of parameters, in that of the experiment: its parts with what each is
-/// for, and perhaps a level of load.
+/// Returns the name of a combination's folder: each part with its role, and the level of load if
+/// there is one.
 pub fn folder_name(parts: &[(&str, &Combination)], level: Option<(&str, i64)>) -> String {
     let own = parts.iter().filter(|(_, combination)| !combination.parameters().is_empty());
     let mut words: Vec<String> =
@@ -14,14 +14,14 @@ pub fn folder_name(parts: &[(&str, &Combination)], level: Option<(&str, i64)>) -
     file_name(&words.join("-"))
 }
 
-/// A text as the name of a file.
+/// Replaces the characters of a text that a file name must not have.
 pub fn file_name(text: &str) -> String {
     let plain = text.replace('/', "_").replace("..", "__");
     plain.trim_matches('\'').trim_matches('"').to_owned()
 }
 
 impl Workload {
-    /// The levels between two ends, without the ends.
+    /// Returns the levels between two ends, without the ends.
     pub fn between(&self, low: i64, high: i64) -> Vec<i64> {
         let steps = self.levels - 1;
         let step = (high - low) as f64 / steps as f64;
@@ -33,7 +33,7 @@ impl Workload {
     }
 }
 
-/// A command of which the result goes to a file, whatever it said of that before.
+/// Returns the command with its result written to `path`, in place of its own setting.
 pub fn with_output(command: &[String], path: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut rest = command.iter();

@@ -1,4 +1,4 @@
-//! Combinations of parameters, and what becomes of a command by them.
+//! Combinations of parameters, and their application to a command.
 
 use std::collections::HashSet;
 
@@ -14,7 +14,7 @@ pub struct Combination {
     parameters: JsonObject,
 }
 
-/// The combinations of a file: a list of objects, or an object of them by their names.
+/// Parses the combinations of a file: a list of objects, or an object of objects by their names.
 pub fn combinations(file: &str) -> Result<Vec<Combination>, CliError> {
     let document: Value = serde_json::from_str(file)
         .map_err(|error| CliError::Peer(format!("the parameters are no JSON: {error}")))?;
@@ -36,7 +36,7 @@ pub fn combinations(file: &str) -> Result<Vec<Combination>, CliError> {
     }
 }
 
-/// A name in the record itself wins.
+/// Adds a name to a record, unless the record has one.
 fn with_name(name: String, record: Value) -> Value {
     let Value::Object(record) = record else { return record };
     let mut named = JsonObject::new();
@@ -55,7 +55,7 @@ impl Combination {
         }
     }
 
-    /// The parameters.
+    /// Returns the parameters.
     pub fn parameters(&self) -> &JsonObject {
         &self.parameters
     }
@@ -68,35 +68,35 @@ impl Combination {
         Self { parameters }
     }
 
-    /// What it is called: its own name, else all its parameters.
+    /// Returns the combination's name, or a text of all its parameters if it has none.
     pub fn name(&self) -> String {
         self.parameters.get(NAME).map_or_else(|| self.text("-"), python_str)
     }
 
-    /// The parameters as text, without the name.
+    /// Returns the parameters as text, without the name.
     pub fn text(&self, separator: &str) -> String {
         let parameters = self.parameters.iter().filter(|(key, _)| *key != NAME);
         let pairs = parameters.map(|(key, value)| format!("{key}={}", python_str(value)));
         pairs.collect::<Vec<_>>().join(separator)
     }
 
-    /// As Python shows it.
+    /// Returns the combination as Python shows it.
     pub fn python_text(&self) -> String {
         literal(&Value::Object(self.parameters.clone()))
     }
 
-    /// Whether a parameter is among them, however its words are parted.
+    /// Returns whether the combination has a parameter, in any spelling of its name.
     pub fn has(&self, key: &str) -> bool {
         spellings(key).iter().any(|key| self.parameters.contains_key(key))
     }
 
-    /// Whether what a link names is the same here and there.
+    /// Returns whether both combinations have equal values for a linked pair of parameters.
     pub fn is_linked(&self, other: &Self, (key, its): &(String, String)) -> bool {
         let here = self.parameters.get(key);
         here.is_some() && here.map(same) == other.parameters.get(its).map(same)
     }
 
-    /// The command with these parameters: in the place of its own, else at its end.
+    /// Returns the command with these parameters. They replace its own or are appended.
     pub fn apply(&self, command: &[String]) -> Vec<String> {
         let mut command = command.to_vec();
         for (key, value) in self.parameters.iter().filter(|(key, _)| *key != NAME) {
@@ -116,19 +116,19 @@ impl Combination {
     }
 }
 
-/// Python takes a number for a flag, and a whole number for one with a fraction of nothing.
+/// Normalises a value for comparison as Python does: a boolean equals a number, and 1 equals 1.0.
 fn same(value: &Value) -> Value {
     let number = value.as_bool().map(f64::from).or_else(|| value.as_f64());
     number.map_or_else(|| value.clone(), Value::from)
 }
 
-/// The key as it is, with underscores and with dashes; what follows a dot stays.
+/// Returns a key unchanged, with underscores and with dashes. The part after a dot is unchanged.
 fn spellings(key: &str) -> [String; 3] {
     let (front, rest) = key.find('.').map_or((key, ""), |dot| key.split_at(dot));
     [front.to_owned(), front.replace('-', "_"), front.replace('_', "-")].map(|front| front + rest)
 }
 
-/// The words that a parameter is on a command line.
+/// Returns a parameter as arguments of a command line.
 fn flag(key: &str, value: &Value) -> Vec<String> {
     let named = |key: &str| format!("--{}", spellings(key)[2]);
     match value {
@@ -142,12 +142,12 @@ fn flag(key: &str, value: &Value) -> Vec<String> {
     }
 }
 
-/// A value as Python's `str` has it.
+/// Returns a value as Python's `str` writes it.
 fn python_str(value: &Value) -> String {
     value.as_str().map_or_else(|| literal(value), str::to_owned)
 }
 
-/// The key of a combination's name, which is no parameter.
+/// Key of a combination's name, which is not a parameter.
 const NAME: &str = "_benchmark_name";
 const NO_LIST: &str =
     "the parameters must be a list of objects, or an object of them by their names";

@@ -1,6 +1,6 @@
-//! A command as a shell takes it apart: Python's `shlex.split`.
+//! Splits a command into words as a shell does, like Python's `shlex.split`.
 
-/// The words of a line. The messages are Python's.
+/// Splits a command into words. The error messages are Python's.
 pub(super) fn split(line: &str) -> Result<Vec<String>, &'static str> {
     let mut words = Words::default();
     let mut signs = line.chars();
@@ -17,7 +17,7 @@ pub(super) fn split(line: &str) -> Result<Vec<String>, &'static str> {
     Ok(words.done)
 }
 
-/// The words so far, and the one that has begun.
+/// The complete words, and the current incomplete one.
 #[derive(Default)]
 struct Words {
     done: Vec<String>,
@@ -43,7 +43,7 @@ fn quoted(signs: &mut impl Iterator<Item = char>, word: &mut String) -> Result<(
     }
 }
 
-/// Between double quotes a backslash means itself, unless a quote or another one follows.
+/// Reads text between double quotes. A backslash is literal unless a quote or a backslash follows.
 fn double_quoted(
     signs: &mut impl Iterator<Item = char>,
     word: &mut String,

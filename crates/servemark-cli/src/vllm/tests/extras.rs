@@ -152,7 +152,7 @@ fn a_run_may_be_limited_in_time() {
 }
 
 #[test]
-fn whoever_wants_one_run_is_not_given_several() {
+fn one_run_is_not_replaced_by_several() {
     for line in ["--num-runs 2", "--compare a b", "--sweep-request-rate 1,2"] {
         let args = line.split_whitespace().map(Into::into);
         let refusal = crate::vllm::parse("p", args, &Environment::default()).unwrap_err();

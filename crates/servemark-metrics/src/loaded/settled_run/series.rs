@@ -4,8 +4,8 @@ use servemark_core::RunLog;
 
 use super::SettlingOf;
 use crate::evidence::sent_last;
-use crate::metrics::sampled_of;
 use crate::policy::MetricPolicy;
+use crate::sampled::sampled_of;
 use crate::statistics::whole;
 use crate::{Latency, RequestScore};
 

@@ -72,7 +72,7 @@ fn a_connection_is_not_the_clients_lag() {
 }
 
 #[test]
-fn of_a_burst_nobody_is_late_and_no_rate_is_missed() {
+fn no_request_of_a_burst_is_late_and_no_rate_is_missed() {
     let audit = Run::with_each(|request| {
         (request.granted, request.sent) = (1_000_000, request.due);
         request.due = 1_000_000;

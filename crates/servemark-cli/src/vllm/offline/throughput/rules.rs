@@ -1,4 +1,4 @@
-//! What a command line of `vllm bench throughput` may not ask for, and what of it has no effect.
+//! Rules between flags of `vllm bench throughput`, and warnings about flags without effect.
 
 use super::ThroughputArgs;
 use crate::error::CliError;
@@ -7,7 +7,7 @@ use crate::vllm::offline::engine;
 use crate::vllm::offline::line::{Callee, Line};
 
 impl ThroughputArgs {
-    /// vLLM's rules in its words, and then what cannot be done.
+    /// Checks vLLM's rules, with its messages, and then refuses what is not supported.
     pub(super) fn check(&self, line: &Line<Self>) -> Result<(), CliError> {
         self.check_adapters(line)?;
         self.check_backend(line)?;
@@ -65,7 +65,7 @@ impl ThroughputArgs {
         ])
     }
 
-    /// What needs an engine of one's own.
+    /// Refuses flags that need a started engine.
     fn check_server(&self) -> Result<(), CliError> {
         let within = [
             (!self.is_vllms(), Self::BACKEND, NOT_THIS_BACKEND),
@@ -79,7 +79,7 @@ impl ThroughputArgs {
         }
     }
 
-    /// What vLLM takes and does nothing with.
+    /// Returns warnings about flags that vLLM accepts and ignores.
     pub(super) fn warnings(&self, line: &Line<Self>) -> Vec<String> {
         let given = &line.given;
         let has_path = self.lora_path.is_some();
@@ -104,7 +104,8 @@ impl ThroughputArgs {
     }
 }
 
-/// There is no parser behind this one that would refuse what is no flag of an engine.
+/// Checks the arguments for Transformers, because no engine's parser follows that would refuse
+/// unknown ones.
 fn check_transformers(line: &Line<ThroughputArgs>) -> Result<(), CliError> {
     let reading = &line.given.reading;
     let mode = line.given.values(TargetArgs::TOKENIZER_MODE).last();
@@ -120,11 +121,11 @@ fn check_transformers(line: &Line<ThroughputArgs>) -> Result<(), CliError> {
     if engine::are_known(&reading.leftovers) { Ok(()) } else { reading.refuse_leftovers() }
 }
 
-/// The type of the numbers in which an engine computes.
+/// Flag of the number type in which an engine computes.
 pub(super) const DTYPE: &str = "--dtype";
 /// The engine's switch for adapters.
 pub(super) const ENABLE_LORA: &str = "--enable-lora";
-/// How many copies of a model there are.
+/// Flags of the number of copies of a model.
 const REPLICAS: [&str; 2] = ["--data-parallel-size", "-dp"];
 const ONE_REPLICA: &str = "Data parallel is only supported with external launcher mode with \
                            synchronous engine in offline benchmark, please use benchmark serving \
