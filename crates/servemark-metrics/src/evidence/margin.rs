@@ -112,13 +112,15 @@ impl Distance {
 /// if they are narrower. Absent for objectives that are not about waits.
 fn relative_variance(judgement: &Judgement, value: f64, bound: f64) -> Option<f64> {
     let Judgement { objective, low, high, effective, .. } = judgement;
-    let Goal::Latency { statistic, .. } = objective.goal else { return None };
+    let Goal::Latency { statistic, limit_ms, .. } = objective.goal else { return None };
     let of_one = match (statistic, objective.share()) {
         (Statistic::Mean, _) => 1.0,
         (_, Some(share)) if share < 1.0 => share / (1.0 - share) / (1.0 - share).ln().powi(2),
         _ => return None,
     };
-    let by_bounds = (Margin::error_of((high - low) / 2.0, bound) / value).powi(2);
+    // A run that has no upper bound can still show that the limit is missed.
+    let half = if high.is_infinite() && *low > limit_ms { value - low } else { (high - low) / 2.0 };
+    let by_bounds = (Margin::error_of(half, bound) / value).powi(2);
     Some((of_one / effective.max(1.0)).min(by_bounds))
 }
 
@@ -229,6 +231,29 @@ mod tests {
         assert_eq!(found.to_string(), message);
         let loads = [at(1.0, 500.0, 1.0), at(2.0, 1000.0, 0.8), at(4.0, 4000.0, 0.5)];
         assert_eq!(capacity(&loads).objective.to_string(), "success>=90%");
+    }
+
+    #[test]
+    fn a_lower_bound_beyond_the_limit_bounds_the_capacity_without_an_upper_one() {
+        let at = |load: f64, ms: f64, low: f64, high: f64, effective: f64| {
+            (load, Judgement { effective, ..judgement("e2el:median<125ms", ms, low, high) })
+        };
+        let loads = [
+            at(48.0, 98.60, 97.35, 99.97, 100.0),
+            at(52.0, 142.81, 140.41, f64::INFINITY, 1.0),
+            at(64.0, 160.0, 158.0, f64::INFINITY, 1.0),
+        ];
+        let loads: Vec<LoadEvidence<'_>> = loads
+            .iter()
+            .map(|(load, judgement)| LoadEvidence {
+                load: *load,
+                judgements: std::slice::from_ref(judgement),
+                growth: None,
+            })
+            .collect();
+        let objective = loads[0].judgements[0].objective;
+        let found = Capacity::of(&loads, &[objective], 0.95, 0.95).unwrap();
+        assert_eq!((found.low, found.high), (Some(48.0), Some(52.0)), "{found}");
     }
 
     #[test]
