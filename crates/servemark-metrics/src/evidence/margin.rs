@@ -62,6 +62,20 @@ impl Capacity {
             rank(one).partial_cmp(&rank(other)).unwrap_or(std::cmp::Ordering::Equal)
         })
     }
+
+    /// Returns the estimate with each open end of its interval closed by a load with a verdict: the
+    /// largest that meets all objectives, and the smallest that misses one. A load can have a
+    /// verdict although its distance from the limit is hardly known.
+    #[must_use]
+    pub fn closed_by(self, holds: Option<f64>, fails: Option<f64>) -> Self {
+        let is_below = |end: f64| self.high.is_none_or(|high| end <= high);
+        let is_above = |end: f64| self.low.is_none_or(|low| low <= end);
+        Self {
+            low: self.low.or(holds.filter(|end| is_below(*end))),
+            high: self.high.or(fails.filter(|end| is_above(*end))),
+            ..self
+        }
+    }
 }
 
 impl LoadEvidence<'_> {
@@ -153,8 +167,10 @@ fn error(judgement: &Judgement, value: f64, bound: f64) -> Option<f64> {
 /// first`.
 impl fmt::Display for Capacity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let is_bounded = self.low.is_some() && self.high.is_some();
         match self.value {
             Some(value) => write!(f, "{}", rounded(value))?,
+            None if is_bounded => f.write_str("not known closely")?,
             None => f.write_str("outside of what was tried")?,
         }
         write!(f, " ({} % ", self.confidence * 100.0)?;
@@ -233,27 +249,44 @@ mod tests {
         assert_eq!(capacity(&loads).objective.to_string(), "success>=90%");
     }
 
-    #[test]
-    fn a_lower_bound_beyond_the_limit_bounds_the_capacity_without_an_upper_one() {
-        let at = |load: f64, ms: f64, low: f64, high: f64, effective: f64| {
-            (load, Judgement { effective, ..judgement("e2el:median<125ms", ms, low, high) })
+    /// Returns the capacity by a load of 48 that holds and one of 52 with these figures, which misses
+    /// a median of 125 ms.
+    fn between_48_and_52(ms: f64, low: f64, high: f64, effective: f64) -> Capacity {
+        let at = |ms, low, high, effective| Judgement {
+            effective,
+            ..judgement("e2el:median<125ms", ms, low, high)
         };
-        let loads = [
-            at(48.0, 98.60, 97.35, 99.97, 100.0),
-            at(52.0, 142.81, 140.41, f64::INFINITY, 1.0),
-            at(64.0, 160.0, 158.0, f64::INFINITY, 1.0),
-        ];
+        let judgements = [at(98.60, 97.35, 99.97, 100.0), at(ms, low, high, effective)];
+        let loads = [48.0, 52.0].iter().zip(&judgements);
         let loads: Vec<LoadEvidence<'_>> = loads
-            .iter()
             .map(|(load, judgement)| LoadEvidence {
                 load: *load,
                 judgements: std::slice::from_ref(judgement),
                 growth: None,
             })
             .collect();
-        let objective = loads[0].judgements[0].objective;
-        let found = Capacity::of(&loads, &[objective], 0.95, 0.95).unwrap();
+        Capacity::of(&loads, &[judgements[0].objective], 0.95, 0.95).unwrap()
+    }
+
+    #[test]
+    fn a_lower_bound_far_beyond_the_limit_bounds_the_capacity_without_an_upper_one() {
+        let found = between_48_and_52(142.81, 140.41, f64::INFINITY, 1.0);
         assert_eq!((found.low, found.high), (Some(48.0), Some(52.0)), "{found}");
+    }
+
+    #[test]
+    fn a_load_that_fails_closes_an_interval_that_its_distance_leaves_open() {
+        let hardly_known = [
+            (142.81, 126.0, f64::INFINITY, 1.0),
+            (142.81, 140.41, 300.0, 1.0),
+            (142.81, 126.0, 160.0, 100.0),
+        ];
+        for (ms, low, high, effective) in hardly_known {
+            let open = between_48_and_52(ms, low, high, effective);
+            assert_eq!((open.low, open.high), (Some(48.0), None), "{open}");
+            let closed = open.closed_by(Some(48.0), Some(52.0));
+            assert_eq!((closed.low, closed.high), (Some(48.0), Some(52.0)), "{closed}");
+        }
     }
 
     #[test]

@@ -48,7 +48,9 @@ impl TierAnswer {
         let bound = spec.confidence_of_round();
         let loads: Vec<LoadEvidence<'_>> =
             trials.iter().filter(|trial| trial.usable > 0).map(Trial::evidence).collect();
-        let capacity = Capacity::of(&loads, &tier.objectives, bound, CONFIDENCE);
+        let LoadBracket { holds, fails, .. } = bracket;
+        let capacity = Capacity::of(&loads, &tier.objectives, bound, CONFIDENCE)
+            .map(|found| found.closed_by(holds, fails));
         Self { name: tier.name, bracket, capacity }
     }
 
