@@ -4,6 +4,7 @@
 mod comparisons;
 mod gates;
 mod processes;
+mod run_logs;
 mod searches;
 mod warm_up;
 
@@ -15,6 +16,7 @@ use servemark_statistics::{Estimate, Sample};
 pub use self::comparisons::{Comparisons, Design};
 pub use self::gates::GateCell;
 pub use self::processes::{Process, cells};
+pub use self::run_logs::LogCell;
 pub use self::searches::SearchCell;
 pub use self::warm_up::WarmUp;
 

@@ -4,10 +4,14 @@
 //! `cargo run --release -p servemark-benches --bin calibration [RUNS [PART...]]` prints Markdown tables;
 //! see `docs/methodology.md`.
 
+use std::collections::BTreeMap;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
+use std::thread;
 
 use servemark_benches::calibration::{
-    Cell, Comparisons, GateCell, Process, SearchCell, WarmUp, cells,
+    Cell, Comparisons, Design, GateCell, LogCell, Process, SearchCell, WarmUp, cells,
 };
 
 /// Default number of simulated runs of each cell.
@@ -23,8 +27,9 @@ const FIRST_ROUNDS: [u64; 2] = [30, 120];
 type StudyPart = (&'static str, fn(u32));
 
 /// The tables of the study, in the order in which they are printed.
-const PARTS: [StudyPart; 5] = [
+const PARTS: [StudyPart; 6] = [
     ("intervals", intervals),
+    ("run-logs", run_logs),
     ("gates", gates),
     ("warm-up", warm_up),
     ("comparisons", comparisons),
@@ -48,12 +53,38 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
+/// Computes the rows of a table on as many threads as there are cores, and prints each as soon as
+/// those above it are printed. Cells for which there is no row are left out.
 #[expect(clippy::print_stdout, reason = "a study prints its table")]
-fn print_table(head: &str, rows: impl Iterator<Item = String>) {
+fn print_table<C: Sync>(head: &str, cells: &[C], row: impl Fn(&C) -> Option<String> + Sync) {
     println!("{head}");
-    for row in rows {
-        println!("{row}");
-    }
+    let (next, row) = (&AtomicUsize::new(0), &row);
+    let (sender, receiver) = channel();
+    thread::scope(|scope| {
+        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
+            let sender = sender.clone();
+            scope.spawn(move || {
+                while let Some((place, cell)) = {
+                    let place = next.fetch_add(1, Ordering::Relaxed);
+                    cells.get(place).map(|cell| (place, cell))
+                } {
+                    let _ = sender.send((place, row(cell)));
+                }
+            });
+        }
+        drop(sender);
+        let mut ready = BTreeMap::new();
+        let mut printed = 0;
+        for (place, row) in receiver {
+            ready.insert(place, row);
+            while let Some(row) = ready.remove(&printed) {
+                if let Some(row) = row {
+                    println!("{row}");
+                }
+                printed += 1;
+            }
+        }
+    });
     println!();
 }
 
@@ -64,40 +95,44 @@ fn of_lengths(is_reported: impl Fn(&Process) -> bool) -> Vec<(Process, usize)> {
 }
 
 fn intervals(runs: u32) {
-    let rows = of_lengths(|_| true).into_iter();
-    print_table(
-        Cell::HEAD,
-        rows.map(|(of, requests)| Cell::simulate(&of, requests, runs).to_string()),
-    );
+    print_table(Cell::HEAD, &of_lengths(|_| true), |(process, requests)| {
+        Some(Cell::simulate(process, *requests, runs).to_string())
+    });
+}
+
+fn run_logs(runs: u32) {
+    print_table(LogCell::HEAD, &of_lengths(|_| true), |(process, requests)| {
+        Some(LogCell::simulate(process, *requests, runs)?.to_string())
+    });
 }
 
 fn gates(runs: u32) {
-    let rows = of_lengths(|_| true).into_iter();
-    print_table(
-        GateCell::HEAD,
-        rows.map(|(of, requests)| GateCell::simulate(&of, requests, runs).to_string()),
-    );
+    print_table(GateCell::HEAD, &of_lengths(|_| true), |(process, requests)| {
+        Some(GateCell::simulate(process, *requests, runs).to_string())
+    });
 }
 
 fn warm_up(runs: u32) {
-    let rows = of_lengths(|process| WarmUp::PROCESSES.contains(&process.name)).into_iter();
-    print_table(
-        WarmUp::HEAD,
-        rows.map(|(of, requests)| WarmUp::simulate(&of, requests, runs).to_string()),
-    );
+    let cells = of_lengths(|process| WarmUp::PROCESSES.contains(&process.name));
+    print_table(WarmUp::HEAD, &cells, |(process, requests)| {
+        Some(WarmUp::simulate(process, *requests, runs).to_string())
+    });
 }
 
 fn comparisons(runs: u32) {
     let is_reported = |process: &Process| Comparisons::PROCESSES.contains(&process.name);
-    let rows = cells().into_iter().filter(is_reported).flat_map(|process| {
-        let row = move |design| Comparisons::simulate(&process, design, runs).to_string();
-        Comparisons::designs().into_iter().map(row)
+    let cells: Vec<(Process, Design)> = cells()
+        .into_iter()
+        .filter(is_reported)
+        .flat_map(|process| Comparisons::designs().into_iter().map(move |design| (process, design)))
+        .collect();
+    print_table(Comparisons::HEAD, &cells, |(process, design)| {
+        Some(Comparisons::simulate(process, *design, runs).to_string())
     });
-    print_table(Comparisons::HEAD, rows);
 }
 
 fn searches(runs: u32) {
-    let rows = FIRST_ROUNDS.into_iter().flat_map(SearchCell::all);
+    let cells: Vec<SearchCell> = FIRST_ROUNDS.into_iter().flat_map(SearchCell::all).collect();
     let searches = runs.div_ceil(RUNS_A_SEARCH);
-    print_table(SearchCell::HEAD, rows.map(|cell| cell.simulate(searches).to_string()));
+    print_table(SearchCell::HEAD, &cells, |cell| Some(cell.clone().simulate(searches).to_string()));
 }

@@ -22,12 +22,7 @@ enum Kind {
     Pareto(f64),
     /// First-order autoregression with this coefficient.
     Autoregression(f64),
-    /// Queue in front of sixteen servers, loaded to this share. Service takes a second, or a
-    /// log-normal time with a mean of a second.
-    Queue {
-        load: f64,
-        varies: bool,
-    },
+    Queue(Queue),
     /// Engine with continuous batching, loaded to this share of its capacity.
     Engine {
         load: f64,
@@ -39,9 +34,32 @@ enum Kind {
     },
 }
 
+/// Queue in front of sixteen servers, loaded to this share.
+#[derive(Clone, Copy, Debug)]
+struct Queue {
+    load: f64,
+    /// Whether service takes a log-normal time with a mean of a second, not always a second.
+    varies: bool,
+    /// Largest addition to the constant part of the time to first token, in seconds.
+    spread: f64,
+}
+
+/// One request of a simulated open loop, in seconds since the start of the run.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Visit {
+    pub(super) due: f64,
+    pub(super) first_token: f64,
+    pub(super) end: f64,
+    /// Number of output tokens.
+    pub(super) tokens: u32,
+}
+
 /// Returns every process of the study.
 pub fn cells() -> Vec<Process> {
-    let queue = |name, load, varies| Process { name, kind: Kind::Queue { load, varies } };
+    let queue = |name, load, varies| Process {
+        name,
+        kind: Kind::Queue(Queue { load, varies, spread: LEAST_SPREAD }),
+    };
     let engine = |name, load| Process { name, kind: Kind::Engine { load } };
     vec![
         Process { name: "log-normal", kind: Kind::LogNormal },
@@ -55,6 +73,14 @@ pub fn cells() -> Vec<Process> {
         queue("M/D/16, 95 %", 0.95, false),
         queue("M/G/16, 50 %", 0.5, true),
         queue("M/G/16, 70 %", 0.7, true),
+        Process {
+            name: "M/G/16, 70 %, base varies by 5 %",
+            kind: Kind::Queue(Queue {
+                load: 0.7,
+                varies: true,
+                spread: 0.05 * BASE * 12f64.sqrt(),
+            }),
+        },
         queue("M/G/16, 90 %", 0.9, true),
         queue("M/G/16, 95 %", 0.95, true),
         Process { name: "closed loop of 32", kind: Kind::ClosedLoop { users: 32 } },
@@ -70,7 +96,7 @@ impl Process {
     /// varies.
     pub(super) fn queue(varies: bool) -> Self {
         let name = if varies { "M/G/16" } else { "M/D/16" };
-        Self { name, kind: Kind::Queue { load: 0.5, varies } }
+        Self { name, kind: Kind::Queue(Queue { load: 0.5, varies, spread: LEAST_SPREAD }) }
     }
 
     /// Returns an engine with continuous batching.
@@ -86,7 +112,7 @@ impl Process {
     /// Returns the requests per second of an open loop; absent for a closed loop.
     pub(super) fn rate(&self) -> Option<f64> {
         match self.kind {
-            Kind::Queue { load, .. } | Kind::Engine { load } => Some(load * self.capacity()),
+            Kind::Queue(Queue { load, .. }) | Kind::Engine { load } => Some(load * self.capacity()),
             Kind::ClosedLoop { .. } => None,
             Kind::LogNormal | Kind::Bimodal | Kind::Pareto(_) | Kind::Autoregression(_) => {
                 Some(1.0)
@@ -99,11 +125,20 @@ impl Process {
     pub(super) fn at_rate(self, rate: f64) -> Self {
         let share = rate / self.capacity();
         let kind = match self.kind {
-            Kind::Queue { varies, .. } => Kind::Queue { load: share, varies },
+            Kind::Queue(queue) => Kind::Queue(Queue { load: share, ..queue }),
             Kind::Engine { .. } => Kind::Engine { load: share },
             other => other,
         };
         Self { kind, ..self }
+    }
+
+    /// Returns the requests of a run of a queue, in the order in which they are due; absent for other
+    /// processes. The length of an answer is in proportion to its service, 64 tokens on average.
+    pub(super) fn visits(&self, requests: usize, random: &mut NumpyRandom) -> Option<Vec<Visit>> {
+        match self.kind {
+            Kind::Queue(queue) => Some(queue.visits(requests, random)),
+            _ => None,
+        }
     }
 
     /// Returns the long-run mean, median and 99th percentile of the process, from a run of two
@@ -127,7 +162,10 @@ impl Process {
                 each.map(|_| (1.0 - random.random_sample()).powf(-1.0 / exponent)).collect()
             }
             Kind::Autoregression(likeness) => autoregression(likeness, requests, random),
-            Kind::Queue { load, varies } => queue(load, varies, requests, random),
+            Kind::Queue(queue) => {
+                let visits = queue.visits(requests, random).into_iter();
+                visits.map(|visit| visit.first_token - visit.due).collect()
+            }
             Kind::Engine { load } => {
                 let mut now = 0.0;
                 let mut due = || {
@@ -158,22 +196,36 @@ fn autoregression(likeness: f64, requests: usize, random: &mut NumpyRandom) -> V
     (0..requests).map(|_| next()).collect()
 }
 
-/// Returns the waits in front of sixteen servers, first come, first served, plus 50 ms that vary by
-/// a microsecond.
-fn queue(load: f64, varies: bool, requests: usize, random: &mut NumpyRandom) -> Vec<f64> {
-    let mut free: VecDeque<f64> = VecDeque::from([0.0; SERVERS]);
-    let mut now = 0.0;
-    let mut wait = || {
-        now += random.exponential(1.0 / (load * SERVERS as f64));
-        let begins = free.pop_front().map_or(now, |free| free.max(now));
-        let service = if varies { random.normal(-0.5, 1.0).exp() } else { 1.0 };
-        let ends = begins + service;
-        let place = free.partition_point(|other| *other <= ends);
-        free.insert(place, ends);
-        begins - now + 0.05 + 1e-6 * random.random_sample()
-    };
-    (0..requests).map(|_| wait()).collect()
+impl Queue {
+    /// Returns requests that are served first come, first served. The first token comes a constant
+    /// time after the wait, plus a part of the spread.
+    #[expect(clippy::cast_sign_loss, reason = "a service takes a time above zero")]
+    fn visits(self, requests: usize, random: &mut NumpyRandom) -> Vec<Visit> {
+        let mut free: VecDeque<f64> = VecDeque::from([0.0; SERVERS]);
+        let mut due = 0.0;
+        let mut visit = || {
+            due += random.exponential(1.0 / (self.load * SERVERS as f64));
+            let begins = free.pop_front().map_or(due, |free| free.max(due));
+            let service = if self.varies { random.normal(-0.5, 1.0).exp() } else { 1.0 };
+            let ends = begins + service;
+            let place = free.partition_point(|other| *other <= ends);
+            free.insert(place, ends);
+            let first_token = begins + BASE + self.spread * random.random_sample();
+            let tokens = (service * TOKENS_PER_SECOND).round().max(1.0) as u32;
+            Visit { due, first_token, end: ends + LEAST_DECODE, tokens }
+        };
+        (0..requests).map(|_| visit()).collect()
+    }
 }
+
+/// Constant part of the time to first token of a queue, in seconds.
+const BASE: f64 = 0.05;
+/// Spread of that part in seconds, if it hardly varies.
+const LEAST_SPREAD: f64 = 1e-6;
+/// Seconds from the end of a service to the end of its answer, which comes after the first token.
+const LEAST_DECODE: f64 = 0.06;
+/// Output tokens of each second of service in a queue.
+const TOKENS_PER_SECOND: f64 = 64.0;
 
 const SERVERS: usize = 16;
 
