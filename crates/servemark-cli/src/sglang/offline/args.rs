@@ -4,7 +4,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{ArgAction, Args, Command, CommandFactory, Parser};
 use servemark_engine::CandleSpec;
 
-use crate::argparse::Limit::{Needs, Only};
+use crate::argparse::Limit::{Needs, Only, Redundant};
 use crate::argparse::{Group, LIST, Limit, PeerFlags, flags};
 use crate::own::{AskingArgs, JudgingArgs, RunArgs, StoppingArgs, WorkerArgs};
 use crate::python;
@@ -118,28 +118,28 @@ flags! { OfflineArgs {
     DATASET_NAME = "--dataset-name";
     DATASET_PATH = "--dataset-path";
     NUM_PROMPTS = "--num-prompts";
-    SHAREGPT_OUTPUT_LEN = "--sharegpt-output-len";
-    SHAREGPT_CONTEXT_LEN = "--sharegpt-context-len";
-    RANDOM_INPUT_LEN = "--random-input-len";
-    RANDOM_OUTPUT_LEN = "--random-output-len";
-    RANDOM_RANGE_RATIO = "--random-range-ratio";
-    GSP_NUM_GROUPS = "--gsp-num-groups";
-    GSP_PROMPTS_PER_GROUP = "--gsp-prompts-per-group";
-    GSP_SYSTEM_PROMPT_LEN = "--gsp-system-prompt-len";
-    GSP_QUESTION_LEN = "--gsp-question-len";
-    GSP_OUTPUT_LEN = "--gsp-output-len";
+    SHAREGPT_OUTPUT_LEN = "--sharegpt-output-len" => [OF_SHAREGPT];
+    SHAREGPT_CONTEXT_LEN = "--sharegpt-context-len" => [OF_SHAREGPT];
+    RANDOM_INPUT_LEN = "--random-input-len" => [OF_RANDOM];
+    RANDOM_OUTPUT_LEN = "--random-output-len" => [OF_RANDOM];
+    RANDOM_RANGE_RATIO = "--random-range-ratio" => [OF_RANDOM];
+    GSP_NUM_GROUPS = "--gsp-num-groups" => [OF_SHARED_PREFIX];
+    GSP_PROMPTS_PER_GROUP = "--gsp-prompts-per-group" => [OF_SHARED_PREFIX];
+    GSP_SYSTEM_PROMPT_LEN = "--gsp-system-prompt-len" => [OF_SHARED_PREFIX];
+    GSP_QUESTION_LEN = "--gsp-question-len" => [OF_SHARED_PREFIX];
+    GSP_OUTPUT_LEN = "--gsp-output-len" => [OF_SHARED_PREFIX];
     SEED = "--seed";
     DISABLE_IGNORE_EOS = "--disable-ignore-eos";
     EXTRA_REQUEST_BODY = "--extra-request-body";
-    APPLY_CHAT_TEMPLATE = "--apply-chat-template";
+    APPLY_CHAT_TEMPLATE = "--apply-chat-template" => [OF_SHAREGPT];
     PROFILE = "--profile" => [OF_WORKERS];
-    PROFILE_ACTIVITIES = "--profile-activities";
-    PROFILE_STEPS = "--profile-steps";
+    PROFILE_ACTIVITIES = "--profile-activities" => [Needs(Self::PROFILE)];
+    PROFILE_STEPS = "--profile-steps" => [Needs(Self::PROFILE)];
     SKIP_WARMUP = "--skip-warmup";
     DO_NOT_EXIT = "--do-not-exit";
-    PROMPT_SUFFIX = "--prompt-suffix";
+    PROMPT_SUFFIX = "--prompt-suffix" => [OF_SHAREGPT];
     RETURN_LOGPROB = "--return-logprob" => [Only(TargetArgs::ENGINE, &["sglang"])];
-    LOGPROB_START_LEN = "--logprob-start-len";
+    LOGPROB_START_LEN = "--logprob-start-len" => [Needs(Self::RETURN_LOGPROB)];
 }}
 
 #[derive(Args, Clone, Debug)]
@@ -182,7 +182,7 @@ pub(super) struct TargetArgs {
 flags! { TargetArgs {
     ENGINE = "--engine";
     MODEL_PATH = "--model-path";
-    MODEL = "--model";
+    MODEL = "--model" => [Redundant(Self::MODEL_PATH, "which names the model")];
     TOKENIZER_PATH = "--tokenizer-path";
     ENGINE_ARGS = "--engine-args" => [OF_WORKERS];
     STREAM = "--stream";
@@ -233,6 +233,11 @@ the whole environment.
 
 Exit codes: 0 done, 1 internal error, 2 usage, 3 a gate failed, 4 engine not loaded, 5 too many \
 requests failed, 130 interrupted (129 by SIGHUP, 143 by SIGTERM).";
+
+/// Limit a flag to one data set.
+const OF_SHAREGPT: Limit = Only(OfflineArgs::DATASET_NAME, &["sharegpt"]);
+const OF_RANDOM: Limit = Only(OfflineArgs::DATASET_NAME, &["random"]);
+const OF_SHARED_PREFIX: Limit = Only(OfflineArgs::DATASET_NAME, &["generated-shared-prefix"]);
 
 /// Limits a flag to engines that run in a worker process.
 const OF_WORKERS: Limit = Only(TargetArgs::ENGINE, &["sglang", "vllm"]);
