@@ -5,7 +5,6 @@ use servemark_backends::{
     BackendName, BackendSpec, EvalscopeApi, EvalscopeSampling, EvalscopeSpec,
 };
 use servemark_core::JsonObject;
-use servemark_datasets::EvalscopeName;
 
 use super::args::{EvalscopeArgs, PromptArgs, SamplingArgs};
 use super::resolved::ResolvedArgs;
@@ -25,12 +24,7 @@ pub(super) fn wire(
     spec.common.stream = !args.sampling.no_stream;
     spec.common.extra_body = extra(&args.sampling)?;
     *spec.sampling = sampling(&args.sampling, resolved.api)?;
-    spec.has_max_tokens = matches!(
-        resolved.dataset,
-        EvalscopeName::TrieAgenticCoding
-            | EvalscopeName::TrieCodeQa
-            | EvalscopeName::TrieOfficeWork
-    );
+    spec.has_max_tokens = resolved.dataset.is_trie();
     // Embeddings, rankings and decisions are not made of a template, and evalscope does not parse it.
     spec.query_template = match template(args, environment) {
         Err(_) if !resolved.api.generates() => None,

@@ -141,17 +141,20 @@ impl EvalscopeName {
     /// Returns whether the data set consists of conversations, in which a turn is sent after the
     /// previous turn's answer (`--multi-turn`).
     pub const fn is_multi_turn(self) -> bool {
-        matches!(
+        let is_listed = matches!(
             self,
             Self::CustomMultiTurn
                 | Self::RandomMultiTurn
                 | Self::ShareGptEnMultiTurn
                 | Self::ShareGptZhMultiTurn
                 | Self::SweSmith
-                | Self::TrieAgenticCoding
-                | Self::TrieCodeQa
-                | Self::TrieOfficeWork
-        )
+        );
+        is_listed || self.is_trie()
+    }
+
+    /// Returns whether the data set is one of the three recorded workloads named `trie_*`.
+    pub const fn is_trie(self) -> bool {
+        matches!(self, Self::TrieAgenticCoding | Self::TrieCodeQa | Self::TrieOfficeWork)
     }
 
     /// Returns the name of the data set on a hub, if it is published there.
@@ -195,7 +198,7 @@ impl EvalscopeName {
 
     /// Returns whether the data set's texts require a tokenizer.
     pub const fn needs_tokenizer(self) -> bool {
-        matches!(
+        let is_random = matches!(
             self,
             Self::Random
                 | Self::RandomEmbedding
@@ -203,10 +206,8 @@ impl EvalscopeName {
                 | Self::RandomMultiTurn
                 | Self::RandomRerank
                 | Self::RandomVl
-                | Self::TrieAgenticCoding
-                | Self::TrieCodeQa
-                | Self::TrieOfficeWork
-        )
+        );
+        is_random || self.is_trie()
     }
 }
 
