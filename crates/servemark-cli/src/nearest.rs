@@ -1,8 +1,17 @@
-//! The known name that was most likely meant by an unknown one.
+//! Texts about known names: their list, and the one that was most likely meant by an unknown name.
 
 /// Returns `; did you mean NAME?` with the nearest of the known names, or nothing if none is near.
 pub(crate) fn did_you_mean<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     nearest(given, known).map_or_else(String::new, |name| format!("; did you mean {name}?"))
+}
+
+/// Returns `a, b or c`.
+pub(crate) fn listed(values: &[&str], last: &str) -> String {
+    match values {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [most @ .., end] => format!("{} {last} {end}", most.join(", ")),
+    }
 }
 
 /// Returns the known name that differs least from `given`, if it is similar enough to be meant. Case,

@@ -10,7 +10,7 @@ pub(crate) use servemark_pyjson::quoted as repr;
 pub(crate) use self::set::set_order;
 
 use self::digits::ascii_digits;
-use crate::nearest::did_you_mean;
+use crate::nearest::{did_you_mean, listed};
 
 /// Parses a number as Python's `int()` does. The error has argparse's message.
 pub(crate) fn int(text: &str) -> Result<i64, String> {
@@ -53,6 +53,12 @@ pub(crate) fn parse_known<T>(
         format!("expected one of {}, got {}{hint}", known.join(", "), repr(name))
     };
     from_name(name).ok_or_else(unknown)
+}
+
+/// Returns the message about a value that is none of the known ones, with the most similar of them.
+pub(crate) fn expected(known: &[&str], given: &str) -> String {
+    let hint = did_you_mean(given, known.iter().copied());
+    format!("expected {}, got {}{hint}", listed(known, "or"), repr(given))
 }
 
 /// Parses JSON. The error is argparse's message about a value that Python's `json.loads` refuses.

@@ -2,6 +2,7 @@
 
 use super::{Declared, Flag, ParsedCommandLine};
 use crate::error::CliError;
+use crate::nearest::listed;
 
 /// A condition without which a flag has no effect.
 #[derive(Clone, Copy, Debug)]
@@ -196,14 +197,5 @@ impl Limit {
             }
             Self::Never(when) | Self::Where(_, when) => CliError::no_effect(flag, when),
         }
-    }
-}
-
-/// Returns `a, b or c`.
-fn listed(values: &[&str], last: &str) -> String {
-    match values {
-        [] => String::new(),
-        [one] => (*one).to_owned(),
-        [most @ .., end] => format!("{} {last} {end}", most.join(", ")),
     }
 }

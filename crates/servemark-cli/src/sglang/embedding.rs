@@ -15,7 +15,6 @@ use crate::argparse::Limit::Needs;
 use crate::argparse::{Effects, Flag, Group, ParsedCommandLine, flags};
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
-use crate::nearest::did_you_mean;
 use crate::own::{JudgingArgs, OWN_TOLERANCE};
 use crate::parsed::Parsed;
 use crate::python;
@@ -303,11 +302,7 @@ fn parse_task(name: &str) -> Result<Task, String> {
     match name {
         "embed" => Ok(Task::Embed),
         "rerank" => Ok(Task::Rerank),
-        _ => Err(format!(
-            "expected embed or rerank, got {}{}",
-            python::repr(name),
-            did_you_mean(name, ["embed", "rerank"])
-        )),
+        _ => Err(python::expected(&["embed", "rerank"], name)),
     }
 }
 

@@ -6,7 +6,6 @@ use servemark_backends::EncodingFormat;
 
 use super::choice::backends;
 use crate::argparse::flags;
-use crate::nearest::did_you_mean;
 use crate::python;
 
 #[derive(Args, Clone, Debug)]
@@ -36,11 +35,5 @@ flags! { EmbeddingArgs {
 fn parse_format(name: &str) -> Result<EncodingFormat, String> {
     let known = [EncodingFormat::Base64, EncodingFormat::Float];
     let found = known.into_iter().find(|format| format.as_str() == name);
-    found.ok_or_else(|| {
-        format!(
-            "expected float or base64, got {}{}",
-            python::repr(name),
-            did_you_mean(name, ["float", "base64"])
-        )
-    })
+    found.ok_or_else(|| python::expected(&["float", "base64"], name))
 }

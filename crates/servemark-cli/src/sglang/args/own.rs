@@ -9,7 +9,6 @@ use super::choice::{DATASET_NAME, datasets, route};
 use super::request::RequestArgs;
 use crate::argparse::Limit::{OnlyWhere, Redundant, Where};
 use crate::argparse::flags;
-use crate::nearest::did_you_mean;
 use crate::python;
 
 #[derive(Args, Clone, Debug)]
@@ -85,10 +84,6 @@ pub(in crate::sglang) fn parse_bad_line(what: &str) -> Result<BadLine, String> {
     match what {
         "fail" => Ok(BadLine::Fail),
         "skip" => Ok(BadLine::Skip),
-        _ => Err(format!(
-            "expected fail or skip, got {}{}",
-            python::repr(what),
-            did_you_mean(what, ["fail", "skip"])
-        )),
+        _ => Err(python::expected(&["fail", "skip"], what)),
     }
 }

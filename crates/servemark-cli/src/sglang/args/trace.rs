@@ -7,7 +7,6 @@ use super::choice::{dataset, datasets};
 use super::dataset::DatasetArgs;
 use crate::argparse::Limit::{OnlyWhere, Unless, Where};
 use crate::argparse::{Effects, flags};
-use crate::nearest::did_you_mean;
 use crate::python;
 
 #[derive(Args, Clone, Debug)]
@@ -51,11 +50,7 @@ fn parse_prompts(text: &str) -> Result<MooncakePrompts, String> {
     match text {
         "lengths" => Ok(MooncakePrompts::Lengths),
         "sglang" => Ok(MooncakePrompts::Sglang),
-        _ => Err(format!(
-            "expected lengths or sglang, got {}{}",
-            python::repr(text),
-            did_you_mean(text, ["lengths", "sglang"])
-        )),
+        _ => Err(python::expected(&["lengths", "sglang"], text)),
     }
 }
 
