@@ -207,32 +207,31 @@ fn check_share(share: f64) -> Result<(), String> {
 
 /// Parses the name of a verdict that can be made to fail a run: all except the best one.
 pub(crate) fn parse_verdict(name: &str) -> Result<Verdict, String> {
-    let known = Verdict::ALL.into_iter().find(|verdict| verdict.name() == name);
-    known.filter(|&verdict| verdict > Verdict::Clean).ok_or_else(|| {
-        let failing = Verdict::ALL.into_iter().filter(|&verdict| verdict > Verdict::Clean);
-        let hint = did_you_mean(name, failing.map(Verdict::name));
-        let name = python::repr(name);
-        format!("expected corrected, suspect or client-limited, got {name}{hint}")
-    })
+    let failing = || Verdict::ALL.into_iter().filter(|&verdict| verdict > Verdict::Clean);
+    let known = failing().find(|verdict| verdict.name() == name);
+    known.ok_or_else(|| python::expected(&failing().map(Verdict::name).collect::<Vec<_>>(), name))
 }
 
-const LAYOUTS: [&str; 7] =
-    ["sglang", "native", "embedding", "offline", "vllm", "aisbench", "evalscope"];
+/// Names of the tables.
+const LAYOUTS: [(&str, Layout); 7] = [
+    ("sglang", Layout::Sglang),
+    ("native", Layout::Native),
+    ("embedding", Layout::Embedding),
+    ("offline", Layout::Offline),
+    ("vllm", Layout::Vllm),
+    ("aisbench", Layout::Aisbench),
+    ("evalscope", Layout::Evalscope),
+];
 
 /// Parses the name of a table.
 pub(crate) fn parse_layout(name: &str) -> Result<Layout, String> {
-    match name {
-        "aisbench" => Ok(Layout::Aisbench),
-        "native" => Ok(Layout::Native),
-        "sglang" => Ok(Layout::Sglang),
-        "embedding" => Ok(Layout::Embedding),
-        "offline" => Ok(Layout::Offline),
-        "vllm" => Ok(Layout::Vllm),
-        "evalscope" => Ok(Layout::Evalscope),
-        _ => Err(format!(
+    let known = LAYOUTS.into_iter().find(|(known, _)| *known == name);
+    known.map(|(_, layout)| layout).ok_or_else(|| {
+        let names = LAYOUTS.map(|(known, _)| known);
+        format!(
             "there is no layout {name}; use {} or several with commas{}",
-            LAYOUTS.join(", "),
-            did_you_mean(name, LAYOUTS)
-        )),
-    }
+            names.join(", "),
+            did_you_mean(name, names)
+        )
+    })
 }
