@@ -11,7 +11,7 @@ mod warm_up;
 use std::fmt;
 
 use servemark_rng::NumpyRandom;
-use servemark_statistics::{Estimate, Sample};
+use servemark_statistics::Sample;
 
 pub use self::comparisons::{Comparisons, Design};
 pub use self::gates::GateCell;
@@ -66,7 +66,7 @@ impl Cell {
         let mean = sample.mean(CONFIDENCE);
         let [p50, p99] = [0.5, 0.99].map(|share| sample.percentile(share, CONFIDENCE));
         for ((tally, estimate), truth) in self.figures.iter_mut().zip([mean, p50, p99]).zip(truth) {
-            tally.add(estimate, truth);
+            tally.add(estimate.bounds.interval(), truth, MICROSECOND);
         }
         if let Some((low, high)) = mean.bounds.interval() {
             self.widths.push((high - low) / textbook_width(sample.values()));
@@ -75,17 +75,26 @@ impl Cell {
 }
 
 impl Tally {
-    fn add(&mut self, estimate: Estimate, truth: f64) {
+    /// Counts an interval. It misses the truth if it is farther away than `least`.
+    fn add(&mut self, interval: Option<(f64, f64)>, truth: f64, least: f64) {
         self.runs += 1;
-        match estimate.bounds.interval() {
+        match interval {
             None => self.refused += 1,
-            Some((low, high)) if low - MICROSECOND <= truth && truth <= high + MICROSECOND => {}
+            Some((low, high)) if low - least <= truth && truth <= high + least => {}
             Some(_) => self.missed += 1,
         }
     }
 
     fn percent(&self, count: u32) -> f64 {
         100.0 * f64::from(count) / f64::from(self.runs.max(1))
+    }
+}
+
+/// Displays two columns: the percentages of runs that miss and that are refused.
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [missed, refused] = [self.missed, self.refused].map(|count| self.percent(count));
+        write!(f, " {missed:.1} | {refused:.1} |")
     }
 }
 
@@ -102,12 +111,7 @@ impl fmt::Display for Cell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "| {} | {} |", self.name, self.requests)?;
         for (place, tally) in self.figures.iter().enumerate() {
-            write!(
-                f,
-                " {:.1} | {:.1} |",
-                tally.percent(tally.missed),
-                tally.percent(tally.refused)
-            )?;
+            write!(f, "{tally}")?;
             if place == 0 {
                 match self.widths.get(self.widths.len() / 2) {
                     Some(width) => write!(f, " {width:.2} |")?,

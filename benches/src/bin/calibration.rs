@@ -4,12 +4,10 @@
 //! `cargo run --release -p servemark-benches --bin calibration [RUNS [PART...]]` prints Markdown tables;
 //! see `docs/methodology.md`.
 
-use std::collections::BTreeMap;
 use std::process::ExitCode;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::channel;
 use std::thread;
 
+use servemark::core::{NoProgress, parallel};
 use servemark_benches::calibration::{
     Cell, Comparisons, Design, GateCell, LogCell, Process, SearchCell, WarmUp, cells,
 };
@@ -53,38 +51,16 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Computes the rows of a table on as many threads as there are cores, and prints each as soon as
-/// those above it are printed. Cells for which there is no row are left out.
+/// Prints a table whose rows are computed on all cores, a few at a time. Cells for which there is no
+/// row are left out.
 #[expect(clippy::print_stdout, reason = "a study prints its table")]
 fn print_table<C: Sync>(head: &str, cells: &[C], row: impl Fn(&C) -> Option<String> + Sync) {
     println!("{head}");
-    let (next, row) = (&AtomicUsize::new(0), &row);
-    let (sender, receiver) = channel();
-    thread::scope(|scope| {
-        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
-            let sender = sender.clone();
-            scope.spawn(move || {
-                while let Some((place, cell)) = {
-                    let place = next.fetch_add(1, Ordering::Relaxed);
-                    cells.get(place).map(|cell| (place, cell))
-                } {
-                    let _ = sender.send((place, row(cell)));
-                }
-            });
-        }
-        drop(sender);
-        let mut ready = BTreeMap::new();
-        let mut printed = 0;
-        for (place, row) in receiver {
-            ready.insert(place, row);
-            while let Some(row) = ready.remove(&printed) {
-                if let Some(row) = row {
-                    println!("{row}");
-                }
-                printed += 1;
-            }
-        }
-    });
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    for block in cells.chunks(cores) {
+        let rows = parallel::map("simulating", block, &NoProgress, &row);
+        rows.into_iter().flatten().for_each(|row| println!("{row}"));
+    }
     println!();
 }
 

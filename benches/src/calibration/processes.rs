@@ -144,11 +144,14 @@ impl Process {
     /// Returns the long-run mean, median and 99th percentile of the process, from a run of two
     /// million requests without its start.
     pub fn truth(&self) -> [f64; 3] {
-        let mut values = self.run(2_000_000, &mut NumpyRandom::seeded(7)).split_off(20_000);
-        let mean = values.iter().sum::<f64>() / values.len() as f64;
-        values.sort_unstable_by(f64::total_cmp);
-        let at = |thousandths: usize| values[values.len() * thousandths / 1000];
-        [mean, at(500), at(990)]
+        let values = self.run(LONG_RUN, &mut NumpyRandom::seeded(LONG_RUN_SEED));
+        mean_p50_p99(without_start(values))
+    }
+
+    /// Returns the requests of a run of two million without its start; absent for processes that
+    /// are no queues.
+    pub(super) fn long_run(&self) -> Option<Vec<Visit>> {
+        self.visits(LONG_RUN, &mut NumpyRandom::seeded(LONG_RUN_SEED)).map(without_start)
     }
 
     /// Returns the latencies of a run of this number of requests, which begins with an empty
@@ -181,6 +184,23 @@ impl Process {
         }
     }
 }
+
+/// Returns the mean, the median and the 99th percentile.
+pub(super) fn mean_p50_p99(mut values: Vec<f64>) -> [f64; 3] {
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    values.sort_unstable_by(f64::total_cmp);
+    let at = |thousandths: usize| values[values.len() * thousandths / 1000];
+    [mean, at(500), at(990)]
+}
+
+/// Leaves out the start of a long run, in which the system fills.
+fn without_start<T>(mut values: Vec<T>) -> Vec<T> {
+    values.split_off(LONG_RUN / 100)
+}
+
+/// Number of requests of the run that gives the truth of a process.
+const LONG_RUN: usize = 2_000_000;
+const LONG_RUN_SEED: u32 = 7;
 
 fn bimodal(random: &mut NumpyRandom) -> f64 {
     if random.random_sample() < 0.9 { random.normal(1.0, 0.1) } else { random.normal(5.0, 0.3) }

@@ -4,28 +4,22 @@ use std::fmt;
 use std::time::Duration;
 
 use servemark::core::{
-    Delta, Finish, Footer, Header, Phase, Recorder, RequestRecord, RunFacts, RunLog, Sample, Sink,
-    Stamp, Usage,
+    Delta, Finish, Phase, Recorder, RequestRecord, RunLog, Sample, Sink, Stamp, Usage,
 };
 use servemark::metrics::{Estimated, Latency, MetricPolicy, Metrics};
 use servemark_rng::NumpyRandom;
 
-use super::processes::{Process, Visit};
+use super::Tally;
+use super::processes::{Process, Visit, mean_p50_p99};
+use super::searches::log_of_records;
 
 /// Results of the run logs of one queue and one length.
 #[derive(Clone, Debug)]
 pub struct LogCell {
     name: &'static str,
     requests: usize,
-    runs: u32,
     /// Refused intervals of each figure, and intervals that miss the truth.
     figures: [Tally; FIGURES],
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Tally {
-    refused: u32,
-    missed: u32,
 }
 
 /// Mean, median and 99th percentile of TTFT and of the end-to-end latency in milliseconds, and the
@@ -43,8 +37,7 @@ output tokens/s: misses | refused |
     /// Scores this number of runs; absent for a process that is no queue.
     pub fn simulate(process: &Process, requests: usize, runs: u32) -> Option<Self> {
         let truth = truth(process)?;
-        let mut cell =
-            Self { name: process.name, requests, runs, figures: [Tally::default(); FIGURES] };
+        let mut cell = Self { name: process.name, requests, figures: [Tally::default(); FIGURES] };
         for run in 0..runs {
             let visits = process.visits(requests, &mut NumpyRandom::seeded(FIRST_SEED + run))?;
             cell.add(&log_of(&visits, process.rate()), truth);
@@ -58,11 +51,7 @@ output tokens/s: misses | refused |
             self.figures.iter_mut().zip(estimates(&metrics)).zip(truth)
         {
             let interval = estimate.and_then(|found| Some((found.low?, found.high?)));
-            match interval {
-                None => tally.refused += 1,
-                Some((low, high)) if low - LEAST <= truth && truth <= high + LEAST => {}
-                Some(_) => tally.missed += 1,
-            }
+            tally.add(interval, truth, LEAST);
         }
     }
 }
@@ -84,13 +73,9 @@ fn estimates(metrics: &Metrics) -> [Option<&Estimated>; FIGURES] {
 
 /// Returns the long-run figures of a queue, from a run of two million requests without its start.
 fn truth(process: &Process) -> Option<[f64; FIGURES]> {
-    let visits = process.visits(2_000_000, &mut NumpyRandom::seeded(7))?.split_off(20_000);
+    let visits = process.long_run()?;
     let [ttft, e2el] = [|visit: &Visit| visit.first_token, |visit: &Visit| visit.end].map(|end| {
-        let mut values: Vec<f64> =
-            visits.iter().map(|visit| 1e3 * (end(visit) - visit.due)).collect();
-        values.sort_unstable_by(f64::total_cmp);
-        let at = |thousandths: usize| values[values.len() * thousandths / 1000];
-        [values.iter().sum::<f64>() / values.len() as f64, at(500), at(990)]
+        mean_p50_p99(visits.iter().map(|visit| 1e3 * (end(visit) - visit.due)).collect())
     });
     let tokens: f64 = visits.iter().map(|visit| f64::from(visit.tokens)).sum();
     let rate = process.rate()? * tokens / visits.len() as f64;
@@ -98,14 +83,8 @@ fn truth(process: &Process) -> Option<[f64; FIGURES]> {
 }
 
 fn log_of(visits: &[Visit], rate: Option<f64>) -> RunLog {
-    let mut facts = RunFacts::default();
-    facts.requests = visits.len();
-    facts.request_rate = rate;
-    let records: Vec<RequestRecord> =
-        visits.iter().enumerate().map(|(index, visit)| recorded(index, visit)).collect();
-    let mut footer = Footer::default();
-    footer.ended = records.iter().map(|record| record.ended).max().unwrap_or_default();
-    RunLog::new(Header::new(0, facts, serde_json::Value::Null), records, Some(footer))
+    let each = visits.iter().enumerate();
+    log_of_records(each.map(|(index, visit)| recorded(index, visit)).collect(), rate)
 }
 
 fn recorded(index: usize, visit: &Visit) -> RequestRecord {
@@ -125,11 +104,7 @@ fn recorded(index: usize, visit: &Visit) -> RequestRecord {
 impl fmt::Display for LogCell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "| {} | {} |", self.name, self.requests)?;
-        let percent = |count: u32| 100.0 * f64::from(count) / f64::from(self.runs.max(1));
-        for tally in &self.figures {
-            write!(f, " {:.1} | {:.1} |", percent(tally.missed), percent(tally.refused))?;
-        }
-        Ok(())
+        self.figures.iter().try_for_each(|tally| write!(f, "{tally}"))
     }
 }
 

@@ -169,13 +169,19 @@ impl Probe for Simulated {
 /// Returns the log of a run with these latencies in seconds. Requests are due at a rate, or all at
 /// once without one.
 pub(super) fn log_of(values: Vec<f64>, rate: Option<f64>) -> RunLog {
-    let mut facts = RunFacts::default();
-    facts.requests = values.len();
-    facts.request_rate = rate;
     let apart = rate.map_or(0.0, f64::recip);
     let each = values.into_iter().enumerate();
-    let records: Vec<RequestRecord> =
-        each.map(|(index, ttft)| recorded(index, index as f64 * apart, ttft)).collect();
+    log_of_records(
+        each.map(|(index, ttft)| recorded(index, index as f64 * apart, ttft)).collect(),
+        rate,
+    )
+}
+
+/// Returns the log of a complete run with these records.
+pub(super) fn log_of_records(records: Vec<RequestRecord>, rate: Option<f64>) -> RunLog {
+    let mut facts = RunFacts::default();
+    facts.requests = records.len();
+    facts.request_rate = rate;
     let mut footer = Footer::default();
     footer.ended = records.iter().map(|record| record.ended).max().unwrap_or_default();
     RunLog::new(Header::new(0, facts, serde_json::Value::Null), records, Some(footer))
