@@ -44,16 +44,13 @@ pub(super) fn backend(resolved: &ResolvedArgs) -> BackendName {
     }
 }
 
-/// Returns the parameters that are sent. Of those that the API does not take the values do not
-/// matter.
+/// Returns the parameters that are sent. Parameters that the API does not take may have any value:
+/// one that is not finite is left out.
 fn sampling(args: &SamplingArgs, api: EvalscopeApi) -> Result<EvalscopeSampling, CliError> {
     let takes_all = api.generates() && api != EvalscopeApi::OpenaiResponses;
-    let sent = |flag, value: f64, is_sent: bool| {
-        let matters = is_sent || value.is_finite();
-        matters.then(|| finite(flag, value)).transpose()
-    };
-    let float = |flag, value: Option<f64>, is_sent| {
-        value.map_or(Ok(None), |value| sent(flag, value, is_sent))
+    let float = |flag, value: Option<f64>, is_sent: bool| {
+        let value = value.filter(|value| is_sent || value.is_finite());
+        value.map(|value| finite(flag, value)).transpose()
     };
     let mut sampling = EvalscopeSampling::default();
     sampling.min_tokens = some_at_least(SamplingArgs::MIN_TOKENS, 0, args.min_tokens)?;
@@ -66,7 +63,7 @@ fn sampling(args: &SamplingArgs, api: EvalscopeApi) -> Result<EvalscopeSampling,
     sampling.seed = args.seed;
     sampling.stop.clone_from(&args.stop);
     sampling.stop_token_ids.clone_from(&args.stop_token_ids);
-    let temperature = sent(SamplingArgs::TEMPERATURE, args.temperature, api.generates())?;
+    let temperature = float(SamplingArgs::TEMPERATURE, Some(args.temperature), api.generates())?;
     sampling.temperature = temperature.unwrap_or_default();
     sampling.top_p = float(SamplingArgs::TOP_P, args.top_p, api.generates())?;
     sampling.top_k = args.top_k;
