@@ -124,7 +124,7 @@ impl AudioSource for Observed {
     }
 }
 
-/// vLLM's client replaces the text of requests to CLIP and VLM2Vec models, also beside audio.
+/// vLLM's client replaces the text of requests to CLIP and `VLM2Vec` models, also beside audio.
 #[test]
 fn models_that_embed_pictures_get_no_text_beside_audio() {
     let sound = SoundFile::new("audio.wav", "audio/wav", vec![7]);
