@@ -38,10 +38,20 @@ enum Kind {
 #[derive(Clone, Copy, Debug)]
 struct Queue {
     load: f64,
-    /// Whether service takes a log-normal time with a mean of a second, not always a second.
-    varies: bool,
+    service: Service,
     /// Largest addition to the constant part of the time to first token, in seconds.
     spread: f64,
+}
+
+/// What a request takes of a server, a second on average.
+#[derive(Clone, Copy, Debug)]
+enum Service {
+    Constant,
+    /// A log-normal time.
+    Varies,
+    /// A time to first token that varies by a tenth, and tokens of which each request has its own number
+    /// and its own time for each.
+    Tokens,
 }
 
 /// One request of a simulated open loop, in seconds since the start of the run.
@@ -56,10 +66,11 @@ pub(super) struct Visit {
 
 /// Returns every process of the study.
 pub fn cells() -> Vec<Process> {
-    let queue = |name, load, varies| Process {
+    let queue = |name, load, service| Process {
         name,
-        kind: Kind::Queue(Queue { load, varies, spread: LEAST_SPREAD }),
+        kind: Kind::Queue(Queue { load, service, spread: LEAST_SPREAD }),
     };
+    let (constant, varies, tokens) = (Service::Constant, Service::Varies, Service::Tokens);
     let engine = |name, load| Process { name, kind: Kind::Engine { load } };
     vec![
         Process { name: "log-normal", kind: Kind::LogNormal },
@@ -67,22 +78,25 @@ pub fn cells() -> Vec<Process> {
         Process { name: "Pareto 2.5", kind: Kind::Pareto(2.5) },
         Process { name: "AR(1) 0.9", kind: Kind::Autoregression(0.9) },
         Process { name: "AR(1) 0.98", kind: Kind::Autoregression(0.98) },
-        queue("M/D/16, 50 %", 0.5, false),
-        queue("M/D/16, 70 %", 0.7, false),
-        queue("M/D/16, 90 %", 0.9, false),
-        queue("M/D/16, 95 %", 0.95, false),
-        queue("M/G/16, 50 %", 0.5, true),
-        queue("M/G/16, 70 %", 0.7, true),
+        queue("M/D/16, 50 %", 0.5, constant),
+        queue("M/D/16, 70 %", 0.7, constant),
+        queue("M/D/16, 90 %", 0.9, constant),
+        queue("M/D/16, 95 %", 0.95, constant),
+        queue("M/G/16, 50 %", 0.5, varies),
+        queue("M/G/16, 70 %", 0.7, varies),
         Process {
             name: "M/G/16, 70 %, base varies by 5 %",
             kind: Kind::Queue(Queue {
                 load: 0.7,
-                varies: true,
+                service: varies,
                 spread: 0.05 * BASE * 12f64.sqrt(),
             }),
         },
-        queue("M/G/16, 90 %", 0.9, true),
-        queue("M/G/16, 95 %", 0.95, true),
+        queue("M/G/16, 90 %", 0.9, varies),
+        queue("M/G/16, 95 %", 0.95, varies),
+        queue("slots, 60 %", 0.6, tokens),
+        queue("slots, 75 %", 0.75, tokens),
+        queue("slots, 85 %", 0.85, tokens),
         Process { name: "closed loop of 32", kind: Kind::ClosedLoop { users: 32 } },
         Process { name: "closed loop of 48", kind: Kind::ClosedLoop { users: 48 } },
         engine("batching engine, 60 %", 0.6),
@@ -95,8 +109,9 @@ impl Process {
     /// Returns a queue in front of sixteen servers, whose service takes a second or a time that
     /// varies.
     pub(super) fn queue(varies: bool) -> Self {
-        let name = if varies { "M/G/16" } else { "M/D/16" };
-        Self { name, kind: Kind::Queue(Queue { load: 0.5, varies, spread: LEAST_SPREAD }) }
+        let (name, service) =
+            if varies { ("M/G/16", Service::Varies) } else { ("M/D/16", Service::Constant) };
+        Self { name, kind: Kind::Queue(Queue { load: 0.5, service, spread: LEAST_SPREAD }) }
     }
 
     /// Returns an engine with continuous batching.
@@ -133,7 +148,7 @@ impl Process {
     }
 
     /// Returns the requests of a run of a queue, in the order in which they are due; absent for other
-    /// processes. The length of an answer is in proportion to its service, 64 tokens on average.
+    /// processes. An answer has 64 tokens on average.
     pub(super) fn visits(&self, requests: usize, random: &mut NumpyRandom) -> Option<Vec<Visit>> {
         match self.kind {
             Kind::Queue(queue) => Some(queue.visits(requests, random)),
@@ -217,27 +232,57 @@ fn autoregression(likeness: f64, requests: usize, random: &mut NumpyRandom) -> V
 }
 
 impl Queue {
-    /// Returns requests that are served first come, first served. The first token comes a constant
-    /// time after the wait, plus a part of the spread.
-    #[expect(clippy::cast_sign_loss, reason = "a service takes a time above zero")]
+    /// Returns requests that are served first come, first served. The first token comes after the
+    /// wait and the time to prefill, plus a part of the spread.
     fn visits(self, requests: usize, random: &mut NumpyRandom) -> Vec<Visit> {
         let mut free: VecDeque<f64> = VecDeque::from([0.0; SERVERS]);
         let mut due = 0.0;
         let mut visit = || {
             due += random.exponential(1.0 / (self.load * SERVERS as f64));
             let begins = free.pop_front().map_or(due, |free| free.max(due));
-            let service = if self.varies { random.normal(-0.5, 1.0).exp() } else { 1.0 };
-            let ends = begins + service;
+            let Served { seconds, prefill, tokens } = self.service.draw(random);
+            let ends = begins + seconds;
             let place = free.partition_point(|other| *other <= ends);
             free.insert(place, ends);
-            let first_token = begins + BASE + self.spread * random.random_sample();
-            let tokens = (service * TOKENS_PER_SECOND).round().max(1.0) as u32;
+            let first_token = begins + prefill + self.spread * random.random_sample();
             Visit { due, first_token, end: ends + LEAST_DECODE, tokens }
         };
         (0..requests).map(|_| visit()).collect()
     }
 }
 
+/// What one request takes of a server.
+struct Served {
+    seconds: f64,
+    /// Time to first token without a wait, in seconds.
+    prefill: f64,
+    tokens: u32,
+}
+
+impl Service {
+    #[expect(clippy::cast_sign_loss, reason = "numbers of tokens are at least 1")]
+    fn draw(self, random: &mut NumpyRandom) -> Served {
+        let in_proportion = |seconds: f64| {
+            let tokens = (seconds * TOKENS_PER_SECOND).round().max(1.0) as u32;
+            Served { seconds, prefill: BASE, tokens }
+        };
+        match self {
+            Self::Constant => in_proportion(1.0),
+            Self::Varies => in_proportion(random.normal(-0.5, 1.0).exp()),
+            Self::Tokens => {
+                let prefill = PREFILL * random.normal(-0.005, 0.1).exp();
+                let tokens = random.normal(TOKENS, TOKENS / 4.0).round().max(1.0);
+                let each = random.normal(-0.1, 0.447).exp() * (1.0 - PREFILL) / TOKENS;
+                Served { seconds: prefill + tokens * each, prefill, tokens: tokens as u32 }
+            }
+        }
+    }
+}
+
+/// Mean time to first token of a request with tokens, in seconds.
+const PREFILL: f64 = 0.25;
+/// Mean number of tokens of such a request.
+const TOKENS: f64 = 64.0;
 /// Constant part of the time to first token of a queue, in seconds.
 const BASE: f64 = 0.05;
 /// Spread of that part in seconds, if it hardly varies.

@@ -53,15 +53,16 @@ impl AnswerLengths {
     }
 
     /// Adds the end-to-end latency of the next request, counted from `waited_s` seconds before it was
-    /// sent. A known part of it is the latency that its wait and its time per token would give an
-    /// answer of the mean length.
+    /// sent. Known parts of it are the time to its first token, and the latency that its wait and its time
+    /// per token would give an answer of the mean length.
     fn add_e2el(self, sample: &mut Sample, score: &RequestScore<'_>, waited_s: f64) {
         let whole = waited_s + score.latency_s;
         let Some(first) = score.ttft_s else { return sample.push([whole]) };
         let rest = score.latency_s - first;
         let tokens = after_first(score);
         let of_mean_length = if tokens > 0.0 { rest * self.mean / tokens } else { rest };
-        sample.push_with_part(whole, waited_s + first + of_mean_length);
+        let to_first = waited_s + first;
+        sample.push_with_parts(whole, [to_first, to_first + of_mean_length]);
     }
 }
 

@@ -8,11 +8,17 @@ use crate::RequestScore;
 /// Returns the waits in seconds that no request of a run met, though requests of the process may; none
 /// unless requests arrive at a rate.
 ///
-/// More requests than the peak of a run, `N` in flight, may have to wait, for about as long as one of `N`
-/// places takes to become free. Such a phase lasts about as long as a request, so a run of `T` seconds
-/// met `T` divided by the mean latency of them, and by the rule of three up to 3 of as many may be
-/// phases that the run did not show. With a limit on requests in flight alone there are never more of
-/// them.
+/// More requests than the peak of a run, `N` in flight, may have to wait. The server is taken for a queue
+/// M/M/N with `A` requests in flight on average:
+///
+/// - A request that waits does so for `latency / (N - A)` on average.
+/// - A phase of waits lasts about as long as the requests that are in flight at a time, whose mean latency
+///   `L` is that of all requests weighted by itself.
+/// - A run of `T` seconds met `T / L` such phases. By the rule of three, up to 3 of as many may have waits
+///   that the run did not show.
+///
+/// Arrivals that are not at random come nearer to their peak than those of such a queue, so `N - A` is at
+/// least `sqrt(N)`. With a limit on requests in flight alone there are never more of them.
 pub(crate) fn unmet_waits(facts: &RunFacts, scores: &[RequestScore<'_>]) -> UnmetWaits {
     let ended = || scores.iter().filter(|score| score.success);
     let (count, peak) = (ended().count(), peak_in_flight(scores));
@@ -21,8 +27,11 @@ pub(crate) fn unmet_waits(facts: &RunFacts, scores: &[RequestScore<'_>]) -> Unme
     if facts.request_rate.is_none() || count == 0 || span <= 0.0 {
         return UnmetWaits::default();
     }
-    let latency = ended().map(|score| score.latency_s).sum::<f64>() / count as f64;
-    UnmetWaits { share: RULE_OF_THREE * latency / span, mean: latency / peak as f64 }
+    let all: f64 = ended().map(|score| score.latency_s).sum();
+    let in_flight = ended().map(|score| score.latency_s.powi(2)).sum::<f64>() / all;
+    let places = peak as f64;
+    let spare = (places - all / span).max(places.sqrt());
+    UnmetWaits { share: RULE_OF_THREE * in_flight / span, mean: all / count as f64 / spare }
 }
 
 /// Returns the waits that no request of several runs of one load met. The runs are as good as one that
@@ -79,9 +88,11 @@ mod tests {
 
     #[test]
     fn a_longer_run_leaves_less_room_for_waits_that_it_did_not_meet() {
-        // 40 s are 40/1.05 looks at eleven requests in flight, one of which ends every 1.05/11 s.
+        // 40 s are 40/1.05 looks at eleven requests in flight. They come evenly, so the spare places are
+        // the square root of eleven.
         let (run, longer) = (unmet(401, Some(10.0)), unmet(4001, Some(10.0)));
-        assert!((run.mean - 1.05 / 11.0).abs() < 1e-9 && (longer.mean - run.mean).abs() < 1e-9);
+        let mean = 1.05 / 11f64.sqrt();
+        assert!((run.mean - mean).abs() < 1e-9 && (longer.mean - run.mean).abs() < 1e-9);
         assert!((run.share - 3.0 * 1.05 / 40.0).abs() < 1e-9);
         assert!((longer.share - run.share / 10.0).abs() < 1e-9);
         // Two runs of 40 s are as good as one of 80 s.

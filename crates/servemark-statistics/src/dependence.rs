@@ -42,21 +42,21 @@ impl Dependence {
         Self { length: self.length.max(length), ..self }
     }
 
-    /// Adds the dependence of known parts of the values. `share` is the variance of the parts divided by
+    /// Adds the dependence of a known part of the values. `share` is the variance of the part divided by
     /// that of the values.
     ///
-    /// The variance of the parts' mean is a part of that of the values' mean, however much of the
+    /// The variance of the part's mean is a part of that of the values' mean, however much of the
     /// values' own variance is independent noise.
     #[must_use]
-    pub(crate) fn with_parts(self, of_parts: &Self, share: f64) -> Self {
-        let excess = (of_parts.length - 1.0) * share;
+    pub(crate) fn with_part(self, of_part: &Self, share: f64) -> Self {
+        let excess = (of_part.length - 1.0) * share;
         if !excess.is_finite() || excess < LEAST_EXCESS {
             return self;
         }
         Self {
             length: self.length.max(1.0 + excess),
-            has_trend: self.has_trend || of_parts.has_trend,
-            is_slow: self.is_slow || of_parts.is_slow,
+            has_trend: self.has_trend || of_part.has_trend,
+            is_slow: self.is_slow || of_part.is_slow,
             ..self
         }
     }

@@ -77,18 +77,19 @@ struct Spread {
     skewness: f64,
     /// Median of the values' distances from their median.
     typical_distance: f64,
-    /// Contribution to the mean of rare long waits that no request of the sample met.
+    /// Contribution to the mean of rare values that no request of the sample showed.
     unseen: f64,
+    /// Contribution of waits that no request of the sample met.
+    waits: f64,
     /// Effective number of residuals that contribute to their variance.
     participants: f64,
     clusters: f64,
+    /// Number of bursts of outliers.
+    bursts: f64,
     dependence: Dependence,
     /// Effective sample size, in values.
     effective_values: f64,
-    /// Why a known part of the values has no interval, if it matters for that of the values.
-    doubt: Option<(f64, Reason)>,
-    /// By how much a known part of the values may be larger than it was, if it has no interval.
-    room: f64,
+    parts: KnownParts,
     /// How the residuals of a rate depend on the rate.
     with_times: WithTimes,
     /// Range of the values if they hardly differ.
@@ -104,7 +105,8 @@ impl Spread {
             |cluster: &[f64]| (cluster.iter().sum::<f64>() - mean * cluster.len() as f64) / size;
         let residuals = sample.by_cluster(residual);
         let (median, typical_distance) = median_and_distance(values);
-        let spread = Self::of_residuals(mean, &residuals, typical_distance).with_parts(sample);
+        let alone = Self::of_residuals(mean, &residuals, typical_distance);
+        let spread = sample.parts().fold(alone, Self::with_part);
         let of_mean = spread.error().powi(2);
         let all = values.len() as f64;
         let effective_values =
@@ -112,23 +114,25 @@ impl Spread {
         let at_least = RULE_OF_THREE / spread.clusters * median.abs();
         let waits = sample.unmet_waits().of_mean();
         let narrow = NarrowRange::of(values, median);
-        Self { effective_values, unseen: at_least.max(waits), narrow, ..spread }
+        Self { effective_values, unseen: at_least.max(waits), waits, narrow, ..spread }
     }
 
-    /// Adds the information of known parts of the values.
-    fn with_parts(self, sample: &Sample) -> Self {
-        let Some(parts) = sample.parts() else { return self };
-        let (mean, _) = moments(parts);
-        let residuals: Vec<f64> = parts.iter().map(|part| part - mean).collect();
-        let of_parts = Self::of_residuals(mean, &residuals, median_and_distance(parts).1);
-        let share = (of_parts.deviation / self.deviation).powi(2);
-        let dependence = self.dependence.with_parts(&of_parts.dependence, share);
-        let matters = of_parts.error() > LEAST_PART_OF_ERROR * self.error();
-        let too_short = of_parts.too_short();
-        let excess = (mean - median_and_distance(parts).0).max(0.0);
-        let room = too_short.map_or(0.0, |_| ROOM_FOR_PARTS * excess);
-        let doubt = too_short.filter(|_| matters);
-        Self { dependence, doubt, room, ..self }
+    /// Adds the information of a known part of the values.
+    fn with_part(self, part: &[f64]) -> Self {
+        let (mean, _) = moments(part);
+        let residuals: Vec<f64> = part.iter().map(|value| value - mean).collect();
+        let (median, distance) = median_and_distance(part);
+        let of_part = Self::of_residuals(mean, &residuals, distance);
+        let share = (of_part.deviation / self.deviation).powi(2);
+        let dependence = self.dependence.with_part(&of_part.dependence, share);
+        let too_short = of_part.too_short();
+        let room = too_short.map_or(0.0, |_| ROOM_FOR_PARTS * (mean - median).max(0.0));
+        let matters = of_part.error() > LEAST_PART_OF_ERROR * self.error();
+        let parts = KnownParts {
+            doubt: self.parts.doubt.or(too_short.filter(|_| matters)),
+            room: self.parts.room.max(room),
+        };
+        Self { dependence, parts, ..self }
     }
 
     /// Computes the spread of a mean from each cluster's residual.
@@ -137,7 +141,8 @@ impl Spread {
         let (_, variance) = moments(residuals);
         let power =
             |exponent| residuals.iter().map(|off| off.powi(exponent)).sum::<f64>() / clusters;
-        let dependence = Dependence::of(residuals).at_least(clusters_of_outliers(residuals));
+        let bursts = Bursts::of(residuals);
+        let dependence = Dependence::of(residuals).at_least(bursts.size);
         let varies = variance > 0.0;
         Self {
             mean,
@@ -145,12 +150,13 @@ impl Spread {
             skewness: if varies { power(3) / variance.powf(1.5) } else { 0.0 },
             typical_distance,
             unseen: 0.0,
+            waits: 0.0,
             participants: if varies { clusters * variance.powi(2) / power(4) } else { clusters },
             clusters,
+            bursts: bursts.count,
             effective_values: dependence.effective(),
             dependence,
-            doubt: None,
-            room: 0.0,
+            parts: KnownParts::default(),
             with_times: WithTimes::default(),
             narrow: None,
         }
@@ -189,8 +195,12 @@ impl Spread {
         if self.dependence.is_dependent() && effective < wanted {
             return Some((wanted / effective, Reason::RareValues));
         }
-        if self.doubt.is_some() {
-            return self.doubt;
+        // A few slow phases determine the mean.
+        if self.bursts < FEWEST_CLUSTERS {
+            return Some((FEWEST_CLUSTERS / self.bursts.max(1.0), Reason::RareValues));
+        }
+        if self.parts.doubt.is_some() {
+            return self.parts.doubt;
         }
         let is_needle = self.deviation > NEEDLE * self.typical_distance && self.deviation > 0.0;
         if is_needle && self.participants < FEWEST_PARTICIPANTS {
@@ -206,7 +216,8 @@ impl Spread {
         let (below, above) = self.half_widths(alpha, self.free());
         let errors = self.dependence.effective().sqrt().recip();
         let end = |half: f64| self.deviation * self.with_times.solved(half * errors);
-        let high = self.mean + end(above).max(self.unseen) + self.room;
+        let with_waits = end(above).hypot(self.waits);
+        let high = self.mean + with_waits.max(self.unseen) + self.parts.room;
         Bounds::Known { low: self.mean + end(-below), high }
     }
 
@@ -309,17 +320,37 @@ fn skewed(quantile: f64, skewness: f64) -> (f64, f64) {
     (near(inverse(quantile)), near(-inverse(-quantile)))
 }
 
-/// Returns the size of bursts of outliers, in requests, if outliers come in bursts and not by chance;
-/// otherwise 1. Ranks hide such bursts in the noise of all other values.
-fn clusters_of_outliers(residuals: &[f64]) -> f64 {
-    let (median, distance) = median_and_distance(residuals);
-    let mut sorted = residuals.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
-    let highest_tenth = sorted.get(sorted.len() * 9 / 10).copied().unwrap_or(f64::INFINITY);
-    let limits = [median + 8.0 * distance, median + 16.0 * distance, highest_tenth];
-    let burst =
-        |limit: f64| clustering(&residuals.iter().map(|value| *value > limit).collect::<Vec<_>>());
-    limits.into_iter().map(burst).fold(1.0, f64::max)
+/// Bursts of outliers, in which ranks hide a dependence in the noise of all other values.
+#[derive(Clone, Copy, Debug)]
+struct Bursts {
+    /// Size in requests; 1 if outliers come by chance.
+    size: f64,
+    /// Number of bursts, of the outliers of which there are fewest; infinite without any.
+    count: f64,
+}
+
+impl Bursts {
+    fn of(residuals: &[f64]) -> Self {
+        let (median, distance) = median_and_distance(residuals);
+        let mut sorted = residuals.to_vec();
+        sorted.sort_unstable_by(f64::total_cmp);
+        let highest_tenth = sorted.get(sorted.len() * 9 / 10).copied().unwrap_or(f64::INFINITY);
+        let far = [5.0, 8.0, 16.0].map(|distances| median + distances * distance);
+        let limits = far.into_iter().chain([highest_tenth]);
+        let none = Self { size: 1.0, count: f64::INFINITY };
+        limits.fold(none, |all, limit| all.with_outliers(residuals, limit))
+    }
+
+    /// Adds the bursts of the values above a limit.
+    fn with_outliers(self, residuals: &[f64], limit: f64) -> Self {
+        let hits: Vec<bool> = residuals.iter().map(|value| *value > limit).collect();
+        let size = clustering(&hits);
+        if size <= 1.0 {
+            return self;
+        }
+        let bursts = hits.iter().filter(|is_hit| **is_hit).count() as f64 / size;
+        Self { size: self.size.max(size), count: self.count.min(bursts) }
+    }
 }
 
 /// What known parts of the values of a sample show of the values.
@@ -334,11 +365,10 @@ pub(crate) struct KnownParts {
 
 impl KnownParts {
     pub(crate) fn of(sample: &Sample) -> Self {
-        if sample.parts().is_none() {
+        if sample.parts().next().is_none() {
             return Self::default();
         }
-        let Spread { doubt, room, .. } = Spread::of(sample);
-        Self { doubt, room }
+        Spread::of(sample).parts
     }
 }
 
@@ -355,7 +385,7 @@ const ALIKE: f64 = 1e-4;
 const LONGER_IF_CONSTANT: f64 = 10.0;
 
 /// Returns the median, and the median of all distances from it.
-fn median_and_distance(values: &[f64]) -> (f64, f64) {
+pub(crate) fn median_and_distance(values: &[f64]) -> (f64, f64) {
     let median = |values: &mut [f64]| {
         let middle = values.len() / 2;
         *values.select_nth_unstable_by(middle, f64::total_cmp).1
@@ -488,7 +518,7 @@ mod tests {
             for _ in 0..400 {
                 wait = 0.96 * wait + random.normal(0.0, 0.28);
                 let value = 100.0 + wait + random.normal(0.0, 4.5);
-                whole.push_with_part(value, 10.0 + wait);
+                whole.push_with_parts(value, [10.0 + wait]);
                 alone.push([value]);
             }
             [whole, alone].map(|sample| sample.mean(0.95).bounds.interval().is_some())
@@ -513,5 +543,19 @@ mod tests {
         let [plain, of_waits] = [varied.clone(), varied.with_unmet_waits(waits(9.0))]
             .map(|sample| sample.mean(0.95).bounds);
         assert_eq!(plain, of_waits);
+    }
+
+    /// Noise of 10 %, with bursts of five waits that are about as long as the rest.
+    #[test]
+    fn a_mean_that_a_few_bursts_determine_is_too_short() {
+        let mut random = NumpyRandom::seeded(4);
+        let waits = |at: usize, bursts: usize| at % 97 < 5 && at / 97 < bursts;
+        let mut is_known = |bursts: usize| {
+            let wait = |at: usize| if waits(at, bursts) { 0.05 } else { 0.0 };
+            let values = (0..1000).map(|at| 0.08 + random.normal(0.0, 0.008) + wait(at));
+            values.collect::<Sample>().mean(0.95).bounds.interval().is_some()
+        };
+        let mut known = |bursts: usize| (0..20).filter(|_| is_known(bursts)).count();
+        assert_eq!((known(0), known(6)), (20, 0));
     }
 }

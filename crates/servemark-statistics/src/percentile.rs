@@ -2,7 +2,7 @@
 
 use crate::clustering::clustering;
 use crate::dependence::{Dependence, longest_length};
-use crate::mean::{KnownParts, NarrowRange};
+use crate::mean::{KnownParts, NarrowRange, median_and_distance};
 use crate::ranks::{fewest_draws, rank_bounds, whole};
 use crate::student::normal_quantile;
 use crate::{Bounds, Estimate, Reason, Sample, moments};
@@ -13,7 +13,7 @@ pub(crate) fn percentile(sample: &Sample, sorted: &[f64], share: f64, confidence
     let (value, samples) = (interpolated(sorted, share), sorted.len());
     let (dependence, draws) = effective_draws(sample, sorted, share);
     let (low, high) = ends(sorted, share, alpha, draws);
-    let with_waits = value + sample.unmet_waits().of_percentile(share);
+    let with_waits = value + sample.unmet_waits().of_percentile(sorted, share);
     let parts = KnownParts::of(sample);
     let found = (low, high.map(|high| high.max(with_waits) + parts.room));
     let needed = fewest_draws(share, alpha).max(fewest_draws(1.0 - share, alpha)) as f64;
@@ -26,7 +26,7 @@ pub(crate) fn percentile(sample: &Sample, sorted: &[f64], share: f64, confidence
         let range = by_range(sample, sorted, share, needed, reason);
         let bounds = |(low, high): (f64, f64)| Bounds::Known { low, high: high.max(with_waits) };
         range.map_or(too_short, bounds)
-    } else if let Some(times) = beyond_ties(sample, sorted, share) {
+    } else if let Some(times) = beyond_usual(sample, sorted, share) {
         Bounds::TooShort { times, reason: Reason::RareValues }
     } else {
         match found {
@@ -51,44 +51,61 @@ pub(crate) fn percentile(sample: &Sample, sorted: &[f64], share: f64, confidence
 /// of the values above the median, and of those above the percentile. Rare values are tested for
 /// clustering.
 fn effective_draws(sample: &Sample, sorted: &[f64], share: f64) -> (Dependence, f64) {
-    let above = |limit: f64| {
+    let counts = |limit: f64| {
         sample.by_cluster(|cluster| cluster.iter().filter(|value| **value > limit).count() as f64)
     };
-    let totals =
-        sample.by_cluster(|cluster| cluster.iter().filter(|value| value.is_finite()).sum());
-    let mut dependence = Dependence::of(&totals);
-    if let Some(parts) = sample.parts() {
-        let share = moments(parts).1 / moments(&totals).1;
-        dependence = dependence.with_parts(&Dependence::of(parts), share);
+    let residuals = residuals(sample, sorted);
+    let mut dependence = Dependence::of(&residuals);
+    for part in sample.parts() {
+        let share = moments(part).1 / moments(&residuals).1;
+        dependence = dependence.with_part(&Dependence::of(part), share);
     }
     let limits = [share, 0.5].map(|share| nearest(sorted, share));
+    let sizes = sample.by_cluster(|cluster| cluster.len() as f64);
     if dependence.is_dependent() {
         for limit in limits {
-            dependence = dependence.at_least(longest_length(&above(limit)));
+            let off = off_tail(&counts(limit), &sizes);
+            dependence = dependence.at_least(longest_length(&off));
         }
     }
     for times in [1.0, 2.0, 4.0] {
         let tail = (1.0 - share) * times;
         if tail < MOST_TAIL {
-            let counts = above(nearest(sorted, 1.0 - tail));
+            let counts = counts(nearest(sorted, 1.0 - tail));
             let hits: Vec<bool> = counts.iter().map(|count| *count > 0.0).collect();
             dependence = dependence.at_least(clustering(&hits));
         }
     }
-    let design = design_effect(sample, &above(limits[0]), share);
+    let design = design_effect(sample, &off_tail(&counts(limits[0]), &sizes), share);
     (dependence, sorted.len() as f64 / design / dependence.length)
 }
 
-/// Returns how much more the share of values above a limit varies between clusters than if values
-/// were independent of their cluster; 1 for clusters of one value.
-fn design_effect(sample: &Sample, above: &[f64], share: f64) -> f64 {
+/// Returns by how much the sum of each cluster exceeds that of as many mean values. Sums alone would show
+/// how the sizes of clusters vary. Infinite values, which are those of failures, count as the largest finite
+/// one.
+fn residuals(sample: &Sample, sorted: &[f64]) -> Vec<f64> {
+    let finite = sorted.partition_point(|value| value.is_finite());
+    let largest = finite.checked_sub(1).map_or(0.0, |last| sorted[last]);
+    let sum = |values: &[f64]| values.iter().map(|value| value.min(largest)).sum::<f64>();
+    let mean = sum(sorted) / sorted.len() as f64;
+    sample.by_cluster(|cluster| sum(cluster) - mean * cluster.len() as f64)
+}
+
+/// Returns by how many values above a limit each cluster has more than the share of all values above it
+/// gives a cluster of its size.
+fn off_tail(above: &[f64], sizes: &[f64]) -> Vec<f64> {
+    let tail = above.iter().sum::<f64>() / sizes.iter().sum::<f64>();
+    above.iter().zip(sizes).map(|(above, size)| above - tail * size).collect()
+}
+
+/// Returns how much more the number of values above a limit varies between clusters than if values
+/// were independent of their cluster; 1 for clusters of one value. `off` is by how many each cluster has
+/// more than its share.
+fn design_effect(sample: &Sample, off: &[f64], share: f64) -> f64 {
     if sample.clusters() == sample.values().len() {
         return 1.0;
     }
-    let sizes = sample.by_cluster(|cluster| cluster.len() as f64);
-    let tail = above.iter().sum::<f64>() / sizes.iter().sum::<f64>();
-    let residuals = above.iter().zip(&sizes).map(|(hits, size)| (hits - tail * size).powi(2));
-    let scatter = residuals.sum::<f64>() / sample.clusters() as f64;
+    let scatter = off.iter().map(|off| off.powi(2)).sum::<f64>() / sample.clusters() as f64;
     let independent = share * (1.0 - share) * sample.mean_size();
     (scatter / independent).max(1.0)
 }
@@ -128,42 +145,59 @@ fn by_range(
     let is_enough = sample.clusters() as f64 >= needed;
     let narrow = NarrowRange::of(sorted, nearest(sorted, 0.5)).filter(|_| is_enough)?;
     let ends = narrow.ends(reason)?;
-    beyond_ties(sample, sorted, share).is_none().then_some(ends)
+    beyond_usual(sample, sorted, share).is_none().then_some(ends)
 }
 
-/// Returns the factor by which the sample should be longer, if the percentile is a value that many
-/// requests share and larger values may exceed the share that the percentile leaves to them. An
-/// example is the value of all requests that did not wait. Absent if that share is clearly small
-/// enough.
+/// Returns the factor by which the sample should be longer, if the percentile is one of the usual values
+/// and larger ones may exceed the share that the percentile leaves to them. An example are requests that
+/// did not wait. Absent if that share is clearly small enough.
 ///
 /// Larger values are rare then and come in bursts, and bursts come in busy phases, so their share
 /// is known far less precisely than their number suggests.
-fn beyond_ties(sample: &Sample, sorted: &[f64], share: f64) -> Option<f64> {
-    if 1.0 - share > MOST_TAIL_OF_TIES {
+fn beyond_usual(sample: &Sample, sorted: &[f64], share: f64) -> Option<f64> {
+    if 1.0 - share > MOST_TAIL_OF_USUAL {
         return None;
     }
-    let value = nearest(sorted, share);
-    let alike = value + ALIKE * value.abs();
-    let first = sorted.partition_point(|other| *other < value - ALIKE * value.abs());
-    let larger = sorted.len() - sorted.partition_point(|other| *other <= alike);
-    let ties = sorted.len() - larger - first;
-    if (ties as f64) < MANY_TIES * sorted.len() as f64 {
-        return None;
-    }
-    let hits: Vec<bool> = sample
-        .by_cluster(|cluster| if cluster.iter().any(|other| *other > alike) { 1.0 } else { 0.0 })
-        .into_iter()
-        .map(|hit| hit > 0.0)
-        .collect();
-    let burst = clustering(&hits).max(SMALLEST_BURST);
+    let above = |limit: f64| -> Vec<bool> {
+        let hits = |cluster: &[f64]| cluster.iter().filter(|other| **other > limit).count() as f64;
+        sample.by_cluster(hits).into_iter().map(|count| count > 0.0).collect()
+    };
+    let (limit, burst, room) = match largest_tie(sorted, share) {
+        Some(limit) => (limit, clustering(&above(limit)), 1.0 - share),
+        None => {
+            let limit = largest_usual(sample).filter(|limit| nearest(sorted, share) <= *limit)?;
+            let burst = clustering(&above(limit));
+            // Of values that differ, the percentile rises before larger ones fill its whole tail.
+            (limit, (burst > 1.0).then_some(burst)?, (1.0 - share) / 2.0)
+        }
+    };
+    let burst = burst.max(SMALLEST_BURST);
+    let larger = sorted.len() - sorted.partition_point(|other| *other <= limit);
     let bursts = larger as f64 / burst;
     // Three standard errors of the number of bursts, and three for the case that none was seen.
     let most = (bursts + 3.0 * bursts.sqrt() + 3.0) * burst / sorted.len() as f64;
-    (most > 1.0 - share).then_some((most / (1.0 - share)).max(2.0))
+    (most > room).then_some((most / room).max(2.0))
+}
+
+/// Returns the largest of the values that are equal to a percentile; absent unless many are.
+fn largest_tie(sorted: &[f64], share: f64) -> Option<f64> {
+    let value = nearest(sorted, share);
+    let alike = ALIKE * value.abs();
+    let first = sorted.partition_point(|other| *other < value - alike);
+    let ties = sorted.partition_point(|other| *other <= value + alike) - first;
+    (ties as f64 >= MANY_TIES * sorted.len() as f64).then_some(value + alike)
+}
+
+/// Returns the value above which others are far from most of the values; absent for values without a
+/// finite distance.
+fn largest_usual(sample: &Sample) -> Option<f64> {
+    let (median, distance) = median_and_distance(sample.values());
+    let limit = median + FAR * distance;
+    limit.is_finite().then_some(limit)
 }
 
 /// Returns the percentile of sorted values, interpolated linearly between neighbours.
-fn interpolated(sorted: &[f64], share: f64) -> f64 {
+pub(crate) fn interpolated(sorted: &[f64], share: f64) -> f64 {
     let Some(last) = sorted.len().checked_sub(1) else { return f64::NAN };
     let rank = last as f64 * share;
     let (below, part) = (whole(rank), rank.fract());
@@ -184,9 +218,12 @@ const FEWEST_CLUSTERS: usize = 20;
 const FEWEST_EFFECTIVE: f64 = 60.0;
 /// Relative difference below which values count as equal: less than clocks show.
 const ALIKE: f64 = 1e-4;
-/// Largest share above a percentile for which ties are checked. If a percentile leaves more to
-/// larger values, a busy phase that the sample missed does not reach it.
-const MOST_TAIL_OF_TIES: f64 = 0.11;
+/// Largest share above a percentile for which larger values are checked. If a percentile leaves more to
+/// them, a busy phase that the sample missed does not reach it.
+const MOST_TAIL_OF_USUAL: f64 = 0.11;
+/// Distance from the median, in medians of all such distances, beyond which values are unusual. It is
+/// more than three standard deviations of normal values.
+const FAR: f64 = 5.0;
 /// Share of all values from which on equal ones are no accident.
 const MANY_TIES: f64 = 0.05;
 /// Least size of a burst of larger values, for samples with hardly any of them.
@@ -238,5 +275,51 @@ mod tests {
         // The median is among the equal values, whatever the rare ones do.
         let median = (0..400).map(|_| 0.05).collect::<Sample>().percentile(0.5, 0.95);
         assert_eq!(median.bounds.interval(), Some((0.05, 0.05)));
+    }
+
+    /// A batch gives the gaps of all requests in it the same value, and requests have 2 to 40 gaps.
+    #[test]
+    fn gaps_that_requests_share_are_not_hidden_by_the_lengths_of_answers() {
+        let mut random = NumpyRandom::seeded(5);
+        let mut run = || {
+            let (mut sample, mut gap) = (Sample::default(), 0.0);
+            for _ in 0..400 {
+                gap = 0.97 * gap + random.normal(0.0, 0.25);
+                let count = 2 + random.randint(0, 39).unwrap() as usize;
+                sample.push((0..count).map(|_| 30.0 + gap));
+            }
+            sample.percentile(0.5, 0.95).bounds.interval()
+        };
+        let misses = (0..40)
+            .filter_map(|_| run())
+            .filter(|(low, high)| !(*low..=*high).contains(&30.0))
+            .count();
+        assert!(misses <= 3, "{misses}");
+    }
+
+    /// Values differ by noise, and three bursts of waits are beyond it.
+    #[test]
+    fn a_tail_of_noise_with_a_few_bursts_is_too_short() {
+        let mut random = NumpyRandom::seeded(8);
+        let mut p90 = |bursts: usize| {
+            let waits = |at: usize| if at % 300 < 10 && at / 300 < bursts { 0.1 } else { 0.0 };
+            let values = (0..1000).map(|at| 0.08 + random.normal(0.0, 0.008) + waits(at));
+            values.collect::<Sample>().percentile(0.9, 0.95).bounds
+        };
+        assert!(p90(0).interval().is_some());
+        assert!(matches!(p90(3), Bounds::TooShort { reason: Reason::RareValues, .. }));
+    }
+
+    #[test]
+    fn a_percentile_below_the_waits_is_one_of_a_larger_share() {
+        let values: Vec<f64> = (0..=1000).map(f64::from).collect();
+        let waits = |share: f64, mean: f64| UnmetWaits { share, mean };
+        // If one in ten waits, the 81st percentile is the 90th of the others.
+        assert!((waits(0.1, 500.0).of_percentile(&values, 0.81) - 90.0).abs() < 1e-6);
+        // It is no further away than the waits are long.
+        assert!((waits(0.1, 20.0).of_percentile(&values, 0.81) - 20.0).abs() < 1e-6);
+        // Of one half that waits, nine in ten wait for less than the mean times ln 5 at p90.
+        let found = waits(0.5, 1.0).of_percentile(&values, 0.9);
+        assert!((found - 1.0 - 5f64.ln()).abs() < 1e-6, "{found}");
     }
 }

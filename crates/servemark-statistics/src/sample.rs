@@ -2,7 +2,7 @@
 
 use crate::Estimate;
 use crate::mean::mean;
-use crate::percentile::percentile;
+use crate::percentile::{interpolated, percentile};
 
 /// Values in the order of time. A request gives one value, or a cluster of several (the gaps
 /// between its tokens), or none.
@@ -12,8 +12,8 @@ pub struct Sample {
     /// End of each cluster in `values`.
     ends: Vec<usize>,
     unmet_waits: UnmetWaits,
-    /// Known parts of the values of clusters.
-    parts: Vec<f64>,
+    /// Known parts of the values of clusters: for each part its values in the order of time.
+    parts: Vec<Vec<f64>>,
 }
 
 /// Waits in a queue that no request of a sample met, though requests of the process may meet them.
@@ -32,11 +32,17 @@ impl UnmetWaits {
         self.share.min(1.0) * self.mean
     }
 
-    /// Returns by how much such waits may raise a percentile at most: the part of a request's wait
-    /// that the share above the percentile exceeds.
-    pub(crate) fn of_percentile(&self, share: f64) -> f64 {
-        let ratio = self.share.min(1.0) / (1.0 - share);
-        if ratio > 1.0 { self.mean * ratio.ln() } else { 0.0 }
+    /// Returns by how much such waits may raise a percentile of sorted values at most.
+    ///
+    /// If a share `s` of the requests waits, the percentile at the share `p` is at most that of the others
+    /// at `p / (1 - s)`, and no further from it than such waits are long. What `s` exceeds `1 - p` by is the
+    /// part of the waits themselves.
+    pub(crate) fn of_percentile(&self, sorted: &[f64], share: f64) -> f64 {
+        let waiting = self.share.min(1.0);
+        let of_others = if waiting < 1.0 { (share / (1.0 - waiting)).min(1.0) } else { 1.0 };
+        let above = interpolated(sorted, of_others) - interpolated(sorted, share);
+        let of_waits = (waiting / (1.0 - share)).ln().max(0.0);
+        above.min(self.mean) + self.mean * of_waits
     }
 }
 
@@ -49,12 +55,16 @@ impl Sample {
         }
     }
 
-    /// Adds the only value of the next request, of which a part is known, for example the time to first
+    /// Adds the only value of the next request, of which parts are known, for example the time to first
     /// token of an end-to-end latency. If a part of every value is known, the dependence of the parts
-    /// on each other is also that of the values, where independent noise of the rest hides it.
-    pub fn push_with_part(&mut self, value: f64, part: f64) {
+    /// on each other is also that of the values, where independent noise of the rest hides it. Parts may
+    /// overlap.
+    pub fn push_with_parts<const N: usize>(&mut self, value: f64, parts: [f64; N]) {
         self.push([value]);
-        self.parts.push(part);
+        self.parts.resize_with(self.parts.len().max(N), Vec::new);
+        for (series, part) in self.parts.iter_mut().zip(parts) {
+            series.push(part);
+        }
     }
 
     /// Declares that values contain waits in a queue. The upper ends of intervals then leave room for
@@ -69,9 +79,10 @@ impl Sample {
         self.unmet_waits
     }
 
-    /// Returns a part of the value of each cluster; absent unless a part of all of them is known.
-    pub(crate) fn parts(&self) -> Option<&[f64]> {
-        (self.parts.len() == self.ends.len()).then_some(&self.parts)
+    /// Returns the parts that are known of the values of all clusters.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = &[f64]> {
+        let is_whole = |part: &&Vec<f64>| part.len() == self.ends.len();
+        self.parts.iter().filter(is_whole).map(Vec::as_slice)
     }
 
     /// Returns all values.
