@@ -44,7 +44,7 @@ impl<S: Default> Answer<S> {
         Self { expected_tokens: sample.output_tokens.max(1), ..Self::to(sample) }
     }
 
-    /// Returns the dialect's state of a choice.
+    /// Returns the dialect's state of the choice at `index`, which is created on first use.
     pub(crate) fn choice(&mut self, index: u32) -> &mut S {
         &mut self.entry(index).state
     }

@@ -302,11 +302,13 @@ impl ServerInfo {
 const READY_TRY: Duration = Duration::from_secs(5);
 const READY_PAUSE: Duration = Duration::from_secs(1);
 const QUESTION: Duration = Duration::from_secs(30);
-/// SGLang is asked to wait up to a minute for running requests before it flushes.
+/// Time limit of a request that empties the cache: SGLang is asked to wait up to a minute for
+/// running requests first.
 const FLUSH: Duration = Duration::from_secs(90);
-/// SGLang's client waits ten minutes for answers outside the benchmark.
+/// Time limit of other requests outside the benchmark, for which SGLang's client waits ten minutes.
 const ANSWER: Duration = Duration::from_secs(600);
-/// The trace of a long run takes minutes to write.
+/// Time limit of a request that starts or stops the server's profiler: the trace of a long run
+/// takes minutes to write.
 const PROFILE: Duration = Duration::from_secs(15 * 60);
 /// Maximum size of an answer in bytes; the answers of all these routes are well below it.
 const MOST: usize = 16 << 20;

@@ -259,7 +259,8 @@ enum Outcome {
     Answered(Answered),
     /// None of the request was written.
     NeverLeft(ConnectionLoss),
-    /// The request was written, at least in part, and the server may have processed it.
+    /// The connection was lost after the request was written, at least in part: the server may have
+    /// processed it.
     Lost(ConnectionLoss),
     /// The request was written, at least in part, and the server cannot have processed it.
     Unprocessed(Unprocessed, Option<ConnectionLoss>),

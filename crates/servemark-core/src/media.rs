@@ -170,7 +170,8 @@ impl Audio {
     }
 }
 
-/// Two audio values are equal if they share what renders them.
+/// Compares identities: clones of one value are equal, and two values from separate calls of
+/// [`Audio::new`] are not.
 impl PartialEq for Audio {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)

@@ -45,7 +45,7 @@ pub enum EngineError {
     NotInstalled {
         /// The engine's name.
         name: &'static str,
-        /// The result of the check.
+        /// Why the Python cannot import the engine.
         reason: String,
     },
     /// This program was built without the engine.

@@ -50,7 +50,8 @@ impl Download<'_> {
         fs::rename(&partial, &self.to).map_err(disk(&self.to))
     }
 
-    /// Retries for as long as each attempt adds data.
+    /// Downloads what the partial file lacks. If the connection is lost, it tries again for as long
+    /// as each attempt adds data.
     async fn fill(&self, partial: &Path, most: u64) -> Result<(), HubError> {
         make_folder_of(partial)?;
         self.progress.advance(length(partial));

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::HubError;
 use crate::hub_request::HubRequest;
 
-/// A split of a subset.
+/// The name of a split of a data set on the hub, and of its subset.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Table<'a> {
     /// The subset; if absent, the only one or the one named `default`.

@@ -19,7 +19,7 @@ pub(crate) struct Web {
     clock: MonotonicClock,
 }
 
-/// A kind of request.
+/// The two kinds of request to a hub.
 #[derive(Clone, Copy, Debug)]
 enum Ask {
     /// HEAD, answered by the hub itself: it describes a file before it redirects to its storage.

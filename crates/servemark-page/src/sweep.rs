@@ -76,7 +76,7 @@ struct Page {
     title: &'static str,
     kind: &'static str,
     head: String,
-    /// Plots of objectives.
+    /// Plots of the objectives of a search, which precede the curves; empty for a sweep.
     first: Vec<Plot>,
     curves: Vec<Plot>,
     table: GridRows,

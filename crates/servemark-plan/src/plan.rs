@@ -115,7 +115,7 @@ pub struct EarlierSpec {
     pub dataset: DatasetSpec,
     /// Largest number of requests.
     pub requests: usize,
-    /// When the requests were sent.
+    /// Load of the earlier run, which decides when its requests were sent.
     pub load: LoadSpec,
 }
 

@@ -114,8 +114,8 @@ mod machine {
         }
     }
 
-    /// A header and three stamps take 64 bytes; the extra message of a transmit stamp takes at most
-    /// 64.
+    /// Size of the buffer for control messages in bytes: a header and three stamps take 64, and the
+    /// extra message of a transmit stamp takes at most 64.
     const CONTROL: usize = 128;
 }
 

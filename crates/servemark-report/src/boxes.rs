@@ -51,7 +51,7 @@ pub(crate) struct Frame {
 pub(crate) type Rule = [char; 4];
 
 impl Frame {
-    /// `tabulate`'s `fancy_grid`.
+    /// Lines of the format `fancy_grid` of Python's `tabulate`.
     pub(crate) const FANCY_GRID: Self = Self {
         top: ['╒', '═', '╤', '╕'],
         head_bars: ['│'; 3],
@@ -61,7 +61,7 @@ impl Frame {
         bottom: ['╘', '═', '╧', '╛'],
         head_room: 2,
     };
-    /// `tabulate`'s `github`, which has neither top nor bottom.
+    /// Lines of the format `github` of Python's `tabulate`, which has neither top nor bottom.
     const GITHUB: Self = Self {
         top: ['|', '-', '|', '|'],
         below_heads: ['|', '-', '|', '|'],
@@ -69,14 +69,14 @@ impl Frame {
         head_room: 2,
         ..Self::PLAIN
     };
-    /// `tabulate`'s `grid`.
+    /// Lines of the format `grid` of Python's `tabulate`.
     pub(crate) const GRID: Self = Self {
         below_heads: ['+', '=', '+', '+'],
         between: Some(Self::PLAIN.top),
         head_room: 2,
         ..Self::PLAIN
     };
-    /// `tabulate`'s `simple_outline`.
+    /// Lines of the format `simple_outline` of Python's `tabulate`.
     pub(crate) const OUTLINE: Self = Self {
         top: ['┌', '─', '┬', '┐'],
         head_bars: ['│'; 3],
@@ -86,10 +86,10 @@ impl Frame {
         bottom: ['└', '─', '┴', '┘'],
         head_room: 2,
     };
-    /// `tabulate`'s `simple_grid`.
+    /// Lines of the format `simple_grid` of Python's `tabulate`.
     pub(crate) const OUTLINE_GRID: Self =
         Self { between: Some(Self::OUTLINE.below_heads), ..Self::OUTLINE };
-    /// Plain ASCII, as `tabulate`'s `pretty`.
+    /// Lines of the format `pretty` of Python's `tabulate`: plain ASCII.
     pub(crate) const PLAIN: Self = Self {
         top: ['+', '-', '+', '+'],
         head_bars: ['|'; 3],

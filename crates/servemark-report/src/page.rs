@@ -58,7 +58,7 @@ pub(crate) fn end(out: &mut dyn io::Write) -> io::Result<()> {
     writeln!(out, "</body>\n</html>")
 }
 
-/// Escapes text for HTML and removes control characters, including those that reorder text.
+/// Escapes text for HTML and makes control characters visible, including those that reorder text.
 pub(crate) fn escaped(text: &str) -> String {
     entities(&printable_lines(text))
 }

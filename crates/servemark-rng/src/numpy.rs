@@ -125,8 +125,8 @@ impl NumpyRandom {
         permutation(&mut self.words, n)
     }
 
-    /// Computes `-ln(1 - u)` and not `-ln_1p(-u)`: the two differ in the last bits of one draw in
-    /// thirteen.
+    /// Draws `numpy.random.standard_exponential()`. It is `-ln(1 - u)` and not `-ln_1p(-u)`: the
+    /// two differ in the last bits of one draw in thirteen.
     fn standard_exponential(&mut self) -> f64 {
         -(1.0 - self.random_sample()).ln()
     }

@@ -34,7 +34,8 @@ impl Deadline {
         self.lasts.is_some() && self.at.borrow().is_some_and(|at| now >= at)
     }
 
-    /// Returns the end; waits until the time has begun.
+    /// Returns the time after which no request is sent. Waits until the measurement has begun, and
+    /// for ever if there is no such time.
     pub(crate) async fn end(&self) -> Stamp {
         let mut receiver = self.at.subscribe();
         loop {

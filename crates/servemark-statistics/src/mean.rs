@@ -227,7 +227,8 @@ impl Spread {
         Some(Bounds::Known { low, high: high.max(self.mean + self.unseen) })
     }
 
-    /// Returns the lower end by the effective sample size, however small it is.
+    /// Returns a lower bound of the mean from the effective sample size, which also holds if the
+    /// sample is too short for an interval; minus infinity if it is too short even for that.
     fn at_least(&self, alpha: f64) -> f64 {
         let is_significant =
             self.clusters >= FEWEST_CLUSTERS && self.dependence.effective() >= FEWEST_ROUGH;

@@ -79,7 +79,8 @@ type Fresh<'a> = BTreeMap<(&'static str, BTreeMap<String, String>), FreshSeries<
 
 struct FreshSeries<'a> {
     head: SeriesHead,
-    /// The keys of its lines, with their parts; a bucket's place is not known yet.
+    /// The lines of the series: key, role, and the upper bound if the line is a bucket of a
+    /// histogram.
     lines: Vec<(&'a str, Role, f64)>,
     scale: f64,
 }
@@ -148,7 +149,7 @@ impl Readings {
         known.chain(own).map(TelemetryLine::Series).collect()
     }
 
-    /// Gathers the lines of new series of the vocabulary.
+    /// Adds a line to the new series that it belongs to, if the vocabulary knows the metric.
     fn gather<'a>(&self, line: Line<'a>, fresh: &mut Fresh<'a>) {
         let Some((role, terms)) = self.vocabulary.find(line.name()) else { return };
         let Some(mut labels) = line.labels() else { return };

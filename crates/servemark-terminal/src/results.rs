@@ -87,7 +87,7 @@ pub(crate) fn has_texts(output: &OutputSpec) -> bool {
 #[derive(Debug, Default)]
 pub(crate) struct Unwritten {
     errors: Vec<anyhow::Error>,
-    /// The flags with which `servemark score` writes them.
+    /// Flags of `servemark score` that write the missing files from the run log.
     flags: Vec<String>,
 }
 

@@ -61,7 +61,8 @@ pub fn open_page(name: &str, page: &str) -> OpenedPage {
     OpenedPage { dom: text(&output.stdout), console: lines.map(str::to_owned).collect() }
 }
 
-/// Inserts the policy into the page, right after its `<head>`.
+/// Inserts a content security policy that forbids all requests into a page, right after its
+/// `<head>`.
 fn guarded(page: &str) -> String {
     let (before, after) = page.split_once("<head>").expect("a page has a head");
     format!("{before}<head>{POLICY}{after}")

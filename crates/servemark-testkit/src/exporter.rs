@@ -1,4 +1,4 @@
-//! An exporter that answers by a script.
+//! A metrics exporter for tests, whose answers are given beforehand.
 
 #![expect(
     clippy::unwrap_used,

@@ -40,7 +40,8 @@ impl Filling {
         }
     }
 
-    /// Sets the model, or the adapter in its place, if it has a name.
+    /// Sets the key `model` to the adapter of the sample, or to the model if it has none; an empty
+    /// name is left out.
     pub(super) fn with_model(self, spec: &EvalscopeSpec, sample: &Sample) -> Self {
         let name = sample.adapter.as_deref().unwrap_or(&spec.common.model);
         self.with_some("model", (!name.is_empty()).then_some(name))

@@ -74,7 +74,8 @@ impl EvalscopeWorkloadSpec {
         Ok(records.into_iter().take(count).enumerate().map(session).collect())
     }
 
-    /// Returns a request whose body has what evalscope notes of it.
+    /// Returns a request whose body contains the keys `__evalscope_…` in which evalscope stores the
+    /// arrival time, the headers and the id, and whether it is a warm-up.
     fn marked(&self, record: Record, offset_s: f64, is_warm_up: bool) -> RequestDraft {
         let (headers, request_id) = (record.headers.clone(), record.request_id.clone());
         let mut asked = self.request_draft(record);

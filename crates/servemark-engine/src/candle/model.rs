@@ -92,7 +92,7 @@ impl BatchPart<'_> {
     }
 }
 
-/// Returns the index of the last row of each part that is whole.
+/// Returns, for each part that is whole, the index of its last row in the batch.
 fn ends(parts: &[BatchPart<'_>]) -> Vec<u32> {
     let mut rows = 0;
     let end = |part: &BatchPart<'_>| {

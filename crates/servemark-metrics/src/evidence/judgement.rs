@@ -283,7 +283,7 @@ fn verdict(objective: &Objective, low: f64, high: f64) -> SloVerdict {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "kind")]
 pub enum UndecidedReason {
-    /// The client was the limit, by its audit.
+    /// The audit found that the client, not the server, limited the run.
     ClientLimited,
     /// More requests failed than the percentile leaves room for, so it does not exist.
     Failures {

@@ -82,11 +82,13 @@ pub enum ItlRule {
     /// the number of pieces equals the server's count of tokens; else tokens of the whole text are
     /// assigned to pieces by their positions in it. If no tokenizer counted, a piece is one token.
     PerToken,
-    /// A later piece of k tokens, counted by re-tokenization, gives k equal parts of its gap. A
-    /// piece without tokens gives none, and its gap is lost.
+    /// One value per token after the first piece: a piece of k tokens, counted by re-tokenization,
+    /// divides the gap before it into k equal values. A piece without tokens gives no value, and
+    /// its gap is lost.
     SplitByPieces,
-    /// A later piece of k tokens, counted by the wire, gives k equal parts of its gap. A piece
-    /// without tokens leaves its gap to the next piece.
+    /// One value per token after the first piece: a piece of k tokens, counted by the wire, divides
+    /// the gap before it into k equal values. The gap of a piece without tokens is added to that of
+    /// the next piece.
     SplitByWire,
 }
 

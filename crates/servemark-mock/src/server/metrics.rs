@@ -45,7 +45,8 @@ pub(super) fn text(snapshot: &ServerSnapshot, times: &WorkTimes, spec: &MockSpec
     text
 }
 
-/// Returns the beginning of the names of an engine's metrics, if the server knows them.
+/// Returns the prefix of the metrics' names of an engine; `None` if the simulator does not imitate
+/// its metrics.
 fn prefix(engine: ImitatedEngine) -> Option<&'static str> {
     match engine {
         ImitatedEngine::LlamaCpp => Some("llamacpp:"),

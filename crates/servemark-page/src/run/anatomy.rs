@@ -55,7 +55,8 @@ fn empty_or(count: f64, sum: f64) -> f64 {
     if count > 0.0 { sum / count } else { f64::NAN }
 }
 
-/// The parts that are drawn as one, from the bottom up.
+/// The bands of the plot from the bottom up: the name of each, and the parts of a request that it
+/// adds up.
 const GROUPS: [(&str, &[RequestPart]); 6] = [
     ("prefill", &[RequestPart::Prefill, RequestPart::KvTransfer]),
     ("server queue", &[RequestPart::ServerQueue]),

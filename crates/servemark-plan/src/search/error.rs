@@ -42,7 +42,7 @@ pub enum SearchError {
         "there are two tiers of objectives named {name}; give all objectives of a tier in one list"
     )]
     SameTier {
-        /// Name of the tiers.
+        /// Name that the two tiers share.
         name: String,
     },
 }

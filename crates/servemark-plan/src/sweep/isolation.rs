@@ -43,7 +43,8 @@ impl Isolation {
         self.set_apart_in_rounds(index, index, nonce, point);
     }
 
-    /// Isolates a run whose seed is that of its round and whose prompt prefix is its own.
+    /// Isolates the run with number `index` from the others: all runs of a round share a seed, and
+    /// each run has a prompt prefix of its own.
     pub(crate) fn set_apart_in_rounds(
         &self,
         round: u32,

@@ -203,7 +203,7 @@ impl OneBatchResult {
     }
 }
 
-/// The lines on the console.
+/// Writes the result as the lines that SGLang's benchmark prints after each batch.
 impl fmt::Display for OneBatchResult {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (total, requested) = (self.total_output_tokens, self.requested());
