@@ -11,7 +11,7 @@ mod warm_up;
 use std::fmt;
 
 use servemark_rng::NumpyRandom;
-use servemark_statistics::Sample;
+use servemark_statistics::Observations;
 
 pub use self::comparisons::{Comparisons, Design};
 pub use self::gates::GateCell;
@@ -62,7 +62,7 @@ impl Cell {
         cell
     }
 
-    fn add(&mut self, sample: &Sample, truth: [f64; 3]) {
+    fn add(&mut self, sample: &Observations, truth: [f64; 3]) {
         let mean = sample.mean(CONFIDENCE);
         let [p50, p99] = [0.5, 0.99].map(|share| sample.percentile(share, CONFIDENCE));
         for ((tally, estimate), truth) in self.figures.iter_mut().zip([mean, p50, p99]).zip(truth) {

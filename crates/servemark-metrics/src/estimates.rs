@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use serde::ser::SerializeMap;
-use servemark_statistics::{Bounds, Estimate, Needed, Reason, Sample, UnmetWaits};
+use servemark_statistics::{Bounds, Estimate, Needed, Observations, Reason, UnmetWaits};
 
 use crate::policy::MetricPolicy;
 use crate::{RequestScore, Summary};
@@ -91,7 +91,7 @@ pub struct Estimates {
 impl Estimates {
     /// Estimates a sample of seconds in the order of time; absent for an empty sample or without a
     /// confidence in the policy.
-    pub(crate) fn of(sample_s: &Sample, policy: &MetricPolicy) -> Option<Self> {
+    pub(crate) fn of(sample_s: &Observations, policy: &MetricPolicy) -> Option<Self> {
         let confidence = policy.confidence.filter(|_| sample_s.clusters() > 0)?;
         let estimated = |estimate: Estimate| Estimated::of(estimate.scaled(1e3), confidence);
         let mut percents = policy.percentiles.clone();
@@ -145,7 +145,7 @@ pub(crate) fn estimated(
     summary: Summary,
     policy: &MetricPolicy,
     unmet_waits: UnmetWaits,
-    sample: impl FnOnce() -> Sample,
+    sample: impl FnOnce() -> Observations,
 ) -> Summary {
     if policy.confidence.is_none() || summary.samples > policy.sample_budget.values() {
         return summary;

@@ -10,7 +10,7 @@ mod judgement;
 mod margin;
 
 use servemark_core::{RequestRecord, RunFacts, RunLog};
-use servemark_statistics::{Sample, UnmetWaits};
+use servemark_statistics::{Observations, UnmetWaits};
 
 pub use self::backlog_trend::BacklogTrend;
 use self::backlog_trend::Series;
@@ -40,7 +40,7 @@ use crate::{Latency, MetricPolicy, RequestScore, ServerClock, Statistic};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Evidence {
-    samples: Vec<(Objective, Sample)>,
+    samples: Vec<(Objective, Observations)>,
     /// Waits in seconds that no request of a run met; absent without a run.
     unmet_waits: Option<UnmetWaits>,
     ttft: Series,
@@ -66,7 +66,7 @@ pub enum JudgedPart {
 impl Evidence {
     /// Creates evidence on these objectives, without any run.
     pub fn of(objectives: &[Objective]) -> Self {
-        let samples = objectives.iter().map(|objective| (*objective, Sample::default()));
+        let samples = objectives.iter().map(|objective| (*objective, Observations::default()));
         let (ttft, e2el) = (Series::default(), Series::default());
         Self {
             samples: samples.collect(),
@@ -86,7 +86,7 @@ impl Evidence {
         let judged = stretch.of(&all, log);
         self.requests += judged.len();
         self.is_open_loop |= log.header().facts.request_rate.is_some();
-        let is_of_part = |(objective, _): &(Objective, Sample)| objective.is_of_part();
+        let is_of_part = |(objective, _): &(Objective, Observations)| objective.is_of_part();
         let clock = self.samples.iter().any(is_of_part).then(|| ServerClock::of(log)).flatten();
         let of_run = unmet_waits(&log.header().facts, &scores);
         let unmet_waits = self.unmet_waits.map_or(of_run, |others| pooled(others, of_run));
@@ -112,7 +112,7 @@ impl Evidence {
 
     /// Judges each objective by the interval of its figure with the given confidence, from 0 to 1.
     pub fn judge(&self, confidence: f64) -> Vec<Judgement> {
-        let judge = |(objective, sample): &(Objective, Sample)| {
+        let judge = |(objective, sample): &(Objective, Observations)| {
             Judgement::of(*objective, sample, 1.0 - confidence)
         };
         self.samples.iter().map(judge).collect()
@@ -165,7 +165,7 @@ struct Reading<'a> {
 
 impl Reading<'_> {
     /// Adds what a request shows of a goal to the goal's sample.
-    fn add(&self, goal: Goal, (record, score): JudgedRequest<'_>, sample: &mut Sample) {
+    fn add(&self, goal: Goal, (record, score): JudgedRequest<'_>, sample: &mut Observations) {
         match goal {
             Goal::Success { .. } => sample.push([if score.success { 1.0 } else { 0.0 }]),
             Goal::Goodput { .. } => {

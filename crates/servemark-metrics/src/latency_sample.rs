@@ -1,6 +1,6 @@
 //! Samples of latencies in the order of time, for confidence intervals.
 
-use servemark_statistics::Sample;
+use servemark_statistics::Observations;
 
 use crate::latency::LatencyValues;
 use crate::{Latency, RequestScore, TpotRule};
@@ -15,8 +15,9 @@ impl Latency {
     }
 
     /// Returns the sample of the latency from requests in the order of time.
-    pub(crate) fn sample(self, scores: &[&RequestScore<'_>], tpot: TpotRule) -> Sample {
-        let (mut sample, lengths) = (Sample::default(), AnswerLengths::of(scores.iter().copied()));
+    pub(crate) fn sample(self, scores: &[&RequestScore<'_>], tpot: TpotRule) -> Observations {
+        let (mut sample, lengths) =
+            (Observations::default(), AnswerLengths::of(scores.iter().copied()));
         for score in scores {
             lengths.add(self, score, self.values(score, tpot), &mut sample);
         }
@@ -43,7 +44,7 @@ impl AnswerLengths {
         latency: Latency,
         score: &RequestScore<'_>,
         values: LatencyValues<'_>,
-        sample: &mut Sample,
+        sample: &mut Observations,
     ) {
         match latency {
             Latency::E2el => self.add_e2el(sample, score, 0.0),
@@ -55,7 +56,7 @@ impl AnswerLengths {
     /// Adds the end-to-end latency of the next request, counted from `waited_s` seconds before it was
     /// sent. Known parts of it are the time to its first token, and the latency that its wait and its time
     /// per token would give an answer of the mean length.
-    fn add_e2el(self, sample: &mut Sample, score: &RequestScore<'_>, waited_s: f64) {
+    fn add_e2el(self, sample: &mut Observations, score: &RequestScore<'_>, waited_s: f64) {
         let whole = waited_s + score.latency_s;
         let Some(first) = score.ttft_s else { return sample.push([whole]) };
         let rest = score.latency_s - first;

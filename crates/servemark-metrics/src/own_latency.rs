@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use servemark_core::{RequestRecord, RunLog};
-use servemark_statistics::Sample;
+use servemark_statistics::Observations;
 
 use crate::{Estimates, MetricPolicy, Summary};
 
@@ -131,7 +131,7 @@ impl OwnSummary {
     fn of(latency: OwnLatency, records: &[&RequestRecord], policy: &MetricPolicy) -> Self {
         let values = || records.iter().map(|record| latency.seconds_of(record));
         let present: Vec<f64> = values().flatten().collect();
-        let mut sample = Sample::default();
+        let mut sample = Observations::default();
         values().for_each(|value| sample.push(value));
         let summary = Summary::of(&present, policy);
         let estimates = Estimates::of(&sample, policy);

@@ -6,7 +6,7 @@
 use statrs::distribution::{Discrete, Hypergeometric};
 
 use crate::student::quantile;
-use crate::{Bounds, Sample, moments};
+use crate::{Bounds, Observations, moments};
 
 /// A number with its confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -95,7 +95,7 @@ pub fn change_of_paired_means(
     let (before, after) = (before?, after?);
     let change = (after.mean / before.mean).ln();
     let pairs = after.relative.iter().zip(&before.relative);
-    let differences: Sample = pairs.map(|(after, before)| after - before).collect();
+    let differences: Observations = pairs.map(|(after, before)| after - before).collect();
     match differences.mean(confidence).bounds {
         Bounds::Known { low, high } => Some((change + low, change + high)),
         Bounds::TooShort { .. } => None,

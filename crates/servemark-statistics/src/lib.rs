@@ -7,11 +7,11 @@
 //!
 //! ```
 //! use servemark_rng::Pcg64;
-//! use servemark_statistics::{Bounds, Sample};
+//! use servemark_statistics::{Bounds, Observations};
 //!
 //! // 500 requests that do not depend on each other.
 //! let mut random = Pcg64::seeded(1);
-//! let sample: Sample = (0..500).map(|_| random.random()).collect();
+//! let sample: Observations = (0..500).map(|_| random.random()).collect();
 //! let mean = sample.mean(0.95);
 //! let Bounds::Known { low, high } = mean.bounds else { panic!("the sample is long enough") };
 //! assert!(low < 0.5 && 0.5 < high);
@@ -26,9 +26,9 @@ mod estimate;
 mod looks;
 mod mean;
 mod needed;
+mod observations;
 mod percentile;
 mod ranks;
-mod sample;
 mod settling;
 mod share;
 mod signed_rank;
@@ -44,8 +44,8 @@ pub use estimate::{Bounds, Estimate, Reason};
 pub use looks::{Looks, confidence_of_look};
 pub use mean::rate;
 pub use needed::Needed;
+pub use observations::{Observations, SortedObservations, UnmetWaits};
 pub use ranks::{fewest_draws, fewest_with_misses, rank_bounds};
-pub use sample::{Sample, SortedSample, UnmetWaits};
 pub use settling::{Settling, settling};
 pub use share::{share, share_bounds};
 pub use signed_rank::{PairedShift, signed_rank};

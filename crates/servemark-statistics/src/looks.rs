@@ -74,7 +74,7 @@ mod tests {
     use servemark_rng::NumpyRandom;
 
     use super::*;
-    use crate::Sample;
+    use crate::Observations;
 
     #[test]
     fn sizes_grow_by_a_fifth_up_to_the_limit() {
@@ -114,7 +114,7 @@ mod tests {
             let mut requests = 0;
             while let Some(next) = looks.after(requests) {
                 requests = next;
-                let sample: Sample = values[..requests].iter().copied().collect();
+                let sample: Observations = values[..requests].iter().copied().collect();
                 let confidence = looks.confidence(0.95);
                 let Some((low, high)) = sample.mean(confidence).bounds.interval() else { continue };
                 if high - low < 0.5 * truth {

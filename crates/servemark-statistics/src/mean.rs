@@ -4,14 +4,14 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use crate::clustering::clustering;
 use crate::dependence::Dependence;
-use crate::{Bounds, Estimate, Reason, Sample, moments};
+use crate::{Bounds, Estimate, Observations, Reason, moments};
 
 /// Estimates the mean of the process from a sample.
 ///
 /// The interval is Student's, on the effective sample size, with Hall's correction (1992) for
 /// skewness. Clusters enter as their residuals from the common mean, so that a request with many
 /// values has their weight and counts as one draw.
-pub(crate) fn mean(sample: &Sample, confidence: f64) -> Estimate {
+pub(crate) fn mean(sample: &Observations, confidence: f64) -> Estimate {
     Spread::of(sample).estimate(sample.values().len(), confidence)
 }
 
@@ -97,7 +97,7 @@ struct Spread {
 }
 
 impl Spread {
-    fn of(sample: &Sample) -> Self {
+    fn of(sample: &Observations) -> Self {
         let values = sample.values();
         let (mean, value_variance) = moments(values);
         let size = sample.mean_size();
@@ -365,7 +365,7 @@ pub(crate) struct KnownParts {
 }
 
 impl KnownParts {
-    pub(crate) fn of(sample: &Sample) -> Self {
+    pub(crate) fn of(sample: &Observations) -> Self {
         if sample.parts().next().is_none() {
             return Self::default();
         }
@@ -445,7 +445,7 @@ mod tests {
     use crate::UnmetWaits;
 
     /// Latencies of 50 ms with this scatter, and bursts of waits in which every value is 200 ms more.
-    fn with_bursts(requests: usize, bursts: &[usize]) -> Sample {
+    fn with_bursts(requests: usize, bursts: &[usize]) -> Observations {
         let mut random = NumpyRandom::seeded(4);
         let is_waiting = |at: usize| bursts.iter().any(|burst| (*burst..burst + 8).contains(&at));
         let mut latency =
@@ -462,7 +462,7 @@ mod tests {
 
     /// A server with constant times on a machine whose noise changes slowly: values of 50 ms that are alike
     /// for about as long as the run.
-    fn slow_noise(deviation: f64, seed: u32) -> Sample {
+    fn slow_noise(deviation: f64, seed: u32) -> Observations {
         let mut random = NumpyRandom::seeded(seed);
         let mut noise = random.normal(0.0, 1.0);
         (0..256)
@@ -514,7 +514,7 @@ mod tests {
     fn a_known_part_shows_the_dependence_that_the_rest_hides() {
         let mut random = NumpyRandom::seeded(7);
         let mut run = || {
-            let (mut whole, mut alone) = (Sample::default(), Sample::default());
+            let (mut whole, mut alone) = (Observations::default(), Observations::default());
             let mut wait = 0.0;
             for _ in 0..400 {
                 wait = 0.96 * wait + random.normal(0.0, 0.28);
@@ -540,7 +540,7 @@ mod tests {
         assert!((high - 0.0505).abs() < 3e-4, "{high}");
         assert!((high_of_waits - 0.0531).abs() < 3e-4, "{high_of_waits}");
         // Waits that are shorter than the interval is wide do not widen it.
-        let varied: Sample = (0..400).map(|at| f64::from(at * 7919 % 400)).collect();
+        let varied: Observations = (0..400).map(|at| f64::from(at * 7919 % 400)).collect();
         let [plain, of_waits] = [varied.clone(), varied.with_unmet_waits(waits(9.0))]
             .map(|sample| sample.mean(0.95).bounds);
         assert_eq!(plain, of_waits);
@@ -554,7 +554,7 @@ mod tests {
         let mut is_known = |bursts: usize| {
             let wait = |at: usize| if waits(at, bursts) { 0.05 } else { 0.0 };
             let values = (0..1000).map(|at| 0.08 + random.normal(0.0, 0.008) + wait(at));
-            values.collect::<Sample>().mean(0.95).bounds.interval().is_some()
+            values.collect::<Observations>().mean(0.95).bounds.interval().is_some()
         };
         let mut known = |bursts: usize| (0..20).filter(|_| is_known(bursts)).count();
         assert_eq!((known(0), known(6)), (20, 0));

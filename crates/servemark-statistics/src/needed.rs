@@ -76,7 +76,7 @@ mod tests {
     use servemark_rng::NumpyRandom;
 
     use super::*;
-    use crate::{Reason, Sample};
+    use crate::{Observations, Reason};
 
     fn estimate(value: f64, half: f64, effective: f64) -> Estimate {
         let bounds = Bounds::Known { low: value - half, high: value + half };
@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn as_many_values_as_were_planned_have_the_half_width_that_was_asked_for() {
         let mut random = NumpyRandom::seeded(7);
-        let mut draw = |count: usize| -> Sample {
+        let mut draw = |count: usize| -> Observations {
             (0..count).map(|_| random.normal(0.0, 0.5).exp()).collect()
         };
         let first = draw(500).mean(0.95);

@@ -5,10 +5,15 @@ use crate::dependence::{Dependence, longest_length};
 use crate::mean::{KnownParts, NarrowRange, median_and_distance};
 use crate::ranks::{fewest_draws, rank_bounds, whole};
 use crate::student::normal_quantile;
-use crate::{Bounds, Estimate, Reason, Sample, moments};
+use crate::{Bounds, Estimate, Observations, Reason, moments};
 
 /// Estimates a percentile of the process from a sample, by ranks of the effective sample size.
-pub(crate) fn percentile(sample: &Sample, sorted: &[f64], share: f64, confidence: f64) -> Estimate {
+pub(crate) fn percentile(
+    sample: &Observations,
+    sorted: &[f64],
+    share: f64,
+    confidence: f64,
+) -> Estimate {
     let alpha = (1.0 - confidence) / 2.0;
     let (value, samples) = (interpolated(sorted, share), sorted.len());
     let (dependence, draws) = effective_draws(sample, sorted, share);
@@ -50,7 +55,7 @@ pub(crate) fn percentile(sample: &Sample, sorted: &[f64], share: f64, confidence
 /// shorter or longer than that of the values. The longest of several is taken: that of the values,
 /// of the values above the median, and of those above the percentile. Rare values are tested for
 /// clustering.
-fn effective_draws(sample: &Sample, sorted: &[f64], share: f64) -> (Dependence, f64) {
+fn effective_draws(sample: &Observations, sorted: &[f64], share: f64) -> (Dependence, f64) {
     let counts = |limit: f64| {
         sample.by_cluster(|cluster| cluster.iter().filter(|value| **value > limit).count() as f64)
     };
@@ -83,7 +88,7 @@ fn effective_draws(sample: &Sample, sorted: &[f64], share: f64) -> (Dependence, 
 /// Returns by how much the sum of each cluster exceeds that of as many mean values. Sums alone would show
 /// how the sizes of clusters vary. Infinite values, which are those of failures, count as the largest finite
 /// one.
-fn residuals(sample: &Sample, sorted: &[f64]) -> Vec<f64> {
+fn residuals(sample: &Observations, sorted: &[f64]) -> Vec<f64> {
     let finite = sorted.partition_point(|value| value.is_finite());
     let largest = finite.checked_sub(1).map_or(0.0, |last| sorted[last]);
     let sum = |values: &[f64]| values.iter().map(|value| value.min(largest)).sum::<f64>();
@@ -101,7 +106,7 @@ fn off_tail(above: &[f64], sizes: &[f64]) -> Vec<f64> {
 /// Returns how much more the number of values above a limit varies between clusters than if values
 /// were independent of their cluster; 1 for clusters of one value. `off` is by how many each cluster has
 /// more than its share.
-fn design_effect(sample: &Sample, off: &[f64], share: f64) -> f64 {
+fn design_effect(sample: &Observations, off: &[f64], share: f64) -> f64 {
     if sample.clusters() == sample.values().len() {
         return 1.0;
     }
@@ -136,7 +141,7 @@ fn too_short(dependence: &Dependence, parts: KnownParts, needed: f64) -> Option<
 /// Returns the ends of the interval by the range of values that hardly differ; absent for other values,
 /// and for fewer than a percentile takes.
 fn by_range(
-    sample: &Sample,
+    sample: &Observations,
     sorted: &[f64],
     share: f64,
     needed: f64,
@@ -154,7 +159,7 @@ fn by_range(
 ///
 /// Larger values are rare then and come in bursts, and bursts come in busy phases, so their share
 /// is known far less precisely than their number suggests.
-fn beyond_usual(sample: &Sample, sorted: &[f64], share: f64) -> Option<f64> {
+fn beyond_usual(sample: &Observations, sorted: &[f64], share: f64) -> Option<f64> {
     if 1.0 - share > MOST_TAIL_OF_USUAL {
         return None;
     }
@@ -190,7 +195,7 @@ fn largest_tie(sorted: &[f64], share: f64) -> Option<f64> {
 
 /// Returns the value above which others are far from most of the values; absent for values without a
 /// finite distance.
-fn largest_usual(sample: &Sample) -> Option<f64> {
+fn largest_usual(sample: &Observations) -> Option<f64> {
     let (median, distance) = median_and_distance(sample.values());
     let limit = median + FAR * distance;
     limit.is_finite().then_some(limit)
@@ -241,7 +246,8 @@ mod tests {
     #[test]
     fn a_tail_without_waits_leaves_room_for_waits_that_may_be_in_it() {
         let mut random = NumpyRandom::seeded(3);
-        let values: Sample = (0..400).map(|_| 0.05 + 0.004 * random.random_sample()).collect();
+        let values: Observations =
+            (0..400).map(|_| 0.05 + 0.004 * random.random_sample()).collect();
         let p99 = |share: f64| {
             let waits = UnmetWaits { share, mean: 0.06 };
             let (low, high) = values
@@ -264,7 +270,7 @@ mod tests {
     fn a_tail_of_equal_values_is_known_only_of_many_requests() {
         let p99 = |requests: usize, waits: usize| {
             let value = |at: usize| if at % 997 < waits { 1.0 } else { 0.05 };
-            (0..requests).map(value).collect::<Sample>().percentile(0.99, 0.95)
+            (0..requests).map(value).collect::<Observations>().percentile(0.99, 0.95)
         };
         // None of a thousand requests waited; a busy phase may have been missed.
         assert!(matches!(p99(1000, 0).bounds, Bounds::TooShort { reason: Reason::RareValues, .. }));
@@ -273,7 +279,7 @@ mod tests {
         let half = p99(1000, 500).bounds;
         assert!(half.interval().is_none_or(|(_, high)| high >= 1.0), "{half:?}");
         // The median is among the equal values, whatever the rare ones do.
-        let median = (0..400).map(|_| 0.05).collect::<Sample>().percentile(0.5, 0.95);
+        let median = (0..400).map(|_| 0.05).collect::<Observations>().percentile(0.5, 0.95);
         assert_eq!(median.bounds.interval(), Some((0.05, 0.05)));
     }
 
@@ -282,7 +288,7 @@ mod tests {
     fn gaps_that_requests_share_are_not_hidden_by_the_lengths_of_answers() {
         let mut random = NumpyRandom::seeded(5);
         let mut run = || {
-            let (mut sample, mut gap) = (Sample::default(), 0.0);
+            let (mut sample, mut gap) = (Observations::default(), 0.0);
             for _ in 0..400 {
                 gap = 0.97 * gap + random.normal(0.0, 0.25);
                 let count = 2 + random.randint(0, 39).unwrap() as usize;
@@ -304,7 +310,7 @@ mod tests {
         let mut p90 = |bursts: usize| {
             let waits = |at: usize| if at % 300 < 10 && at / 300 < bursts { 0.1 } else { 0.0 };
             let values = (0..1000).map(|at| 0.08 + random.normal(0.0, 0.008) + waits(at));
-            values.collect::<Sample>().percentile(0.9, 0.95).bounds
+            values.collect::<Observations>().percentile(0.9, 0.95).bounds
         };
         assert!(p90(0).interval().is_some());
         assert!(matches!(p90(3), Bounds::TooShort { reason: Reason::RareValues, .. }));

@@ -3,7 +3,7 @@
 use std::ptr;
 
 use servemark_core::RunLog;
-use servemark_statistics::{Estimate, SortedSample, SumAndCount, ValueInterval};
+use servemark_statistics::{Estimate, SortedObservations, SumAndCount, ValueInterval};
 
 use crate::estimates::in_time;
 use crate::figure::{Quantity, Statistic};
@@ -32,7 +32,7 @@ struct Requests {
 #[derive(Clone, Debug)]
 struct LatencySample {
     /// All values; absent if there are none, or more than the policy's sample budget.
-    values: Option<SortedSample>,
+    values: Option<SortedObservations>,
     /// Sum and number of the values of each request, in the order of the plan.
     by_request: Vec<SumAndCount>,
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde::Serialize;
-use servemark_statistics::{Bounds, Estimate, Reason, Sample, fewest_draws, share};
+use servemark_statistics::{Bounds, Estimate, Observations, Reason, fewest_draws, share};
 
 use super::BacklogTrend;
 use crate::Statistic;
@@ -51,7 +51,7 @@ impl Judgement {
     /// Judges a sample of seconds by the ends of its interval, which is wrong with a probability of at
     /// most `error`. A sample of ones and zeros, for an objective about a share, is judged by exact
     /// bounds, each of which is wrong with that probability.
-    pub(super) fn of(objective: Objective, sample: &Sample, error: f64) -> Self {
+    pub(super) fn of(objective: Objective, sample: &Observations, error: f64) -> Self {
         let alpha = error / 2.0;
         let samples = sample.values().len();
         if samples == 0 {
@@ -107,7 +107,7 @@ impl Judgement {
     /// all of them with `share ^ n`, which must be at most `error`.
     fn too_few(
         objective: &Objective,
-        sample: &Sample,
+        sample: &Observations,
         error: f64,
         low: f64,
     ) -> Option<UndecidedReason> {
@@ -131,7 +131,7 @@ impl Judgement {
 /// without a slow phase overestimates it. The upper bound is then one that is wrong with a
 /// probability of at most [`MOST_DEPENDENT`].
 fn conservative_estimate(
-    sample: &Sample,
+    sample: &Observations,
     alpha: f64,
     estimate: impl Fn(f64) -> Estimate,
 ) -> Estimate {
@@ -148,7 +148,7 @@ fn conservative_estimate(
 
 /// Raises the upper bound of a mean of dependent values, so that it leaves room for slow phases that the
 /// run did not meet: by a part of the mean that shrinks with the length of the run.
-fn without_slow_phases(mean: Estimate, sample: &Sample) -> Estimate {
+fn without_slow_phases(mean: Estimate, sample: &Observations) -> Estimate {
     match mean.bounds {
         Bounds::Known { low, high } if is_dependent(&mean, sample) => {
             let unseen = QUIET / (sample.clusters() as f64).sqrt();
@@ -167,7 +167,7 @@ const QUIET: f64 = 12.0;
 const MOST_DEPENDENT: f64 = 0.01;
 
 /// Returns whether the effective sample size is smaller than the number of requests.
-fn is_dependent(estimate: &Estimate, sample: &Sample) -> bool {
+fn is_dependent(estimate: &Estimate, sample: &Observations) -> bool {
     estimate.effective < 0.999 * sample.clusters() as f64
 }
 
@@ -175,7 +175,7 @@ fn is_dependent(estimate: &Estimate, sample: &Sample) -> bool {
 /// the limit that it shows on which side of it the server is.
 fn far_from_limit(
     objective: Objective,
-    sample: &Sample,
+    sample: &Observations,
     alpha: f64,
     estimate: &Estimate,
 ) -> Option<Bounds> {
@@ -219,7 +219,7 @@ const CONSTANT: f64 = 0.1;
 /// the excess of these over its smallest value, which is all that waits can add to. In
 /// simulated queues and engines that start empty, at up to 95 % of their capacity, at most one run
 /// in twenty exceeds them (`docs/methodology.md`).
-fn at_most(share: Option<f64>, sample: &Sample) -> f64 {
+fn at_most(share: Option<f64>, sample: &Observations) -> f64 {
     let requests = sample.clusters();
     let values = || sample.values().iter().copied();
     let largest = values().fold(f64::NEG_INFINITY, f64::max);
@@ -248,18 +248,18 @@ const FEWEST_REQUESTS: usize = 20;
 
 /// Returns the largest value of a sample as an exact estimate: an objective on the maximum is about
 /// the sample itself.
-fn largest(sample: &Sample) -> Estimate {
+fn largest(sample: &Observations) -> Estimate {
     let largest = sample.values().iter().copied().fold(f64::NEG_INFINITY, f64::max);
     exact_estimate(largest, sample)
 }
 
 /// Returns the share in the sample as an exact estimate. No sample can show that no request ever
 /// fails, so an objective of 100 % only asks whether one did.
-fn all_of(sample: &Sample) -> Estimate {
+fn all_of(sample: &Observations) -> Estimate {
     exact_estimate(statistics::mean(sample.values()).unwrap_or_default(), sample)
 }
 
-fn exact_estimate(value: f64, sample: &Sample) -> Estimate {
+fn exact_estimate(value: f64, sample: &Observations) -> Estimate {
     let samples = sample.values().len();
     let bounds = Bounds::Known { low: value, high: value };
     let effective = samples as f64;
@@ -321,7 +321,7 @@ pub enum UndecidedReason {
 }
 
 impl UndecidedReason {
-    fn of(bounds: Bounds, sample: &Sample, share: Option<f64>) -> Option<Self> {
+    fn of(bounds: Bounds, sample: &Observations, share: Option<f64>) -> Option<Self> {
         let failed = sample.values().iter().filter(|value| value.is_infinite()).count();
         let failed = failed as f64 / sample.values().len() as f64;
         match (bounds, share) {

@@ -28,7 +28,7 @@ fn judged(
     objective: Objective,
     alpha: f64,
 ) -> (Judgement, Option<BacklogTrend>) {
-    let (mut column, mut series) = (Sample::default(), Series::default());
+    let (mut column, mut series) = (Observations::default(), Series::default());
     for run in runs {
         let settled = &run[run.len() / 5..];
         for latency in settled {
@@ -104,7 +104,7 @@ fn runs_that_are_pooled_say_more() {
     assert!(width(4) < width(1), "{} is not below {}", width(4), width(1));
 }
 
-fn column(values: &[f64]) -> Sample {
+fn column(values: &[f64]) -> Observations {
     values.iter().copied().collect()
 }
 

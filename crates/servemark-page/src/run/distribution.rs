@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use servemark_metrics::{Histogram, Latency, Metrics, RequestScore, Summary};
-use servemark_statistics::Sample;
+use servemark_statistics::Observations;
 
 use super::bins::whole;
 use crate::pack::{pack, pack_scaled, rounded};
@@ -34,7 +34,7 @@ impl Spread {
         // A sample that is too large to be stored has no estimates.
         let is_stored = metrics.latency(latency)?.estimates.is_some();
         let bounds = policy.confidence.filter(|_| is_stored).map(|confidence| {
-            let mut sample = Sample::default();
+            let mut sample = Observations::default();
             for score in &sampled {
                 sample.push(values(score));
             }
@@ -96,7 +96,7 @@ fn shares(values: u64) -> Vec<f64> {
 }
 
 /// Returns the bounds of a distribution's percentiles, as far as they are known.
-fn bounds(sample: &Sample, confidence: f64) -> Vec<(f64, f64, f64)> {
+fn bounds(sample: &Observations, confidence: f64) -> Vec<(f64, f64, f64)> {
     let estimates = sample.percentiles(&BOUNDED, confidence).into_iter();
     let known = BOUNDED.iter().zip(estimates).filter_map(|(share, estimate)| {
         let (low, high) = estimate.bounds.interval()?;

@@ -1,13 +1,13 @@
-//! A sample in the order of time, in clusters.
+//! A statistical sample: observations in the order of time, in clusters.
 
 use crate::Estimate;
 use crate::mean::mean;
 use crate::percentile::{interpolated, percentile};
 
-/// Values in the order of time. A request gives one value, or a cluster of several (the gaps
-/// between its tokens), or none.
+/// A statistical sample: observed values in the order of time. A request gives one value, or a
+/// cluster of several (the gaps between its tokens), or none.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Sample {
+pub struct Observations {
     values: Vec<f64>,
     /// End of each cluster in `values`.
     ends: Vec<usize>,
@@ -46,7 +46,7 @@ impl UnmetWaits {
     }
 }
 
-impl Sample {
+impl Observations {
     /// Adds the values of the next request. A request without values adds nothing.
     pub fn push(&mut self, cluster: impl IntoIterator<Item = f64>) {
         self.values.extend(cluster);
@@ -117,10 +117,10 @@ impl Sample {
     }
 
     /// Sorts the values for repeated estimates of percentiles.
-    pub fn sorted(self) -> SortedSample {
+    pub fn sorted(self) -> SortedObservations {
         let mut sorted = self.values.clone();
         sorted.sort_unstable_by(f64::total_cmp);
-        SortedSample { sample: self, sorted }
+        SortedObservations { sample: self, sorted }
     }
 
     fn percentile_of_sorted(&self, sorted: &[f64], share: f64, confidence: f64) -> Estimate {
@@ -144,16 +144,16 @@ impl Sample {
     }
 }
 
-/// A sample whose values are sorted once.
+/// Observations with a sorted copy of their values, for repeated estimates of percentiles.
 #[derive(Clone, Debug, PartialEq)]
-pub struct SortedSample {
-    sample: Sample,
+pub struct SortedObservations {
+    sample: Observations,
     sorted: Vec<f64>,
 }
 
-impl SortedSample {
-    /// Returns the sample in the order of time.
-    pub fn in_time(&self) -> &Sample {
+impl SortedObservations {
+    /// Returns the observations in the order of time.
+    pub fn in_time(&self) -> &Observations {
         &self.sample
     }
 
@@ -164,7 +164,7 @@ impl SortedSample {
 }
 
 /// Collects values, each of which is a cluster of its own.
-impl FromIterator<f64> for Sample {
+impl FromIterator<f64> for Observations {
     fn from_iter<I: IntoIterator<Item = f64>>(values: I) -> Self {
         let values: Vec<f64> = values.into_iter().collect();
         let ends = (1..=values.len()).collect();
