@@ -4,7 +4,7 @@ use servemark_backends::{BackendName, Route};
 use servemark_client::{BaseUrl, Credentials};
 use servemark_plan::{ModelSpec, ServerSpec};
 
-use super::args::{SglangArgs, TargetArgs};
+use super::args::{OwnArgs, SglangArgs, TargetArgs};
 use crate::address::at_host;
 use crate::credentials::keyed;
 use crate::environment::Environment;
@@ -32,7 +32,8 @@ pub(super) fn model(args: &SglangArgs) -> ModelSpec {
 
 /// Returns the API key of the environment and the headers of the command line, which override the
 /// key. As SGLang's client does, both are left out on the route of Triton, unless `--trt-headers`
-/// asks for them. On Anthropic's route, `ANTHROPIC_API_KEY` is sent in Anthropic's header instead.
+/// asks for them; the flag is refused if there is nothing to send. On Anthropic's route,
+/// `ANTHROPIC_API_KEY` is sent in Anthropic's header instead.
 pub(super) fn credentials(
     args: &SglangArgs,
     backend: BackendName,
@@ -48,12 +49,17 @@ pub(super) fn credentials(
     for (name, value) in headers(&args.target, warnings) {
         credentials = credentials.header(name, value).map_err(refused(TargetArgs::HEADER))?;
     }
-    if backend.route() == Route::TRT && !args.own.trt_headers && !credentials.is_empty() {
-        warnings.push(NO_HEADERS.to_owned());
-        return Ok(Credentials::new());
+    match (backend.route() == Route::TRT, args.own.trt_headers, credentials.is_empty()) {
+        (true, true, true) => Err(CliError::no_effect(OwnArgs::TRT_HEADERS, NOTHING_TO_SEND)),
+        (true, false, false) => {
+            warnings.push(NO_HEADERS.to_owned());
+            Ok(Credentials::new())
+        }
+        _ => Ok(credentials),
     }
-    Ok(credentials)
 }
+
+const NOTHING_TO_SEND: &str = "without --header, OPENAI_API_KEY or API_KEY";
 
 const NO_HEADERS: &str = "neither --header nor OPENAI_API_KEY and API_KEY are sent with --backend trt, as by \
                           SGLang's client; --trt-headers sends them";
@@ -119,6 +125,22 @@ mod tests {
         };
         assert_eq!(names(&[]), (String::new(), 1));
         assert_eq!(names(&["--trt-headers"]), ("a authorization".to_owned(), 0));
+    }
+
+    #[test]
+    fn a_flag_that_sends_headers_is_refused_if_there_are_none() {
+        let refused = |words: &[&str], environment: &Environment| {
+            let words = ["x", "--trt-headers"].iter().chain(words);
+            let (args, mut warnings) = (SglangArgs::parse_from(words), Vec::new());
+            let credentials = credentials(&args, BackendName::Trt, environment, &mut warnings);
+            credentials.err().map(|error| error.to_string())
+        };
+        let (none, keyed) =
+            (Environment::default(), Environment::default().with_variable("API_KEY", "sk"));
+        let message = "--trt-headers has no effect without --header, OPENAI_API_KEY or API_KEY";
+        assert_eq!(refused(&[], &none).as_deref(), Some(message));
+        assert_eq!(refused(&["--header", "A=b"], &none), None);
+        assert_eq!(refused(&[], &keyed), None);
     }
 
     #[test]
