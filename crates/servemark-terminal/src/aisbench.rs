@@ -10,7 +10,8 @@ use servemark::metrics::NoStage;
 use servemark::{ExecuteError, ExitCode, RunContext, Scores, execute};
 use servemark_cli::aisbench::{Reuse, Task, Tasks};
 
-use crate::screen::{self, Bars};
+use crate::run_screen::Bars;
+use crate::screen;
 use crate::{context, failures, report, results_folder};
 
 /// Does the tasks. Returns the exit code of the worst one.

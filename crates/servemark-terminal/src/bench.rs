@@ -8,7 +8,8 @@ use servemark_cli::{Parsed, PeerArguments};
 
 use crate::context::prepare;
 use crate::report::report;
-use crate::screen::{self, Bars, Screen};
+use crate::run_screen::{Bars, Screen};
+use crate::screen;
 
 /// Does one run.
 pub(crate) fn bench(parsed: &Parsed) -> anyhow::Result<ExitCode> {

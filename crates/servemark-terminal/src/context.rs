@@ -5,7 +5,8 @@ use std::sync::Arc;
 use servemark::{RunContext, stop_on_signals};
 use servemark_cli::Parsed;
 
-use crate::screen::{self, Bars, Screen};
+use crate::run_screen::{Bars, Screen};
+use crate::screen;
 
 /// Returns the context of one or more runs; `None` if the plan was only to be printed, which is
 /// done here.

@@ -27,6 +27,7 @@ mod results;
 mod results_folder;
 mod rewrite;
 mod run_file;
+mod run_screen;
 mod score;
 mod screen;
 mod selftest;

@@ -13,7 +13,8 @@ use servemark::{
 };
 use servemark_cli::{Offline, OfflineMessages};
 
-use crate::screen::{self, Bars, Screen};
+use crate::run_screen::{Bars, Screen};
+use crate::screen;
 use crate::sglang::BenchMessages;
 use crate::{context, report, rewrite};
 

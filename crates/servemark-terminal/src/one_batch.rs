@@ -20,7 +20,8 @@ use servemark::{
 use servemark_cli::one_batch::{Batch, Launch, OneBatch};
 use servemark_pyjson as pyjson;
 
-use crate::screen::{self, Bars, Screen};
+use crate::run_screen::{Bars, Screen};
+use crate::screen;
 use crate::sglang::BenchMessages;
 use crate::{context, report, rewrite};
 

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use servemark::{ExitCode, RunContext, Selftest, SelftestSpec, selftest, stop_on_signals};
 use servemark_cli::SelftestArgs;
 
-use crate::screen::{self, Bars, Screen};
+use crate::run_screen::{Bars, Screen};
+use crate::screen;
 
 /// Tests this machine. Results that cannot be stored are reported; the test is not affected.
 pub(crate) fn test(args: &SelftestArgs) -> anyhow::Result<ExitCode> {

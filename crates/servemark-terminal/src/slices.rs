@@ -8,7 +8,8 @@ use servemark::{ExitCode, cut_text};
 use servemark_cli::vllm::TextSlices;
 
 use crate::context;
-use crate::screen::{self, Bars};
+use crate::run_screen::Bars;
+use crate::screen;
 
 /// Cuts a text and writes its prompts.
 pub(crate) fn cut(slices: &TextSlices) -> anyhow::Result<ExitCode> {

@@ -10,7 +10,7 @@ use super::experiment::{self, print_line, summary_file};
 use super::levels;
 use super::server::{Family, Server};
 use crate::context;
-use crate::screen::Bars;
+use crate::run_screen::Bars;
 
 /// Measures every server with every benchmark.
 pub(super) fn run(sweep: &ServeSweep) -> anyhow::Result<ExitCode> {

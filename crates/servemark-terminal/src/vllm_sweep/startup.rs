@@ -15,7 +15,8 @@ use servemark_cli::vllm::sweep::{Combination, StartupSweep, folder_name, with_ou
 use super::bench;
 use super::experiment::{self, print_line, python_list, run_file, summary_file};
 use crate::context;
-use crate::screen::{Bars, eprint_line};
+use crate::run_screen::Bars;
+use crate::screen::eprint_line;
 
 /// Measures starts in all settings.
 pub(super) fn run(sweep: &StartupSweep) -> anyhow::Result<ExitCode> {
