@@ -11,9 +11,7 @@ use serde::Serialize;
 use servemark_core::{RequestRecord, RunLog};
 use servemark_statistics::{PairedShift, independent_mean, signed_rank};
 
-use crate::contamination::{MOST_NAMED, prompt_tokens};
 use crate::statistics;
-use crate::{Contamination, ContaminationSource};
 
 /// Result of the audit of a server's prefix cache.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -143,19 +141,6 @@ impl CacheAudit {
             first: found.into_iter().take(MOST_NAMED).collect(),
         })
     }
-
-    /// Returns the verdict of the audit; `None` if the audited prompts do not suffice for one.
-    pub(crate) fn contamination(&self) -> Option<Contamination> {
-        Some(Contamination {
-            share: self.share?,
-            expected_share: Some(self.expected_share),
-            requests: self.requests,
-            counted: self.prompts,
-            source: ContaminationSource::Audit,
-            interval: self.interval,
-            first: self.first.clone(),
-        })
-    }
 }
 
 impl SavedTime {
@@ -218,6 +203,13 @@ fn triples(log: &RunLog) -> Vec<Triple> {
     log.cache_cold().filter_map(triple).collect()
 }
 
+/// Returns the number of prompt tokens that the server reports, or the planned number if it reports
+/// none.
+pub(crate) fn prompt_tokens(record: &RequestRecord) -> u32 {
+    let reported = record.usage.and_then(|usage| usage.prompt_tokens).filter(|tokens| *tokens > 0);
+    reported.unwrap_or(record.planned.prompt_tokens)
+}
+
 /// Returns the time from sending to the first output, without waits of the client.
 fn ttft_ms(record: &RequestRecord) -> Option<f64> {
     let first = record.deltas.first_at().filter(|_| record.is_success())?;
@@ -225,6 +217,9 @@ fn ttft_ms(record: &RequestRecord) -> Option<f64> {
 }
 
 const CONFIDENCE: f64 = 0.95;
+
+/// Number of requests that a verdict names.
+pub(crate) const MOST_NAMED: usize = 5;
 
 /// Least number of prompts with all three times.
 const FEWEST: usize = 8;

@@ -9,6 +9,7 @@ use serde::Serialize;
 use servemark_core::{RequestKey, RequestRecord, RunLog};
 
 use crate::CacheAudit;
+use crate::cache_audit::{MOST_NAMED, prompt_tokens};
 
 /// How much of the prompts came from a prefix cache, and how much was meant to.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -59,7 +60,7 @@ impl Contamination {
         if counted.as_ref().is_some_and(|counted| counted.share > 0.0) {
             return counted;
         }
-        CacheAudit::of(log).and_then(|audit| audit.contamination()).or(counted)
+        CacheAudit::of(log).and_then(|audit| Self::of_audit(&audit)).or(counted)
     }
 
     /// Returns whether the run is contaminated: at least 10 % of all prompt tokens came from a cache
@@ -94,6 +95,19 @@ impl Contamination {
                 )
             }
         }
+    }
+
+    /// Returns the verdict of an audit; `None` if the audited prompts do not suffice for one.
+    fn of_audit(audit: &CacheAudit) -> Option<Self> {
+        Some(Self {
+            share: audit.share?,
+            expected_share: Some(audit.expected_share),
+            requests: audit.requests,
+            counted: audit.prompts,
+            source: ContaminationSource::Audit,
+            interval: audit.interval,
+            first: audit.first.clone(),
+        })
     }
 
     fn of_answers(log: &RunLog, is_shared: bool) -> Option<Self> {
@@ -157,11 +171,6 @@ fn shares_prefixes(log: &RunLog) -> bool {
     SHARES_PREFIXES.contains(&log.header().facts.dataset.as_str())
 }
 
-pub(crate) fn prompt_tokens(record: &RequestRecord) -> u32 {
-    let reported = record.usage.and_then(|usage| usage.prompt_tokens).filter(|tokens| *tokens > 0);
-    reported.unwrap_or(record.planned.prompt_tokens)
-}
-
 /// Returns the number of tokens that a later turn has in common with the turn before it: its prompt
 /// and its answer.
 fn history(record: &RequestRecord, records: &HashMap<RequestKey, &RequestRecord>) -> u32 {
@@ -185,6 +194,3 @@ const MOST_REQUESTS: f64 = 0.05;
 
 /// Share of the prompt tokens from which a run is contaminated.
 const MOST_SHARE: f64 = 0.1;
-
-/// Number of requests that a verdict names.
-pub(crate) const MOST_NAMED: usize = 5;

@@ -151,6 +151,7 @@ mod command;
 mod compare;
 mod context;
 mod error;
+mod exit_code;
 mod explore;
 mod full_disk;
 mod grace;
@@ -178,7 +179,8 @@ pub use compare::{
     CompareError, ComparedResults, KnownNoise, NoiseStore, compare, compare_for_page,
 };
 pub use context::RunContext;
-pub use error::{ExecuteError, ExitCode};
+pub use error::ExecuteError;
+pub use exit_code::ExitCode;
 pub use explore::{
     Capacity, ChatRoute, Engine, Exploration, ExploreEvent, ExploreSpec, ExploredServer,
     LevelFigures, OneUser, explore, find_local_server,
