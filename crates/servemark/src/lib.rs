@@ -7,7 +7,8 @@
 //! client. The component crates are re-exported for custom harnesses.
 //!
 //! The [`guide`] has three whole programs. The examples of the package are smaller: `own_backend`,
-//! `own_dataset`, `own_metric`, `own_report`, `mock_in_tests`, `sse_alone`.
+//! `own_dataset`, `own_transport`, `own_metric`, `own_report`, `own_panel`, `mock_in_tests`,
+//! `sse_alone`, `simulate`.
 //!
 //! # Writing a custom backend
 //!
