@@ -33,8 +33,8 @@ struct Flags {
     /// Time from a request to its first chunk, in milliseconds
     #[arg(long, value_name = "MS", default_value = "50", value_parser = parse_duration)]
     ttft_ms: Duration,
-    /// Time from a request until it waits for a place, in milliseconds; --ttft-ms counts from the
-    /// place
+    /// Time that the front end takes before a request enters the queue of --places, in
+    /// milliseconds; --ttft-ms counts from when the request is served
     #[arg(long, value_name = "MS", default_value = "0", value_parser = parse_duration)]
     frontend_ms: Duration,
     /// Time between the prompt's computation and the first chunk in which the key-value cache is
@@ -44,7 +44,7 @@ struct Flags {
     /// Time between two chunks, in milliseconds
     #[arg(long, value_name = "MS", default_value = "10", value_parser = parse_duration)]
     itl_ms: Duration,
-    /// Tokens in a chunk
+    /// Number of tokens in a chunk
     #[arg(long, value_name = "TOKENS", default_value = "1")]
     tokens_per_chunk: NonZeroU32,
     /// Maximum number of chunks in one write, if several are due
@@ -74,7 +74,8 @@ struct Flags {
     /// Give every answer this number of tokens, whatever the request asks for
     #[arg(long, value_name = "TOKENS")]
     output_tokens: Option<u32>,
-    /// Mean accepted length of speculative decoding that the server reports
+    /// Mean accepted length of speculative decoding that the server reports, in tokens; none by
+    /// default
     #[arg(long, value_name = "TOKENS")]
     accept_length: Option<f64>,
     /// The times of its own that the server reports with an answer: usual (those of the route's
@@ -104,11 +105,11 @@ struct Flags {
     /// Tokens in a block of the prefix cache and of --kv-blocks
     #[arg(long, value_name = "TOKENS", default_value = "16")]
     cache_block_tokens: NonZeroUsize,
-    /// Say nothing of tokens that were found in the prefix cache
+    /// Do not report how many prompt tokens were found in the prefix cache
     #[arg(long)]
     hide_cached: bool,
-    /// A fault: status:500/10 (every tenth request), cut@5/3, stall@5:2s. May be given several
-    /// times; an unknown name is refused with a list of all faults
+    /// A fault, as NAME[@CHUNK][:ARGUMENT][/EVERY]: status:500/10 (every tenth request), cut@5/3,
+    /// stall@5:2s. May be given several times; an unknown name is refused with a list of all faults
     #[arg(long, value_name = "FAULT")]
     fault: Vec<Fault>,
     /// Number of server threads; connections are distributed evenly
@@ -117,10 +118,10 @@ struct Flags {
     /// Poll without sleeping; each thread uses a whole core
     #[arg(long)]
     spin: bool,
-    /// Write what was sent, and when, to this file at the end, one JSON line per request
+    /// At the end, write what was sent for each request, and when, to this file as JSON lines
     #[arg(long, value_name = "FILE")]
     truth: Option<PathBuf>,
-    /// Write every received request to this file at the end, one JSON line per request
+    /// At the end, write every received request to this file as JSON lines
     #[arg(long, value_name = "FILE")]
     requests: Option<PathBuf>,
 }

@@ -24,12 +24,12 @@ use crate::until::{Targets, targets};
 
 /// Run one command line against two servers in turn, until their difference is known
 ///
-/// Servers are asked in the order A B B A A B B A …, the same requests in each round, and every run has
-/// its log in a folder, where the same command line goes on after a stop. The table is that of servemark
-/// compare, with the runs of a round as a pair. After -- come the flags of bench-serving, or another
-/// benchmark's whole command line, without the server's address. Exit codes: 0; 2, the command line; 4, a
-/// server is not ready; 5, too many requests failed; 6, a figure of --until is not known; 130,
-/// interrupted.
+/// Servers are measured in the order A B B A A B B A …, with equal requests for both in a round.
+/// Every run leaves its log in a folder, from which the same command line continues after a stop.
+/// The table is that of servemark compare, with the runs of a round as a pair. After -- come the
+/// flags of bench-serving, or another benchmark's whole command line, without the server's address.
+/// Exit codes: 0; 2, the command line; 4, a server is not ready; 5, too many requests failed; 6, a
+/// figure of --until is not known; 130, interrupted.
 #[derive(Clone, Debug, Parser)]
 #[command(name = "ab", max_term_width = 100)]
 struct AbArgs {
@@ -49,7 +49,7 @@ struct AbArgs {
     /// ttft:p50+-2% or ttft:mean+-5ms; several with commas
     #[arg(long, value_name = "FIGURE+-HALFWIDTH", value_parser = targets)]
     until: Vec<Targets>,
-    /// The number of runs of each server, at most
+    /// Maximum number of runs of each server
     #[arg(long, value_name = "N", default_value = "10")]
     max_runs: NonZeroU32,
     #[command(flatten)]
@@ -58,8 +58,8 @@ struct AbArgs {
 
 /// Run one command line several times against one server, and store the spread between the runs
 ///
-/// The spread of each figure between runs is kept in a file, by machine, server and plan, and servemark
-/// compare tells it and refuses a gate that is below it. After -- come the flags of bench-serving, or
+/// The spread of each figure between runs is kept in a file, by machine, server and plan. servemark
+/// compare shows it, and refuses a gate that is finer. After -- come the flags of bench-serving, or
 /// another benchmark's whole command line, without the server's address.
 #[derive(Clone, Debug, Parser)]
 #[command(name = "noise", max_term_width = 100)]

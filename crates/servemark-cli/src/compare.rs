@@ -15,11 +15,12 @@ use crate::own::parse_command;
 
 /// Compare results before and after a change, figure by figure
 ///
-/// Each is a run log, a folder of run logs, or a result file of SGLang's or vLLM's, of which the last
-/// line counts. Give several runs a side with --before and --after: their spread tells what differs
-/// between runs of the same server. Each change comes with its 99 % interval. Exit codes: 0; 2, a file
-/// is no result; 3, a condition of --fail-if holds or a --no-worse-than fails; 6, a --no-worse-than is
-/// undecided, or nothing is judged because the client audit of a run says suspect or client-limited.
+/// A result is a run log, a folder of run logs, or a result file of SGLang's or vLLM's client, of
+/// which the last line counts. Give several runs a side with --before and --after: their spread
+/// tells what differs between runs of the same server. Each change comes with its 99 % interval.
+/// Exit codes: 0; 2, a file is no result; 3, a condition of --fail-if holds or a --no-worse-than
+/// fails; 6, a --no-worse-than is undecided, or nothing is judged because the client audit of a run
+/// says suspect or client-limited.
 #[derive(Clone, Debug, Parser, PartialEq)]
 #[command(name = "compare", max_term_width = 100)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]

@@ -76,7 +76,7 @@ struct PlaceArgs {
     /// Write the run log to this file, and make no folder of results unless --out names one
     #[arg(long, value_name = "PATH", conflicts_with = "no_run_log")]
     run_log: Option<PathBuf>,
-    /// Let the file of --run-log take the place of one that exists, which is refused otherwise
+    /// Replace the file of --run-log if it exists, which is refused otherwise
     #[arg(long, requires = "run_log")]
     overwrite: bool,
     /// Write no run log, and make no folder of results unless --out names one

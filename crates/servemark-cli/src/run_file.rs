@@ -30,7 +30,7 @@ use crate::score::{Objectives, objectives};
 /// Examples:
 ///   servemark run bench.toml
 ///   servemark run bench.toml --set load.max_concurrency=32 --set model.name=my-model
-///   vllm bench serve ... --plan-only --as toml > bench.toml   (with servemark in front)
+///   servemark vllm bench serve ... --plan-only --as toml > bench.toml
 #[derive(Clone, Debug, Parser)]
 #[command(name = "run", max_term_width = 100, verbatim_doc_comment)]
 struct RunFileArgs {

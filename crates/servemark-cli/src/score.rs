@@ -33,8 +33,8 @@ pub struct ScoreArgs {
     /// Where the verdicts of gates are written.
     #[command(flatten)]
     pub gates: GateArgs,
-    /// Write the files of vLLM, AISBench or evalscope that the run was to leave behind, to the
-    /// paths of the run
+    /// Write the result files of vLLM, AISBench or evalscope again that the run's plan names, to
+    /// the paths of the plan
     #[arg(long)]
     pub files: bool,
     /// Leave damaged lines out; they are an error otherwise
@@ -51,9 +51,9 @@ pub struct ScoringArgs {
     #[arg(long = "layout", visible_alias = "as", value_name = "NAMES", value_delimiter = ',',
           value_parser = parse_tables)]
     pub tables: Vec<Tables>,
-    /// The release of which a peer's table and files are: evalscope-1.14, 1.7 or 1.0,
-    /// sglang-0.5.23, 0.5.9, 0.5.6 or 0.5.1, vllm-0.33.0, 0.11.1, 0.11.0, 0.10.2 or 0.10.0; that of
-    /// the layout, or else of the run, if left out
+    /// Release of the peer in whose form its table and files are written: evalscope-1.14, 1.7 or
+    /// 1.0, sglang-0.5.23, 0.5.9, 0.5.6 or 0.5.1, vllm-0.33.0, 0.11.1, 0.11.0, 0.10.2 or 0.10.0;
+    /// that of the layout, or else of the run, if left out
     #[arg(long, value_name = "VERSION", value_parser = parse_style)]
     pub style: Option<TableStyle>,
     /// The file to which SGLang's line of results is appended; vLLM's results if its table is the
@@ -103,7 +103,7 @@ pub struct ScoringArgs {
     /// short-outputs, unknown-tokens, contaminated, suspect, client-limited; those of the run if left out
     #[arg(long, value_name = "KINDS", value_delimiter = ',')]
     pub fail_on: Vec<FailOn>,
-    /// Plot output tokens and requests in flight, second by second
+    /// Print a plot of output tokens and requests in flight per second of the run
     #[arg(long = "plot-throughput")]
     pub plots: bool,
     /// Show in SGLang's table how many prompt tokens came from a prefix cache

@@ -10,7 +10,7 @@ use crate::environment::Environment;
 use crate::error::UsageError;
 use crate::own::parse_command;
 
-/// Measure what this machine is worth as a client, against the bundled server, in a few seconds
+/// Measure how accurate this machine is as a client, against the bundled server, in a few seconds
 ///
 /// What it finds is kept in the user's cache folder, and later runs warn of a plan that asks for
 /// more than 70 % of it. Exit codes: 0, the test came to its end, whatever its verdict; 1, the
@@ -29,10 +29,12 @@ pub struct SelftestArgs {
     /// Print one document of JSON and no table
     #[arg(long)]
     pub json: bool,
-    /// Fail with exit code 3 if p99 TTFT is reported further off than this
+    /// Fail with exit code 3 if the reported p99 TTFT differs from the true one by more than this
+    /// number of milliseconds
     #[arg(long, value_name = "MS", value_parser = parse_milliseconds)]
     pub require_ttft_error_ms: Option<f64>,
-    /// Fail with exit code 3 if p99 ITL is reported further off than this
+    /// Fail with exit code 3 if the reported p99 ITL differs from the true one by more than this
+    /// number of milliseconds
     #[arg(long, value_name = "MS", value_parser = parse_milliseconds)]
     pub require_itl_error_ms: Option<f64>,
     /// Folder in which the figures are kept; `None` if the user's cache folder is not known.

@@ -41,7 +41,7 @@ pub(super) struct AisbenchArgs {
     /// The config of the summary: default_perf or stable_stage
     #[arg(long, value_name = "NAME")]
     pub(super) summarizer: Option<String>,
-    /// Run in one process and log to the terminal: no effect, it is always so here
+    /// Run in one process and log to the terminal: no effect, Servemark always does
     #[arg(long)]
     pub(super) debug: bool,
     /// Print where the configs are and stop
@@ -50,11 +50,13 @@ pub(super) struct AisbenchArgs {
     /// Print what would be run and stop
     #[arg(long)]
     pub(super) dry_run: bool,
-    /// What to do: perf, or perf_viz for the results of a run that is over
+    /// What to do: perf measures, perf_viz prints the results of an earlier run (--reuse); one of
+    /// the two must be given, the others measure no performance and are refused
     #[arg(long, value_name = "MODE", default_value = "all",
           value_parser = PossibleValuesParser::new(MODES))]
     pub(super) mode: String,
-    /// The folder of a run that is over, by its name; the latest without one
+    /// Continue the run in this folder of --work-dir: score its finished tasks from their run logs
+    /// and run the others (with --mode perf_viz none is run); without a name the latest folder
     #[arg(long, value_name = "NAME", num_args = 0..=1)]
     pub(super) reuse: Option<Option<String>>,
     /// The folder of all runs; by default outputs/default
@@ -63,16 +65,17 @@ pub(super) struct AisbenchArgs {
     /// The folder of configs
     #[arg(long, value_name = "PATH", default_value = USUAL_FOLDER)]
     pub(super) config_dir: String,
-    /// How many tasks run at once: one here, so that none disturbs another
+    /// Number of tasks that run at once: no effect, tasks run one after the other here, so that
+    /// none disturbs another
     #[arg(long, value_name = "N", default_value = "1", value_parser = python::int)]
     pub(super) max_num_workers: i64,
-    /// How many tasks run on a card: no effect on a service
+    /// Number of tasks on a GPU: no effect, because a server is measured
     #[arg(long, value_name = "N", default_value = "1", value_parser = python::int)]
     pub(super) max_workers_per_gpu: i64,
     /// How many rows of a data set are sent; by default all
     #[arg(long, value_name = "N", value_parser = count)]
     pub(super) num_prompts: Option<i64>,
-    /// How many requests warm up
+    /// Number of requests that are sent before the measurement
     #[arg(long, value_name = "N", default_value = "1", value_parser = python::int)]
     pub(super) num_warmups: i64,
     /// Look for anomalous answers: no effect on performance runs

@@ -24,7 +24,8 @@ pub(crate) struct ConnectionArgs {
     /// How many seconds may pass between two reads of an answer; by default 600
     #[arg(long, value_name = "SECONDS", value_parser = python::finite_positive_float)]
     idle_timeout: Option<f64>,
-    /// How many seconds a request may take; by default 21600
+    /// How many seconds a request may take from its start to the end of its answer; by default
+    /// 21600
     #[arg(long, value_name = "SECONDS", value_parser = python::finite_positive_float)]
     total_timeout: Option<f64>,
 }
@@ -45,19 +46,20 @@ pub(crate) struct ProtocolArgs {
     http2: bool,
     #[command(flatten)]
     reuse: ReuseArgs,
-    /// Ask the kernel when each request left, and report how long after it was written that was: on
-    /// Linux, over HTTP/1.1 without TLS
+    /// Ask the kernel when it passed each request to the network device, and report the delay after
+    /// the write; on Linux, over HTTP/1.1 without TLS
     #[arg(long)]
     send_stamps: bool,
-    /// A PEM file of authorities to trust beside the machine's own, or the server's own certificate
+    /// A PEM file of certificates to trust in addition to those of the machine: of authorities, or
+    /// the server's own
     #[arg(long, value_name = "PATH")]
     ca_file: Option<String>,
-    /// How many bytes of memory one answer may hold while it is read; a larger one is a failed
-    /// request; by default 67108864
+    /// Maximum memory of an answer while it is read, in bytes; a request with a larger answer
+    /// fails; by default 67108864
     #[arg(long, value_name = "BYTES", value_parser = byte_count)]
     max_answer_bytes: Option<usize>,
-    /// How many bytes all answers in flight may hold together; by default a quarter of the memory,
-    /// and at least 536870912
+    /// Maximum memory of all answers in flight together, in bytes; by default a quarter of the
+    /// machine's memory, and at least 536870912
     #[arg(long, value_name = "BYTES", value_parser = byte_count)]
     max_answers_bytes: Option<usize>,
 }
@@ -83,8 +85,8 @@ pub(crate) struct ReuseArgs {
     /// some 470 requests a second to one address then run out of local ports
     #[arg(long)]
     no_keep_alive: bool,
-    /// Count a request as failed that the server did not process (a reused connection that it had
-    /// closed, a 408 on an idle one, a refused HTTP/2 stream), where it is otherwise sent once more
+    /// Count a request that the server did not process (a reused connection that it had closed, a
+    /// 408 on an idle one, a refused HTTP/2 stream) as failed; by default it is sent once more
     #[arg(long)]
     no_resend: bool,
 }

@@ -21,11 +21,11 @@ use crate::python;
 pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) judging: JudgingArgs,
-    /// The file that keeps everything observed of the run; by default
+    /// File of the run log, which has everything that was observed of the run; by default
     /// servemark_BACKEND_DATE_TIME.runlog.jsonl
     #[arg(long, value_name = "PATH")]
     pub(crate) run_log: Option<String>,
-    /// Keep the run in memory only
+    /// Write no run log; the run is kept in memory only
     #[arg(long)]
     pub(crate) no_run_log: bool,
     /// Replace the file of --run-log if it exists, which is refused otherwise

@@ -34,8 +34,8 @@ pub(crate) struct ThreadArgs {
     /// for every 1000 streams that may be open at once, up to the number of cores
     #[arg(long, value_name = "N", value_parser = python::int)]
     shards: Option<i64>,
-    /// Send each request at the very instant it is due, by a thread that watches the clock and
-    /// needs a core of its own; with a --request-rate or a trace, over HTTP/1.1 without TLS
+    /// Send each request exactly when it is due, from a thread that watches the clock and needs a
+    /// core of its own; with a --request-rate or a trace, over HTTP/1.1 without TLS
     #[arg(long)]
     precise_send: bool,
 }

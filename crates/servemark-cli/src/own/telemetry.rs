@@ -16,14 +16,15 @@ use crate::python;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Servemark: the server seen from inside")]
 pub(crate) struct TelemetryArgs {
-    /// Ask the server for its own times of each request, where it gives them only on request: vLLM's
-    /// (started with --enable-per-request-metrics) come with the token counts of a stream. Times
-    /// that a server gives anyway are always shown
+    /// Ask the server for its own times of each request if it gives them only on request: those of
+    /// vLLM (started with --enable-per-request-metrics) come with the token counts of a stream.
+    /// Times that a server gives anyway are always shown
     #[arg(long)]
     server_times: bool,
-    /// After the measurement, send this many measured prompts twice more behind words that no cache
-    /// holds, and find by the times to the first token whether the measured ones came out of the
-    /// server's prefix cache (--fail-on contaminated); 32 without a number, at most 500
+    /// After the measurement, send this number of the measured prompts again, twice each, after a
+    /// prefix that no cache holds, and conclude from the times to the first token whether the
+    /// measured prompts came out of the server's prefix cache (--fail-on contaminated); from 8 to
+    /// 500, without a number 32
     #[arg(
         long,
         value_name = "PROMPTS",
@@ -37,7 +38,8 @@ pub(crate) struct TelemetryArgs {
     /// name, a password and a query of it are written nowhere
     #[arg(long, value_name = "URL", action = ArgAction::Append)]
     metrics_url: Vec<String>,
-    /// How many seconds lie between two readings of --metrics-url, from 0.1 to 60; by default 1
+    /// Seconds between two readings of --metrics-url and --gpu-metrics, from 0.1 to 60; by default
+    /// 1
     #[arg(long, value_name = "SECONDS", value_parser = python::float)]
     metrics_interval: Option<f64>,
     /// Read the GPUs while the run goes on: their use, memory, power, energy, clocks and

@@ -18,10 +18,10 @@ use crate::python;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Servemark: engine")]
 pub(crate) struct WorkerArgs {
-    /// The Python that can import the engine
+    /// Path of the Python that can import the engine; by default python3
     #[arg(long, value_name = "PATH")]
     pub(crate) python: Option<String>,
-    /// For how many seconds the engine may be silent before it counts as hung
+    /// For how many seconds the engine may be silent before it counts as hung and is ended
     #[arg(long, value_name = "SECONDS", default_value = "3600", value_parser = python::float)]
     engine_patience: f64,
     /// The file that keeps all that the engine prints; by default the run log's name and

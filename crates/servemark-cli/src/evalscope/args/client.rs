@@ -17,7 +17,7 @@ pub(in crate::evalscope) struct ClientArgs {
     /// How many results may wait to be counted: no effect, results do not wait
     #[arg(long, value_name = "N", default_value = "5", value_parser = python::int)]
     pub(in crate::evalscope) queue_size_multiplier: i64,
-    /// How many requests are prepared ahead of their time: no effect, memory alone bounds it
+    /// How many requests are prepared ahead of their time: no effect, Servemark's own bounds apply
     #[arg(long, value_name = "N", default_value = "2", value_parser = python::int)]
     pub(in crate::evalscope) in_flight_task_multiplier: i64,
     /// How many processes make prompts: no effect on the prompts; there is one here

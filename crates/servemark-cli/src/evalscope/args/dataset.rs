@@ -19,14 +19,14 @@ pub(in crate::evalscope) struct DatasetArgs {
     /// The file or folder of the data set
     #[arg(long, value_name = "PATH")]
     pub(in crate::evalscope) dataset_path: Option<String>,
-    /// Which hub has the data set
+    /// Hub from which a data set is downloaded; by default huggingface
     #[arg(long, value_name = "NAME", value_parser = PossibleValuesParser::new(["modelscope",
           "huggingface", "local"]))]
     pub(in crate::evalscope) data_source: Option<String>,
     /// The position in the vocabulary at which random prompts begin; it grows with every run
     #[arg(long, value_name = "N", default_value = "0", value_parser = python::int)]
     pub(in crate::evalscope) dataset_offset: i64,
-    /// The data set's own settings
+    /// The data set's own settings, as a JSON object
     #[arg(long, value_name = "JSON", value_parser = python::json)]
     pub(in crate::evalscope) dataset_args: Option<Value>,
 }

@@ -35,7 +35,7 @@ pub(in crate::evalscope) struct LoadArgs {
     /// Send at --rate however many are in flight: a run for each rate
     #[arg(long)]
     pub(in crate::evalscope) open_loop: bool,
-    /// How many seconds the server rests between two runs
+    /// Pause between two runs in seconds
     #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = python::int)]
     pub(in crate::evalscope) sleep_interval: i64,
     /// For how many seconds each run sends at most; what is in flight then is waited for

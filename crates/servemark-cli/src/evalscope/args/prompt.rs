@@ -46,7 +46,8 @@ pub(in crate::evalscope) struct PromptArgs {
     /// How many random pictures a prompt shows
     #[arg(long, value_name = "N", default_value = "1", value_parser = python::int)]
     pub(in crate::evalscope) image_num: i64,
-    /// How many pixels of a picture count as a token where the server does not count
+    /// Side of the square of a picture that counts as one token, in pixels: no effect, the server
+    /// counts the tokens of pictures
     #[arg(long, value_name = "PIXELS", default_value = "28", value_parser = python::int)]
     pub(in crate::evalscope) image_patch_size: i64,
 }

@@ -10,10 +10,10 @@ use crate::python;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "SGLang's compiled client")]
 pub(in crate::sglang) struct ClientArgs {
-    /// Changes nothing: this client is compiled already
+    /// No effect: this client is compiled already
     #[arg(long)]
     rust_client: bool,
-    /// Changes nothing: --shards says how many threads send and read
+    /// No effect: --shards sets how many threads send and read
     #[arg(long, value_name = "N", value_parser = python::int)]
     rust_worker_threads: Option<i64>,
 }

@@ -26,8 +26,8 @@ pub(in crate::sglang) struct LoadArgs {
     #[arg(long, value_name = "NAME", num_args = 0.., action = ArgAction::Set,
           value_delimiter = LIST)]
     pub(in crate::sglang) lora_name: Option<Vec<String>>,
-    /// How a request's adapter is chosen: by chance, in turn, or each ALPHA times as often as the
-    /// next
+    /// How a request's adapter is chosen: at random (uniform), in turn (distinct), or each ALPHA
+    /// times as often as the next one (skewed)
     #[arg(long, value_name = "HOW", default_value = "uniform",
           value_parser = PossibleValuesParser::new(["uniform", "distinct", "skewed"]))]
     pub(in crate::sglang) lora_request_distribution: String,

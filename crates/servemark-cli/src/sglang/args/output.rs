@@ -26,14 +26,14 @@ pub(in crate::sglang) struct OutputArgs {
     #[arg(long, value_name = "KEY:VALUE", num_args = 1.., action = ArgAction::Set,
           value_delimiter = LIST, value_parser = parse_slo)]
     pub(in crate::sglang) goodput: Option<Vec<Slo>>,
-    /// A text of yours that the result repeats
+    /// A text of your choice that the result repeats
     #[arg(long, value_name = "TEXT")]
     pub(in crate::sglang) tag: Option<String>,
     /// Print a line for the start and one for the end of every request when the run is over, with
     /// --backend sglang-oai-chat
     #[arg(long)]
     pub(in crate::sglang) print_requests: bool,
-    /// Plot output tokens and requests in flight, second by second
+    /// Print a plot of output tokens and requests in flight per second of the run
     #[arg(long)]
     pub(in crate::sglang) plot_throughput: bool,
     /// Show no progress bar

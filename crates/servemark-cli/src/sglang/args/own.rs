@@ -14,10 +14,11 @@ use crate::python;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Servemark: requests")]
 pub(in crate::sglang) struct OwnArgs {
-    /// Ask OpenAI routes to count tokens at the end of the stream
+    /// Ask OpenAI's routes for the token counts at the end of the stream
     #[arg(long)]
     pub(in crate::sglang) include_usage: bool,
-    /// Send the API key and the headers of --header with --backend trt, too; SGLang sends neither
+    /// Also send the API key and the headers of --header with --backend trt, where SGLang sends
+    /// neither; refused if there is nothing to send
     #[arg(long)]
     pub(in crate::sglang) trt_headers: bool,
     /// What to do about a line of a data file that is not JSON: fail, or skip it and warn; by

@@ -21,7 +21,8 @@ pub(in crate::sglang) struct RequestArgs {
     /// The sampling temperature, on /generate, /v1/messages and Ollama's routes; the others send 0
     #[arg(long, value_name = "T", default_value = "0.0", value_parser = python::float)]
     pub(in crate::sglang) temperature: f64,
-    /// The nucleus, on /generate, /v1/messages and Ollama's routes; sent when below 1
+    /// Nucleus sampling: choose among the most likely tokens that together have this probability,
+    /// on /generate, /v1/messages and Ollama's routes; sent when below 1
     #[arg(long, value_name = "P", default_value = "1.0", value_parser = python::float)]
     pub(in crate::sglang) top_p: f64,
     /// Ask for log-probabilities, on /generate and /v1/completions
@@ -39,7 +40,7 @@ pub(in crate::sglang) struct RequestArgs {
     /// for the output only
     #[arg(long, value_name = "N", default_value = "-1", value_parser = python::int)]
     pub(in crate::sglang) logprob_start_len: i64,
-    /// Ask for the chosen experts of a mixture, on /generate
+    /// Ask which experts of a mixture-of-experts model were chosen, on /generate
     #[arg(long)]
     pub(in crate::sglang) return_routed_experts: bool,
     /// A JSON object whose keys are added to every request's body and replace ours

@@ -12,13 +12,13 @@ use crate::python;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Traces")]
 pub(in crate::sglang) struct TraceArgs {
-    /// Send requests when the trace says; mooncake always does
+    /// Send requests at the times of the trace; mooncake always does
     #[arg(long)]
     pub(in crate::sglang) use_trace_timestamps: bool,
     /// How much slower a trace is replayed: 2 is half its speed, 0 sends everything at once
     #[arg(long, value_name = "FACTOR", default_value = "1.0", value_parser = python::float)]
     pub(in crate::sglang) mooncake_slowdown_factor: f64,
-    /// How many requests each row of mooncake stands for, all sent when the row says
+    /// How many requests each row of mooncake stands for, all sent at the time of the row
     #[arg(long, value_name = "N", default_value = "1", value_parser = python::int)]
     pub(in crate::sglang) mooncake_num_rounds: i64,
     /// Which trace of mooncake to look for without --dataset-path

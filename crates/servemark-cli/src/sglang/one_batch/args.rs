@@ -25,7 +25,7 @@ use crate::sglang::args::parse_bad_line;
 )]
 #[expect(clippy::struct_excessive_bools, reason = "the peer's switches, one to one")]
 pub(super) struct OneBatchArgs {
-    /// A name of yours that every result repeats
+    /// A name of your choice that every result repeats
     #[arg(long, value_name = "NAME", default_value = "default")]
     pub(super) run_name: String,
     /// How many prompts a batch has; several numbers make several batches
@@ -43,7 +43,7 @@ pub(super) struct OneBatchArgs {
     /// The sampling temperature
     #[arg(long, value_name = "T", default_value = "0.0", value_parser = python::float)]
     pub(super) temperature: f64,
-    /// Let answers stop before the length asked for, as with real prompts they should
+    /// Let answers stop before the length asked for, as they do with real prompts
     #[arg(long)]
     pub(super) disable_ignore_eos: bool,
     /// Ask for log-probabilities

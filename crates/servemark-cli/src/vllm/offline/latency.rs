@@ -58,7 +58,7 @@ pub(super) struct LatencyArgs {
     /// Write the result to this file
     #[arg(long, value_name = "PATH")]
     output_json: Option<String>,
-    /// Do not convert output tokens to text: not over HTTP
+    /// Do not convert output tokens to text; only for an engine, not for a server
     #[arg(long)]
     disable_detokenize: bool,
     #[command(flatten)]

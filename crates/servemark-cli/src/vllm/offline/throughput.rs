@@ -36,8 +36,8 @@ use crate::vllm::args::{CorporaArgs, DatasetArgs, RandomArgs, TargetArgs, VllmAr
 )]
 #[expect(clippy::struct_excessive_bools, reason = "the peer's switches, one to one")]
 pub(super) struct ThroughputArgs {
-    /// Measured interface: vllm, which means text completions over HTTP; vllm-chat; or hf, a model
-    /// of Transformers, not over HTTP
+    /// Measured interface: vllm (of a server its text completions), vllm-chat (chat), or hf, a
+    /// model of Transformers, which is no server
     #[arg(long, value_name = "NAME", default_value = "vllm",
           value_parser = PossibleValuesParser::new(["vllm", "hf", "mii", "vllm-chat"]))]
     backend: String,
@@ -72,13 +72,13 @@ pub(super) struct ThroughputArgs {
     /// Call the asynchronous engine, with --backend vllm; a server has no other
     #[arg(long)]
     async_engine: bool,
-    /// Start the engine after all requests are queued: not over HTTP
+    /// Start the engine after all requests are queued; only for an engine, not for a server
     #[arg(long)]
     prequeue_requests: bool,
-    /// Do not convert output tokens to text: not over HTTP
+    /// Do not convert output tokens to text; only for an engine, not for a server
     #[arg(long)]
     disable_detokenize: bool,
-    /// The adapter that the engine loads, with --enable-lora: not over HTTP
+    /// The adapter that the engine loads, with --enable-lora; only for an engine, not for a server
     #[arg(long, value_name = "PATH")]
     lora_path: Option<String>,
     /// How a request's adapter is chosen: at random or in turn
