@@ -407,39 +407,40 @@ usage: servemark [URL] [OPTIONS]          explore a server: servemark http://127
        servemark COMMAND [OPTIONS]        put servemark in front of the command you already run
 
 Commands:
-  python -m sglang.bench_serving ...      SGLang's serving benchmark, same command line
-  python -m sglang.benchmark.serving ...  the same by its new name
+  python -m sglang.bench_serving ...      SGLang's serving benchmark
+  python -m sglang.benchmark.serving ...  SGLang's serving benchmark by its newer name
   python -m sglang.benchmark.offline_throughput ...
-                                          SGLang's engine without a server, same command line
+                                          SGLang's benchmark of an engine without a server
   python -m sglang.benchmark.one_batch_server ...
-                                          batches as one request each, same command line
+                                          SGLang's benchmark of batches, each sent as one request
   python -m sglang.benchmark.steady_state_serving ...
-                                          the same, and what it yields under its full load
-  vllm bench serve ...                    vLLM's serving benchmark, same command line
-  vllm bench throughput ...               vLLM's engine, or a server, that is given everything at once
-  vllm bench latency ...                  the same, one batch after the other
-  vllm bench sweep ...                    vLLM's sweeps and their plots, same command lines
+                                          SGLang's serving benchmark, with its steady part apart
+  vllm bench serve ...                    vLLM's serving benchmark
+  vllm bench throughput ...               vLLM's benchmark with all requests at once
+  vllm bench latency ...                  vLLM's benchmark of one batch after the other
+  vllm bench sweep ...                    vLLM's sweeps and their plots
   python -m vllm.benchmarks.datasets.create_txt_slices_dataset ...
-                                          a text cut into prompts, same command line
-  evalscope perf ...                      evalscope's serving benchmark, same command line
-  ais_bench ... -m perf                   AISBench's performance mode, same command line
-  bench-offline ...                       an engine without a server: candle, sglang, vllm
-  bench-serving ...                       the same as SGLang's without Python's words
-  bench-embedding ...                     embeddings and rankings, alone or as a grid
-  compare BEFORE AFTER ...                what changed from one result to another
-  ab --a URL --b URL -- ...               two servers in turn, until their difference is known
-  noise URL -- ...                        how far runs of the same lie apart
-  rerun RUNLOG ...                        a run that is over, once more: same server or another
-  run FILE ...                            what a file describes: a plan in TOML, YAML or JSON
-  export RUNLOG --parquet DIR             the requests and tokens of a run as tables
-  schema NAME                             the JSON Schema of such a file, or of what --json prints
-  score RUNLOG ...                        the numbers of a run that is over
-  selftest ...                            what this machine is worth as a client
-  doctor ...                              the same as selftest
+                                          vLLM's program that cuts a text into prompts
+  evalscope perf ...                      evalscope's serving benchmark
+  ais_bench ... -m perf                   AISBench's performance mode
+  bench-offline ...                       benchmark an engine without a server: candle, sglang, vllm
+  bench-serving ...                       benchmark a server, with SGLang's flags and further ones
+  bench-embedding ...                     benchmark embeddings and rankings: one run, or a grid
+  compare BEFORE AFTER ...                show what changed from one result to another
+  ab --a URL --b URL -- ...               measure two servers in turn until their difference is known
+  noise URL -- ...                        measure how far equal runs differ
+  rerun RUNLOG ...                        repeat a finished run on its server or another one
+  run FILE ...                            run a plan from a file in TOML, YAML or JSON
+  export RUNLOG --parquet DIR             write the requests and tokens of a run as tables
+  schema NAME                             print the JSON Schema of plans, or of what --json prints
+  score RUNLOG ...                        print the figures of a finished run
+  selftest ...                            measure how accurate this machine is as a client
+  doctor ...                              another name of selftest
   demo                                    explore the bundled simulator, without any server
-  completions SHELL                       completions for bash, zsh, fish, powershell or elvish
-  man                                     the manual page
+  completions SHELL                       print completions for bash, zsh, fish, powershell or elvish
+  man                                     print the manual page
 
+The commands of other benchmarks take the command lines of those benchmarks.
 servemark COMMAND --help tells more. The options of servemark [URL] are --duration, --slo, --model,
 --header, --out, --json and those of connections; `servemark demo --help` lists most of them.
 

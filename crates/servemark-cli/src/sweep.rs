@@ -240,23 +240,23 @@ pub(crate) const NOT_BOTH: &str = "--sweep and --slo-search do not go together";
 
 /// Help text about the flags for several runs, objectives, known figures and profiles.
 pub(crate) const NOTES: &str = "\
-Several runs: --sweep FLAG=V,V ... runs once for every combination of the values of any flags, such \
-as --sweep max-concurrency=1,8,64 request-rate=2,4; FLAG=V,V+FLAG=V,V moves flags together. Each \
-point has a seed of its own and prompts that begin as no other point's do (--sweep-same-prompts: \
-not so), and a run log in a folder (--sweep-folder PATH), where the same command line goes on after \
-a kill. --sweep-repeats N, --sweep-cool-down SECONDS, --sweep-file PATH (.csv, .html, .json, .md; \
-one or more).
+Several runs: --sweep FLAG=V,V ... makes a run for every combination of the values of any flags, such \
+as --sweep max-concurrency=1,8,64 request-rate=2,4; FLAG=V,V+FLAG=V,V changes flags together. Each \
+run has a seed and a beginning of its prompts of its own (the same ones with --sweep-same-prompts), and a run \
+log in a folder (--sweep-folder PATH), from which the same command line continues after a stop. \
+--sweep-repeats N makes N runs of each combination, --sweep-cool-down SECONDS pauses between two runs, and \
+--sweep-file PATH ... writes the table of all runs (.csv, .html, .json, .md; one or more).
 
-Objectives: --slo OBJECTIVE[,OBJECTIVE] ... is what the run must keep to, such as ttft:p99<2000ms, \
+Objectives: --slo OBJECTIVE[,OBJECTIVE] ... is what the run must meet, such as ttft:p99<2000ms, \
 tpot:mean<50ms, e2el:max<30s, success>=99%, or mlperf:llama2-70b for MLPerf's limits; the exit code is 0 if \
 confidence bounds say that it does (--slo-confidence 95%), 3 if they say that it does not, and 6 if the \
-run cannot tell or is not judged. With --slo-search request-rate or \
-max-concurrency (or any number of the plan) the loads that keep them, that stay undecided and \
-that miss them are found by doubling and bisection, with an estimate of the capacity; --slo \
-NAME=OBJECTIVES ... gives a search several tiers: --slo-start N, --slo-bounds LOW,HIGH, --slo-precision 2%, --slo-requests N and \
---slo-duration SECONDS of the first round of a load at least, --slo-rounds N of a load at most, each \
-twice as long as the one before it. --sweep-folder, \
---sweep-file, --sweep-cool-down and --sweep-same-prompts hold for a search, too.
+run cannot tell or is not judged. --slo-search request-rate or --slo-search max-concurrency (or any number of the \
+plan) finds, by doubling and bisection, the loads that meet the objectives, that stay undecided and that miss them, \
+and estimates the capacity; --slo NAME=OBJECTIVES ... gives a search several tiers. A search begins at \
+--slo-start N, stays within --slo-bounds LOW,HIGH, and ends when the load is known to --slo-precision 2%. The first \
+round of a load has at least --slo-requests N requests and lasts at least --slo-duration SECONDS; each load \
+has at most --slo-rounds N rounds, each twice as long as the one before it. --sweep-folder, \
+--sweep-file, --sweep-cool-down and --sweep-same-prompts apply to searches, too.
 
 Known figures: --until FIGURE+-HALFWIDTH[,...] ..., such as ttft:mean+-2%, itl:p99+-5ms or \
 output_tokens_per_s+-1%, ends a run when all of them are known with 95 % confidence; --num-prompts and the \

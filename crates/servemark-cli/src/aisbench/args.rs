@@ -230,7 +230,7 @@ const MODES: [&str; 8] =
     ["all", "infer", "eval", "viz", "perf", "perf_viz", "judge", "infer_judge"];
 
 const NOTES: &str = "\
-usage: ais_bench [CONFIG] [OPTIONS]; CONFIG is a file of Python that holds nothing but data, or \
+usage: ais_bench [CONFIG] [OPTIONS]; CONFIG is a file in Python that only assigns data, or in \
 TOML. Short names are -m for --mode, -r for --reuse, -w for --work-dir and -s for --search.
 
 AISBench's flags may be abbreviated as Python allows it; ours may not. The API key is read from \

@@ -340,17 +340,17 @@ const LOG_ENDS: [&str; 2] = [".runlog.jsonl", ".jsonl"];
 
 /// Help text about objectives, searches and known figures for answers without tokens.
 pub(crate) const SEARCH_NOTES: &str = "\
-Objectives: --slo OBJECTIVE[,OBJECTIVE] ... is what the run must keep to, such as e2el:p99<200ms, \
+Objectives: --slo OBJECTIVE[,OBJECTIVE] ... is what the run must meet, such as e2el:p99<200ms, \
 response_e2el:mean<100ms (from when a request was due), queue:p90<10ms or success>=99%; the exit code is \
 0 if confidence bounds say that it does (--slo-confidence 95%), 3 if they say that it does not, and 6 if \
-the run cannot tell or is not judged. With --slo-search request-rate or \
-max-concurrency (or any number of the plan) the loads that keep them, that stay undecided and \
-that miss them are found by doubling and bisection, with an estimate of the capacity; --slo \
-NAME=OBJECTIVES ... gives a search several tiers: --slo-start N, --slo-bounds LOW,HIGH, --slo-precision 2%, --slo-requests N and \
---slo-duration SECONDS of the first round of a load at least, --slo-rounds N of a load at most, each \
-twice as long as the one before it. Run logs of a search are \
-kept in --sweep-folder PATH, its table is written to --sweep-file PATH (.csv, .html, .json, .md), \
---sweep-cool-down SECONDS parts its runs, and --sweep-same-prompts lets all have the same prompts.
+the run cannot tell or is not judged. --slo-search request-rate or --slo-search max-concurrency (or any number of the \
+plan) finds, by doubling and bisection, the loads that meet the objectives, that stay undecided and that miss them, \
+and estimates the capacity; --slo NAME=OBJECTIVES ... gives a search several tiers. A search begins at \
+--slo-start N, stays within --slo-bounds LOW,HIGH, and ends when the load is known to --slo-precision 2%. The first \
+round of a load has at least --slo-requests N requests and lasts at least --slo-duration SECONDS; each load \
+has at most --slo-rounds N rounds, each twice as long as the one before it. Run logs of a search are \
+kept in --sweep-folder PATH, --sweep-file PATH (.csv, .html, .json, .md) writes its table, \
+--sweep-cool-down SECONDS pauses between its runs, and --sweep-same-prompts gives all of them the same prompts.
 
 Known figures: --until e2el:mean+-2%,requests_per_s+-1% ends a run when all of them are known with 95 % \
 confidence; the number of requests stays its limit, and the exit code is 6 if it ends there before.";

@@ -217,15 +217,15 @@ const ACTIVITIES: [&str; 4] = ["CPU", "GPU", "CUDA_PROFILER", "XPU"];
 const ENGINES: [&str; 4] = ["candle", "sglang", "vllm", "scripted"];
 
 const NOTES: &str = "\
-What is none of these flags is an argument of the engine and is passed on to it as it is \
+A flag that is not listed here is an argument of the engine and is passed on to it unchanged \
 (--load-format dummy --dtype float32 ...). SGLang's flags may be abbreviated as Python allows it; \
 ours are written in full.
 
 The engine candle computes models of Llama, Mistral, Qwen2 and Qwen3 on the CPU, from a folder or by \
-their name on the hub; without --model-path it makes a small one up, with random weights. Of an \
-engine's arguments it knows --load-format auto or dummy, --max-running-requests N (32), \
---chunked-prefill-size TOKENS that are read in one step (2048), and --random-seed N (0). What the \
-command line leaves open is chosen for a short run: 128 random prompts of 64 to 128 tokens, 32 to 64 \
+their name on the hub; without --model-path it makes a small model with random weights. Of an \
+engine's arguments it knows --load-format auto or dummy, --max-running-requests N (default 32), \
+--chunked-prefill-size TOKENS, the prompt tokens of one step (default 2048), and --random-seed N (default 0). Flags \
+that are not given have defaults for a short run: 128 random prompts of 64 to 128 tokens, 32 to 64 \
 tokens of output, and servemark_candle.jsonl as the file of results.
 
 Environment: SGLANG_TORCH_PROFILER_DIR, where --profile keeps its traces. The engine's process has \

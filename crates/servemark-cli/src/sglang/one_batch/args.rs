@@ -331,12 +331,12 @@ const DATASETS: [&str; 7] = [
 
 const NOTES: &str = "\
 Without --base-url a server is started by python -m sglang.launch_server, with --model-path, --host, \
---port and whatever is none of these flags, and ended after the benchmark; one that listens there \
-already is asked instead. SGLang's flags may be abbreviated as Python allows it; ours and its server's \
+--port and all flags that are not listed here, and ended after the benchmark; a server that listens there \
+already is measured instead. SGLang's flags may be abbreviated as Python allows it; ours and its server's \
 are written in full.
 
 Environment: SGLANG_IS_IN_CI and GITHUB_STEP_SUMMARY, the file to which the report is appended in a \
-job of GitHub's.
+job of GitHub Actions.
 
 Exit codes: 0 done, 1 internal error, 2 usage, 3 a gate failed, 4 server not ready, 5 a batch failed, \
 130 interrupted (129 by SIGHUP, 143 by SIGTERM).";

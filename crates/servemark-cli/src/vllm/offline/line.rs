@@ -249,10 +249,10 @@ const NO_RECORD: &str = "SAVE_TO_PYTORCH_BENCHMARK_FORMAT has no effect here: th
                          all of the engine's arguments, which only the engine knows";
 
 const NOTES: &str = "\
-As with vLLM, an engine is started and called, by the Python of --python or of the command. What is \
-none of these flags is an argument of the engine and is passed on to it as it is \
+As with vLLM, an engine is started and called, by the Python of --python or of the command. A flag that \
+is not listed here is an argument of the engine and is passed on to it unchanged \
 (--tensor-parallel-size 2 --dtype float32 --load-format dummy ...).
 
-Where a server is named (--base-url, --host, --port, or --simulate), it is asked over HTTP; the \
+If a server is named (--base-url, --host, --port, or --simulate), it is measured over HTTP; the \
 engine's arguments are those that it was started with, and are refused here. The API key is read \
 from OPENAI_API_KEY.";
