@@ -11,7 +11,7 @@ pub(crate) struct RunningText {
     frames: Frames,
 }
 
-/// The contents of each frame.
+/// What the frames of a stream contain: the whole text so far, or the piece that is new.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 enum Frames {
     /// Not known yet; treated as the whole text.

@@ -94,7 +94,7 @@ pub enum NotPrecise {
          leave one of the two out"
     )]
     Http2,
-    /// hyper decides when it writes.
+    /// The plan asks for hyper's HTTP/1.1, which itself decides when it writes.
     #[error(
         "--precise-send writes on connections of our own HTTP/1.1; with hyper's, which the plan asks \
          for (http1_stack), it is not built"

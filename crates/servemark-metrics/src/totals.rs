@@ -117,11 +117,11 @@ impl OutputSources {
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct EventTokens {
-    /// The server's counts on the wire.
+    /// Number of pieces whose tokens the server counts on the wire.
     pub wire: usize,
-    /// Servemark's tokenizer.
+    /// Number of pieces whose tokens Servemark's tokenizer counts.
     pub retokenized: usize,
-    /// No count: the piece is taken as one token.
+    /// Number of pieces without a count, each taken as one token.
     pub assumed_one: usize,
 }
 

@@ -142,7 +142,7 @@ impl<'a, P: Pacer> Fleet<'a, P> {
     }
 }
 
-/// What all shards but the first are given.
+/// What the threads of all shards but the first share.
 struct Common<F> {
     enlist: F,
     state: RunState,

@@ -434,7 +434,8 @@ const RULE_OF_THREE: f64 = 3.0;
 /// Ratio of the standard deviation to the typical distance above which a few values determine the
 /// deviation.
 const NEEDLE: f64 = 12.0;
-/// Least number of values that must contribute to such a deviation.
+/// Least number of values that must contribute to a standard deviation that is far above the
+/// typical distance from the median.
 const FEWEST_PARTICIPANTS: f64 = 20.0;
 
 #[cfg(test)]

@@ -426,9 +426,9 @@ pub struct SimulatedTimes {
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct SimulatedParts {
-    /// From the reception until the request waited for a place.
+    /// Time from the reception of the request until it entered the queue.
     pub frontend_ns: u64,
-    /// Until it got the place.
+    /// Time in the queue, until the request was served.
     pub queue_ns: u64,
     /// Until the prompt was computed.
     pub prefill_ns: u64,

@@ -63,7 +63,7 @@ pub enum SeriesKind {
 pub struct SeriesHead {
     /// Zero-based position of the series among all series of the log.
     pub id: usize,
-    /// Position of its source.
+    /// Zero-based position of the source of the series among all sources of the log.
     pub source: usize,
     /// Name of the quantity, alike over all engines where it is a known one.
     pub name: String,

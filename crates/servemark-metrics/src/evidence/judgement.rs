@@ -159,8 +159,8 @@ fn without_slow_phases(mean: Estimate, sample: &Observations) -> Estimate {
     }
 }
 
-/// Part of its mean by which a run of n requests may be too quiet, times the square root of n. Measured
-/// in simulated engines (`docs/methodology.md`).
+/// Margin above the mean for slow phases that a run of n requests may have missed, as a share of
+/// the mean times the square root of n. Measured in simulated engines (`docs/methodology.md`).
 const QUIET: f64 = 12.0;
 
 /// Largest probability with which an upper bound of dependent values may be wrong.

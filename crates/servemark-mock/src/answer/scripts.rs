@@ -45,11 +45,11 @@ pub(crate) struct Form {
 /// How an answer reports prompt tokens from a prefix cache.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum CachedTokens {
-    /// Their number.
+    /// Answers report the number of tokens that the cache held.
     Counted,
-    /// Nothing, although there is a cache.
+    /// There is a cache, and answers do not report how many tokens it held.
     Hidden,
-    /// Nothing, or zero on a route that always has the count.
+    /// There is no cache. Answers report nothing, or zero on a route that always has the count.
     NoCache,
 }
 
