@@ -20,7 +20,7 @@ use crate::{
 #[derive(Clone, Debug, Parser)]
 #[command(name = "completions", max_term_width = 100, verbatim_doc_comment)]
 struct CompletionsArgs {
-    /// The shell
+    /// Name of the shell
     #[arg(value_name = "SHELL")]
     shell: Shell,
 }

@@ -36,8 +36,8 @@ use crate::vllm::args::{CorporaArgs, DatasetArgs, RandomArgs, TargetArgs, VllmAr
 )]
 #[expect(clippy::struct_excessive_bools, reason = "the peer's switches, one to one")]
 pub(super) struct ThroughputArgs {
-    /// Measured interface: vllm (of a server its text completions), vllm-chat (chat), or hf, a
-    /// model of Transformers, which is no server
+    /// Measured interface: vllm (vLLM's engine, or the text completions of a server), vllm-chat
+    /// (its chat completions), or hf (a model of Transformers, without a server)
     #[arg(long, value_name = "NAME", default_value = "vllm",
           value_parser = PossibleValuesParser::new(["vllm", "hf", "mii", "vllm-chat"]))]
     backend: String,
