@@ -123,7 +123,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             println!("  {judgement}");
         }
         if scores.exit_code() != ExitCode::Ok {
-            return Err("an objective is not met".into());
+            return Err("an objective is missed or undecided".into());
         }
     }
     Ok(())

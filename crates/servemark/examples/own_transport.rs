@@ -1,11 +1,12 @@
 //! A transport of the program that speaks no HTTP, and a search over it: the largest number of
 //! requests in flight that meets an objective.
 //!
-//! The transport passes requests to a queue in this program, which works on four of them at once,
-//! so the search finds four.
+//! The transport passes requests to a queue in this program, which works on four of them at once.
+//! With more in flight, each waits for its turn: 20 ms longer for every further one.
 
 #![expect(clippy::print_stdout, reason = "an example prints")]
 
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::time::Duration;
 
 use servemark::core::{
@@ -20,7 +21,7 @@ use servemark::{Bench, SloSearch};
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, sleep_until};
 
-/// A queue that works on four requests at once and gives each a token every five milliseconds.
+/// A queue that works on four requests at once and gives each a token every ten milliseconds.
 struct Queue {
     /// The run's clock, from which every stamp must be read.
     clock: MonotonicClock,
@@ -47,7 +48,7 @@ impl Transport for Queue {
         let _slot = self.slots.acquire().await.map_err(closed)?;
         let mut due = self.clock.now();
         for _ in 0..tokens {
-            due = due + Duration::from_millis(5);
+            due = due + Duration::from_millis(10);
             sleep_until(Instant::from_std(self.clock.instant(due))).await;
             recorder.output(self.clock.now(), Delta::content("word ").with_tokens(Some(1)));
         }
@@ -60,9 +61,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let load = LoadSpec::new(ArrivalSpec::Burst);
     let bench = Bench::over(("queue", Queue::new), ("stories", prompts), 100, load);
 
-    let slo = SloSpec::new(Objective::list("ttft:p90<25ms")?);
+    let slo = SloSpec::new(Objective::list("ttft:p50<100ms")?);
     let mut spec = SloSearchSpec::new(bench.plan.clone(), "max_concurrency", slo)?;
-    spec.range = SearchRange::new(2.0, 1.0, 16.0, Grain::Whole)?;
+    spec.range = SearchRange::new(4.0, 1.0, 32.0, Grain::Whole)?;
+    // Short rounds, because this is an example: longer ones find the limit more precisely.
+    spec.effort.requests = NonZeroUsize::new(60);
+    spec.effort.duration = Duration::from_millis(500);
+    spec.effort.rounds = NonZeroU32::MIN;
     let mut search = SloSearch::open(&spec, None, &bench.context)?;
     for round in &mut search {
         println!("{}", round?);
