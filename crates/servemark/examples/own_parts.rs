@@ -122,8 +122,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         for judgement in scores.judgements() {
             println!("  {judgement}");
         }
-        if scores.exit_code() != ExitCode::Ok {
-            return Err("an objective is missed or undecided".into());
+        // A run as short as this one may leave an objective undecided.
+        if !matches!(scores.exit_code(), ExitCode::Ok | ExitCode::Undecided) {
+            return Err("an objective is missed, or too many requests failed".into());
         }
     }
     Ok(())

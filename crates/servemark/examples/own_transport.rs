@@ -57,7 +57,10 @@ impl Transport for Queue {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let prompts = vec![Session::from(Sample::new("Tell me a story.", 5, 8)); 100];
+    // Answers of 4 to 12 tokens, so that requests do not end in step.
+    let prompt =
+        |number: u32| Session::from(Sample::new("Tell me a story.", 5, 4 + number * 7 % 9));
+    let prompts: Vec<Session> = (0..100).map(prompt).collect();
     let load = LoadSpec::new(ArrivalSpec::Burst);
     let bench = Bench::over(("queue", Queue::new), ("stories", prompts), 100, load);
 
