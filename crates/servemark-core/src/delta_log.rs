@@ -24,7 +24,7 @@ use crate::{Arrival, Delta, DeltaKind, Stamp, varint};
 /// assert_eq!(rows, [(1_000, 1), (3_000, 2)]);
 /// ```
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(from = "Columns")]
+#[serde(try_from = "Columns")]
 pub struct DeltaLog {
     packed: Vec<u8>,
     rows: usize,
@@ -263,6 +263,24 @@ impl Columns {
             lag_us: Vec::with_capacity(rows),
         }
     }
+
+    /// Returns an error that names a column whose length is not that of `at`.
+    fn check(&self) -> Result<(), String> {
+        let rows = self.at.len();
+        let optional = [
+            ("tokens", self.tokens.len()),
+            ("kinds", self.kinds.len()),
+            ("lag_us", self.lag_us.len()),
+        ];
+        let optional = optional.into_iter().filter(|(_, length)| *length > 0);
+        let mut columns = [("bytes", self.bytes.len())].into_iter().chain(optional);
+        match columns.find(|(_, length)| *length != rows) {
+            Some((name, length)) => {
+                Err(format!("`deltas` has {rows} values in `at` and {length} in `{name}`"))
+            }
+            None => Ok(()),
+        }
+    }
 }
 
 impl From<&DeltaLog> for Columns {
@@ -279,9 +297,12 @@ impl From<&DeltaLog> for Columns {
     }
 }
 
-impl From<Columns> for DeltaLog {
-    /// Uses the default value in every row of a column that the file does not have.
-    fn from(columns: Columns) -> Self {
+impl TryFrom<Columns> for DeltaLog {
+    type Error = String;
+
+    /// Uses the default value in every row of an optional column that the file does not have.
+    fn try_from(columns: Columns) -> Result<Self, String> {
+        columns.check()?;
         let mut log = Self::with_capacity(columns.at.len());
         for (row, (&at, &bytes)) in columns.at.iter().zip(&columns.bytes).enumerate() {
             log.push_row(DeltaRow {
@@ -293,7 +314,7 @@ impl From<Columns> for DeltaLog {
             });
         }
         log.compact();
-        log
+        Ok(log)
     }
 }
 

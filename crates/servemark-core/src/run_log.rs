@@ -234,6 +234,18 @@ pub enum RunLogError {
         /// What is wrong with the header.
         reason: String,
     },
+    /// A newer program wrote the log, in a format that this one does not know.
+    #[error(
+        "{path} is a run log of format {format}, and this program reads format {}: use a newer one",
+        crate::Header::FORMAT,
+        path = path.display()
+    )]
+    Format {
+        /// Path of the file.
+        path: PathBuf,
+        /// The format of the log.
+        format: u32,
+    },
     /// The file holds two runs.
     #[error("{path}:{line}: a second header: the file holds two runs", path = path.display())]
     SecondHeader {

@@ -66,6 +66,17 @@ fn an_empty_log_has_no_times() {
     assert_eq!((log.first_at(), log.last_at(), log.rows().next()), (None, None, None));
 }
 
+#[test]
+fn columns_of_different_lengths_are_refused() {
+    let refusal = |json: &str| serde_json::from_str::<DeltaLog>(json).unwrap_err().to_string();
+    let message = "`deltas` has 2 values in `at` and 1 in `bytes`";
+    assert!(refusal("{\"at\":[1,2],\"bytes\":[3]}").starts_with(message));
+    let message = "`deltas` has 2 values in `at` and 0 in `bytes`";
+    assert!(refusal("{\"at\":[1,2]}").starts_with(message));
+    let message = "`deltas` has 1 values in `at` and 2 in `tokens`";
+    assert!(refusal("{\"at\":[1],\"bytes\":[3],\"tokens\":[1,1]}").starts_with(message));
+}
+
 /// Numbers of every size, small ones as often as large ones.
 fn sizes() -> impl Strategy<Value = u64> {
     (any::<u64>(), 0u32..64).prop_map(|(number, less)| number >> less)

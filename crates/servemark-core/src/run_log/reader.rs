@@ -54,7 +54,7 @@ pub struct LeftOut {
     pub damaged: usize,
     /// One-based number of the first damaged line, and what is wrong with it.
     pub first_damaged: Option<(usize, String)>,
-    /// Whether the last line has no line feed: its writer was killed, or its disk was full.
+    /// Whether the last line is incomplete: its writer was killed, or its disk was full.
     pub is_torn: bool,
 }
 
@@ -94,6 +94,9 @@ impl RunLogReader {
             }
             _ => return Err(RunLogError::NoHeader { path: path.to_owned() }),
         };
+        if header.format > Header::FORMAT {
+            return Err(RunLogError::Format { path: path.to_owned(), format: header.format });
+        }
         Ok(Self {
             lines,
             header: *header,
@@ -203,7 +206,7 @@ enum Next {
     Line(OwnedLine),
     /// A whole line that is damaged or not a line of a run log, with the reason.
     Damaged(String),
-    /// A last line without a line feed, which its writer did not finish.
+    /// A last line that its writer did not finish.
     Torn,
     End,
 }
@@ -232,7 +235,11 @@ impl Lines {
         Ok(match self.bytes.pop() {
             None => Next::End,
             Some(b'\n') => parsed(&mut self.bytes).map_or_else(Next::Damaged, Next::Line),
-            Some(_) => Next::Torn,
+            // No beginning of a JSON object is one itself, so a line that parses is whole.
+            Some(last) => {
+                self.bytes.push(last);
+                parsed(&mut self.bytes).map_or(Next::Torn, Next::Line)
+            }
         })
     }
 }

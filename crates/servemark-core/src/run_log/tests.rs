@@ -120,6 +120,19 @@ fn a_file_of_something_else_is_refused() {
 
 #[cfg(target_os = "linux")]
 #[test]
+fn a_log_of_a_newer_format_is_refused() {
+    let (_folder, path) = write_log(None);
+    let text = fs::read_to_string(&path).unwrap();
+    let text = text.split_once(",\"crc32\":").unwrap().0.replace("\"format\":1", "\"format\":2");
+    fs::write(&path, format!("{text}}}\n")).unwrap();
+    let error = RunLog::read(&path).unwrap_err().to_string();
+    assert!(
+        error.contains(" is a run log of format 2, and this program reads format 1"),
+        "{error}"
+    );
+}
+
+#[test]
 fn a_full_disk_is_reported() {
     // Every write to this device fails, as on a full disk.
     let error = RunLogWriter::create(Path::new("/dev/full"), &header()).unwrap_err();
