@@ -14,7 +14,7 @@ use servemark_statistics::{Observations, UnmetWaits};
 
 pub use self::backlog_trend::BacklogTrend;
 use self::backlog_trend::Series;
-pub(crate) use self::backlog_trend::growth_of;
+pub(crate) use self::backlog_trend::{growth_at_server, growth_of};
 pub use self::gate::{gate, load_doubt};
 pub use self::judgement::{Judgement, SloVerdict, UndecidedReason};
 pub use self::margin::{Capacity, LoadEvidence};

@@ -3,11 +3,12 @@
 use serde::Serialize;
 use servemark_core::{RunFacts, RunLog};
 
-use crate::evidence::growth_of;
+use crate::evidence::{growth_at_server, growth_of};
+use crate::rate_estimates::RateLimit;
 use crate::{Contamination, MetricPolicy, RequestScore, SettledRun};
 
 /// A verdict on a whole run that its figures alone do not show.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Eq, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct RunVerdict {
     /// Kind of the verdict.
@@ -57,6 +58,16 @@ impl RunVerdictKind {
 }
 
 impl RunVerdict {
+    /// Returns the verdicts on a run by Servemark's own definitions; empty without a finding.
+    pub fn of_log(log: &RunLog) -> Vec<Self> {
+        let (facts, policy) = (&log.header().facts, MetricPolicy::native());
+        let scores = RequestScore::of_log(log, &policy);
+        let saturated = saturated(facts, &scores);
+        let limit = RateLimit::from_saturation(facts, &scores, || saturated.is_some());
+        let settled = SettledRun::of(log, &policy, &scores, limit);
+        Self::of(log, &policy, &scores, saturated, settled.as_ref())
+    }
+
     /// Returns the verdicts on a run; empty without a finding, or if the policy asks for no
     /// intervals.
     pub(crate) fn of(
@@ -69,6 +80,8 @@ impl RunVerdict {
         if policy.confidence.is_none() {
             return Vec::new();
         }
+        // Where the client sent later and later, the backlog is its own and not the server's.
+        let saturated = saturated.filter(|_| growth_at_server(scores).is_some());
         // A backlog that grows is no warm-up, though the level of latencies changes with it.
         let warm_up = settled.filter(|_| saturated.is_none()).and_then(SettledRun::warm_up);
         let reasons = [

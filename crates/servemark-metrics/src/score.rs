@@ -30,6 +30,9 @@ pub struct RequestScore<'a> {
     pub streamed: bool,
     /// Time from due to `start_s`.
     pub waited_s: f64,
+    /// Part of `waited_s` that the request waited for the concurrency limit; the rest is the client's
+    /// own delay.
+    pub gate_wait_s: f64,
     /// Instant from which latencies count, since the run's clock started.
     pub start_s: f64,
     /// Time from `start_s` to the first token.
@@ -154,6 +157,7 @@ struct Reader<'a, 'p> {
     policy: &'p MetricPolicy,
     rules: &'p StreamRules,
     speculative: bool,
+    has_limit: bool,
     retokenized: HashMap<RequestKey, &'a Retokenized>,
     parts: Vec<RequestPart>,
     clock: Option<ServerClock>,
@@ -167,6 +171,7 @@ impl<'a, 'p> Reader<'a, 'p> {
             policy,
             rules,
             speculative: false,
+            has_limit: facts.max_concurrency.is_some(),
             retokenized: HashMap::new(),
             // The server's clock is placed when all requests are known.
             parts: Vec::new(),
@@ -182,6 +187,7 @@ impl<'a, 'p> Reader<'a, 'p> {
             policy,
             rules: policy.stream_rules(&log.header().facts),
             speculative: footer.and_then(|footer| footer.accept_length).is_some_and(|n| n > 0.0),
+            has_limit: log.header().facts.max_concurrency.is_some(),
             retokenized: counts.iter().map(|count| (count.key(), count)).collect(),
             clock: if parts.is_empty() { None } else { ServerClock::of(log) },
             parts,
@@ -207,6 +213,7 @@ impl<'a, 'p> Reader<'a, 'p> {
             success: record.is_success(),
             streamed: !record.is_document,
             waited_s: seconds_between(record.scheduled, origin),
+            gate_wait_s: self.gate_wait_s(record, origin),
             start_s: seconds(origin),
             ttft_s: self.ttft(first.filter(|_| has_first), origin),
             latency_s: seconds_between(origin, self.end(record, last)),
@@ -247,6 +254,17 @@ impl<'a, 'p> Reader<'a, 'p> {
             Origin::Scheduled => record.scheduled,
             Origin::Sent => record.started(),
         }
+    }
+
+    /// Returns the part of the wait until `origin` that the concurrency limit caused. Where the log does
+    /// not say when a limit let the request pass, it is the whole wait.
+    fn gate_wait_s(&self, record: &RequestRecord, origin: Stamp) -> f64 {
+        let passed = match record.granted {
+            Some(granted) => granted.min(origin),
+            None if self.has_limit => origin,
+            None => record.scheduled,
+        };
+        seconds_between(record.scheduled, passed)
     }
 
     fn end(&self, record: &RequestRecord, last: Option<Stamp>) -> Stamp {

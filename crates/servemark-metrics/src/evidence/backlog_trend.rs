@@ -56,17 +56,31 @@ fn batch_means(run: &[f64]) -> Vec<f64> {
 
 /// Returns how much the responses of a run became later, from its scored requests.
 pub(crate) fn growth_of(scores: &[RequestScore<'_>]) -> Option<BacklogTrend> {
+    growth_after(scores, |score| score.waited_s)
+}
+
+/// Returns how much the responses of a run became later, without the delays of the client itself.
+pub(crate) fn growth_at_server(scores: &[RequestScore<'_>]) -> Option<BacklogTrend> {
+    growth_after(scores, |score| score.gate_wait_s)
+}
+
+/// Returns how much the responses of a run became later, if `wait_s` of each request counts besides its
+/// latency.
+fn growth_after(
+    scores: &[RequestScore<'_>],
+    wait_s: fn(&RequestScore<'_>) -> f64,
+) -> Option<BacklogTrend> {
     let scores = in_time(scores.iter());
     let series = |values: &mut dyn Iterator<Item = f64>| {
         let mut series = Series::default();
         series.add(values);
         series
     };
-    let first = |score: &&RequestScore<'_>| Some(score.waited_s + score.ttft_s?);
+    let first = |score: &&RequestScore<'_>| Some(wait_s(score) + score.ttft_s?);
     let ttft = series(&mut scores.iter().filter_map(first));
     ttft.growth(Latency::ResponseTtft).or_else(|| {
         let ends = scores.iter().filter(|score| score.success);
-        let e2el = series(&mut ends.map(|score| score.waited_s + score.latency_s));
+        let e2el = series(&mut ends.map(|score| wait_s(score) + score.latency_s));
         e2el.growth(Latency::ResponseE2el)
     })
 }

@@ -26,8 +26,12 @@ impl Evidence {
     /// Judges the objectives as [`Evidence::judge`] does. None holds if a backlog grew, or if there
     /// is `doubt` that the load was the one that was asked for.
     pub fn gate(&self, confidence: f64, doubt: Option<UndecidedReason>) -> Vec<Judgement> {
-        let grows = self.backlog().map(|growth| UndecidedReason::Grows { growth });
-        let doubt = grows.or(doubt);
+        let grows = || self.backlog().map(|growth| UndecidedReason::Grows { growth });
+        // A client that sends late makes responses late, too.
+        let doubt = match doubt {
+            Some(UndecidedReason::ClientLimited) => doubt,
+            doubt => grows().or(doubt),
+        };
         let mut judgements = self.judge(confidence);
         for judgement in &mut judgements {
             if let Some(doubt) = doubt.filter(|_| judgement.verdict == SloVerdict::Holds) {

@@ -7,7 +7,8 @@ use servemark_core::{
     Stamp, Usage,
 };
 use servemark_metrics::{
-    Latency, Level, MetricPolicy, Metrics, RunVerdictKind, SettledRun, SettledStatus, SettlingOf,
+    Audit, Latency, Level, MetricPolicy, Metrics, Objective, RunVerdict, RunVerdictKind,
+    SettledRun, SettledStatus, SettlingOf, SloVerdict, UndecidedReason, Verdict, gate,
 };
 use servemark_rng::NumpyRandom;
 
@@ -179,6 +180,43 @@ fn a_server_that_falls_behind_is_saturated_and_not_warming_up() {
     assert_eq!(kinds(&metrics), [RunVerdictKind::Saturated]);
     let reason = &metrics.verdicts[0].reason;
     assert!(reason.starts_with("asked 20.0 requests/s, done 10.0/s"), "{reason}");
+}
+
+#[test]
+fn a_client_that_sends_late_does_not_make_the_server_saturated() {
+    let requests = open_loop(400, 3, |_| 1.0);
+    let mut log = log(&requests, Some(10.0), None);
+    // Each request leaves the client half as late again as it was due.
+    let late = |stamp: Stamp, due: Stamp| Stamp::from_nanos(stamp.as_nanos() + due.as_nanos() / 2);
+    let records = log.records().iter().enumerate().map(|(index, record)| {
+        let mut recorder =
+            Recorder::new(index, Phase::Measure, &Sample::new("", 10, 8), record.scheduled);
+        recorder.granted(record.scheduled);
+        recorder.record_sent(late(record.started(), record.scheduled));
+        for row in record.deltas.rows() {
+            recorder.at(late(row.at, record.scheduled)).delta(Delta::content("x"));
+        }
+        let end = late(record.ended, record.scheduled);
+        recorder.at(end).usage(Usage::new(Some(10), Some(8)));
+        recorder.finish(Ok(Finish::default()), end)
+    });
+    log = RunLog::new(log.header().clone(), records.collect(), None);
+    assert_eq!(kinds(&native(&log)), []);
+    assert_eq!(RunVerdict::of_log(&log), []);
+    let audit = Audit::of(&log);
+    assert_eq!(audit.verdict, Verdict::ClientLimited);
+    let objectives = Objective::list("ttft:p90<1s").unwrap();
+    let judged = gate(&log, &audit, &objectives, &MetricPolicy::native(), 0.95);
+    assert_eq!(judged[0].verdict, SloVerdict::Undecided);
+    assert_eq!(judged[0].doubt, Some(UndecidedReason::ClientLimited), "{}", judged[0]);
+}
+
+#[test]
+fn the_verdicts_of_a_log_are_those_of_its_metrics() {
+    let slow_start = open_loop(500, 2, |index| if index < 100 { 2.0 } else { 1.0 });
+    let log = log(&slow_start, Some(10.0), None);
+    assert_eq!(RunVerdict::of_log(&log), native(&log).verdicts);
+    assert_eq!(kinds(&native(&log)), [RunVerdictKind::WarmingUp]);
 }
 
 #[test]
