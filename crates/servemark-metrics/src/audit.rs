@@ -126,7 +126,8 @@ impl fmt::Display for Audit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let reasons: Vec<&str> = self.reasons.iter().map(|found| found.reason.as_str()).collect();
         let Self { verdict, load, latencies, .. } = self;
-        write!(f, "{verdict}: load {}, latencies {latencies}: {}", load.verdict, reasons.join("; "))
+        write!(f, "{verdict}: load {}, latencies {latencies}", load.verdict)?;
+        if reasons.is_empty() { Ok(()) } else { write!(f, ": {}", reasons.join("; ")) }
     }
 }
 

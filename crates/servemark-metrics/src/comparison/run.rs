@@ -19,6 +19,8 @@ pub struct ComparedRun {
     errors: Vec<(Figure, f64)>,
     /// Planned requests in the order of the plan; empty if they are not known.
     workload: Vec<PlannedRequest>,
+    /// Seed of the random draws; absent if only the run's values are known.
+    seed: Option<u64>,
     requests: Option<Requests>,
 }
 
@@ -48,15 +50,22 @@ struct PlannedRequest {
 }
 
 impl PlannedRequest {
-    fn is_same(&self, other: &Self) -> bool {
+    /// Returns whether both requests are the same, if the prompt of `other` has `more` tokens of its run
+    /// alone.
+    fn is_same(&self, other: &Self, more: i64) -> bool {
         let is_due_together = match (self.due_s, other.due_s) {
             (Some(one), Some(other)) => (one - other).abs() < SAME_TIME_S,
             (None, None) => true,
             _ => false,
         };
         is_due_together
-            && (self.prompt_tokens, self.output_tokens)
-                == (other.prompt_tokens, other.output_tokens)
+            && self.output_tokens == other.output_tokens
+            && self.more_tokens(other) == more
+    }
+
+    /// Returns by how many tokens the prompt of `other` is longer.
+    fn more_tokens(&self, other: &Self) -> i64 {
+        i64::from(other.prompt_tokens) - i64::from(self.prompt_tokens)
     }
 }
 
@@ -65,7 +74,7 @@ impl ComparedRun {
     pub fn of_values(figures: &[Figure], read: impl Fn(Figure) -> Option<f64>) -> Self {
         let value = |figure: &Figure| Some((*figure, read(*figure)?));
         let values = figures.iter().filter_map(value).collect();
-        Self { values, errors: Vec::new(), workload: Vec::new(), requests: None }
+        Self { values, errors: Vec::new(), workload: Vec::new(), seed: None, requests: None }
     }
 
     /// Creates a run from its log and a policy's definitions.
@@ -78,6 +87,7 @@ impl ComparedRun {
         let limit = RateLimit::of(&log.header().facts, &scores);
         run.requests = Some(Requests::of(policy, &scores, limit));
         run.workload = workload(&scores, log.header().facts.request_rate.is_some());
+        run.seed = Some(log.header().facts.seed);
         let known = |figure: &Figure| Some((*figure, run.relative_error(*figure)?));
         run.errors = figures.iter().filter_map(known).collect();
         run
@@ -130,10 +140,17 @@ impl ComparedRun {
         Some((&before.by_request, &after.by_request))
     }
 
-    /// Returns whether both runs sent the same requests at the same times, as far as is known.
+    /// Returns whether both runs sent the same requests at the same times, as far as is known. The
+    /// letters that set the prompts of a run apart may have another number of tokens in each run.
     pub(super) fn has_workload_of(&self, other: &Self) -> bool {
-        let is_known = !self.workload.is_empty() && self.workload.len() == other.workload.len();
-        is_known && self.workload.iter().zip(&other.workload).all(|(one, other)| one.is_same(other))
+        let requests = || self.workload.iter().zip(&other.workload);
+        let more = requests().next().map(|(one, other)| one.more_tokens(other));
+        more.is_some_and(|more| {
+            more.abs() <= MOST_PREFIX_TOKENS
+                && self.seed == other.seed
+                && self.workload.len() == other.workload.len()
+                && requests().all(|(one, other)| one.is_same(other, more))
+        })
     }
 
     fn relative_error(&self, figure: Figure) -> Option<f64> {
@@ -220,6 +237,10 @@ fn workload(scores: &[RequestScore<'_>], is_scheduled: bool) -> Vec<PlannedReque
     };
     scores.iter().map(planned).collect()
 }
+
+/// Largest number of tokens of the eight letters and the blank that set the prompts of a run apart,
+/// and then some.
+const MOST_PREFIX_TOKENS: i64 = 16;
 
 /// Difference of due times, in seconds, below which requests of two runs are due together.
 const SAME_TIME_S: f64 = 1e-3;

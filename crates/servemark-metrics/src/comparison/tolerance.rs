@@ -76,6 +76,14 @@ impl Tolerance {
     }
 }
 
+impl ToleranceJudgement {
+    /// Returns the judgement as undecided, because the change may have another cause than the server.
+    #[must_use]
+    pub fn not_judged(self) -> Self {
+        Self { verdict: SloVerdict::Undecided, ..self }
+    }
+}
+
 impl FromStr for Tolerance {
     type Err = MetricsError;
 

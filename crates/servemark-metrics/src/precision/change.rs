@@ -74,11 +74,10 @@ impl fmt::Display for ChangeKnown {
         let word = if self.is_known { "known" } else { "undecided" };
         write!(f, "{} is {word}: ", self.target)?;
         match (self.percent, self.low_percent, self.high_percent) {
-            (Some(percent), Some(low), Some(high)) => write!(
-                f,
-                "from A to B {percent:+.1} % [{low:+.1}, {high:+.1}], by {} rounds",
-                self.rounds
-            ),
+            (Some(percent), Some(low_percent), Some(high_percent)) => {
+                let interval = ChangeInterval { low_percent, high_percent };
+                write!(f, "from A to B {percent:+.1} % {interval}, by {} rounds", self.rounds)
+            }
             _ => write!(f, "{} rounds do not show it", self.rounds),
         }
     }
@@ -107,6 +106,12 @@ mod tests {
         let wild: Vec<f64> = before.iter().rev().copied().collect();
         let found = estimate(&before, &wild, 5);
         assert!(!found.is_known && found.to_string().contains("is undecided: from A to B"));
+    }
+
+    #[test]
+    fn an_interval_without_an_end_is_told_as_such() {
+        let found = estimate(&[100.0, 120.0], &[110.0, 95.0], 20).to_string();
+        assert!(found.contains(" % [-100.0, any], by 2 rounds"), "{found}");
     }
 
     #[test]

@@ -181,6 +181,49 @@ fn a_change_beyond_the_spread_of_runs_is_found() {
     assert_eq!(judged("ttft:p75=20%"), SloVerdict::Undecided);
 }
 
+/// Returns runs of requests of one size, one at a time, each with a latency around `latency_ms`. Each
+/// run has a seed and a number of prompt tokens.
+fn sized_runs(runs: &[(u64, u32)], latency_ms: f64) -> Vec<ComparedRun> {
+    let policy = MetricPolicy::native();
+    let run = |(seed, prompt_tokens): &(u64, u32)| {
+        let mut random = Pcg64::seeded(*seed);
+        let mut now = Stamp::ZERO;
+        let records = (0..60).map(|index| {
+            let latency = Duration::from_secs_f64((latency_ms + 20.0 * random.random()) / 1e3);
+            let sample = Sample::new("", *prompt_tokens, 2);
+            let mut recorder = Recorder::new(index, Phase::Measure, &sample, now);
+            recorder.record_sent(now);
+            now = now + latency;
+            recorder.body(now, 1);
+            recorder.at(now).delta(Delta::content("x"));
+            recorder.finish(Ok(Finish::default()), now)
+        });
+        let records = records.collect();
+        let mut facts = RunFacts::default();
+        facts.seed = *seed;
+        let log = RunLog::new(Header::new(0, facts, Value::Null), records, None);
+        ComparedRun::of_log(&log, &policy, &figures()).without_requests()
+    };
+    runs.iter().map(run).collect()
+}
+
+fn basis(before: &[(u64, u32)], after: &[(u64, u32)]) -> Option<Basis> {
+    let (before, after) = (sized_runs(before, 100.0), sized_runs(after, 110.0));
+    Comparison::of_runs(&before, &after, &figures()).changes[0].basis
+}
+
+#[test]
+fn runs_of_one_seed_are_pairs_though_letters_set_their_prompts_apart() {
+    // The letters before each prompt have 2 to 6 tokens.
+    let before = [(1, 34), (2, 36), (3, 33)];
+    assert_eq!(basis(&before, &[(1, 36), (2, 32), (3, 35)]), Some(Basis::PairedRuns));
+    // Other prompts.
+    assert_eq!(basis(&before, &[(1, 64), (2, 66), (3, 63)]), Some(Basis::Runs));
+    assert_eq!(basis(&before, &[(4, 34), (5, 36), (6, 33)]), Some(Basis::Runs));
+    // The same requests in every run.
+    assert_eq!(basis(&[(1, 34); 3], &[(1, 36); 3]), Some(Basis::Runs));
+}
+
 #[test]
 fn values_alone_are_enough_where_there_are_several_runs() {
     let figure: [Figure; 1] = ["ttft:mean".parse().unwrap()];
