@@ -19,8 +19,8 @@ use crate::own::parse_command;
 /// which the last line counts. Give several runs a side with --before and --after: their spread
 /// tells what differs between runs of the same server. Each change comes with its 99 % interval.
 /// Exit codes: 0; 2, a file is no result; 3, a condition of --fail-if holds or a --no-worse-than
-/// fails; 6, a --no-worse-than is undecided, or nothing is judged because the client audit of a run
-/// says suspect or client-limited.
+/// fails; 6, a --no-worse-than is undecided, or such a gate is not judged because it is finer than
+/// the spread between runs, or because the client audit of a run says suspect or client-limited.
 #[derive(Clone, Debug, Parser, PartialEq)]
 #[command(name = "compare", max_term_width = 100)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]

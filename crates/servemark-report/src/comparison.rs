@@ -7,7 +7,7 @@ use std::io;
 use serde_json::{Value, json};
 use servemark_core::printable;
 use servemark_metrics::{
-    Change, Comparison, Figure, FigureScope, Significance, ToleranceJudgement,
+    Change, Comparison, Figure, FigureScope, RunVerdict, Significance, ToleranceJudgement,
 };
 
 pub use self::changes::write_changes;
@@ -21,6 +21,8 @@ pub struct Side {
     pub model: Option<String>,
     /// Date of the run, if the result contains one.
     pub date: Option<String>,
+    /// Verdicts on the run, if the result is a run log.
+    pub verdicts: Vec<RunVerdict>,
 }
 
 impl Side {
@@ -32,11 +34,13 @@ impl Side {
     /// Returns the description of an SGLang or vLLM result file, with its model and date.
     pub fn of_result(source: impl Into<String>, result: &Value) -> Self {
         let text = |key: &str| result[key].as_str().map(str::to_owned);
-        Self { source: source.into(), model: text("model_id"), date: text("date") }
+        let (model, date) = (text("model_id"), text("date"));
+        Self { source: source.into(), model, date, verdicts: Vec::new() }
     }
 
     fn json(&self) -> Value {
-        json!({"source": self.source, "model": self.model, "date": self.date})
+        let Self { source, model, date, verdicts } = self;
+        json!({"source": source, "model": model, "date": date, "verdicts": verdicts})
     }
 
     fn line(&self, name: &str) -> String {

@@ -41,6 +41,12 @@ pub(crate) fn ab(runs: &AbRuns) -> anyhow::Result<ExitCode> {
     screen::eprint_line(&format!("Run logs: {}", folder.display()));
     ended?;
     let is_judged = compared.comparison.is_judged;
+    if !is_judged {
+        screen::eprint_line(
+            "error: changes are not judged, because the client of a run was suspect or client-limited; \
+             servemark compare --force --before … --after … judges these run logs",
+        );
+    }
     Ok(if is_judged { ab.exit_code() } else { ab.exit_code().max(ExitCode::Undecided) })
 }
 

@@ -48,13 +48,19 @@ impl BetweenRuns {
     /// spread.
     pub(crate) fn judged(&self, conditions: &[Condition]) -> Vec<Condition> {
         let is_judged = |condition: &&Condition| {
-            let percent = match condition.bound {
-                Bound::RoseBy(percent) | Bound::FellBy(percent) => percent.abs(),
-                _ => return true,
-            };
-            self.allows(condition.figure, percent, &format!("--fail-if {condition}"))
+            is_allowed(self.refusal_of(condition).as_deref(), &format!("--fail-if {condition}"))
         };
         conditions.iter().filter(is_judged).cloned().collect()
+    }
+
+    /// Returns why a condition cannot be judged: its limit is below the spread.
+    pub(crate) fn refusal_of(&self, condition: &Condition) -> Option<String> {
+        match condition.bound {
+            Bound::RoseBy(percent) | Bound::FellBy(percent) => {
+                self.refusal(condition.figure, percent.abs())
+            }
+            _ => None,
+        }
     }
 
     /// Returns the tolerances that can be judged; prints the others, whose limits are below the
@@ -62,27 +68,33 @@ impl BetweenRuns {
     pub(crate) fn tolerated(&self, judgements: &[ToleranceJudgement]) -> Vec<ToleranceJudgement> {
         let is_judged = |judgement: &&ToleranceJudgement| {
             let ToleranceJudgement { figure, percent, .. } = judgement;
-            self.allows(*figure, *percent, &format!("--no-worse-than {}={percent}%", figure.path()))
+            let gate = format!("--no-worse-than {}={percent}%", figure.path());
+            is_allowed(self.refusal(*figure, *percent).as_deref(), &gate)
         };
         judgements.iter().filter(is_judged).copied().collect()
     }
 
-    /// Returns whether a limit exceeds the spread between runs; prints a message if it does not.
-    fn allows(&self, figure: Figure, limit: f64, gate: &str) -> bool {
-        let Some(spread) = self.spread(figure) else { return true };
-        let chance = RunSpread::chance_percent(spread, self.runs);
-        if limit >= chance {
-            return true;
-        }
-        screen::eprint_line(&format!(
-            "error: {gate} is not judged: runs of the same differ by {chance:.1} % by chance \
-             (servemark noise); give a larger limit, or more runs a side"
-        ));
-        false
+    /// Returns why a limit in percent cannot be judged: chance between runs exceeds it.
+    pub(crate) fn refusal(&self, figure: Figure, limit: f64) -> Option<String> {
+        let chance = RunSpread::chance_percent(self.spread(figure)?, self.runs);
+        (limit < chance).then(|| {
+            format!(
+                "not judged: runs of the same differ by {chance:.1} % by chance (servemark noise); \
+                 give a larger limit, or more runs a side"
+            )
+        })
     }
 
     /// Returns the larger spread of the two sides, in percent.
     fn spread(&self, figure: Figure) -> Option<f64> {
         self.known.iter().filter_map(|known| known.of(figure)).reduce(f64::max)
     }
+}
+
+/// Returns whether a gate is not refused; prints the refusal if it is.
+fn is_allowed(refusal: Option<&str>, gate: &str) -> bool {
+    if let Some(why) = refusal {
+        screen::eprint_line(&format!("error: {gate} is {why}"));
+    }
+    refusal.is_none()
 }

@@ -27,17 +27,23 @@ pub(crate) fn compare(args: &CompareArgs) -> anyhow::Result<ExitCode> {
         compared.comparison = compared.comparison.judged_anyway();
     }
     let comparison = &compared.comparison;
-    let judgements: Vec<_> =
-        args.no_worse_than.iter().flat_map(|tolerance| tolerance.judge(comparison)).collect();
+    let between = BetweenRuns::of(args.noise.as_deref(), &compared);
+    let judgements: Vec<_> = (args.no_worse_than.iter())
+        .flat_map(|tolerance| tolerance.judge(comparison))
+        .map(|judgement| {
+            let is_refused = between.refusal(judgement.figure, judgement.percent).is_some();
+            let is_judged = comparison.is_judged && !is_refused;
+            if is_judged { judgement } else { judgement.not_judged() }
+        })
+        .collect();
     screen::print(&render(args, &compared, &judgements)?);
     if let Some(path) = &args.page {
         write_page(&compared, path)
             .with_context(|| format!("cannot write the page {}", path.display()))?;
     }
-    let between = BetweenRuns::of(args.noise.as_deref(), &compared);
     between.print(comparison.changes.iter().map(|change| change.figure));
     let code = judge(args, comparison, &judgements, &between);
-    gates::write(&gate_report(args, comparison, &judgements, code), &args.gates)?;
+    gates::write(&gate_report(args, comparison, &judgements, &between), &args.gates)?;
     Ok(code)
 }
 
@@ -112,29 +118,28 @@ fn gate_report(
     args: &CompareArgs,
     comparison: &Comparison,
     judgements: &[ToleranceJudgement],
-    code: ExitCode,
+    between: &BetweenRuns,
 ) -> GateReport {
-    // What the noise between runs or the client's audit leaves open is told by the exit code.
-    let is_open = !comparison.is_judged || code == ExitCode::Undecided;
-    let unless_open = |verdict| match verdict {
-        SloVerdict::Holds if is_open => SloVerdict::Undecided,
-        verdict => verdict,
-    };
+    let doubts: Vec<String> = comparison.doubts.iter().map(ToString::to_string).collect();
+    let in_doubt = || (!comparison.is_judged).then(|| format!("not judged: {}", doubts.join("; ")));
     let mut gates: Vec<Gate> = Vec::new();
     for condition in &args.conditions {
-        let condition = std::slice::from_ref(condition);
         let broken = comparison
-            .broken(condition)
-            .find(|broken| !(args.beyond_noise && broken.is_noise()))
-            .filter(|_| comparison.is_judged);
-        let verdict = if broken.is_some() { SloVerdict::Fails } else { SloVerdict::Holds };
-        let reason = broken.map_or_else(|| "it did not happen".to_owned(), |it| it.to_string());
-        let name = format!("--fail-if {}", condition[0]);
-        gates.push(Gate::new(name, unless_open(verdict), reason));
+            .broken(std::slice::from_ref(condition))
+            .find(|broken| !(args.beyond_noise && broken.is_noise()));
+        let (verdict, reason) = match (in_doubt().or_else(|| between.refusal_of(condition)), broken)
+        {
+            (Some(why), _) => (SloVerdict::Undecided, why),
+            (None, Some(broken)) => (SloVerdict::Fails, broken.to_string()),
+            (None, None) => (SloVerdict::Holds, "it did not happen".to_owned()),
+        };
+        gates.push(Gate::new(format!("--fail-if {condition}"), verdict, reason));
     }
     for judgement in judgements {
-        let name = format!("--no-worse-than {}={}%", judgement.figure.path(), judgement.percent);
-        gates.push(Gate::new(name, unless_open(judgement.verdict), judgement.to_string()));
+        let ToleranceJudgement { figure, percent, verdict, .. } = judgement;
+        let refusal = in_doubt().or_else(|| between.refusal(*figure, *percent));
+        let name = format!("--no-worse-than {}={percent}%", figure.path());
+        gates.push(Gate::new(name, *verdict, refusal.unwrap_or_else(|| judgement.to_string())));
     }
     let rows = comparison.changes.iter().map(|change| {
         let interval = change.interval.map_or_else(String::new, |interval| {

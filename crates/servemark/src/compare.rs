@@ -283,6 +283,12 @@ mod tests {
         let lines = file(folder.path(), "lines.jsonl", "{\"duration\": 1}\n{\"duration\": 2}\n\n");
         let pretty = file(folder.path(), "pretty.json", "{\n  \"duration\": 4\n}\n");
         assert_eq!(durations(&log, &log), (3.0, 3.0));
+        let spaced =
+            fs::read_to_string(&log).unwrap().replacen("{\"header\":", "{ \"header\" : ", 1);
+        let spaced = spaced.lines().map(|line| line.split_once(",\"crc32\":").unwrap().0);
+        let spaced: String = spaced.flat_map(|line| [line, " }\n"]).collect();
+        let spaced = file(folder.path(), "spaced.jsonl", &spaced);
+        assert_eq!(durations(&spaced, &log), (3.0, 3.0));
         assert_eq!(durations(&log, &lines), (3.0, 2.0));
         assert_eq!(durations(&pretty, &lines), (4.0, 2.0));
     }

@@ -151,9 +151,18 @@ fn the_spread_between_runs_is_kept_and_a_gate_below_it_is_refused() {
         "{news}"
     );
     assert!(news.contains("Spread between runs of the same (3 runs): "), "{news}");
+    // The refused gate is undecided in the reports, whatever the others say.
+    let junit = ["--fail-if", "ttft:mean>+20%", "--fail-if", "completed>0", "--junit", "gates.xml"];
+    let both = servemark(&folder, &[&compare[..], &junit].concat());
+    assert_eq!(both.status.code(), Some(3), "{}", text(&both.stderr));
+    let junit = fs::read_to_string(folder.path().join("gates.xml")).unwrap();
+    assert!(junit.contains("failures=\"1\" errors=\"1\""), "{junit}");
+    assert!(junit.contains("not judged: runs of the same differ by 27.7 %"), "{junit}");
     let wide = gate("ttft:mean>+1000%");
     assert_eq!(wide.status.code(), Some(0), "{}", text(&wide.stderr));
     let tolerance = ["--no-worse-than", "ttft:mean=20%"];
-    let refused = servemark(&folder, &[&compare[..], &tolerance].concat());
+    let refused = servemark(&folder, &[&compare[..], &tolerance, &["--json"]].concat());
     assert_eq!(refused.status.code(), Some(6), "{}", text(&refused.stderr));
+    let document: Value = serde_json::from_slice(&refused.stdout).unwrap();
+    assert_eq!(document["no_worse_than"][0]["verdict"], "undecided");
 }

@@ -19,6 +19,9 @@ pub fn write_changes(
     for (name, side) in ["A", "B"].into_iter().zip(sides) {
         write_side(name, side, out)?;
     }
+    for (name, side) in ["A", "B"].into_iter().zip(sides) {
+        write_verdicts(name, side, out)?;
+    }
     writeln!(out)?;
     write_doubts(comparison, out)?;
     let of = |part: FigureScope| {
@@ -44,6 +47,19 @@ fn write_side(name: &str, side: &[Side], out: &mut dyn io::Write) -> io::Result<
     let runs = if side.len() == 1 { String::new() } else { format!("{} runs: ", side.len()) };
     let line = format!("  {name}: {runs}{}{model}", sources.join(", "));
     writeln!(out, "{}", printable(&line))
+}
+
+/// Writes the verdicts on the runs of a side, such as `  A, run 2: saturated: asked 30.0 requests/s, …`.
+fn write_verdicts(name: &str, side: &[Side], out: &mut dyn io::Write) -> io::Result<()> {
+    for (number, run) in (1..).zip(side) {
+        let run_name =
+            if side.len() == 1 { name.to_owned() } else { format!("{name}, run {number}") };
+        for verdict in &run.verdicts {
+            let line = format!("  {run_name}: {}: {}", verdict.kind.name(), verdict.reason);
+            writeln!(out, "{}", printable(&line))?;
+        }
+    }
+    Ok(())
 }
 
 /// Writes, above the table, the runs whose numbers may reflect the client rather than the server.
@@ -113,10 +129,15 @@ fn write_notes(
             "A change of {percent:.1} % of the {figure} would be seen in eight of ten such comparisons."
         )?;
     }
-    if has(Basis::PairedRequests) || has(Basis::PairedRuns) {
+    if has(Basis::PairedRequests) {
         out.write_all(PAIRED.as_bytes())?;
     }
-    out.write_all(if has_spread { RUNS } else { WITHIN }.as_bytes())
+    let method = match has_spread {
+        false => WITHIN,
+        true if has(Basis::PairedRuns) => PAIRED_RUNS,
+        true => RUNS,
+    };
+    out.write_all(method.as_bytes())
 }
 
 /// Returns the name of the first mean latency with a detectable change below 100 %, and that change
@@ -159,6 +180,12 @@ it. Several runs a side tell that: servemark compare --before A1 A2 … --after 
 const RUNS: &str = "\
 Runs are compared by their figures (Welch's t). Between: standard deviation between the runs of a
 side, apart from the chance within each. Within: standard error by the requests of one run.
+";
+
+const PAIRED_RUNS: &str = "\
+The n-th runs of both sides sent the same requests, so their figures are compared in pairs (Student's
+t). Between: standard deviation between the runs of a side, apart from the chance within each. Within:
+standard error by the requests of one run.
 ";
 
 const VALUES_ALONE: &str = "\

@@ -7,7 +7,8 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 use servemark_core::{Finish, Footer, Header, Phase, Recorder, RunFacts, RunLog, Sample, Stamp};
 use servemark_metrics::{
-    Audit, ComparedRun, ComparedSide, Comparison, Doubt, Figure, MetricPolicy, Tolerance,
+    Audit, ComparedRun, ComparedSide, Comparison, Doubt, Figure, MetricPolicy, RunVerdict,
+    Tolerance,
 };
 use servemark_report::{Side, comparison_json, figure_in, write_changes, write_comparison};
 
@@ -143,6 +144,31 @@ fn several_runs_a_side_show_what_differs_between_them() {
     Runs are compared by their figures (Welch's t). Between: standard deviation between the runs of a
     side, apart from the chance within each. Within: standard error by the requests of one run.
     ");
+}
+
+#[test]
+fn verdicts_on_the_runs_stand_at_the_head() {
+    let comparison = Comparison::of_runs(&runs(&[100]), &runs(&[150]), &figures());
+    let mut sides = sides(&["a.jsonl"], &["b.jsonl"]);
+    let mut facts = RunFacts::default();
+    facts.request_rate = Some(20.0);
+    let records = (0..400).map(|index| {
+        let stamp = |ms: usize| Stamp::from_nanos(ms as u64 * 1_000_000);
+        let due = stamp(50 * index);
+        let mut recorder = Recorder::new(index, Phase::Measure, &Sample::new("", 5, 1), due);
+        recorder.record_sent(due);
+        recorder.body(stamp(100 * index + 100), 1);
+        recorder.finish(Ok(Finish::default()), stamp(100 * index + 100))
+    });
+    let records = records.collect();
+    let log = RunLog::new(Header::new(0, facts, Value::Null), records, None);
+    sides[1][0].verdicts = RunVerdict::of_log(&log);
+    let rendered = changes(&comparison, &sides);
+    let line = "\n  B: saturated: asked 20.0 requests/s, done 10.0/s, ";
+    assert!(rendered.contains(line), "{rendered}");
+    let document = comparison_json(&comparison, &sides, &[]);
+    assert_eq!(document["sources"]["after"][0]["verdicts"][0]["kind"], "saturated");
+    assert_eq!(document["sources"]["before"][0]["verdicts"], json!([]));
 }
 
 #[test]

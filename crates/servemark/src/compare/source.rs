@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use servemark_core::{IfDamaged, LeftOut, RunLog, RunLogReader};
-use servemark_metrics::{Audit, ComparedRun, ComparedSide, Doubt, Figure, MetricPolicy};
+use servemark_metrics::{
+    Audit, ComparedRun, ComparedSide, Doubt, Figure, MetricPolicy, RunVerdict,
+};
 use servemark_page::RunTrace;
 use servemark_report::{Side, figure_in};
 
@@ -74,6 +76,7 @@ impl ResultSource {
             Self::Log(log, _) => {
                 let mut side = Side::new(source);
                 side.model = Some(log.header().facts.model.clone());
+                side.verdicts = RunVerdict::of_log(log);
                 side
             }
             Self::Result(result) => Side::of_result(source, result),
@@ -136,11 +139,15 @@ fn run_logs_of(folder: &Path) -> Result<Vec<PathBuf>, CompareError> {
     if logs.is_empty() { Err(CompareError::EmptyFolder { path: folder.into() }) } else { Ok(logs) }
 }
 
-/// Returns whether a file begins with the header of a run log.
+/// Returns whether a file begins with the header of a run log, whatever white space its writer puts
+/// between the signs.
 fn is_run_log(path: &Path) -> io::Result<bool> {
     let mut start = Vec::new();
-    fs::File::open(path)?.take(RUN_LOG.len() as u64).read_to_end(&mut start)?;
-    Ok(start == RUN_LOG)
+    fs::File::open(path)?.take(MOST_START).read_to_end(&mut start)?;
+    let signs = start.iter().copied().filter(|byte| !byte.is_ascii_whitespace());
+    Ok(signs.take(RUN_LOG.len()).eq(RUN_LOG.iter().copied()))
 }
 
 const RUN_LOG: &[u8] = b"{\"header\":";
+/// Number of bytes in which the beginning of a run log is looked for.
+const MOST_START: u64 = 64;
