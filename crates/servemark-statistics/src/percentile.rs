@@ -22,8 +22,9 @@ pub(crate) fn percentile(
     let parts = KnownParts::of(sample);
     let found = (low, high.map(|high| high.max(with_waits) + parts.room));
     let needed = fewest_draws(share, alpha).max(fewest_draws(1.0 - share, alpha)) as f64;
-    let bounds = if sample.clusters() < FEWEST_CLUSTERS {
-        let times = FEWEST_CLUSTERS as f64 / sample.clusters().max(1) as f64;
+    let fewest = fewest_clusters(share);
+    let bounds = if sample.clusters() < fewest {
+        let times = fewest as f64 / sample.clusters().max(1) as f64;
         let times = times.max(needed / draws);
         Bounds::TooShort { times, reason: Reason::FewRequests }
     } else if let Some((times, reason)) = too_short(&dependence, parts, needed) {
@@ -47,6 +48,13 @@ pub(crate) fn percentile(
         .interval()
         .and_then(|(low, high)| Some((high - low) / 2.0 / normal_quantile(1.0 - alpha)?));
     Estimate { value, bounds, at_least, error, unseen: 0.0, samples, effective: draws }
+}
+
+/// Returns the least number of requests for a percentile: as many as have one beyond it on average, however
+/// many values each of them has.
+fn fewest_clusters(share: f64) -> usize {
+    let tail = share.min(1.0 - share).max(f64::MIN_POSITIVE);
+    FEWEST_CLUSTERS.max(whole(tail.recip().round()))
 }
 
 /// Returns the dependence that applies to a percentile, and the effective sample size for it.
@@ -327,5 +335,19 @@ mod tests {
         // Of one half that waits, nine in ten wait for less than the mean times ln 5 at p90.
         let found = waits(0.5, 1.0).of_percentile(&values, 0.9);
         assert!((found - 1.0 - 5f64.ln()).abs() < 1e-6, "{found}");
+    }
+
+    #[test]
+    fn a_percentile_counts_requests_and_not_their_values() {
+        let mut random = NumpyRandom::seeded(6);
+        let mut run = |requests: usize| {
+            let mut sample = Observations::default();
+            for _ in 0..requests {
+                sample.push((0..99).map(|_| random.normal(30.0, 1.0)));
+            }
+            sample.percentile(0.999, 0.95).bounds
+        };
+        assert!(matches!(run(500), Bounds::TooShort { reason: Reason::FewRequests, .. }));
+        assert!(run(1000).interval().is_some());
     }
 }
