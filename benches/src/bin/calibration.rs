@@ -71,7 +71,8 @@ fn of_lengths(is_reported: impl Fn(&Process) -> bool) -> Vec<(Process, usize)> {
 }
 
 fn intervals(runs: u32) {
-    print_table(Cell::HEAD, &of_lengths(|_| true), |(process, requests)| {
+    let is_reported = |process: &Process| !process.has_rare_waits();
+    print_table(Cell::HEAD, &of_lengths(is_reported), |(process, requests)| {
         Some(Cell::simulate(process, *requests, runs).to_string())
     });
 }

@@ -10,7 +10,6 @@ use servemark::metrics::{
 use servemark_rng::NumpyRandom;
 
 use super::processes::Process;
-use super::searches::log_of;
 
 /// Results of gates for one process and one length.
 #[derive(Clone, Debug)]
@@ -54,8 +53,7 @@ far: mean holds | fails | p50 holds | fails | p99 holds | fails |
     }
 
     fn add(&mut self, truth: [f64; 3], random: &mut NumpyRandom) {
-        let values = self.process.run(self.requests, random);
-        let log = log_of(values, self.process.rate());
+        let log = self.process.run_log(self.requests, random);
         let ways = [1.0 - LEAST, 1.0 + LEAST, FAR, 1.0 / FAR];
         let [under, over, above, below] = ways.map(|factor| gate(truth, factor, &log));
         for (at, figure) in self.figures.iter_mut().enumerate() {

@@ -124,6 +124,12 @@ impl Process {
         if let Kind::Engine { .. } = self.kind { Batching::CAPACITY } else { SERVERS as f64 }
     }
 
+    /// Returns whether short runs are often without any wait, so that the values alone show nothing of
+    /// waits. Run logs show how many requests were in flight.
+    pub fn has_rare_waits(&self) -> bool {
+        matches!(self.kind, Kind::Queue(Queue { service: Service::Tokens, .. }))
+    }
+
     /// Returns the requests per second of an open loop; absent for a closed loop.
     pub(super) fn rate(&self) -> Option<f64> {
         match self.kind {

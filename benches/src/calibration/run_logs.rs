@@ -11,7 +11,7 @@ use servemark_rng::NumpyRandom;
 
 use super::Tally;
 use super::processes::{Process, Visit, mean_p50_p99};
-use super::searches::log_of_records;
+use super::searches::{self, log_of_records};
 
 /// Results of the run logs of one queue and one length.
 #[derive(Clone, Debug)]
@@ -80,6 +80,17 @@ fn truth(process: &Process) -> Option<[f64; FIGURES]> {
     let tokens: f64 = visits.iter().map(|visit| f64::from(visit.tokens)).sum();
     let rate = process.rate()? * tokens / visits.len() as f64;
     Some([ttft[0], ttft[1], ttft[2], e2el[0], e2el[1], e2el[2], rate])
+}
+
+impl Process {
+    /// Returns the log of a run: of a queue with its arrivals and services, of another process with its
+    /// values alone as latencies.
+    pub(super) fn run_log(&self, requests: usize, random: &mut NumpyRandom) -> RunLog {
+        match self.visits(requests, random) {
+            Some(visits) => log_of(&visits, self.rate()),
+            None => searches::log_of(self.run(requests, random), self.rate()),
+        }
+    }
 }
 
 fn log_of(visits: &[Visit], rate: Option<f64>) -> RunLog {
