@@ -55,8 +55,8 @@ impl ComparisonPage<'_> {
         }
         sections.push(section("words", "Words", glossary(&COMPARISON_WORDS)));
         let kind = "Comparison";
-        let frame =
-            Frame { title: "Comparison · Servemark", kind, data: &data, version: self.version };
+        let (title, version) = ("Comparison · Servemark", self.version);
+        let frame = Frame { title, kind, data: &data, version, live: None };
         frame.write(&sections, out)
     }
 

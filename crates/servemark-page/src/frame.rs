@@ -8,6 +8,7 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use crate::html::{Html, escaped, json_in_script};
+use crate::live::Live;
 
 /// A page: its sections and the data that its script draws.
 #[derive(Debug)]
@@ -20,6 +21,8 @@ pub(crate) struct Frame<'a> {
     pub(crate) data: &'a Value,
     /// Version of the program that measured.
     pub(crate) version: &'a str,
+    /// State of the run, if the page is served while the run goes on.
+    pub(crate) live: Option<&'a Live>,
 }
 
 /// A section of a page.
@@ -45,24 +48,43 @@ impl Frame<'_> {
         for section in sections {
             html.element(&format!("a href=\"#{}\"", section.id), section.name);
         }
-        html.raw("</nav><button id=\"theme\" type=\"button\" aria-label=\"Switch between the light and the dark theme\" hidden></button></div></div>\n<main id=\"main\">\n");
+        html.raw("</nav>");
+        if let Some(live) = self.live {
+            html.element("output id=\"live\" aria-live=\"off\"", live.text());
+            html.raw(
+                "<button id=\"pause\" type=\"button\" aria-pressed=\"false\" hidden>Pause</button>",
+            );
+        }
+        html.raw("<button id=\"theme\" type=\"button\" aria-label=\"Switch between the light and the dark theme\" hidden></button></div></div>\n<main id=\"main\">\n");
         for section in sections {
             html.raw(&format!("<section id=\"{}\">\n", section.id));
             html.raw(&section.html).raw("</section>\n");
         }
         html.raw("</main>\n<footer>").text(self.kind);
         html.text(&format!(" of Servemark {}. ", self.version));
-        html.text("The page is one file, asks no network for anything and can be stored or sent as it is.");
+        html.text(if self.live.is_some() { ABOUT_LIVE } else { ABOUT });
         html.raw("</footer>\n<script type=\"application/json\" id=\"data\">");
-        html.raw(&json_in_script(self.data)).raw("</script>\n<script>");
-        html.raw(SCRIPT).raw("</script>\n</body>\n</html>\n");
+        html.raw(&self.data_in_script()).raw("</script>\n<script>");
+        html.raw(self.script()).raw("</script>\n</body>\n</html>\n");
         out.write_all(html.finish().as_bytes())
     }
 
+    fn data_in_script(&self) -> String {
+        let Some(live) = self.live else { return json_in_script(self.data) };
+        let mut data = self.data.clone();
+        data["live"] = live.to_json();
+        json_in_script(&data)
+    }
+
+    fn script(&self) -> &'static str {
+        if self.live.is_some() { LIVE_SCRIPT } else { SCRIPT }
+    }
+
     fn head(&self, html: &mut Html) {
+        let more = if self.live.is_some() { LIVE_POLICY } else { "" };
         let policy = format!(
-            "default-src 'none'; script-src '{}'; style-src '{}'; base-uri 'none'; form-action 'none'",
-            hash(SCRIPT),
+            "default-src 'none'; script-src '{}'; style-src '{}'; base-uri 'none'; form-action 'none'{more}",
+            hash(self.script()),
             hash(STYLE)
         );
         html.raw("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
@@ -92,40 +114,64 @@ const STYLE: &str = concat!(
     "}\n",
 );
 
-/// Script of all pages.
-const SCRIPT: &str = concat!(
-    "(() => {\n\"use strict\";\n",
-    include_str!("assets/base.js"),
-    include_str!("assets/axis.js"),
-    include_str!("assets/plot.js"),
-    include_str!("assets/layers.js"),
-    include_str!("assets/requests.js"),
-    include_str!("assets/distributions.js"),
-    include_str!("assets/page.js"),
-    "})();\n",
-);
+/// Joins the script of all pages with further parts.
+macro_rules! script {
+    ($($more:expr),*) => {
+        concat!(
+            "(() => {\n\"use strict\";\n",
+            include_str!("assets/base.js"),
+            include_str!("assets/axis.js"),
+            include_str!("assets/plot.js"),
+            include_str!("assets/layers.js"),
+            include_str!("assets/requests.js"),
+            include_str!("assets/distributions.js"),
+            include_str!("assets/page.js"),
+            $($more,)*
+            "})();\n",
+        )
+    };
+}
+
+/// Script of pages that are files.
+const SCRIPT: &str = script!();
+
+/// Script of pages that are served while a run goes on.
+const LIVE_SCRIPT: &str = script!(include_str!("assets/live.js"));
+
+/// What the security policy of a served page also allows: to ask its own server for the page.
+const LIVE_POLICY: &str = "; connect-src 'self'";
+
+const ABOUT: &str =
+    "The page is one file, asks no network for anything and can be stored or sent as it is.";
+
+const ABOUT_LIVE: &str = "The page asks the program that measures for newer figures, and nothing else. The \
+                          report that the program writes at the end is a file of its own.";
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn the_script_makes_no_markup_of_text_and_loads_nothing() {
+    fn the_scripts_make_no_markup_of_text_and_load_nothing_but_a_live_page() {
+        let without_names = |script: &str| script.replace("http://www.w3.org/2000/svg", "");
         for word in [
             "innerHTML",
             "outerHTML",
             "insertAdjacent",
             "document.write",
             "eval(",
-            "fetch(",
             "XMLHttp",
             "import(",
             "src",
             "http:",
             "https:",
         ] {
-            assert!(!SCRIPT.replace("http://www.w3.org/2000/svg", "").contains(word), "{word}");
+            for script in [SCRIPT, LIVE_SCRIPT] {
+                assert!(!without_names(script).contains(word), "{word}");
+            }
         }
+        assert!(!SCRIPT.contains("fetch("));
+        assert_eq!(LIVE_SCRIPT.matches("fetch(").count(), 1);
         for word in ["url(", "@import", "http"] {
             assert!(!STYLE.contains(word), "{word}");
         }

@@ -23,6 +23,7 @@ use self::times::Times;
 use crate::frame::{Frame, Section};
 use crate::glossary::{RUN_WORDS, glossary};
 use crate::html::Html;
+use crate::live::{Live, Served, ended};
 use crate::number::count;
 use crate::series::{Panel, SeriesPanel};
 
@@ -32,6 +33,7 @@ pub struct RunPage<'a> {
     judgements: &'a [Judgement],
     panels: Vec<SeriesPanel>,
     source: Option<String>,
+    served: Option<Served>,
 }
 
 impl<'a> RunPage<'a> {
@@ -52,6 +54,17 @@ impl<'a> RunPage<'a> {
     pub fn with_source(self, source: impl Into<String>) -> Self {
         Self { source: Some(source.into()), ..self }
     }
+
+    /// Makes the page one that is served while the run goes on.
+    #[must_use]
+    pub fn served(self, served: Served) -> Self {
+        Self { served: Some(served), ..self }
+    }
+
+    /// Returns whether the run goes on, so that requests without a record are not missing.
+    fn is_running(&self) -> bool {
+        self.served.is_some_and(|served| !served.is_over)
+    }
 }
 
 impl ReportFormat for RunPage<'_> {
@@ -60,11 +73,14 @@ impl ReportFormat for RunPage<'_> {
         let header = report.log.header();
         let title = format!("{} · Servemark", head::title(header));
         let data = page.data();
+        let progress = || format!("running, {}", page.progress());
+        let live = self.served.map(|served| Live::new(served, &progress()));
         let frame = Frame {
             title: &title,
             kind: "Report of a run",
             data: &data,
             version: &header.servemark,
+            live: live.as_ref(),
         };
         frame.write(&page.sections(), out)
     }
@@ -142,10 +158,25 @@ impl<'a> Page<'a> {
         data
     }
 
+    /// Describes how many requests of a run ended that goes on.
+    fn progress(&self) -> String {
+        let requests = self.report.metrics.requests;
+        let is_timed = !self.report.log.header().plan["load"]["lasts"].is_null();
+        let planned = (!is_timed).then_some(requests.planned);
+        ended(requests.completed + requests.failed, planned)
+    }
+
     fn sections(&self) -> Vec<Section> {
         let (report, options) = (self.report, self.options);
-        let summary =
-            head::head(report, &self.tables, options.judgements, options.source.as_deref());
+        let progress = options.is_running().then(|| self.progress());
+        let head = head::Head {
+            report,
+            sections: &self.tables,
+            judgements: options.judgements,
+            source: options.source.as_deref(),
+            progress: progress.as_deref(),
+        };
+        let summary = head.html();
         let outcome: Vec<TableSection> =
             tables::of_part(&self.tables, TablePart::Outcome).cloned().collect();
         let section = |id, name, html| Section { id, name, html };

@@ -98,7 +98,7 @@ impl Page {
         }
         sections.push(section("points", "Points", points(self.table)));
         sections.push(section("words", "Words", glossary(&SWEEP_WORDS)));
-        let frame = Frame { title: self.title, kind: self.kind, data: &data, version };
+        let frame = Frame { title: self.title, kind: self.kind, data: &data, version, live: None };
         frame.write(&sections, out)
     }
 }

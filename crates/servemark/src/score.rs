@@ -13,7 +13,7 @@ use servemark_metrics::{
     Audit, FailOn, Judgement, KnownEnough, MetricPolicy, Metrics, MlperfResult, OwnLatency,
     Planning, PlateauSpec, RequestPart, RunVerdict, ServerCounts, SloVerdict, Verdict,
 };
-use servemark_page::{GridFormat, RunPage, write_sweep};
+use servemark_page::{GridFormat, RunPage, Served, write_sweep};
 use servemark_plan::{BenchPlan, Layout, RunProfile, ScoringSpec, SloSpec, UntilSpec};
 use servemark_report::ResultDetails;
 use servemark_report::{
@@ -132,9 +132,30 @@ impl<'a> Scores<'a> {
     /// Writes the page of the run, by Servemark's own definitions. `source` is where the run log is,
     /// as the page shows it.
     pub fn write_page(&self, source: Option<&str>, out: &mut dyn Write) -> io::Result<()> {
+        self.write_page_as(source, None, out)
+    }
+
+    /// Writes the page of the run for a server of the page, which asks it for the next page until
+    /// the run is over. `source` is where the run log is, as the page shows it.
+    pub fn write_served_page(
+        &self,
+        source: Option<&str>,
+        served: Served,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        self.write_page_as(source, Some(served), out)
+    }
+
+    fn write_page_as(
+        &self,
+        source: Option<&str>,
+        served: Option<Served>,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
         let judgements = self.judgements();
         let page = RunPage::default().with_judgements(&judgements);
         let page = if let Some(source) = source { page.with_source(source) } else { page };
+        let page = if let Some(served) = served { page.served(served) } else { page };
         self.write_report(&page, out)
     }
 

@@ -1,7 +1,7 @@
 // The page: theme, time axis with its tools, and every plot in its place.
 
-const root = document.documentElement, data = JSON.parse(document.getElementById("data").textContent);
-const redrawAll = [];
+const root = document.documentElement;
+let redrawAll = [], seen;
 
 function theme() {
   const button = document.getElementById("theme"), dark = matchMedia("(prefers-color-scheme: dark)");
@@ -53,8 +53,8 @@ function tools(host, axis) {
 
 const LAYERS = { line: lineLayer, band: bandLayer, points: pointLayer, heat: heatLayer, markers: markerLayer };
 
-function panels(axis, marks, failures) {
-  for (const panel of data.panels) {
+function panels(all, axis, marks, failures) {
+  for (const panel of all) {
     const host = document.getElementById("panel-" + panel.id);
     const layers = panel.layers.map(layer => LAYERS[layer.look]({ ...layer, unit: panel.unit }));
     const isHeat = panel.layers.some(layer => layer.look === "heat");
@@ -83,22 +83,34 @@ const NAMES = { linear: "even", log: "log", tail: "tail" };
 
 function sections() {
   const links = [...document.querySelectorAll(".bar nav a")];
-  const seen = new IntersectionObserver(entries => {
+  seen?.disconnect();
+  seen = new IntersectionObserver(entries => {
     for (const entry of entries) if (entry.isIntersecting)
       links.forEach(link => link.hash === "#" + entry.target.id ? link.setAttribute("aria-current", "true") : link.removeAttribute("aria-current"));
   }, { rootMargin: "-20% 0px -70% 0px" });
   document.querySelectorAll("main > section").forEach(section => seen.observe(section));
 }
 
-theme();
-sections();
-if (data.time) {
-  const axis = timeAxis(data.time), marks = data.time.marks;
-  tools(document.getElementById("time-tools"), axis);
-  panels(axis, marks, data.failures);
-  if (data.requests) requestPlot(document.getElementById("panel-requests"), data.requests, axis, marks);
+// Draws the plots of the page's sections; returns the axis of time, if there is one.
+function show(data) {
+  redrawAll = [];
+  sections();
+  const axis = data.time && timeAxis(data.time);
+  if (axis) {
+    const { marks } = data.time;
+    tools(document.getElementById("time-tools"), axis);
+    panels(data.panels, axis, marks, data.failures);
+    if (data.requests) requestPlot(document.getElementById("panel-requests"), data.requests, axis, marks);
+  }
+  if (data.plots) plots(data.plots);
+  if (data.distributions && data.distributions.length) distributions(document.getElementById("distribution-plots"), data.distributions);
+  return axis;
 }
-if (data.plots) plots(data.plots);
-if (data.distributions && data.distributions.length) distributions(document.getElementById("distribution-plots"), data.distributions);
+
+const readData = of => JSON.parse(of.getElementById("data").textContent);
+
+theme();
+const data = readData(document);
+let time = show(data);
 root.dataset.drawn = "true";
 requestAnimationFrame(() => performance.mark("drawn"));

@@ -11,27 +11,84 @@ use super::bins::whole;
 use crate::html::Html;
 use crate::number::{ABSENT, count, interval, maybe, number, percent};
 
-pub(super) fn head(
-    report: &Report<'_>,
-    sections: &[TableSection],
-    judgements: &[Judgement],
-    source: Option<&str>,
-) -> String {
-    let header = report.log.header();
-    let mut html = Html::default();
-    let requests = report.metrics.requests;
-    let all = count(requests.completed + requests.failed);
-    let when = format!(
-        "{} · {all} requests in {} s",
-        started(header.clock_started_unix_ns),
-        number(report.metrics.duration_s)
-    );
-    html.element("p class=\"when\"", &when);
-    html.element("h1", &title(header));
-    verdicts(&mut html, report, judgements);
-    figures(&mut html, report);
-    facts(&mut html, header, sections, source);
-    html.finish()
+/// What the head of a page shows.
+pub(super) struct Head<'a> {
+    pub(super) report: &'a Report<'a>,
+    pub(super) sections: &'a [TableSection],
+    pub(super) judgements: &'a [Judgement],
+    /// Where the run log is.
+    pub(super) source: Option<&'a str>,
+    /// How many requests ended, if the run goes on.
+    pub(super) progress: Option<&'a str>,
+}
+
+impl Head<'_> {
+    pub(super) fn html(&self) -> String {
+        let report = self.report;
+        let header = report.log.header();
+        let mut html = Html::default();
+        let requests = report.metrics.requests;
+        let all = count(requests.completed + requests.failed);
+        let when = format!(
+            "{} · {all} requests in {} s",
+            started(header.clock_started_unix_ns),
+            number(report.metrics.duration_s)
+        );
+        html.element("p class=\"when\"", &when);
+        html.element("h1", &title(header));
+        self.verdicts(&mut html);
+        figures(&mut html, report);
+        facts(&mut html, header, self.sections, self.source);
+        html.finish()
+    }
+
+    fn verdicts(&self, html: &mut Html) {
+        let (metrics, audit) = (self.report.metrics, self.report.audit);
+        html.raw("<ul class=\"verdicts\">\n");
+        completeness(html, metrics, self.progress);
+        let class = match audit.verdict {
+            Verdict::Clean | Verdict::Corrected => "good",
+            Verdict::Suspect => "fair",
+            Verdict::ClientLimited => "bad",
+        };
+        let reasons: Vec<&str> = audit.reasons.iter().map(|found| found.reason.as_str()).collect();
+        verdict(html, class, &format!("client audit: {}", audit.verdict), &reasons.join("; "));
+        for found in &metrics.verdicts {
+            verdict(html, "fair", found.kind.name(), &found.reason);
+        }
+        if metrics.verdicts.is_empty() {
+            verdict(html, "good", "run: no objection", &settled_text(metrics));
+        }
+        if metrics.requests.failed > 0 {
+            let mut tally = FailureTally::default();
+            tally.add_metrics(metrics);
+            verdict(html, "fair", "failures", &tally.to_string());
+        }
+        for judgement in self.judgements {
+            let class = match judgement.verdict {
+                SloVerdict::Holds => "good",
+                SloVerdict::Undecided => "fair",
+                SloVerdict::Fails => "bad",
+            };
+            verdict(html, class, "objective", &judgement.to_string());
+        }
+        html.raw("</ul>\n");
+    }
+}
+
+/// Writes how many requests of a run ended that goes on, or what a run that is over lacks.
+fn completeness(html: &mut Html, metrics: &Metrics, progress: Option<&str>) {
+    if let Some(progress) = progress {
+        return verdict(html, "plain", "running", progress);
+    }
+    let how = match metrics.completeness {
+        Completeness::Complete => return,
+        Completeness::Interrupted => "interrupted",
+        Completeness::Killed => "killed",
+    };
+    let (missing, planned) = (metrics.requests.unfinished(), metrics.requests.planned);
+    let text = format!("{} of {} requests are missing", count(missing), count(planned));
+    verdict(html, "bad", how, &text);
 }
 
 /// Returns what was measured: the model at its address.
@@ -58,48 +115,6 @@ pub(crate) fn started(unix_ns: u64) -> String {
             stamp.to_zoned(jiff::tz::TimeZone::UTC).strftime("%-d %B %Y, %H:%M:%S UTC").to_string()
         },
     )
-}
-
-fn verdicts(html: &mut Html, report: &Report<'_>, judgements: &[Judgement]) {
-    let (metrics, audit) = (report.metrics, report.audit);
-    html.raw("<ul class=\"verdicts\">\n");
-    let how = match metrics.completeness {
-        Completeness::Complete => None,
-        Completeness::Interrupted => Some("interrupted"),
-        Completeness::Killed => Some("killed"),
-    };
-    if let Some(how) = how {
-        let (missing, planned) = (metrics.requests.unfinished(), metrics.requests.planned);
-        let text = format!("{} of {} requests are missing", count(missing), count(planned));
-        verdict(html, "bad", how, &text);
-    }
-    let class = match audit.verdict {
-        Verdict::Clean | Verdict::Corrected => "good",
-        Verdict::Suspect => "fair",
-        Verdict::ClientLimited => "bad",
-    };
-    let reasons: Vec<&str> = audit.reasons.iter().map(|found| found.reason.as_str()).collect();
-    verdict(html, class, &format!("client audit: {}", audit.verdict), &reasons.join("; "));
-    for found in &metrics.verdicts {
-        verdict(html, "fair", found.kind.name(), &found.reason);
-    }
-    if metrics.verdicts.is_empty() {
-        verdict(html, "good", "run: no objection", &settled_text(metrics));
-    }
-    if metrics.requests.failed > 0 {
-        let mut tally = FailureTally::default();
-        tally.add_metrics(metrics);
-        verdict(html, "fair", "failures", &tally.to_string());
-    }
-    for judgement in judgements {
-        let class = match judgement.verdict {
-            SloVerdict::Holds => "good",
-            SloVerdict::Undecided => "fair",
-            SloVerdict::Fails => "bad",
-        };
-        verdict(html, class, "objective", &judgement.to_string());
-    }
-    html.raw("</ul>\n");
 }
 
 fn verdict(html: &mut Html, class: &str, name: &str, text: &str) {

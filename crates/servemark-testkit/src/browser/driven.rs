@@ -68,6 +68,8 @@ pub struct Browser {
     session: Option<String>,
     calls: u64,
     events: Vec<Value>,
+    /// Beginning of the addresses that a page may ask for.
+    server: Option<String>,
     folder: TempDir,
 }
 
@@ -101,8 +103,8 @@ impl Browser {
             both.expect("the pipe opens")
         };
         let (to, from) = (pipe(&to), messages(pipe(&from)));
-        let (session, events) = (None, Vec::new());
-        let mut browser = Self { chromium, to, from, session, calls: 0, events, folder };
+        let (session, server, events) = (None, None, Vec::new());
+        let mut browser = Self { chromium, to, from, session, calls: 0, events, server, folder };
         let target = browser.call("Target.createTarget", &json!({"url": "about:blank"}));
         let attached = json!({"targetId": target["targetId"], "flatten": true});
         let session = browser.call("Target.attachToTarget", &attached);
@@ -122,6 +124,24 @@ impl Browser {
     pub fn open(&mut self, page: &str, view: View) {
         let file = self.folder.path().join("page.html");
         fs::write(&file, page).expect("the page is written");
+        self.server = None;
+        self.load(&format!("file://{}", file.display()), view);
+    }
+
+    /// Opens the page of a server and waits until it is loaded. The page may ask that server for
+    /// more.
+    ///
+    /// # Panics
+    ///
+    /// Panics if Chromium does not answer.
+    #[track_caller]
+    pub fn visit(&mut self, url: &str, view: View) {
+        self.server = Some(url.to_owned());
+        self.load(url, view);
+    }
+
+    #[track_caller]
+    fn load(&mut self, url: &str, view: View) {
         let height = if view.is_phone() { 844 } else { 800 };
         let metrics = json!({
             "width": view.width, "height": height, "deviceScaleFactor": 1, "mobile": view.is_phone(),
@@ -131,7 +151,7 @@ impl Browser {
         let features = json!({"features": [{"name": "prefers-color-scheme", "value": theme}]});
         self.call("Emulation.setEmulatedMedia", &features);
         self.events.clear();
-        self.call("Page.navigate", &json!({"url": format!("file://{}", file.display())}));
+        self.call("Page.navigate", &json!({"url": url}));
         while !self.events.iter().any(|event| event["method"] == "Page.loadEventFired") {
             let event = self.next();
             self.events.push(event);
@@ -153,6 +173,18 @@ impl Browser {
         let thrown = &result["exceptionDetails"];
         assert!(thrown.is_null(), "{expression}: {thrown:#}");
         result["result"]["value"].take()
+    }
+
+    /// Waits until an expression is true in the page.
+    ///
+    /// # Panics
+    ///
+    /// Panics if it throws, or does not become true.
+    #[track_caller]
+    pub fn wait_until(&mut self, expression: &str) {
+        self.evaluate(&format!(
+            "new Promise(done => {{ const look = () => ({expression}) ? done() : setTimeout(look, 20); look(); }})"
+        ));
     }
 
     /// Returns the text of the first element that a selector finds.
@@ -247,7 +279,8 @@ impl Browser {
     #[track_caller]
     pub fn faults(&mut self) -> Vec<String> {
         self.settle();
-        self.events.iter().filter_map(fault).collect()
+        let server = self.server.as_deref();
+        self.events.iter().filter_map(|event| fault(event, server)).collect()
     }
 
     /// Returns the place of a part of an element on the screen, scrolled into view.
@@ -313,8 +346,8 @@ impl Drop for Browser {
     }
 }
 
-/// Describes an event that a sound page does not cause.
-fn fault(event: &Value) -> Option<String> {
+/// Describes an event that a sound page of this server, or of none, does not cause.
+fn fault(event: &Value, server: Option<&str>) -> Option<String> {
     let parameters = &event["params"];
     match event["method"].as_str()? {
         "Runtime.exceptionThrown" | "Runtime.consoleAPICalled" | "Log.entryAdded" => {
@@ -323,7 +356,8 @@ fn fault(event: &Value) -> Option<String> {
         "Network.requestWillBeSent" => {
             let url = parameters["request"]["url"].as_str()?;
             let is_local = ["file:", "data:", "about:"].iter().any(|kind| url.starts_with(kind));
-            (!is_local).then(|| format!("asked for {url}"))
+            let is_own = server.is_some_and(|server| url.starts_with(server));
+            (!is_local && !is_own).then(|| format!("asked for {url}"))
         }
         _ => None,
     }

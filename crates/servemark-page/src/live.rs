@@ -1,0 +1,69 @@
+//! Pages that are served while their run goes on.
+
+use std::io;
+
+use serde_json::{Value, json};
+
+use crate::frame::{Frame, Section};
+use crate::html::Html;
+use crate::number::count;
+
+/// A page that is served while its run goes on. Its script asks the server for the next page until
+/// the run is over.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Served {
+    /// Number of the page; each later page of the run has a larger one.
+    pub version: u64,
+    /// Whether the run is over, so that no other page follows.
+    pub is_over: bool,
+}
+
+/// What the frame of a served page needs.
+#[derive(Debug)]
+pub(crate) struct Live {
+    served: Served,
+    /// How far the run is, in a few words.
+    text: String,
+}
+
+impl Live {
+    pub(crate) fn new(served: Served, progress: &str) -> Self {
+        let text = if served.is_over { "finished" } else { progress };
+        Self { served, text: text.to_owned() }
+    }
+
+    /// Returns how far the run is, in a few words.
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Returns what the script of the page reads.
+    pub(crate) fn to_json(&self) -> Value {
+        let state = if self.served.is_over { "over" } else { "running" };
+        json!({"version": self.served.version, "state": state, "text": self.text})
+    }
+}
+
+/// Describes how many requests ended of those planned, if their number is known.
+pub(crate) fn ended(done: usize, planned: Option<usize>) -> String {
+    match planned {
+        Some(planned) => format!("{} of {} requests", count(done), count(planned)),
+        None => format!("{} requests", count(done)),
+    }
+}
+
+/// Writes the page that is served while a run has no report: `title` and `news` say why.
+pub fn write_notice(
+    served: Served,
+    [title, news]: [&str; 2],
+    version: &str,
+    out: &mut dyn io::Write,
+) -> io::Result<()> {
+    let mut html = Html::default();
+    html.element("h1", title).element("p class=\"lead\"", news);
+    let live = Live::new(served, "preparing");
+    let (data, kind) = (json!({"panels": [], "distributions": []}), "Live page");
+    let title = format!("{title} · Servemark");
+    let frame = Frame { title: &title, kind, data: &data, version, live: Some(&live) };
+    frame.write(&[Section { id: "summary", name: "Summary", html: html.finish() }], out)
+}
