@@ -127,6 +127,8 @@ pub struct ExploreArgs {
     pub json: bool,
     /// Whether no progress is displayed.
     pub quiet: bool,
+    /// Port at which the page is served while the loads are measured, if it is.
+    pub live: Option<u16>,
 }
 
 /// The server that is explored.
@@ -213,6 +215,7 @@ impl LoadArgs {
                 .map_or_else(|| usual_folder(environment), ResultsFolder::Named),
             json: self.json,
             quiet: self.display.quiet,
+            live: self.display.live,
         }
     }
 }

@@ -51,7 +51,7 @@ struct RerunArgs {
     #[command(flatten)]
     display: DisplayArgs,
     /// Print the plan as JSON and stop
-    #[arg(long)]
+    #[arg(long, conflicts_with = "live")]
     plan_only: bool,
     /// Language of the plan that --plan-only prints; also --as
     #[arg(long, value_name = "LANGUAGE", requires = "plan_only", default_value = "json")]
@@ -80,7 +80,7 @@ struct PlaceArgs {
     #[arg(long, requires = "run_log")]
     overwrite: bool,
     /// Write no run log, and make no folder of results unless --out names one
-    #[arg(long)]
+    #[arg(long, conflicts_with = "live")]
     no_run_log: bool,
 }
 
@@ -98,6 +98,8 @@ pub struct Rerun {
     pub json: bool,
     /// Whether no progress is displayed.
     pub quiet: bool,
+    /// Port at which the page is served while the run goes on, if it is.
+    pub live: Option<u16>,
     folder: Option<ResultsFolder>,
     base_url: Option<BaseUrl>,
     how: ScoringArgs,
@@ -278,6 +280,7 @@ fn rerun(args: RerunArgs, environment: &Environment) -> Result<Rerun, CliError> 
         how: args.how,
         json: args.json,
         quiet: args.display.quiet,
+        live: args.display.live,
         folder: match args.place.out {
             Some(folder) => Some(ResultsFolder::Named(folder)),
             None if args.place.run_log.is_some() || args.place.no_run_log => None,

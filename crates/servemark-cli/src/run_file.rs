@@ -58,7 +58,7 @@ struct RunFileArgs {
     #[command(flatten)]
     display: DisplayArgs,
     /// Print the plan and stop
-    #[arg(long)]
+    #[arg(long, conflicts_with = "live")]
     plan_only: bool,
     /// Language of the plan that --plan-only prints; also --as
     #[arg(long, value_name = "LANGUAGE", requires = "plan_only", default_value = "json")]
@@ -85,6 +85,8 @@ pub struct FileRun {
     pub json: bool,
     /// Whether no progress is displayed.
     pub quiet: bool,
+    /// Port at which the page is served while the run goes on, if it is.
+    pub live: Option<u16>,
     /// Where the verdicts of gates are written.
     pub gates: GateArgs,
 }
@@ -104,8 +106,8 @@ pub(crate) fn parse(
     let parsed = parsed(&args, environment, &mut faults);
     let folder = args.out.map_or_else(|| usual_folder(environment), ResultsFolder::Named);
     let gates = args.gates.in_environment(environment);
-    let (json, quiet) = (args.json, args.display.quiet);
-    Ok(FileRun { file: args.file, parsed, faults, folder, json, quiet, gates })
+    let DisplayArgs { quiet, live } = args.display;
+    Ok(FileRun { file: args.file, parsed, faults, folder, json: args.json, quiet, live, gates })
 }
 
 /// Returns the run, and adds all faults that stand in its way.

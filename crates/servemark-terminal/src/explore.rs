@@ -18,14 +18,19 @@ use servemark::{
 use servemark_cli::{ExploreArgs, ExploreTarget};
 
 use self::progress::ExploreProgress;
+use crate::live_page::LivePage;
 use crate::{results_folder, screen};
 
 /// Explores a server, prints a table and a summary, and writes the results into a folder.
 pub(crate) fn explore(args: &ExploreArgs) -> anyhow::Result<ExitCode> {
+    let live_page = args.live.map(LivePage::open).transpose()?;
     let live = Arc::default();
     let progress = Arc::new(ExploreProgress::new(Arc::clone(&live), args.quiet));
     let mut context = RunContext::new(Arc::clone(&progress) as Arc<dyn RunObserver>);
     context.live = live;
+    if let Some(page) = &live_page {
+        page.show_runs(&mut context);
+    }
     context.credentials.clone_from(&args.credentials);
     stop_on_signals(context.clone())?;
     let folder = results_folder::new_empty(&args.folder)?;
@@ -51,6 +56,10 @@ pub(crate) fn explore(args: &ExploreArgs) -> anyhow::Result<ExitCode> {
     screen::print(&if args.json { document } else { summary_of(&found, args, &folder) });
     for (path, bytes) in kept {
         fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    if let Some(live_page) = live_page {
+        let scores = Scores::of_run(&found.run, &found.plan.scoring);
+        live_page.finish(&scores, Some(&log(&found, &folder)));
     }
     Ok(exit_code(&found, args))
 }

@@ -18,6 +18,7 @@ mod export;
 mod failures;
 mod gates;
 mod live;
+mod live_page;
 mod offline;
 mod one_batch;
 mod outputs;

@@ -6,24 +6,35 @@ use servemark::core::{Header, RunLogReader};
 use servemark::{ExecuteError, ExitCode, Scores};
 use servemark_cli::Rerun;
 
+use crate::live_page::{self, LivePage};
 use crate::{context, offline, outputs, report, results_folder, run_file, screen};
 
 /// Repeats the run of a log and reports it like any other run.
 pub(crate) fn rerun(rerun: &Rerun) -> anyhow::Result<ExitCode> {
     let reader = RunLogReader::open(&rerun.recorded)?;
+    let live = rerun.live.map(LivePage::open).transpose()?;
     let folder = rerun.folder().map(results_folder::new_empty).transpose()?;
-    repeat(rerun, reader.header(), folder.as_deref())
+    repeat(rerun, reader.header(), folder.as_deref(), live)
         .inspect_err(|_| folder.iter().for_each(|folder| results_folder::remove_if_empty(folder)))
 }
 
-fn repeat(rerun: &Rerun, header: &Header, folder: Option<&Path>) -> anyhow::Result<ExitCode> {
+fn repeat(
+    rerun: &Rerun,
+    header: &Header,
+    folder: Option<&Path>,
+    live: Option<LivePage>,
+) -> anyhow::Result<ExitCode> {
     let parsed = rerun.parsed(header, folder)?;
+    live_page::check(rerun.live, parsed.plan.output.run_log.as_deref())?;
     if parsed.plan_only.is_none() {
         screen::eprint_lines(&rerun.announcement(header));
     }
-    let Some(context) = context::prepare_own(&parsed, rerun.quiet)? else {
+    let Some(mut context) = context::prepare_own(&parsed, rerun.quiet)? else {
         return Ok(ExitCode::Ok);
     };
+    if let Some(live) = &live {
+        live.show_runs(&mut context);
+    }
     let plan = &parsed.plan;
     outputs::check_rerun(plan, &rerun.recorded)?;
     let run = offline::run(plan, &context).inspect_err(|error| {
@@ -35,6 +46,9 @@ fn repeat(rerun: &Rerun, header: &Header, folder: Option<&Path>) -> anyhow::Resu
     report::show_own(&scores, rerun.json)?;
     let kept = folder.map(|folder| run_file::keep_in_folder(&run, &scores, folder));
     let code = report::keep(&run, &scores, &plan.output);
+    if let Some(live) = live {
+        live.finish(&scores, run.run_log.as_deref());
+    }
     kept.transpose()?;
     if let Some(new) = &run.run_log {
         let [old, new] = [&rerun.recorded, new].map(|path| path.display());

@@ -5,11 +5,16 @@ use std::path::Path;
 use servemark::{ExitCode, Outputs, Run, Scores, local_faults, replace_file};
 use servemark_cli::{FileRun, Parsed};
 
+use crate::live_page::{self, LivePage};
 use crate::{context, gates, offline, report, results, results_folder, screen};
 
 /// Runs the plan of a file. All faults that this machine can find are reported together.
 pub(crate) fn run(requested: &FileRun) -> anyhow::Result<ExitCode> {
-    let faults = faults(requested);
+    let (live, refused) = match requested.live.map(LivePage::open).transpose() {
+        Ok(live) => (live, None),
+        Err(error) => (None, Some(error.to_string())),
+    };
+    let faults: Vec<String> = faults(requested).into_iter().chain(refused).collect();
     let (Some(parsed), true) = (&requested.parsed, faults.is_empty()) else {
         return Ok(refuse(requested, &faults));
     };
@@ -17,15 +22,24 @@ pub(crate) fn run(requested: &FileRun) -> anyhow::Result<ExitCode> {
         return context::prepare(parsed).map(|_| ExitCode::Ok);
     }
     let folder = results_folder::new_empty(&requested.folder)?;
-    run_once(requested, parsed, &folder).inspect_err(|_| results_folder::remove_if_empty(&folder))
+    run_once(requested, parsed, &folder, live)
+        .inspect_err(|_| results_folder::remove_if_empty(&folder))
 }
 
-fn run_once(requested: &FileRun, parsed: &Parsed, folder: &Path) -> anyhow::Result<ExitCode> {
+fn run_once(
+    requested: &FileRun,
+    parsed: &Parsed,
+    folder: &Path,
+    live: Option<LivePage>,
+) -> anyhow::Result<ExitCode> {
     let mut parsed = parsed.clone();
     FileRun::keep_in(&mut parsed, folder);
-    let Some(context) = context::prepare_own(&parsed, requested.quiet)? else {
+    let Some(mut context) = context::prepare_own(&parsed, requested.quiet)? else {
         return Ok(ExitCode::Ok);
     };
+    if let Some(live) = &live {
+        live.show_runs(&mut context);
+    }
     let plan = &parsed.plan;
     let run = offline::run(plan, &context)?;
     let scores = Scores::of_run(&run, &plan.scoring);
@@ -34,6 +48,9 @@ fn run_once(requested: &FileRun, parsed: &Parsed, folder: &Path) -> anyhow::Resu
     let title = requested.file.display().to_string();
     let gated = gates::write(&scores.gate_report(&title), &requested.gates);
     let code = report::keep(&run, &scores, &plan.output);
+    if let Some(live) = live {
+        live.finish(&scores, run.run_log.as_deref());
+    }
     kept.and(gated)?;
     code
 }
@@ -54,6 +71,8 @@ fn faults(requested: &FileRun) -> Vec<String> {
     if let Some(parsed) = &requested.parsed.as_ref().filter(is_run) {
         let local = local_faults(&parsed.plan).into_iter();
         faults.extend(local.map(|fault| format!("{:#}", anyhow::Error::from(fault))));
+        let refused = live_page::check(requested.live, parsed.plan.output.run_log.as_deref());
+        faults.extend(refused.err().map(|error| error.to_string()));
     }
     if requested.parsed.as_ref().is_none_or(|parsed| is_run(&parsed)) {
         faults.extend(results_folder::refusal(&requested.folder).map(|error| format!("{error:#}")));

@@ -3,6 +3,7 @@
 mod words;
 
 use std::num::NonZeroUsize;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -137,6 +138,11 @@ pub enum RunEvent<'a> {
     },
     /// All preparations without the server are complete.
     Prepared,
+    /// The run log was opened. This event has no text.
+    Recording {
+        /// Path of the file, which may be a numbered one.
+        run_log: &'a Path,
+    },
     /// The first request is being retried until it succeeds.
     TryingFirst {
         /// Maximum time to retry.

@@ -1,11 +1,14 @@
 //! `servemark run FILE`.
 
 use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::path::Path;
+use std::process::Stdio;
 
 use serde_json::Value;
 
-use super::{servemark, text};
+use super::{command, servemark, text};
 
 /// A short run against the simulator.
 const SHORT: &str = r#"
@@ -76,6 +79,53 @@ fn all_faults_of_this_machine_are_told_together_and_nothing_is_sent() {
         );
     }
     assert_eq!(server.truth().len(), 0, "a request was sent");
+}
+
+#[test]
+fn a_live_page_needs_a_free_port_and_a_log_that_is_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("bench.toml"), SHORT).unwrap();
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    let pipe = "output.run_log=\"/dev/null\"";
+    let done = servemark(&folder, &["run", "bench.toml", "--live", &port, "--set", pipe]);
+    let errors = text(&done.stderr);
+    assert_eq!(done.status.code(), Some(2), "{errors}");
+    assert!(errors.contains("  - --live cannot serve a page at 127.0.0.1:"), "{errors}");
+    assert!(errors.contains("  - --live has no effect where the run log is a pipe"), "{errors}");
+    assert!(!folder.path().join("servemark-results").exists(), "a folder was made");
+    let demo = servemark(&folder, &["demo", "--live", &port]);
+    assert_eq!(demo.status.code(), Some(2), "{}", text(&demo.stderr));
+    assert!(!folder.path().join("servemark-results").exists(), "a folder was made");
+}
+
+#[test]
+fn a_run_serves_its_page_while_it_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let slow = SHORT.replace("requests = 12", "requests = 40").replace("\"5ms\"", "\"100ms\"");
+    fs::write(folder.path().join("bench.toml"), slow).unwrap();
+    let mut child = command(&folder, &["run", "bench.toml", "--live", "0", "--out", "kept"])
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut news = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+    let line = news.find(|line| line.starts_with("Live page: ")).expect("the address is printed");
+    let address = line.trim_start_matches("Live page: http://").trim_end_matches('/');
+    let ask = |query: &str| {
+        let mut stream = TcpStream::connect(address).unwrap();
+        write!(stream, "GET /?{query} HTTP/1.1\r\nHost: {address}\r\n\r\n").unwrap();
+        let mut page = String::new();
+        stream.read_to_string(&mut page).unwrap();
+        page
+    };
+    let first = ask("");
+    assert!(first.contains("\"state\":\"running\""), "{first}");
+    let last = ask("last");
+    assert!(last.contains("\"state\":\"over\"") && last.contains("40 requests in"), "{last}");
+    assert_eq!(child.wait().unwrap().code(), Some(0), "{:?}", news.collect::<Vec<_>>());
+    let report = fs::read_to_string(folder.path().join("kept/report.html")).unwrap();
+    assert!(!report.contains("connect-src") && !report.contains("fetch("), "a file asks nothing");
 }
 
 #[test]

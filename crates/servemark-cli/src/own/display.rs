@@ -1,11 +1,15 @@
-//! The flag for the progress display of Servemark's own commands.
+//! The flags for the progress display of Servemark's own commands.
 
 use clap::Args;
 
-/// Whether progress is displayed. Peers have flags of their own for it.
+/// How progress is displayed. Peers have flags of their own for it.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct DisplayArgs {
     /// Display no progress while requests are sent, only warnings and the results
     #[arg(long)]
     pub(crate) quiet: bool,
+    /// Serve the page of the run at http://127.0.0.1:PORT/ while it goes on, up to date within
+    /// seconds; 0 takes any free port
+    #[arg(long, value_name = "PORT")]
+    pub(crate) live: Option<u16>,
 }

@@ -97,6 +97,7 @@ impl fmt::Display for RunEvent<'_> {
                  prompts."
             ),
             Self::Prepared => f.write_str("Everything is prepared."),
+            Self::Recording { .. } => Ok(()),
             Self::Starting => f.write_str("Starting main benchmark run..."),
             Self::TryingFirst { patience } => {
                 let seconds = patience.as_secs_f64();

@@ -19,7 +19,7 @@ use servemark_runner::{Backlog, Observer};
 use servemark_telemetry::LineSink;
 
 use crate::run::until::Watcher;
-use crate::{ExecuteError, Live, RunContext, RunObserver};
+use crate::{ExecuteError, Live, RunContext, RunEvent, RunObserver};
 
 /// Stores the records of a run. They are sent over a channel and written by a separate thread, so
 /// that reading an answer never waits for the disk. If the disk falls too far behind, new
@@ -115,6 +115,9 @@ impl RunLogSink {
         let open = |path| RunLogWriter::open(path, output.run_log_if_taken, &header);
         let file = output.run_log.as_deref().map(open).transpose()?;
         let path = file.as_ref().map(|writer| writer.path().to_owned());
+        if let Some(run_log) = &path {
+            context.emit(&RunEvent::Recording { run_log });
+        }
         // What is written to a pipe cannot be read again, so its texts stay in memory.
         let texts =
             if path.as_deref().is_some_and(Path::is_file) { room.texts } else { usize::MAX };
