@@ -12,6 +12,7 @@ use servemark_metrics::Objective;
 
 use crate::environment::Environment;
 use crate::error::{CliError, UsageError};
+use crate::gates::GateArgs;
 use crate::number::refused;
 use crate::own::{ConnectionArgs, DisplayArgs, OWN_TOLERANCE, TrustArgs, parse_command};
 use crate::python;
@@ -95,6 +96,8 @@ struct LoadArgs {
     json: bool,
     #[command(flatten)]
     display: DisplayArgs,
+    #[command(flatten)]
+    gates: GateArgs,
 }
 
 /// An exploration as its command line describes it.
@@ -129,6 +132,8 @@ pub struct ExploreArgs {
     pub quiet: bool,
     /// Port at which the page is served while the loads are measured, if it is.
     pub live: Option<u16>,
+    /// Where the verdicts on the capacity and on failed requests are written.
+    pub gates: GateArgs,
 }
 
 /// The server that is explored.
@@ -216,6 +221,7 @@ impl LoadArgs {
             json: self.json,
             quiet: self.display.quiet,
             live: self.display.live,
+            gates: self.gates.clone().in_environment(environment),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Explores a server and prints what it found.
 
+mod gates;
 mod progress;
 
 use std::fs;
@@ -12,8 +13,8 @@ use servemark::metrics::SloVerdict;
 use servemark::mock::{MockServer, MockSpec};
 use servemark::plan::OutputSpec;
 use servemark::{
-    ExitCode, Exploration, ExploreEvent, ExploreSpec, ExploredServer, LevelFigures, RunContext,
-    RunObserver, Scores, explore as explore_server, find_local_server, stop_on_signals,
+    Capacity, ExitCode, Exploration, ExploreEvent, ExploreSpec, ExploredServer, LevelFigures,
+    RunContext, RunObserver, Scores, explore as explore_server, find_local_server, stop_on_signals,
 };
 use servemark_cli::{ExploreArgs, ExploreTarget};
 
@@ -57,6 +58,7 @@ pub(crate) fn explore(args: &ExploreArgs) -> anyhow::Result<ExitCode> {
     for (path, bytes) in kept {
         fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
     }
+    crate::gates::write(&gates::report(&found, args), &args.gates)?;
     if let Some(live_page) = live_page {
         let scores = Scores::of_run(&found.run, &found.plan.scoring);
         live_page.finish(&scores, Some(&log(&found, &folder)));
@@ -146,9 +148,6 @@ const HEAD: &str = "  streams   tokens/s  requests/s  TTFT p50 ms  TTFT p99 ms  
 
 fn row(level: &LevelFigures) -> String {
     let LevelFigures { streams, failed, .. } = level;
-    let figure = |value: Option<f64>, digits| {
-        value.map_or_else(|| "-".to_owned(), |value| format!("{value:.digits$}"))
-    };
     let verdict = match level.slo {
         Some(SloVerdict::Holds) => "  holds",
         Some(SloVerdict::Fails) => "  fails",
@@ -156,14 +155,25 @@ fn row(level: &LevelFigures) -> String {
         None => "",
     };
     let best = if level.is_best { "  longer run of the best" } else { "" };
+    let [tokens, requests, p50, p99, tpot] = figures(level);
     format!(
-        "{streams:>9} {:>10} {:>11} {:>12} {:>12} {:>9} {failed:>7}{verdict}{best}\n",
-        figure(level.output_tokens_per_s, 1),
-        figure(level.requests_per_s, 2),
-        figure(level.ttft_p50_ms, 1),
-        figure(level.ttft_p99_ms, 1),
-        figure(level.tpot_ms, 2),
+        "{streams:>9} {tokens:>10} {requests:>11} {p50:>12} {p99:>12} {tpot:>9} {failed:>7}{verdict}{best}\n"
     )
+}
+
+/// Returns the figures of a load as text: tokens and requests per second, the median and the 99th
+/// percentile of TTFT, TPOT.
+fn figures(level: &LevelFigures) -> [String; 5] {
+    let figures = [
+        (level.output_tokens_per_s, 1),
+        (level.requests_per_s, 2),
+        (level.ttft_p50_ms, 1),
+        (level.ttft_p99_ms, 1),
+        (level.tpot_ms, 2),
+    ];
+    figures.map(|(value, digits)| {
+        value.map_or_else(|| "-".to_owned(), |value| format!("{value:.digits$}"))
+    })
 }
 
 fn summary_of(found: &Exploration, args: &ExploreArgs, folder: &Path) -> String {
@@ -236,27 +246,50 @@ fn best(found: &Exploration) -> String {
 }
 
 fn capacity(found: &Exploration, args: &ExploreArgs) -> Option<String> {
-    let capacity = found.capacity?;
+    let [holds, fails] = bounds(found.capacity?);
+    Some(format!("  Capacity    {holds} at {}{fails}", objectives(args)))
+}
+
+fn objectives(args: &ExploreArgs) -> String {
     let objectives: Vec<String> = args.objectives.iter().map(ToString::to_string).collect();
+    objectives.join(",")
+}
+
+/// Describes the largest load that meets the objectives, and the smallest that does not if there
+/// is one.
+fn bounds(capacity: Capacity) -> [String; 2] {
     let holds = match (capacity.holds, capacity.fails) {
         (Some(streams), _) => format!("{streams} streams"),
         (None, Some(_)) => "no load that was tried".to_owned(),
         (None, None) => "undecided for too few answers (give a longer --duration)".to_owned(),
     };
     let fails = capacity.fails.map(|streams| format!("; {streams} do not")).unwrap_or_default();
-    Some(format!("  Capacity    {holds} at {}{fails}", objectives.join(",")))
+    [holds, fails]
 }
 
 fn exit_code(found: &Exploration, args: &ExploreArgs) -> ExitCode {
-    let best = &found.best;
-    let all = (best.requests + best.failed).max(1);
-    match found.capacity {
+    let verdict = found.capacity.map(verdict_on);
+    match verdict {
         _ if found.is_stopped => ExitCode::Interrupted,
-        _ if best.failed as f64 > args.tolerated_failures * all as f64 => ExitCode::TooManyFailed,
-        Some(capacity) if capacity.holds.is_none() && capacity.fails.is_some() => {
-            ExitCode::GateFailed
-        }
-        Some(capacity) if capacity.holds.is_none() => ExitCode::Undecided,
+        _ if has_too_many_failed(found, args) => ExitCode::TooManyFailed,
+        Some(SloVerdict::Fails) => ExitCode::GateFailed,
+        Some(SloVerdict::Undecided) => ExitCode::Undecided,
         _ => ExitCode::Ok,
     }
+}
+
+/// Returns whether a load meets the objectives.
+fn verdict_on(capacity: Capacity) -> SloVerdict {
+    match (capacity.holds, capacity.fails) {
+        (Some(_), _) => SloVerdict::Holds,
+        (None, Some(_)) => SloVerdict::Fails,
+        (None, None) => SloVerdict::Undecided,
+    }
+}
+
+/// Returns whether more requests of the best load failed than are tolerated.
+fn has_too_many_failed(found: &Exploration, args: &ExploreArgs) -> bool {
+    let best = &found.best;
+    let all = (best.requests + best.failed).max(1);
+    best.failed as f64 > args.tolerated_failures * all as f64
 }

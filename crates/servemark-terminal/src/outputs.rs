@@ -42,6 +42,7 @@ fn of(invocation: &Invocation) -> Outputs {
         Invocation::Aisbench(tasks) => add_tasks(&mut outputs, tasks),
         Invocation::Bench(parsed) => add_run(&mut outputs, parsed),
         Invocation::Compare(args) => add_comparison(&mut outputs, args),
+        Invocation::Explore(args) => gates::add_outputs(&args.gates, &mut outputs),
         Invocation::Export(args) => {
             outputs.add_input(&args.run_log);
             outputs.add_folder("the tables", &args.parquet);

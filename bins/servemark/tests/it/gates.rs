@@ -27,6 +27,27 @@ fn gates_of_a_run_are_written_for_continuous_integration() {
 }
 
 #[test]
+fn gates_of_an_exploration_are_written_for_continuous_integration() {
+    let folder = tempfile::tempdir().unwrap();
+    let short = ["demo", "--duration", "3", "--output-len", "16", "--max-streams", "2"];
+    let files = ["--markdown", "gates.md", "--junit", "gates.xml", "--github"];
+    // No first token comes before 50 ms.
+    let done = servemark(&folder, &[&short[..], &["--slo", "ttft:p50<1ms"], &files].concat());
+    let news = text(&done.stderr);
+    assert!([3, 6].contains(&done.status.code().unwrap()), "{news}");
+    let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
+    let (markdown, junit) = (read("gates.md"), read("gates.xml"));
+    assert!(markdown.starts_with("## http://127.0.0.1:"), "{markdown}");
+    assert!(markdown.contains("| holds | at most 1.0 % failed requests | 0 of "), "{markdown}");
+    assert!(markdown.contains("\n| Streams | Output tokens/s |"), "{markdown}");
+    assert!(junit.contains("name=\"--slo ttft:p50&lt;"), "{junit}");
+    assert!(junit.contains("tests=\"2\""), "{junit}");
+    assert!(news.lines().any(|line| line.starts_with("::")), "{news}");
+    let refused = servemark(&folder, &[&short[..], &["--junit", "no/such/gates.xml"]].concat());
+    assert_eq!(refused.status.code(), Some(2), "{}", text(&refused.stderr));
+}
+
+#[test]
 fn gates_of_a_comparison_are_written_where_github_runs_it() {
     let folder = tempfile::tempdir().unwrap();
     servemark(&folder, &RUN);
