@@ -1,6 +1,7 @@
 //! A plan as a document that a person writes: sections and keys that are left out have default
 //! values, and unknown keys are refused.
 
+mod datasets;
 mod path;
 mod schema;
 mod trace;

@@ -147,7 +147,7 @@ fn what_runs_against_servers_print_is_what_their_schemas_say() {
 fn plans_are_what_their_schema_says() {
     let schema = published("plan");
     let folder = tempfile::tempdir().unwrap();
-    let lines: [&[&str]; 4] = [
+    let lines: [&[&str]; 7] = [
         &["bench-serving", "--simulate", "ttft=5ms", "--request-rate", "3", "--plan-only"],
         &[
             "bench-serving",
@@ -168,6 +168,48 @@ fn plans_are_what_their_schema_says() {
             "http://h:1/v1/chat/completions",
             "--plan-only",
         ],
+        &[
+            "vllm",
+            "bench",
+            "serve",
+            "--model",
+            "m",
+            "--dataset-name",
+            "hf",
+            "--dataset-path",
+            "AI-MO/aimo-validation-aime",
+            "--burstiness",
+            "0.5",
+            "--request-rate",
+            "2",
+            "--plan-only",
+        ],
+        &[
+            "vllm",
+            "bench",
+            "serve",
+            "--model",
+            "m",
+            "--dataset-name",
+            "random",
+            "--ramp-up-strategy",
+            "linear",
+            "--ramp-up-start-rps",
+            "1",
+            "--ramp-up-end-rps",
+            "4",
+            "--plan-only",
+        ],
+        &[
+            "bench-serving",
+            "--simulate",
+            "ttft=5ms",
+            "--dataset-name",
+            "mooncake",
+            "--mooncake-slowdown-factor",
+            "2",
+            "--plan-only",
+        ],
     ];
     for line in lines {
         let printed = servemark(&folder, line);
@@ -175,6 +217,12 @@ fn plans_are_what_their_schema_says() {
             .unwrap_or_else(|error| panic!("{error}: {}", text(&printed.stderr)));
         assert_eq!(faults(&plan, &schema, &schema, ""), Vec::<String>::new(), "{line:?}");
     }
+    // The kinds of a peer's data sets are known, so a value of another type is not let through.
+    let printed = servemark(&folder, lines[2]);
+    let mut plan: Value = serde_json::from_slice(&printed.stdout).unwrap();
+    assert_eq!(plan["workload"]["dataset"]["dataset"], "vllm", "{plan:#}");
+    plan["workload"]["dataset"]["seed"] = json!("x");
+    assert_ne!(faults(&plan, &schema, &schema, ""), Vec::<String>::new());
     let wrong = json!({"server": {"at": {"base_url": "http://h:1", "bse": 1}}, "backend": "vllm"});
     let found = faults(&wrong, &schema, &schema, "").join("\n");
     assert!(found.contains("workload") && found.contains(".server"), "{found}");

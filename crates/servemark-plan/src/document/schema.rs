@@ -3,12 +3,10 @@
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 use servemark_backends::{BackendSpec, CommonSpec};
-use servemark_datasets::{
-    AgenticTraceSpec, CustomSpec, DatasetSpec, ImageSpec, LongBenchSpec, MmmuSpec, MooncakeSpec,
-    OpenaiSpec, RandomSpec, ShareGptSpec, SharedPrefixSpec, SpeedBenchSpec, TraceSpec,
-};
-use servemark_schedule::ArrivalSpec;
+use servemark_datasets::DatasetSpec;
+use servemark_schedule::{ArrivalSpec, RampShape};
 
+use super::datasets::dataset;
 use super::path::KeyPath;
 use super::trace::{Form, Step, form_at};
 use crate::BenchPlan;
@@ -17,6 +15,9 @@ use crate::BenchPlan;
 /// that is marked as an open object takes keys that depend on its kind.
 pub fn plan_schema() -> Value {
     let mut schema = schema_of::<BenchPlan>();
+    // Runs before this one have data sets of the same kinds.
+    schema["properties"]["workload"]["properties"]["after"]["items"]["properties"]["dataset"] =
+        json!({"$ref": DATASET});
     let sections = schema["properties"].as_object_mut().into_iter().flatten();
     for (name, section) in sections {
         if let Some((_, description)) = SECTIONS.iter().find(|(known, _)| known == name) {
@@ -41,39 +42,49 @@ pub(super) fn known_keys(path: &KeyPath, document: &Value) -> Vec<String> {
     let (mut schema, mut value) = (&whole, document);
     let parent = path.parent();
     for key in parent.keys() {
-        let Some(inside) = properties(schema, value).find_map(|fields| fields.get(key)) else {
+        let mut fields = Vec::new();
+        properties(schema, value, &mut fields);
+        let Some(inside) = fields.into_iter().find_map(|fields| fields.get(key)) else {
             return Vec::new();
         };
-        schema = inside;
+        schema = if inside["$ref"] == DATASET {
+            &whole["properties"]["workload"]["properties"]["dataset"]
+        } else {
+            inside
+        };
         value = value.get(key).unwrap_or(&Value::Null);
     }
-    let keys = properties(schema, value).flat_map(|fields| fields.keys().cloned());
-    keys.collect()
+    let mut fields = Vec::new();
+    properties(schema, value, &mut fields);
+    fields.into_iter().flat_map(|fields| fields.keys().cloned()).collect()
 }
 
-/// Returns the properties of a schema, of that of a list's items, and of those alternatives whose
-/// tag is that of the value.
-fn properties<'a>(
-    schema: &'a Value,
-    value: &'a Value,
-) -> impl Iterator<Item = &'a Map<String, Value>> {
-    let schema = if schema["$ref"] == "#" { &Value::Null } else { schema };
-    let alternatives = schema["oneOf"].as_array().into_iter().flatten();
+/// Adds the properties of a schema, of that of a list's items, and of those alternatives whose tag
+/// is that of the value.
+fn properties<'a>(schema: &'a Value, value: &Value, found: &mut Vec<&'a Map<String, Value>>) {
+    if schema["$ref"] == "#" {
+        return;
+    }
     let fits = |alternative: &&Value| {
         let fields = alternative["properties"].as_object().into_iter().flatten();
         let mut tags = fields.filter_map(|(key, form)| Some((key, form.get("const")?)));
         tags.all(|(key, tag)| value.get(key) == Some(tag))
     };
-    let all = alternatives.filter(fits).chain([schema, &schema["items"]]);
-    all.filter_map(|schema| schema["properties"].as_object())
+    let alternatives = schema["oneOf"].as_array().into_iter().flatten();
+    alternatives.filter(fits).for_each(|schema| properties(schema, value, found));
+    let own = [schema, &schema["items"]];
+    found.extend(own.into_iter().filter_map(|schema| schema["properties"].as_object()));
 }
 
 /// Returns the schema of a type.
-fn schema_of<T: DeserializeOwned>() -> Value {
-    at::<T>(&mut Vec::new())
+pub(super) fn schema_of<T: DeserializeOwned>() -> Value {
+    at::<T>(&mut Vec::new(), tagged)
 }
 
-fn at<T: DeserializeOwned>(path: &mut Vec<Step>) -> Value {
+/// Returns the schema of an enum that a key selects, from serde's name for it.
+type Tagged = fn(&str) -> Value;
+
+pub(super) fn at<T: DeserializeOwned>(path: &mut Vec<Step>, tagged: Tagged) -> Value {
     let Some((form, is_optional)) = form_at::<T>(path) else { return json!({}) };
     let schema = match form {
         Form::Any(expected) => tagged(&expected),
@@ -83,36 +94,40 @@ fn at<T: DeserializeOwned>(path: &mut Vec<Step>) -> Value {
         Form::Text => json!({"type": "string"}),
         Form::Unit => json!({"type": "null"}),
         Form::Map => json!({"type": "object"}),
-        Form::List => json!({"type": "array", "items": inside::<T>(path, Step::Item)}),
+        Form::List => json!({"type": "array", "items": inside::<T>(path, Step::Item, tagged)}),
         Form::Struct(names) => {
             let fields = names.iter().map(|name| {
                 // A plan holds a plan of its own type as its warm-up.
                 let is_plan = *name == "warm_up";
-                let mut field = || inside::<T>(path, Step::Field(name));
+                let mut field = || inside::<T>(path, Step::Field(name), tagged);
                 ((*name).to_owned(), if is_plan { json!({"$ref": "#"}) } else { field() })
             });
             let fields: Map<String, Value> = fields.collect();
             json!({"type": "object", "properties": fields, "additionalProperties": false})
         }
-        Form::Enum(names) => variants::<T>(path, names),
+        Form::Enum(names) => variants::<T>(path, names, tagged),
     };
     if is_optional { or_null(schema) } else { schema }
 }
 
-fn inside<T: DeserializeOwned>(path: &mut Vec<Step>, step: Step) -> Value {
+fn inside<T: DeserializeOwned>(path: &mut Vec<Step>, step: Step, tagged: Tagged) -> Value {
     path.push(step);
-    let schema = at::<T>(path);
+    let schema = at::<T>(path, tagged);
     path.pop();
     schema
 }
 
 /// Returns the schema of an enum whose variants have names: texts, or objects with the variant's
 /// name as the only key.
-fn variants<T: DeserializeOwned>(path: &mut Vec<Step>, names: &'static [&'static str]) -> Value {
+fn variants<T: DeserializeOwned>(
+    path: &mut Vec<Step>,
+    names: &'static [&'static str],
+    tagged: Tagged,
+) -> Value {
     let mut texts = Vec::new();
     let mut objects = Vec::new();
     for name in names {
-        match inside::<T>(path, Step::Variant(name)) {
+        match inside::<T>(path, Step::Variant(name), tagged) {
             unit if unit["type"] == "null" => texts.push(json!(name)),
             schema => objects.push(json!({
                 "type": "object",
@@ -152,8 +167,22 @@ fn tagged(expected: &str) -> Value {
     }
 }
 
+/// Returns the schema of an enum with a tag inside a data set: a data set again, by reference.
+pub(super) fn inner(expected: &str) -> Value {
+    match expected {
+        "internally tagged enum DatasetSpec" => json!({"$ref": DATASET}),
+        other => tagged(other),
+    }
+}
+
+/// Place of the schema of data sets in that of a plan.
+const DATASET: &str = "#/properties/workload/properties/dataset";
+
 /// Returns the alternatives of an enum with a tag. Keys beside those of `contents` are allowed.
-fn alternatives<T: DeserializeOwned>(tag: &str, contents: impl Fn(&str) -> Value) -> Value {
+pub(super) fn alternatives<T: DeserializeOwned>(
+    tag: &str,
+    contents: impl Fn(&str) -> Value,
+) -> Value {
     let schemas = names_of::<T>(tag).into_iter().map(|name| {
         let mut schema = contents(&name);
         let mut fields = Map::from_iter([(tag.to_owned(), json!({"const": name}))]);
@@ -176,29 +205,27 @@ fn names_of<T: DeserializeOwned>(tag: &str) -> Vec<String> {
     message.split('`').skip(3).step_by(2).map(str::to_owned).collect()
 }
 
-fn dataset(name: &str) -> Value {
-    match name {
-        "agentic_trace" => schema_of::<AgenticTraceSpec>(),
-        "custom" => schema_of::<CustomSpec>(),
-        "generated_shared_prefix" => schema_of::<SharedPrefixSpec>(),
-        "longbench_v2" => schema_of::<LongBenchSpec>(),
-        "image" => schema_of::<ImageSpec>(),
-        "mmmu" => schema_of::<MmmuSpec>(),
-        "mooncake" => schema_of::<MooncakeSpec>(),
-        "openai" => schema_of::<OpenaiSpec>(),
-        "random" => schema_of::<RandomSpec>(),
-        "sharegpt" => schema_of::<ShareGptSpec>(),
-        "speed_bench" => schema_of::<SpeedBenchSpec>(),
-        "trace" => schema_of::<TraceSpec>(),
-        _ => json!({}),
-    }
-}
-
 fn arrivals(name: &str) -> Value {
     let number = json!({"type": "number", "exclusiveMinimum": 0});
+    // Without a number the gaps are equal.
+    let burstiness = json!({"type": ["number", "null"], "exclusiveMinimum": 0});
     match name {
         "poisson" => json!({"properties": {"requests_per_second": number}}),
-        "gamma" => json!({"properties": {"requests_per_second": number, "burstiness": number}}),
+        "gamma" => json!({"properties": {"requests_per_second": number, "burstiness": burstiness}}),
+        "ramp" => json!({"properties": {
+            "ramp": {
+                "type": "object",
+                "properties": {
+                    "growth": schema_of::<RampShape>(),
+                    "from": number,
+                    "to": number,
+                },
+                "required": ["growth", "from", "to"],
+            },
+            "burstiness": burstiness,
+        }}),
+        "trace" => json!({"properties": {"slowdown": {"type": "number", "minimum": 0}}}),
+        // A burst and a timetable have no settings.
         _ => json!({}),
     }
 }

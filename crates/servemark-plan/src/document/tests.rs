@@ -1,4 +1,8 @@
 use serde_json::json;
+use servemark_datasets::{
+    DatasetSpec, EvalscopeData, EvalscopePromptSpec, EvalscopeSpec, VllmData, VllmShareGptSpec,
+    VllmSpec,
+};
 
 use super::*;
 
@@ -131,4 +135,73 @@ fn the_schema_has_the_keys_of_the_types() {
         .find(|dataset| dataset["properties"]["dataset"]["const"] == "sharegpt");
     let shaping = &sharegpt.unwrap()["properties"]["shaping"]["properties"];
     assert!(shaping.get("context_tokens").is_some(), "{shaping}");
+}
+
+/// Returns the schema of the alternative that a tag selects.
+fn alternative<'a>(of: &'a Value, tag: &str, name: &str) -> &'a Value {
+    let mut all = of["oneOf"].as_array().unwrap().iter();
+    all.find(|schema| schema["properties"][tag]["const"] == name).unwrap()
+}
+
+#[test]
+fn the_schema_describes_each_arrival_process() {
+    let schema = plan_schema();
+    let arrivals = &schema["properties"]["load"]["properties"]["arrivals"];
+    for (process, keys) in [
+        ("burst", &[][..]),
+        ("gamma", &["requests_per_second", "burstiness"]),
+        ("poisson", &["requests_per_second"]),
+        ("ramp", &["ramp", "burstiness"]),
+        ("timetable", &[]),
+        ("trace", &["slowdown"]),
+    ] {
+        let fields = alternative(arrivals, "process", process)["properties"].as_object().unwrap();
+        let all: Vec<&str> = fields.keys().map(String::as_str).collect();
+        assert_eq!(all, [&["process"], keys].concat(), "{process}");
+    }
+    assert_eq!(arrivals["oneOf"].as_array().unwrap().len(), 6, "a process has no keys here");
+}
+
+#[test]
+fn a_batch_takes_its_prompts_from_any_data_set() {
+    let schema = plan_schema();
+    let datasets = &schema["properties"]["workload"]["properties"]["dataset"];
+    let batch = &alternative(datasets, "dataset", "batch")["properties"];
+    let place = batch["source"]["oneOf"][0]["properties"]["dataset"]["$ref"].as_str().unwrap();
+    assert_eq!(schema.pointer(place.strip_prefix('#').unwrap()), Some(datasets));
+    assert!(batch["lengths"]["oneOf"].is_array(), "{batch}");
+    assert!(alternative(datasets, "dataset", "provided")["properties"]["name"].is_object());
+}
+
+#[test]
+fn every_kind_of_a_peers_data_sets_is_described() {
+    let schema = plan_schema();
+    let datasets = &schema["properties"]["workload"]["properties"]["dataset"];
+    for (peer, kinds) in [("vllm", 13), ("evalscope", 16), ("aisbench", 6)] {
+        let schema = alternative(datasets, "dataset", peer);
+        let all = schema["oneOf"].as_array().unwrap();
+        assert_eq!(all.len(), kinds, "{peer}");
+        for kind in all {
+            let fields = kind["properties"].as_object().unwrap();
+            assert!(fields.len() > 1, "{peer}: {kind}");
+        }
+    }
+}
+
+#[test]
+fn the_fields_that_a_peers_data_sets_share_are_those_of_the_types() {
+    let schema = plan_schema();
+    let datasets = &schema["properties"]["workload"]["properties"]["dataset"];
+    let vllm = VllmSpec::new(VllmData::Sharegpt(VllmShareGptSpec::default()));
+    let evalscope = EvalscopeSpec::new(EvalscopeData::Prompt(EvalscopePromptSpec::new("Hi")));
+    for spec in [DatasetSpec::Vllm(vllm), DatasetSpec::Evalscope(evalscope)] {
+        let document = serde_json::to_value(&spec).unwrap();
+        let peer = document["dataset"].as_str().unwrap();
+        let schema = alternative(datasets, "dataset", peer);
+        let kind = alternative(schema, "kind", document["kind"].as_str().unwrap());
+        for key in document.as_object().unwrap().keys() {
+            let is_known = [schema, kind].iter().any(|of| of["properties"].get(key).is_some());
+            assert!(is_known, "{peer}: {key}");
+        }
+    }
 }
