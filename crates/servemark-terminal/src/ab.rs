@@ -8,7 +8,9 @@ use serde_json::json;
 use servemark::core::IfDamaged;
 use servemark::metrics::{Figure, MetricPolicy};
 use servemark::report::{comparison_json, write_changes};
-use servemark::{Ab, AbServers, ExitCode, NoiseStore, PointRunner, RunContext, compare};
+use servemark::{
+    Ab, AbServers, ExitCode, NoiseStore, PointRunner, RunContext, compare_for_page, replace_file,
+};
 use servemark_cli::AbRuns;
 
 use crate::{context, failures, results_folder, screen};
@@ -23,13 +25,15 @@ pub(crate) fn ab(runs: &AbRuns) -> anyhow::Result<ExitCode> {
         return ended.map(|()| ab.exit_code());
     }
     let policy = MetricPolicy::native();
-    let compared = compare([&before, &after], &Figure::headline(), &policy, IfDamaged::Refuse)?;
+    let sides = [&before[..], &after];
+    let compared = compare_for_page(sides, &Figure::headline(), &policy, IfDamaged::Refuse)?;
     let known = ab.estimates();
+    let mut document = comparison_json(&compared.comparison, &compared.sides, &[]);
+    document["schema"] = json!("servemark/ab/1");
+    document["until"] = json!(known);
+    let document = format!("{document:#}\n");
     if runs.json {
-        let mut document = comparison_json(&compared.comparison, &compared.sides, &[]);
-        document["schema"] = json!("servemark/ab/1");
-        document["until"] = json!(known);
-        screen::print(&format!("{document:#}\n"));
+        screen::print(&document);
     } else {
         let table = screen::text(|out| write_changes(&compared.comparison, &compared.sides, out))?;
         screen::print(&table);
@@ -38,7 +42,11 @@ pub(crate) fn ab(runs: &AbRuns) -> anyhow::Result<ExitCode> {
         let mark = if known.is_known { "" } else { "error: --until: " };
         screen::eprint_line(&format!("{mark}{known}"));
     }
-    screen::eprint_line(&format!("Run logs: {}", folder.display()));
+    let mut page = Vec::new();
+    compared.write_page(&mut page)?;
+    replace_file(&folder.join("report.html"), &page)?;
+    replace_file(&folder.join("summary.json"), document.as_bytes())?;
+    screen::eprint_line(&format!("Results: {}", folder.display()));
     ended?;
     let is_judged = compared.comparison.is_judged;
     if !is_judged {
@@ -59,11 +67,10 @@ pub(crate) fn noise(runs: &AbRuns) -> anyhow::Result<ExitCode> {
     let Some(header) = ab.header().filter(|_| !spreads.is_empty()) else {
         return ended.map(|()| ab.exit_code());
     };
+    let document = json!({"schema": "servemark/noise/1", "spreads": spreads});
+    let document = format!("{document:#}\n");
     if runs.json {
-        screen::print(&format!(
-            "{:#}\n",
-            json!({"schema": "servemark/noise/1", "spreads": spreads})
-        ));
+        screen::print(&document);
     } else {
         let mut table = format!("{:<34} {:>12} {:>12}\n", "Between runs", "mean", "spread");
         for spread in &spreads {
@@ -73,7 +80,8 @@ pub(crate) fn noise(runs: &AbRuns) -> anyhow::Result<ExitCode> {
         }
         screen::print(&table);
     }
-    screen::eprint_line(&format!("Run logs: {}", folder.display()));
+    replace_file(&folder.join("summary.json"), document.as_bytes())?;
+    screen::eprint_line(&format!("Results: {}", folder.display()));
     ended?;
     if ab.exit_code() == ExitCode::Ok
         && let Some(path) = &runs.store

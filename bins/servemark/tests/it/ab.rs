@@ -62,6 +62,9 @@ fn two_servers_are_asked_in_turn_until_their_difference_is_known() {
     let rounds = known["rounds"].as_u64().unwrap();
     assert!((2..=4).contains(&rounds), "{news}");
     assert_eq!(document["runs"]["before"], rounds);
+    let kept = |name: &str| fs::read_to_string(folder.path().join("f").join(name)).unwrap();
+    assert_eq!(kept("summary.json"), text(&output.stdout));
+    assert!(kept("report.html").contains("<title>Comparison · Servemark</title>"));
     let names = logs(&folder, "f");
     assert_eq!(
         names[..4],
