@@ -109,7 +109,10 @@ fn handshake_failed(target: &Target, error: io::Error) -> ClientError {
     let base = target.base_url();
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
     let Some(advice) = inner.map(|error| TlsAdvice::of(error, base.host())) else {
-        let message = format!("the connection was lost in the TLS handshake with {base}");
+        let message = format!(
+            "the connection was lost in the TLS handshake with {base}; servers without TLS do that: is \
+             this port for http://?"
+        );
         return ClientError::new(ClientErrorKind::Connect, message).caused_by(error);
     };
     let message = format!("no TLS handshake with {base}{}", advice.cure);

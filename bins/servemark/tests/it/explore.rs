@@ -1,7 +1,7 @@
 //! Servers of which only the address is known.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read};
 use std::net::TcpListener;
 use std::num::NonZeroUsize;
 use std::process::{Command, Stdio};
@@ -160,6 +160,23 @@ fn an_address_without_a_server_ends_at_once() {
     assert!(errors.contains(&closed.to_string()), "{errors}");
     let left = fs::read_dir(folder.path().join("servemark-results")).unwrap().count();
     assert_eq!(left, 0, "no folder is left of an exploration that measured nothing");
+}
+
+#[test]
+fn https_to_a_server_that_ends_the_handshake_is_told_with_what_to_try() {
+    let folder = tempfile::tempdir().unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    // Takes the first bytes and closes, as servers that expect plain HTTP do.
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let _ = stream.unwrap().read(&mut [0; 4096]);
+        }
+    });
+    let done = servemark(&folder, &[&format!("https://{address}")]);
+    let errors = text(&done.stderr);
+    assert_eq!(done.status.code(), Some(4), "{errors}");
+    assert!(errors.contains("is this port for http://?"), "{errors}");
 }
 
 #[test]
