@@ -32,7 +32,7 @@ pub(crate) use injected::Injected;
 pub(crate) use schedule::Schedule;
 pub(crate) use script::Length;
 pub(crate) use scripts::Scripts;
-pub(crate) use shapes::{error_document, refusal};
+pub(crate) use shapes::{OLLAMA_TIME, error_document, refusal};
 pub(crate) use stream::Stream;
 pub(crate) use times::{TimesWords, TrueTimes};
 pub(crate) use vectors::Vectors;

@@ -180,9 +180,9 @@ pub(super) fn ollama_end(
     line
 }
 
-/// The creation time in every line of Ollama's: answers read no wall clock, and the times of pieces
-/// are in the truth log.
-const OLLAMA_TIME: &str = "1970-01-01T00:00:00Z";
+/// The creation time in every line of Ollama's and of its models: answers read no wall clock, and
+/// the times of pieces are in the truth log.
+pub(crate) const OLLAMA_TIME: &str = "1970-01-01T00:00:00Z";
 
 /// Returns an answer of text-generation-inference as one document.
 pub(super) fn tgi_document(text: &str, tokens: u32) -> Value {

@@ -83,6 +83,7 @@ impl ServerState {
             Route::LlamaProps => now(&self.llama_props(), keep_alive),
             Route::ModelInfo => now(&self.model_info(), keep_alive),
             Route::Models => now(&self.models(), keep_alive),
+            Route::OllamaTags => now(&self.ollama_tags(), keep_alive),
             Route::ServerInfo => now(&self.server_info(), keep_alive),
             Route::SimulatedTimes => Reply::SimulatedTimes(keep_alive),
             Route::TgiInfo => now(&self.tgi_info(), keep_alive),

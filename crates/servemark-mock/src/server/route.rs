@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use serde_json::{Value, json};
 
 use super::state::ServerState;
-use crate::answer::{AskFault, Dialect};
+use crate::answer::{AskFault, Dialect, OLLAMA_TIME};
 use crate::spec::ImitatedEngine;
 
 /// The handler of a request.
@@ -23,6 +23,7 @@ pub(super) enum Route {
     LlamaProps,
     ModelInfo,
     Models,
+    OllamaTags,
     ServerInfo,
     SimulatedTimes,
     TgiInfo,
@@ -77,6 +78,7 @@ impl Route {
             ("GET", path) if path.starts_with(ONE_MODEL) => Self::Model,
             ("GET", "/server_info" | "/get_server_info") => Self::ServerInfo,
             ("GET", "/version") => Self::Version,
+            ("GET", "/api/tags") if engine.is_some() => Self::OllamaTags,
             ("GET", "/api/version") if engine.is_some() => Self::Version,
             ("GET", "/info") if engine.is_some() => Self::TgiInfo,
             ("GET", "/props") if engine.is_some() => Self::LlamaProps,
@@ -127,6 +129,20 @@ impl ServerState {
     pub(super) fn tgi_info(&self) -> String {
         let model = &self.spec.model;
         json!({"model_id": model, "router": "servemark-mock", "version": PROGRAM}).to_string()
+    }
+
+    /// Lists the model as Ollama's `/api/tags` does. No file holds it, so its size is 0.
+    pub(super) fn ollama_tags(&self) -> String {
+        let model = &self.spec.model;
+        let entry = json!({
+            "name": model,
+            "model": model,
+            "modified_at": OLLAMA_TIME,
+            "size": 0,
+            "digest": "",
+            "details": {"format": "", "family": "", "families": [], "parameter_size": "", "quantization_level": ""},
+        });
+        json!({"models": [entry]}).to_string()
     }
 
     /// Describes the server as llama.cpp's `/props` does.

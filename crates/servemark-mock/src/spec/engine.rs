@@ -17,7 +17,7 @@ pub enum ImitatedEngine {
     LlamaCpp,
     /// LMDeploy's server, which has no route with a version.
     Lmdeploy,
-    /// Ollama: `/api/version`, and no metrics.
+    /// Ollama: `/api/version` and `/api/tags`, and no metrics.
     Ollama,
     /// SGLang's server: `/server_info` and `/model_info`, also by their older names.
     Sglang,
@@ -68,7 +68,7 @@ impl ImitatedEngine {
     /// Returns whether the engine's server has a route that describes it.
     pub(crate) fn has(self, route: &str) -> bool {
         match route {
-            "/api/version" => self == Self::Ollama,
+            "/api/tags" | "/api/version" => self == Self::Ollama,
             "/info" => self == Self::Tgi,
             "/metrics" => !matches!(self, Self::Ollama | Self::TensorrtLlm),
             "/props" => self == Self::LlamaCpp,

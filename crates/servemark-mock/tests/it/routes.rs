@@ -4,6 +4,7 @@ use std::io::Write;
 use std::num::NonZeroU32;
 
 use serde_json::{Value, json};
+use servemark_mock::ImitatedEngine;
 
 use crate::client::{Response, call, connect, get, post, request, server, start};
 
@@ -386,6 +387,24 @@ fn the_server_says_what_it_is() {
     assert_eq!(plain["internal_states"][0].get("avg_spec_accept_length"), None);
     assert!(
         plain["internal_states"][0]["effective_max_running_requests_per_dp"].as_u64() > Some(0)
+    );
+}
+
+#[test]
+fn ollama_lists_the_served_model() {
+    let server = start(|spec| {
+        spec.model = "llama3:8b".to_owned();
+        spec.engine = Some(ImitatedEngine::Ollama);
+    });
+    let models = get(&server, "/api/tags").json()["models"].take();
+    assert_eq!(models.as_array().map(Vec::len), Some(1), "{models}");
+    assert_eq!(
+        (&models[0]["name"], &models[0]["model"]),
+        (&json!("llama3:8b"), &json!("llama3:8b"))
+    );
+    assert_eq!(
+        get(&start(|spec| spec.engine = Some(ImitatedEngine::Vllm)), "/api/tags").status,
+        404
     );
 }
 
