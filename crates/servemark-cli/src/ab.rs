@@ -80,7 +80,7 @@ struct NoiseArgs {
 
 #[derive(Args, Clone, Debug)]
 struct CommonArgs {
-    /// The folder of the run logs; by default servemark_ab_DATE_TIME or servemark_noise_DATE_TIME
+    /// The folder of the results; by default servemark_ab_DATE_TIME or servemark_noise_DATE_TIME
     #[arg(long, value_name = "PATH")]
     folder: Option<PathBuf>,
     /// Seconds between two runs in which nothing is sent

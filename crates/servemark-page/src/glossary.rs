@@ -122,3 +122,27 @@ pub(crate) const SWEEP_WORDS: [(&str, &str); 7] = [
         "The server got more load than it handled, so that latencies depend on the length of the run.",
     ),
 ];
+
+/// Words of the page of repeated runs.
+pub(crate) const REPEATS_WORDS: [(&str, &str); 5] = [
+    (
+        "Spread",
+        "The sample standard deviation of a figure between the runs, in percent of the mean over the runs.",
+    ),
+    (
+        "Chance",
+        "The change between two groups of runs of one plan that chance exceeds in one of twenty comparisons.",
+    ),
+    (
+        "95 % interval",
+        "The range in which the figure of the process that a run sampled lies, with a confidence of 95 %; drawn as a line through the point.",
+    ),
+    (
+        "TTFT, ITL, TPOT, E2E",
+        "Time to first token; gap between two output tokens; time per output token of a request; time from sending a request to the end of its answer.",
+    ),
+    (
+        "Client audit",
+        "Whether the numbers are the server's or the client's: clean, corrected, suspect, or client-limited.",
+    ),
+];

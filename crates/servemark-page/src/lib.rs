@@ -1,4 +1,4 @@
-//! Self-contained HTML pages: one design for a run, a comparison and a sweep.
+//! Self-contained HTML pages: one design for a run, a comparison, a sweep and repeated runs.
 //!
 //! A page is a function of scores and logs: equal input gives equal bytes. It asks no network for
 //! anything, and its own security policy forbids that, as well as every script but the page's own.
@@ -25,5 +25,5 @@ pub use format::GridFormat;
 pub use live::{Served, write_notice};
 pub use run::RunPage;
 pub use series::{SeriesLayer, SeriesPanel};
-pub use sweep::{write_search, write_sweep};
+pub use sweep::{RepeatsPage, write_search, write_sweep};
 pub use trace::RunTrace;

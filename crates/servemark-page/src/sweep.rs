@@ -1,6 +1,7 @@
 //! The pages of a sweep and of a search: every point with its intervals.
 
 mod objectives;
+mod repeats;
 
 use std::io;
 
@@ -15,6 +16,8 @@ use crate::number::{ABSENT, count, number};
 use crate::plot::{Axis, Marker, Plot};
 use crate::run::LATENCIES;
 use crate::series::Scales;
+
+pub use self::repeats::RepeatsPage;
 
 /// Writes the page of a sweep. `version` is that of the program.
 pub fn write_sweep(
@@ -96,7 +99,7 @@ impl Page {
             let html = render("Latency and throughput", CURVES, &self.curves);
             sections.push(section("curves", "Latency and throughput", html));
         }
-        sections.push(section("points", "Points", points(self.table)));
+        sections.push(section("points", "Points", points("Points", self.table)));
         sections.push(section("words", "Words", glossary(&SWEEP_WORDS)));
         let frame = Frame { title: self.title, kind: self.kind, data: &data, version, live: None };
         frame.write(&sections, out)
@@ -117,13 +120,13 @@ fn render(title: &str, lead: &str, plots: &[Plot]) -> String {
     html.finish()
 }
 
-fn points(table: GridRows) -> String {
+fn points(title: &str, table: GridRows) -> String {
     let cells = |row: Vec<Option<String>>| -> Vec<String> {
         row.into_iter().map(|cell| cell.unwrap_or_else(|| ABSENT.to_owned())).collect()
     };
     let rows: Vec<Vec<String>> = table.rows.into_iter().map(cells).collect();
     let mut html = Html::default();
-    html.element("h2", "Points").table("", &table.heads, &rows);
+    html.element("h2", title).table("", &table.heads, &rows);
     html.finish()
 }
 

@@ -46,7 +46,7 @@ pub(crate) fn ab(runs: &AbRuns) -> anyhow::Result<ExitCode> {
     compared.write_page(&mut page)?;
     replace_file(&folder.join("report.html"), &page)?;
     replace_file(&folder.join("summary.json"), document.as_bytes())?;
-    screen::eprint_line(&format!("Results: {}", folder.display()));
+    results_folder::announce(Some(&folder));
     ended?;
     let is_judged = compared.comparison.is_judged;
     if !is_judged {
@@ -80,8 +80,11 @@ pub(crate) fn noise(runs: &AbRuns) -> anyhow::Result<ExitCode> {
         }
         screen::print(&table);
     }
+    let mut page = Vec::new();
+    ab.write_repeats(&mut page)?;
+    replace_file(&folder.join("report.html"), &page)?;
     replace_file(&folder.join("summary.json"), document.as_bytes())?;
-    screen::eprint_line(&format!("Results: {}", folder.display()));
+    results_folder::announce(Some(&folder));
     ended?;
     if ab.exit_code() == ExitCode::Ok
         && let Some(path) = &runs.store

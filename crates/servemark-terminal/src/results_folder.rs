@@ -1,13 +1,17 @@
-//! Creates the folders of several runs, so that no two processes have the same one.
+//! Creates the folders of results, so that no two processes have the same one, and names the
+//! files that several runs leave there.
 
 use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use servemark::page::GridFormat;
 use servemark::{ExecuteError, OutputError, Outputs, create_new_folder, numbered};
 use servemark_cli::aisbench::{Reuse, Tasks};
 use servemark_cli::{EvalscopeRuns, ResultsFolder};
+
+use crate::screen;
 
 /// Returns the folder of several runs. A folder with the time in its name is created, under
 /// another name if it exists.
@@ -15,6 +19,26 @@ pub(crate) fn create(folder: &ResultsFolder) -> anyhow::Result<PathBuf> {
     match folder {
         ResultsFolder::Dated(path) => created(path, numbered(path.clone())),
         ResultsFolder::Named(path) => Ok(path.clone()),
+    }
+}
+
+/// Returns the files of several runs that the user named, and those in the folder of the runs: the
+/// page, and the summary with every number.
+pub(crate) fn with_kept(
+    named: &[(PathBuf, GridFormat)],
+    folder: Option<&Path>,
+) -> Vec<(PathBuf, GridFormat)> {
+    let kept = [("report.html", GridFormat::Html), ("summary.json", GridFormat::Json)];
+    let kept = folder
+        .into_iter()
+        .flat_map(|folder| kept.map(|(name, format)| (folder.join(name), format)));
+    named.iter().cloned().chain(kept).collect()
+}
+
+/// Prints where the results of several runs are.
+pub(crate) fn announce(folder: Option<&Path>) {
+    if let Some(folder) = folder {
+        screen::eprint_line(&format!("Results: {}", folder.display()));
     }
 }
 

@@ -1,8 +1,9 @@
 //! Files about several runs, which are rewritten after each run.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
+use servemark::page::GridFormat;
 use servemark::{is_replaceable, replace_file};
 
 use crate::results::quoted;
@@ -68,6 +69,20 @@ pub(crate) fn both<T>(runs: &anyhow::Result<T>, table: anyhow::Result<()>) -> an
 }
 
 impl Rewrite {
+    /// Replaces each file by the results of all completed runs in its format. If one cannot be
+    /// written, the others still are.
+    pub(crate) fn files(
+        self,
+        files: &[(PathBuf, GridFormat)],
+        what: &str,
+        content: impl Fn(GridFormat) -> anyhow::Result<String>,
+    ) -> anyhow::Result<()> {
+        let write = |(path, format): &(PathBuf, GridFormat)| {
+            content(*format).and_then(|content| self.file(path, what, &content))
+        };
+        files.iter().map(write).fold(Ok(()), anyhow::Result::and)
+    }
+
     /// Replaces a file by the results of all completed runs. `what` names the content in an error.
     pub(crate) fn file(self, path: &Path, what: &str, content: &str) -> anyhow::Result<()> {
         if self == Self::SoFar && !is_replaceable(path) {

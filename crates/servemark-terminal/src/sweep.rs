@@ -20,18 +20,20 @@ pub(crate) fn sweep(sweep: &Sweep) -> anyhow::Result<ExitCode> {
     }
     let Some(context) = context::prepare(&points[0])? else { return Ok(ExitCode::Ok) };
     let mut done = Vec::new();
-    let ended = runs(sweep, &context, &mut done);
+    let files = results_folder::with_kept(file.as_slice(), folder.as_deref());
+    let ended = runs(sweep, &files, &context, &mut done);
     if ended.is_err() && done.is_empty() {
         return ended;
     }
     screen::print(&grid(&done, GridFormat::Markdown)?);
-    let written = write_grid(file.as_ref(), &done, Rewrite::Whole);
+    let written = write_grid(&files, &done, Rewrite::Whole);
     let written = if folder.is_some() {
         rewrite::with_folder(written, folder.as_deref(), "--grid-file")
     } else {
         rewrite::with_logs(written, done.iter().map(|run| run.run_log.as_deref()), "--json")
     };
     rewrite::both(&ended, written)?;
+    results_folder::announce(folder.as_deref());
     ended
 }
 
@@ -40,18 +42,15 @@ pub(crate) fn sweep(sweep: &Sweep) -> anyhow::Result<ExitCode> {
 pub(crate) fn sweep_runs(runs: &SweepRuns) -> anyhow::Result<ExitCode> {
     let Some(context) = context::prepare(&runs.first)? else { return Ok(ExitCode::Ok) };
     let folder = runs.folder.as_ref().map(results_folder::create).transpose()?;
+    let files = results_folder::with_kept(&runs.files, folder.as_deref());
     let mut outcome = SweepOutcome::default();
-    let ended = points(runs, folder.as_deref(), &context, &mut outcome);
+    let ended = points(runs, &files, folder.as_deref(), &context, &mut outcome);
     if ended.is_ok() || !outcome.points.is_empty() {
         screen::print(&grid_text(&outcome, GridFormat::Markdown)?);
-        let files = write_sweep(&runs.files, &outcome, Rewrite::Whole);
-        let files = rewrite::with_folder(files, folder.as_deref(), "--sweep-file");
-        rewrite::both(&ended, files)?;
-    }
-    if let (Err(_), Some(folder)) = (&ended, &folder)
-        && !outcome.points.is_empty()
-    {
-        screen::eprint_line(&format!("Run logs: {}", folder.display()));
+        let written = write_sweep(&files, &outcome, Rewrite::Whole);
+        let written = rewrite::with_folder(written, folder.as_deref(), "--sweep-file");
+        rewrite::both(&ended, written)?;
+        results_folder::announce(folder.as_deref());
     }
     ended?;
     let is_stopped = context.stop.signal().is(Stop::Drain);
@@ -61,6 +60,7 @@ pub(crate) fn sweep_runs(runs: &SweepRuns) -> anyhow::Result<ExitCode> {
 /// Does the runs and adds each to the outcome.
 fn points(
     runs: &SweepRuns,
+    files: &[(PathBuf, GridFormat)],
     folder: Option<&Path>,
     context: &RunContext,
     outcome: &mut SweepOutcome,
@@ -75,7 +75,7 @@ fn points(
         let score = done.score();
         screen::eprint_line(&score.to_string());
         outcome.add(score);
-        write_sweep(&runs.files, outcome, Rewrite::SoFar)?;
+        write_sweep(files, outcome, Rewrite::SoFar)?;
         reported?;
     }
     Ok(())
@@ -86,9 +86,7 @@ fn write_sweep(
     outcome: &SweepOutcome,
     rewrite: Rewrite,
 ) -> anyhow::Result<()> {
-    files.iter().try_for_each(|(path, format)| {
-        rewrite.file(path, "the sweep", &grid_text(outcome, *format)?)
-    })
+    rewrite.files(files, "the sweep", |format| grid_text(outcome, format))
 }
 
 fn grid_text(outcome: &SweepOutcome, format: GridFormat) -> anyhow::Result<String> {
@@ -97,7 +95,12 @@ fn grid_text(outcome: &SweepOutcome, format: GridFormat) -> anyhow::Result<Strin
 
 /// Does the runs and adds each to `done`. Returns the exit code of the worst one. Ctrl-C ends the
 /// current run and the sweep.
-fn runs(sweep: &Sweep, context: &RunContext, done: &mut Vec<Run>) -> anyhow::Result<ExitCode> {
+fn runs(
+    sweep: &Sweep,
+    files: &[(PathBuf, GridFormat)],
+    context: &RunContext,
+    done: &mut Vec<Run>,
+) -> anyhow::Result<ExitCode> {
     let mut worst = ExitCode::Ok;
     let (spec, folder) = (spec(sweep), sweep.folder.as_deref());
     for measured in servemark::Sweep::open(&spec, folder, context)? {
@@ -108,19 +111,18 @@ fn runs(sweep: &Sweep, context: &RunContext, done: &mut Vec<Run>) -> anyhow::Res
             Origin::Resumed => Ok(scores.exit_code()),
         };
         done.push(run);
-        write_grid(sweep.file.as_ref(), done, Rewrite::SoFar)?;
+        write_grid(files, done, Rewrite::SoFar)?;
         worst = worst.max(code?);
     }
     Ok(worst)
 }
 
 fn write_grid(
-    file: Option<&(PathBuf, GridFormat)>,
+    files: &[(PathBuf, GridFormat)],
     runs: &[Run],
     rewrite: Rewrite,
 ) -> anyhow::Result<()> {
-    let Some((path, format)) = file else { return Ok(()) };
-    rewrite.file(path, "the grid", &grid(runs, *format)?)
+    rewrite.files(files, "the grid", |format| grid(runs, format))
 }
 
 /// Returns the points of the command line as a sweep, including their prompts.

@@ -8,13 +8,17 @@
 mod servers;
 
 use std::fmt;
+use std::io;
 use std::path::{Path, PathBuf};
 
+use serde_json::json;
 use servemark_core::Header;
 use servemark_metrics::{
-    ChangeKnown, Estimand, Figure, MetricPolicy, Metrics, Precision, RunSpread,
+    Audit, ChangeKnown, Estimand, Figure, MetricPolicy, Metrics, Precision, RunSpread,
 };
+use servemark_page::RepeatsPage;
 use servemark_plan::AbSpec;
+use servemark_report::{SweepReport, SweepRow};
 
 pub use self::servers::AbServers;
 use crate::{ExitCode, PointRun, PointRunner, Probe, RunContext, Scores, SweepRunError};
@@ -46,6 +50,8 @@ pub struct AbRun {
     pub exit_code: ExitCode,
     /// Metrics of the run by Servemark's own definitions.
     pub metrics: Metrics,
+    /// Audit of the client in the run.
+    pub audit: Audit,
 }
 
 impl<'a> Ab<PointRunner<'a>> {
@@ -116,6 +122,25 @@ impl<P: Probe> Ab<P> {
         self.figures.iter().filter_map(of).collect()
     }
 
+    /// Writes the page of the runs of server A: the spread of each figure, and every run.
+    pub fn write_repeats(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        let of_a = || self.runs.iter().filter(|run| run.side == 0).take(self.rounds());
+        let settings: Vec<_> =
+            (1..=of_a().count()).map(|run| [("run".to_owned(), json!(run))]).collect();
+        let rows = of_a().zip(&settings);
+        let rows = rows
+            .map(|(run, settings)| SweepRow::new(&run.name, settings, &run.metrics, &run.audit));
+        let facts = self.header.as_ref().map(|header| &header.facts);
+        let title = facts.map(|facts| format!("{}, {}", facts.model, facts.target));
+        let page = RepeatsPage {
+            title: title.as_deref().unwrap_or("Repeated runs"),
+            runs: &SweepReport::of(rows),
+            spreads: &self.spreads(),
+            version: env!("CARGO_PKG_VERSION"),
+        };
+        page.write(out)
+    }
+
     /// Returns the run logs of A and B in the completed rounds.
     pub fn run_logs(&self) -> [Vec<PathBuf>; 2] {
         let rounds = self.rounds();
@@ -164,6 +189,7 @@ impl<P: Probe> Ab<P> {
             exit_code: Scores::of_run(&run, &point.plan.scoring).exit_code(),
             run_log: run.run_log,
             metrics: Metrics::score(&run.log, &self.policy),
+            audit: Audit::of(&run.log),
         };
         self.header.get_or_insert_with(|| run.log.header().clone());
         self.runs.push(made.clone());

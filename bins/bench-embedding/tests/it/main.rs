@@ -98,6 +98,10 @@ fn the_table_of_a_grid_is_made_again_from_its_folder() {
     assert!(news.contains("Point 2 of 2 was measured already"), "{news}");
     let read = |file: &str| fs::read_to_string(folder.path().join(file)).unwrap();
     assert_eq!(read("one.csv"), read("two.csv"));
+    assert!(news.ends_with("\nResults: night\n"), "{news}");
+    assert!(read("night/report.html").contains("<title>Sweep · Servemark</title>"));
+    let summary: Vec<Value> = serde_json::from_str(&read("night/summary.json")).unwrap();
+    assert_eq!(summary.len(), 2);
     assert_eq!(read("result.jsonl"), results, "nothing is measured or appended again");
     let unwritable = run(&folder, &line("absent/three.csv"));
     assert_eq!(unwritable.status.code(), Some(2), "{}", text(&unwritable.stderr));
@@ -219,7 +223,12 @@ fn a_search_finds_the_largest_load_that_holds() {
         serde_json::from_slice(&fs::read(folder.path().join("search.json")).unwrap()).unwrap();
     assert!(found.to_string().contains("max_concurrency"), "{found}");
     assert!(text(&output.stdout).contains('4'), "{}", text(&output.stdout));
-    assert!(fs::read_dir(folder.path().join("search")).unwrap().count() > 0);
+    let page = fs::read_to_string(folder.path().join("search/report.html")).unwrap();
+    assert!(page.contains("<title>Search · Servemark</title>"));
+    let summary: Value =
+        serde_json::from_slice(&fs::read(folder.path().join("search/summary.json")).unwrap())
+            .unwrap();
+    assert_eq!(summary, found);
 }
 
 #[test]

@@ -293,9 +293,11 @@ fn sweeps_that_start_together_have_a_folder_each() {
     assert_eq!(folders.len(), 3, "{folders:?}");
     for path in folders {
         let files = fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path());
-        let (logs, other): (Vec<_>, Vec<_>) =
+        let (logs, mut other): (Vec<_>, Vec<_>) =
             files.partition(|path| path.to_string_lossy().ends_with(".runlog.jsonl"));
-        assert_eq!((logs.len(), other), (2, vec![path.join("sweep.json")]));
+        other.sort();
+        let names = ["report.html", "summary.json", "sweep.json"];
+        assert_eq!((logs.len(), other), (2, names.map(|name| path.join(name)).into()));
         assert!(logs.iter().all(|log| is_whole(&fs::read_to_string(log).unwrap())));
     }
 }
@@ -309,7 +311,11 @@ fn the_points_of_a_sweep_that_fails_are_in_its_table() {
     let (table, news) = (text(&output.stdout), text(&output.stderr));
     assert_eq!(output.status.code(), Some(1), "{news}");
     assert!(table.lines().any(|line| line.starts_with("| 1 |")), "{table}");
-    assert!(news.contains("\nRun logs: kept\n"), "{news}");
+    assert!(news.contains("\nResults: kept\n"), "{news}");
+    let kept = |name: &str| fs::read_to_string(folder.path("kept").join(name)).unwrap();
+    assert!(kept("report.html").contains("<title>Sweep · Servemark</title>"));
+    let points: Value = serde_json::from_str(&kept("summary.json")).unwrap();
+    assert_eq!(points.as_array().unwrap().len(), 1, "{points}");
     assert!(news.contains("servemark score kept/001_max_concurrency=1.runlog.jsonl"), "{news}");
 }
 

@@ -132,6 +132,12 @@ fn the_spread_between_runs_is_kept_and_a_gate_below_it_is_refused() {
     let news = text(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{news}");
     assert!(text(&output.stdout).contains("Mean TTFT (ms)"), "{}", text(&output.stdout));
+    let results = |name: &str| fs::read_to_string(folder.path().join("f").join(name)).unwrap();
+    let page = results("report.html");
+    assert!(page.contains("<title>Spread between runs · Servemark</title>"));
+    assert!(page.contains("Mean TTFT (ms)") && page.contains("Spread between 3 runs"));
+    let summary: Value = serde_json::from_str(&results("summary.json")).unwrap();
+    assert_eq!(summary["schema"], "servemark/noise/1");
     let store = folder.path().join("noise.json");
     let mut kept: Value = serde_json::from_slice(&fs::read(&store).unwrap()).unwrap();
     let (key, entry) = kept.as_object_mut().unwrap().iter_mut().next().unwrap();

@@ -5,8 +5,8 @@ use servemark_core::{
     Header, RunLog, SeriesHead, SeriesKind, Stamp, Telemetry, TelemetryLine, TelemetrySample,
     TelemetrySource,
 };
-use servemark_metrics::{Audit, Judgement, MetricPolicy, Metrics, Objective};
-use servemark_page::{write_search, write_sweep};
+use servemark_metrics::{Audit, Figure, Judgement, MetricPolicy, Metrics, Objective, RunSpread};
+use servemark_page::{RepeatsPage, write_search, write_sweep};
 use servemark_report::{SloReport, SloRow, SloTierAnswer, SweepReport, SweepRow};
 use servemark_testkit::browser::{Browser, View};
 
@@ -172,6 +172,40 @@ fn a_search_shows_its_answer_and_each_objective() {
     }
     assert_eq!(browser.evaluate("typeof window.hacked"), "undefined");
     assert!(browser.text(".verdicts .good").contains("The largest request_rate"));
+}
+
+#[test]
+fn repeated_runs_show_the_spread_of_each_figure_and_every_run() {
+    let runs = [10.0, 11.0, 12.0].map(Point::of);
+    let of = |figure: Figure| {
+        let values: Vec<f64> = runs.iter().filter_map(|run| figure.read(&run.metrics)).collect();
+        RunSpread::of(figure, &values)
+    };
+    let spreads: Vec<RunSpread> = Figure::headline().into_iter().filter_map(of).collect();
+    let page = RepeatsPage {
+        title: HOSTILE,
+        runs: &SweepReport::of(runs.iter().map(Point::row)),
+        spreads: &spreads,
+        version: "0.0.0-test",
+    };
+    let mut out = Vec::new();
+    page.write(&mut out).unwrap();
+    let mut browser = Browser::start();
+    for view in View::all() {
+        browser.open(&String::from_utf8(out.clone()).unwrap(), view);
+        assert_eq!(browser.count("#plot-ttft_ms-p50 .stage circle"), 3, "{view:?}");
+        assert_eq!(browser.count("#plot-ttft_ms-p50 path[stroke-dasharray]"), 1, "the mean");
+        let width = browser.evaluate("document.documentElement.scrollWidth");
+        assert_eq!(width, view.width, "nothing is wider than the screen");
+        browser.keep_picture(&format!("repeats-{}", view.name()));
+        assert_eq!(browser.faults(), [""; 0], "{view:?}");
+    }
+    assert_eq!(browser.evaluate("typeof window.hacked"), "undefined");
+    assert_eq!(browser.count("#points tbody tr"), 3);
+    assert_eq!(browser.count("#spread tbody tr"), spreads.len() as u64);
+    let median = spreads.iter().find(|spread| spread.figure.path() == "ttft_ms.p50").unwrap();
+    let percent = format!("{:.2}", median.percent);
+    assert!(browser.text("#summary .figures").contains(&percent[..3]), "{percent}");
 }
 
 #[test]
