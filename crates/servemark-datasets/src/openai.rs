@@ -47,6 +47,11 @@ impl OpenaiSpec {
         let summary = summary.in_lines(loaded);
         Ok(Draw::of(samples, summary).skipping(read.skipped))
     }
+
+    /// Returns the error of a draw with a tokenizer that has no chat template.
+    pub(crate) fn without_chat_template() -> DatasetError {
+        DatasetError::Settings(NO_TEMPLATE.to_owned())
+    }
 }
 
 /// A line with messages.
@@ -75,7 +80,7 @@ impl Request {
 
     fn sample(&self, path: &Path, tokenizer: &dyn Tokenizer) -> Result<Sample, DatasetError> {
         let prompt_tokens = self.prompt_tokens(tokenizer).map_err(|error| match error {
-            TokenizerError::NoChatTemplate => DatasetError::Settings(NO_TEMPLATE.to_owned()),
+            TokenizerError::NoChatTemplate => OpenaiSpec::without_chat_template(),
             TokenizerError::ChatTemplate { .. } => {
                 text_file::malformed(path, self.line, error.to_string())
             }

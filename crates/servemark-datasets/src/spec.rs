@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use servemark_core::{Dataset, DatasetError, DrawContext, Session};
+use servemark_core::{Dataset, DatasetError, DrawContext, Session, TokenizerError};
 
 use crate::{
-    AgenticTraceSpec, AisbenchSpec, BatchSpec, CustomSpec, DatasetName, Draw, EvalscopeData,
-    EvalscopeSpec, ImageSpec, LongBenchSpec, MmmuSpec, MooncakeSpec, OpenaiSpec, PromptForm,
-    PromptFormat, ProvidedDatasetSpec, RandomSpec, ShareGptSpec, SharedPrefixSpec, Source,
-    SpeedBenchSpec, TraceFormat, TraceSpec, VllmData, VllmSpec,
+    AgenticTraceSpec, AisbenchSpec, BatchSource, BatchSpec, CustomSpec, DatasetName, Draw,
+    EvalscopeData, EvalscopeSpec, ImageSpec, LongBenchSpec, MmmuSpec, MooncakeSpec, OpenaiSpec,
+    PromptForm, PromptFormat, ProvidedDatasetSpec, RandomSpec, ShareGptSpec, SharedPrefixSpec,
+    Source, SpeedBenchSpec, TraceFormat, TraceSpec, VllmData, VllmSpec,
 };
 
 /// One data set with its settings.
@@ -236,6 +236,30 @@ impl DatasetSpec {
         }
     }
 
+    /// Returns the error of a draw with a tokenizer that has no chat template; `None` if prompts can
+    /// be drawn without one. Some data sets ask for a template only for some of their rows, which
+    /// are not read here.
+    pub fn without_chat_template(&self) -> Option<DatasetError> {
+        let needs_one = match self {
+            Self::Openai(_) => return Some(OpenaiSpec::without_chat_template()),
+            Self::Batch(spec) => match &spec.source {
+                BatchSource::Dataset(dataset) => return dataset.without_chat_template(),
+                BatchSource::File { prompt_format, .. } => is_rendered(*prompt_format),
+            },
+            Self::Custom(spec) => is_rendered(spec.shaping.prompt_format),
+            Self::Sharegpt(spec) => is_rendered(spec.shaping.prompt_format),
+            Self::Evalscope(spec) => {
+                matches!(spec.data, EvalscopeData::Random(_)) && spec.chat && !spec.tokenize
+            }
+            Self::Vllm(VllmSpec { data: VllmData::Custom(spec), .. }) => {
+                is_rendered(spec.prompt_format)
+            }
+            Self::Vllm(VllmSpec { data: VllmData::Hub(spec), .. }) => spec.renders(),
+            _ => false,
+        };
+        needs_one.then(|| TokenizerError::NoChatTemplate.into())
+    }
+
     /// Returns the data set's name in reports.
     pub fn label(&self) -> &str {
         match self {
@@ -267,6 +291,10 @@ impl DatasetSpec {
             Self::Evalscope(spec) => spec.name(),
         }
     }
+}
+
+fn is_rendered(format: PromptFormat) -> bool {
+    format == PromptFormat::ChatTemplate
 }
 
 /// Adapter of a spec to core's [`Dataset`] trait.

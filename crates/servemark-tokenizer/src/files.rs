@@ -68,6 +68,14 @@ impl Folder {
         let file = read_optional(&path)?;
         Ok(file.or_else(|| config.chat_template().map(str::to_owned)))
     }
+
+    /// Returns whether there is a chat template, in a file of its own, in the configuration or as a
+    /// part of the layout.
+    pub(crate) fn has_chat_template(&self) -> Result<bool, TokenizerError> {
+        let config = self.config()?;
+        let is_beside = self.chat_template(&config)?.is_some();
+        Ok(is_beside || self.tokenizer(&config)?.1.chat_template.is_some())
+    }
 }
 
 /// The error for a missing `tekken.json`, which only `--tokenizer-mode mistral` asks for.

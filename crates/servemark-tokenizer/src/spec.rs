@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use servemark_core::TokenizerError;
 
 use crate::HfTokenizer;
+use crate::files::Folder;
 use crate::layout::TEKKEN;
 
 /// The location of a tokenizer: a folder with a `tokenizer.json`, or a tokenizer's file.
@@ -50,6 +51,17 @@ impl TokenizerSpec {
     /// Loads the tokenizer [for decoding](HfTokenizer::load_to_decode).
     pub fn load_to_decode(&self) -> Result<HfTokenizer, TokenizerError> {
         HfTokenizer::load_to_decode(self.path()?)
+    }
+
+    /// Finds the tokenizer's files. One on a hub must have been downloaded before.
+    pub fn find(&self) -> Result<(), TokenizerError> {
+        Folder::at(self.path()?).map(drop)
+    }
+
+    /// Returns whether the tokenizer has a chat template. Its files are read, and nothing is built
+    /// of them.
+    pub fn has_chat_template(&self) -> Result<bool, TokenizerError> {
+        Folder::at(self.path()?)?.has_chat_template()
     }
 
     fn path(&self) -> Result<&Path, TokenizerError> {

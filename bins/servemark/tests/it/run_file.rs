@@ -81,6 +81,44 @@ fn all_faults_of_this_machine_are_told_together_and_nothing_is_sent() {
     assert_eq!(server.truth().len(), 0, "a request was sent");
 }
 
+/// A plan's faults are told together, and a peer's command tells its first one before it waits for
+/// the server.
+#[test]
+fn a_missing_chat_template_or_file_is_told_before_the_server_is_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = servemark_mock::MockServer::start(servemark_mock::MockSpec::default()).unwrap();
+    let url = server.base_url();
+    fs::write(folder.path().join("chats.jsonl"), "{\"messages\": []}\n").unwrap();
+    let tokenizer = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/tokenizers/gpt2");
+    let file = format!(
+        "backend: vllm\nserver: {{at: {{base_url: '{url}'}}}}\nmodel: {{tokenizer: {tokenizer}}}\n\
+         workload: {{dataset: {{dataset: vllm, kind: custom, path: chats.jsonl}}}}\n\
+         output: {{result_file: no/folder/x.jsonl}}\n",
+    );
+    fs::write(folder.path().join("bench.yaml"), file).unwrap();
+    let done = servemark(&folder, &["run", "bench.yaml"]);
+    let errors = text(&done.stderr);
+    assert_eq!(done.status.code(), Some(2), "{errors}");
+    for part in ["this tokenizer has no chat template", "no/folder"] {
+        assert!(
+            errors.lines().any(|line| line.starts_with("  - ") && line.contains(part)),
+            "{errors}"
+        );
+    }
+    let target = ["bench-serving", "--backend", "sglang-oai-chat", "--base-url", &url];
+    for (dataset, file, words) in [
+        ("openai", "chats.jsonl", "give a tokenizer that has one (--tokenizer DIR)"),
+        ("sharegpt", "absent.json", "absent.json"),
+    ] {
+        let data = ["--dataset-name", dataset, "--dataset-path", file, "--tokenizer", tokenizer];
+        let done = servemark(&folder, &[&target[..], &data].concat());
+        let errors = text(&done.stderr);
+        assert_eq!(done.status.code(), Some(2), "{errors}");
+        assert!(errors.contains(words), "{errors}");
+    }
+    assert_eq!(server.requests().len(), 0, "the server was asked");
+}
+
 #[test]
 fn a_live_page_needs_a_free_port_and_a_log_that_is_a_file() {
     let folder = tempfile::tempdir().unwrap();

@@ -100,6 +100,19 @@ const fn rendered() -> PromptFormat {
 }
 
 impl VllmHubSpec {
+    /// Returns whether every prompt is rendered with the chat template.
+    pub(crate) fn renders(&self) -> bool {
+        match self.name.kind() {
+            Kind::MlPerf => true,
+            Kind::Blazedit
+            | Kind::Gsm8k
+            | Kind::HumanEval
+            | Kind::InstructCoder
+            | Kind::MtBench => self.prompt_format == PromptFormat::ChatTemplate,
+            _ => false,
+        }
+    }
+
     /// Creates a spec with vLLM's defaults for the data set.
     pub fn new(name: HubDataset) -> Self {
         Self {

@@ -1,12 +1,14 @@
 //! Tests the error messages for malformed files.
 
 use std::fs;
+use std::num::NonZero;
 use std::path::PathBuf;
 
 use servemark_core::DatasetError;
 use servemark_datasets::{
-    AgenticTraceSpec, BadLine, CustomSpec, DatasetSpec, Draw, LongBenchSpec, OpenaiSpec,
-    RandomSpec, ShareGptSpec, Source, SpeedBenchSpec,
+    AgenticTraceSpec, BadLine, BatchSource, BatchSpec, CustomSpec, DatasetSpec, Draw,
+    LongBenchSpec, OpenaiSpec, PromptFormat, RandomSpec, Shaping, ShareGptSpec, Source,
+    SpeedBenchSpec, VllmCustomSpec, VllmData, VllmSpec,
 };
 use servemark_rng::RandomState;
 use tempfile::NamedTempFile;
@@ -275,4 +277,48 @@ fn a_draw_that_gives_nothing_says_why() {
     let file = file(format!("[{TALK}]").as_bytes());
     let error = As::Sharegpt.draw(Some(file.path().to_owned()), 0).unwrap_err();
     assert_eq!(error.to_string(), format!("{nothing}no request was asked for (--num-prompts)"));
+}
+
+#[test]
+fn what_needs_a_chat_template_is_known_before_the_draw() {
+    let openai = file(b"{\"messages\": [{\"role\": \"user\", \"content\": \"hello there\"}]}\n");
+    let turns =
+        r#"{"from": "human", "value": "one two three"}, {"from": "gpt", "value": "four five"}"#;
+    let sharegpt = file(format!("[{{\"conversations\": [{turns}]}}]").as_bytes());
+    let custom = file(format!("{{\"conversations\": [{turns}]}}\n").as_bytes());
+    let prompts = file(b"{\"prompt\": \"one two three\"}\n");
+    let path = |file: &NamedTempFile| Some(file.path().to_owned());
+    let shaped = |format: PromptFormat| Shaping { prompt_format: format, ..Shaping::default() };
+    let with = |format: PromptFormat| {
+        let custom_spec =
+            CustomSpec { path: path(&custom), shaping: shaped(format), ..CustomSpec::default() };
+        let vllm = VllmCustomSpec {
+            path: path(&prompts),
+            prompt_format: format,
+            ..VllmCustomSpec::default()
+        };
+        let source = BatchSource::File { path: prompts.path().to_owned(), prompt_format: format };
+        let mut batch =
+            BatchSpec::new(NonZero::<u32>::MIN, DatasetSpec::Custom(custom_spec.clone()), 4);
+        batch.source = source;
+        [
+            DatasetSpec::Custom(custom_spec),
+            DatasetSpec::Sharegpt(ShareGptSpec { path: path(&sharegpt), shaping: shaped(format) }),
+            DatasetSpec::Vllm(VllmSpec::new(VllmData::Custom(vllm))),
+            DatasetSpec::Batch(batch),
+        ]
+    };
+    let drawn = |spec: &DatasetSpec| {
+        draw(spec, 1, tokenizer("gpt2"), &mut RandomState::seeded(42)).map(drop)
+    };
+    let rendered = with(PromptFormat::ChatTemplate);
+    for spec in rendered.iter().chain([&As::Openai.spec(path(&openai))]) {
+        let known = spec.without_chat_template().map(|error| error.to_string());
+        assert_eq!(drawn(spec).err().map(|error| error.to_string()), known, "{spec:?}");
+        assert!(known.is_some(), "{spec:?}");
+    }
+    for spec in with(PromptFormat::Raw) {
+        assert!(spec.without_chat_template().is_none(), "{spec:?}");
+        assert!(drawn(&spec).is_ok(), "{:?}", drawn(&spec));
+    }
 }

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use servemark_core::{JsonObject, SpecialTokens, Tokenizer, TokenizerError};
-use servemark_tokenizer::HfTokenizer;
+use servemark_tokenizer::{HfTokenizer, TokenizerSpec};
 use tempfile::TempDir;
 
 use crate::{GPT2, folder, tokenizer};
@@ -129,4 +129,32 @@ fn without_a_template_nothing_renders() {
     let error = tokenizer(GPT2).apply_chat_template(&[]).unwrap_err();
     assert!(matches!(error, TokenizerError::NoChatTemplate), "{error}");
     assert!(!folder(GPT2).join("chat_template.jinja").exists());
+}
+
+#[test]
+fn a_chat_template_is_found_without_loading() {
+    let message: JsonObject =
+        serde_json::from_str(r#"{"role": "user", "content": "hello"}"#).unwrap();
+    let of_files = |files: &[(&str, &str)]| folder_with(files);
+    let beside = of_files(&[("tokenizer.json", TINY), ("chat_template.jinja", "{{ 1 }}")]);
+    let configured = r#"{"chat_template": [{"name": "default", "template": "{{ 2 }}"}]}"#;
+    let configured = of_files(&[("tokenizer.json", TINY), ("tokenizer_config.json", configured)]);
+    let without = of_files(&[("tokenizer.json", TINY)]);
+    let made = [&beside, &configured, &without].map(|folder| folder.path().to_owned());
+    let stored = ["gpt2", "qwen2.5-small", "tiktoken/sglang.json", "tekken"].map(folder);
+    let mut found = Vec::new();
+    for path in made.iter().chain(&stored) {
+        let spec = TokenizerSpec::new(path.to_string_lossy());
+        let rendered = spec.load().unwrap().apply_chat_template(std::slice::from_ref(&message));
+        let has_one = spec.has_chat_template().unwrap();
+        assert_eq!(has_one, !matches!(rendered, Err(TokenizerError::NoChatTemplate)), "{path:?}");
+        found.push(has_one);
+    }
+    assert_eq!(found[..5], [true, true, false, false, true]);
+    assert!(found[5], "a part of SGLang's layout");
+    let empty = of_files(&[]);
+    let spec = TokenizerSpec::new(empty.path().to_string_lossy());
+    for error in [spec.find().unwrap_err(), spec.has_chat_template().unwrap_err()] {
+        assert!(matches!(error, TokenizerError::Missing { .. }), "{error}");
+    }
 }

@@ -1,12 +1,12 @@
 //! Faults of a plan that are known on this machine, before anything is sent.
 
 use std::fs;
-use std::path::Path;
 
 use serde_json::Value;
 use servemark_client::{Credentials, Target};
-use servemark_core::{DatasetError, TokenizerError};
+use servemark_core::DatasetError;
 use servemark_plan::{BenchPlan, ServerSpec};
+use servemark_tokenizer::TokenizerSpec;
 
 use crate::{ExecuteError, Outputs};
 
@@ -18,18 +18,30 @@ pub fn local_faults(plan: &BenchPlan) -> Vec<ExecuteError> {
     faults.extend(Outputs::of(plan).check().err().map(ExecuteError::from));
     let dataset = serde_json::to_value(&plan.workload.dataset).unwrap_or_default();
     missing_files(&dataset, &mut faults);
-    if let Some(spec) = &plan.model.tokenizer
-        && spec.hub_name().is_none()
-        && !spec.source().is_empty()
-        && !Path::new(spec.source()).exists()
-    {
-        faults.push(TokenizerError::Missing { path: spec.source().into() }.into());
-    }
+    faults.extend(tokenizer(plan));
     if let ServerSpec::At(target) = &plan.server {
         let target = Target::new(target, Credentials::new());
         faults.extend(target.err().map(ExecuteError::Target));
     }
     faults
+}
+
+/// Returns what is wrong with a tokenizer on this machine: it is missing, or has no chat template
+/// and the data set needs one.
+fn tokenizer(plan: &BenchPlan) -> Option<ExecuteError> {
+    let is_here = |spec: &&TokenizerSpec| spec.hub_name().is_none() && !spec.source().is_empty();
+    let spec = plan.model.tokenizer.as_ref().filter(is_here)?;
+    if plan.model.untokenized {
+        return None;
+    }
+    let Some(without_template) = plan.workload.dataset.without_chat_template() else {
+        return spec.find().err().map(ExecuteError::from);
+    };
+    match spec.has_chat_template() {
+        Ok(true) => None,
+        Ok(false) => Some(without_template.into()),
+        Err(error) => Some(error.into()),
+    }
 }
 
 /// Adds a fault for each file of a data set that does not exist. A path of a data set of the hub
