@@ -67,6 +67,7 @@ fn hostile_tokenizers_and_data_sets() {
     write(&folder, "talks.jsonl", talk);
     let vocab = "\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 4294967295}, \"merges\": []}";
     write(&folder, "huge/tokenizer.json", &format!("{{{vocab}}}"));
+    write(&folder, "huge/chat_template.jinja", "{{ messages[0].content }}");
     refuses(&folder, &run("huge"), &["tokenizer.json", "the id 4294967295"]);
     let gpt2 = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/tokenizers/gpt2");
     let tokenizer = fs::read_to_string(format!("{gpt2}/tokenizer.json")).unwrap();
@@ -78,8 +79,8 @@ fn hostile_tokenizers_and_data_sets() {
     refuses(&folder, &run("doubling"), &words);
     let nested = format!("{{\"conversations\": {}", "[".repeat(100_000));
     write(&folder, "talks.jsonl", &nested);
-    refuses(&folder, &run(gpt2), &["talks.jsonl:1: ", "recursion limit"]);
+    refuses(&folder, &run("doubling"), &["talks.jsonl:1: ", "recursion limit"]);
     let long = format!("{{\"conversations\": [\"{}\"]}}", "x".repeat(65 << 20));
     write(&folder, "talks.jsonl", &long);
-    refuses(&folder, &run(gpt2), &["talks.jsonl:1: ", "67108864 bytes, which is the limit"]);
+    refuses(&folder, &run("doubling"), &["talks.jsonl:1: ", "67108864 bytes, which is the limit"]);
 }
