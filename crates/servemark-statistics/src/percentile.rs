@@ -175,15 +175,16 @@ fn beyond_usual(sample: &Observations, sorted: &[f64], share: f64) -> Option<f64
         let hits = |cluster: &[f64]| cluster.iter().filter(|other| **other > limit).count() as f64;
         sample.by_cluster(hits).into_iter().map(|count| count > 0.0).collect()
     };
-    let (limit, burst, room) = match largest_tie(sorted, share) {
-        Some(limit) => (limit, clustering(&above(limit)), 1.0 - share),
-        None => {
-            let limit = largest_usual(sample).filter(|limit| nearest(sorted, share) <= *limit)?;
-            let burst = clustering(&above(limit));
-            // Of values that differ, the percentile rises before larger ones fill its whole tail.
-            (limit, (burst > 1.0).then_some(burst)?, (1.0 - share) / 2.0)
-        }
-    };
+    let tie = largest_tie(sorted, share);
+    let usual = || largest_usual(sample).filter(|limit| nearest(sorted, share) <= *limit);
+    let limit = tie.or_else(usual)?;
+    let burst = clustering(&above(limit));
+    // Usual values that differ have larger ones by chance, and the percentile rises before those of busy
+    // phases fill its whole tail.
+    let room = if tie.is_some() { 1.0 - share } else { (1.0 - share) / 2.0 };
+    if tie.is_none() && burst <= 1.0 {
+        return None;
+    }
     let burst = burst.max(SMALLEST_BURST);
     let larger = sorted.len() - sorted.partition_point(|other| *other <= limit);
     let bursts = larger as f64 / burst;
@@ -299,7 +300,7 @@ mod tests {
             let (mut sample, mut gap) = (Observations::default(), 0.0);
             for _ in 0..400 {
                 gap = 0.97 * gap + random.normal(0.0, 0.25);
-                let count = 2 + random.randint(0, 39).unwrap() as usize;
+                let count = 2 + random.randint(0, 39).unwrap();
                 sample.push((0..count).map(|_| 30.0 + gap));
             }
             sample.percentile(0.5, 0.95).bounds.interval()
