@@ -26,6 +26,10 @@ pub struct LatencyAccuracy {
     pub core_was_shared: Option<bool>,
     /// Reasons for the verdict, the worst first.
     pub reasons: Vec<Finding>,
+    /// Whether the only doubt is that the client's own clock timed the answers, on cores that it did not
+    /// have to wait for as far as the log shows.
+    #[serde(skip)]
+    pub is_by_client_clock_alone: bool,
 }
 
 /// Displays the accuracy as the verdict line words it, for example "right to 0.03 ms".
@@ -61,6 +65,8 @@ impl LatencyAccuracy {
         let bound_is_known = reasons.is_empty();
         reasons.extend(findings(AccuracyVerdict::Uncertain, &bounded));
         let is_uncertain = !reasons.is_empty();
+        let is_by_client_clock_alone =
+            reasons.len() == 1 && user_clock(audit).is_some() && core_was_shared != Some(true);
         reasons.extend(findings(AccuracyVerdict::Corrected, &[lagging]));
         let verdict = match (is_uncertain, reasons.is_empty()) {
             (true, _) => AccuracyVerdict::Uncertain,
@@ -71,7 +77,7 @@ impl LatencyAccuracy {
             reasons = findings(AccuracyVerdict::Exact, &[prompt]);
         }
         let right_to_us = right_to_us(audit).filter(|_| bound_is_known);
-        Self { verdict, right_to_us, core_was_shared, reasons }
+        Self { verdict, right_to_us, core_was_shared, reasons, is_by_client_clock_alone }
     }
 }
 

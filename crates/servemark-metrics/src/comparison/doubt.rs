@@ -19,6 +19,9 @@ pub struct Doubt {
     pub verdict: Verdict,
     /// Reasons for the verdict.
     pub reason: String,
+    /// Whether the only reason is that the client's own clock timed the answers.
+    #[serde(skip)]
+    pub(crate) is_of_clock_alone: bool,
 }
 
 /// One of the two sides of a comparison. The enum is closed.
@@ -40,7 +43,9 @@ impl Doubt {
         }
         let decisive = audit.reasons.iter().filter(|finding| finding.verdict >= Verdict::Suspect);
         let reasons: Vec<&str> = decisive.map(|finding| finding.reason.as_str()).collect();
-        Some(Self { side, run: None, verdict: audit.verdict, reason: reasons.join("; ") })
+        let is_of_clock_alone = audit.keeps_up() && audit.latencies.is_by_client_clock_alone;
+        let (verdict, reason) = (audit.verdict, reasons.join("; "));
+        Some(Self { side, run: None, verdict, reason, is_of_clock_alone })
     }
 
     /// Sets the one-based number of the run on its side.

@@ -1,6 +1,6 @@
 //! The two parts of the verdict: whether the load was carried, and how accurate the latencies are.
 
-use servemark_metrics::{AccuracyVerdict, LoadVerdict};
+use servemark_metrics::{AccuracyVerdict, ComparedSide, Comparison, Doubt, LoadVerdict};
 
 use super::*;
 
@@ -104,4 +104,24 @@ fn both_parts_are_in_the_document() {
     assert_eq!(document["latencies"]["right_to_us"], 30.0);
     assert_eq!(document["latencies"]["core_was_shared"], true);
     assert!(document["load"]["reasons"][0]["reason"].as_str().unwrap().contains("late"));
+}
+
+#[test]
+fn runs_that_the_clients_own_clock_timed_are_compared_with_each_other() {
+    let timed_by = |clock| {
+        let mut run = Run::with_each(|request| request.clock = clock);
+        run.cost = None;
+        run.audit()
+    };
+    let [user, kernel] = [ArrivalClock::User, ArrivalClock::Kernel].map(timed_by);
+    let compared = |before: &Audit, after: &Audit| {
+        let before = Doubt::of(ComparedSide::Before, before);
+        let doubts = before.into_iter().chain(Doubt::of(ComparedSide::After, after));
+        Comparison::of(&[], |_| None, |_| None).with_doubts(doubts).is_judged
+    };
+    assert!(compared(&user, &user));
+    // The lag of the client is on one side only.
+    assert!(!compared(&user, &kernel));
+    // A client that had to wait for its core timed the answers late by an unknown time.
+    assert!(!compared(&user, &beside_a_hog(ArrivalClock::User).audit()));
 }
