@@ -108,8 +108,9 @@ struct Flags {
     /// Do not report how many prompt tokens were found in the prefix cache
     #[arg(long)]
     hide_cached: bool,
-    /// A fault, as NAME[@CHUNK][:ARGUMENT][/EVERY]: status:500/10 (every tenth request), cut@5/3,
-    /// stall@5:2s. May be given several times; an unknown name is refused with a list of all faults
+    /// A fault: a name, then, where they apply, @CHUNK, :ARGUMENT and /EVERY: status:500/10 (every
+    /// tenth request), cut@5/3, stall@5:2s. May be given several times; an unknown name is refused
+    /// with a list of all faults
     #[arg(long, value_name = "FAULT")]
     fault: Vec<Fault>,
     /// Number of server threads; connections are distributed evenly

@@ -23,8 +23,9 @@ pub(crate) struct SimulatorArgs {
     /// clock_skew_ms=5000,kv_blocks=500, cache_blocks=1000,hides_cached=true
     #[arg(long, value_name = "SPEC", num_args = 0..=1, value_parser = parse_simulator)]
     pub(crate) simulate: Option<Option<MockSpec>>,
-    /// A fault of the bundled server, as NAME[@CHUNK][:ARGUMENT][/EVERY]: status:503/10, cut@5/3,
-    /// stall@5:2s, preempt@5:2s/3, reset/100, close-after:0.1ms; may be given several times
+    /// A fault of the bundled server: a name, then, where they apply, @CHUNK, :ARGUMENT and /EVERY:
+    /// status:503/10, cut@5/3, stall@5:2s, preempt@5:2s/3, reset/100, close-after:0.1ms; may be given
+    /// several times
     #[arg(long, value_name = "FAULT", action = ArgAction::Append)]
     simulate_fault: Vec<Fault>,
 }
