@@ -141,7 +141,7 @@ impl Spread {
         let (_, variance) = moments(residuals);
         let power =
             |exponent| residuals.iter().map(|off| off.powi(exponent)).sum::<f64>() / clusters;
-        let bursts = Bursts::of(residuals);
+        let bursts = Bursts::of(mean, residuals);
         let dependence = Dependence::of(residuals).at_least(bursts.size);
         let varies = variance > 0.0;
         Self {
@@ -303,8 +303,9 @@ impl NarrowRange {
     }
 }
 
-/// Largest range of values, as a part of the typical one, that bounds the mean.
-const NARROW: f64 = 0.1;
+/// Largest range of values, as a part of the typical one, that bounds the mean. Values that exceed the usual
+/// ones by more are outliers.
+pub(crate) const NARROW: f64 = 0.1;
 /// Largest such range of values that rise or fall through the run. A queue that grows without end rises
 /// by more.
 const NARROW_TREND: f64 = 0.02;
@@ -331,26 +332,31 @@ struct Bursts {
 }
 
 impl Bursts {
-    fn of(residuals: &[f64]) -> Self {
+    /// Returns the bursts of outliers of values around a mean. They are counted if the values are larger
+    /// than usual by a part of the mean that matters.
+    fn of(mean: f64, residuals: &[f64]) -> Self {
         let (median, distance) = median_and_distance(residuals);
         let mut sorted = residuals.to_vec();
         sorted.sort_unstable_by(f64::total_cmp);
         let highest_tenth = sorted.get(sorted.len() * 9 / 10).copied().unwrap_or(f64::INFINITY);
         let far = [5.0, 8.0, 16.0].map(|distances| median + distances * distance);
-        let limits = far.into_iter().chain([highest_tenth]);
-        let none = Self { size: 1.0, count: f64::INFINITY };
-        limits.fold(none, |all, limit| all.with_outliers(residuals, limit))
+        let all = [far[1], far[2], highest_tenth].map(|limit| Self::above(limit, residuals).size);
+        let matters = median + NARROW * mean.abs();
+        let counts = far.map(|limit| Self::above(limit.max(matters), residuals).count);
+        Self {
+            size: all.into_iter().fold(1.0, f64::max),
+            count: counts.into_iter().fold(f64::INFINITY, f64::min),
+        }
     }
 
-    /// Adds the bursts of the values above a limit.
-    fn with_outliers(self, residuals: &[f64], limit: f64) -> Self {
+    /// Returns the bursts of the values above a limit.
+    fn above(limit: f64, residuals: &[f64]) -> Self {
         let hits: Vec<bool> = residuals.iter().map(|value| *value > limit).collect();
         let size = clustering(&hits);
         if size <= 1.0 {
-            return self;
+            return Self { size: 1.0, count: f64::INFINITY };
         }
-        let bursts = hits.iter().filter(|is_hit| **is_hit).count() as f64 / size;
-        Self { size: self.size.max(size), count: self.count.min(bursts) }
+        Self { size, count: hits.iter().filter(|is_hit| **is_hit).count() as f64 / size }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::clustering::clustering;
 use crate::dependence::{Dependence, longest_length};
-use crate::mean::{KnownParts, NarrowRange, median_and_distance};
+use crate::mean::{KnownParts, NARROW, NarrowRange, median_and_distance};
 use crate::ranks::{fewest_draws, rank_bounds, whole};
 use crate::student::normal_quantile;
 use crate::{Bounds, Estimate, Observations, Reason, moments};
@@ -206,7 +206,7 @@ fn largest_tie(sorted: &[f64], share: f64) -> Option<f64> {
 /// finite distance.
 fn largest_usual(sample: &Observations) -> Option<f64> {
     let (median, distance) = median_and_distance(sample.values());
-    let limit = median + FAR * distance;
+    let limit = median + (FAR * distance).max(NARROW * median.abs());
     limit.is_finite().then_some(limit)
 }
 
@@ -235,7 +235,8 @@ const ALIKE: f64 = 1e-4;
 /// Largest share above a percentile for which larger values are checked. If a percentile leaves more to
 /// them, a busy phase that the sample missed does not reach it.
 const MOST_TAIL_OF_USUAL: f64 = 0.11;
-/// Distance from the median, in medians of all such distances, beyond which values are unusual. It is
+/// Distance from the median, in medians of all such distances, beyond which values are unusual, if it is a
+/// part of the median that matters. It is
 /// more than three standard deviations of normal values.
 const FAR: f64 = 5.0;
 /// Share of all values from which on equal ones are no accident.
