@@ -46,7 +46,8 @@ fn two_runs_are_laid_over_each_other_in_every_view() {
         browser.keep_picture(&format!("comparison-{}", view.name()));
         assert_eq!(browser.faults(), [""; 0], "{view:?}");
     }
-    assert!(browser.text(".verdicts .bad").contains("Mean E2EL (ms) (+"));
+    let bad = browser.text(".verdicts .bad");
+    assert!(bad.contains("Mean TPOT (ms) (+"), "{bad}");
     browser.hover("#plot-shift-e2el .stage", 0.5, 0.5);
     assert!(browser.text("#plot-shift-e2el .keys").contains(" %"));
     assert!(browser.text("#plot-shift-ttft .keys").contains(" %"), "one crosshair for all shifts");
