@@ -64,9 +64,6 @@ fn fewest_clusters(share: f64) -> usize {
 /// of the values above the median, and of those above the percentile. Rare values are tested for
 /// clustering.
 fn effective_draws(sample: &Observations, sorted: &[f64], share: f64) -> (Dependence, f64) {
-    let counts = |limit: f64| {
-        sample.by_cluster(|cluster| cluster.iter().filter(|value| **value > limit).count() as f64)
-    };
     let residuals = residuals(sample, sorted);
     let mut dependence = Dependence::of(&residuals);
     for part in sample.parts() {
@@ -77,20 +74,29 @@ fn effective_draws(sample: &Observations, sorted: &[f64], share: f64) -> (Depend
     let sizes = sample.by_cluster(|cluster| cluster.len() as f64);
     if dependence.is_dependent() {
         for limit in limits {
-            let off = off_tail(&counts(limit), &sizes);
+            let off = off_tail(&counts_above(sample, limit), &sizes);
             dependence = dependence.at_least(longest_length(&off));
         }
     }
     for times in [1.0, 2.0, 4.0] {
         let tail = (1.0 - share) * times;
         if tail < MOST_TAIL {
-            let counts = counts(nearest(sorted, 1.0 - tail));
-            let hits: Vec<bool> = counts.iter().map(|count| *count > 0.0).collect();
-            dependence = dependence.at_least(clustering(&hits));
+            let limit = nearest(sorted, 1.0 - tail);
+            dependence = dependence.at_least(clustering(&have_above(sample, limit)));
         }
     }
-    let design = design_effect(sample, &off_tail(&counts(limits[0]), &sizes), share);
+    let design = design_effect(sample, &off_tail(&counts_above(sample, limits[0]), &sizes), share);
     (dependence, sorted.len() as f64 / design / dependence.length)
+}
+
+/// Returns the number of values above a limit in each cluster.
+fn counts_above(sample: &Observations, limit: f64) -> Vec<f64> {
+    sample.by_cluster(|cluster| cluster.iter().filter(|value| **value > limit).count() as f64)
+}
+
+/// Returns whether each cluster has a value above a limit.
+fn have_above(sample: &Observations, limit: f64) -> Vec<bool> {
+    counts_above(sample, limit).into_iter().map(|count| count > 0.0).collect()
 }
 
 /// Returns by how much the sum of each cluster exceeds that of as many mean values. Sums alone would show
@@ -171,14 +177,10 @@ fn beyond_usual(sample: &Observations, sorted: &[f64], share: f64) -> Option<f64
     if 1.0 - share > MOST_TAIL_OF_USUAL {
         return None;
     }
-    let above = |limit: f64| -> Vec<bool> {
-        let hits = |cluster: &[f64]| cluster.iter().filter(|other| **other > limit).count() as f64;
-        sample.by_cluster(hits).into_iter().map(|count| count > 0.0).collect()
-    };
     let tie = largest_tie(sorted, share);
     let usual = || largest_usual(sample).filter(|limit| nearest(sorted, share) <= *limit);
     let limit = tie.or_else(usual)?;
-    let burst = clustering(&above(limit));
+    let burst = clustering(&have_above(sample, limit));
     // Usual values that differ have larger ones by chance, and the percentile rises before those of busy
     // phases fill its whole tail.
     let room = if tie.is_some() { 1.0 - share } else { (1.0 - share) / 2.0 };
@@ -236,8 +238,7 @@ const ALIKE: f64 = 1e-4;
 /// them, a busy phase that the sample missed does not reach it.
 const MOST_TAIL_OF_USUAL: f64 = 0.11;
 /// Distance from the median, in medians of all such distances, beyond which values are unusual, if it is a
-/// part of the median that matters. It is
-/// more than three standard deviations of normal values.
+/// part of the median that matters. It is more than three standard deviations of normal values.
 const FAR: f64 = 5.0;
 /// Share of all values from which on equal ones are no accident.
 const MANY_TIES: f64 = 0.05;

@@ -118,7 +118,6 @@ fn a_file_of_something_else_is_refused() {
     assert!(error.ends_with("does not begin with a run log's header"), "{error}");
 }
 
-#[cfg(target_os = "linux")]
 #[test]
 fn a_log_of_a_newer_format_is_refused() {
     let (_folder, path) = write_log(None);
@@ -132,6 +131,7 @@ fn a_log_of_a_newer_format_is_refused() {
     );
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_is_reported() {
     // Every write to this device fails, as on a full disk.
