@@ -3,7 +3,9 @@
 use std::io;
 
 use serde_json::{Value, json};
-use servemark_metrics::{Estimated, Figure, FigureScope, Metrics, Quantity, RunSpread, Statistic};
+use servemark_metrics::{
+    Estimand, Estimated, Figure, FigureScope, Metrics, Quantity, RunSpread, Statistic,
+};
 use servemark_report::{SweepReport, SweepRow};
 
 use super::{audits, points, render};
@@ -126,14 +128,9 @@ impl RepeatsPage<'_> {
 }
 
 /// Returns the estimate of a latency in one run, from which its interval is known.
-fn estimate(figure: Figure, metrics: &Metrics) -> Option<&Estimated> {
+fn estimate(figure: Figure, metrics: &Metrics) -> Option<Estimated> {
     let Quantity::Latency(latency, statistic) = figure.quantity else { return None };
-    let all = metrics.latency(latency)?.estimates.as_ref()?;
-    match statistic {
-        Statistic::Mean => Some(&all.mean),
-        Statistic::Median => all.percentile(50.0),
-        Statistic::Percentile(percent) => all.percentile(percent),
-    }
+    Estimand::Latency(latency, statistic).read(metrics)
 }
 
 /// Figures at the head of the page.
