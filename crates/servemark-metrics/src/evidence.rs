@@ -43,6 +43,9 @@ pub struct Evidence {
     samples: Vec<(Objective, Observations)>,
     /// Waits in seconds that no request of a run met; absent without a run.
     unmet_waits: Option<UnmetWaits>,
+    /// Lengths of the answers of the first run. Those of every run would make steps in pooled
+    /// latencies of an answer of the mean length.
+    lengths: Option<AnswerLengths>,
     ttft: Series,
     e2el: Series,
     requests: usize,
@@ -71,6 +74,7 @@ impl Evidence {
         Self {
             samples: samples.collect(),
             unmet_waits: None,
+            lengths: None,
             ttft,
             e2el,
             requests: 0,
@@ -91,7 +95,8 @@ impl Evidence {
         let of_run = unmet_waits(&log.header().facts, &scores);
         let unmet_waits = self.unmet_waits.map_or(of_run, |others| pooled(others, of_run));
         self.unmet_waits = Some(unmet_waits);
-        let lengths = AnswerLengths::of(judged.iter().map(|(_, score)| *score));
+        let lengths = || AnswerLengths::of(judged.iter().map(|(_, score)| *score));
+        let lengths = *self.lengths.get_or_insert_with(lengths);
         let reading = Reading { policy, clock: clock.as_ref(), lengths };
         for (objective, sample) in &mut self.samples {
             for request in judged {
@@ -156,7 +161,7 @@ pub(crate) fn sent_last(facts: &RunFacts) -> usize {
     }
 }
 
-/// What the values of the requests of a run are read by.
+/// What the values of requests are read by.
 struct Reading<'a> {
     policy: &'a MetricPolicy,
     clock: Option<&'a ServerClock>,

@@ -30,12 +30,21 @@ impl Latency {
 pub(crate) struct AnswerLengths {
     /// Mean number of tokens after the first.
     mean: f64,
+    /// Mean time in seconds of a token after the first.
+    per_token_s: f64,
 }
 
 impl AnswerLengths {
     pub(crate) fn of<'a, 's: 'a>(scores: impl Iterator<Item = &'a RequestScore<'s>>) -> Self {
-        let tokens: Vec<f64> = scores.map(after_first).collect();
-        Self { mean: tokens.iter().sum::<f64>() / tokens.len().max(1) as f64 }
+        let (mut requests, mut tokens, mut seconds) = (0.0_f64, 0.0_f64, 0.0);
+        for score in scores.filter(|score| score.success) {
+            requests += 1.0;
+            if let (Some(first), 1..) = (score.ttft_s, tokens_after_first(score)) {
+                tokens += tokens_after_first(score) as f64;
+                seconds += score.latency_s - first;
+            }
+        }
+        Self { mean: tokens / requests.max(1.0), per_token_s: seconds / tokens.max(1.0) }
     }
 
     /// Adds the values of the next request to the sample of a latency in the order of time.
@@ -59,14 +68,16 @@ impl AnswerLengths {
     fn add_e2el(self, sample: &mut Observations, score: &RequestScore<'_>, waited_s: f64) {
         let whole = waited_s + score.latency_s;
         let Some(first) = score.ttft_s else { return sample.push([whole]) };
-        let rest = score.latency_s - first;
-        let tokens = after_first(score);
-        let of_mean_length = if tokens > 0.0 { rest * self.mean / tokens } else { rest };
+        // An answer of one token does not show the time of further ones.
+        let per_token = match tokens_after_first(score) {
+            0 => self.per_token_s,
+            tokens => (score.latency_s - first) / tokens as f64,
+        };
         let to_first = waited_s + first;
-        sample.push_with_parts(whole, [to_first, to_first + of_mean_length]);
+        sample.push_with_parts(whole, [to_first, to_first + per_token * self.mean]);
     }
 }
 
-fn after_first(score: &RequestScore<'_>) -> f64 {
-    score.output_token_count().saturating_sub(1) as f64
+fn tokens_after_first(score: &RequestScore<'_>) -> u64 {
+    score.output_token_count().saturating_sub(1)
 }

@@ -128,9 +128,13 @@ impl Spread {
         let too_short = of_part.too_short();
         let room = too_short.map_or(0.0, |_| ROOM_FOR_PARTS * (mean - median).max(0.0));
         let matters = of_part.error() > LEAST_PART_OF_ERROR * self.error();
+        let doubt = too_short.filter(|_| matters);
+        let range = doubt.and_then(|(_, reason)| NarrowRange::of(part, median)?.ends(reason));
+        let margin = range.map_or(0.0, |(low, high)| (mean - low).max(high - mean));
         let parts = KnownParts {
-            doubt: self.parts.doubt.or(too_short.filter(|_| matters)),
+            doubt: self.parts.doubt.or(doubt.filter(|_| range.is_none())),
             room: self.parts.room.max(room),
+            margin: self.parts.margin.max(margin),
         };
         Self { dependence, parts, ..self }
     }
@@ -217,8 +221,9 @@ impl Spread {
         let errors = self.dependence.effective().sqrt().recip();
         let end = |half: f64| self.deviation * self.with_times.solved(half * errors);
         let with_waits = end(above).hypot(self.waits);
-        let high = self.mean + with_waits.max(self.unseen) + self.parts.room;
-        Bounds::Known { low: self.mean + end(-below), high }
+        let KnownParts { room, margin, .. } = self.parts;
+        let low = self.mean + end(-below) - margin;
+        Bounds::Known { low, high: self.mean + with_waits.max(self.unseen) + room + margin }
     }
 
     /// Returns the interval of values that hardly differ, by their range; absent for others.
@@ -368,6 +373,9 @@ pub(crate) struct KnownParts {
     pub(crate) doubt: Option<(f64, Reason)>,
     /// By how much the parts may be larger than they were, if they have no interval.
     pub(crate) room: f64,
+    /// By how much the mean of parts that hardly differ may be off on either side, if they have no
+    /// interval.
+    pub(crate) margin: f64,
 }
 
 impl KnownParts {
@@ -534,6 +542,27 @@ mod tests {
         let runs: Vec<[bool; 2]> = (0..40).map(|_| run()).collect();
         let known = |at: usize| runs.iter().filter(|run| run[at]).count();
         assert!(known(0) <= 4 && known(1) >= 20, "{} {}", known(0), known(1));
+    }
+
+    /// Each value has a part of 50 with slow noise of 0.1 %, and a part that is independent. The sample is
+    /// just long enough for the error of the slow part to matter beside that of the other.
+    #[test]
+    fn slow_noise_of_a_known_part_that_hardly_differs_widens_the_interval() {
+        let run = |seed| {
+            let (mut whole, mut alone) = (Observations::default(), Observations::default());
+            let mut random = NumpyRandom::seeded(seed + 100);
+            for part in slow_noise(1e-3, seed).values() {
+                let value = part + random.normal(0.05, 4e-3);
+                whole.push_with_parts(value, [*part]);
+                alone.push([value]);
+            }
+            let found = [whole, alone].map(|sample| sample.mean(0.95).bounds.interval());
+            let found = found.map(|found| found.map(|(low, high)| high - low));
+            found[0].map(|width| width / found[1].unwrap_or(width))
+        };
+        let widths: Vec<f64> = (0..40).map(|seed| run(seed).expect("an interval")).collect();
+        assert!(widths.iter().all(|width| (1.0..4.0).contains(width)), "{widths:?}");
+        assert!(widths.iter().any(|width| *width > 1.05), "{widths:?}");
     }
 
     #[test]

@@ -20,7 +20,8 @@ pub(crate) fn percentile(
     let (low, high) = ends(sorted, share, alpha, draws);
     let with_waits = value + sample.unmet_waits().of_percentile(sorted, share);
     let parts = KnownParts::of(sample);
-    let found = (low, high.map(|high| high.max(with_waits) + parts.room));
+    let low = low.map(|low| low - parts.margin);
+    let found = (low, high.map(|high| high.max(with_waits) + parts.room + parts.margin));
     let needed = fewest_draws(share, alpha).max(fewest_draws(1.0 - share, alpha)) as f64;
     let fewest = fewest_clusters(share);
     let bounds = if sample.clusters() < fewest {

@@ -2,7 +2,11 @@
 //! second at one of four places, and service is first come, first served.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
+use servemark_core::{
+    Delta, Finish, Header, Phase, Recorder, RunFacts, RunLog, Sample, Sink, Stamp, Usage,
+};
 use servemark_rng::Mt19937;
 
 use super::*;
@@ -102,6 +106,52 @@ fn runs_that_are_pooled_say_more() {
         high - low
     };
     assert!(width(4) < width(1), "{} is not below {}", width(4), width(1));
+}
+
+/// Returns the log of a server with constant times under one stream: 50 ms to a first token and 25 ms for
+/// each of up to four others, whose number is drawn.
+fn answers_of_drawn_lengths(random: &mut Mt19937) -> RunLog {
+    let at = |ms: u64| Stamp::from_nanos(1_000_000 * ms);
+    let mut now = 0;
+    let mut record = |index| {
+        let tokens = 1 + (5.0 * random.next_f64()) as u64;
+        let prompt = Sample::new("", 1, tokens as u32);
+        let mut recorder = Recorder::new(index, Phase::Measure, &prompt, at(now));
+        recorder.record_sent(at(now));
+        // The machine is some microseconds late.
+        let late = Duration::from_micros((20.0 * random.next_f64()) as u64);
+        let mut arrives = now + 25;
+        for _ in 0..tokens {
+            arrives += 25;
+            recorder.body(at(arrives) + late, 1);
+            recorder.at(at(arrives) + late).delta(Delta::content("x"));
+        }
+        now = arrives;
+        recorder.at(at(now) + late).usage(Usage::new(Some(1), Some(tokens as u32)));
+        recorder.finish(Ok(Finish::default()), at(now) + late)
+    };
+    let records = (0..40).map(&mut record).collect();
+    let mut facts = RunFacts::default();
+    facts.max_concurrency = Some(1);
+    RunLog::new(Header::new(0, facts, serde_json::Value::Null), records, None)
+}
+
+/// Mean lengths differ from run to run, and an answer of one token does not show the time of others.
+/// Neither is a drift of the server.
+#[test]
+fn drawn_lengths_of_pooled_runs_do_not_look_like_a_drift() {
+    let objective = "e2el:mean<250ms".parse().unwrap();
+    let mut random = Mt19937::from_u32_seed(9);
+    for pooled in 0..20 {
+        let mut evidence = Evidence::of(&[objective]);
+        for _ in 0..4 {
+            let log = answers_of_drawn_lengths(&mut random);
+            evidence.add(&log, &MetricPolicy::native(), JudgedPart::Whole);
+        }
+        let judgement = evidence.judge(0.95)[0];
+        assert_eq!(judgement.verdict, SloVerdict::Holds, "{pooled}: {judgement}");
+        assert!((150.0..=160.0).contains(&judgement.effective), "{pooled}: {judgement:?}");
+    }
 }
 
 fn column(values: &[f64]) -> Observations {

@@ -2,7 +2,7 @@
 //! network request.
 
 use std::fs;
-use std::num::NonZeroUsize;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -69,7 +69,10 @@ fn a_searchs_page_has_its_objectives_and_their_limits() {
     let slo = SloSpec::new(Objective::list("e2el:p90<20ms,ttft:p90<15ms").unwrap());
     let range = SearchRange::new(4.0, 1.0, 64.0, Grain::Whole).unwrap();
     let spec = SloSearchSpec::new(base(), "max_concurrency", slo).unwrap().within(range);
-    let context = context();
+    let mut effort = spec.effort.clone();
+    effort.requests = NonZeroUsize::new(100);
+    effort.rounds = NonZeroU32::MIN;
+    let (spec, context) = (spec.with_effort(effort), context());
     let mut search = SloSearch::open(&spec, None, &context).unwrap();
     search.by_ref().for_each(|round| drop(round.unwrap()));
     let answer = search.answer();

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use servemark::backends::BackendName;
 use servemark::core::NoProgress;
-use servemark::datasets::DatasetSpec;
+use servemark::datasets::{DatasetSpec, RangeRatio};
 use servemark::metrics::Objective;
 use servemark::plan::{
     BenchPlan, Grain, LoadBracket, SearchRange, ServerSpec, SloSearchSpec, SloSpec,
@@ -17,25 +17,26 @@ use servemark::{Origin, RunContext, SloAnswer, SloSearch, SweepRunError, Trial};
 
 use crate::runs::plan;
 
-/// A server with twenty slots, in which each request takes 50 ms.
+/// A server with ten slots, in which a request takes 50 to 150 ms, 100 ms on average.
 fn base() -> BenchPlan {
     let mut base = plan(BackendName::Sglang, &[]);
     if let ServerSpec::Simulated(mock) = &mut base.server {
         mock.ttft = Duration::from_millis(50);
-        mock.itl = Duration::ZERO;
-        mock.places = NonZeroUsize::new(20);
+        mock.itl = Duration::from_millis(25);
+        mock.places = NonZeroUsize::new(10);
     }
     if let DatasetSpec::Random(random) = &mut base.workload.dataset {
-        random.output_tokens = 1;
+        random.output_tokens = 5;
+        random.range_ratio = RangeRatio::new(0.0).unwrap();
     }
     base
 }
 
-/// With n > 20 requests in flight, an answer takes n / 20 x 50 ms: with 50 in flight, either all
-/// take 125 ms or, in lockstep, one half takes 100 ms and the other 150 ms.
+/// With n > 10 requests in flight, 100 requests complete per second, so by Little's law the mean
+/// latency is n x 10 ms and the capacity is 25. A busy machine only makes the server slower.
 fn spec() -> SloSearchSpec {
-    let slo = SloSpec::new(Objective::list("e2el:median<125ms").unwrap());
-    let range = SearchRange::new(16.0, 1.0, 256.0, Grain::Whole).unwrap();
+    let slo = SloSpec::new(Objective::list("e2el:mean<250ms").unwrap());
+    let range = SearchRange::new(8.0, 1.0, 128.0, Grain::Whole).unwrap();
     let spec = SloSearchSpec::new(base(), "max_concurrency", slo).unwrap().within(range);
     let mut effort = spec.effort.clone();
     effort.requests = NonZeroUsize::new(200);
@@ -68,12 +69,11 @@ fn a_known_capacity_is_found_and_found_again_after_a_kill() {
     let resumed = trials.iter().filter(|trial| trial.origin == Origin::Resumed).count();
     assert_eq!((resumed, logs()), (3, answer.runs()));
     let LoadBracket { holds, fails, .. } = answer.bracket();
-    // Requests in lockstep depend on each other, so loads just below the capacity stay undecided in two
-    // rounds.
-    assert!(holds.is_some_and(|holds| (30.0..=52.5).contains(&holds)), "{answer}");
-    assert!(fails.is_some_and(|fails| fails >= 47.5), "{answer}");
+    assert!(holds.is_some_and(|holds| (8.0..=26.0).contains(&holds)), "{answer}");
+    assert!(fails.is_some_and(|fails| (18.0..=40.0).contains(&fails)), "{answer}");
     let capacity = answer.tiers[0].capacity.unwrap();
-    assert!(capacity.high.is_some_and(|high| high >= 47.5), "{answer}");
+    assert!(capacity.high.is_some_and(|high| high >= 18.0), "{answer}");
+    assert!(capacity.value.is_some_and(|value| (16.0..=27.0).contains(&value)), "{answer}");
     assert!(answer.to_string().contains("95 % confidence"), "{answer}");
     let (again, same) = searched(folder.path(), usize::MAX);
     assert!(again.iter().all(|trial| trial.origin == Origin::Resumed));
