@@ -1,8 +1,8 @@
 //! Counts how often confidence intervals, gates and searches miss the truth, warm-ups are detected,
 //! and runs of one server are called different, by simulating processes whose truth is known.
 //!
-//! `cargo run --release -p servemark-benches --bin calibration [RUNS [PART...]]` prints Markdown tables;
-//! see `docs/methodology.md`.
+//! `cargo run --release -p servemark-benches --bin calibration [RUNS [PART|PROCESS...]]` prints Markdown
+//! tables; see `docs/methodology.md`.
 
 use std::process::ExitCode;
 use std::thread;
@@ -21,8 +21,18 @@ const RUNS_A_SEARCH: u32 = 4;
 /// Lengths of the first rounds of searches, in seconds.
 const FIRST_ROUNDS: [u64; 2] = [30, 120];
 
-/// A table: its name on the command line, and what prints it for a number of runs.
-type StudyPart = (&'static str, fn(u32));
+/// What is asked for on the command line.
+struct Study {
+    /// Number of simulated runs of each cell.
+    runs: u32,
+    /// Names of the tables to print; all if empty.
+    parts: Vec<String>,
+    /// Names of the processes that have rows; all if empty.
+    processes: Vec<String>,
+}
+
+/// A table: its name on the command line, and what prints it.
+type StudyPart = (&'static str, fn(&Study));
 
 /// The tables of the study, in the order in which they are printed.
 const PARTS: [StudyPart; 6] = [
@@ -36,19 +46,56 @@ const PARTS: [StudyPart; 6] = [
 
 #[expect(clippy::print_stderr, reason = "a usage is an error message")]
 fn main() -> ExitCode {
-    let args: Vec<String> = std::env::args().skip(1).collect();
-    let runs = args.first().map_or(Some(RUNS), |given| given.parse().ok().filter(|runs| *runs > 0));
-    let is_wanted = |part: &str| args.len() < 2 || args[1..].iter().any(|given| given == part);
-    let is_known = |given: &String| PARTS.iter().any(|(part, _)| given == part);
-    let Some(runs) = runs.filter(|_| args.iter().skip(1).all(is_known)) else {
+    let Some(study) = Study::of(std::env::args().skip(1)) else {
         let parts = PARTS.map(|(part, _)| part).join(", ");
-        eprintln!("usage: calibration [RUNS [PART...]], a number above zero and any of {parts}");
+        let mut processes: Vec<&str> = Study::processes().map(|process| process.name).collect();
+        processes.sort_unstable();
+        processes.dedup();
+        eprintln!(
+            "usage: calibration [RUNS [PART|PROCESS...]], a number above zero, any of {parts} and any of:\n{}",
+            processes.join("\n")
+        );
         return ExitCode::from(2);
     };
-    for (_, table) in PARTS.iter().filter(|(part, _)| is_wanted(part)) {
-        table(runs);
+    for (part, table) in PARTS {
+        if study.parts.is_empty() || study.parts.iter().any(|asked| asked == part) {
+            table(&study);
+        }
     }
     ExitCode::SUCCESS
+}
+
+impl Study {
+    /// Reads a command line; absent if it is wrong.
+    fn of(mut args: impl Iterator<Item = String>) -> Option<Self> {
+        let runs = args.next().map_or(Some(RUNS), |given| given.parse().ok())?;
+        let is_part = |given: &String| PARTS.iter().any(|(part, _)| given == part);
+        let (parts, processes): (Vec<String>, Vec<String>) = args.partition(is_part);
+        let is_process = |given: &String| Self::processes().any(|process| process.name == given);
+        (runs > 0 && processes.iter().all(is_process)).then_some(Self { runs, parts, processes })
+    }
+
+    /// Returns every process of any table.
+    fn processes() -> impl Iterator<Item = Process> {
+        cells().into_iter().chain(SearchCell::servers())
+    }
+
+    fn is_asked(&self, process: &Process) -> bool {
+        self.processes.is_empty() || self.processes.iter().any(|asked| asked == process.name)
+    }
+
+    /// Returns the asked processes that a table reports, with every length of a run.
+    fn of_lengths(&self, is_reported: impl Fn(&Process) -> bool) -> Vec<(Process, usize)> {
+        let processes = self.reported(is_reported);
+        processes
+            .flat_map(|process| [400, 1000, 5000].map(|requests| (process, requests)))
+            .collect()
+    }
+
+    /// Returns the asked processes that a table reports.
+    fn reported(&self, is_reported: impl Fn(&Process) -> bool) -> impl Iterator<Item = Process> {
+        cells().into_iter().filter(move |process| is_reported(process) && self.is_asked(process))
+    }
 }
 
 /// Prints a table whose rows are computed on all cores, a few at a time. Cells for which there is no
@@ -64,52 +111,46 @@ fn print_table<C: Sync>(head: &str, cells: &[C], row: impl Fn(&C) -> Option<Stri
     println!();
 }
 
-/// Returns the processes of these names with every length of a run.
-fn of_lengths(is_reported: impl Fn(&Process) -> bool) -> Vec<(Process, usize)> {
-    let processes = cells().into_iter().filter(is_reported);
-    processes.flat_map(|process| [400, 1000, 5000].map(|requests| (process, requests))).collect()
-}
-
-fn intervals(runs: u32) {
-    let is_reported = |process: &Process| !process.has_rare_waits();
-    print_table(Cell::HEAD, &of_lengths(is_reported), |(process, requests)| {
-        Some(Cell::simulate(process, *requests, runs).to_string())
+fn intervals(study: &Study) {
+    let cells = study.of_lengths(|process| !process.has_rare_waits());
+    print_table(Cell::HEAD, &cells, |(process, requests)| {
+        Some(Cell::simulate(process, *requests, study.runs).to_string())
     });
 }
 
-fn run_logs(runs: u32) {
-    print_table(LogCell::HEAD, &of_lengths(|_| true), |(process, requests)| {
-        Some(LogCell::simulate(process, *requests, runs)?.to_string())
+fn run_logs(study: &Study) {
+    print_table(LogCell::HEAD, &study.of_lengths(|_| true), |(process, requests)| {
+        Some(LogCell::simulate(process, *requests, study.runs)?.to_string())
     });
 }
 
-fn gates(runs: u32) {
-    print_table(GateCell::HEAD, &of_lengths(|_| true), |(process, requests)| {
-        Some(GateCell::simulate(process, *requests, runs).to_string())
+fn gates(study: &Study) {
+    print_table(GateCell::HEAD, &study.of_lengths(|_| true), |(process, requests)| {
+        Some(GateCell::simulate(process, *requests, study.runs).to_string())
     });
 }
 
-fn warm_up(runs: u32) {
-    let cells = of_lengths(|process| WarmUp::PROCESSES.contains(&process.name));
+fn warm_up(study: &Study) {
+    let cells = study.of_lengths(|process| WarmUp::PROCESSES.contains(&process.name));
     print_table(WarmUp::HEAD, &cells, |(process, requests)| {
-        Some(WarmUp::simulate(process, *requests, runs).to_string())
+        Some(WarmUp::simulate(process, *requests, study.runs).to_string())
     });
 }
 
-fn comparisons(runs: u32) {
-    let is_reported = |process: &Process| Comparisons::PROCESSES.contains(&process.name);
-    let cells: Vec<(Process, Design)> = cells()
-        .into_iter()
-        .filter(is_reported)
+fn comparisons(study: &Study) {
+    let reported = study.reported(|process| Comparisons::PROCESSES.contains(&process.name));
+    let cells: Vec<(Process, Design)> = reported
         .flat_map(|process| Comparisons::designs().into_iter().map(move |design| (process, design)))
         .collect();
     print_table(Comparisons::HEAD, &cells, |(process, design)| {
-        Some(Comparisons::simulate(process, *design, runs).to_string())
+        Some(Comparisons::simulate(process, *design, study.runs).to_string())
     });
 }
 
-fn searches(runs: u32) {
-    let cells: Vec<SearchCell> = FIRST_ROUNDS.into_iter().flat_map(SearchCell::all).collect();
-    let searches = runs.div_ceil(RUNS_A_SEARCH);
+fn searches(study: &Study) {
+    let is_asked = |process: &Process| study.is_asked(process);
+    let cells: Vec<SearchCell> =
+        FIRST_ROUNDS.into_iter().flat_map(|seconds| SearchCell::all(seconds, is_asked)).collect();
+    let searches = study.runs.div_ceil(RUNS_A_SEARCH);
     print_table(SearchCell::HEAD, &cells, |cell| Some(cell.clone().simulate(searches).to_string()));
 }

@@ -51,17 +51,26 @@ impl SearchCell {
 interval: misses | loads | requests |
 |---|---|---|---|---|---|---|---|---|---|---|";
 
-    /// Returns every server and objective of the study, with first rounds of this number of
-    /// seconds.
-    pub fn all(seconds: u64) -> Vec<Self> {
-        let cell = |(process, objective): (Process, &str)| Self::new(process, objective, seconds);
+    /// Servers of the study and the objectives of their searches.
+    fn searched() -> [(Process, &'static str); 4] {
         let queue = |varies| Process::queue(varies);
-        vec![
-            cell((queue(false), "ttft:p99<1s")),
-            cell((queue(false), "ttft:median<200ms")),
-            cell((queue(true), "ttft:mean<500ms")),
-            cell((Process::engine(), "ttft:p99<1s")),
+        [
+            (queue(false), "ttft:p99<1s"),
+            (queue(false), "ttft:median<200ms"),
+            (queue(true), "ttft:mean<500ms"),
+            (Process::engine(), "ttft:p99<1s"),
         ]
+    }
+
+    /// Returns the servers of the study.
+    pub fn servers() -> impl Iterator<Item = Process> {
+        Self::searched().into_iter().map(|(process, _)| process)
+    }
+
+    /// Returns the searches of the wanted servers, with first rounds of this number of seconds.
+    pub fn all(seconds: u64, is_wanted: impl Fn(&Process) -> bool) -> Vec<Self> {
+        let wanted = Self::searched().into_iter().filter(|(process, _)| is_wanted(process));
+        wanted.map(|(process, objective)| Self::new(process, objective, seconds)).collect()
     }
 
     fn new(process: Process, objective: &str, seconds: u64) -> Self {
