@@ -114,12 +114,12 @@ fn answers_of_drawn_lengths(random: &mut Mt19937) -> RunLog {
     let at = |ms: u64| Stamp::from_nanos(1_000_000 * ms);
     let mut now = 0;
     let mut record = |index| {
-        let tokens = 1 + (5.0 * random.next_f64()) as u64;
+        let tokens = 1 + u64::from(random.next_u32() % 5);
         let prompt = Sample::new("", 1, tokens as u32);
         let mut recorder = Recorder::new(index, Phase::Measure, &prompt, at(now));
         recorder.record_sent(at(now));
         // The machine is some microseconds late.
-        let late = Duration::from_micros((20.0 * random.next_f64()) as u64);
+        let late = Duration::from_micros(u64::from(random.next_u32() % 20));
         let mut arrives = now + 25;
         for _ in 0..tokens {
             arrives += 25;
