@@ -34,6 +34,9 @@ pub struct Capacity {
     pub confidence: f64,
     /// The objective that is missed first.
     pub objective: Objective,
+    /// Whether loads miss the objective only because a backlog grows: it is met at all of them, but
+    /// would be missed sooner or later.
+    pub by_backlog: bool,
 }
 
 impl Capacity {
@@ -51,7 +54,10 @@ impl Capacity {
                 loads.iter().filter_map(|load| load.margin(objective, bound)).collect();
             let found = Crossing::of(&margins, confidence)?;
             let Crossing { value, low, high } = found;
-            Some(Self { value, low, high, confidence, objective: *objective })
+            let is_missed = |load: &LoadEvidence<'_>| load.misses(objective);
+            let by_backlog =
+                !loads.iter().any(is_missed) && loads.iter().any(|load| load.growth.is_some());
+            Some(Self { value, low, high, confidence, objective: *objective, by_backlog })
         });
         // An objective that is missed at no load ranks last.
         let rank = |found: &Self| {
@@ -79,10 +85,20 @@ impl Capacity {
 }
 
 impl LoadEvidence<'_> {
+    fn judgement(&self, objective: &Objective) -> Option<&Judgement> {
+        self.judgements.iter().find(|known| known.objective == *objective)
+    }
+
+    /// Returns whether the value of the load itself misses an objective.
+    fn misses(&self, objective: &Objective) -> bool {
+        let value = self.judgement(objective).and_then(|judgement| judgement.value);
+        value.is_some_and(|value| distance(objective, value) > 0.0)
+    }
+
     /// Returns the distance of the load from the limit of an objective, above zero if the load
     /// misses it.
     fn margin(&self, objective: &Objective, bound: f64) -> Option<Margin> {
-        let judgement = self.judgements.iter().find(|known| known.objective == *objective)?;
+        let judgement = self.judgement(objective)?;
         let distance = Distance::of(objective, judgement, bound)?;
         let (value, error) = match self.growth {
             // A growing backlog misses every limit sooner or later.
@@ -164,7 +180,7 @@ fn error(judgement: &Judgement, value: f64, bound: f64) -> Option<f64> {
 }
 
 /// Displays the estimate as `3.18 (95 % between 3.12 and 3.3), where ttft:p99<=2000ms is missed
-/// first`.
+/// first`, or `where a backlog begins to grow`.
 impl fmt::Display for Capacity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let is_bounded = self.low.is_some() && self.high.is_some();
@@ -179,6 +195,9 @@ impl fmt::Display for Capacity {
             (Some(low), None) => write!(f, "at least {low}")?,
             (None, Some(high)) => write!(f, "at most {high}")?,
             (None, None) => f.write_str("anywhere")?,
+        }
+        if self.by_backlog {
+            return f.write_str("), where a backlog begins to grow");
         }
         write!(f, "), where {} is missed first", self.objective)
     }
@@ -300,5 +319,11 @@ mod tests {
         });
         let found = Capacity::of(&loads, &[short.objective], 0.95, 0.95).unwrap();
         assert_eq!((found.low.map(rounded), found.high.map(rounded)), (Some(1.0), Some(2.0)));
+        assert!(found.to_string().ends_with("), where a backlog begins to grow"), "{found}");
+        let missed = judgement("ttft:p99<50ms", 100.0, 90.0, 110.0);
+        let loads =
+            loads.map(|load| LoadEvidence { judgements: std::slice::from_ref(&missed), ..load });
+        let found = Capacity::of(&loads, &[missed.objective], 0.95, 0.95).unwrap();
+        assert!(found.to_string().ends_with("), where ttft:p99<50ms is missed first"), "{found}");
     }
 }

@@ -153,7 +153,9 @@ impl SloAnswer {
             None => write!(f, "No {setting} was found that holds.")?,
         }
         if let Some((low, high)) = bracket.undecided {
-            write!(f, "\n{setting} is undecided from {low} to {high}: all rounds are used up.")?;
+            let is_one = low.total_cmp(&high).is_eq();
+            let loads = if is_one { format!("at {low}") } else { format!("from {low} to {high}") };
+            write!(f, "\n{setting} is undecided {loads}: all rounds are used up.")?;
         }
         if let Some(trial) = bracket.fails.and_then(|load| self.trial(load)) {
             write!(f, "\nThe smallest that does not is {}", trial.value)?;
@@ -207,10 +209,8 @@ impl fmt::Display for SloAnswer {
 }
 
 fn evidence(f: &mut fmt::Formatter<'_>, trial: &Trial) -> fmt::Result {
-    for (index, judgement) in trial.judgements.iter().enumerate() {
-        write!(f, "{}{judgement}", if index == 0 { ": " } else { "; " })?;
-    }
-    trial.growth.map_or(Ok(()), |growth| write!(f, "; {growth}"))?;
+    f.write_str(": ")?;
+    trial.write_evidence(f)?;
     f.write_str(".")
 }
 

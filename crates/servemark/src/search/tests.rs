@@ -244,7 +244,7 @@ fn what_stays_undecided_neither_holds_nor_fails() {
     let trial = &answer.trials[0];
     assert_eq!((trial.verdict(), trial.rounds.len()), (TrialVerdict::Undecided, 2));
     assert_eq!(answer.exit_code(), ExitCode::Undecided);
-    let message = "request_rate is undecided from 1 to 1: all rounds are used up.";
+    let message = "request_rate is undecided at 1: all rounds are used up.";
     assert!(answer.to_string().contains(message), "{answer}");
 }
 

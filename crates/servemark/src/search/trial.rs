@@ -146,6 +146,17 @@ impl Trial {
         self.verdicts = self.tiers.iter().map(|tier| self.judged(&tier.objectives, most)).collect();
     }
 
+    /// Writes the judgement on each objective, and the growth of a backlog if no judgement tells it.
+    pub(super) fn write_evidence(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, judgement) in self.judgements.iter().enumerate() {
+            write!(f, "{}{judgement}", if index == 0 { "" } else { "; " })?;
+        }
+        let is_told =
+            |judgement: &Judgement| matches!(judgement.doubt, Some(UndecidedReason::Grows { .. }));
+        let untold = self.growth.filter(|_| !self.judgements.iter().any(is_told));
+        untold.map_or(Ok(()), |growth| write!(f, "; {growth}"))
+    }
+
     /// Returns the verdict for a set of objectives, given a maximum of `most` rounds.
     fn judged(&self, objectives: &[Objective], most: u32) -> TrialVerdict {
         let own = self.judgements.iter().filter(|known| objectives.contains(&known.objective));
@@ -184,8 +195,7 @@ impl fmt::Display for Trial {
                 " of {usable} in {rounds} rounds (the client did not keep up in the others)"
             )?;
         }
-        let mut judgements = self.judgements.iter();
-        judgements.try_for_each(|judgement| write!(f, "; {judgement}"))?;
-        self.growth.map_or(Ok(()), |growth| write!(f, "; {growth}"))
+        f.write_str("; ")?;
+        self.write_evidence(f)
     }
 }
