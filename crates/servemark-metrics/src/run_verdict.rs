@@ -121,14 +121,15 @@ pub(crate) fn saturated(facts: &RunFacts, scores: &[RequestScore<'_>]) -> Option
 }
 
 fn short_outputs(scores: &[RequestScore<'_>]) -> Option<String> {
-    let counted = scores.iter().filter(|score| score.success && score.planned.output_tokens > 1);
-    let (count, got, requested) = counted.fold((0, 0, 0), |(count, got, requested), score| {
-        (
-            count + 1,
-            got + score.output_token_count(),
-            requested + u64::from(score.planned.output_tokens),
-        )
-    });
+    let (mut count, mut got, mut requested) = (0, 0, 0);
+    for score in scores.iter().filter(|score| score.success && score.planned.output_tokens > 1) {
+        // Without a tokenizer or a server's count, the length of an answer is not known.
+        if let Some((tokens, _)) = score.output_tokens {
+            count += 1;
+            got += tokens;
+            requested += u64::from(score.planned.output_tokens);
+        }
+    }
     (count > 0 && (got as f64) < SHORT * requested as f64).then(|| {
         let each = |tokens: u64| tokens as f64 / f64::from(count);
         format!("{:.0} tokens of {:.0} asked for, on average", each(got), each(requested))

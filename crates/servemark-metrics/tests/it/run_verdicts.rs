@@ -20,12 +20,13 @@ struct RequestCase {
     pieces: u32,
     gap: f64,
     requested: u32,
-    usage: u32,
+    /// The server's count of output tokens.
+    usage: Option<u32>,
 }
 
 impl RequestCase {
     fn new(due: f64, ttft: f64) -> Self {
-        Self { due, ttft, pieces: 8, gap: 0.01, requested: 8, usage: 8 }
+        Self { due, ttft, pieces: 8, gap: 0.01, requested: 8, usage: Some(8) }
     }
 
     fn record(&self, index: usize) -> RequestRecord {
@@ -39,7 +40,9 @@ impl RequestCase {
             recorder.at(now).delta(Delta::content("x"));
         }
         let end = at(self.due + self.ttft + f64::from(self.pieces - 1) * self.gap);
-        recorder.at(end).usage(Usage::new(Some(10), Some(self.usage)));
+        if let Some(tokens) = self.usage {
+            recorder.at(end).usage(Usage::new(Some(10), Some(tokens)));
+        }
         recorder.finish(Ok(Finish::default()), end)
     }
 }
@@ -230,11 +233,28 @@ fn answers_shorter_than_asked_for_are_told() {
     assert_eq!(metrics.verdicts[0].reason, "8 tokens of 64 asked for, on average");
 }
 
+/// A run that was killed has no counts of a tokenizer yet.
+#[test]
+fn answers_whose_tokens_were_not_counted_are_not_called_short() {
+    let mut requests = open_loop(100, 1, |_| 1.0);
+    for request in &mut requests {
+        (request.requested, request.usage) = (64, None);
+    }
+    let metrics = native(&log(&requests, Some(10.0), None));
+    assert_eq!(metrics.tokens.output, None);
+    assert_eq!(kinds(&metrics), []);
+    for counted in requests.iter_mut().step_by(5) {
+        counted.usage = Some(16);
+    }
+    let metrics = native(&log(&requests, Some(10.0), None));
+    assert_eq!(metrics.verdicts[0].reason, "16 tokens of 64 asked for, on average");
+}
+
 #[test]
 fn pieces_that_are_no_tokens_are_told() {
     let mut requests = open_loop(100, 1, |_| 1.0);
     for request in &mut requests {
-        (request.requested, request.usage) = (24, 24);
+        (request.requested, request.usage) = (24, Some(24));
     }
     let metrics = native(&log(&requests, Some(10.0), None));
     assert_eq!(kinds(&metrics), [RunVerdictKind::UnknownTokens]);
