@@ -34,6 +34,7 @@ pub struct RequestRecord {
     #[serde(default, skip_serializing_if = "is_default")]
     pub turn: u32,
     /// The part of the run that the request belongs to.
+    #[serde(default)]
     pub phase: Phase,
     /// Number of failed tries before this one. Each has a record of its own, whose phase is
     /// [retried](Phase::Retried).
@@ -209,30 +210,65 @@ pub enum Phase {
 
 /// What the data set planned for a request.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(from = "PlannedLine")]
 #[non_exhaustive]
 pub struct Planned {
     /// Number of answers that the request asks for: texts of an embedding request, documents of a
     /// ranking; one for any other request.
-    #[serde(default = "one", skip_serializing_if = "is_one")]
+    #[serde(skip_serializing_if = "is_one")]
     pub items: u32,
     /// Number of prompt tokens.
     pub prompt_tokens: u32,
     /// The part of `prompt_tokens` that is text.
     pub text_tokens: u32,
     /// The part of `prompt_tokens` that is images.
-    #[serde(default, skip_serializing_if = "is_default")]
+    #[serde(skip_serializing_if = "is_default")]
     pub vision_tokens: u32,
     /// Number of output tokens asked for.
     pub output_tokens: u32,
     /// Playing time of the prompt's audio in nanoseconds.
-    #[serde(default, skip_serializing_if = "is_default")]
+    #[serde(skip_serializing_if = "is_default")]
     pub audio_ns: u64,
     /// Number of turns planned after this one in its session.
-    #[serde(default, skip_serializing_if = "is_default")]
+    #[serde(skip_serializing_if = "is_default")]
     pub follow_ups: u32,
     /// Whether the request's own body asks for an answer that is not a stream.
-    #[serde(default, skip_serializing_if = "is_default")]
+    #[serde(skip_serializing_if = "is_default")]
     pub asks_for_document: bool,
+}
+
+/// What a log says of [`Planned`]. A log of another program may leave out everything but the tokens
+/// of the prompt and of the output.
+#[derive(Deserialize)]
+struct PlannedLine {
+    items: Option<u32>,
+    prompt_tokens: u32,
+    text_tokens: Option<u32>,
+    #[serde(default)]
+    vision_tokens: u32,
+    output_tokens: u32,
+    #[serde(default)]
+    audio_ns: u64,
+    #[serde(default)]
+    follow_ups: u32,
+    #[serde(default)]
+    asks_for_document: bool,
+}
+
+impl From<PlannedLine> for Planned {
+    fn from(line: PlannedLine) -> Self {
+        let all_but_images = line.prompt_tokens.saturating_sub(line.vision_tokens);
+        Self {
+            items: line.items.unwrap_or(1),
+            prompt_tokens: line.prompt_tokens,
+            text_tokens: line.text_tokens.unwrap_or(all_but_images),
+            vision_tokens: line.vision_tokens,
+            output_tokens: line.output_tokens,
+            audio_ns: line.audio_ns,
+            follow_ups: line.follow_ups,
+            asks_for_document: line.asks_for_document,
+        }
+    }
 }
 
 impl From<&Sample> for Planned {
@@ -386,10 +422,6 @@ impl Default for Planned {
             asks_for_document: false,
         }
     }
-}
-
-fn one() -> u32 {
-    1
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands fields by reference")]

@@ -13,10 +13,13 @@ pub struct Header {
     /// Version of the log format.
     pub format: u32,
     /// Version of the program that wrote the log.
+    #[serde(default)]
     pub servemark: String,
     /// When the run's clock started, in nanoseconds since the Unix epoch.
+    #[serde(default)]
     pub clock_started_unix_ns: u64,
     /// The machine that measured.
+    #[serde(default)]
     pub host: HostFacts,
     /// The parts of the plan that a score or a report needs.
     pub facts: RunFacts,
@@ -30,7 +33,9 @@ pub struct Header {
     /// The server's description of itself before the first request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server_info: Option<serde_json::Value>,
-    /// The whole plan, sufficient to run it again. It holds no secrets.
+    /// The whole plan, sufficient to run it again; null if another program wrote the log. It holds
+    /// no secrets.
+    #[serde(default)]
     pub plan: serde_json::Value,
 }
 
@@ -54,7 +59,7 @@ impl Header {
     }
 }
 
-/// The machine that measured.
+/// The machine that measured; empty if another program wrote the log and does not say.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct HostFacts {

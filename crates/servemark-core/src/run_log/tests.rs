@@ -40,6 +40,29 @@ fn a_log_reads_back_as_it_was_written_in_the_order_of_the_plan() {
     assert_eq!(log.measured().map(|record| record.index).collect::<Vec<_>>(), [0, 1]);
 }
 
+/// Reads the log of another program that `docs/internals.md` shows.
+#[test]
+fn a_log_of_another_program_needs_few_fields() {
+    let shown = include_str!("../../../../docs/internals.md");
+    let from = shown.find("{\"header\":{\"format\":1,\"facts\"").expect("the example's header");
+    let to = from + shown[from..].find("```").expect("the example's end");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.jsonl");
+    fs::write(&path, &shown[from..to]).unwrap();
+    let log = RunLog::read(&path).unwrap();
+    assert!(log.is_complete());
+    let [answered, failed] = log.records() else { panic!("{:?}", log.records()) };
+    assert_eq!((answered.phase, answered.deltas.len()), (Phase::Measure, 3));
+    assert_eq!(
+        answered.pieces().map(|(_, text)| text).collect::<Vec<_>>(),
+        ["one, ", "two, ", "three"]
+    );
+    let planned = answered.planned;
+    assert_eq!((planned.items, planned.prompt_tokens, planned.text_tokens), (1, 10, 10));
+    assert_eq!(failed.outcome.as_ref().unwrap_err().kind, crate::ErrorKind::Status);
+    assert_eq!((log.header().host.cores, log.header().plan.is_null()), (0, true));
+}
+
 #[test]
 fn a_log_is_read_one_record_after_the_other() {
     let (_folder, path) = write_log(Some(&Footer::default()));
