@@ -1,6 +1,6 @@
 //! The trait of tokenizers, and their errors.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
@@ -140,15 +140,19 @@ pub enum SpecialTokens {
     Omit,
 }
 
+fn missing(path: &Path) -> String {
+    if path.as_os_str().is_empty() {
+        return "the name of the tokenizer is empty".to_owned();
+    }
+    format!("{} is not there", path.display())
+}
+
 /// Errors of a tokenizer.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum TokenizerError {
     /// The folder or the file does not exist.
-    #[error(
-        "{path} is not there; give a folder that holds a tokenizer.json as the tokenizer",
-        path = path.display()
-    )]
+    #[error("{}; give a folder that holds a tokenizer.json as the tokenizer", missing(path))]
     Missing {
         /// The path that was tried.
         path: PathBuf,

@@ -60,6 +60,8 @@ pub(crate) struct Panel {
 pub(crate) enum Scales {
     /// An even scale from zero on.
     Linear,
+    /// An even scale of what is shown alone, with some space around it.
+    Near,
     /// A logarithmic scale alone.
     Log,
     /// An even scale first, and a logarithmic one.
@@ -129,6 +131,7 @@ impl Scales {
     pub(crate) fn names(self) -> &'static [&'static str] {
         match self {
             Self::Linear => &["linear"],
+            Self::Near => &["near"],
             Self::Log => &["log"],
             Self::LinearOrLog => &["linear", "log"],
             Self::LogOrLinear => &["log", "linear"],

@@ -35,7 +35,8 @@ pub(crate) fn ab(runs: &AbRuns) -> anyhow::Result<ExitCode> {
     if runs.json {
         screen::print(&document);
     } else {
-        let table = screen::text(|out| write_changes(&compared.comparison, &compared.sides, out))?;
+        let (comparison, columns) = (&compared.comparison, screen::columns());
+        let table = screen::text(|out| write_changes(comparison, &compared.sides, columns, out))?;
         screen::print(&table);
     }
     for known in &known {
@@ -120,7 +121,9 @@ fn make_runs<'a>(
         };
         screen::eprint_line(&run.to_string());
         failures::note_metrics(&run.metrics);
-        if sides == 2 && ab.runs().len().is_multiple_of(2) && ab.runs().len() > 2 {
+        // What is known after the last round is told with the result.
+        let is_between = ab.runs().len().is_multiple_of(2) && !ab.is_over();
+        if sides == 2 && is_between && ab.runs().len() > 2 {
             ab.estimates().iter().for_each(|known| screen::eprint_line(&known.to_string()));
         }
     }

@@ -70,7 +70,7 @@ fn render(
         [[before], [after]] if args.has_vllm_table => {
             write_comparison(comparison, &[before.clone(), after.clone()], &mut table)?;
         }
-        _ => write_changes(comparison, sides, &mut table)?,
+        _ => write_changes(comparison, sides, screen::columns(), &mut table)?,
     }
     Ok(String::from_utf8(table)?)
 }

@@ -42,6 +42,12 @@ pub(crate) fn text(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> anyh
     Ok(String::from_utf8(out)?)
 }
 
+/// Returns the width of the terminal of standard output; 80 if there is none.
+pub(crate) fn columns() -> usize {
+    let size = console::Term::stdout().size_checked();
+    size.map_or(80, |(_, columns)| usize::from(columns))
+}
+
 /// Writes one line to standard output, with control characters made printable.
 pub(crate) fn print_line(line: &str) {
     print(&format!("{}\n", printable(line)));

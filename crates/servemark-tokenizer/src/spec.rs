@@ -109,6 +109,8 @@ mod tests {
         for path in ["Qwen/Qwen2.5-7B-Instruct", "./absent", "/absent", "a/b/c", "a/", ""] {
             let error = TokenizerSpec::new(path).load().unwrap_err();
             assert!(matches!(error, TokenizerError::Missing { .. }), "{path}: {error}");
+            let named = if path.is_empty() { "the name of the tokenizer is empty" } else { path };
+            assert!(error.to_string().starts_with(named), "{error}");
         }
     }
 

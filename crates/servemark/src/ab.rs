@@ -172,7 +172,7 @@ impl<P: Probe> Ab<P> {
     }
 
     /// Returns whether no further run is to be made.
-    fn is_over(&self) -> bool {
+    pub fn is_over(&self) -> bool {
         let is_between_rounds = self.runs.len().is_multiple_of(self.spec.urls.len());
         let is_known = || {
             let known = self.estimates();

@@ -83,6 +83,10 @@ class Plot {
       if (high / low < 1.5) [low, high] = [low / 1.3, high * 1.3];
       return scale("log", low / 1.08, high * 1.08);
     }
+    if (kind === "near") {
+      const room = (high - low || Math.abs(high) || 1) * 0.1;
+      return scale("linear", low - room, high + room);
+    }
     if (low >= 0 && high <= 0) return scale("linear", 0, 1);
     return scale("linear", low < 0 ? low * 1.05 : 0, high > 0 ? high * 1.05 : 0);
   }

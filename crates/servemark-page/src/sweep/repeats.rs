@@ -117,7 +117,7 @@ impl RepeatsPage<'_> {
             unit: "",
             note: format!("spread {}, over the runs", percent(spread.percent / 100.0)),
             axis,
-            scales: Scales::Linear,
+            scales: Scales::Near,
             span: None,
             layers: Vec::new(),
         };
@@ -151,4 +151,4 @@ const SPREAD: &str = "The sample standard deviation between the runs, in percent
                       would fail without a cause.";
 const FIGURES: &str = "Each run with the 95 % interval that it knows from its own requests, as far as it has one, and the \
                        mean of all runs as a dashed line. Runs that lie apart by more than their intervals differ \
-                       for a reason outside them.";
+                       for a reason outside them. The vertical axes span the runs and do not begin at zero.";

@@ -195,6 +195,14 @@ fn repeated_runs_show_the_spread_of_each_figure_and_every_run() {
         browser.open(&String::from_utf8(out.clone()).unwrap(), view);
         assert_eq!(browser.count("#plot-ttft_ms-p50 .stage circle"), 3, "{view:?}");
         assert_eq!(browser.count("#plot-ttft_ms-p50 path[stroke-dasharray]"), 1, "the mean");
+        // The runs take most of the height, however far from zero they are.
+        let tops = "[...document.querySelectorAll('#plot-ttft_ms-p50 .stage circle')]\
+                    .map(circle => circle.getBoundingClientRect().top)";
+        let height = "document.querySelector('#plot-ttft_ms-p50 .stage svg').clientHeight";
+        let part = browser.evaluate(&format!(
+            "(tops => (Math.max(...tops) - Math.min(...tops)) / {height})({tops})"
+        ));
+        assert!(part.as_f64().unwrap() > 0.25, "{part} of the height in {view:?}");
         let width = browser.evaluate("document.documentElement.scrollWidth");
         assert_eq!(width, view.width, "nothing is wider than the screen");
         browser.keep_picture(&format!("repeats-{}", view.name()));

@@ -52,8 +52,12 @@ fn a_result_of_sglangs_is_read_by_its_own_keys() {
 }
 
 fn changes(comparison: &Comparison, sides: &[Vec<Side>; 2]) -> String {
+    changes_in(80, comparison, sides)
+}
+
+fn changes_in(columns: usize, comparison: &Comparison, sides: &[Vec<Side>; 2]) -> String {
     let mut out = Vec::new();
-    write_changes(comparison, sides, &mut out).unwrap();
+    write_changes(comparison, sides, columns, &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 
@@ -94,22 +98,27 @@ fn two_runs_are_compared_by_their_requests() {
     let comparison = Comparison::of_runs(&runs(&[100]), &runs(&[150]), &figures());
     let sides = sides(&["a.jsonl"], &["b.jsonl"]);
     assert_snapshot!(changes(&comparison, &sides), @"
-    ============================================ Comparison ============================================
+    ================================== Comparison ==================================
       A: a.jsonl
       B: b.jsonl
 
-    Metric                                     A           B    Change  99 % interval     Significance
-    -------------------------------- ----------- ----------- ---------  ----------------  -----
-    Request throughput (req/s)              8.37        5.90   -29.5 %  [-35.0, -23.1]    worse
-    Mean E2EL (ms)                        119.50      169.50   +41.8 %  [+40.1, +43.6]    worse
-    Completed requests                        40          40    +0.0 %                    ~
-    ====================================================================================================
-    Change: from A to B. Significance: better or worse by more than chance, with all figures tested at once at
-    1 % (Holm); ~ where chance alone would make the change, ? where the runs cannot tell.
-    A change of 1.6 % of the mean E2EL would be seen in eight of ten such comparisons.
+    Metric                                     A           B    Change  Significance
+    -------------------------------- ----------- ----------- ---------  -----
+    Request throughput (req/s)              8.37        5.90   -29.5 %  worse
+        99 % interval [-35.0, -23.1] %
+    Mean E2EL (ms)                        119.50      169.50   +41.8 %  worse
+        99 % interval [+40.1, +43.6] %
+    Completed requests                        40          40    +0.0 %  ~
+    ================================================================================
+    Change: from A to B. Significance: better or worse by more than chance, with all
+    figures tested at once at 1 % (Holm); ~ where chance alone would make the
+    change, ? where the runs cannot tell.
+    A change of 1.6 % of the mean E2EL would be seen in eight of ten such
+    comparisons.
     Both sides sent the same requests, so means are compared in pairs.
-    All this holds within these two runs: what differs between any two runs of the same server is not in
-    it. Several runs a side tell that: servemark compare --before A1 A2 … --after B1 B2 …
+    All this holds within these two runs: what differs between any two runs of the
+    same server is not in it. Several runs a side tell that: servemark compare
+    --before A1 A2 … --after B1 B2 …
     ");
     let tolerance: Tolerance = "e2el:mean=5%".parse().unwrap();
     let document = comparison_json(&comparison, &sides, &tolerance.judge(&comparison));
@@ -128,22 +137,47 @@ fn several_runs_a_side_show_what_differs_between_them() {
         Comparison::of_runs(&runs(&[100, 101, 99]), &runs(&[100, 101, 103]), &figures());
     let sides = sides(&["a1.jsonl", "a2.jsonl", "a3.jsonl"], &["b1.jsonl", "b2.jsonl", "b3.jsonl"]);
     assert_snapshot!(changes(&comparison, &sides), @"
-    ============================================ Comparison ============================================
+    ================================== Comparison ==================================
       A: 3 runs: a1.jsonl, a2.jsonl, a3.jsonl
       B: 3 runs: b1.jsonl, b2.jsonl, b3.jsonl
 
-    Metric                                     A           B    Change  99 % interval     Between  Within  Significance
-    -------------------------------- ----------- ----------- ---------  ---------------- -------- -------  -----
-    Request throughput (req/s)              8.37        8.28    -1.1 %  [-5.4, +3.4]        0.0 %   1.6 %  ~
-    Mean E2EL (ms)                        119.50      120.83    +1.1 %  [-3.3, +5.8]        0.0 %   1.5 %  ~
-    Completed requests                        40          40    +0.0 %                      0.0 %       -  ~
-    ====================================================================================================
-    Change: from A to B. Significance: better or worse by more than chance, with all figures tested at once at
-    1 % (Holm); ~ where chance alone would make the change, ? where the runs cannot tell.
-    A change of 6.0 % of the mean E2EL would be seen in eight of ten such comparisons.
-    Runs are compared by their figures (Welch's t). Between: standard deviation between the runs of a
-    side, apart from the chance within each. Within: standard error by the requests of one run.
+    Metric                                     A           B    Change  Significance
+    -------------------------------- ----------- ----------- ---------  -----
+    Request throughput (req/s)              8.37        8.28    -1.1 %  ~
+        99 % interval [-5.4, +3.4] %; between runs 0.0 %, within a run 1.6 %
+    Mean E2EL (ms)                        119.50      120.83    +1.1 %  ~
+        99 % interval [-3.3, +5.8] %; between runs 0.0 %, within a run 1.5 %
+    Completed requests                        40          40    +0.0 %  ~
+        between runs 0.0 %, within a run -
+    ================================================================================
+    Change: from A to B. Significance: better or worse by more than chance, with all
+    figures tested at once at 1 % (Holm); ~ where chance alone would make the
+    change, ? where the runs cannot tell.
+    A change of 6.0 % of the mean E2EL would be seen in eight of ten such
+    comparisons.
+    Runs are compared by their figures (Welch's t). Between: standard deviation
+    between the runs of a side, apart from the chance within each. Within: standard
+    error by the requests of one run.
     ");
+}
+
+#[test]
+fn a_table_is_no_wider_than_the_terminal_and_uses_a_wide_one() {
+    let comparison = Comparison::of_runs(&runs(&[100, 101]), &runs(&[100, 103]), &figures());
+    let doubt = Doubt::of(ComparedSide::After, &Audit::of(&log(150))).expect("a suspect");
+    let names = ["a folder of results/1.runlog.jsonl", "a folder of results/2.runlog.jsonl"];
+    let sides = sides(&names, &names);
+    let comparison = comparison.with_doubts([doubt]);
+    for (columns, most) in [(0, 80), (80, 80), (99, 80), (114, 80), (115, 115), (300, 115)] {
+        let table = changes_in(columns, &comparison, &sides);
+        let widest = table.lines().map(|line| line.chars().count()).max();
+        assert!(widest <= Some(most), "{columns}: {table}");
+        let has_columns = table.contains("99 % interval     Between  Within  Significance\n");
+        assert_eq!(has_columns, most == 115, "{columns}: {table}");
+    }
+    let alone = Comparison::of_runs(&runs(&[100]), &runs(&[150]), &figures());
+    let table = changes_in(100, &alone, &sides);
+    assert!(table.contains("41.8 %  [+40.1, +43.6]    worse\n"), "{table}");
 }
 
 #[test]
