@@ -54,7 +54,11 @@ struct Table<'a> {
 
 impl Table<'_> {
     fn width(&self) -> usize {
-        if self.is_wide { WIDE } else { NARROW }
+        match (self.is_wide, self.has_spread) {
+            (true, true) => WIDE_WITH_SPREAD,
+            (true, false) => WIDE,
+            (false, _) => NARROW,
+        }
     }
 
     /// Writes a sentence in lines of at most the table's width, `indent` columns in; lines after the
