@@ -129,6 +129,11 @@ impl Limit {
     }
 }
 
+/// Bits of NVML's reasons for lower clocks that slow a GPU against its setting: the software's power
+/// limit, a hardware slowdown, heat (seen by software, by hardware), and the power brake. The others
+/// are an idle GPU, clocks that were set, and clocks that follow another GPU's or a display's.
+const THROTTLING: [u32; 5] = [0x4, 0x8, 0x20, 0x40, 0x80];
+
 /// Maximum number of causes; more would name none.
 const MOST: usize = 4;
 
@@ -281,10 +286,9 @@ impl RunEvidence<'_> {
         })
     }
 
-    /// Bits of the reasons tell what lowered the clocks; the two lowest say that a GPU is idle or
-    /// was set so.
     fn throttled(&self) -> Option<Limit> {
-        let is_slowed = |reasons: f64| reasons >= 4.0;
+        let has = |reasons: f64, bit: u32| (reasons / f64::from(bit)).rem_euclid(2.0) >= 1.0;
+        let is_slowed = |reasons: f64| THROTTLING.iter().any(|bit| has(reasons, *bit));
         let shares = self.values("gpu_throttle").filter_map(|values| {
             let slowed = values.iter().filter(|reasons| is_slowed(**reasons)).count();
             (!values.is_empty()).then(|| slowed as f64 / values.len() as f64)

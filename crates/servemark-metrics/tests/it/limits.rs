@@ -186,8 +186,15 @@ fn a_throttled_gpu() {
     // Bit 5 is a thermal slow-down by software, bit 0 an idle GPU.
     let reasons: ServerSeries<'_> = ("gpu_throttle", SeriesKind::Gauge, [1.0, 32.0, 32.0, 1.0]);
     first(even(), &[reasons], LimitCause::GpuThrottled, "for 50 % of the time");
-    let idle: ServerSeries<'_> = ("gpu_throttle", SeriesKind::Gauge, [1.0; 4]);
-    assert_eq!(limits(even(), &[idle]), []);
+    // Idle, clocks that were set, those of a group of GPUs, those of a display.
+    for unslowed in [0x1, 0x2, 0x10, 0x100, 0x113] {
+        let reasons = ("gpu_throttle", SeriesKind::Gauge, [f64::from(unslowed); 4]);
+        assert_eq!(limits(even(), &[reasons]), [], "{unslowed:#x}");
+    }
+    for slowed in [0x4, 0x8, 0x40, 0x80, 0x101 + 0x20] {
+        let reasons = ("gpu_throttle", SeriesKind::Gauge, [f64::from(slowed); 4]);
+        first(even(), &[reasons], LimitCause::GpuThrottled, "for 100 % of the time");
+    }
 }
 
 #[test]

@@ -6,6 +6,7 @@
 mod aisbench;
 mod anatomy;
 mod audit;
+mod cache_audit;
 mod comparison;
 mod contamination;
 mod energy;
