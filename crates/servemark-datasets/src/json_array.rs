@@ -36,6 +36,21 @@ pub(crate) fn read<T: Send>(
     Ok(taken)
 }
 
+/// Returns an error if a file does not begin as an array. Nothing is said of a file that cannot be
+/// read.
+pub(crate) fn check_beginning(path: &Path) -> Result<(), DatasetError> {
+    let mut block = Vec::new();
+    let file = File::open(path).and_then(|file| file.take(BEGINNING).read_to_end(&mut block));
+    let mut splitter = Splitter::default();
+    if file.is_ok() {
+        splitter.feed(&block);
+    }
+    match splitter.stage {
+        ArrayState::Broken(Fault { line, reason }) => Err(text_file::malformed(path, line, reason)),
+        _ => Ok(()),
+    }
+}
+
 /// Returns whether the first non-blank byte of a file is `[`.
 pub(crate) fn begins(path: &Path) -> Result<bool, DatasetError> {
     let unreadable = |source| DatasetError::Read { path: path.to_owned(), source };
@@ -237,6 +252,8 @@ impl Splitter {
 
 /// Number of bytes of the file held at a time.
 const BLOCK: u64 = 16 << 20;
+/// Number of bytes that show how a file begins.
+const BEGINNING: u64 = 4096;
 
 const NO_ARRAY: &str = "expected a JSON array";
 const OBJECT: &str = "expected a JSON array, got an object; a file with one object per line is read by \

@@ -59,6 +59,21 @@ fn files_that_are_not_there_or_not_right() {
     refuses(&folder, &no_tokenizer, 2, &["tokenizer.json", "as the tokenizer"]);
 }
 
+/// The server is waited for after that: it is not there.
+#[test]
+fn a_file_of_another_layout_is_told_before_the_server_is_waited_for() {
+    let folder = Folder::new();
+    let lines = folder.write("lines.jsonl", "{\"conversations\": []}\n{\"conversations\": []}\n");
+    let ask = |dataset| {
+        let server = ["--base-url", "http://127.0.0.1:9", "--model", "m", "--tokenizer", TOKENIZER];
+        let data = ["--dataset-name", dataset, "--dataset-path", &lines];
+        [&server[..], &data, &["--ready-check-timeout-sec", "3600"]].concat()
+    };
+    for dataset in ["sharegpt", "random"] {
+        refuses(&folder, &ask(dataset), 2, &["lines.jsonl:1", "--dataset-name custom"]);
+    }
+}
+
 #[test]
 fn lines_that_are_not_json_are_left_out_with_a_warning_as_sglang_leaves_them_out() {
     let folder = Folder::new();
