@@ -36,13 +36,16 @@ pub(crate) fn read<T: Send>(
     Ok(taken)
 }
 
-/// Returns an error if a file does not begin as an array. Nothing is said of a file that cannot be
-/// read.
+/// Returns an error if a file does not begin as an array. A file that cannot be read passes, and so
+/// does a pipe, which can be read only once.
 pub(crate) fn check_beginning(path: &Path) -> Result<(), DatasetError> {
+    if !path.is_file() {
+        return Ok(());
+    }
     let mut block = Vec::new();
-    let file = File::open(path).and_then(|file| file.take(BEGINNING).read_to_end(&mut block));
+    let read = File::open(path).and_then(|file| file.take(BEGINNING).read_to_end(&mut block));
     let mut splitter = Splitter::default();
-    if file.is_ok() {
+    if read.is_ok() {
         splitter.feed(&block);
     }
     match splitter.stage {

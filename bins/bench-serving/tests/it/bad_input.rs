@@ -59,7 +59,7 @@ fn files_that_are_not_there_or_not_right() {
     refuses(&folder, &no_tokenizer, 2, &["tokenizer.json", "as the tokenizer"]);
 }
 
-/// The server is waited for after that: it is not there.
+/// There is no server, and the wait for it would take an hour.
 #[test]
 fn a_file_of_another_layout_is_told_before_the_server_is_waited_for() {
     let folder = Folder::new();
