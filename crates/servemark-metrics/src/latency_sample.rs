@@ -39,8 +39,8 @@ impl AnswerLengths {
         let (mut requests, mut tokens, mut seconds) = (0.0_f64, 0.0_f64, 0.0);
         for score in scores.filter(|score| score.success) {
             requests += 1.0;
-            if let (Some(first), 1..) = (score.ttft_s, tokens_after_first(score)) {
-                tokens += tokens_after_first(score) as f64;
+            if let (Some(first), further @ 1..) = (score.ttft_s, tokens_after_first(score)) {
+                tokens += further as f64;
                 seconds += score.latency_s - first;
             }
         }

@@ -544,7 +544,7 @@ mod tests {
         assert!(known(0) <= 4 && known(1) >= 20, "{} {}", known(0), known(1));
     }
 
-    /// Each value has a part of 50 with slow noise of 0.1 %, and a part that is independent. The sample is
+    /// Each value has a part of 50 ms with slow noise of 0.1 %, and a part that is independent. The sample is
     /// just long enough for the error of the slow part to matter beside that of the other.
     #[test]
     fn slow_noise_of_a_known_part_that_hardly_differs_widens_the_interval() {

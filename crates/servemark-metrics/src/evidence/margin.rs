@@ -92,7 +92,7 @@ impl LoadEvidence<'_> {
     /// Returns whether the value of the load itself misses an objective.
     fn misses(&self, objective: &Objective) -> bool {
         let value = self.judgement(objective).and_then(|judgement| judgement.value);
-        value.is_some_and(|value| distance(objective, value) > 0.0)
+        value.is_some_and(|value| !objective.is_met_by(value))
     }
 
     /// Returns the distance of the load from the limit of an objective, above zero if the load

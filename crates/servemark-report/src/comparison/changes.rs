@@ -112,15 +112,15 @@ impl Table<'_> {
     }
 
     fn write_heads(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        let heads = ["Between", "Within"].map(str::to_owned);
-        let interval = "99 % interval".to_owned();
-        let significance = "Significance";
-        let names = self.cells(["Metric", "A", "B", "Change"], &interval, &heads, significance);
-        writeln!(out, "{names}")?;
-        let rule = |width: usize| "-".repeat(width);
-        let lines = [rule(32), rule(11), rule(11), rule(9)];
-        let lines = lines.each_ref().map(String::as_str);
-        writeln!(out, "{}", self.cells(lines, &rule(16), &[rule(8), rule(7)], "-----"))
+        let (names, spread) = (["Metric", "A", "B", "Change"], ["Between", "Within"]);
+        writeln!(out, "{}", self.cells(names, "99 % interval", spread, "Significance"))?;
+        let rule = "-".repeat(32);
+        let lines = [32, 11, 11, 9].map(|width| &rule[..width]);
+        writeln!(
+            out,
+            "{}",
+            self.cells(lines, &rule[..16], [8, 7].map(|width| &rule[..width]), "-----")
+        )
     }
 
     /// Returns a line of the table, in which a narrow one has neither interval nor spread.
@@ -128,7 +128,7 @@ impl Table<'_> {
         &self,
         [label, before, after, percent]: [&str; 4],
         interval: &str,
-        [between, within]: &[String; 2],
+        [between, within]: [&str; 2],
         significance: &str,
     ) -> String {
         let mut line = format!("{label:<32} {before:>11} {after:>11} {percent:>9}");
@@ -155,17 +155,16 @@ impl Table<'_> {
         let part = |percent: Option<f64>| {
             percent.map_or_else(|| "-".to_owned(), |percent| format!("{percent:.1} %"))
         };
-        let spread = [change.between_runs_percent, change.within_run_percent].map(part);
+        let [between, within] = [change.between_runs_percent, change.within_run_percent].map(part);
         let percent = change.percent();
         let percent =
             if percent.is_finite() { format!("{percent:+.1} %") } else { "from zero".to_owned() };
         let cells = [&*label, &before, &after, &percent];
         let shown = interval.as_deref().unwrap_or_default();
-        writeln!(out, "{}", self.cells(cells, shown, &spread, significance))?;
+        writeln!(out, "{}", self.cells(cells, shown, [&between, &within], significance))?;
         if self.is_wide {
             return Ok(());
         }
-        let [between, within] = &spread;
         let interval = interval.map(|interval| format!("99 % interval {interval} %"));
         let spread =
             self.has_spread.then(|| format!("between runs {between}, within a run {within}"));
