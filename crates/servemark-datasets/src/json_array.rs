@@ -316,4 +316,18 @@ mod tests {
         let broken = "key must be a string at column 2";
         splits("[1,\n{broken\n]", &[(1, "1")], Err((2, broken)));
     }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn the_check_of_a_pipe_takes_nothing_of_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+        assert!(made.success());
+        let to = pipe.clone();
+        let writer = std::thread::spawn(move || std::fs::write(to, "{}"));
+        check_beginning(&pipe).unwrap();
+        assert_eq!(std::fs::read_to_string(&pipe).unwrap(), "{}");
+        writer.join().unwrap().unwrap();
+    }
 }
