@@ -50,6 +50,7 @@ mod rate_estimates;
 mod reuse;
 mod run_verdict;
 mod sampled;
+mod saturation;
 mod score;
 mod seconds;
 mod series;

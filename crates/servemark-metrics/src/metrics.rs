@@ -11,7 +11,7 @@ use crate::failures::failures;
 use crate::loaded::stage_span_s;
 use crate::policy::{CountedRequests, DurationRule, MetricPolicy, PeakRule};
 use crate::rate_estimates::RateLimit;
-use crate::run_verdict::saturated;
+use crate::saturation::saturated;
 use crate::seconds::seconds_between;
 use crate::totals::counts_input;
 use crate::unmet_waits::unmet_waits;

@@ -5,7 +5,7 @@ use servemark_core::RunFacts;
 use servemark_statistics::{Estimate, rate};
 
 use crate::policy::MetricPolicy;
-use crate::run_verdict::saturated;
+use crate::saturation::saturated;
 use crate::{Estimated, RequestScore};
 
 /// Rates that server and arrivals sustain, estimated without the beginning and the end of a run.

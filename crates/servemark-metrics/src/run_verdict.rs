@@ -1,10 +1,11 @@
 //! Verdicts on a run as a whole, apart from the client's influence on it.
 
 use serde::Serialize;
-use servemark_core::{RunFacts, RunLog};
+use servemark_core::RunLog;
 
-use crate::evidence::{growth_at_server, growth_of};
+use crate::evidence::growth_at_server;
 use crate::rate_estimates::RateLimit;
+use crate::saturation::saturated;
 use crate::{Contamination, MetricPolicy, RequestScore, SettledRun};
 
 /// A verdict on a whole run that its figures alone do not show.
@@ -96,30 +97,6 @@ impl RunVerdict {
     }
 }
 
-/// Returns the figures if a server fell behind the arrivals of an open loop: responses became
-/// later, and fewer requests ended than were due in the same time.
-pub(crate) fn saturated(facts: &RunFacts, scores: &[RequestScore<'_>]) -> Option<String> {
-    facts.request_rate?;
-    let due: Vec<f64> = scores.iter().map(|score| score.start_s - score.waited_s).collect();
-    let (first, last) =
-        (due.iter().copied().reduce(f64::min)?, due.iter().copied().reduce(f64::max)?);
-    let first_end = scores.iter().map(RequestScore::end_s).reduce(f64::min)?;
-    let span = last - first_end;
-    if span <= 0.0 {
-        return None;
-    }
-    let done = scores.iter().filter(|score| score.end_s() <= last).count();
-    let (requested, ended) =
-        ((due.len() - 1) as f64 / (last - first), done.saturating_sub(1) as f64 / span);
-    if ended >= FALLEN_BEHIND * requested {
-        return None;
-    }
-    let (growth, backlog) = (growth_of(scores)?, due.len() - done);
-    Some(format!(
-        "asked {requested:.1} requests/s, done {ended:.1}/s, {backlog} in flight when the last was due; {growth}"
-    ))
-}
-
 fn short_outputs(scores: &[RequestScore<'_>]) -> Option<String> {
     let (mut count, mut got, mut requested) = (0, 0, 0);
     for score in scores.iter().filter(|score| score.success && score.planned.output_tokens > 1) {
@@ -155,9 +132,6 @@ fn contaminated(log: &RunLog) -> Option<String> {
     Contamination::of(log).filter(Contamination::is_found).map(|found| found.words())
 }
 
-/// Ratio of ended to due requests per second below which a server has fallen behind. Smaller
-/// deficits occur by chance.
-const FALLEN_BEHIND: f64 = 0.98;
 /// Share of the output tokens asked for below which answers are short.
 const SHORT: f64 = 0.9;
 /// Deviation of pieces from tokens above which they disagree. Servers send a last piece without

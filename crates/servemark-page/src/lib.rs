@@ -12,6 +12,7 @@ mod frame;
 mod glossary;
 mod html;
 mod live;
+mod notice;
 mod number;
 mod pack;
 mod plot;
@@ -22,7 +23,8 @@ mod trace;
 
 pub use compared::ComparisonPage;
 pub use format::GridFormat;
-pub use live::{Served, write_notice};
+pub use live::Served;
+pub use notice::write_notice;
 pub use run::RunPage;
 pub use series::{SeriesLayer, SeriesPanel};
 pub use sweep::{RepeatsPage, write_search, write_sweep};

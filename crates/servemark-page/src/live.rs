@@ -1,11 +1,7 @@
 //! Pages that are served while their run goes on.
 
-use std::io;
-
 use serde_json::{Value, json};
 
-use crate::frame::{Frame, Section};
-use crate::html::Html;
 use crate::number::count;
 
 /// A page that is served while its run goes on. Its script asks the server for the next page until
@@ -50,20 +46,4 @@ pub(crate) fn ended(done: usize, planned: Option<usize>) -> String {
         Some(planned) => format!("{} of {} requests", count(done), count(planned)),
         None => format!("{} requests", count(done)),
     }
-}
-
-/// Writes the page that is served while a run has no report: `title` and `news` say why.
-pub fn write_notice(
-    served: Served,
-    [title, news]: [&str; 2],
-    version: &str,
-    out: &mut dyn io::Write,
-) -> io::Result<()> {
-    let mut html = Html::default();
-    html.element("h1", title).element("p class=\"lead\"", news);
-    let live = Live::new(served, "preparing");
-    let (data, kind) = (json!({"panels": [], "distributions": []}), "Live page");
-    let title = format!("{title} · Servemark");
-    let frame = Frame { title: &title, kind, data: &data, version, live: Some(&live) };
-    frame.write(&[Section { id: "summary", name: "Summary", html: html.finish() }], out)
 }
