@@ -47,7 +47,7 @@ impl Cell {
 
     /// Simulates runs and compares their intervals with the truth of the process.
     pub fn simulate(process: &Process, requests: usize, runs: u32) -> Self {
-        let truth = process.truth();
+        let truth = process.truth(0);
         let mut cell = Self {
             name: process.name.to_owned(),
             requests,

@@ -45,7 +45,7 @@ far: mean holds | fails | p50 holds | fails | p99 holds | fails |
     pub fn simulate(process: &Process, requests: usize, runs: u32) -> Self {
         let figures = [Verdicts::default(); 3];
         let mut cell = Self { process: *process, requests, runs, figures };
-        let truth = process.truth();
+        let truth = process.truth(0);
         for run in 0..runs {
             cell.add(truth, &mut NumpyRandom::seeded(FIRST_SEED + run));
         }

@@ -140,8 +140,15 @@ interval: misses | loads | requests |
     }
 }
 
-/// Returns the largest rate that meets an objective in the long run.
+/// Returns the largest rate that meets an objective in the long run, as the mean over several long
+/// runs.
 fn capacity(process: Process, objective: Objective) -> f64 {
+    let of_run = |seed: u32| capacity_of(process, objective, seed);
+    (0..LONG_RUNS).map(of_run).sum::<f64>() / f64::from(LONG_RUNS)
+}
+
+/// Returns the largest rate that meets an objective in one long run.
+fn capacity_of(process: Process, objective: Objective, seed: u32) -> f64 {
     let Goal::Latency { statistic, limit_ms, .. } = objective.goal else {
         unreachable!("all objectives of the study are of a latency")
     };
@@ -153,7 +160,7 @@ fn capacity(process: Process, objective: Objective) -> f64 {
     let (mut low, mut high) = (0.1 * process.capacity(), 1.2 * process.capacity());
     for _ in 0..HALVINGS {
         let rate = f64::midpoint(low, high);
-        let observed = process.at_rate(rate).truth()[place];
+        let observed = process.at_rate(rate).truth(seed)[place];
         *(if observed * 1e3 < limit_ms { &mut low } else { &mut high }) = rate;
     }
     f64::midpoint(low, high)
@@ -249,6 +256,8 @@ impl fmt::Display for SearchCell {
 /// First seed of the searches of every cell. All cells use the same seeds, so that a table can be
 /// reproduced.
 const FIRST_SEED: u32 = 5000;
+/// Number of long runs by which a capacity is known.
+const LONG_RUNS: u32 = 8;
 /// Number of bisection steps, which determine the capacity to a thousandth.
 const HALVINGS: u32 = 10;
 

@@ -38,12 +38,17 @@ impl Crossing {
     /// Estimates where a non-decreasing quantity crosses zero, from observations of it at some
     /// places; absent without observations.
     ///
-    /// The estimate lies on the line through the blocks of the isotonic regression, in the gap
-    /// between two places that fits best. The interval contains the crossings that the
-    /// likelihood-ratio test does not reject: for each gap between two places the regression is
-    /// fitted again with the quantity at most zero before the gap and at least zero behind it
-    /// (Banerjee and Wellner 2001).
-    pub fn of(margins: &[Margin], confidence: f64) -> Option<Self> {
+    /// The estimate lies between the two neighbouring blocks of the isotonic regression that are
+    /// below and above zero, on the line through their values after `straightened`: an increasing
+    /// function that is zero at zero, after which the quantity is nearly linear in the place. The
+    /// interval contains the crossings that the likelihood-ratio test does not reject: for each gap
+    /// between two places the regression is fitted again with the quantity at most zero before the
+    /// gap and at least zero behind it (Banerjee and Wellner 2001).
+    pub fn of(
+        margins: &[Margin],
+        straightened: impl Fn(f64) -> f64,
+        confidence: f64,
+    ) -> Option<Self> {
         let mut margins = margins.to_vec();
         margins.sort_by(|one, other| one.at.total_cmp(&other.at));
         let blocks = blocks(&margins);
@@ -57,7 +62,7 @@ impl Crossing {
         let highest = (0..misfits.len()).rev().find(is_possible)?;
         let is_crossed = first.value() < 0.0 && last.value() >= 0.0;
         Some(Self {
-            value: is_crossed.then(|| zero_between(&blocks)),
+            value: is_crossed.then(|| zero_between(&blocks, straightened)),
             low: lowest.checked_sub(1).map(|place| margins[place].at),
             high: margins.get(highest).map(|margin| margin.at),
         })
@@ -129,12 +134,13 @@ fn misfit(margins: &[Margin], gap: usize) -> f64 {
     of(before, |value| value.min(0.0)) + of(behind, |value| value.max(0.0))
 }
 
-/// Returns where the line through the blocks reaches zero, moved out of blocks. The first block
-/// must be below zero and the last one must not.
-fn zero_between(blocks: &[Block]) -> f64 {
+/// Returns where the line through the straightened values of the blocks reaches zero, moved out of
+/// blocks. The first block must be below zero and the last one must not.
+fn zero_between(blocks: &[Block], straightened: impl Fn(f64) -> f64) -> f64 {
     let above = blocks.partition_point(|block| block.value() < 0.0);
     let (below, above) = (blocks[above - 1], blocks[above]);
-    let part = -below.value() / (above.value() - below.value());
+    let (low, high) = (straightened(below.value()), straightened(above.value()));
+    let part = -low / (high - low);
     let zero = below.place() + part * (above.place() - below.place());
     zero.clamp(below.ends.1, above.ends.0)
 }
@@ -154,27 +160,37 @@ mod tests {
     #[test]
     fn what_is_seen_exactly_crosses_between_its_neighbours() {
         let rows = margins(&[(4.0, 2.0, 0.1), (1.0, -3.0, 0.1), (2.0, -1.0, 0.1)]);
-        let found = Crossing::of(&rows, 0.95).unwrap();
+        let found = Crossing::of(&rows, |value| value, 0.95).unwrap();
         let near = found.value.unwrap();
         assert!((near - (2.0 + 2.0 / 3.0)).abs() < 1e-12, "{near}");
         assert_eq!((found.low, found.high), (Some(2.0), Some(4.0)));
     }
 
     #[test]
+    fn the_estimate_lies_on_the_line_through_straightened_values() {
+        let rows = margins(&[(1.0, -3.0, 0.1), (3.0, 0.5, 0.1)]);
+        let double_below = |value: f64| if value < 0.0 { 2.0 * value } else { value };
+        let found = Crossing::of(&rows, double_below, 0.95).unwrap();
+        assert!((found.value.unwrap() - (1.0 + 2.0 * 6.0 / 6.5)).abs() < 1e-12, "{found:?}");
+    }
+
+    #[test]
     fn violators_are_pooled_and_uncertain_places_widen_the_interval() {
         let rows = margins(&[(1.0, -1.0, 0.1), (2.0, 0.2, 0.3), (3.0, -0.2, 0.3), (4.0, 1.0, 0.1)]);
-        let found = Crossing::of(&rows, 0.95).unwrap();
+        let found = Crossing::of(&rows, |value| value, 0.95).unwrap();
         assert!((found.value.unwrap() - 2.0).abs() < 1e-12, "{found:?}");
         assert_eq!((found.low, found.high), (Some(1.0), Some(4.0)));
     }
 
     #[test]
     fn one_sign_everywhere_leaves_one_end_open() {
-        let found = Crossing::of(&margins(&[(1.0, -1.0, 0.1), (2.0, -0.5, 0.1)]), 0.95).unwrap();
+        let found =
+            Crossing::of(&margins(&[(1.0, -1.0, 0.1), (2.0, -0.5, 0.1)]), |value| value, 0.95)
+                .unwrap();
         assert_eq!((found.value, found.low, found.high), (None, Some(2.0), None));
-        let found = Crossing::of(&margins(&[(1.0, 1.0, 0.1)]), 0.95).unwrap();
+        let found = Crossing::of(&margins(&[(1.0, 1.0, 0.1)]), |value| value, 0.95).unwrap();
         assert_eq!((found.value, found.low, found.high), (None, None, Some(1.0)));
-        assert_eq!(Crossing::of(&[], 0.95), None);
+        assert_eq!(Crossing::of(&[], |value| value, 0.95), None);
     }
 
     #[test]
@@ -188,7 +204,7 @@ mod tests {
                 Margin { at, value, error: 0.2 }
             };
             let rows: Vec<Margin> = (0..22).map(observed).collect();
-            let found = Crossing::of(&rows, 0.95).unwrap();
+            let found = Crossing::of(&rows, |value| value, 0.95).unwrap();
             found.low.is_some_and(|low| truth < low) || found.high.is_some_and(|high| high < truth)
         });
         assert!(misses.count() <= 50);

@@ -52,7 +52,7 @@ impl Capacity {
         let each = objectives.iter().filter_map(|objective| {
             let margins: Vec<Margin> =
                 loads.iter().filter_map(|load| load.margin(objective, bound)).collect();
-            let found = Crossing::of(&margins, confidence)?;
+            let found = Crossing::of(&margins, straightened(objective), confidence)?;
             let Crossing { value, low, high } = found;
             let is_missed = |load: &LoadEvidence<'_>| load.misses(objective);
             let by_backlog =
@@ -165,6 +165,17 @@ fn distance(objective: &Objective, value: f64) -> f64 {
     }
 }
 
+/// Returns the function after which a distance from the limit is nearly linear in the load. For a
+/// latency the result is the logarithm of the latency divided by the limit: percentiles of a batching
+/// engine grow exponentially with the load. A queue's grow as an inverse does, which the logarithm
+/// follows closely between loads that are near each other.
+fn straightened(objective: &Objective) -> fn(f64) -> f64 {
+    match objective.goal {
+        Goal::Latency { .. } => |distance| -(-distance).ln_1p(),
+        Goal::Success { .. } | Goal::Goodput { .. } => |distance| distance,
+    }
+}
+
 /// Returns the standard error of a distance from the bound on the limit's side, or from the other
 /// bound if that one is not known.
 fn error(judgement: &Judgement, value: f64, bound: f64) -> Option<f64> {
@@ -259,10 +270,10 @@ mod tests {
         };
         let loads = [at(1.0, 500.0, 1.0), at(2.0, 1000.0, 0.99), at(4.0, 4000.0, 0.95)];
         let found = capacity(&loads);
-        // The inverse of the p99 is a thousandth smaller than that of the sample.
-        assert!((found.value.unwrap() - 10.0 / 3.0).abs() < 5e-3, "{found}");
+        // The p99 counts as a thousandth larger than that of the sample.
+        assert!((found.value.unwrap() - 3.0).abs() < 5e-3, "{found}");
         assert_eq!((found.low.map(rounded), found.high.map(rounded)), (Some(2.0), Some(4.0)));
-        let message = "3.332 (95 % between 2 and 4), where ttft:p99<2000ms is missed first";
+        let message = "2.999 (95 % between 2 and 4), where ttft:p99<2000ms is missed first";
         assert_eq!(found.to_string(), message);
         let loads = [at(1.0, 500.0, 1.0), at(2.0, 1000.0, 0.8), at(4.0, 4000.0, 0.5)];
         assert_eq!(capacity(&loads).objective.to_string(), "success>=90%");
