@@ -3,11 +3,16 @@
 //! Each cause is read from what the run shows: the parts of its requests, the series of its server,
 //! the client audit. Without evidence there is no cause.
 
+mod cache_room;
+mod preemptions;
+
 use std::fmt;
 
 use serde::Serialize;
 use servemark_core::RunLog;
 
+use self::cache_room::CacheRoom;
+use self::preemptions::Preemptions;
 use crate::series::{Axis, Replayed, increase, replay};
 use crate::{Anatomy, Audit, LoadVerdict, RequestPart, RunSeries, Series};
 
@@ -94,15 +99,14 @@ impl fmt::Display for Confidence {
 }
 
 impl Limit {
-    /// Returns the causes that limit a run, the one that explains most of the time first, at most
-    /// four.
+    /// Returns the causes that limit a run, the one that explains most of the time first.
     pub fn of(log: &RunLog, audit: &Audit) -> Vec<Self> {
         let (anatomy, series) = (Anatomy::of(log), RunSeries::of(log));
         let evidence = RunEvidence {
             anatomy: &anatomy,
             series: &series.series,
             end_s: end_s(log),
-            preempted: counter_increase(log, "preemptions"),
+            preemptions: Preemptions::of(log),
         };
         let mut limits: Vec<Self> = [
             client(audit),
@@ -120,7 +124,6 @@ impl Limit {
         .flatten()
         .collect();
         limits.sort_by(|one, other| other.weight.total_cmp(&one.weight));
-        limits.truncate(MOST);
         limits
     }
 
@@ -134,17 +137,15 @@ impl Limit {
 /// are an idle GPU, clocks that were set, and clocks that follow another GPU's or a display's.
 const THROTTLING: [u32; 5] = [0x4, 0x8, 0x20, 0x40, 0x80];
 
-/// Maximum number of causes; more would name none.
-const MOST: usize = 4;
-
 /// Share of the time to the first output from which a part of it is a cause.
 const CAUSE: f64 = 0.4;
 
 /// Share of the whole time from which generating tokens is a cause.
 const DECODE: f64 = 0.6;
 
-/// Use of the key-value cache from which it counts as full.
-const FULL: f64 = 0.95;
+/// Share of the requests that were preempted, or of the time that this took, from which preemptions
+/// are a cause.
+const PREEMPTED: f64 = 0.01;
 
 /// Measurements of a run from which its limits are found.
 struct RunEvidence<'a> {
@@ -152,8 +153,7 @@ struct RunEvidence<'a> {
     series: &'a [Series],
     /// Seconds from the first due time to the end of the measurement.
     end_s: f64,
-    /// Number of preemptions that the server counted during the measurement.
-    preempted: f64,
+    preemptions: Preemptions,
 }
 
 impl RunEvidence<'_> {
@@ -206,16 +206,12 @@ impl RunEvidence<'_> {
         if waiting > 0.0 {
             limits.push(format!("{waiting:.1} requests waited and {running:.1} ran on the mean"));
         }
-        let full = self.values("kv_use").filter_map(|values| {
-            let full = values.iter().filter(|value| **value >= FULL).count();
-            (!values.is_empty()).then(|| full as f64 / values.len() as f64)
-        });
-        let full = full.fold(0.0, f64::max);
-        let cause = if full >= CAUSE { LimitCause::QueueKvCache } else { LimitCause::Queue };
-        if full > 0.0 {
-            limits.push(format!("the KV cache was full for {:.0} % of the time", full * 100.0));
-        }
-        let confidence = if by_parts { Confidence::High } else { Confidence::Medium };
+        let room = CacheRoom::of(self.series, self.end_s);
+        let cause = if room.is_lacking() { LimitCause::QueueKvCache } else { LimitCause::Queue };
+        limits.extend(room.words());
+        // A cache that is not full may hold as many requests as the server has places for.
+        let is_direct = by_parts && (room.is_full() || !room.is_lacking());
+        let confidence = if is_direct { Confidence::High } else { Confidence::Medium };
         let weight = share.max(waiting / (waiting + running).max(1.0));
         Some(Limit::new(cause, weight, confidence, limits.join("; ")))
     }
@@ -265,6 +261,8 @@ impl RunEvidence<'_> {
         })
     }
 
+    /// The time in which preempted answers paused is part of the decoding, and explained by the
+    /// preemptions.
     fn decode(&self) -> Option<Limit> {
         let part = self.anatomy.part(RequestPart::Decode)?;
         (part.share_of_mean >= DECODE).then(|| {
@@ -273,16 +271,28 @@ impl RunEvidence<'_> {
                 part.mean_ms,
                 part.share_of_mean * 100.0
             );
-            Limit::new(LimitCause::Decode, part.share_of_mean, Confidence::High, message)
+            let weight = part.share_of_mean - self.preemptions.paused_share;
+            Limit::new(LimitCause::Decode, weight, Confidence::High, message)
         })
     }
 
+    /// A preemption that no answer shows by a pause may have come before the first output, or cost
+    /// nothing.
     fn preemption(&self) -> Option<Limit> {
-        let preempted = self.preempted;
-        (preempted > 0.0).then(|| {
-            let message = format!("the server preempted {preempted:.0} requests");
-            // They explain time that other causes name, so they follow those.
-            Limit::new(LimitCause::Preemption, CAUSE / 2.0, Confidence::High, message)
+        let Preemptions { count, share_of_requests, paused_s, paused_share } = self.preemptions;
+        (count > 0.0 && share_of_requests.max(paused_share) >= PREEMPTED).then(|| {
+            let (confidence, pauses) = if paused_share >= PREEMPTED {
+                let percent = paused_share * 100.0;
+                let pauses = format!("took {paused_s:.2} s, {percent:.0} % of the whole time");
+                (Confidence::High, pauses)
+            } else {
+                (Confidence::Medium, "took less than 1 % of the whole time".to_owned())
+            };
+            let message = format!(
+                "the server preempted {count:.0} requests; as many of the longest pauses in \
+                 answers {pauses}"
+            );
+            Limit::new(LimitCause::Preemption, paused_share, confidence, message)
         })
     }
 

@@ -214,7 +214,10 @@ fn derived(series: &[Series]) -> Vec<Series> {
             if has(name) || !has(numerator) || !has(denominator) {
                 continue;
             }
-            let [above, below] = [numerator, denominator].map(|name| summed(series, source, name));
+            let of_source = |name: &str| {
+                summed(series.iter().filter(|it| it.source == source && it.name == name))
+            };
+            let (above, below) = (of_source(numerator), of_source(denominator));
             let ratio = |(at, below): (u64, f64)| {
                 let above = above.get(&at)?;
                 (below > 0.0).then(|| (f64::from_bits(at), above / below + added))
@@ -231,11 +234,10 @@ fn derived(series: &[Series]) -> Vec<Series> {
     derived
 }
 
-/// Returns the sums of all series of a name, by the bits of their time.
-fn summed(series: &[Series], source: &str, name: &str) -> BTreeMap<u64, f64> {
+/// Returns the sums of series, by the bits of their time.
+pub(crate) fn summed<'a>(series: impl Iterator<Item = &'a Series>) -> BTreeMap<u64, f64> {
     let mut sums = BTreeMap::new();
-    let chosen = series.iter().filter(|it| it.source == source && it.name == name);
-    for (at, value) in chosen.flat_map(|series| &series.points) {
+    for (at, value) in series.flat_map(|series| &series.points) {
         *sums.entry(at.to_bits()).or_insert(0.0) += value;
     }
     sums
