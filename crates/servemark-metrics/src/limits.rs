@@ -13,7 +13,7 @@ use servemark_core::RunLog;
 
 use self::cache_room::CacheRoom;
 use self::preemptions::Preemptions;
-use crate::series::{Axis, Replayed, increase, replay};
+use crate::series::end_s;
 use crate::{Anatomy, Audit, LoadVerdict, RequestPart, RunSeries, Series};
 
 /// A cause that limits a run.
@@ -318,33 +318,10 @@ fn client(audit: &Audit) -> Option<Limit> {
     Some(Limit::new(LimitCause::Client, 1.0, Confidence::High, reason.reason.clone()))
 }
 
-/// Returns by how much counters of this name grew from the last reading before the measurement to
-/// the first one after it.
-fn counter_increase(log: &RunLog, name: &str) -> f64 {
-    let (axis, end_s, telemetry) = (Axis::of(log), end_s(log), log.telemetry());
-    let mut sum = 0.0;
-    replay(telemetry, |event| {
-        if let Replayed::Reading { id, at, value, before: Some((then, earlier)), .. } = event
-            && telemetry.series[id].name == name
-            && axis.seconds(at) > 0.0
-            && axis.seconds(then) < end_s
-        {
-            sum += increase(earlier, value);
-        }
-    });
-    sum
-}
-
 fn of_ttft(share: f64) -> String {
     format!("{:.0} % of the time to the first output", share * 100.0)
 }
 
 fn mean_of(values: &[f64]) -> Option<f64> {
     crate::statistics::mean(values)
-}
-
-fn end_s(log: &RunLog) -> f64 {
-    let first = log.measured().map(|record| record.scheduled).min().unwrap_or_default();
-    let last = log.measured().map(|record| record.ended).max().unwrap_or_default();
-    last.since(first).as_secs_f64()
 }

@@ -192,6 +192,30 @@ pub(crate) fn increase(earlier: f64, later: f64) -> f64 {
     if later < earlier { later } else { later - earlier }
 }
 
+/// Returns by how much counters of this name grew from the last reading before the measurement to
+/// the first one after it.
+pub(crate) fn counter_increase(log: &RunLog, name: &str) -> f64 {
+    let (axis, end_s, telemetry) = (Axis::of(log), end_s(log), log.telemetry());
+    let mut sum = 0.0;
+    replay(telemetry, |event| {
+        if let Replayed::Reading { id, at, value, before: Some((then, earlier)), .. } = event
+            && telemetry.series[id].name == name
+            && axis.seconds(at) > 0.0
+            && axis.seconds(then) < end_s
+        {
+            sum += increase(earlier, value);
+        }
+    });
+    sum
+}
+
+/// Returns the seconds from the first due time to the end of the measurement.
+pub(crate) fn end_s(log: &RunLog) -> f64 {
+    let first = log.measured().map(|record| record.scheduled).min().unwrap_or_default();
+    let last = log.measured().map(|record| record.ended).max().unwrap_or_default();
+    last.since(first).as_secs_f64()
+}
+
 /// Ratios of two rates, for engines that report the two and not their ratio: name, numerator,
 /// denominator, and what is added.
 const RATIOS: [(&str, &str, &str, f64); 3] = [

@@ -2,8 +2,8 @@
 
 use servemark_core::{RequestRecord, RunLog};
 
-use super::counter_increase;
 use crate::seconds::seconds_between;
+use crate::series::counter_increase;
 use crate::statistics;
 
 /// Requests that were put back into the queue while their answers were generated.

@@ -135,6 +135,34 @@ fn a_transfer_between_workers_is_a_part() {
     }
 }
 
+/// vLLM's time to first token begins at the end of the queue, and its counters show that a transfer is
+/// in it.
+#[test]
+fn a_transfer_that_the_server_does_not_tell_apart_is_no_prefill() {
+    let mut mock = simulator(0.0);
+    mock.kv_transfer = Duration::from_millis(20);
+    for backend in [BackendName::VllmChat, BackendName::Vllm] {
+        let log = run(backend, mock.clone());
+        let anatomy = Anatomy::of(&log);
+        assert_eq!(anatomy.with_server_times, 20, "{backend}");
+        assert_eq!(anatomy.together, [RequestPart::Prefill, RequestPart::KvTransfer], "{backend}");
+        for absent in anatomy.together.clone() {
+            assert_eq!(anatomy.part(absent), None, "{backend}");
+        }
+        is_true(&log, &anatomy, RequestPart::ServerQueue, |parts| parts.queue_ns);
+        let rest = anatomy.part(RequestPart::InsideServer).unwrap();
+        assert!(rest.p50_ms >= 26.0, "{backend}: {rest:?}");
+        let mut out = Vec::new();
+        let mut plan = plan(backend, &[]);
+        plan.scoring.layouts = vec![servemark::plan::Layout::Native];
+        Scores::of(&log, &plan.scoring).write_tables(&mut out).unwrap();
+        let table = String::from_utf8(out).unwrap();
+        let note =
+            "the server does not tell prefill and KV transfer apart: they are in the rest inside";
+        assert!(table.contains(note), "{table}");
+    }
+}
+
 #[test]
 fn a_server_that_reports_nothing_leaves_one_part_inside() {
     let mut mock = simulator(0.0);
