@@ -271,7 +271,7 @@ impl RunEvidence<'_> {
                 part.mean_ms,
                 part.share_of_mean * 100.0
             );
-            let weight = part.share_of_mean - self.preemptions.paused_share;
+            let weight = (part.share_of_mean - self.preemptions.paused_share).max(0.0);
             Limit::new(LimitCause::Decode, weight, Confidence::High, message)
         })
     }
