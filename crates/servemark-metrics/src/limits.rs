@@ -26,7 +26,7 @@ pub struct Limit {
     pub evidence: String,
     /// How sure it is.
     pub confidence: Confidence,
-    /// Share of the time that the cause explains, from 0 to 1, which orders causes.
+    /// Share of the whole time that the cause explains, from 0 to 1, which orders causes.
     #[serde(skip)]
     weight: f64,
 }
@@ -163,6 +163,11 @@ impl RunEvidence<'_> {
         part.map_or(0.0, |part| part.share_of_mean_ttft.unwrap_or(part.share_of_mean))
     }
 
+    /// Returns the share of a part in the whole time.
+    fn weight(&self, part: RequestPart) -> f64 {
+        self.anatomy.part(part).map_or(0.0, |part| part.share_of_mean)
+    }
+
     fn mean_ms(&self, part: RequestPart) -> f64 {
         self.anatomy.part(part).map_or(0.0, |part| part.mean_ms)
     }
@@ -181,7 +186,8 @@ impl RunEvidence<'_> {
         let mean = self.mean_ms(RequestPart::GateWait);
         (share >= CAUSE).then(|| {
             let message = format!("requests waited {mean:.1} ms at the gate, {}", of_ttft(share));
-            Limit::new(LimitCause::Gate, share, Confidence::High, message)
+            let weight = self.weight(RequestPart::GateWait);
+            Limit::new(LimitCause::Gate, weight, Confidence::High, message)
         })
     }
 
@@ -212,7 +218,9 @@ impl RunEvidence<'_> {
         // A cache that is not full may hold as many requests as the server has places for.
         let is_direct = by_parts && (room.is_full() || !room.is_lacking());
         let confidence = if is_direct { Confidence::High } else { Confidence::Medium };
-        let weight = share.max(waiting / (waiting + running).max(1.0));
+        // By Little's law, requests in the queue have this share of the time of all in the server.
+        let by_series = waiting / (waiting + running).max(1.0);
+        let weight = self.weight(RequestPart::ServerQueue).max(by_series);
         Some(Limit::new(cause, weight, confidence, limits.join("; ")))
     }
 
@@ -220,7 +228,7 @@ impl RunEvidence<'_> {
         let (share, mean) = (self.share(part), self.mean_ms(part));
         (share >= CAUSE).then(|| {
             let message = format!("{} took {mean:.1} ms, {}", cause.words(), of_ttft(share));
-            Limit::new(cause, share, Confidence::High, message)
+            Limit::new(cause, self.weight(part), Confidence::High, message)
         })
     }
 
@@ -238,7 +246,8 @@ impl RunEvidence<'_> {
                 "requests spent {mean:.1} ms in the server outside its queue and prefill, {}",
                 of_ttft(share)
             );
-            Limit::new(LimitCause::InsideServer, share, Confidence::High, message)
+            let weight = parts.iter().map(|part| self.weight(*part)).sum();
+            Limit::new(LimitCause::InsideServer, weight, Confidence::High, message)
         })
     }
 
@@ -250,14 +259,17 @@ impl RunEvidence<'_> {
         let mean: f64 = ways.iter().map(|part| self.mean_ms(*part)).sum();
         if share >= CAUSE {
             let message = format!("the ways there and back took {mean:.1} ms, {}", of_ttft(share));
-            return Some(Limit::new(LimitCause::Network, share, Confidence::High, message));
+            let weight = ways.iter().map(|part| self.weight(*part)).sum();
+            return Some(Limit::new(LimitCause::Network, weight, Confidence::High, message));
         }
         let rtt_ms = audit.network.min_rtt.median_us? / 1e3;
         let inside = self.mean_ms(RequestPart::InsideServer);
-        let share = self.share(RequestPart::InsideServer) * (rtt_ms / inside.max(rtt_ms));
+        let on_the_way = rtt_ms / inside.max(rtt_ms);
+        let share = self.share(RequestPart::InsideServer) * on_the_way;
         (share >= CAUSE).then(|| {
             let message = format!("the shortest round trip is {rtt_ms:.1} ms, {}", of_ttft(share));
-            Limit::new(LimitCause::Network, share, Confidence::Medium, message)
+            let weight = self.weight(RequestPart::InsideServer) * on_the_way;
+            Limit::new(LimitCause::Network, weight, Confidence::Medium, message)
         })
     }
 

@@ -20,6 +20,7 @@ pub(super) struct Preemptions {
 }
 
 impl Preemptions {
+    #[expect(clippy::cast_sign_loss, reason = "the count is above zero")]
     pub(super) fn of(log: &RunLog) -> Self {
         let count = counter_increase(log, "preemptions");
         if count <= 0.0 {

@@ -356,10 +356,23 @@ fn every_cause_with_evidence_is_listed() {
     let causes: Vec<_> = limits(parts, &series).iter().map(|limit| limit.cause).collect();
     let expected = [
         LimitCause::Decode,
+        LimitCause::GpuThrottled,
         LimitCause::Queue,
         LimitCause::Prefill,
-        LimitCause::GpuThrottled,
         LimitCause::Preemption,
     ];
     assert_eq!(causes, expected);
+}
+
+/// Prefill is nearly all of the time to the first output, which is little of the whole time.
+#[test]
+fn causes_are_ordered_by_their_share_of_the_whole_time() {
+    let parts = Parts { prefill: 20, decode: 440, pause: 400, ..Parts::default() };
+    let counted: ServerSeries<'_> = ("preemptions", SeriesKind::Counter, [0.0, 1.0, 40.0, 40.0]);
+    let causes = |series: &[ServerSeries<'_>]| -> Vec<_> {
+        limits(parts, series).iter().map(|limit| limit.cause).collect()
+    };
+    assert_eq!(causes(&[]), [LimitCause::Decode, LimitCause::Prefill]);
+    let expected = [LimitCause::Preemption, LimitCause::Decode, LimitCause::Prefill];
+    assert_eq!(causes(&[counted]), expected);
 }
