@@ -148,7 +148,9 @@ fn a_source_that_does_not_answer_delays_nothing_that_follows() {
     sampling.ask_now();
     let early: Vec<TelemetryLine> = sampling.lines.try_iter().collect();
     assert!(matches!(early.as_slice(), [] | [TelemetryLine::Source(_)]), "{early:?}");
-    early.into_iter().for_each(|line| sampling.telemetry.add(line));
+    for line in early {
+        sampling.telemetry.add(line);
+    }
     let (telemetry, problems) = sampling.finish();
     assert_eq!((gaps(&telemetry).len(), problems.len()), (1, 1), "{problems:?}");
     assert!(gaps(&telemetry)[0].contains("time-out"), "{:?}", gaps(&telemetry));
