@@ -36,18 +36,21 @@ fn measured(server: &MockServer) -> Value {
     serde_json::from_slice(&score.stdout).unwrap()
 }
 
+/// Reads the nanoseconds of a part.
+type PartOf = fn(&TruthRow) -> u64;
+
 /// Returns the 99th percentile of a part, interpolated linearly between neighbours.
-fn p99_ms(truth: &[TruthRow], of: fn(&TruthRow) -> u64) -> f64 {
+fn p99_ms(truth: &[TruthRow], of: PartOf) -> f64 {
     let mut all: Vec<f64> = truth.iter().map(|row| of(row) as f64 / 1e6).collect();
     all.sort_unstable_by(f64::total_cmp);
-    let place = 0.99 * (all.len() - 1) as f64;
-    let (below, above) = (all[place.floor() as usize], all[place.ceil() as usize]);
-    below + (above - below) * place.fract()
+    let hundredths = 99 * (all.len() - 1);
+    let (place, rest) = (hundredths / 100, hundredths % 100);
+    all[place] + (all[place + 1] - all[place]) * rest as f64 / 100.0
 }
 
 #[test]
 fn parts_are_those_of_a_server_whose_clock_is_five_seconds_off() {
-    let parts: [(&str, fn(&TruthRow) -> u64); 4] = [
+    let parts: [(&str, PartOf); 4] = [
         ("server_frontend", |row| row.parts.unwrap().frontend_ns),
         ("server_queue", |row| row.parts.unwrap().queue_ns),
         ("prefill", |row| row.parts.unwrap().prefill_ns),
