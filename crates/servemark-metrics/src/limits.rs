@@ -40,7 +40,7 @@ pub enum LimitCause {
     Client,
     /// The concurrency limit of the client.
     Gate,
-    /// The server's queue, while its key-value cache is full.
+    /// The server's queue, while its key-value cache has no room for the next request.
     QueueKvCache,
     /// The server's queue, for another reason, such as its number of places.
     Queue,
@@ -66,7 +66,7 @@ impl LimitCause {
         match self {
             Self::Client => "this client",
             Self::Gate => "the concurrency limit of the load",
-            Self::QueueKvCache => "the server's queue, because its KV cache is full",
+            Self::QueueKvCache => "the server's queue, because its KV cache has no room",
             Self::Queue => "the server's queue",
             Self::Prefill => "prefill",
             Self::KvTransfer => "the transfer of KV caches",
