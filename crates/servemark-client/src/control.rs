@@ -144,9 +144,13 @@ impl ServerControl {
         Ok(String::from_utf8_lossy(&body).into_owned())
     }
 
-    /// Returns the text at `route`, which must arrive within `limit`.
+    /// Returns the text at `route`, which must arrive within `limit` and have less than 16 MiB.
     pub async fn text(&self, route: &str, limit: Duration) -> Result<String, ClientError> {
         let body = self.call(Method::GET, route, None, limit).await?;
+        if body.len() >= MOST {
+            let message = format!("the answer has {} MiB or more", MOST >> 20);
+            return Err(ClientError::new(ClientErrorKind::Decode, message));
+        }
         Ok(String::from_utf8_lossy(&body).into_owned())
     }
 

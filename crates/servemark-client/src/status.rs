@@ -23,7 +23,10 @@ pub(crate) fn status_error(
         _ if is_for_https => "; ask it by https:// instead",
         key => cure(status, route, key),
     };
-    let message = format!("the server answered {code} for {route}{reason}{cure}");
+    // The path of an address without routes is its base's.
+    let whole = target.base_url().path(route);
+    let asked = if route.starts_with('/') { route } else { &whole };
+    let message = format!("the server answered {code} for {asked}{reason}{cure}");
     ClientError::new(ClientErrorKind::Status(code), message).permanent_if(is_for_https)
 }
 

@@ -30,6 +30,9 @@ pub struct ServerCounters {
     /// Counters of the prefix cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub prefix_cache: Option<PrefixCacheCounters>,
+    /// Number of prompt tokens whose keys and values came from another server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transferred_tokens: Option<i64>,
 }
 
 impl ServerCounters {

@@ -6,6 +6,7 @@
 //! accounts for is one part of its own, [`RequestPart::InsideServer`].
 
 mod clock;
+mod facts;
 mod part;
 mod request;
 
@@ -13,6 +14,7 @@ use serde::Serialize;
 use servemark_core::RunLog;
 
 pub use self::clock::ServerClock;
+pub use self::facts::AnatomyFacts;
 pub use self::part::RequestPart;
 pub use self::request::RequestAnatomy;
 use crate::statistics;
@@ -32,6 +34,10 @@ pub struct Anatomy {
     pub parts: Vec<PartSummary>,
     /// The server's clock on ours; absent if the server reports no instants.
     pub clock: Option<ServerClock>,
+    /// Parts that the server reports only together with others, which are in
+    /// [`InsideServer`](RequestPart::InsideServer).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub together: Vec<RequestPart>,
     /// How far the parts of a request are from its total. The parts of a request sum to more than
     /// its total if the server reports longer times than the client could see.
     pub residual_ms: Residual,
@@ -83,12 +89,13 @@ pub struct Residual {
 impl Anatomy {
     /// Splits the times of the answered requests of a run's measurement.
     pub fn of(log: &RunLog) -> Self {
-        let clock = ServerClock::of(log);
-        let mut with_server_times = 0;
+        let facts = AnatomyFacts::of(log);
+        let (mut with_server_times, mut hides_prefill) = (0, false);
         let mut all: Vec<RequestAnatomy> = Vec::new();
         for record in log.measured() {
-            let Some(anatomy) = RequestAnatomy::of(record, clock.as_ref()) else { continue };
+            let Some(anatomy) = RequestAnatomy::of(record, &facts) else { continue };
             with_server_times += usize::from(record.server_times.is_some());
+            hides_prefill |= anatomy.hides_prefill;
             all.push(anatomy);
         }
         let worst = slowest(&all, |anatomy| Some(anatomy.total_ms));
@@ -100,7 +107,8 @@ impl Anatomy {
             requests: all.len(),
             with_server_times,
             parts: parts.collect(),
-            clock,
+            clock: facts.clock,
+            together: if hides_prefill { TOGETHER.to_vec() } else { Vec::new() },
             residual_ms: Residual::of(&all),
         }
     }
@@ -149,6 +157,9 @@ impl Residual {
         Self { p50, p99, p999 }
     }
 }
+
+/// Parts of the time from the queue to the first token.
+const TOGETHER: [RequestPart; 2] = [RequestPart::Prefill, RequestPart::KvTransfer];
 
 /// Returns the share of a part in a time of requests; zero without any time.
 fn share<'a>(

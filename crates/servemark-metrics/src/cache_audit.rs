@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 use servemark_core::{RequestRecord, RunLog};
-use servemark_statistics::{PairedShift, independent_mean, signed_rank};
+use servemark_statistics::{PairedShift, portion, signed_rank};
 
 use crate::statistics;
 
@@ -153,24 +153,21 @@ impl SavedTime {
 /// interval. As that time grows with the tokens, it is the share of the tokens.
 ///
 /// What a cache saves for a token is Hodges and Lehmann's estimate, which single delays do not move.
-/// What was saved in the run is a mean, because a part of the prompts may be cached and the rest not.
+/// What was saved in the run is a sum, because a part of the prompts may be cached and the rest not.
 /// The interval combines the far ends of both intervals. The audited prompts are drawn evenly from a
-/// run that is over, so a share that changed during the run is no obstacle, and the pairs count as
+/// run that is over, so a share that changed during the run is no obstacle, and the prompts count as
 /// independent.
 fn share(triples: &[Triple]) -> Option<(f64, [f64; 2])> {
     let tokens = |it: &Triple| it.tokens.max(1.0);
     let by_cache: Vec<f64> = triples.iter().map(|it| (it.cold - it.warm) / tokens(it)).collect();
-    let by_cache = signed_rank(&by_cache, CONFIDENCE)?;
-    let mean_tokens = statistics::mean(&triples.iter().map(tokens).collect::<Vec<f64>>())?;
-    let saved: f64 = triples.iter().map(|it| it.cold - it.measured).sum();
-    let in_run = saved / (mean_tokens * triples.len() as f64);
-    // The terms of the linearised ratio, whose mean it is.
-    let term = |it: &Triple| in_run + (it.cold - it.measured - in_run * tokens(it)) / mean_tokens;
-    let (low, high) =
-        independent_mean(&triples.iter().map(term).collect::<Vec<f64>>(), CONFIDENCE)?;
+    let by_cache = signed_rank(&by_cache, CONFIDENCE).filter(|saved| saved.low > 0.0)?;
+    let saved: Vec<f64> = triples.iter().map(|it| it.cold - it.measured).collect();
+    let could_save: Vec<f64> = triples.iter().map(|it| by_cache.shift * tokens(it)).collect();
+    let share = portion(&saved, &could_save, CONFIDENCE)?;
     let within = |share: f64| share.clamp(0.0, 1.0);
-    let interval = [within(low / by_cache.high), within(high / by_cache.low)];
-    (by_cache.low > 0.0).then(|| (within(in_run / by_cache.shift), interval))
+    let low = within(share.low * by_cache.shift / by_cache.high);
+    let high = within(share.high * by_cache.shift / by_cache.low);
+    Some((within(share.value), [low, high]))
 }
 
 fn median(mut times: Vec<f64>) -> Option<f64> {

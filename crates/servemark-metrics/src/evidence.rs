@@ -22,7 +22,7 @@ use crate::goodput::is_good;
 use crate::latency_sample::AnswerLengths;
 use crate::objective::{Goal, Objective};
 use crate::unmet_waits::{pooled, unmet_waits};
-use crate::{Latency, MetricPolicy, RequestScore, ServerClock, Statistic};
+use crate::{AnatomyFacts, Latency, MetricPolicy, RequestScore, Statistic};
 
 /// Evidence that runs of one load give on objectives.
 ///
@@ -91,13 +91,14 @@ impl Evidence {
         self.requests += judged.len();
         self.is_open_loop |= log.header().facts.request_rate.is_some();
         let is_of_part = |(objective, _): &(Objective, Observations)| objective.is_of_part();
-        let clock = self.samples.iter().any(is_of_part).then(|| ServerClock::of(log)).flatten();
+        let is_asked = self.samples.iter().any(is_of_part);
+        let anatomy = if is_asked { AnatomyFacts::of(log) } else { AnatomyFacts::default() };
         let of_run = unmet_waits(&log.header().facts, &scores);
         let unmet_waits = self.unmet_waits.map_or(of_run, |others| pooled(others, of_run));
         self.unmet_waits = Some(unmet_waits);
         let lengths = || AnswerLengths::of(judged.iter().map(|(_, score)| *score));
         let lengths = *self.lengths.get_or_insert_with(lengths);
-        let reading = Reading { policy, clock: clock.as_ref(), lengths };
+        let reading = Reading { policy, anatomy, lengths };
         for (objective, sample) in &mut self.samples {
             for request in judged {
                 reading.add(objective.goal, *request, sample);
@@ -164,7 +165,7 @@ pub(crate) fn sent_last(facts: &RunFacts) -> usize {
 /// What the values of requests are read by.
 struct Reading<'a> {
     policy: &'a MetricPolicy,
-    clock: Option<&'a ServerClock>,
+    anatomy: AnatomyFacts,
     lengths: AnswerLengths,
 }
 
@@ -179,7 +180,7 @@ impl Reading<'_> {
             Goal::Latency { statistic: Statistic::Mean, .. } if !score.success => {}
             Goal::Latency { .. } if !score.success => sample.push([f64::INFINITY]),
             Goal::Latency { measure, .. } => {
-                let values = measure.of_request(record, score, self.policy.tpot, self.clock);
+                let values = measure.of_request(record, score, self.policy.tpot, &self.anatomy);
                 self.lengths.add(measure, score, values, sample);
             }
         }

@@ -12,7 +12,7 @@ use crate::gaps::GapsIter;
 use crate::sampled::sampled_of;
 use crate::waits::queue_wait;
 use crate::{
-    MetricPolicy, OwnLatency, RequestAnatomy, RequestPart, RequestScore, ServerClock, TpotRule,
+    AnatomyFacts, MetricPolicy, OwnLatency, RequestAnatomy, RequestPart, RequestScore, TpotRule,
 };
 
 /// A latency of a request. In files it is its name.
@@ -126,18 +126,18 @@ impl Latency {
     }
 
     /// Returns the values of a request in seconds: one, none, or one for each gap between tokens.
-    /// Parts of its time need the `clock` of the server that reports them.
+    /// Parts of its time need the facts of its run.
     pub(crate) fn of_request<'a>(
         self,
         record: &RequestRecord,
         score: &'a RequestScore<'_>,
         tpot: TpotRule,
-        clock: Option<&ServerClock>,
+        facts: &AnatomyFacts,
     ) -> LatencyValues<'a> {
         let value = match self {
             Self::Own(own) => own.seconds_of(record),
             Self::Part(part) => {
-                let anatomy = RequestAnatomy::of(record, clock);
+                let anatomy = RequestAnatomy::of(record, facts);
                 anatomy.and_then(|anatomy| anatomy.part_ms(part)).map(|ms| ms / 1e3)
             }
             Self::Queue => queue_wait(record),

@@ -73,7 +73,9 @@ mod waits;
 mod workload;
 
 pub use absences::{Absence, Absences};
-pub use anatomy::{Anatomy, PartSummary, RequestAnatomy, RequestPart, Residual, ServerClock};
+pub use anatomy::{
+    Anatomy, AnatomyFacts, PartSummary, RequestAnatomy, RequestPart, Residual, ServerClock,
+};
 pub use audit::{
     AccuracyVerdict, Audit, ClientLoad, Finding, Gate, LagReference, LatencyAccuracy, LittlesLaw,
     LoadVerdict, Machine, Network, Reading, Resending, Sending, ShardLoad, Shared, Spread,

@@ -3,12 +3,17 @@
 //! Each cause is read from what the run shows: the parts of its requests, the series of its server,
 //! the client audit. Without evidence there is no cause.
 
+mod cache_room;
+mod preemptions;
+
 use std::fmt;
 
 use serde::Serialize;
 use servemark_core::RunLog;
 
-use crate::series::{Axis, Replayed, increase, replay};
+use self::cache_room::CacheRoom;
+use self::preemptions::Preemptions;
+use crate::series::end_s;
 use crate::{Anatomy, Audit, LoadVerdict, RequestPart, RunSeries, Series};
 
 /// A cause that limits a run.
@@ -21,7 +26,7 @@ pub struct Limit {
     pub evidence: String,
     /// How sure it is.
     pub confidence: Confidence,
-    /// Share of the time that the cause explains, from 0 to 1, which orders causes.
+    /// Share of the whole time that the cause explains, from 0 to 1, which orders causes.
     #[serde(skip)]
     weight: f64,
 }
@@ -35,7 +40,7 @@ pub enum LimitCause {
     Client,
     /// The concurrency limit of the client.
     Gate,
-    /// The server's queue, while its key-value cache is full.
+    /// The server's queue, while its key-value cache has no room for the next request.
     QueueKvCache,
     /// The server's queue, for another reason, such as its number of places.
     Queue,
@@ -61,7 +66,7 @@ impl LimitCause {
         match self {
             Self::Client => "this client",
             Self::Gate => "the concurrency limit of the load",
-            Self::QueueKvCache => "the server's queue, because its KV cache is full",
+            Self::QueueKvCache => "the server's queue, because its KV cache has no room",
             Self::Queue => "the server's queue",
             Self::Prefill => "prefill",
             Self::KvTransfer => "the transfer of KV caches",
@@ -94,15 +99,14 @@ impl fmt::Display for Confidence {
 }
 
 impl Limit {
-    /// Returns the causes that limit a run, the one that explains most of the time first, at most
-    /// four.
+    /// Returns the causes that limit a run, the one that explains most of the time first.
     pub fn of(log: &RunLog, audit: &Audit) -> Vec<Self> {
         let (anatomy, series) = (Anatomy::of(log), RunSeries::of(log));
         let evidence = RunEvidence {
             anatomy: &anatomy,
             series: &series.series,
             end_s: end_s(log),
-            preempted: counter_increase(log, "preemptions"),
+            preemptions: Preemptions::of(log),
         };
         let mut limits: Vec<Self> = [
             client(audit),
@@ -120,7 +124,6 @@ impl Limit {
         .flatten()
         .collect();
         limits.sort_by(|one, other| other.weight.total_cmp(&one.weight));
-        limits.truncate(MOST);
         limits
     }
 
@@ -134,17 +137,15 @@ impl Limit {
 /// are an idle GPU, clocks that were set, and clocks that follow another GPU's or a display's.
 const THROTTLING: [u32; 5] = [0x4, 0x8, 0x20, 0x40, 0x80];
 
-/// Maximum number of causes; more would name none.
-const MOST: usize = 4;
-
 /// Share of the time to the first output from which a part of it is a cause.
 const CAUSE: f64 = 0.4;
 
 /// Share of the whole time from which generating tokens is a cause.
 const DECODE: f64 = 0.6;
 
-/// Use of the key-value cache from which it counts as full.
-const FULL: f64 = 0.95;
+/// Share of the requests that were preempted, or of the time that this took, from which preemptions
+/// are a cause.
+const PREEMPTED: f64 = 0.01;
 
 /// Measurements of a run from which its limits are found.
 struct RunEvidence<'a> {
@@ -152,8 +153,7 @@ struct RunEvidence<'a> {
     series: &'a [Series],
     /// Seconds from the first due time to the end of the measurement.
     end_s: f64,
-    /// Number of preemptions that the server counted during the measurement.
-    preempted: f64,
+    preemptions: Preemptions,
 }
 
 impl RunEvidence<'_> {
@@ -161,6 +161,11 @@ impl RunEvidence<'_> {
     fn share(&self, part: RequestPart) -> f64 {
         let part = self.anatomy.part(part);
         part.map_or(0.0, |part| part.share_of_mean_ttft.unwrap_or(part.share_of_mean))
+    }
+
+    /// Returns the share of a part in the whole time.
+    fn weight(&self, part: RequestPart) -> f64 {
+        self.anatomy.part(part).map_or(0.0, |part| part.share_of_mean)
     }
 
     fn mean_ms(&self, part: RequestPart) -> f64 {
@@ -181,7 +186,8 @@ impl RunEvidence<'_> {
         let mean = self.mean_ms(RequestPart::GateWait);
         (share >= CAUSE).then(|| {
             let message = format!("requests waited {mean:.1} ms at the gate, {}", of_ttft(share));
-            Limit::new(LimitCause::Gate, share, Confidence::High, message)
+            let weight = self.weight(RequestPart::GateWait);
+            Limit::new(LimitCause::Gate, weight, Confidence::High, message)
         })
     }
 
@@ -206,17 +212,15 @@ impl RunEvidence<'_> {
         if waiting > 0.0 {
             limits.push(format!("{waiting:.1} requests waited and {running:.1} ran on the mean"));
         }
-        let full = self.values("kv_use").filter_map(|values| {
-            let full = values.iter().filter(|value| **value >= FULL).count();
-            (!values.is_empty()).then(|| full as f64 / values.len() as f64)
-        });
-        let full = full.fold(0.0, f64::max);
-        let cause = if full >= CAUSE { LimitCause::QueueKvCache } else { LimitCause::Queue };
-        if full > 0.0 {
-            limits.push(format!("the KV cache was full for {:.0} % of the time", full * 100.0));
-        }
-        let confidence = if by_parts { Confidence::High } else { Confidence::Medium };
-        let weight = share.max(waiting / (waiting + running).max(1.0));
+        let room = CacheRoom::of(self.series, self.end_s);
+        let cause = if room.is_lacking() { LimitCause::QueueKvCache } else { LimitCause::Queue };
+        limits.extend(room.words());
+        // A cache that is not full may hold as many requests as the server has places for.
+        let is_direct = by_parts && (room.is_full() || !room.is_lacking());
+        let confidence = if is_direct { Confidence::High } else { Confidence::Medium };
+        // By Little's law, requests in the queue have this share of the time of all in the server.
+        let by_series = waiting / (waiting + running).max(1.0);
+        let weight = self.weight(RequestPart::ServerQueue).max(by_series);
         Some(Limit::new(cause, weight, confidence, limits.join("; ")))
     }
 
@@ -224,7 +228,7 @@ impl RunEvidence<'_> {
         let (share, mean) = (self.share(part), self.mean_ms(part));
         (share >= CAUSE).then(|| {
             let message = format!("{} took {mean:.1} ms, {}", cause.words(), of_ttft(share));
-            Limit::new(cause, share, Confidence::High, message)
+            Limit::new(cause, self.weight(part), Confidence::High, message)
         })
     }
 
@@ -242,7 +246,8 @@ impl RunEvidence<'_> {
                 "requests spent {mean:.1} ms in the server outside its queue and prefill, {}",
                 of_ttft(share)
             );
-            Limit::new(LimitCause::InsideServer, share, Confidence::High, message)
+            let weight = parts.iter().map(|part| self.weight(*part)).sum();
+            Limit::new(LimitCause::InsideServer, weight, Confidence::High, message)
         })
     }
 
@@ -254,17 +259,22 @@ impl RunEvidence<'_> {
         let mean: f64 = ways.iter().map(|part| self.mean_ms(*part)).sum();
         if share >= CAUSE {
             let message = format!("the ways there and back took {mean:.1} ms, {}", of_ttft(share));
-            return Some(Limit::new(LimitCause::Network, share, Confidence::High, message));
+            let weight = ways.iter().map(|part| self.weight(*part)).sum();
+            return Some(Limit::new(LimitCause::Network, weight, Confidence::High, message));
         }
         let rtt_ms = audit.network.min_rtt.median_us? / 1e3;
         let inside = self.mean_ms(RequestPart::InsideServer);
-        let share = self.share(RequestPart::InsideServer) * (rtt_ms / inside.max(rtt_ms));
+        let on_the_way = rtt_ms / inside.max(rtt_ms);
+        let share = self.share(RequestPart::InsideServer) * on_the_way;
         (share >= CAUSE).then(|| {
             let message = format!("the shortest round trip is {rtt_ms:.1} ms, {}", of_ttft(share));
-            Limit::new(LimitCause::Network, share, Confidence::Medium, message)
+            let weight = self.weight(RequestPart::InsideServer) * on_the_way;
+            Limit::new(LimitCause::Network, weight, Confidence::Medium, message)
         })
     }
 
+    /// The time in which preempted answers paused is part of the decoding, and explained by the
+    /// preemptions.
     fn decode(&self) -> Option<Limit> {
         let part = self.anatomy.part(RequestPart::Decode)?;
         (part.share_of_mean >= DECODE).then(|| {
@@ -273,16 +283,28 @@ impl RunEvidence<'_> {
                 part.mean_ms,
                 part.share_of_mean * 100.0
             );
-            Limit::new(LimitCause::Decode, part.share_of_mean, Confidence::High, message)
+            let weight = (part.share_of_mean - self.preemptions.paused_share).max(0.0);
+            Limit::new(LimitCause::Decode, weight, Confidence::High, message)
         })
     }
 
+    /// A preemption that no answer shows by a pause may have come before the first output, or cost
+    /// nothing.
     fn preemption(&self) -> Option<Limit> {
-        let preempted = self.preempted;
-        (preempted > 0.0).then(|| {
-            let message = format!("the server preempted {preempted:.0} requests");
-            // They explain time that other causes name, so they follow those.
-            Limit::new(LimitCause::Preemption, CAUSE / 2.0, Confidence::High, message)
+        let Preemptions { count, share_of_requests, paused_s, paused_share } = self.preemptions;
+        (count > 0.0 && share_of_requests.max(paused_share) >= PREEMPTED).then(|| {
+            let (confidence, pauses) = if paused_share >= PREEMPTED {
+                let percent = paused_share * 100.0;
+                let pauses = format!("took {paused_s:.2} s, {percent:.0} % of the whole time");
+                (Confidence::High, pauses)
+            } else {
+                (Confidence::Medium, "took less than 1 % of the whole time".to_owned())
+            };
+            let message = format!(
+                "the server preempted {count:.0} requests; as many of the longest pauses in \
+                 answers {pauses}"
+            );
+            Limit::new(LimitCause::Preemption, paused_share, confidence, message)
         })
     }
 
@@ -308,33 +330,10 @@ fn client(audit: &Audit) -> Option<Limit> {
     Some(Limit::new(LimitCause::Client, 1.0, Confidence::High, reason.reason.clone()))
 }
 
-/// Returns by how much counters of this name grew from the last reading before the measurement to
-/// the first one after it.
-fn counter_increase(log: &RunLog, name: &str) -> f64 {
-    let (axis, end_s, telemetry) = (Axis::of(log), end_s(log), log.telemetry());
-    let mut sum = 0.0;
-    replay(telemetry, |event| {
-        if let Replayed::Reading { id, at, value, before: Some((then, earlier)), .. } = event
-            && telemetry.series[id].name == name
-            && axis.seconds(at) > 0.0
-            && axis.seconds(then) < end_s
-        {
-            sum += increase(earlier, value);
-        }
-    });
-    sum
-}
-
 fn of_ttft(share: f64) -> String {
     format!("{:.0} % of the time to the first output", share * 100.0)
 }
 
 fn mean_of(values: &[f64]) -> Option<f64> {
     crate::statistics::mean(values)
-}
-
-fn end_s(log: &RunLog) -> f64 {
-    let first = log.measured().map(|record| record.scheduled).min().unwrap_or_default();
-    let last = log.measured().map(|record| record.ended).max().unwrap_or_default();
-    last.since(first).as_secs_f64()
 }

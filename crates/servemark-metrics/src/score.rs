@@ -14,7 +14,7 @@ use crate::policy::{
     TokenSource, TpotRule,
 };
 use crate::seconds::{seconds, seconds_between};
-use crate::{RequestAnatomy, RequestPart, ServerClock};
+use crate::{AnatomyFacts, RequestAnatomy, RequestPart};
 
 /// One request as a policy scores it. Times are in seconds.
 #[derive(Clone, Debug, PartialEq)]
@@ -160,7 +160,7 @@ struct Reader<'a, 'p> {
     has_limit: bool,
     retokenized: HashMap<RequestKey, &'a Retokenized>,
     parts: Vec<RequestPart>,
-    clock: Option<ServerClock>,
+    anatomy: AnatomyFacts,
 }
 
 impl<'a, 'p> Reader<'a, 'p> {
@@ -175,7 +175,7 @@ impl<'a, 'p> Reader<'a, 'p> {
             retokenized: HashMap::new(),
             // The server's clock is placed when all requests are known.
             parts: Vec::new(),
-            clock: None,
+            anatomy: AnatomyFacts::default(),
         }
     }
 
@@ -189,7 +189,7 @@ impl<'a, 'p> Reader<'a, 'p> {
             speculative: footer.and_then(|footer| footer.accept_length).is_some_and(|n| n > 0.0),
             has_limit: log.header().facts.max_concurrency.is_some(),
             retokenized: counts.iter().map(|count| (count.key(), count)).collect(),
-            clock: if parts.is_empty() { None } else { ServerClock::of(log) },
+            anatomy: if parts.is_empty() { AnatomyFacts::default() } else { AnatomyFacts::of(log) },
             parts,
         }
     }
@@ -234,7 +234,7 @@ impl<'a, 'p> Reader<'a, 'p> {
         if self.parts.is_empty() {
             return Vec::new();
         }
-        let anatomy = RequestAnatomy::of(record, self.clock.as_ref());
+        let anatomy = RequestAnatomy::of(record, &self.anatomy);
         let of = |anatomy: RequestAnatomy| {
             self.parts.iter().filter_map(move |part| Some((*part, anatomy.part_ms(*part)?)))
         };

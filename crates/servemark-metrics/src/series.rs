@@ -192,6 +192,30 @@ pub(crate) fn increase(earlier: f64, later: f64) -> f64 {
     if later < earlier { later } else { later - earlier }
 }
 
+/// Returns by how much counters of this name grew from the last reading before the measurement to
+/// the first one after it.
+pub(crate) fn counter_increase(log: &RunLog, name: &str) -> f64 {
+    let (axis, end_s, telemetry) = (Axis::of(log), end_s(log), log.telemetry());
+    let mut sum = 0.0;
+    replay(telemetry, |event| {
+        if let Replayed::Reading { id, at, value, before: Some((then, earlier)), .. } = event
+            && telemetry.series[id].name == name
+            && axis.seconds(at) > 0.0
+            && axis.seconds(then) < end_s
+        {
+            sum += increase(earlier, value);
+        }
+    });
+    sum
+}
+
+/// Returns the seconds from the first due time to the end of the measurement.
+pub(crate) fn end_s(log: &RunLog) -> f64 {
+    let first = log.measured().map(|record| record.scheduled).min().unwrap_or_default();
+    let last = log.measured().map(|record| record.ended).max().unwrap_or_default();
+    last.since(first).as_secs_f64()
+}
+
 /// Ratios of two rates, for engines that report the two and not their ratio: name, numerator,
 /// denominator, and what is added.
 const RATIOS: [(&str, &str, &str, f64); 3] = [
@@ -214,7 +238,10 @@ fn derived(series: &[Series]) -> Vec<Series> {
             if has(name) || !has(numerator) || !has(denominator) {
                 continue;
             }
-            let [above, below] = [numerator, denominator].map(|name| summed(series, source, name));
+            let of_source = |name: &str| {
+                summed(series.iter().filter(|it| it.source == source && it.name == name))
+            };
+            let (above, below) = (of_source(numerator), of_source(denominator));
             let ratio = |(at, below): (u64, f64)| {
                 let above = above.get(&at)?;
                 (below > 0.0).then(|| (f64::from_bits(at), above / below + added))
@@ -231,11 +258,10 @@ fn derived(series: &[Series]) -> Vec<Series> {
     derived
 }
 
-/// Returns the sums of all series of a name, by the bits of their time.
-fn summed(series: &[Series], source: &str, name: &str) -> BTreeMap<u64, f64> {
+/// Returns the sums of series, by the bits of their time.
+pub(crate) fn summed<'a>(series: impl Iterator<Item = &'a Series>) -> BTreeMap<u64, f64> {
     let mut sums = BTreeMap::new();
-    let chosen = series.iter().filter(|it| it.source == source && it.name == name);
-    for (at, value) in chosen.flat_map(|series| &series.points) {
+    for (at, value) in series.flat_map(|series| &series.points) {
         *sums.entry(at.to_bits()).or_insert(0.0) += value;
     }
     sums

@@ -27,7 +27,7 @@ pub(crate) fn entries(text: &str) -> impl Iterator<Item = Entry<'_>> {
         let line = line.trim();
         match line.strip_prefix('#') {
             Some(comment) => kind(comment),
-            None => value(line).map(Entry::Line),
+            None => self::line(line).map(Entry::Line),
         }
     })
 }
@@ -37,7 +37,8 @@ fn kind(comment: &str) -> Option<Entry<'_>> {
     Some(Entry::Type(words.next()?, words.next()?))
 }
 
-fn value(line: &str) -> Option<Line<'_>> {
+/// Returns the key and the value of a line; `None` if it has none.
+pub(crate) fn line(line: &str) -> Option<Line<'_>> {
     // An exemplar of OpenMetrics follows the value.
     let line = line.split(" # ").next().unwrap_or(line);
     let (key, rest) = match line.rfind('}') {

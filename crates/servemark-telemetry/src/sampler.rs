@@ -20,7 +20,7 @@ use thiserror::Error;
 use tokio::runtime;
 use tokio::sync::watch;
 use tokio::task::LocalSet;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep_until, timeout};
 
 use crate::Readings;
 
@@ -83,6 +83,18 @@ impl SamplerSource {
     /// Returns devices of this machine.
     pub fn of_devices(reader: Box<dyn DeviceReader>) -> Self {
         Self { name: reader.name(), kind: SourceKind::Devices(reader) }
+    }
+
+    /// Returns whether the other source has the same address, with its query, or the same devices.
+    pub fn is_same(&self, other: &Self) -> bool {
+        self.name == other.name && self.query() == other.query()
+    }
+
+    fn query(&self) -> String {
+        match &self.kind {
+            SourceKind::Exporter { url: Some(url), .. } => url.route(),
+            SourceKind::Exporter { .. } | SourceKind::Devices(_) => String::new(),
+        }
     }
 
     /// Returns the address without anything secret, or the name of the interface to devices.
@@ -211,7 +223,8 @@ impl Sampler {
     }
 
     /// Asks every source once more and waits for the answers, so that counters have a reading right
-    /// before what follows. Only one such call may be under way.
+    /// before what follows. It does not wait long for a source that is slow. Only one such call may be
+    /// under way.
     pub async fn ask_now(&mut self) {
         let order = match *self.orders.borrow() {
             Order::Ask(order) => order + 1,
@@ -220,11 +233,11 @@ impl Sampler {
         let expected = order * self.sources;
         // The thread may have ended early; `finish` says so.
         if self.orders.send(Order::Ask(order)).is_ok() {
-            let _ = self.done.wait_for(|done| *done >= expected).await;
+            let _ = timeout(LONGEST_WAIT, self.done.wait_for(|done| *done >= expected)).await;
         }
     }
 
-    /// Asks every source a last time and stops.
+    /// Asks every source that answers a last time, and stops.
     pub fn finish(mut self) -> Result<(), SamplerError> {
         self.end().map_or(Ok(()), |ended| ended.map_err(|_| SamplerError::Lost))
     }
@@ -261,7 +274,7 @@ impl SourceSampler {
     async fn run(mut self, interval: Duration, mut ordered: watch::Receiver<Order>) {
         let started = self.clock.now();
         let (mut ticks, mut last) = (0_u32, Order::Ask(0));
-        self.ask().await;
+        self.ask(ordered.clone()).await;
         loop {
             // Instants that have passed meanwhile are missed.
             let passed = self.clock.now().since(started).as_nanos() / interval.as_nanos().max(1);
@@ -273,8 +286,11 @@ impl SourceSampler {
                 _ = ordered.changed() => {}
             }
             let order = *ordered.borrow_and_update();
-            self.ask().await;
-            if order == Order::Stop || ordered.has_changed().is_err() {
+            let is_last = order == Order::Stop || ordered.has_changed().is_err();
+            if !(is_last && self.is_failing()) {
+                self.ask(ordered.clone()).await;
+            }
+            if is_last {
                 return;
             }
             // An order may come at the very instant of a usual question.
@@ -284,9 +300,17 @@ impl SourceSampler {
         }
     }
 
-    async fn ask(&mut self) {
-        let requested = self.clock.now();
-        let answer = self.reader.text().await;
+    fn is_failing(&self) -> bool {
+        self.last_problem.is_some()
+    }
+
+    /// Asks once. A question to a source that fails is given up when the sampler is stopped.
+    async fn ask(&mut self, mut ordered: watch::Receiver<Order>) {
+        let (requested, is_failing) = (self.clock.now(), self.is_failing());
+        let answer = tokio::select! {
+            answer = self.reader.text() => answer,
+            _ = ordered.wait_for(|order| *order == Order::Stop), if is_failing => return,
+        };
         let at = self.clock.now();
         let took_ns = at.since(requested).as_nanos() as u64;
         let lines = answer.and_then(|text| {
@@ -320,6 +344,9 @@ const NO_METRICS: &str = "the answer has no line of a metric";
 
 /// Shortest time from one reading to the next.
 const SHORTEST_INTERVAL: Duration = Duration::from_millis(50);
+
+/// Longest time that what follows waits for the answers of all sources.
+const LONGEST_WAIT: Duration = Duration::from_millis(250);
 
 /// Longest time that an answer may take. The last question at the end of a run may take as long.
 const LONGEST_ANSWER: Duration = Duration::from_secs(2);

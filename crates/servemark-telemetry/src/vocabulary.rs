@@ -96,6 +96,13 @@ const TERMS: &[Term] = &[
     term("vllm:num_preemptions", "preemptions", Counter, ""),
     term("vllm:prompt_tokens", "prompt_tokens", Counter, "tokens"),
     term("vllm:prompt_tokens_cached", "cached_tokens", Counter, "tokens"),
+    only(
+        "vllm:prompt_tokens_by_source",
+        ("source", "external_kv_transfer"),
+        "transferred_tokens",
+        Counter,
+        "tokens",
+    ),
     term("vllm:generation_tokens", "generated_tokens", Counter, "tokens"),
     term("vllm:request_success", "requests", Counter, ""),
     term("vllm:prefix_cache_queries", "prefix_queries", Counter, "tokens"),

@@ -20,6 +20,10 @@ pub enum ExporterAnswer {
     Status(u16),
     /// The connection ends without an answer.
     Hangup,
+    /// The connection stays open without an answer.
+    Silence,
+    /// It answers with lines that never end.
+    Endless,
 }
 
 /// A server of metrics that asks `script` for the answer to each question, by its zero-based number.
@@ -77,6 +81,15 @@ fn serve(
             ExporterAnswer::Text(text) => (200, text),
             ExporterAnswer::Status(status) => (status, String::new()),
             ExporterAnswer::Hangup => return,
+            ExporterAnswer::Silence => continue,
+            ExporterAnswer::Endless => {
+                let lines = "x 1\n".repeat(64 << 10);
+                let mut sent = socket.write_all(b"HTTP/1.1 200 X\r\n\r\n");
+                while sent.is_ok() {
+                    sent = socket.write_all(lines.as_bytes());
+                }
+                return;
+            }
         };
         let length = body.len();
         let head = format!("HTTP/1.1 {status} X\r\ncontent-length: {length}\r\n\r\n");

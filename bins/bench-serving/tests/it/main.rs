@@ -4,6 +4,7 @@ mod audit;
 mod bad_input;
 mod gpus;
 mod hub;
+mod metrics_urls;
 mod objectives;
 mod outputs;
 mod pictures;

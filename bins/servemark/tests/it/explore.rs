@@ -96,6 +96,50 @@ fn explored(engine: ImitatedEngine) -> Value {
     serde_json::from_slice(&done.stdout).unwrap()
 }
 
+/// Nothing but the address says that the server has times, metrics and a prefix cache of its own.
+#[test]
+fn all_that_a_server_shows_of_itself_is_shown_with_no_flag_but_its_address() {
+    let spec = MockSpec {
+        places: NonZeroUsize::new(4),
+        cache_blocks: NonZeroUsize::new(10_000),
+        ..MockSpec::default()
+    };
+    let server = MockServer::start(spec).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let short = ["--out", "results", "--duration", "4", "--output-len", "16"];
+    let done = servemark(&folder, &[&[server.base_url().as_str()][..], &short].concat());
+    assert_eq!(done.status.code(), Some(0), "{}", text(&done.stderr));
+    let score = servemark(&folder, &["score", "results/run.runlog.jsonl", "--json"]);
+    let document: Value = serde_json::from_slice(&score.stdout).unwrap();
+    let names = |list: &Value| -> Vec<String> {
+        let all = list.as_array().unwrap().iter();
+        all.map(|it| it["name"].as_str().unwrap().to_owned()).collect()
+    };
+    let parts = names(&document["anatomy"]["parts"]);
+    for part in ["gate_wait", "send_lag", "server_queue", "prefill", "inside_server", "decode"] {
+        assert!(parts.iter().any(|name| name == part), "{part} is not in {parts:?}");
+    }
+    let series = names(&document["series"]);
+    let expected = ["running", "waiting", "prompt_tokens", "generated_tokens", "prefix_hits"];
+    for quantity in expected {
+        assert!(series.iter().any(|name| name == quantity), "{quantity} is not in {series:?}");
+    }
+    assert_eq!(names(&document["counted_twice"]).len(), 3, "{}", document["counted_twice"]);
+    assert!(document["contamination"]["share"].is_number(), "{}", document["contamination"]);
+    let limits = document["limits"].as_array().unwrap();
+    assert!(limits.iter().all(|it| it["cause"].is_string() && it["evidence"].is_string()));
+    assert!(!limits.is_empty(), "{document:#}");
+    let tables = servemark(&folder, &["score", "results/run.runlog.jsonl"]);
+    let tables = text(&tables.stdout);
+    for title in ["Anatomy of a request (ms)", "Seen at http://", "What limits it"] {
+        assert!(tables.contains(title), "{title} is not in {tables}");
+    }
+    let page = fs::read_to_string(folder.path().join("results/report.html")).unwrap();
+    for panel in ["Parts of the time to first token", "What limits it"] {
+        assert!(page.contains(panel), "{panel}");
+    }
+}
+
 #[test]
 fn the_first_minute_with_the_servers_of_seven_engines() {
     let own = env!("CARGO_PKG_VERSION").to_owned();

@@ -4,6 +4,7 @@
 
 mod ab;
 mod aisbench;
+mod anatomy;
 mod command_lines;
 mod compare;
 mod damaged;

@@ -26,6 +26,10 @@ pub fn vllm_counters(text: &str) -> ServerCounters {
             denoised(counters.diffusion.get_or_insert_default(), name, &sample);
         } else if let Some(name) = name.strip_prefix("prefix_cache_") {
             cached(counters.prefix_cache.get_or_insert_default(), name, &sample);
+        } else if name == "prompt_tokens_by_source"
+            && sample.label("source") == Some("external_kv_transfer")
+        {
+            *counters.transferred_tokens.get_or_insert_default() += count(&sample);
         }
     }
     counters
@@ -82,11 +86,15 @@ vllm:spec_decode_num_accepted_tokens_per_pos_total{engine="0",position="0"} 9.0
 vllm:spec_decode_num_accepted_tokens_per_pos_total{engine="1",position="0"} 4.0
 vllm:spec_decode_num_accepted_tokens_per_pos_total{engine="0",position="10"} 3.0
 vllm:num_requests_running{engine="0"} 3.0
+vllm:prompt_tokens_by_source_total{engine="0",source="local_compute"} 70.0
+vllm:prompt_tokens_by_source_total{engine="0",source="external_kv_transfer"} 20.0
+vllm:prompt_tokens_by_source_total{engine="1",source="external_kv_transfer"} 3.0
 "#;
 
     #[test]
     fn engines_are_added_up() {
         let counters = vllm_counters(TEXT);
+        assert_eq!(counters.transferred_tokens, Some(23));
         let guesses = counters.speculation.unwrap();
         assert_eq!((guesses.drafts, guesses.draft_tokens, guesses.accepted_tokens), (15, 40, 25));
         assert_eq!(guesses.accepted_by_position, [(0, 13), (10, 3)].into());

@@ -2,7 +2,7 @@
 
 use servemark_core::{ArrivalClock, RequestRecord, ServerTimes, Stamp};
 
-use super::{RequestPart, ServerClock};
+use super::{AnatomyFacts, RequestPart};
 
 /// The parts of one request, in milliseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -14,13 +14,15 @@ pub struct RequestAnatomy {
     /// Time from due until the first output had been read; absent for an answer that came as one
     /// document.
     pub ttft_ms: Option<f64>,
+    /// Whether the server reports its prefill only together with the transfer of key-value caches.
+    pub(super) hides_prefill: bool,
 }
 
 impl RequestAnatomy {
     /// Splits a request's time into parts; `None` if it failed, was never sent or has no output.
     ///
-    /// `clock` places the server's instants. Without it only the durations are used.
-    pub fn of(record: &RequestRecord, clock: Option<&ServerClock>) -> Option<Self> {
+    /// The clock of `facts` places the server's instants. Without it only the durations are used.
+    pub fn of(record: &RequestRecord, facts: &AnatomyFacts) -> Option<Self> {
         let sent = record.sent.filter(|_| record.is_success())?;
         let first = first_output(record)?;
         let free = record.granted.map_or(record.scheduled, |at| at.max(record.scheduled));
@@ -39,11 +41,13 @@ impl RequestAnatomy {
         } else {
             parts.set(RequestPart::Decode, ms(first.at, record.ended));
         }
-        parts.divide(sent, &first, record.is_document, &times, clock);
+        let hides_prefill = facts.has_transfers && times.prefill_ms.is_none();
+        let hides_prefill = hides_prefill && times.ttft_ms.is_some();
+        parts.divide(sent, &first, record.is_document, &times, facts);
         let until_read = ms(record.scheduled, first.at) + read_lag_ms.unwrap_or_default();
         let total_ms = ms(record.scheduled, record.ended) + read_lag_ms.unwrap_or_default();
         let ttft_ms = (!record.is_document).then_some(until_read);
-        Some(Self { parts: parts.0, total_ms, ttft_ms })
+        Some(Self { parts: parts.0, total_ms, ttft_ms, hides_prefill })
     }
 
     /// Returns a part's time in milliseconds, if it is known.
@@ -98,12 +102,13 @@ impl Parts {
         first: &FirstOutput,
         is_document: bool,
         times: &ServerTimes,
-        clock: Option<&ServerClock>,
+        facts: &AnatomyFacts,
     ) {
+        let until_first = times.ttft_ms.filter(|_| !facts.has_transfers);
         let parts = [
             (RequestPart::ServerFrontend, times.frontend_ms),
             (RequestPart::ServerQueue, times.queue_ms),
-            (RequestPart::Prefill, times.prefill_ms.or(times.ttft_ms)),
+            (RequestPart::Prefill, times.prefill_ms.or(until_first)),
             (RequestPart::KvTransfer, times.kv_transfer_ms),
         ];
         let mut known = 0.0;
@@ -115,7 +120,7 @@ impl Parts {
             known += times.decode_ms.unwrap_or_default();
         }
         let mut outside = 0.0;
-        if let Some(clock) = clock {
+        if let Some(clock) = &facts.clock {
             let placed = |unix_ns: Option<u64>| Some(clock.nanos_since(unix_ns?, sent) / 1e6);
             let whole = ms(sent, first.at);
             if let Some(received) = placed(times.received_unix_ns) {

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use servemark_core::{
     Arrival, ArrivalClock, Delta, Finish, Header, Phase, Recorder, RequestRecord, RunFacts, RunLog,
-    Sample, ServerTimes, Sink, Stamp,
+    Sample, SeriesHead, SeriesKind, ServerTimes, Sink, Stamp, Telemetry, TelemetryLine,
+    TelemetrySample, TelemetrySource,
 };
 use servemark_metrics::{
     Anatomy, ComparedRun, Comparison, Evidence, Figure, JudgedPart, MetricPolicy, Metrics,
@@ -105,6 +106,36 @@ fn durations_alone_need_no_clock() {
         close(Some(shares), 1.0);
     }
     close(Some(anatomy.residual_ms.p999), 0.0);
+}
+
+/// Tokens that came from another server are counted by vLLM as a source of prompt tokens.
+#[test]
+fn a_time_to_first_token_with_a_transfer_is_no_prefill() {
+    let times = ServerTimes::new(Some(4.0), Some(15.0));
+    let counted = |tokens: [f64; 2]| {
+        let records = (0..5u64).map(|index| {
+            let life = Life::of(1_000_000 + index * 50_000, 40, 60);
+            life.record(index as usize, Some(times))
+        });
+        let mut telemetry = Telemetry::default();
+        telemetry.add(TelemetryLine::Source(TelemetrySource::new(0, "http://server/metrics")));
+        let head = SeriesHead::new(0, 0, "transferred_tokens", SeriesKind::Counter);
+        telemetry.add(TelemetryLine::Series(head));
+        for (at_ms, value) in [900, 1300].into_iter().zip(tokens) {
+            let mut sample = TelemetrySample::new(0, at(at_ms * 1000), 0);
+            sample.values = vec![(0, value)];
+            telemetry.add(TelemetryLine::Sample(sample));
+        }
+        Anatomy::of(&log(records.collect()).with_telemetry(telemetry))
+    };
+    let none = counted([70.0, 70.0]);
+    close(mean(&none, RequestPart::Prefill), 15.0);
+    assert_eq!(none.together, []);
+    let some = counted([70.0, 90.0]);
+    assert_eq!(mean(&some, RequestPart::Prefill), None);
+    close(mean(&some, RequestPart::InsideServer), 16.1);
+    assert_eq!(some.together, [RequestPart::Prefill, RequestPart::KvTransfer]);
+    close(Some(some.residual_ms.p999), 0.0);
 }
 
 #[test]

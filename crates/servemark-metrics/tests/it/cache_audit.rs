@@ -58,10 +58,10 @@ impl Server {
     }
 }
 
-/// A tenth of 40 prompts is four, whose number is skewed more than the interval allows for.
+/// A tenth of 40 prompts is four, whose number is skewed.
 #[test]
 fn the_interval_of_the_share_has_the_truth() {
-    for (share, most) in [(0.0, 5), (0.1, 15), (0.5, 8), (0.9, 15)] {
+    for share in [0.0, 0.02, 0.05, 0.1, 0.3, 0.5, 0.7, 0.9, 0.95, 1.0] {
         for noise in [0.05, 0.2] {
             let audits = (0..100).map(|seed| Server::new(noise, seed).audit(40, share, true, 1.0));
             // By chance, a run without a hit may be clearly slower than its cold prompts.
@@ -69,7 +69,7 @@ fn the_interval_of_the_share_has_the_truth() {
             assert!(intervals.len() >= 95, "{} of 100 at {share} and {noise}", intervals.len());
             let is_missed = |[low, high]: &&[f64; 2]| !(*low..=*high).contains(&share);
             let missed = intervals.iter().filter(is_missed).count();
-            assert!(missed <= most, "{missed} of 100 miss {share} at {noise}");
+            assert!(missed <= 5, "{missed} of 100 miss {share} at {noise}");
         }
     }
 }

@@ -17,6 +17,8 @@ pub(super) struct ServerSnapshot {
     pub(super) counts: WorkCounts,
     /// Share of the memory for keys and values that is taken, if it is limited.
     pub(super) kv_use: Option<f64>,
+    /// Whether the keys and values of prompts come from another server.
+    pub(super) has_transfers: bool,
     /// Use of the prefix cache, if there is one and the server reports it.
     pub(super) cache: Option<CacheCounts>,
 }
@@ -28,12 +30,12 @@ pub(super) fn text(snapshot: &ServerSnapshot, times: &WorkTimes, spec: &MockSpec
     let prefix = spec.engine.and_then(prefix);
     let is_shown = |name: &&&str| prefix.is_none_or(|prefix| name.starts_with(prefix));
     let mut text = String::new();
-    for Row { names, kind, help, value } in rows(snapshot) {
+    for Row { names, kind, help, label, value } in rows(snapshot) {
         for name in names.iter().filter(is_shown) {
             // Writing to a `String` cannot fail.
             let _ = writeln!(
                 text,
-                "# HELP {name} {help}\n# TYPE {name} {kind}\n{name}{{{labels}}} {value}"
+                "# HELP {name} {help}\n# TYPE {name} {kind}\n{name}{{{labels}{label}}} {value}"
             );
         }
     }
@@ -62,19 +64,21 @@ struct Row {
     names: &'static [&'static str],
     kind: &'static str,
     help: &'static str,
+    /// Further label, behind a comma; usually empty.
+    label: &'static str,
     value: f64,
 }
 
 const fn gauge(names: &'static [&'static str], help: &'static str, value: f64) -> Row {
-    Row { names, kind: "gauge", help, value }
+    Row { names, kind: "gauge", help, label: "", value }
 }
 
 const fn counter(names: &'static [&'static str], help: &'static str, value: u64) -> Row {
-    Row { names, kind: "counter", help, value: value as f64 }
+    Row { names, kind: "counter", help, label: "", value: value as f64 }
 }
 
 fn rows(snapshot: &ServerSnapshot) -> Vec<Row> {
-    let &ServerSnapshot { counts, kv_use, cache } = snapshot;
+    let &ServerSnapshot { counts, kv_use, has_transfers, cache } = snapshot;
     let mut rows = vec![
         gauge(
             &[
@@ -132,6 +136,14 @@ fn rows(snapshot: &ServerSnapshot) -> Vec<Row> {
             "Share of the memory for keys and values that is taken.",
             kv_use,
         ));
+    }
+    if has_transfers {
+        let transferred = counter(
+            &["vllm:prompt_tokens_by_source_total"],
+            "Prompt tokens whose keys and values came from another server.",
+            counts.prompt_tokens,
+        );
+        rows.push(Row { label: ",source=\"external_kv_transfer\"", ..transferred });
     }
     if let Some(CacheCounts { queries, hits }) = cache {
         rows.push(counter(
@@ -192,7 +204,7 @@ mod tests {
         let mut times = WorkTimes::default();
         times.e2e.add(0.4);
         let cache = Some(CacheCounts { queries: 9, hits: 6 });
-        let snapshot = ServerSnapshot { counts, kv_use: Some(0.25), cache };
+        let snapshot = ServerSnapshot { counts, kv_use: Some(0.25), has_transfers: true, cache };
         let spec = MockSpec { model: "a\"b".to_owned(), engine, ..MockSpec::default() };
         text(&snapshot, &times, &spec)
     }
@@ -210,6 +222,7 @@ mod tests {
             r#"vllm:prefix_cache_hits_total{model_name="a\"b"} 6"#,
             r#"vllm:request_success_total{model_name="a\"b"} 5"#,
             r#"vllm:kv_cache_usage_perc{model_name="a\"b"} 0.25"#,
+            r#"vllm:prompt_tokens_by_source_total{model_name="a\"b",source="external_kv_transfer"} 9"#,
             r#"sglang:token_usage{model_name="a\"b"} 0.25"#,
             r#"sglang:num_retractions_total{model_name="a\"b"} 7"#,
             r#"tgi_queue_size{model_name="a\"b"} 2"#,

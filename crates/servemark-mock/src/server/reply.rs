@@ -71,6 +71,7 @@ impl ServerState {
                 let shown = ServerSnapshot {
                     counts: self.work.counts(now),
                     kv_use: self.kv_use(now),
+                    has_transfers: !self.spec.kv_transfer.is_zero(),
                     cache: self.cache_counts(),
                 };
                 let text = metrics::text(&shown, &self.work.times(), &self.spec);

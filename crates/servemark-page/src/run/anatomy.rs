@@ -1,7 +1,7 @@
 //! What the time to the first output was made of, in the course of a run.
 
 use servemark_core::RunLog;
-use servemark_metrics::{RequestAnatomy, RequestPart, ServerClock};
+use servemark_metrics::{AnatomyFacts, RequestAnatomy, RequestPart};
 
 use super::bins::Bins;
 use super::times::Times;
@@ -14,9 +14,9 @@ pub(super) fn panel(times: &Times, log: &RunLog) -> Option<Panel> {
     if log.measured().all(|record| record.server_times.is_none()) {
         return None;
     }
-    let clock = ServerClock::of(log);
+    let facts = AnatomyFacts::of(log);
     let streamed = log.measured().filter_map(|record| {
-        let anatomy = RequestAnatomy::of(record, clock.as_ref())?;
+        let anatomy = RequestAnatomy::of(record, &facts)?;
         anatomy.ttft_ms.map(|_| (times.at(record.started()), anatomy))
     });
     let streamed: Vec<(f64, RequestAnatomy)> = streamed.collect();

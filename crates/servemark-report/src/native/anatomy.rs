@@ -24,6 +24,12 @@ pub(super) fn anatomy(table: &mut Table, anatomy: &Anatomy) {
     if text < all {
         table.note(format!("  the server reported its times of {text} of {all} requests"));
     }
+    if !anatomy.together.is_empty() {
+        let parts: Vec<&str> = anatomy.together.iter().map(|part| label(*part)).collect();
+        let parts = parts.join(" and ");
+        table
+            .note(format!("  the server does not tell {parts} apart: they are in the rest inside"));
+    }
     if let Some(clock) = &anatomy.clock {
         table.paragraph("server's clock", &placed(clock));
     }

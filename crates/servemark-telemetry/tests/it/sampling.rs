@@ -44,6 +44,12 @@ impl Sampling {
         }
     }
 
+    fn ask_now(&mut self) {
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = runtime.enable_time().build().unwrap();
+        runtime.block_on(self.sampler.ask_now());
+    }
+
     fn finish(self) -> (Telemetry, Vec<String>) {
         let mut telemetry = self.telemetry;
         self.sampler.finish().unwrap();
@@ -90,9 +96,8 @@ fn all_sources_can_be_asked_at_once_between_their_usual_questions() {
     });
     let mut sampling =
         Sampling::with(Duration::from_secs(3600), vec![source(&exporter.url("/metrics"))]);
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     for _ in 0..3 {
-        runtime.block_on(sampling.sampler.ask_now());
+        sampling.ask_now();
     }
     let (telemetry, _) = sampling.finish();
     let values: Vec<f64> = telemetry.samples.iter().map(|sample| sample.values[0].1).collect();
@@ -132,6 +137,47 @@ fn a_source_that_is_not_there_delays_no_other() {
     let (telemetry, problems) = sampling.finish();
     assert_eq!(problems.len(), 1);
     assert_eq!(gaps(&telemetry).len(), 1, "one gap that never ends");
+}
+
+/// A question ends after two seconds, and what follows does not wait for that.
+#[test]
+fn a_source_that_does_not_answer_delays_nothing_that_follows() {
+    let exporter = Exporter::start(|_| ExporterAnswer::Silence);
+    let mut sampling =
+        Sampling::with(Duration::from_secs(3600), vec![source(&exporter.url("/metrics"))]);
+    sampling.ask_now();
+    let early: Vec<TelemetryLine> = sampling.lines.try_iter().collect();
+    assert!(matches!(early.as_slice(), [] | [TelemetryLine::Source(_)]), "{early:?}");
+    for line in early {
+        sampling.telemetry.add(line);
+    }
+    let (telemetry, problems) = sampling.finish();
+    assert_eq!((gaps(&telemetry).len(), problems.len()), (1, 1), "{problems:?}");
+    assert!(gaps(&telemetry)[0].contains("time-out"), "{:?}", gaps(&telemetry));
+}
+
+#[test]
+fn a_source_that_fails_is_not_asked_again_at_the_end() {
+    let exporter = Exporter::start(|_| ExporterAnswer::Status(404));
+    let mut sampling =
+        Sampling::with(Duration::from_secs(3600), vec![source(&exporter.url("/a/metrics?key=k"))]);
+    sampling.until(|telemetry| !telemetry.samples.is_empty());
+    let (telemetry, _) = sampling.finish();
+    assert_eq!(exporter.heads().len(), 1);
+    let gap = "the server answered 404 for /a/metrics?***; does the server offer this route";
+    assert!(gaps(&telemetry)[0].starts_with(gap), "{:?}", gaps(&telemetry));
+}
+
+#[test]
+fn an_answer_without_end_is_a_gap() {
+    let exporter = Exporter::start(|_| ExporterAnswer::Endless);
+    let mut sampling =
+        Sampling::with(Duration::from_secs(3600), vec![source(&exporter.url("/metrics"))]);
+    sampling.until(|telemetry| !telemetry.samples.is_empty());
+    let (telemetry, _) = sampling.finish();
+    // A busy machine may not get that far in two seconds.
+    let reason = gaps(&telemetry)[0];
+    assert!(reason == "the answer has 16 MiB or more" || reason.contains("time-out"), "{reason}");
 }
 
 #[test]

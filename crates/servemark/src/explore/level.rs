@@ -75,7 +75,10 @@ pub(super) fn plan_of(load: &Load, spec: &ExploreSpec, server: &ExploredServer) 
     );
     plan.control.ready_timeout = Duration::ZERO;
     plan.control.server_times = true;
-    plan.control.telemetry = server.shows_metrics.then(TelemetrySpec::of_server);
+    plan.control.telemetry = server.shows_metrics.then(|| {
+        let interval = (load.lasts / READINGS).clamp(SHORTEST_INTERVAL, LONGEST_INTERVAL);
+        TelemetrySpec { interval, ..TelemetrySpec::of_server() }
+    });
     plan.model.name = Some(server.model.clone());
     plan.model.untokenized = server.reports_usage || load.role == Role::First;
     plan.model.bundled_tokenizer = !plan.model.untokenized;
@@ -89,6 +92,15 @@ pub(super) fn plan_of(load: &Load, spec: &ExploreSpec, server: &ExploredServer) 
     });
     plan
 }
+
+/// Number of readings of the server's metrics in the time that a load lasts.
+const READINGS: u32 = 20;
+
+/// Shortest time from one reading to the next.
+const SHORTEST_INTERVAL: Duration = Duration::from_millis(100);
+
+/// Longest time from one reading to the next.
+const LONGEST_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Returns the context with the data set of the prompts.
 pub(super) fn with_passages(context: &RunContext, spec: &ExploreSpec) -> RunContext {

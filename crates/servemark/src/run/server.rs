@@ -77,10 +77,11 @@ impl Server {
         server_info.ok()
     }
 
-    /// Returns the server's counters, if the plan asks for them and the server has any. Most
-    /// servers have none, and the run works without them.
+    /// Returns the server's counters, if the plan asks for them or for the server's times, of which
+    /// they show what is in them, and if the server has any. Most servers have none, and the run
+    /// works without them.
     pub(crate) async fn counters(&self, plan: &BenchPlan) -> Option<ServerCounters> {
-        if !plan.control.counters {
+        if !(plan.control.counters || plan.control.server_times) {
             return None;
         }
         let text = self.control.metrics().await.ok()?;

@@ -41,7 +41,15 @@ fn sources(job: &Job<'_>, spec: &TelemetrySpec, target: &Target) -> Vec<SamplerS
         MetricsSource::NvmlIfPresent => nvml().ok(),
         MetricsSource::Server => Some(SamplerSource::of_server(target)),
     };
-    spec.sources.iter().filter_map(source).collect()
+    let mut sources: Vec<SamplerSource> = Vec::new();
+    for source in spec.sources.iter().filter_map(source) {
+        if sources.iter().any(|other| other.is_same(&source)) {
+            report_missed(job, &format!("{} is given twice, and read once", source.name()));
+        } else {
+            sources.push(source);
+        }
+    }
+    sources
 }
 
 #[cfg(feature = "nvml")]

@@ -7,6 +7,7 @@ use std::time::Duration;
 use servemark::backends::BackendName;
 use servemark::client::TargetSpec;
 use servemark::core::{NoProgress, RunLog};
+use servemark::datasets::{DatasetSpec, RandomSpec, RangeRatio};
 use servemark::metrics::{Contamination, Limit, LimitCause};
 use servemark::mock::{MockServer, MockSpec};
 use servemark::plan::{BenchPlan, MetricsSource, ServerSpec, TelemetrySpec};
@@ -51,6 +52,13 @@ fn is_limited_by(cause: LimitCause, change: impl FnOnce(&mut MockSpec, &mut Benc
     assert_eq!(first.map(|limit| limit.cause), Some(cause), "{limits:?}");
 }
 
+fn random(plan: &mut BenchPlan) -> &mut RandomSpec {
+    match &mut plan.workload.dataset {
+        DatasetSpec::Random(random) => random,
+        other => panic!("{other:?}"),
+    }
+}
+
 const MS: fn(u64) -> Duration = Duration::from_millis;
 
 #[test]
@@ -76,6 +84,40 @@ fn a_small_memory_for_keys_and_values() {
     is_limited_by(LimitCause::QueueKvCache, |mock, _| {
         mock.ttft = MS(60);
         mock.kv_blocks = NonZeroUsize::new(4);
+    });
+}
+
+/// Two requests take four of five blocks, so the fifth is never taken.
+#[test]
+fn a_memory_whose_blocks_do_not_divide_evenly_among_requests() {
+    for (blocks, requests) in [(5, 20), (19, 60)] {
+        is_limited_by(LimitCause::QueueKvCache, |mock, plan| {
+            mock.ttft = MS(60);
+            mock.kv_blocks = NonZeroUsize::new(blocks);
+            random(plan).range_ratio = RangeRatio::FIXED;
+            plan.workload.requests = requests;
+        });
+    }
+}
+
+#[test]
+fn a_memory_that_requests_of_different_sizes_share() {
+    is_limited_by(LimitCause::QueueKvCache, |mock, plan| {
+        mock.ttft = MS(60);
+        mock.kv_blocks = NonZeroUsize::new(21);
+        mock.cache_block_tokens = NonZeroUsize::new(4).unwrap();
+        plan.workload.requests = 60;
+        random(plan).range_ratio = RangeRatio::new(0.1).unwrap();
+    });
+}
+
+#[test]
+fn few_places_beside_a_memory_that_is_half_full() {
+    is_limited_by(LimitCause::Queue, |mock, plan| {
+        mock.ttft = MS(60);
+        mock.places = NonZeroUsize::new(2);
+        mock.kv_blocks = NonZeroUsize::new(8);
+        random(plan).range_ratio = RangeRatio::FIXED;
     });
 }
 
@@ -128,13 +170,15 @@ fn a_slow_network() {
 }
 
 #[test]
-fn preemptions_are_counted_beside_the_decode_that_they_slow_down() {
+fn preemptions_come_before_the_decode_that_they_slow_down() {
     let mut mock = MockSpec::new(MS(2), Duration::from_micros(100));
     mock.faults.push("preempt@1:300ms/2".parse().unwrap());
     let limits = limits(&watched(mock));
-    assert!(limits.iter().any(|limit| limit.cause == LimitCause::Decode), "{limits:?}");
-    let preempted = limits.iter().find(|limit| limit.cause == LimitCause::Preemption);
-    let evidence = &preempted.unwrap_or_else(|| panic!("{limits:?}")).evidence;
+    let answering = [LimitCause::Preemption, LimitCause::Decode];
+    let named = limits.iter().filter(|limit| answering.contains(&limit.cause));
+    let causes: Vec<_> = named.clone().map(|limit| limit.cause).collect();
+    assert_eq!(causes, answering, "{limits:?}");
+    let evidence = named.map(|limit| &limit.evidence).next().unwrap();
     assert!(evidence.contains("preempted 10 requests"), "{evidence}");
 }
 
@@ -176,9 +220,7 @@ fn a_second_run_of_the_same_prompts_is_contaminated() {
         let mut plan = watched(MockSpec::default());
         plan.server = ServerSpec::At(TargetSpec::new(url));
         plan.control.telemetry = None;
-        if let servemark::datasets::DatasetSpec::Random(random) = &mut plan.workload.dataset {
-            random.input_tokens = 200;
-        }
+        random(&mut plan).input_tokens = 200;
         log(&plan)
     };
     let cold = Contamination::of(&run()).unwrap();

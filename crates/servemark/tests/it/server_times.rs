@@ -6,9 +6,10 @@ use servemark::backends::BackendName;
 use servemark::core::{NoProgress, RunLog, SimulatedParts};
 use servemark::metrics::{Anatomy, RequestPart};
 use servemark::mock::{MockSpec, ReportedTimes};
-use servemark::plan::ServerSpec;
+use servemark::plan::{Layout, ServerSpec};
 use servemark::{RunContext, Scores, execute};
 use std::num::NonZeroUsize;
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::runs::plan;
@@ -135,6 +136,34 @@ fn a_transfer_between_workers_is_a_part() {
     }
 }
 
+/// vLLM's time to first token begins at the end of the queue, and its counters show that a transfer is
+/// in it.
+#[test]
+fn a_transfer_that_the_server_does_not_tell_apart_is_no_prefill() {
+    let mut mock = simulator(0.0);
+    mock.kv_transfer = Duration::from_millis(20);
+    for backend in [BackendName::VllmChat, BackendName::Vllm] {
+        let log = run(backend, mock.clone());
+        let anatomy = Anatomy::of(&log);
+        assert_eq!(anatomy.with_server_times, 20, "{backend}");
+        assert_eq!(anatomy.together, [RequestPart::Prefill, RequestPart::KvTransfer], "{backend}");
+        for absent in anatomy.together.clone() {
+            assert_eq!(anatomy.part(absent), None, "{backend}");
+        }
+        is_true(&log, &anatomy, RequestPart::ServerQueue, |parts| parts.queue_ns);
+        let rest = anatomy.part(RequestPart::InsideServer).unwrap();
+        assert!(rest.p50_ms >= 26.0, "{backend}: {rest:?}");
+        let mut out = Vec::new();
+        let mut plan = plan(backend, &[]);
+        plan.scoring.layouts = vec![Layout::Native];
+        Scores::of(&log, &plan.scoring).write_tables(&mut out).unwrap();
+        let table = String::from_utf8(out).unwrap();
+        let note =
+            "the server does not tell prefill and KV transfer apart: they are in the rest inside";
+        assert!(table.contains(note), "{table}");
+    }
+}
+
 #[test]
 fn a_server_that_reports_nothing_leaves_one_part_inside() {
     let mut mock = simulator(0.0);
@@ -153,7 +182,7 @@ fn a_server_that_reports_nothing_leaves_one_part_inside() {
 fn the_parts_are_in_the_table_and_in_json() {
     let log = run(BackendName::Sglang, simulator(5000.0));
     let mut plan = plan(BackendName::Sglang, &[]);
-    plan.scoring.layouts = vec![servemark::plan::Layout::Native];
+    plan.scoring.layouts = vec![Layout::Native];
     let scores = Scores::of(&log, &plan.scoring);
     let mut out = Vec::new();
     scores.write_tables(&mut out).unwrap();
@@ -238,4 +267,39 @@ fn a_log_from_before_all_this_is_scored_as_ever() {
     scores.write_json(&mut out).unwrap();
     scores.write_page(None, &mut out).unwrap();
     assert!(servemark::metrics::CacheAudit::of(&old).is_none());
+}
+
+/// The run log was written by a program of that day, whose table had these lines.
+#[test]
+fn a_log_of_22_november_2026_is_scored_to_what_was_told_then() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fixtures/run_logs");
+    let log = RunLog::read(&Path::new(folder).join("servemark-2026-11-22.jsonl")).unwrap();
+    let mut plan = plan(BackendName::Sglang, &[]);
+    let mut write = |layout| {
+        plan.scoring.layouts = vec![layout];
+        let scores = Scores::of(&log, &plan.scoring);
+        let mut out = Vec::new();
+        scores.write_tables(&mut out).unwrap();
+        scores.write_json(&mut out).unwrap();
+        scores.write_page(None, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    };
+    let peer = write(Layout::Sglang);
+    for line in [
+        "Successful requests:                     12 ",
+        "Request throughput (req/s):              32.20 ",
+        "Output token throughput (tok/s):         147.59 ",
+        "Mean E2E Latency (ms):                   27.26 ",
+        "Mean TTFT (ms):                          20.11 ",
+        "P99 ITL (ms):                            2.02 ",
+    ] {
+        assert!(peer.contains(line), "{line} is not in {peer}");
+    }
+    let own = write(Layout::Native);
+    for line in ["mean TTFT          20.109   20.072   +0.037", "p99 gap           2.02 ms"] {
+        assert!(own.contains(line), "{line} is not in {own}");
+    }
+    let anatomy = Anatomy::of(&log);
+    assert_eq!((anatomy.requests, anatomy.with_server_times), (12, 0));
+    assert!(anatomy.part(RequestPart::InsideServer).is_some() && log.telemetry().is_empty());
 }

@@ -11,6 +11,7 @@ use servemark::metrics::{CountedTwice, HistogramSummary, RunSeries, SeriesSummar
 use servemark::mock::MockSpec;
 use servemark::plan::{BenchPlan, Layout, MetricsSource, ServerSpec, TelemetrySpec};
 use servemark::{RunContext, RunEvent, RunObserver, Scores, execute};
+use servemark_testkit::{ExporterAnswer, ScriptedExporter};
 
 use crate::runs::plan;
 
@@ -86,6 +87,22 @@ fn a_servers_metrics_are_series_of_the_run() {
     assert_eq!((read.telemetry(), RunSeries::of(&read)), (log.telemetry(), series));
     let text = std::fs::read_to_string(&path).unwrap();
     assert!(!text.contains("hush") && !text.contains("s3cr3t"));
+}
+
+#[test]
+fn an_address_that_is_given_twice_is_read_once() {
+    let exporter = ScriptedExporter::start(|_| {
+        ExporterAnswer::Text("vllm:num_requests_waiting 3\n".to_owned())
+    });
+    let mut plan = watched();
+    let url = |query: &str| exporter.url(&format!("/metrics{query}")).parse().unwrap();
+    let urls = [url(""), url(""), url("?pod=a"), url("?pod=b")].map(MetricsSource::Url);
+    plan.control.telemetry = Some(TelemetrySpec::new(urls.to_vec()));
+    let (log, warnings) = run(&plan);
+    assert_eq!(log.telemetry().sources.len(), 3);
+    assert!(RunSeries::of(&log).gaps.is_empty());
+    let twice: Vec<_> = warnings.iter().filter(|it| it.contains("is given twice")).collect();
+    assert_eq!(twice.len(), 1, "{warnings:?}");
 }
 
 #[test]
