@@ -226,8 +226,12 @@ impl LoadArgs {
     }
 }
 
-/// Parses an address; `http://` is assumed if it has no scheme.
+/// Parses an address; `http://` is assumed if it has no scheme. OpenAI's clients are given addresses
+/// that end in `/v1`, which is part of each route here.
 fn parse_url(text: &str) -> Result<BaseUrl, String> {
+    let text = text.trim_end_matches('/');
+    let ends = ["/v1", "/v1/models", "/v1/chat/completions", "/v1/completions"];
+    let text = ends.iter().find_map(|end| text.strip_suffix(end)).unwrap_or(text);
     let url = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };
     url.parse().map_err(|error: servemark_client::ClientError| error.to_string())
 }
@@ -262,6 +266,17 @@ mod tests {
             panic!()
         };
         assert_eq!(target.base_url.to_string(), "https://api.example/x");
+    }
+
+    #[test]
+    fn an_address_may_end_as_openais_clients_have_it() {
+        for end in ["", "/", "/v1", "/v1/", "/v1/models", "/v1/chat/completions"] {
+            let address = format!("h:8000/api{end}");
+            let ExploreTarget::At(target) = parse_args(&[&address]).unwrap().server else {
+                panic!()
+            };
+            assert_eq!(target.base_url.to_string(), "http://h:8000/api", "{end}");
+        }
     }
 
     #[test]
