@@ -128,6 +128,8 @@ pub struct ExploreArgs {
     pub folder: ResultsFolder,
     /// Whether one JSON document is printed instead of the table.
     pub json: bool,
+    /// Whether the whole table of the best load is printed after the summary.
+    pub full: bool,
     /// Whether no progress is displayed.
     pub quiet: bool,
     /// Port at which the page is served while the loads are measured, if it is.
@@ -219,6 +221,7 @@ impl LoadArgs {
                 .clone()
                 .map_or_else(|| usual_folder(environment), ResultsFolder::Named),
             json: self.json,
+            full: self.display.full,
             quiet: self.display.quiet,
             live: self.display.live,
             gates: self.gates.clone().in_environment(environment),
