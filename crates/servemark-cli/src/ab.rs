@@ -17,7 +17,7 @@ use crate::number::some_time;
 use crate::own::parse_command;
 use crate::parsed::Parsed;
 use crate::python;
-use crate::results_folder::ResultsFolder;
+use crate::results_folder::{ResultsFolder, usual_folder};
 use crate::sglang::NAMES_SERVER;
 use crate::sweep::identity;
 use crate::until::{Targets, targets};
@@ -80,9 +80,10 @@ struct NoiseArgs {
 
 #[derive(Args, Clone, Debug)]
 struct CommonArgs {
-    /// The folder of the results; by default servemark_ab_DATE_TIME or servemark_noise_DATE_TIME
-    #[arg(long, value_name = "PATH")]
-    folder: Option<PathBuf>,
+    /// Folder of the results: run logs, report.html and summary.json; by default
+    /// servemark-results/DATE_TIME. The same command line continues there after a stop
+    #[arg(long, value_name = "DIR", visible_alias = "folder")]
+    out: Option<PathBuf>,
     /// Seconds between two runs in which nothing is sent
     #[arg(long, value_name = "SECONDS", value_parser = python::finite_positive_float)]
     cool_down: Option<f64>,
@@ -156,7 +157,7 @@ pub(crate) fn parse_ab(
     Ok(AbRuns {
         spec: spec.isolated(isolation).known_as(identity),
         first,
-        folder: folder(args.common.folder, "ab", environment),
+        folder: folder(args.common.out, environment),
         commands: [args.a_command, args.b_command],
         store: None,
         json: args.common.json,
@@ -179,7 +180,7 @@ pub(crate) fn parse_noise(
     Ok(AbRuns {
         spec: spec.isolated(isolation).known_as(identity),
         first,
-        folder: folder(args.common.folder, "noise", environment),
+        folder: folder(args.common.out, environment),
         commands: [None, None],
         store: args.store.or_else(|| environment.noise_file()),
         json: args.common.json,
@@ -224,7 +225,11 @@ fn run_of(
             "servers are asked over HTTP, so --simulate and engines do not go after --",
         ));
     }
+    if parsed.json || matches!(parsed.folder, Some(ResultsFolder::Named(_))) {
+        return Err(refuse("--out and --json go before --"));
+    }
     parsed.plan.output = OutputSpec::default();
+    parsed.folder = None;
     Ok(*parsed)
 }
 
@@ -244,10 +249,8 @@ fn with_cool_down(isolation: Isolation, common: &CommonArgs) -> Result<Isolation
     Ok(isolation.with_cool_down(rest.unwrap_or_default()))
 }
 
-fn folder(given: Option<PathBuf>, what: &str, environment: &Environment) -> ResultsFolder {
-    let [date, time] = environment.now().digits();
-    let dated = || ResultsFolder::Dated(format!("servemark_{what}_{date}_{time}").into());
-    given.map_or_else(dated, ResultsFolder::Named)
+fn folder(given: Option<PathBuf>, environment: &Environment) -> ResultsFolder {
+    given.map_or_else(|| usual_folder(environment), ResultsFolder::Named)
 }
 
 #[cfg(test)]
@@ -304,6 +307,8 @@ mod tests {
         refuses(&format!("{URLS} -- --simulate ttft=2ms"), "so --simulate and engines do not go");
         refuses(&format!("{URLS} -- --until ttft:p50+-2%"), "so --until does not go after --");
         refuses(&format!("{URLS} -- --sweep request-rate=1,2"), "a single run");
+        refuses(&format!("{URLS} -- --json"), "--out and --json go before --");
+        refuses(&format!("{URLS} -- --out x"), "--out and --json go before --");
         refuses("--a nowhere --b http://h:2", "--a");
     }
 }

@@ -49,7 +49,7 @@ pub(crate) fn parse_man(args: impl Iterator<Item = OsString>) -> Result<String, 
 }
 
 /// Returns the program with its commands.
-fn whole() -> Command {
+pub(crate) fn whole() -> Command {
     let vllm = Command::new("vllm").about("vLLM's benchmark commands, same command lines");
     let bench = Command::new("bench").about("Benchmarks");
     let serve = vllm::clap_command().name("serve");

@@ -128,6 +128,8 @@ pub struct ExploreArgs {
     pub folder: ResultsFolder,
     /// Whether one JSON document is printed instead of the table.
     pub json: bool,
+    /// Whether the whole table of the best load is printed after the summary.
+    pub full: bool,
     /// Whether no progress is displayed.
     pub quiet: bool,
     /// Port at which the page is served while the loads are measured, if it is.
@@ -219,6 +221,7 @@ impl LoadArgs {
                 .clone()
                 .map_or_else(|| usual_folder(environment), ResultsFolder::Named),
             json: self.json,
+            full: self.display.full,
             quiet: self.display.quiet,
             live: self.display.live,
             gates: self.gates.clone().in_environment(environment),
@@ -226,8 +229,12 @@ impl LoadArgs {
     }
 }
 
-/// Parses an address; `http://` is assumed if it has no scheme.
+/// Parses an address; `http://` is assumed if it has no scheme. OpenAI's clients are given addresses
+/// that end in `/v1`, which is part of each route here.
 fn parse_url(text: &str) -> Result<BaseUrl, String> {
+    let text = text.trim_end_matches('/');
+    let ends = ["/v1", "/v1/models", "/v1/chat/completions", "/v1/completions"];
+    let text = ends.iter().find_map(|end| text.strip_suffix(end)).unwrap_or(text);
     let url = if text.contains("://") { text.to_owned() } else { format!("http://{text}") };
     url.parse().map_err(|error: servemark_client::ClientError| error.to_string())
 }
@@ -262,6 +269,17 @@ mod tests {
             panic!()
         };
         assert_eq!(target.base_url.to_string(), "https://api.example/x");
+    }
+
+    #[test]
+    fn an_address_may_end_as_openais_clients_have_it() {
+        for end in ["", "/", "/v1", "/v1/", "/v1/models", "/v1/chat/completions"] {
+            let address = format!("h:8000/api{end}");
+            let ExploreTarget::At(target) = parse_args(&[&address]).unwrap().server else {
+                panic!()
+            };
+            assert_eq!(target.base_url.to_string(), "http://h:8000/api", "{end}");
+        }
     }
 
     #[test]

@@ -1,15 +1,17 @@
 //! The result of parsing the command line of a benchmark, in any dialect.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use servemark_client::Credentials;
+use servemark_core::IfTaken;
 use servemark_hub::HubSettings;
-use servemark_plan::BenchPlan;
+use servemark_plan::{BenchPlan, OutputSpec};
 
 use crate::argparse::Namespace;
 use crate::environment::Environment;
 use crate::plan_file::PlanFormat;
+use crate::results_folder::ResultsFolder;
 
 /// A run as its command line describes it: its plan, and what is not part of the plan.
 #[derive(Clone, Debug)]
@@ -28,6 +30,11 @@ pub struct Parsed {
     pub grace: Duration,
     /// Whether a progress bar is wanted.
     pub progress: bool,
+    /// Folder of the results: the page, the summary and the run log; `None` if the command makes
+    /// none.
+    pub folder: Option<ResultsFolder>,
+    /// Whether one document of JSON is printed in place of the tables.
+    pub json: bool,
     /// Language of the plan if it is only printed and not run.
     pub plan_only: Option<PlanFormat>,
     /// Warnings for the user, shown before the run.
@@ -52,12 +59,39 @@ impl Parsed {
             cache: environment.cache(),
             grace,
             progress: true,
+            folder: None,
+            json: false,
             plan_only: None,
             warnings: Vec::new(),
             peer_arguments: None,
         }
     }
+
+    /// Puts the log of the run into the folder of the results, unless the command line or the plan's
+    /// file names another place, and beside the log what an engine's worker process prints.
+    pub fn keep_in(&mut self, folder: &Path) {
+        let output = &mut self.plan.output;
+        if output.run_log.is_none() {
+            output.run_log = Some(folder.join(OutputSpec::RUN_LOG));
+            output.run_log_if_taken = IfTaken::Refuse;
+        }
+        keep_engine_log(&mut self.plan);
+    }
 }
+
+/// Sets the file of what an engine's worker process prints, unless it is named.
+#[cfg(feature = "engine")]
+fn keep_engine_log(plan: &mut BenchPlan) {
+    if let servemark_plan::ServerSpec::Engine(spec) = &mut plan.server
+        && let servemark_engine::EngineSpec::Worker(worker) = &mut spec.engine
+        && worker.log.is_none()
+    {
+        crate::own::keep_usual_log(&plan.output, worker);
+    }
+}
+
+#[cfg(not(feature = "engine"))]
+fn keep_engine_log(_: &mut BenchPlan) {}
 
 /// Arguments of a peer, as its client prints them when it starts.
 #[derive(Clone, Debug)]

@@ -96,6 +96,9 @@ pub struct Rerun {
     pub recorded: PathBuf,
     /// Whether one document of JSON is printed in place of the tables.
     pub json: bool,
+    /// Whether the tables are printed, and not only a summary: with `--full`, and if the command
+    /// line names tables.
+    pub shows_tables: bool,
     /// Whether no progress is displayed.
     pub quiet: bool,
     /// Port at which the page is served while the run goes on, if it is.
@@ -277,6 +280,7 @@ fn rerun(args: RerunArgs, environment: &Environment) -> Result<Rerun, CliError> 
     Ok(Rerun {
         recorded: args.recorded,
         base_url: base_url.transpose()?,
+        shows_tables: args.display.full || !args.how.tables.is_empty(),
         how: args.how,
         json: args.json,
         quiet: args.display.quiet,

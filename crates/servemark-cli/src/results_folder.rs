@@ -1,8 +1,15 @@
-//! The folder of the results of several runs.
+//! The folder of the results of a command, and the flags about it.
 
 use std::path::{Path, PathBuf};
 
+use clap::Args;
+use servemark_core::IfTaken;
+use servemark_plan::OutputSpec;
+
+use crate::argparse::flags;
 use crate::environment::Environment;
+use crate::error::CliError;
+use crate::own::RunArgs;
 
 /// Folder of the results of several runs.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -31,3 +38,47 @@ pub(crate) fn usual_folder(environment: &Environment) -> ResultsFolder {
 
 /// Folder in which each command of Servemark's own makes a folder of its results.
 const RESULTS: &str = "servemark-results";
+
+/// Flags about the results of a run: their folder, and one document in place of the tables.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Servemark: run and results")]
+pub(crate) struct ResultsArgs {
+    /// Folder of the results: report.html, summary.json and run.runlog.jsonl; bench-embedding and
+    /// bench-offline make servemark-results/DATE_TIME if --run-log and --no-run-log are not given
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// Print one document of JSON in place of the tables
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+flags! { ResultsArgs {
+    OUT = "--out";
+    JSON = "--json";
+}}
+
+impl ResultsArgs {
+    /// Returns the folder of a run's results: without `--out`, `--run-log` and `--no-run-log` the
+    /// `usual` one of the command, if it has one. The log of a run with a folder is in it, so
+    /// `output` names none then, unless `--run-log` does.
+    pub(crate) fn folder(
+        &self,
+        run: &RunArgs,
+        usual: Option<ResultsFolder>,
+        output: &mut OutputSpec,
+    ) -> Result<Option<ResultsFolder>, CliError> {
+        let folder = match &self.out {
+            Some(_) if run.no_run_log => {
+                let [flag, other] = [RunArgs::NO_RUN_LOG, Self::OUT].map(|flag| flag.to_string());
+                return Err(CliError::Conflict { flag, other });
+            }
+            Some(folder) => Some(ResultsFolder::Named(folder.clone())),
+            None if run.run_log.is_some() || run.no_run_log => None,
+            None => usual,
+        };
+        if folder.is_some() && run.run_log.is_none() {
+            (output.run_log, output.run_log_if_taken) = (None, IfTaken::Refuse);
+        }
+        Ok(folder)
+    }
+}

@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Parser;
 use serde_json::Value;
-use servemark_core::IfTaken;
-use servemark_plan::{Layout, OutputSpec, SloSpec};
+use servemark_plan::{Layout, SloSpec};
 
 use crate::environment::Environment;
 use crate::error::UsageError;
@@ -83,6 +82,9 @@ pub struct FileRun {
     pub folder: ResultsFolder,
     /// Whether one document of JSON is printed in place of the tables.
     pub json: bool,
+    /// Whether the tables are printed, and not only a summary: with `--full`, and if the file names
+    /// tables.
+    pub shows_tables: bool,
     /// Whether no progress is displayed.
     pub quiet: bool,
     /// Port at which the page is served while the run goes on, if it is.
@@ -103,17 +105,21 @@ pub(crate) fn parse(
 ) -> Result<FileRun, UsageError> {
     let args: RunFileArgs = parse_command("servemark run", args)?;
     let mut faults = Vec::new();
-    let parsed = parsed(&args, environment, &mut faults);
+    let mut shows_tables = args.display.full;
+    let parsed = parsed(&args, environment, &mut shows_tables, &mut faults);
     let folder = args.out.map_or_else(|| usual_folder(environment), ResultsFolder::Named);
     let gates = args.gates.in_environment(environment);
-    let DisplayArgs { quiet, live } = args.display;
-    Ok(FileRun { file: args.file, parsed, faults, folder, json: args.json, quiet, live, gates })
+    let DisplayArgs { quiet, live, .. } = args.display;
+    let (file, json) = (args.file, args.json);
+    Ok(FileRun { file, parsed, faults, folder, json, shows_tables, quiet, live, gates })
 }
 
-/// Returns the run, and adds all faults that stand in its way.
+/// Returns the run, and adds all faults that stand in its way. Sets `shows_tables` if the file names
+/// tables.
 fn parsed(
     args: &RunFileArgs,
     environment: &Environment,
+    shows_tables: &mut bool,
     faults: &mut Vec<String>,
 ) -> Option<Parsed> {
     let credentials = credentials(&args.header, environment)
@@ -123,6 +129,7 @@ fn parsed(
         .map_err(|why| faults.push(format!("{} {why}", path_text(&args.file))))
         .ok()?;
     faults.extend(args.set.iter().filter_map(|setting| setting.apply(&mut document).err()));
+    *shows_tables |= document.pointer("/scoring/layouts").is_some();
     with_own_defaults(&mut document);
     let mut plan = match plan_of(&document) {
         Ok(plan) => plan,
@@ -156,17 +163,6 @@ fn with_own_defaults(document: &mut Value) {
 
 fn path_text(path: &Path) -> String {
     path.display().to_string()
-}
-
-impl FileRun {
-    /// Puts the run's log into the folder of the results, unless the file names another place.
-    pub fn keep_in(parsed: &mut Parsed, folder: &Path) {
-        let output = &mut parsed.plan.output;
-        if output.run_log.is_none() {
-            output.run_log = Some(folder.join(OutputSpec::RUN_LOG));
-            output.run_log_if_taken = IfTaken::Refuse;
-        }
-    }
 }
 
 #[cfg(test)]
@@ -209,7 +205,7 @@ mod tests {
     fn the_log_is_in_the_folder_unless_the_file_names_another() {
         for (more, log) in [("", "x/run.runlog.jsonl"), ("output.run_log = 'y'\n", "y")] {
             let mut parsed = run(&format!("{FILE}{more}"), &[]).parsed.unwrap();
-            FileRun::keep_in(&mut parsed, Path::new("x"));
+            parsed.keep_in(Path::new("x"));
             assert_eq!(parsed.plan.output.run_log.as_deref(), Some(Path::new(log)));
         }
     }

@@ -26,14 +26,21 @@ enum SchemaName {
     Compare,
     /// servemark [URL] --json and servemark demo --json
     Explore,
+    /// bench-embedding --sweep --json, summary.json of the grid
+    Grid,
     /// servemark noise --json
     Noise,
     /// The files of servemark run
     Plan,
-    /// servemark score --json and servemark run --json
+    /// --json of a run (servemark run, rerun and score, bench-serving, bench-embedding,
+    /// bench-offline), and its summary.json
     Score,
+    /// --json of a search (--slo-search), and its summary.json
+    Search,
     /// servemark selftest --json and servemark doctor --json
     Selftest,
+    /// --json of a sweep (--sweep), and its summary.json
+    Sweep,
 }
 
 /// Returns the command with its flags, for completions.
@@ -48,11 +55,62 @@ pub(crate) fn parse(args: impl Iterator<Item = OsString>) -> Result<String, Usag
         SchemaName::Ab => include_str!("../../../docs/schema/ab.schema.json").to_owned(),
         SchemaName::Compare => include_str!("../../../docs/schema/compare.schema.json").to_owned(),
         SchemaName::Explore => include_str!("../../../docs/schema/explore.schema.json").to_owned(),
+        SchemaName::Grid => include_str!("../../../docs/schema/grid.schema.json").to_owned(),
         SchemaName::Noise => include_str!("../../../docs/schema/noise.schema.json").to_owned(),
         SchemaName::Plan => format!("{:#}\n", plan_schema()),
         SchemaName::Score => include_str!("../../../docs/schema/score.schema.json").to_owned(),
+        SchemaName::Search => include_str!("../../../docs/schema/search.schema.json").to_owned(),
         SchemaName::Selftest => {
             include_str!("../../../docs/schema/selftest.schema.json").to_owned()
         }
+        SchemaName::Sweep => include_str!("../../../docs/schema/sweep.schema.json").to_owned(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::completions::whole;
+
+    /// Commands that print a document with `--json`, each with the schemas of its documents.
+    const PRINTED: [(&str, &[SchemaName]); 13] = {
+        use SchemaName::{Ab, Compare, Explore, Grid, Noise, Score, Search, Selftest, Sweep};
+        [
+            ("ab", &[Ab]),
+            ("bench-embedding", &[Score, Grid, Search]),
+            ("bench-offline", &[Score]),
+            ("bench-serving", &[Score, Search, Sweep]),
+            ("compare", &[Compare]),
+            ("demo", &[Explore]),
+            ("doctor", &[Selftest]),
+            ("noise", &[Noise]),
+            ("rerun", &[Score]),
+            ("run", &[Score]),
+            ("score", &[Score]),
+            ("selftest", &[Selftest]),
+            ("servemark", &[Explore]),
+        ]
+    };
+
+    #[test]
+    fn each_command_with_a_document_has_a_schema_and_each_schema_has_a_document() {
+        let whole = whole();
+        let prints = |command: &clap::Command| {
+            command.get_arguments().any(|arg| arg.get_long() == Some("json"))
+        };
+        let commands = whole.get_subcommands().chain([&whole]).filter(|command| prints(command));
+        let commands: BTreeSet<&str> = commands.map(clap::Command::get_name).collect();
+        let is_built = |name: &&str| cfg!(feature = "engine") || *name != "bench-offline";
+        let named: BTreeSet<&str> =
+            PRINTED.map(|(name, _)| name).into_iter().filter(is_built).collect();
+        assert_eq!(commands, named, "a command prints a document that has no schema");
+        let described: Vec<SchemaName> =
+            PRINTED.iter().flat_map(|(_, documents)| *documents).copied().collect();
+        for name in SchemaName::value_variants() {
+            let is_file = *name == SchemaName::Plan;
+            assert!(is_file || described.contains(name), "no command prints {name:?}");
+        }
+    }
 }

@@ -67,6 +67,9 @@ pub fn parse(
     simulate::choose_the_rest(&mut args, &given);
     let peer_arguments = Some(namespace::arguments(&args, &given, &matches));
     let mut parsed = understand(&args, &given, environment).map_err(refuse)?;
+    let output = &mut parsed.plan.output;
+    parsed.folder = args.results.folder(&args.run, None, output).map_err(refuse)?;
+    parsed.json = args.results.json;
     if names_nothing {
         parsed.warnings.push(NAMES_NOTHING.to_owned());
     }

@@ -165,7 +165,7 @@ impl RequestedSweep {
             .isolated(self.isolation())
             .known_as(identity);
         let first = points.into_iter().next().expect("a side has a step").1;
-        let folder = self.folder.map(ResultsFolder::Named).or_else(|| folder_of(&first));
+        let folder = self.folder_of(first.folder.clone())?.or_else(|| folder_of(&first));
         Ok(SweepRuns { spec, first, folder, files: self.files })
     }
 
@@ -179,8 +179,7 @@ impl RequestedSweep {
             return Err(CliError::no_effect(Self::SWEEP_REPEATS, IN_A_SEARCH));
         }
         refuse_overwrite(&parsed)?;
-        let named = self.folder.clone().map(ResultsFolder::Named);
-        let folder = named.or_else(|| folder_of(&parsed));
+        let folder = self.folder_of(parsed.folder.clone())?.or_else(|| folder_of(&parsed));
         parsed.plan.output = OutputSpec::default();
         let spec = self.slo.search(&parsed.plan)?.isolated(self.isolation()).known_as(identity);
         Ok(SloRuns { spec, first: parsed, folder, files: self.files })

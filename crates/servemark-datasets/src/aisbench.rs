@@ -174,7 +174,18 @@ impl AisbenchSpec {
 
     /// Returns whether a session may have more than one turn.
     pub(crate) fn is_multi_turn(&self) -> bool {
-        matches!(&self.data, AisbenchData::Conversations(spec) if spec.turns != AisbenchTurns::Last)
+        let has_turns = |spec: &Self| matches!(&spec.data, AisbenchData::Conversations(spec) if spec.turns != AisbenchTurns::Last);
+        self.parts().any(has_turns)
+    }
+
+    /// Returns this data set and those that follow it in the same run.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = &Self> {
+        std::iter::once(self).chain(self.followed_by.iter().map(|(_, spec)| spec))
+    }
+
+    /// Returns whether a data set that follows this one names further ones, which are not drawn.
+    pub fn has_nested_parts(&self) -> bool {
+        self.followed_by.iter().any(|(_, spec)| !spec.followed_by.is_empty())
     }
 
     fn rows(&self, context: &mut DrawContext<'_>) -> Result<Vec<Row>, DatasetError> {

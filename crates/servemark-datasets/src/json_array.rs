@@ -36,14 +36,11 @@ pub(crate) fn read<T: Send>(
     Ok(taken)
 }
 
-/// Returns an error if a file does not begin as an array. A file that cannot be read passes, and so
-/// does a pipe, which can be read only once.
+/// Returns an error if a file does not begin as an array. A file that cannot be read passes.
 pub(crate) fn check_beginning(path: &Path) -> Result<(), DatasetError> {
-    if !path.is_file() {
-        return Ok(());
-    }
     let mut block = Vec::new();
-    let read = File::open(path).and_then(|file| file.take(BEGINNING).read_to_end(&mut block));
+    let read =
+        File::open(path).and_then(|file| file.take(text_file::BEGINNING).read_to_end(&mut block));
     let mut splitter = Splitter::default();
     if read.is_ok() {
         splitter.feed(&block);
@@ -255,8 +252,6 @@ impl Splitter {
 
 /// Number of bytes of the file held at a time.
 const BLOCK: u64 = 16 << 20;
-/// Number of bytes that show how a file begins.
-const BEGINNING: u64 = 4096;
 
 const NO_ARRAY: &str = "expected a JSON array";
 const OBJECT: &str = "expected a JSON array, got an object; a file with one object per line is read by \
@@ -315,19 +310,5 @@ mod tests {
     fn an_element_that_swallows_the_bracket_is_itself_to_blame() {
         let broken = "key must be a string at column 2";
         splits("[1,\n{broken\n]", &[(1, "1")], Err((2, broken)));
-    }
-
-    #[cfg(target_os = "linux")]
-    #[test]
-    fn the_check_of_a_pipe_takes_nothing_of_it() {
-        let folder = tempfile::tempdir().unwrap();
-        let pipe = folder.path().join("pipe");
-        let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
-        assert!(made.success());
-        let to = pipe.clone();
-        let writer = std::thread::spawn(move || std::fs::write(to, "{}"));
-        check_beginning(&pipe).unwrap();
-        assert_eq!(std::fs::read_to_string(&pipe).unwrap(), "{}");
-        writer.join().unwrap().unwrap();
     }
 }

@@ -95,6 +95,25 @@ impl Reader<'_> {
         Ok(read)
     }
 
+    /// Returns an error if the first line of the file shows that it has another layout. A file that
+    /// cannot be read passes.
+    pub(crate) fn check_beginning(&self) -> Result<(), DatasetError> {
+        let Some(beginning) = text_file::beginning(self.path)? else { return Ok(()) };
+        let Some((line, text)) = text_file::lines(&beginning.text).next() else { return Ok(()) };
+        let fail = |reason: &str| Err(text_file::malformed(self.path, line, reason.to_owned()));
+        if text.starts_with('[') {
+            return fail(ARRAY);
+        }
+        let is_cut = beginning.is_cut && !beginning.text.trim_start().contains('\n');
+        if is_cut {
+            return Ok(());
+        }
+        match python_json::parse(text) {
+            Ok(value) => object(value).map(drop).or_else(|reason| fail(&reason)),
+            Err(error) => self.leave_out(line, &error, &mut None),
+        }
+    }
+
     fn leave_out(
         &self,
         line: usize,
@@ -118,6 +137,9 @@ impl Reader<'_> {
         Ok(())
     }
 }
+
+const ARRAY: &str = "expected one JSON object per line, got an array; an array of conversations is \
+                     read by --dataset-name sharegpt";
 
 const LEAVE_OUT: &str = "--bad-lines skip leaves such lines out";
 

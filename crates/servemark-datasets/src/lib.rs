@@ -41,6 +41,7 @@ mod image;
 mod instant;
 mod json_array;
 mod jsonl;
+mod layout;
 mod lengths;
 mod long_bench;
 mod mmmu;

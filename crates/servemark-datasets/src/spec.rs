@@ -9,7 +9,7 @@ use crate::{
     AgenticTraceSpec, AisbenchSpec, BatchSource, BatchSpec, CustomSpec, DatasetName, Draw,
     EvalscopeData, EvalscopeSpec, ImageSpec, LongBenchSpec, MmmuSpec, MooncakeSpec, OpenaiSpec,
     PromptForm, PromptFormat, ProvidedDatasetSpec, RandomSpec, ShareGptSpec, SharedPrefixSpec,
-    Source, SpeedBenchSpec, TraceFormat, TraceSpec, VllmData, VllmSpec, json_array,
+    Source, SpeedBenchSpec, TraceFormat, TraceSpec, VllmData, VllmSpec,
 };
 
 /// One data set with its settings.
@@ -258,17 +258,6 @@ impl DatasetSpec {
             _ => false,
         };
         needs_one.then(|| TokenizerError::NoChatTemplate.into())
-    }
-
-    /// Returns an error if the file of ShareGPT's conversations begins like one of another layout. The
-    /// rest of the file is not read.
-    pub fn check_layout(&self) -> Result<(), DatasetError> {
-        let path = match self {
-            Self::Sharegpt(spec) => spec.path.as_deref(),
-            Self::Random(RandomSpec { source: Source::Sharegpt { path }, .. }) => path.as_deref(),
-            _ => None,
-        };
-        path.map_or(Ok(()), json_array::check_beginning)
     }
 
     /// Returns the data set's name in reports.

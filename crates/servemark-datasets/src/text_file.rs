@@ -1,6 +1,7 @@
 //! Text files, with errors that name the line. The meaning of the text is left to the caller.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Read as _;
 use std::path::Path;
 
 use servemark_core::DatasetError;
@@ -8,12 +9,41 @@ use servemark_core::DatasetError;
 /// Reads a whole file as UTF-8 text.
 pub(crate) fn read(path: &Path) -> Result<String, DatasetError> {
     let read = |source| DatasetError::Read { path: path.to_owned(), source };
-    String::from_utf8(fs::read(path).map_err(read)?).map_err(|error| {
+    text_of(path, fs::read(path).map_err(read)?)
+}
+
+fn text_of(path: &Path, bytes: Vec<u8>) -> Result<String, DatasetError> {
+    String::from_utf8(bytes).map_err(|error| {
         let readable =
             String::from_utf8_lossy(&error.as_bytes()[..error.utf8_error().valid_up_to()]);
         malformed(path, line_at(&readable, readable.len()), "not UTF-8".to_owned())
     })
 }
+
+/// The beginning of a file.
+pub(crate) struct Beginning {
+    pub(crate) text: String,
+    /// Whether the file goes on behind it.
+    pub(crate) is_cut: bool,
+}
+
+/// Reads the beginning of a file as UTF-8 text. Returns `None` if it cannot be read.
+pub(crate) fn beginning(path: &Path) -> Result<Option<Beginning>, DatasetError> {
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(BEGINNING).read_to_end(&mut bytes));
+    let Ok(length) = read else { return Ok(None) };
+    let is_cut = length as u64 == BEGINNING;
+    let end = match str::from_utf8(&bytes) {
+        // The last character may be cut, too.
+        Err(error) if is_cut && error.error_len().is_none() => error.valid_up_to(),
+        _ => bytes.len(),
+    };
+    bytes.truncate(end);
+    text_of(path, bytes).map(|text| Some(Beginning { text, is_cut }))
+}
+
+/// Number of bytes that show how a file begins.
+pub(crate) const BEGINNING: u64 = 4096;
 
 /// Returns the non-blank lines with their one-based numbers, stripped of surrounding whitespace.
 ///

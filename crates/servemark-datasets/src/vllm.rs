@@ -6,7 +6,7 @@
 
 mod batch;
 mod buckets;
-mod burstgpt;
+pub(crate) mod burstgpt;
 mod conversation;
 mod custom;
 mod custom_audio;

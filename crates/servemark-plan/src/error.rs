@@ -11,6 +11,12 @@ pub enum PlanError {
     /// The plan has no requests.
     #[error("the plan sends nothing; ask for at least one request (--num-prompts 1)")]
     NoRequests,
+    /// A data set that follows another one names data sets that follow it.
+    #[error(
+        "data sets that follow others (followed_by) have none that follow them; list all in one \
+             followed_by"
+    )]
+    NestedFollowers,
     /// Sessions repeat in rounds without an end.
     #[error("sessions that come in rounds need an end; say how long the load lasts")]
     Endless,

@@ -228,6 +228,9 @@ impl BenchPlan {
         }
         let (dataset, backend) = (&self.workload.dataset, self.backend);
         let name = dataset.name();
+        if matches!(dataset, DatasetSpec::Aisbench(spec) if spec.has_nested_parts()) {
+            return Err(PlanError::NestedFollowers);
+        }
         if self.load.arrivals.is_trace() && !dataset.has_timestamps() {
             return Err(PlanError::NoTimestamps { dataset: name });
         }

@@ -8,6 +8,7 @@ use servemark_metrics::{Audit, FailureGroup, Metrics, PercentileSource, Summary,
 
 use crate::grid::Grid;
 use crate::native::requests_needed;
+use crate::sweep::PointsDocument;
 use crate::table::{Line, Style, Table, wrapped};
 use crate::{Report, ReportFormat, TableFormat};
 
@@ -87,12 +88,15 @@ pub fn write_grid(
     match format {
         TableFormat::Csv => grid().write_csv(out),
         TableFormat::Json => {
-            serde_json::to_writer_pretty(&mut *out, &points)?;
+            let document = PointsDocument { schema: SCHEMA, points: &points };
+            serde_json::to_writer_pretty(&mut *out, &document)?;
             writeln!(out)
         }
         TableFormat::Markdown => grid().write_markdown(out),
     }
 }
+
+const SCHEMA: &str = "servemark/grid/1";
 
 /// Returns the settings that distinguish a run of a grid.
 pub fn grid_settings(report: &Report<'_>) -> Vec<(String, Value)> {

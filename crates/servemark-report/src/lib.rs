@@ -56,7 +56,7 @@ pub use file_name::ResultFileName;
 pub use gates::{Gate, GateReport};
 pub use grid::{GridRows, TableFormat};
 pub use layout::{Layout, Report, ReportFormat};
-pub use native::{NativeJson, NativeTable, ScoreJson};
+pub use native::{NativeJson, NativeTable, RunSummary, ScoreJson};
 pub use offline::{MeasuredOver, OfflineLatency, OfflineThroughput};
 pub use pareto::frontier;
 #[cfg(feature = "parquet")]

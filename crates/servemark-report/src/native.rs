@@ -16,10 +16,12 @@ mod server_work;
 mod sessions;
 mod settled_run;
 mod style;
+mod summary;
 mod table;
 mod truth;
 
 pub use document::NativeJson;
 pub(crate) use latencies::requests_needed;
 pub use score_json::ScoreJson;
+pub use summary::RunSummary;
 pub use table::NativeTable;

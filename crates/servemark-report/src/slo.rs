@@ -60,6 +60,7 @@ pub struct SloRow<'a> {
 
 #[derive(Serialize)]
 struct Document<'a> {
+    schema: &'static str,
     setting: &'a str,
     /// Result of the first tier.
     #[serde(flatten)]
@@ -68,6 +69,8 @@ struct Document<'a> {
     tiers: &'a [SloTierAnswer<'a>],
     trials: &'a [SloRow<'a>],
 }
+
+const SCHEMA: &str = "servemark/search/1";
 
 impl<'a> SloReport<'a> {
     /// Returns a report of a search along `setting` with the result `answer`, in words, and the loads
@@ -89,7 +92,8 @@ impl<'a> SloReport<'a> {
             TableFormat::Json => {
                 let Self { setting, answer, tiers, rows } = self;
                 let first = tiers.first().copied();
-                let document = Document { setting, first, answer, tiers, trials: rows };
+                let document =
+                    Document { schema: SCHEMA, setting, first, answer, tiers, trials: rows };
                 serde_json::to_writer_pretty(&mut *out, &document)?;
                 writeln!(out)
             }

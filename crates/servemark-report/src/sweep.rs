@@ -15,6 +15,15 @@ pub struct SweepReport<'a> {
     rows: Vec<SweepRow<'a>>,
 }
 
+/// A JSON document of points, with the name and version of its schema.
+#[derive(Serialize)]
+pub(crate) struct PointsDocument<'a, T> {
+    pub(crate) schema: &'static str,
+    pub(crate) points: &'a [T],
+}
+
+const SCHEMA: &str = "servemark/sweep/1";
+
 /// A point of a sweep with its metrics.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct SweepRow<'a> {
@@ -73,7 +82,8 @@ impl<'a> SweepReport<'a> {
         match format {
             TableFormat::Csv => self.grid().write_csv(out),
             TableFormat::Json => {
-                serde_json::to_writer_pretty(&mut *out, &self.rows)?;
+                let document = PointsDocument { schema: SCHEMA, points: &self.rows };
+                serde_json::to_writer_pretty(&mut *out, &document)?;
                 writeln!(out)
             }
             TableFormat::Markdown => self.grid().write_markdown(out),

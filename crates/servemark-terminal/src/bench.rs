@@ -3,19 +3,24 @@
 use std::sync::Arc;
 
 use servemark::plan::ServerSpec;
-use servemark::{DryRun, ExitCode, RunContext, dry_run, execute};
+use servemark::{DryRun, ExitCode, RunContext, Scores, dry_run, execute};
 use servemark_cli::{Parsed, PeerArguments};
 
 use crate::context::prepare;
-use crate::report::report;
+use crate::report::RunOutput;
 use crate::run_screen::{Bars, Screen};
-use crate::screen;
+use crate::{report, results_folder, screen};
 
 /// Does one run.
 pub(crate) fn bench(parsed: &Parsed) -> anyhow::Result<ExitCode> {
-    let Some(context) = prepare(parsed)? else { return Ok(ExitCode::Ok) };
-    let run = execute(&parsed.plan, &as_peer(context, parsed))?;
-    report(&run, &parsed.plan.scoring, &parsed.plan.output)
+    results_folder::run_in(parsed, |parsed, folder| {
+        let Some(context) = prepare(parsed)? else { return Ok(ExitCode::Ok) };
+        let context = if parsed.json { context } else { as_peer(context, parsed) };
+        let run = execute(&parsed.plan, &context)?;
+        let scores = Scores::of_run(&run, &parsed.plan.scoring);
+        report::show_own(&scores, RunOutput::tables_or(parsed.json))?;
+        report::keep_with_folder(&run, &scores, &parsed.plan.output, folder)
+    })
 }
 
 /// Prints the requests that would be sent, in the format of vLLM's Rust client.

@@ -12,6 +12,7 @@ use servemark::core::printable;
 use servemark::metrics::SloVerdict;
 use servemark::mock::{MockServer, MockSpec};
 use servemark::plan::OutputSpec;
+use servemark::report::NativeTable;
 use servemark::{
     Capacity, ExitCode, Exploration, ExploreEvent, ExploreSpec, ExploredServer, LevelFigures,
     RunContext, RunObserver, Scores, explore as explore_server, find_local_server, stop_on_signals,
@@ -55,6 +56,10 @@ pub(crate) fn explore(args: &ExploreArgs) -> anyhow::Result<ExitCode> {
         (report, page(&found, &folder)?),
     ];
     screen::print(&if args.json { document } else { summary_of(&found, args, &folder) });
+    if args.full && !args.json {
+        let scores = Scores::of_run(&found.run, &found.plan.scoring);
+        screen::print(&screen::text(|out| scores.write_report(&NativeTable, out))?);
+    }
     for (path, bytes) in kept {
         fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
     }

@@ -11,30 +11,36 @@ use servemark::{
     ExitCode, Run, RunContext, Scores, execute, offline_latency, offline_throughput,
     stay_until_stopped,
 };
-use servemark_cli::{Offline, OfflineMessages};
+use servemark_cli::{Offline, OfflineMessages, Parsed};
 
+use crate::report::RunOutput;
 use crate::run_screen::{Bars, Screen};
 use crate::screen;
 use crate::sglang::BenchMessages;
-use crate::{context, report, rewrite};
+use crate::{context, report, results_folder, rewrite};
 
 /// Runs the benchmark. vLLM's text is printed first, then the tables.
 pub(crate) fn bench(offline: &Offline) -> anyhow::Result<ExitCode> {
-    let whole = offline.whole();
-    let Some(mut context) = context::prepare(&whole)? else { return Ok(ExitCode::Ok) };
-    if let OfflineMessages::Prompts { skipped } = offline.message {
-        let screen = Screen::new(Bars::of(&whole), Arc::clone(&context.live));
+    results_folder::run_in(&offline.whole(), |whole, folder| bench_in(offline, whole, folder))
+}
+
+fn bench_in(offline: &Offline, whole: &Parsed, folder: Option<&Path>) -> anyhow::Result<ExitCode> {
+    let Some(mut context) = context::prepare(whole)? else { return Ok(ExitCode::Ok) };
+    if let (OfflineMessages::Prompts { skipped }, false) = (offline.message, whole.json) {
+        let screen = Screen::new(Bars::of(whole), Arc::clone(&context.live));
         context.observer = Arc::new(screen.in_words_of(BenchMessages::Offline { skipped }));
     }
     let plan = &whole.plan;
     let run = run(plan, &context)?;
     let (text, document) = vllm_output(&run, offline.message)?;
-    screen::print(&text);
+    if !whole.json {
+        screen::print(&text);
+    }
     let scores = Scores::of_run(&run, &plan.scoring);
-    report::show(&scores)?;
+    report::show_own(&scores, RunOutput::tables_or(whole.json))?;
     let kept = offline.output_json.as_ref().map_or(Ok(()), |path| keep(path, &document));
     let kept = rewrite::with_logs(kept, [run.run_log.as_deref()], "--json");
-    let code = report::keep(&run, &scores, &plan.output);
+    let code = report::keep_with_folder(&run, &scores, &plan.output, folder);
     rewrite::both(&code, kept)?;
     let code = code?;
     if offline.stays {

@@ -71,6 +71,9 @@ fn of(invocation: &Invocation) -> Outputs {
             sweep.points.iter().for_each(|point| add_run(&mut outputs, point));
             let file = sweep.file.as_ref().filter(|_| sweep.points[0].plan_only.is_none());
             add_file(&mut outputs, "the grid", file.map(|(path, _)| path.as_path()));
+            if let Some(folder) = sweep.folder.as_ref().filter(|_| sweep.is_grid) {
+                outputs.add_folder("the run logs", folder.path());
+            }
         }
         Invocation::SweepRuns(runs) if runs.first.plan_only.is_none() => {
             let mut first = runs.first.clone();

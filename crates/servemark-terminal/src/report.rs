@@ -1,13 +1,15 @@
 //! Prints and writes the results of a run.
 
 use std::error::Error;
+use std::path::Path;
 
 use anyhow::bail;
 use servemark::metrics::SloVerdict;
 use servemark::plan::{Layout, OutputSpec, ScoringSpec};
-use servemark::{ExitCode, Run, Scores};
+use servemark::report::RunSummary;
+use servemark::{ExitCode, Run, Scores, replace_file};
 
-use crate::{failures, results, screen};
+use crate::{failures, results, results_folder, screen};
 
 /// Prints the tables of a run and writes its files.
 pub(crate) fn report(
@@ -18,6 +20,29 @@ pub(crate) fn report(
     let scores = Scores::of_run(run, scoring);
     show(&scores)?;
     keep(run, &scores, output)
+}
+
+/// Writes the page and the summary into the folder of the results, if there is one, and the other
+/// result files. Returns the exit code of the run.
+pub(crate) fn keep_with_folder(
+    run: &Run,
+    scores: &Scores<'_>,
+    output: &OutputSpec,
+    folder: Option<&Path>,
+) -> anyhow::Result<ExitCode> {
+    let kept = folder.map(|folder| keep_in_folder(run, scores, folder));
+    let code = keep(run, scores, output);
+    kept.transpose()?;
+    code
+}
+
+/// Writes the page and the summary of a run into its folder.
+pub(crate) fn keep_in_folder(run: &Run, scores: &Scores<'_>, folder: &Path) -> anyhow::Result<()> {
+    results::write_page(scores, run.run_log.as_deref(), &folder.join("report.html"))?;
+    let summary = screen::text(|out| scores.write_json(out))?;
+    replace_file(&folder.join("summary.json"), summary.as_bytes())?;
+    results_folder::announce(Some(folder));
+    Ok(())
 }
 
 /// Writes the result files and prints the path of the run log. Returns the exit code of the run.
@@ -109,22 +134,53 @@ pub(crate) fn show(scores: &Scores<'_>) -> anyhow::Result<()> {
     let mut tables = Vec::new();
     scores.write_tables(&mut tables)?;
     screen::print_bytes(&tables);
+    say_warnings(scores);
+    Ok(())
+}
+
+/// Prints what makes figures doubtful, and by what a peer's figures differ from ours.
+fn say_warnings(scores: &Scores<'_>) {
     for warning in scores.warnings() {
         screen::eprint_line(&format!("warning: {warning}"));
     }
     for difference in scores.differences() {
         screen::eprint_line(&format!("note: {difference}"));
     }
-    Ok(())
 }
 
-/// Prints the tables of a run of one of Servemark's own commands, or one JSON document in their
-/// place.
-pub(crate) fn show_own(scores: &Scores<'_>, json: bool) -> anyhow::Result<()> {
-    if !json {
-        return show(scores);
+/// What is printed of a run.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum RunOutput {
+    /// One JSON document.
+    Document,
+    /// The figures of one screen.
+    Summary,
+    /// The tables.
+    Tables,
+}
+
+impl RunOutput {
+    /// Returns what a command prints that has tables, or one document in their place.
+    pub(crate) fn tables_or(json: bool) -> Self {
+        if json { Self::Document } else { Self::Tables }
     }
-    screen::print(&screen::text(|out| scores.write_json(out))?);
+
+    /// Returns what a command prints that has a summary, unless tables are asked for.
+    pub(crate) fn summary_or(json: bool, tables: bool) -> Self {
+        if json || tables { Self::tables_or(json) } else { Self::Summary }
+    }
+}
+
+/// Prints the results of a run of one of Servemark's own commands.
+pub(crate) fn show_own(scores: &Scores<'_>, shown: RunOutput) -> anyhow::Result<()> {
+    match shown {
+        RunOutput::Document => screen::print(&screen::text(|out| scores.write_json(out))?),
+        RunOutput::Summary => {
+            screen::print(&screen::text(|out| scores.write_report(&RunSummary, out))?);
+            say_warnings(scores);
+        }
+        RunOutput::Tables => show(scores)?,
+    }
     Ok(())
 }
 

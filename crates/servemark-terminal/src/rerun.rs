@@ -7,7 +7,8 @@ use servemark::{ExecuteError, ExitCode, Scores};
 use servemark_cli::Rerun;
 
 use crate::live_page::{self, LivePage};
-use crate::{context, offline, outputs, report, results_folder, run_file, screen};
+use crate::report::RunOutput;
+use crate::{context, offline, outputs, report, results_folder, screen};
 
 /// Repeats the run of a log and reports it like any other run.
 pub(crate) fn rerun(rerun: &Rerun) -> anyhow::Result<ExitCode> {
@@ -43,13 +44,11 @@ fn repeat(
         }
     })?;
     let scores = Scores::of_run(&run, &plan.scoring);
-    report::show_own(&scores, rerun.json)?;
-    let kept = folder.map(|folder| run_file::keep_in_folder(&run, &scores, folder));
-    let code = report::keep(&run, &scores, &plan.output);
+    report::show_own(&scores, RunOutput::summary_or(rerun.json, rerun.shows_tables))?;
+    let code = report::keep_with_folder(&run, &scores, &plan.output, folder);
     if let Some(live) = live {
         live.finish(&scores, run.run_log.as_deref());
     }
-    kept.transpose()?;
     if let Some(new) = &run.run_log {
         let [old, new] = [&rerun.recorded, new].map(|path| path.display());
         screen::eprint_line(&format!("What changed: servemark compare {old} {new}"));

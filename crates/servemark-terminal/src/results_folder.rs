@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use servemark::page::GridFormat;
-use servemark::{ExecuteError, OutputError, Outputs, create_new_folder, numbered};
+use servemark::{ExecuteError, ExitCode, OutputError, Outputs, create_new_folder, numbered};
 use servemark_cli::aisbench::{Reuse, Tasks};
-use servemark_cli::{EvalscopeRuns, ResultsFolder};
+use servemark_cli::{EvalscopeRuns, Parsed, ResultsFolder};
 
 use crate::screen;
 
@@ -35,7 +35,12 @@ pub(crate) fn with_kept(
     named.iter().cloned().chain(kept).collect()
 }
 
-/// Prints where the results of several runs are.
+/// Returns the format in which the results of several runs are printed.
+pub(crate) fn printed_format(first: &Parsed) -> GridFormat {
+    if first.json { GridFormat::Json } else { GridFormat::Markdown }
+}
+
+/// Prints where results are.
 pub(crate) fn announce(folder: Option<&Path>) {
     if let Some(folder) = folder {
         screen::eprint_line(&format!("Results: {}", folder.display()));
@@ -99,6 +104,25 @@ pub(crate) fn refusal(requested: &ResultsFolder) -> Option<anyhow::Error> {
             ExecuteError::from(OutputError::OtherKind { what: RESULTS, path, is }).into()
         }),
     }
+}
+
+/// Does a run in the folder of its results, if its command line has one. A folder in which nothing
+/// was written is removed.
+pub(crate) fn run_in(
+    parsed: &Parsed,
+    run: impl FnOnce(&Parsed, Option<&Path>) -> anyhow::Result<ExitCode>,
+) -> anyhow::Result<ExitCode> {
+    let requested = parsed.folder.as_ref().filter(|_| parsed.plan_only.is_none());
+    let Some(requested) = requested else { return run(parsed, None) };
+    let parent = requested.path().parent().filter(|parent| !parent.exists());
+    let folder = new_empty(requested)?;
+    let mut parsed = parsed.clone();
+    parsed.keep_in(&folder);
+    run(&parsed, Some(&folder)).inspect_err(|_| {
+        remove_if_empty(&folder);
+        // It was created with the folder.
+        parent.into_iter().for_each(remove_if_empty);
+    })
 }
 
 /// Removes the folder of a command that ended before it measured anything.

@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
-use servemark::{ExitCode, Outputs, Run, Scores, local_faults, replace_file};
+use servemark::{ExitCode, Outputs, Scores, local_faults};
 use servemark_cli::{FileRun, Parsed};
 
 use crate::live_page::{self, LivePage};
-use crate::{context, gates, offline, report, results, results_folder, screen};
+use crate::report::RunOutput;
+use crate::{context, gates, offline, report, results_folder, screen};
 
 /// Runs the plan of a file. All faults that this machine can find are reported together.
 pub(crate) fn run(requested: &FileRun) -> anyhow::Result<ExitCode> {
@@ -33,7 +34,7 @@ fn run_once(
     live: Option<LivePage>,
 ) -> anyhow::Result<ExitCode> {
     let mut parsed = parsed.clone();
-    FileRun::keep_in(&mut parsed, folder);
+    parsed.keep_in(folder);
     let Some(mut context) = context::prepare_own(&parsed, requested.quiet)? else {
         return Ok(ExitCode::Ok);
     };
@@ -43,8 +44,8 @@ fn run_once(
     let plan = &parsed.plan;
     let run = offline::run(plan, &context)?;
     let scores = Scores::of_run(&run, &plan.scoring);
-    report::show_own(&scores, requested.json)?;
-    let kept = keep_in_folder(&run, &scores, folder);
+    report::show_own(&scores, RunOutput::summary_or(requested.json, requested.shows_tables))?;
+    let kept = report::keep_in_folder(&run, &scores, folder);
     let title = requested.file.display().to_string();
     let gated = gates::write(&scores.gate_report(&title), &requested.gates);
     let code = report::keep(&run, &scores, &plan.output);
@@ -53,15 +54,6 @@ fn run_once(
     }
     kept.and(gated)?;
     code
-}
-
-/// Writes the page and the summary of a run into its folder.
-pub(crate) fn keep_in_folder(run: &Run, scores: &Scores<'_>, folder: &Path) -> anyhow::Result<()> {
-    results::write_page(scores, run.run_log.as_deref(), &folder.join("report.html"))?;
-    let summary = screen::text(|out| scores.write_json(out))?;
-    replace_file(&folder.join("summary.json"), summary.as_bytes())?;
-    screen::eprint_line(&format!("Results: {}", folder.display()));
-    Ok(())
 }
 
 /// Returns a line for each fault of the file, of the options, of inputs and of outputs.

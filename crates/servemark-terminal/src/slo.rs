@@ -20,7 +20,7 @@ pub(crate) fn search(runs: &SloRuns) -> anyhow::Result<ExitCode> {
     let searched = rounds(&files, &mut search);
     let answer = search.answer();
     if searched.is_ok() || !answer.trials.is_empty() {
-        screen::print(&grid_text(&answer, GridFormat::Markdown)?);
+        screen::print(&grid_text(&answer, results_folder::printed_format(&runs.first))?);
         let written = write_files(&files, &answer, Rewrite::Whole);
         let written = rewrite::with_folder(written, folder.as_deref(), "--sweep-file");
         rewrite::both(&searched, written)?;

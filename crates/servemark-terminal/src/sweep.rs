@@ -14,18 +14,19 @@ use crate::{bench, context, report, results_folder, screen};
 
 /// Does the runs of a sweep. Returns the exit code of the worst one.
 pub(crate) fn sweep(sweep: &Sweep) -> anyhow::Result<ExitCode> {
-    let Sweep { points, is_grid, file, folder, .. } = sweep;
+    let Sweep { points, is_grid, file, .. } = sweep;
     if !is_grid || points[0].plan_only.is_some() {
         return bench::bench(&points[0]);
     }
     let Some(context) = context::prepare(&points[0])? else { return Ok(ExitCode::Ok) };
+    let folder = sweep.folder.as_ref().map(results_folder::create).transpose()?;
     let mut done = Vec::new();
     let files = results_folder::with_kept(file.as_slice(), folder.as_deref());
-    let ended = runs(sweep, &files, &context, &mut done);
+    let ended = runs(sweep, &files, folder.as_deref(), &context, &mut done);
     if ended.is_err() && done.is_empty() {
         return ended;
     }
-    screen::print(&grid(&done, GridFormat::Markdown)?);
+    screen::print(&grid(&done, results_folder::printed_format(&points[0]))?);
     let written = write_grid(&files, &done, Rewrite::Whole);
     let written = if folder.is_some() {
         rewrite::with_folder(written, folder.as_deref(), "--grid-file")
@@ -46,7 +47,7 @@ pub(crate) fn sweep_runs(runs: &SweepRuns) -> anyhow::Result<ExitCode> {
     let mut outcome = SweepOutcome::default();
     let ended = points(runs, &files, folder.as_deref(), &context, &mut outcome);
     if ended.is_ok() || !outcome.points.is_empty() {
-        screen::print(&grid_text(&outcome, GridFormat::Markdown)?);
+        screen::print(&grid_text(&outcome, results_folder::printed_format(&runs.first))?);
         let written = write_sweep(&files, &outcome, Rewrite::Whole);
         let written = rewrite::with_folder(written, folder.as_deref(), "--sweep-file");
         rewrite::both(&ended, written)?;
@@ -69,7 +70,7 @@ fn points(
         let done = done?;
         let plan = &done.point.plan;
         let reported = match done.origin {
-            Origin::Measured => report::report(&done.run, &plan.scoring, &plan.output).map(drop),
+            Origin::Measured => reported(&done.run, plan, runs.first.json),
             Origin::Resumed => Ok(()),
         };
         let score = done.score();
@@ -79,6 +80,15 @@ fn points(
         reported?;
     }
     Ok(())
+}
+
+/// Prints the tables of a point, unless one document is printed at the end, and writes its files.
+fn reported(run: &Run, plan: &BenchPlan, is_in_document: bool) -> anyhow::Result<()> {
+    let scores = Scores::of_run(run, &plan.scoring);
+    if !is_in_document {
+        report::show(&scores)?;
+    }
+    report::keep(run, &scores, &plan.output).map(drop)
 }
 
 fn write_sweep(
@@ -98,12 +108,12 @@ fn grid_text(outcome: &SweepOutcome, format: GridFormat) -> anyhow::Result<Strin
 fn runs(
     sweep: &Sweep,
     files: &[(PathBuf, GridFormat)],
+    folder: Option<&Path>,
     context: &RunContext,
     done: &mut Vec<Run>,
 ) -> anyhow::Result<ExitCode> {
     let mut worst = ExitCode::Ok;
-    let (spec, folder) = (spec(sweep), sweep.folder.as_deref());
-    for measured in servemark::Sweep::open(&spec, folder, context)? {
+    for measured in servemark::Sweep::open(&spec(sweep), folder, context)? {
         let PointRun { point: Point { plan, .. }, run, origin, .. } = measured?;
         let scores = Scores::of_run(&run, &plan.scoring);
         let code = match origin {

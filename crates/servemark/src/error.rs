@@ -32,6 +32,33 @@ pub enum ExecuteError {
         /// URL of the server.
         url: String,
     },
+    /// The server has no list of models, so that its model is not known.
+    #[error(
+        "{reason}; if its list of models is elsewhere, give the URL that /v1/models follows, and if it \
+         has none, name the model with --model"
+    )]
+    NoModelList {
+        /// Error of the list.
+        reason: ClientError,
+    },
+    /// The server refuses the first request in a way that does not depend on the route.
+    #[error("the first request to {route} failed: {reason}")]
+    NoFirstAnswer {
+        /// Route of the request.
+        route: &'static str,
+        /// Error of the request.
+        reason: RequestError,
+    },
+    /// The server answers the first request with one document, although a stream was asked for.
+    #[error(
+        "the server answers {route} with one document, although a stream of tokens was asked for, so \
+         that no token has a time; does a proxy join its answers? bench-serving --disable-stream \
+         measures whole answers"
+    )]
+    NotStreamed {
+        /// Route of the request.
+        route: &'static str,
+    },
     /// No server listens on the ports of this machine that engines use by default.
     #[error(
         "no server answers /v1/models on 127.0.0.1 at the ports {ports}: give its URL, as in \
@@ -183,6 +210,9 @@ impl ExecuteError {
             | Self::RunLog(RunLogError::Taken { .. } | RunLogError::Busy { .. }) => ExitCode::Usage,
             Self::Output(source) => source.exit_code(),
             Self::NotReady(_)
+            | Self::NoModelList { .. }
+            | Self::NoFirstAnswer { .. }
+            | Self::NotStreamed { .. }
             | Self::NoServer { .. }
             | Self::NoAnswer { .. }
             | Self::FirstRequest(_)

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
@@ -70,6 +71,70 @@ fn a_run_counts_requests_and_items() {
     assert_eq!(score.lines().count(), 1 + 1 + 12 + 1);
 }
 
+/// Returns the only folder of results that a command has made.
+fn results(folder: &TempDir) -> PathBuf {
+    let mut made = fs::read_dir(folder.path().join("servemark-results")).unwrap();
+    let first = made.next().expect("a folder of results").unwrap().path();
+    assert!(made.next().is_none(), "there is only one");
+    first
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
+    let mut names: Vec<_> = entries.map(|name| name.to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn a_run_leaves_its_results_in_a_folder_of_its_own() {
+    let folder = TempDir::new().unwrap();
+    let output = run(&folder, &SMALL[..7]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_eq!(names(folder.path()), ["servemark-results"]);
+    let kept = results(&folder);
+    assert_eq!(names(&kept), ["report.html", "run.runlog.jsonl", "summary.json"]);
+    let page = fs::read_to_string(kept.join("report.html")).unwrap();
+    assert!(page.starts_with("<!DOCTYPE html>"), "{page}");
+    let line = format!("Results: servemark-results/{}\n", kept.file_name().unwrap().display());
+    assert!(text(&output.stderr).contains(&line), "{}", text(&output.stderr));
+    // A log of another name is all that is left of a run.
+    let other = TempDir::new().unwrap();
+    let output = run(&other, &[&SMALL[..], &["--run-log", "run.jsonl"]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_eq!(names(other.path()), ["result.jsonl", "run.jsonl"]);
+}
+
+#[test]
+fn a_grid_and_a_search_leave_their_results_in_a_folder_of_their_own() {
+    let search = "--slo e2el:p50<60s --slo-search max-concurrency --slo-bounds 1,2 --slo-start 1 \
+                  --slo-requests 20 --slo-duration 0.01";
+    for more in ["--sweep batch-size=1,2", search] {
+        let folder = TempDir::new().unwrap();
+        let more: Vec<&str> = more.split_whitespace().collect();
+        let output = run(&folder, &[&SMALL[..7], &more].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        assert_eq!(names(folder.path()), ["servemark-results"]);
+        let kept = names(&results(&folder));
+        for name in ["report.html", "summary.json", "sweep.json"] {
+            assert!(kept.iter().any(|kept| kept == name), "{name}: {kept:?}");
+        }
+    }
+}
+
+#[test]
+fn json_is_one_document_without_any_other_line() {
+    let folder = TempDir::new().unwrap();
+    let output = run(&folder, &[&SMALL[..], &["--json", "--out", "kept"]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["schema"], "servemark/score/1");
+    let summary = fs::read(folder.path().join("kept/summary.json")).unwrap();
+    assert_eq!(text(&summary), text(&output.stdout));
+    let again = run(&folder, &[&SMALL[..], &["--out", "kept"]].concat());
+    assert_eq!(again.status.code(), Some(2), "results are not mixed with others");
+}
+
 #[test]
 fn base64_is_shorter_than_decimal_numbers() {
     let folder = TempDir::new().unwrap();
@@ -100,8 +165,8 @@ fn the_table_of_a_grid_is_made_again_from_its_folder() {
     assert_eq!(read("one.csv"), read("two.csv"));
     assert!(news.ends_with("\nResults: night\n"), "{news}");
     assert!(read("night/report.html").contains("<title>Sweep · Servemark</title>"));
-    let summary: Vec<Value> = serde_json::from_str(&read("night/summary.json")).unwrap();
-    assert_eq!(summary.len(), 2);
+    let summary: Value = serde_json::from_str(&read("night/summary.json")).unwrap();
+    assert_eq!(summary["points"].as_array().unwrap().len(), 2, "{summary}");
     assert_eq!(read("result.jsonl"), results, "nothing is measured or appended again");
     let unwritable = run(&folder, &line("absent/three.csv"));
     assert_eq!(unwritable.status.code(), Some(2), "{}", text(&unwritable.stderr));
@@ -135,7 +200,9 @@ fn a_grid_has_a_run_for_every_pair_and_one_table() {
         }
     }
     let grid = fs::read_to_string(folder.path().join("grid.json")).unwrap();
-    let grid: Vec<Value> = serde_json::from_str(&grid).unwrap();
+    let grid: Value = serde_json::from_str(&grid).unwrap();
+    assert_eq!(grid["schema"], "servemark/grid/1");
+    let grid = grid["points"].as_array().unwrap();
     let pairs: Vec<_> = grid
         .iter()
         .map(|point| (point["items_per_request"].as_u64(), point["max_concurrency"].as_u64()))
@@ -253,6 +320,8 @@ fn what_does_not_go_together_is_refused() {
             "--slo e2el:p99<1s --slo-search request-rate --sweep batch-size=1,2",
             "--sweep and --slo-search do not go together",
         ),
+        ("--out f --no-run-log", "--no-run-log"),
+        ("--out f --sweep batch-size=1,2 --sweep-folder g", "--sweep-folder"),
         ("--encoding-format hex", "expected float or base64, got 'hex'"),
     ] {
         let output = run(&folder, &line.split(' ').collect::<Vec<_>>());

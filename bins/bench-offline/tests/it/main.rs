@@ -131,6 +131,45 @@ fn without_an_argument_the_engine_in_this_program_computes() {
 }
 
 #[test]
+fn a_run_leaves_its_results_in_a_folder_of_its_own() {
+    let bench = Bench::new();
+    let prompts = ["--num-prompts", "4", "--random-output-len", "5", "--skip-warmup"];
+    let output = bench.program().args(prompts).arg("--json").output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(document["schema"], "servemark/score/1");
+    let names = |folder: &Path| {
+        let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
+        let mut names: Vec<_> = entries.map(|name| name.into_string().unwrap()).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(names(bench.folder.path()), ["servemark-results"]);
+    let folder = bench.folder.path().join("servemark-results");
+    let [made] = names(&folder).try_into().unwrap();
+    let kept = folder.join(made);
+    assert_eq!(names(&kept), ["report.html", "run.runlog.jsonl", "summary.json"]);
+    let summary = fs::read_to_string(kept.join("summary.json")).unwrap();
+    assert_eq!(summary, text(&output.stdout));
+}
+
+#[test]
+fn what_an_engine_prints_is_kept_in_the_folder_of_the_results() {
+    let bench = Bench::new();
+    let fake = json!({"fake": {"noise": "hm"}}).to_string();
+    let mut command = bench.program();
+    command.args(["--model-path", MODEL, "--engine-args", &fake, "--num-prompts", "4"]);
+    command.args(&SMALL[..4]).args(["--random-input-len", "12", "--random-output-len", "5"]);
+    command.args(["--out", "kept", "--skip-warmup"]);
+    command.env("PYTHONPATH", fixtures().join("engines")).env("PYTHONDONTWRITEBYTECODE", "1");
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let kept = bench.folder.path().join("kept");
+    assert!(fs::read_to_string(kept.join("run.engine.log")).unwrap().contains("hm"));
+    assert!(kept.join("report.html").exists());
+}
+
+#[test]
 fn the_engine_in_this_program_computes_with_real_weights() {
     let bench = Bench::new();
     bench.write_tokenizer("tokens.json", 96);

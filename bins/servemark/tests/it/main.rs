@@ -20,6 +20,7 @@ mod pages;
 mod rerun;
 mod run_file;
 mod schema;
+mod shapes;
 mod sweeps;
 mod until;
 mod vllm_runs;

@@ -51,9 +51,16 @@ fn a_run_of_a_file_leaves_its_results_in_a_folder() {
     // Without --out the folder is named by the time.
     let again = servemark(&folder, &["run", "bench.toml"]);
     assert_eq!(again.status.code(), Some(0), "{}", text(&again.stderr));
-    assert!(text(&again.stdout).contains("Servemark report"), "{}", text(&again.stdout));
+    let summary = text(&again.stdout);
+    for name in ["Measured", "Requests", "TTFT", "E2E", "Client"] {
+        assert!(summary.contains(&format!("  {name:<12}")), "{name}: {summary}");
+    }
+    assert!(summary.lines().count() <= 14, "{summary}");
+    assert!(summary.lines().all(|line| line.chars().count() <= 80), "{summary}");
     let dated = fs::read_dir(folder.path().join("servemark-results")).unwrap().next().unwrap();
     assert!(dated.unwrap().path().join("report.html").exists());
+    let whole = servemark(&folder, &["run", "bench.toml", "--full"]);
+    assert!(text(&whole.stdout).contains("Servemark report"), "{}", text(&whole.stdout));
 }
 
 #[test]

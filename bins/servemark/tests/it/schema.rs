@@ -1,5 +1,6 @@
 //! Published JSON Schemas: what the program prints and reads is what they say.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -65,10 +66,19 @@ fn faults(value: &Value, schema: &Value, root: &Value, path: &str) -> Vec<String
             }
         }
     }
-    if let (Value::Array(items), Some(schema)) = (value, schema.get("items")) {
-        found.extend(
-            items.iter().flat_map(|item| faults(item, schema, root, &[path, "[]"].concat())),
-        );
+    if let Value::Array(items) = value {
+        let first = schema["prefixItems"].as_array().map_or(&[][..], Vec::as_slice);
+        let path = [path, "[]"].concat();
+        for (item, schema) in items.iter().zip(first) {
+            found.extend(faults(item, schema, root, &path));
+        }
+        for item in items.iter().skip(first.len()) {
+            match schema.get("items") {
+                Some(Value::Bool(false)) => found.push(format!("{path}: {item} is one too many")),
+                Some(schema) => found.extend(faults(item, schema, root, &path)),
+                None => {}
+            }
+        }
     }
     found
 }
@@ -105,42 +115,82 @@ fn the_validator_sees_faults() {
     }
 }
 
-#[test]
-fn what_commands_print_is_what_their_schemas_say() {
-    let folder = tempfile::tempdir().unwrap();
-    servemark(&folder, &RUN);
-    fs::copy(folder.path().join("run.jsonl"), folder.path().join("other.jsonl")).unwrap();
-    let explored = ["demo", "--duration", "2", "--output-len", "4", "--slo", "ttft:p50<1s"];
-    for (name, args) in [
-        ("score", &["score", "run.jsonl", "--json", "--slo", "ttft:p90<1s"][..]),
-        ("compare", &["compare", "run.jsonl", "other.jsonl", "--json", "--no-worse-than", "50%"]),
-        ("selftest", &["doctor", "--streams", "4", "--duration", "0.1", "--json"]),
-        ("explore", &[&explored[..], &["--json"]].concat()),
-    ] {
-        let printed = servemark(&folder, args);
-        let document = check(name, &printed.stdout);
-        assert_eq!(document["schema"], format!("servemark/{name}/1"));
-    }
+/// Returns command lines that print a document, each with the name of its schema and the folder
+/// that keeps the document as `summary.json`, if the command has one.
+pub(crate) fn documents(url: &str) -> Vec<(&'static str, Option<&'static str>, Vec<String>)> {
+    let tokenizer = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../fixtures/tokenizers/spm-unigram-botchan-1000");
+    let data = format!(
+        "--num-prompts 4 --dataset-name random-ids --random-input 8 --random-output 4 --tokenizer {}",
+        tokenizer.display()
+    );
+    let simulated = "--simulate ttft=2ms --num-prompts 4 --random-input 8";
+    let serving = format!("bench-serving {simulated} --random-output 4");
+    let search = "--slo e2el:p50<60s --slo-search max-concurrency --slo-bounds 1,2 --slo-start 1 \
+                  --slo-requests 20 --slo-duration 0.01";
+    [
+        ("ab", Some("a"), format!("ab --a {url} --b {url} --max-runs 2 --out a --json -- {data}")),
+        ("compare", None, "compare run.jsonl other.jsonl --json --no-worse-than 50%".to_owned()),
+        (
+            "explore",
+            Some("b"),
+            "demo --duration 2 --output-len 4 --slo ttft:p50<1s --out b --json".to_owned(),
+        ),
+        (
+            "grid",
+            Some("c"),
+            format!("bench-embedding {simulated} --sweep batch-size=1,2 --out c --json"),
+        ),
+        (
+            "noise",
+            Some("d"),
+            format!("noise {url} --runs 2 --store noise.json --out d --json -- {data}"),
+        ),
+        ("score", None, "score run.jsonl --json --slo ttft:p90<1s".to_owned()),
+        ("score", Some("e"), "rerun run.jsonl --out e --json".to_owned()),
+        ("score", Some("f"), format!("{serving} --out f --json")),
+        ("score", Some("g"), format!("bench-embedding {simulated} --out g --json")),
+        ("search", Some("h"), format!("{serving} {search} --out h --json")),
+        ("search", Some("i"), format!("bench-embedding {simulated} {search} --out i --json")),
+        ("selftest", None, "doctor --streams 4 --duration 0.1 --json".to_owned()),
+        ("sweep", Some("j"), format!("{serving} --sweep max-concurrency=1,2 --out j --json")),
+    ]
+    .map(|(name, kept, line)| (name, kept, line.split_whitespace().map(str::to_owned).collect()))
+    .into()
+}
+
+/// Returns the names of the published schemas.
+fn names() -> BTreeSet<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/schema");
+    let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
+    let name = |file: std::ffi::OsString| {
+        file.to_string_lossy().strip_suffix(".schema.json").unwrap().to_owned()
+    };
+    files.map(name).collect()
 }
 
 #[test]
-fn what_runs_against_servers_print_is_what_their_schemas_say() {
+fn what_commands_print_and_keep_is_what_their_schemas_say() {
     let folder = tempfile::tempdir().unwrap();
     let server = servemark_mock::MockServer::start(servemark_mock::MockSpec::default()).unwrap();
-    let url = server.base_url();
-    let tokenizer = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../fixtures/tokenizers/spm-unigram-botchan-1000");
-    let load = ["--", "--num-prompts", "4", "--dataset-name", "random-ids", "--random-input", "8"];
-    let load = [&load[..], &["--random-output", "4", "--tokenizer", tokenizer.to_str().unwrap()]];
-    let load = load.concat();
-    for (name, args) in [
-        ("noise", &["noise", &url, "--runs", "2", "--store", "noise.json", "--json"][..]),
-        ("ab", &["ab", "--a", &url, "--b", &url, "--max-runs", "2", "--json"]),
-    ] {
-        let printed = servemark(&folder, &[args, &load].concat());
-        assert!(!printed.stdout.is_empty(), "{}", text(&printed.stderr));
-        check(name, &printed.stdout);
+    servemark(&folder, &RUN);
+    fs::copy(folder.path().join("run.jsonl"), folder.path().join("other.jsonl")).unwrap();
+    let mut checked = BTreeSet::from(["plan".to_owned()]);
+    for (name, kept, line) in documents(&server.base_url()) {
+        let args: Vec<&str> = line.iter().map(String::as_str).collect();
+        let printed = servemark(&folder, &args);
+        assert!(!printed.stdout.is_empty(), "{line:?}: {}", text(&printed.stderr));
+        let document = check(name, &printed.stdout);
+        assert_eq!(document["schema"], format!("servemark/{name}/1"));
+        if let Some(kept) = kept {
+            let kept = folder.path().join(kept);
+            let summary = fs::read(kept.join("summary.json")).unwrap();
+            assert_eq!(text(&summary), text(&printed.stdout), "{line:?}");
+            assert!(kept.join("report.html").exists(), "{line:?}");
+        }
+        checked.insert(name.to_owned());
     }
+    assert_eq!(checked, names(), "a schema is checked with no document");
 }
 
 #[test]
@@ -217,6 +267,15 @@ fn plans_are_what_their_schema_says() {
             .unwrap_or_else(|error| panic!("{error}: {}", text(&printed.stderr)));
         assert_eq!(faults(&plan, &schema, &schema, ""), Vec::<String>::new(), "{line:?}");
     }
+    let mut followed: Value = serde_json::from_slice(&servemark(&folder, lines[2]).stdout).unwrap();
+    let data = json!({"kind": "custom", "template": {"text": "{q}"}, "messages": true,
+        "output_tokens": 8, "repeats": 1});
+    followed["workload"]["dataset"] = data.clone();
+    followed["workload"]["dataset"]["dataset"] = json!("aisbench");
+    followed["workload"]["dataset"]["followed_by"] = json!([["more", data]]);
+    assert_eq!(faults(&followed, &schema, &schema, ""), Vec::<String>::new());
+    followed["workload"]["dataset"]["followed_by"][0][1]["repeats"] = json!("x");
+    assert_ne!(faults(&followed, &schema, &schema, ""), Vec::<String>::new());
     // The kinds of a peer's data sets are known, so a value of another type is not let through.
     let printed = servemark(&folder, lines[2]);
     let mut plan: Value = serde_json::from_slice(&printed.stdout).unwrap();

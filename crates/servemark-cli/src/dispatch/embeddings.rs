@@ -40,7 +40,8 @@ pub fn embedding_bench(
         let idle = |flag| CliError::no_effect(flag, when);
         let found = requested.idle_beside_a_grid(sweep.is_grid);
         found.map_or(Ok(()), |flag| Err(refuse(idle(flag))))?;
-        (sweep.folder, sweep.identity) = (requested.folder, identity);
+        sweep.folder = requested.folder_of(sweep.folder).map_err(refuse)?;
+        sweep.identity = identity;
         return Ok(Invocation::Sweep(Box::new(sweep)));
     }
     if sweep.is_grid {

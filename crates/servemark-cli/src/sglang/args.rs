@@ -34,6 +34,7 @@ use crate::own::{
     AskingArgs, ConnectionArgs, JudgingArgs, ProtocolArgs, ReuseArgs, RunArgs, ShardArgs,
     SimulatorArgs, StoppingArgs, TelemetryArgs, ThreadArgs, TrustArgs,
 };
+use crate::results_folder::ResultsArgs;
 use crate::sweep;
 
 /// Benchmark a running server: SGLang's command line, and more
@@ -67,6 +68,8 @@ pub(super) struct SglangArgs {
     #[command(flatten)]
     pub(super) run: RunArgs,
     #[command(flatten)]
+    pub(super) results: ResultsArgs,
+    #[command(flatten)]
     pub(super) own: OwnArgs,
     #[command(flatten)]
     pub(super) style: StyleArgs,
@@ -99,6 +102,7 @@ impl SglangArgs {
         Group::of(ProfileArgs::FLAGS),
         Group::of(ClientArgs::FLAGS),
         Group::of(RunArgs::FLAGS),
+        Group::of(ResultsArgs::FLAGS),
         Group::of(JudgingArgs::FLAGS),
         Group::of(StoppingArgs::FLAGS),
         Group::of(AskingArgs::FLAGS),

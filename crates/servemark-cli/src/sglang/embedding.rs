@@ -9,7 +9,7 @@ use servemark_backends::{BackendName, Route};
 use servemark_page::GridFormat;
 use servemark_plan::Layout;
 
-use super::args::{DatasetArgs, LoadArgs, SglangArgs, TargetArgs};
+use super::args::{DatasetArgs, LoadArgs, OutputArgs, SglangArgs, TargetArgs};
 use super::{backend, namespace, read, simulate, understand};
 use crate::argparse::Limit::Needs;
 use crate::argparse::{Effects, Flag, Group, ParsedCommandLine, flags};
@@ -18,6 +18,7 @@ use crate::error::{CliError, UsageError};
 use crate::own::{JudgingArgs, OWN_TOLERANCE};
 use crate::parsed::Parsed;
 use crate::python;
+use crate::results_folder::{ResultsFolder, usual_folder};
 
 /// A parsed command line of `bench-embedding`: one run, or a grid of runs.
 #[derive(Clone, Debug)]
@@ -30,7 +31,7 @@ pub struct Sweep {
     pub file: Option<(PathBuf, GridFormat)>,
     /// Folder that keeps the runs of the grid. Running the same command line again with this folder
     /// continues the grid.
-    pub folder: Option<PathBuf>,
+    pub folder: Option<ResultsFolder>,
     /// Hash by which [`folder`](Self::folder) recognises the command line. It is a hash because the
     /// command line may contain secrets.
     pub identity: String,
@@ -213,11 +214,20 @@ impl SweepArgs {
         let args = self.points(args);
         let points = args.iter().map(|point| understand(point, given, environment));
         let mut points = points.collect::<Result<Vec<_>, _>>()?;
+        for (parsed, point) in points.iter_mut().zip(&args) {
+            let (usual, output) = (usual_folder(environment), &mut parsed.plan.output);
+            parsed.folder = point.results.folder(&point.run, Some(usual), output)?;
+            parsed.json = point.results.json;
+            if parsed.folder.is_some() && !given.is(OutputArgs::OUTPUT_FILE) {
+                output.result_file = None;
+            }
+        }
         let is_grid = self.sweep.is_some();
         if is_grid {
             points.iter_mut().for_each(name_after_point);
         }
-        let (file, folder, identity) = (self.grid_file.clone(), None, String::new());
+        let folder = points.first().and_then(|point| point.folder.clone());
+        let (file, identity) = (self.grid_file.clone(), String::new());
         Ok(Sweep { points, is_grid, file, folder, identity })
     }
 

@@ -36,6 +36,7 @@ use crate::error::{CliError, UsageError};
 use crate::offline::{Offline, OfflineMessages};
 use crate::own::{JudgingArgs, OWN_TOLERANCE};
 use crate::parsed::Parsed;
+use crate::results_folder::usual_folder;
 
 /// Returns the command with its flags, for completions.
 pub(crate) fn clap_command() -> clap::Command {
@@ -171,8 +172,12 @@ impl OfflineArgs {
             plan.scoring.tolerated_failures = OWN_TOLERANCE;
         }
         self.run.keep_log("engine", environment.now(), &mut plan.output)?;
-        plan.output.result_file =
-            (!self.result_filename.is_empty()).then(|| self.result_filename.clone().into());
+        let usual = python.is_none().then(|| usual_folder(environment));
+        let folder = self.results.folder(&self.run, usual, &mut plan.output)?;
+        // A folder of results has the summary.
+        let has_lines = folder.is_none() || given.is(Self::RESULT_FILENAME);
+        plan.output.result_file = (has_lines && !self.result_filename.is_empty())
+            .then(|| self.result_filename.clone().into());
         plan.output.steady_state_file = self.run.steady_state_output_file.as_ref().map(Into::into);
         plan.model = self.target.model();
         plan.load.warmup = WarmupSpec::of(0);
@@ -183,7 +188,8 @@ impl OfflineArgs {
         plan.check().map_err(CliError::Plan)?;
         warnings.extend(candle::remark(&self.target));
         let parsed = Parsed::new(plan, keyed(environment)?, environment, self.run.stopping.grace);
-        Ok(Parsed { plan_only: self.run.asking.printed_plan(), warnings, ..parsed })
+        let (plan_only, json) = (self.run.asking.printed_plan(), self.results.json);
+        Ok(Parsed { folder, json, plan_only, warnings, ..parsed })
     }
 
     fn engine(

@@ -12,6 +12,7 @@ use super::side::{Settings, Side};
 use crate::argparse::{Declared, Flag, Values, flags, split_value};
 use crate::error::CliError;
 use crate::number::time_of;
+use crate::results_folder::{ResultsArgs, ResultsFolder};
 use crate::slo::SloArgs;
 use crate::until::UntilArgs;
 use crate::{profile, python};
@@ -23,7 +24,7 @@ pub(crate) struct RequestedSweep {
     pub(super) repeats: Option<NonZeroU32>,
     cool_down: Option<Duration>,
     same_prompts: bool,
-    pub(crate) folder: Option<PathBuf>,
+    folder: Option<PathBuf>,
     pub(super) files: Vec<(PathBuf, GridFormat)>,
     pub(super) last: Option<Flag>,
     /// The last flag of a sweep in the command line, without `--sweep` and `--sweep-folder`.
@@ -126,6 +127,23 @@ impl RequestedSweep {
             self.last_but_folder = Some(flag);
         }
         Ok(())
+    }
+
+    /// Returns the folder of several runs: the one of `--sweep-folder`, else the one that a single
+    /// run of the command line has.
+    pub(crate) fn folder_of(
+        &self,
+        single: Option<ResultsFolder>,
+    ) -> Result<Option<ResultsFolder>, CliError> {
+        match (&self.folder, single) {
+            (Some(_), Some(ResultsFolder::Named(_))) => {
+                let [flag, other] =
+                    [Self::SWEEP_FOLDER, ResultsArgs::OUT].map(|flag| flag.to_string());
+                Err(CliError::Conflict { flag, other })
+            }
+            (Some(folder), _) => Ok(Some(ResultsFolder::Named(folder.clone()))),
+            (None, single) => Ok(single),
+        }
     }
 
     /// Returns a flag of a sweep that has no effect without a search, if there is one. On a grid

@@ -18,7 +18,7 @@ pub(super) fn read(
     count: usize,
     context: &DrawContext<'_>,
 ) -> Result<Trace, DatasetError> {
-    let table = Table::open(path, &[TIME, "ContextTokens", "GeneratedTokens"])?;
+    let table = Table::open(path, COLUMNS)?;
     let generator = TextGenerator::open(context)?;
     let (mut sessions, mut pictures) = (Vec::new(), 0);
     let mut course = TimeOrder::default();
@@ -46,3 +46,6 @@ fn pictures_of(row: &Row<'_>) -> Result<u64, String> {
 }
 
 const TIME: &str = "TIMESTAMP";
+
+/// Columns that a trace must have.
+pub(crate) const COLUMNS: &[&str] = &[TIME, "ContextTokens", "GeneratedTokens"];

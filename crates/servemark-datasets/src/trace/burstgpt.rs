@@ -20,7 +20,7 @@ pub(super) fn read(
     count: usize,
     context: &DrawContext<'_>,
 ) -> Result<Trace, DatasetError> {
-    let table = Table::open(path, &[TIME, "Request tokens", "Response tokens"])?;
+    let table = Table::open(path, COLUMNS)?;
     let (mut talks, mut course, mut failed) = (Sessions::default(), TimeOrder::default(), 0);
     table.read(|row| {
         let call = Call::of(row)?;
@@ -119,5 +119,8 @@ impl Writer<'_> {
 }
 
 const TIME: &str = "Timestamp";
+
+/// Columns that a trace must have.
+pub(crate) const COLUMNS: &[&str] = &[TIME, "Request tokens", "Response tokens"];
 const SESSION: &str = "Session ID";
 const ELAPSED: &str = "Elapsed time";

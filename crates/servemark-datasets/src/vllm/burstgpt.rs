@@ -50,7 +50,7 @@ impl VllmBurstgptSpec {
         let hint = "give BurstGPT's trace with --dataset-path";
         let path = self.path.as_deref().ok_or_else(|| no_file("burstgpt", hint))?;
         let mut rows = Vec::new();
-        Table::open(path, &["Model", ANSWER])?.read(|row| {
+        Table::open(path, COLUMNS)?.read(|row| {
             if row.text("Model") == Some("GPT-4") && row.tokens(ANSWER)? > 0 {
                 rows.push(Lengths { input: at(row, 2)?, output: at(row, 3)? });
             }
@@ -83,3 +83,6 @@ fn choose(rows: usize, count: usize, mut random: NumpyRandom) -> impl Iterator<I
 }
 
 const ANSWER: &str = "Response tokens";
+
+/// Columns that a trace must have.
+pub(crate) const COLUMNS: &[&str] = &["Model", ANSWER];

@@ -4,7 +4,9 @@
 function scale(kind, low, high) {
   if (kind === "log") {
     const from = Math.log(low), width = Math.log(high) - from || 1;
-    return { kind, low, high, at: value => (Math.log(value) - from) / width, value: part => Math.exp(from + part * width) };
+    // Zero, which has no place on this scale, lies beyond the left end.
+    const least = low * 1e-3;
+    return { kind, low, high, at: value => (Math.log(Math.max(value, least)) - from) / width, value: part => Math.exp(from + part * width) };
   }
   if (kind === "tail") {
     // Shares by their distance from 1, so that p90, p99 and p99.9 are equally far apart.

@@ -67,6 +67,15 @@ fn several_runs_a_side_give_the_interval_of_each_percentile() {
 }
 
 #[test]
+fn latencies_of_zero_are_drawn_on_a_logarithmic_scale() {
+    let text = page_text([&[run(0.0, 1)], &[run(1.0, 2)]], ["a", "b"]);
+    let mut browser = Browser::start();
+    browser.open(&text, View::all()[2]);
+    assert!(browser.count("#plot-shares-itl path.line") > 0);
+    assert_eq!(browser.faults(), [""; 0]);
+}
+
+#[test]
 fn names_of_files_run_no_script() {
     let log = run(1.0, 1);
     let text = page_text([std::slice::from_ref(&log), std::slice::from_ref(&log)], [HOSTILE; 2]);

@@ -23,7 +23,10 @@ pub(super) fn dataset(name: &str) -> Value {
     match name {
         "agentic_trace" => schema_of::<AgenticTraceSpec>(),
         "aisbench" => {
-            with_common(aisbench_fields(), alternatives::<AisbenchData>("kind", aisbench))
+            let mut schema = aisbench_part();
+            schema["properties"]["followed_by"] = followers();
+            schema["properties"]["name"] = schema_of::<String>();
+            schema
         }
         "batch" => at::<BatchSpec>(&mut Vec::new(), inner),
         "custom" => schema_of::<CustomSpec>(),
@@ -120,7 +123,7 @@ fn evalscope(kind: &str) -> Value {
     }
 }
 
-/// Fields of `AisbenchSpec`.
+/// Fields of `AisbenchSpec` that a data set has which follows another one, too.
 fn aisbench_fields() -> Value {
     let flag = schema_of::<bool>();
     json!({
@@ -136,11 +139,23 @@ fn aisbench_fields() -> Value {
         "adapters": schema_of::<Option<String>>(),
         "ids": flag,
         "counted": flag,
-        // Pairs of a name and another such data set.
-        "followed_by": {"type": "array", "items": {"type": "array"}},
-        "name": schema_of::<String>(),
     })
 }
+
+/// Returns the schema of a data set of AISBench that no other one follows.
+pub(super) fn aisbench_part() -> Value {
+    with_common(aisbench_fields(), alternatives::<AisbenchData>("kind", aisbench))
+}
+
+/// Returns the schema of the data sets that follow another one: pairs of a name and a data set.
+fn followers() -> Value {
+    let pair = [schema_of::<String>(), json!({"$ref": AISBENCH_PART})];
+    let pair = json!({"type": "array", "prefixItems": pair, "items": false, "minItems": 2});
+    json!({"type": "array", "items": pair})
+}
+
+/// Place of the schema of [`aisbench_part`] in that of a plan.
+const AISBENCH_PART: &str = "#/$defs/aisbench";
 
 fn aisbench(kind: &str) -> Value {
     match kind {

@@ -6,10 +6,11 @@ use serde_json::{Value, json};
 
 /// Path of a key in a document: the keys and the positions in lists that lead to it.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct KeyPath(Vec<Step>);
+pub(super) struct KeyPath(Vec<PathStep>);
 
+/// A key, or a position in a list.
 #[derive(Clone, Debug, Eq, PartialEq)]
-enum Step {
+pub(super) enum PathStep {
     Key(String),
     Item(usize),
 }
@@ -35,21 +36,21 @@ impl KeyPath {
         match value {
             Value::Object(fields) => {
                 for (key, value) in fields {
-                    let path = self.then(Step::Key(key.clone()));
+                    let path = self.then(PathStep::Key(key.clone()));
                     paths.push(path.clone());
                     path.collect(value, paths);
                 }
             }
             Value::Array(items) => {
                 for (place, value) in items.iter().enumerate() {
-                    self.then(Step::Item(place)).collect(value, paths);
+                    self.then(PathStep::Item(place)).collect(value, paths);
                 }
             }
             _ => {}
         }
     }
 
-    fn then(&self, step: Step) -> Self {
+    fn then(&self, step: PathStep) -> Self {
         let mut steps = self.0.clone();
         steps.push(step);
         Self(steps)
@@ -58,7 +59,7 @@ impl KeyPath {
     /// Returns the name of the key.
     pub(super) fn last(&self) -> &str {
         match self.0.last() {
-            Some(Step::Key(key)) => key,
+            Some(PathStep::Key(key)) => key,
             _ => "",
         }
     }
@@ -73,12 +74,9 @@ impl KeyPath {
         self.0.starts_with(&outer.0)
     }
 
-    /// Returns the names of the keys, without positions in lists.
-    pub(super) fn keys(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().filter_map(|step| match step {
-            Step::Key(key) => Some(key.as_str()),
-            Step::Item(_) => None,
-        })
+    /// Returns the keys and the positions in lists.
+    pub(super) fn steps(&self) -> &[PathStep] {
+        &self.0
     }
 
     /// Removes the key from a document.
@@ -108,13 +106,13 @@ impl KeyPath {
         if let Some(Value::Object(fields)) = self.find_mut(&mut document) {
             fields.entry(name).or_insert(Value::Null);
         }
-        self.then(Step::Key(name.to_owned())).invalid_variants(&document).collect()
+        self.then(PathStep::Key(name.to_owned())).invalid_variants(&document).collect()
     }
 
     fn find_mut<'a>(&self, document: &'a mut Value) -> Option<&'a mut Value> {
         self.0.iter().try_fold(document, |value, step| match (step, value) {
-            (Step::Key(key), Value::Object(fields)) => fields.get_mut(key),
-            (Step::Item(place), Value::Array(items)) => items.get_mut(*place),
+            (PathStep::Key(key), Value::Object(fields)) => fields.get_mut(key),
+            (PathStep::Item(place), Value::Array(items)) => items.get_mut(*place),
             _ => None,
         })
     }
@@ -124,9 +122,9 @@ impl fmt::Display for KeyPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (place, step) in self.0.iter().enumerate() {
             match step {
-                Step::Key(key) if place == 0 => f.write_str(key)?,
-                Step::Key(key) => write!(f, ".{key}")?,
-                Step::Item(item) => write!(f, "[{item}]")?,
+                PathStep::Key(key) if place == 0 => f.write_str(key)?,
+                PathStep::Key(key) => write!(f, ".{key}")?,
+                PathStep::Item(item) => write!(f, "[{item}]")?,
             }
         }
         Ok(())

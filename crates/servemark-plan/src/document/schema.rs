@@ -6,8 +6,8 @@ use servemark_backends::{BackendSpec, CommonSpec};
 use servemark_datasets::DatasetSpec;
 use servemark_schedule::{ArrivalSpec, RampShape};
 
-use super::datasets::dataset;
-use super::path::KeyPath;
+use super::datasets::{aisbench_part, dataset};
+use super::path::{KeyPath, PathStep};
 use super::trace::{Form, Step, form_at};
 use crate::BenchPlan;
 
@@ -33,6 +33,7 @@ pub fn plan_schema() -> Value {
     if let (Some(whole), Value::Object(schema)) = (whole.as_object_mut(), schema) {
         whole.extend(schema);
     }
+    whole["$defs"] = json!({"aisbench": aisbench_part()});
     whole
 }
 
@@ -40,31 +41,44 @@ pub fn plan_schema() -> Value {
 pub(super) fn known_keys(path: &KeyPath, document: &Value) -> Vec<String> {
     let whole = plan_schema();
     let (mut schema, mut value) = (&whole, document);
-    let parent = path.parent();
-    for key in parent.keys() {
-        let mut fields = Vec::new();
-        properties(schema, value, &mut fields);
-        let Some(inside) = fields.into_iter().find_map(|fields| fields.get(key)) else {
+    for step in path.parent().steps() {
+        let inside = match step {
+            PathStep::Key(key) => {
+                let mut fields = Vec::new();
+                properties(schema, value, &mut fields);
+                value = value.get(key).unwrap_or(&Value::Null);
+                fields.into_iter().find_map(|fields| fields.get(key))
+            }
+            PathStep::Item(place) => {
+                value = value.get(place).unwrap_or(&Value::Null);
+                item(schema, *place)
+            }
+        };
+        let Some(inside) = inside.and_then(|schema| resolved(schema, &whole)) else {
             return Vec::new();
         };
-        schema = if inside["$ref"] == DATASET {
-            &whole["properties"]["workload"]["properties"]["dataset"]
-        } else {
-            inside
-        };
-        value = value.get(key).unwrap_or(&Value::Null);
+        schema = inside;
     }
     let mut fields = Vec::new();
     properties(schema, value, &mut fields);
     fields.into_iter().flat_map(|fields| fields.keys().cloned()).collect()
 }
 
-/// Adds the properties of a schema, of that of a list's items, and of those alternatives whose tag
-/// is that of the value.
-fn properties<'a>(schema: &'a Value, value: &Value, found: &mut Vec<&'a Map<String, Value>>) {
-    if schema["$ref"] == "#" {
-        return;
+/// Returns the schema to which another one refers, or the schema itself if it does not refer.
+fn resolved<'a>(schema: &'a Value, whole: &'a Value) -> Option<&'a Value> {
+    match schema["$ref"].as_str() {
+        Some(place) => whole.pointer(place.strip_prefix('#')?),
+        None => Some(schema),
     }
+}
+
+/// Returns the schema of an item of a list.
+fn item(list: &Value, place: usize) -> Option<&Value> {
+    list["prefixItems"].get(place).or_else(|| list.get("items"))
+}
+
+/// Adds the properties of a schema and of those alternatives whose tag is that of the value.
+fn properties<'a>(schema: &'a Value, value: &Value, found: &mut Vec<&'a Map<String, Value>>) {
     let fits = |alternative: &&Value| {
         let fields = alternative["properties"].as_object().into_iter().flatten();
         let mut tags = fields.filter_map(|(key, form)| Some((key, form.get("const")?)));
@@ -72,8 +86,7 @@ fn properties<'a>(schema: &'a Value, value: &Value, found: &mut Vec<&'a Map<Stri
     };
     let alternatives = schema["oneOf"].as_array().into_iter().flatten();
     alternatives.filter(fits).for_each(|schema| properties(schema, value, found));
-    let own = [schema, &schema["items"]];
-    found.extend(own.into_iter().filter_map(|schema| schema["properties"].as_object()));
+    found.extend(schema["properties"].as_object());
 }
 
 /// Returns the schema of a type.

@@ -1,10 +1,11 @@
 use serde_json::json;
 use servemark_datasets::{
-    DatasetSpec, EvalscopeData, EvalscopePromptSpec, EvalscopeSpec, VllmData, VllmShareGptSpec,
-    VllmSpec,
+    AisbenchCustomSpec, AisbenchData, AisbenchSpec, DatasetSpec, EvalscopeData,
+    EvalscopePromptSpec, EvalscopeSpec, VllmData, VllmShareGptSpec, VllmSpec,
 };
 
 use super::*;
+use crate::PlanError;
 
 /// Returns the shortest document of a plan.
 fn shortest() -> Value {
@@ -69,6 +70,37 @@ fn unknown_keys_are_told_wherever_they_are() {
         "server.at.timeout",
         "timeouts",
     );
+}
+
+/// Returns the document of a plan whose data set of AISBench is followed by another one.
+fn followed(follower: &Value) -> Value {
+    let first = json!({
+        "dataset": "aisbench", "kind": "custom", "path": "a.jsonl", "template": {"text": "{q}"},
+        "messages": true, "output_tokens": 8, "repeats": 1, "followed_by": [["more", follower]],
+    });
+    let mut document = shortest();
+    document["workload"] = json!({"dataset": first});
+    document
+}
+
+#[test]
+fn a_data_set_that_follows_another_is_read_and_refused_like_any_other() {
+    let source = AisbenchData::Custom(AisbenchCustomSpec::default());
+    let data = json!(AisbenchSpec::new(source, 8));
+    let plan = BenchPlan::from_document(&followed(&data)).unwrap();
+    assert_eq!(BenchPlan::from_document(&plan.to_json()).unwrap(), plan);
+    let with = |key: &str, value: Value| {
+        let mut data = data.clone();
+        data[key] = value;
+        followed(&data)
+    };
+    let place = "workload.dataset.followed_by[0][1]";
+    check_unknown(&with("repets", json!(2)), &format!("{place}.repets"), "repeats");
+    let faults = BenchPlan::from_document(&with("repeats", json!("x"))).unwrap_err();
+    let [DocumentFault::Value { path, .. }] = faults.as_slice() else { panic!("{faults:?}") };
+    assert_eq!(path, &format!("{place}.repeats"));
+    let nested = BenchPlan::from_document(&with("followed_by", json!([["x", data]]))).unwrap();
+    assert_eq!(nested.check(), Err(PlanError::NestedFollowers));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use servemark_core::{
     ShardCost, SimulatedTimes, Sink, SocketFacts, Stamp, Usage,
 };
 use servemark_metrics::{Audit, BeyondBudget, Latency, MetricPolicy, Metrics, SampleBudget, Slo};
-use servemark_report::{Layout, NativeTable, Report, ReportFormat, SglangOptions};
+use servemark_report::{Layout, NativeTable, Report, ReportFormat, RunSummary, SglangOptions};
 
 use crate::report_text;
 
@@ -163,6 +163,24 @@ fn of_an_engine() -> RunLog {
 fn section(table: &str, title: &str) -> String {
     let lines = table.lines().skip_while(|line| !line.starts_with(title));
     lines.take_while(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn the_summary_of_a_run_fits_a_narrow_screen() {
+    let log = finished();
+    let (metrics, audit) = (Metrics::score(&log, &MetricPolicy::native()), Audit::of(&log));
+    let summary = report_text(&RunSummary, &Report::new(&log, &metrics, &audit));
+    insta::assert_snapshot!(summary, @"
+    Measured    http://127.0.0.1:8000, model Qwen/Qwen2.5-7B-Instruct
+    Requests    10 of 12 in 1.1 s, 9.1 requests/s, 36.3 output tokens/s; 2 of 12
+                requests failed: 1 no connection, 1 refused by status
+    TTFT        p50 20.1 ms, p99 not known: too few requests
+    TPOT        p50 5.0 ms, p99 not known: too few requests
+    ITL         p50 5.0 ms, p99 not known: too few requests
+    E2E         p50 36.0 ms, p99 not known: too few requests
+    Client      clean: load carried, latencies right to 0.03 ms
+    ");
+    assert!(summary.lines().all(|line| line.chars().count() <= 80));
 }
 
 #[expect(clippy::too_many_lines, reason = "a whole table")]

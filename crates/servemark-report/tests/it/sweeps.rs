@@ -37,7 +37,9 @@ fn a_point_is_a_row_with_what_it_sets_first() {
 
 #[test]
 fn what_programs_read_has_every_number() {
-    let rows: Value = serde_json::from_str(&sweep_text(TableFormat::Json)).unwrap();
+    let document: Value = serde_json::from_str(&sweep_text(TableFormat::Json)).unwrap();
+    assert_eq!(document["schema"], "servemark/sweep/1");
+    let rows = &document["points"];
     assert_eq!(rows[1]["settings"], json!({"limit": "inf", "extra": {"a": "<b>"}}));
     assert_eq!(rows[0]["metrics"]["requests"]["completed"], json!(0));
     assert!(rows[0]["audit"]["verdict"].is_string());

@@ -74,7 +74,8 @@ pub(super) fn plan_of(load: &Load, spec: &ExploreSpec, server: &ExploredServer) 
         sending,
     );
     plan.control.ready_timeout = Duration::ZERO;
-    plan.control.server_times = true;
+    // Streams have the server's times beside the counts.
+    plan.control.server_times = server.asks_usage;
     plan.control.telemetry = server.shows_metrics.then(|| {
         let interval = (load.lasts / READINGS).clamp(SHORTEST_INTERVAL, LONGEST_INTERVAL);
         TelemetrySpec { interval, ..TelemetrySpec::of_server() }

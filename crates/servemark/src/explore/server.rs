@@ -1,13 +1,15 @@
 //! Asks a server what it is, from its address alone.
 
 use std::fmt;
+use std::rc::Rc;
 use std::time::Duration;
 
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use servemark_backends::{BackendName, BackendSpec, CommonSpec};
 use servemark_client::{BaseUrl, ServerControl, Target, TargetSpec};
-use servemark_core::{ErrorKind, JsonObject, MonotonicClock, RequestError};
+use servemark_core::{ErrorKind, JsonObject, MonotonicClock, RequestError, Stamp};
+use servemark_telemetry::Readings;
 
 use super::ExploreSpec;
 use super::level::{Load, Role, plan_of};
@@ -27,6 +29,9 @@ pub struct ExploredServer {
     pub model: String,
     /// Route that requests are sent to.
     pub route: ChatRoute,
+    /// Whether answers are asked for with the server's token counts (`stream_options`), which older
+    /// servers refuse.
+    pub asks_usage: bool,
     /// Whether answers contain the server's own token counts. If not, answers are counted with the
     /// bundled tokenizer.
     pub reports_usage: bool,
@@ -139,7 +144,8 @@ impl ExploredServer {
         // Ollama and TGI know only the older name of `max_completion_tokens`.
         common.extra_body =
             JsonObject::from_iter([("max_tokens".to_owned(), output_tokens.into())]);
-        BackendSpec::new(self.backend(), common).with_usage()
+        let wire = BackendSpec::new(self.backend(), common);
+        if self.asks_usage { wire.with_usage() } else { wire }
     }
 }
 
@@ -149,12 +155,12 @@ pub(super) fn identify(
     context: &RunContext,
 ) -> Result<ExploredServer, ExecuteError> {
     let mut server = on_this_thread(context.unless_stopped(described(spec, context)))?;
-    let chat = match first_answer(&server, spec, context)? {
+    let chat = match first_answer(&mut server, spec, context)? {
         Ok(answer) => return Ok(answer.of(server)),
         Err(error) => error,
     };
     server.route = ChatRoute::Completions;
-    match first_answer(&server, spec, context)? {
+    match first_answer(&mut server, spec, context)? {
         Ok(answer) => Ok(answer.of(server)),
         // If the second route does not exist, the error of the first one tells more.
         Err(Refused { status: Some(404 | 405), .. }) => Err(chat.of(server)),
@@ -169,26 +175,59 @@ async fn described(
 ) -> Result<ExploredServer, ExecuteError> {
     let url = spec.target.base_url.clone();
     let control = control(&spec.target, context)?;
-    let list = control.document("/v1/models").await.map_err(ExecuteError::NotReady)?;
+    let list = match control.document("/v1/models").await {
+        Ok(list) => list,
+        // Servers of one model may lack the list.
+        Err(error) if matches!(error.status(), Some(404 | 405)) => {
+            let model = match &spec.model {
+                Some(model) => Some(model.clone()),
+                None => model_beside_the_list(&control).await,
+            };
+            let model = model.ok_or(ExecuteError::NoModelList { reason: error })?;
+            json!({"data": [{"id": model}]})
+        }
+        Err(error) => return Err(ExecuteError::NotReady(error)),
+    };
     let first = list.get("data").and_then(|models| models.get(0));
     let listed = first.and_then(|model| model.get("id")).and_then(Value::as_str);
     let model = spec.model.as_deref().or(listed).map(str::to_owned);
     let model = model.ok_or_else(|| ExecuteError::NoModel { url: url.to_string() })?;
     let owner = first.and_then(|model| model.get("owned_by")).and_then(Value::as_str);
     let (engine, version) = engine(&control, owner.and_then(Engine::of_owner)).await;
-    let route = ChatRoute::Chat;
-    let (tells_usage, first_answer) = (false, Duration::ZERO);
-    let shows_metrics = control.metrics().await.is_ok();
     Ok(ExploredServer {
         url,
         engine,
         version,
         model,
-        route,
-        reports_usage: tells_usage,
-        shows_metrics,
-        first_answer,
+        route: ChatRoute::Chat,
+        asks_usage: true,
+        reports_usage: false,
+        shows_metrics: shows_metrics(&control).await,
+        first_answer: Duration::ZERO,
     })
+}
+
+/// Returns the name of the model of a server that does not list its models under `/v1/models`, from
+/// the description that TGI, SGLang and Ollama have had from their first versions on.
+async fn model_beside_the_list(control: &ServerControl) -> Option<String> {
+    for (route, place) in [
+        ("/info", "/model_id"),
+        ("/get_model_info", "/model_path"),
+        ("/api/tags", "/models/0/name"),
+    ] {
+        if let Ok(description) = control.document(route).await
+            && let Some(model) = description.pointer(place).and_then(Value::as_str)
+        {
+            return Some(model.to_owned());
+        }
+    }
+    None
+}
+
+/// Returns whether a server shows metrics. A web interface may answer any route with a page.
+async fn shows_metrics(control: &ServerControl) -> bool {
+    let text = control.metrics().await.unwrap_or_default();
+    Readings::new(0, Rc::default()).read(&text, Stamp::ZERO, 0).is_some()
 }
 
 fn control(target: &TargetSpec, context: &RunContext) -> Result<ServerControl, ExecuteError> {
@@ -243,6 +282,7 @@ impl FirstAnswer {
 }
 
 /// The error of a first request.
+#[derive(Debug)]
 struct Refused {
     status: Option<u16>,
     error: RequestError,
@@ -256,13 +296,34 @@ impl Refused {
     /// Returns whether another route would have the same error.
     fn is_final(&self) -> bool {
         let of_route = matches!(self.error.kind, ErrorKind::Status | ErrorKind::Decode);
-        !of_route || matches!(self.status, Some(401 | 403))
+        !of_route || matches!(self.status, Some(401 | 403 | 429))
+    }
+
+    /// Returns whether the server may have refused a key of the request's body.
+    fn is_about_body(&self) -> bool {
+        matches!(self.status, Some(400 | 422))
     }
 }
 
-/// Sends one request, which also warms the server up. The inner error is one that another route
-/// may not have.
+/// Sends one request, which also warms the server up. A server that refuses the request is asked
+/// once more without `stream_options`, which older servers do not know. The inner error is one that
+/// another route may not have.
 fn first_answer(
+    server: &mut ExploredServer,
+    spec: &ExploreSpec,
+    context: &RunContext,
+) -> Result<Result<FirstAnswer, Refused>, ExecuteError> {
+    server.asks_usage = true;
+    let refused = match answer(server, spec, context)? {
+        Err(refused) if refused.is_about_body() => refused,
+        answered => return Ok(answered),
+    };
+    server.asks_usage = false;
+    // The first error tells of the request that is meant.
+    Ok(answer(server, spec, context)?.map_err(|_| refused))
+}
+
+fn answer(
     server: &ExploredServer,
     spec: &ExploreSpec,
     context: &RunContext,
@@ -272,6 +333,9 @@ fn first_answer(
     let run = execute(&plan_of(&load, spec, server), context)?;
     let record = run.log.measured().next().ok_or(ExecuteError::Interrupted)?;
     let refused = match &record.outcome {
+        Ok(_) if record.is_document => {
+            return Err(ExecuteError::NotStreamed { route: server.route.path() });
+        }
         Ok(_) => {
             let reports_usage = record.usage.is_some_and(|usage| usage.completion_tokens.is_some());
             let lasted = record.ended.since(record.started());
@@ -279,7 +343,11 @@ fn first_answer(
         }
         Err(error) => Refused { status: record.status, error: error.clone() },
     };
-    if refused.is_final() { Err(refused.of(server.clone())) } else { Ok(Err(refused)) }
+    if refused.is_final() {
+        let (route, reason) = (server.route.path(), refused.error);
+        return Err(ExecuteError::NoFirstAnswer { route, reason });
+    }
+    Ok(Err(refused))
 }
 
 /// Looks for a server on the ports of this machine that engines use by default: vLLM's 8000,

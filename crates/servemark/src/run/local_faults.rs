@@ -48,6 +48,9 @@ fn tokenizer(plan: &BenchPlan) -> Option<ExecuteError> {
 /// Adds a fault for each file of a data set that does not exist. A path of a data set of the hub
 /// may be its name there.
 fn missing_files(dataset: &Value, faults: &mut Vec<ExecuteError>) {
+    for item in dataset.as_array().into_iter().flatten() {
+        missing_files(item, faults);
+    }
     let Value::Object(fields) = dataset else { return };
     if fields.get("kind").is_some_and(|kind| kind == "hub") {
         return;

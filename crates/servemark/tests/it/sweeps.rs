@@ -69,7 +69,7 @@ fn three_points_make_three_logs_and_three_rows() {
     let heads: Vec<&str> = csv.lines().map(|line| line.split(',').next().unwrap()).collect();
     assert_eq!(heads, ["max_concurrency", "1", "2", "4"], "{csv}");
     let json: Value = serde_json::from_str(&written(GridFormat::Json)).unwrap();
-    assert_eq!(json[2]["settings"], json!({"max_concurrency": 4}));
+    assert_eq!(json["points"][2]["settings"], json!({"max_concurrency": 4}));
     let page = written(GridFormat::Html);
     assert_eq!(page.matches("<div class=\"plot\"").count(), 4, "{page}");
     assert!(page.contains("default-src 'none'"), "it needs no network");

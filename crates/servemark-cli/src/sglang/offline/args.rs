@@ -8,6 +8,7 @@ use crate::argparse::Limit::{Needs, Only, Redundant};
 use crate::argparse::{Group, LIST, Limit, PeerFlags, flags};
 use crate::own::{AskingArgs, JudgingArgs, RunArgs, StoppingArgs, WorkerArgs};
 use crate::python;
+use crate::results_folder::ResultsArgs;
 
 /// Benchmark an engine without a server: SGLang's command line, and more
 #[derive(Clone, Debug, Parser)]
@@ -110,6 +111,8 @@ pub(super) struct OfflineArgs {
     pub(super) target: TargetArgs,
     #[command(flatten)]
     pub(super) run: RunArgs,
+    #[command(flatten)]
+    pub(super) results: ResultsArgs,
 }
 
 flags! { OfflineArgs {
@@ -197,6 +200,7 @@ impl OfflineArgs {
         Group::of(TargetArgs::FLAGS),
         Group::of(WorkerArgs::FLAGS).limited(&[OF_WORKERS], &[WorkerArgs::ENGINE_PATIENCE]),
         Group::of(RunArgs::FLAGS),
+        Group::of(ResultsArgs::FLAGS),
         Group::of(JudgingArgs::FLAGS),
         Group::of(StoppingArgs::FLAGS),
         Group::of(AskingArgs::FLAGS),
@@ -226,7 +230,7 @@ their name on the hub; without --model-path it makes a small model with random w
 engine's arguments it knows --load-format auto or dummy, --max-running-requests N (default 32), \
 --chunked-prefill-size TOKENS, the prompt tokens of one step (default 2048), and --random-seed N (default 0). Flags \
 that are not given have defaults for a short run: 128 random prompts of 64 to 128 tokens, 32 to 64 \
-tokens of output, and servemark_candle.jsonl as the file of results.
+tokens of output, and servemark_candle.jsonl as the file of results where no folder of results is made.
 
 Environment: SGLANG_TORCH_PROFILER_DIR, where --profile keeps its traces. The engine's process has \
 the whole environment.

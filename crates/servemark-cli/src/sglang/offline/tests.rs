@@ -10,6 +10,7 @@ use servemark_rng::RandomState;
 
 use super::*;
 use crate::mirror::{Mirror, as_recorded, recorded};
+use crate::results_folder::ResultsFolder;
 
 fn mirror() -> Mirror {
     let flags = recorded("sglang", "offline_flags.json").as_array().unwrap().clone();
@@ -79,7 +80,11 @@ fn without_a_word_of_another_engine_the_one_in_this_program_is_shown() {
     assert_eq!(*candle(&rendered), CandleSpec::default());
     let Parsed { plan, warnings, .. } = &rendered.run;
     assert_eq!((plan.workload.requests, &plan.model.name), (128, &None));
-    assert_eq!(plan.output.result_file.as_deref(), Some(Path::new("servemark_candle.jsonl")));
+    assert_eq!((&plan.output.result_file, &plan.output.run_log), (&None, &None));
+    assert!(matches!(rendered.run.folder, Some(ResultsFolder::Dated(_))));
+    let logged = read(&["--run-log", "x"]).unwrap().run;
+    let file = logged.plan.output.result_file.as_deref();
+    assert_eq!((file, logged.folder), (Some(Path::new("servemark_candle.jsonl")), None));
     assert!(warnings[0].contains("its weights are random"), "{warnings:?}");
     let DatasetSpec::Random(random) = &plan.workload.dataset else { panic!("not random") };
     assert_eq!((random.input_tokens, random.output_tokens), (128, 64));
