@@ -72,11 +72,12 @@ impl Dependence {
         self.length > 1.0
     }
 
-    /// Returns why the series is too short for an interval that needs `fewest` independent values;
-    /// absent if it is long enough.
-    pub(crate) fn is_too_short(&self, fewest: f64) -> Option<Reason> {
+    /// Returns the factor by which the series should be longer for an interval that needs `fewest`
+    /// independent values, and why; absent if it is long enough.
+    pub(crate) fn too_short(&self, fewest: f64) -> Option<(f64, Reason)> {
         let is_too_long = self.is_slow || self.is_dependent() && self.effective() < fewest;
-        is_too_long.then_some(if self.has_trend { Reason::Trend } else { Reason::Correlated })
+        let reason = if self.has_trend { Reason::Trend } else { Reason::Correlated };
+        is_too_long.then_some(((fewest / self.effective()).max(LEAST_FACTOR), reason))
     }
 }
 
@@ -206,6 +207,9 @@ fn product((one, other): (&f64, &f64)) -> f64 {
     one * other
 }
 
+/// Least factor by which a series should be longer that is too short. Where values are alike for a large
+/// part of it, the effective number does not tell.
+const LEAST_FACTOR: f64 = 2.0;
 /// Number of sums that are added at a time.
 const LANES: usize = 8;
 /// Least part of the variance of independent values that the dependence of parts must add. Less does
@@ -303,6 +307,8 @@ mod tests {
             .map(|(x, at)| x + f64::from(at) / 50.0)
             .collect();
         let found = Dependence::of(&rising);
-        assert_eq!(found.is_too_short(100.0), Some(Reason::Trend));
+        assert_eq!(found.too_short(100.0).map(|(_, reason)| reason), Some(Reason::Trend));
+        // By its effective number alone the series would be long enough.
+        assert_eq!(found.too_short(0.1), Some((LEAST_FACTOR, Reason::Trend)));
     }
 }

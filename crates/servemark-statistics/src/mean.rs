@@ -187,8 +187,8 @@ impl Spread {
             return Some((FEWEST_CLUSTERS / self.clusters, Reason::FewRequests));
         }
         let fewest = if self.skewness < SYMMETRIC { FEWEST_IF_SYMMETRIC } else { FEWEST_EFFECTIVE };
-        if let Some(reason) = self.dependence.is_too_short(fewest) {
-            return Some(((fewest / effective).max(LONGER_IF_SLOW), reason));
+        if let Some(found) = self.dependence.too_short(fewest) {
+            return Some(found);
         }
         // Cochran's rule: rare slow phases determine the mean, and a short sample may have missed
         // them. The skewness of short correlations is that of the values; only longer ones show that of
@@ -427,8 +427,6 @@ const FEWEST_EFFECTIVE: f64 = 160.0;
 const FEWEST_IF_SYMMETRIC: f64 = 100.0;
 /// Skewness below which a sample counts as not skewed.
 const SYMMETRIC: f64 = 0.5;
-/// Factor by which a run should at least be longer if its values are alike for a large part of it.
-const LONGER_IF_SLOW: f64 = 2.0;
 /// Largest number of degrees of freedom for a dependent sample. Its variance is estimated from 16
 /// frequencies.
 const MOST_FREE_IF_DEPENDENT: f64 = 16.0;

@@ -148,9 +148,9 @@ fn ends(sorted: &[f64], share: f64, alpha: f64, draws: f64) -> (Option<f64>, Opt
 /// Returns by how much a sample should be longer, and why, if its values depend on each other for too
 /// long for a percentile that takes `needed` independent values.
 fn too_short(dependence: &Dependence, parts: KnownParts, needed: f64) -> Option<(f64, Reason)> {
-    let by_length = dependence.is_too_short(FEWEST_EFFECTIVE);
-    let times = FEWEST_EFFECTIVE.max(needed) / dependence.effective();
-    by_length.map(|reason| (times, reason)).or(parts.doubt)
+    let by_ranks = needed / dependence.effective();
+    let by_length = dependence.too_short(FEWEST_EFFECTIVE);
+    by_length.map(|(times, reason)| (times.max(by_ranks), reason)).or(parts.doubt)
 }
 
 /// Returns the ends of the interval by the range of values that hardly differ; absent for other values,

@@ -15,8 +15,8 @@ pub fn share(holds: &[bool], confidence: f64) -> Estimate {
     let dependence = Dependence::of(&series).at_least(longest);
     let effective = dependence.effective();
     let (low, high) = share_bounds(value, effective, (1.0 - confidence) / 2.0);
-    let bounds = match dependence.is_too_short(FEWEST) {
-        Some(reason) => Bounds::TooShort { times: FEWEST / effective, reason },
+    let bounds = match dependence.too_short(FEWEST) {
+        Some((times, reason)) => Bounds::TooShort { times, reason },
         None if effective < FEWEST => {
             Bounds::TooShort { times: FEWEST / effective, reason: Reason::FewRequests }
         }
